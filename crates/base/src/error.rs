@@ -1,0 +1,79 @@
+use std::fmt;
+
+/// What kind of input was bad. A broken invariant of softsense itself is not here: it panics.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ErrorKind {
+    /// A configuration field, or a combination of fields that cannot be built.
+    Config,
+    /// A trace file, one of its lines, or a trace that does not fit the device.
+    Trace,
+    /// A decode table.
+    Table,
+    /// The operating system refused to read or write a file.
+    Io,
+}
+
+/// Bad input: the place (config path, or file and line), what was found and what was expected.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Error {
+    kind: ErrorKind,
+    place: String,
+    message: String,
+}
+
+/// The result of everything that reads input.
+pub type Result<T> = std::result::Result<T, Error>;
+
+impl Error {
+    /// An error of `kind` at `place` (such as `ftl.over_provisioning` or `hm_0.csv:17`).
+    pub fn new(kind: ErrorKind, place: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { kind, place: place.into(), message: message.into() }
+    }
+
+    /// A configuration error at a config path.
+    pub fn config(path: impl Into<String>, message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Config, path, message)
+    }
+
+    /// A trace error at a file, or a file and line.
+    pub fn trace(place: impl Into<String>, message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Trace, place, message)
+    }
+
+    /// A decode-table error at a file, or a file and field.
+    pub fn table(place: impl Into<String>, message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Table, place, message)
+    }
+
+    /// A file that could not be read or written.
+    pub fn io(path: impl AsRef<std::path::Path>, error: &std::io::Error) -> Self {
+        Self::new(ErrorKind::Io, path.as_ref().display().to_string(), error.to_string())
+    }
+
+    /// What kind of input was bad.
+    pub fn kind(&self) -> ErrorKind {
+        self.kind
+    }
+
+    /// Where: a config path, or a file and line.
+    pub fn place(&self) -> &str {
+        &self.place
+    }
+
+    /// What was found and what was expected.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.place.is_empty() {
+            f.write_str(&self.message)
+        } else {
+            write!(f, "{}: {}", self.place, self.message)
+        }
+    }
+}
+
+impl std::error::Error for Error {}

@@ -1,0 +1,17 @@
+//! What every room of the house shares: time and size units, the error type, random streams and
+//! mergeable statistics. Knows nothing of flash, codes or SSDs.
+//!
+//! - [`Ns`]: integer nanoseconds, the only time there is in the engine.
+//! - [`Error`]: bad input, with the place it was found at, what was found and what was expected.
+//! - [`Stream`]: random numbers derived by hashing (seed, purpose, index), never advanced across purposes.
+//! - [`Histogram`]: a mergeable histogram of durations with a bounded relative error.
+
+mod error;
+mod histogram;
+mod stream;
+mod units;
+
+pub use error::{Error, ErrorKind, Result};
+pub use histogram::{Histogram, ResponseSummary};
+pub use stream::{Purpose, Stream, Xoshiro256PlusPlus};
+pub use units::{Ns, format_bytes, format_duration};

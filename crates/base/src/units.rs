@@ -1,0 +1,129 @@
+use std::fmt;
+use std::iter::Sum;
+use std::ops::{Add, AddAssign, Sub};
+
+use serde::{Deserialize, Serialize};
+
+/// A duration or an instant of simulated time, in integer nanoseconds. 2^64 ns are 584 years.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Ns(pub u64);
+
+impl Ns {
+    /// The start of simulated time, or no time at all.
+    pub const ZERO: Ns = Ns(0);
+    /// Later than any event.
+    pub const MAX: Ns = Ns(u64::MAX);
+
+    /// From microseconds, rounded to the nearest nanosecond. Negative and NaN become zero:
+    /// configs check their ranges before they come here.
+    pub fn from_us(us: f64) -> Ns {
+        Ns((us * 1e3).round() as u64)
+    }
+
+    /// From whole seconds.
+    pub const fn from_secs(seconds: u64) -> Ns {
+        Ns(seconds * 1_000_000_000)
+    }
+
+    /// In microseconds.
+    pub fn as_us(self) -> f64 {
+        self.0 as f64 * 1e-3
+    }
+
+    /// In seconds.
+    pub fn as_secs(self) -> f64 {
+        self.0 as f64 * 1e-9
+    }
+
+    /// This duration `n` times.
+    pub const fn times(self, n: u64) -> Ns {
+        Ns(self.0 * n)
+    }
+
+    /// `self - earlier`, or zero where `earlier` is the later one.
+    pub fn saturating_sub(self, earlier: Ns) -> Ns {
+        Ns(self.0.saturating_sub(earlier.0))
+    }
+}
+
+impl Add for Ns {
+    type Output = Ns;
+    fn add(self, other: Ns) -> Ns {
+        Ns(self.0 + other.0)
+    }
+}
+
+impl AddAssign for Ns {
+    fn add_assign(&mut self, other: Ns) {
+        self.0 += other.0;
+    }
+}
+
+impl Sub for Ns {
+    type Output = Ns;
+    fn sub(self, other: Ns) -> Ns {
+        Ns(self.0 - other.0)
+    }
+}
+
+impl Sum for Ns {
+    fn sum<I: Iterator<Item = Ns>>(durations: I) -> Ns {
+        durations.fold(Ns::ZERO, |total, d| total + d)
+    }
+}
+
+impl fmt::Display for Ns {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&format_duration(*self))
+    }
+}
+
+/// A duration for people: `812 ns`, `130.3 us`, `4.2 ms`, `8.1 s`, `3.2 h`, `6.7 d`.
+pub fn format_duration(duration: Ns) -> String {
+    let ns = duration.0 as f64;
+    match duration.0 {
+        0..1_000 => format!("{} ns", duration.0),
+        1_000..1_000_000 => format!("{:.1} us", ns / 1e3),
+        1_000_000..1_000_000_000 => format!("{:.1} ms", ns / 1e6),
+        1_000_000_000..3_600_000_000_000 => format!("{:.1} s", ns / 1e9),
+        3_600_000_000_000..172_800_000_000_000 => format!("{:.1} h", ns / 3.6e12),
+        _ => format!("{:.1} d", ns / 8.64e13),
+    }
+}
+
+/// A size for people, in binary units: `512 B`, `4 KiB`, `1.5 GiB`.
+pub fn format_bytes(bytes: u64) -> String {
+    const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
+    let mut value = bytes as f64;
+    let mut unit = 0;
+    while value >= 1024.0 && unit + 1 < UNITS.len() {
+        value /= 1024.0;
+        unit += 1;
+    }
+    let text = format!("{value:.2}");
+    let text = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
+    format!("{text} {}", UNITS[unit])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn microseconds_round_to_nanoseconds() {
+        assert_eq!(Ns::from_us(0.0004), Ns(0));
+        assert_eq!(Ns::from_us(130.3444), Ns(130_344));
+        assert_eq!(Ns(1_500).as_us(), 1.5);
+    }
+
+    #[test]
+    fn sizes_and_durations_read_well() {
+        assert_eq!(format_bytes(512), "512 B");
+        assert_eq!(format_bytes(4096), "4 KiB");
+        assert_eq!(format_bytes(3 << 29), "1.5 GiB");
+        assert_eq!(format_duration(Ns(130_300)), "130.3 us");
+        assert_eq!(format_duration(Ns::from_secs(498)), "498.0 s");
+        assert_eq!(format_duration(Ns::from_secs(6 * 86_400)), "6.0 d");
+    }
+}

@@ -1,0 +1,38 @@
+//! What a host asks of an SSD, and where requests come from.
+
+use serde::{Deserialize, Serialize};
+use softsense_base::{Ns, Result};
+
+/// What a request does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RequestKind {
+    /// Returns the data of a range.
+    Read,
+    /// Stores the data of a range.
+    Write,
+    /// Declares the data of a range dead (TRIM, discard).
+    Trim,
+}
+
+/// One host request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Request {
+    /// When it arrives, from the first arrival of its trace or workload.
+    pub arrival: Ns,
+    /// What it does.
+    pub kind: RequestKind,
+    /// First byte, in the address space of the simulated device.
+    pub offset_bytes: u64,
+    /// How many bytes; never zero.
+    pub bytes: u64,
+}
+
+/// A stream of requests in order of arrival. It is read one by one and never held whole.
+pub trait RequestSource: Send {
+    /// The next request; `None` at the end, and from then on.
+    fn next_request(&mut self) -> Result<Option<Request>>;
+
+    /// How much of the stream has been read, in [0, 1].
+    fn fraction_read(&self) -> f64;
+}
