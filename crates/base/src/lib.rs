@@ -13,5 +13,5 @@ mod units;
 
 pub use error::{Error, ErrorKind, Result};
 pub use histogram::{Histogram, ResponseSummary};
-pub use stream::{Purpose, Stream, Xoshiro256PlusPlus};
+pub use stream::{Purpose, Stream};
 pub use units::{Ns, format_bytes, format_duration};

@@ -1,6 +1,3 @@
-pub use rand_xoshiro::Xoshiro256PlusPlus;
-use rand_xoshiro::rand_core::SeedableRng;
-
 /// What a random stream is for. Streams of different purposes never share or advance one another,
 /// so adding a policy, a workload or a factor does not change anyone else's draws.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -59,11 +56,6 @@ impl Stream {
     #[inline(always)]
     pub fn uniform(&self, a: u64, b: u64) -> f64 {
         (self.bits(a, b) >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
-    }
-
-    /// A sequential generator (xoshiro256++) for the draws of index `a`, for work that needs many.
-    pub fn sequence(&self, a: u64) -> Xoshiro256PlusPlus {
-        Xoshiro256PlusPlus::seed_from_u64(self.bits(a, u64::MAX))
     }
 }
 

@@ -1,1 +1,31 @@
-//! placeholder
+//! Reading one codeword: where flash and codes meet.
+//!
+//! A read is a sequence of [`Attempt`]s. Each says which *operations* it takes (a hard sensing, so
+//! many extra levels sensed and transferred, one decode); how long they last is for the SSD to say,
+//! under contention. A [`Policy`] chooses the levels, a [`Retry`] what a further level costs, and
+//! [`Reliability`] whether an attempt succeeds.
+//!
+//! ```text
+//!   Policy + Retry --> Attempt --> (the SSD senses, transfers, decodes) --> success?
+//!      ^                                                                       |
+//!      +------------------------------- failed: next attempt -----------------+
+//! ```
+//!
+//! **Levels.** Level 1 is hard decision: one reference voltage between adjacent states. Level 1 + j
+//! has j extra, up to [`MAX_LEVEL`].
+//!
+//! **Luck.** A codeword's luck `u` is fixed when it is written, a hash of seed, place and write
+//! count. Level j fails it where `u < P_fail(j | rber)`, and the least level that does not is its
+//! *required level*. So re-reads agree, levels are nested, required levels only grow with retention,
+//! and every policy meets the same codewords.
+
+mod policy;
+mod reliability;
+mod table;
+
+pub use policy::{Attempt, Policy, ReadSpec, Retry};
+pub use reliability::{CellAge, Reliability, ReliabilitySpec, RequiredLevel, TableSpec};
+pub use table::{DecodeTable, Interpolation};
+
+/// The deepest sensing: seven levels between adjacent states (LDPC-in-SSD, section 2.2).
+pub const MAX_LEVEL: u8 = 7;

@@ -1,1 +1,312 @@
-//! placeholder
+//! `softsense._core`: the Rust house as Python sees it. Conversions only, no logic.
+
+use std::path::Path;
+
+use numpy::{IntoPyArray, PyArray1};
+use pyo3::create_exception;
+use pyo3::exceptions::{PyException, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use softsense_base::{Error, ErrorKind};
+use softsense_link::Policy;
+use softsense_ssd::config::{self, CheckedConfig, MODEL_VERSION};
+use softsense_ssd::request::RequestKind;
+use softsense_ssd::run::{self, Requests};
+use softsense_ssd::trace::{self, Beyond, TraceSpec};
+
+create_exception!(_core, SoftsenseError, PyException, "Bad input; the message is one line and names the place.");
+create_exception!(_core, ConfigError, SoftsenseError, "A bad configuration field, or fields that do not go together.");
+create_exception!(_core, TraceError, SoftsenseError, "A bad trace file or line, or a trace that does not fit the device.");
+create_exception!(_core, TableError, SoftsenseError, "A bad decode table.");
+create_exception!(_core, FileError, SoftsenseError, "The operating system refused to read or write a file.");
+
+fn raise(error: Error) -> PyErr {
+    let message = error.to_string();
+    match error.kind() {
+        ErrorKind::Config => ConfigError::new_err(message),
+        ErrorKind::Trace => TraceError::new_err(message),
+        ErrorKind::Table => TableError::new_err(message),
+        ErrorKind::Io => FileError::new_err(message),
+    }
+}
+
+/// Reads an option that has a name for each of its values.
+fn option<T: std::str::FromStr<Err: std::fmt::Display>>(name: &str, value: &str) -> PyResult<T> {
+    value.parse().map_err(|error| raise(Error::config(format!("--{name}"), format!("{error}"))))
+}
+
+/// Does long work without the GIL; now and then calls `progress` with the fraction done and hears Ctrl-C.
+fn with_progress<T: Send>(
+    py: Python<'_>,
+    progress: Option<Py<PyAny>>,
+    work: impl FnOnce(&mut dyn FnMut(f64) -> bool) -> softsense_base::Result<T> + Send,
+) -> PyResult<T> {
+    let mut raised: Option<PyErr> = None;
+    let result = py.detach(|| {
+        work(&mut |fraction| {
+            let heard = Python::attach(|py| {
+                py.check_signals()?;
+                progress.as_ref().map_or(Ok(()), |callback| callback.call1(py, (fraction,)).map(drop))
+            });
+            raised = heard.err();
+            raised.is_none()
+        })
+    });
+    match raised {
+        Some(error) => Err(error),
+        None => result.map_err(raise),
+    }
+}
+
+/// A checked configuration of device, error correction and workload.
+#[pyclass(module = "softsense", frozen)]
+struct Config {
+    checked: CheckedConfig,
+}
+
+#[pymethods]
+impl Config {
+    /// Reads TOML. `origin` names its file, beside which paths in it are taken; `overrides` are such
+    /// as `ftl.over_provisioning=0.28`. Raises ConfigError or TableError.
+    #[staticmethod]
+    #[pyo3(signature = (text, origin, overrides = Vec::new()))]
+    fn from_toml(text: &str, origin: &str, overrides: Vec<String>) -> PyResult<Self> {
+        Ok(Self { checked: CheckedConfig::from_toml(text, origin, &overrides).map_err(raise)? })
+    }
+
+    /// The same configuration with fields replaced. Raises ConfigError or TableError.
+    fn with_overrides(&self, overrides: Vec<String>) -> PyResult<Self> {
+        Ok(Self { checked: self.checked.with_overrides(&overrides).map_err(raise)? })
+    }
+
+    /// The resolved configuration, every default filled in.
+    fn to_toml(&self) -> String {
+        self.checked.to_toml()
+    }
+
+    /// The resolved configuration as JSON.
+    fn to_json(&self) -> String {
+        self.checked.to_json()
+    }
+
+    /// SHA-256 of the resolved configuration and the model version: the identity of a run.
+    #[getter]
+    fn sha256(&self) -> String {
+        self.checked.sha256()
+    }
+
+    /// Label and value rows for people.
+    fn describe(&self) -> Vec<(String, String)> {
+        self.checked.describe()
+    }
+
+    /// Bytes the user can address.
+    #[getter]
+    fn user_bytes(&self) -> u64 {
+        self.checked.user_bytes()
+    }
+
+    /// Whether there is a `[workload]` section.
+    #[getter]
+    fn has_workload(&self) -> bool {
+        self.checked.config().workload.is_some()
+    }
+
+    /// Label and value rows of the `[workload]` section. Raises ConfigError when there is none.
+    fn describe_workload(&self) -> PyResult<Vec<(String, String)>> {
+        Ok(self.checked.workload().map_err(raise)?.describe())
+    }
+
+    /// Writes the `[workload]` section as a trace file and returns its number of requests. Raises
+    /// ConfigError or FileError.
+    #[pyo3(signature = (to, format = "mqsim"))]
+    fn write_workload(&self, py: Python<'_>, to: &str, format: &str) -> PyResult<u64> {
+        let format = option("format", format)?;
+        let spec = self.checked.workload().map_err(raise)?;
+        let mut workload =
+            spec.source(self.checked.config().seed, self.checked.user_bytes()).map_err(raise)?;
+        py.detach(|| trace::write_requests(&mut workload, Path::new(to), format)).map_err(raise)
+    }
+}
+
+/// A block trace, recognised and scanned from start to end.
+#[pyclass(module = "softsense", frozen)]
+struct Trace {
+    trace: trace::Trace,
+}
+
+#[pymethods]
+impl Trace {
+    /// Recognises the format of a file, or takes the one given, and scans it. Raises TraceError or FileError.
+    #[new]
+    #[pyo3(signature = (path, *, format = None, time_unit = None, size_unit = None, devices = "stack", progress = None))]
+    fn new(
+        py: Python<'_>,
+        path: &str,
+        format: Option<&str>,
+        time_unit: Option<&str>,
+        size_unit: Option<&str>,
+        devices: &str,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Self> {
+        let mut spec = TraceSpec::new(path);
+        spec.format = format.map(|name| option("format", name)).transpose()?;
+        spec.time_unit = time_unit.map(|name| option("time-unit", name)).transpose()?;
+        spec.size_unit = size_unit
+            .map(|text| trace::parse_size(text).map_err(|message| raise(Error::config("--size-unit", message))))
+            .transpose()?;
+        spec.devices = option("devices", devices)?;
+        Ok(Self { trace: with_progress(py, progress, |progress| trace::Trace::open(spec, progress))? })
+    }
+
+    /// Format, units, counts, span, footprint and extent as JSON.
+    fn stats_json(&self) -> PyResult<String> {
+        serde_json::to_string(self.trace.stats()).map_err(|error| PyValueError::new_err(error.to_string()))
+    }
+
+    /// The same as label and value rows for people.
+    fn describe(&self) -> Vec<(String, String)> {
+        self.trace.stats().describe()
+    }
+
+    /// Writes the trace in another format and returns the number of requests. Raises TraceError or FileError.
+    #[pyo3(signature = (to, format = "csv", progress = None))]
+    fn convert(&self, py: Python<'_>, to: &str, format: &str, progress: Option<Py<PyAny>>) -> PyResult<u64> {
+        let format = option("to-format", format)?;
+        with_progress(py, progress, |progress| self.trace.convert(Path::new(to), format, progress))
+    }
+}
+
+/// One simulation: one configuration, one stream of requests.
+#[pyclass(module = "softsense")]
+struct Run {
+    run: run::Run,
+}
+
+#[pymethods]
+impl Run {
+    /// Builds and preconditions the device. Without a trace, the configuration's `[workload]` is run.
+    /// Raises SoftsenseError.
+    #[new]
+    #[pyo3(signature = (config, trace = None, *, beyond = "reject", log_requests = false))]
+    fn new(
+        py: Python<'_>,
+        config: &Config,
+        trace: Option<&Trace>,
+        beyond: &str,
+        log_requests: bool,
+    ) -> PyResult<Self> {
+        let beyond: Beyond = option("beyond", beyond)?;
+        let requests = trace.map_or(Requests::Workload, |trace| Requests::Trace(&trace.trace, beyond));
+        let run = py.detach(|| run::Run::new(&config.checked, requests, log_requests)).map_err(raise)?;
+        Ok(Self { run })
+    }
+
+    /// Simulates until about that many more requests have completed; False when all have.
+    fn advance(&mut self, py: Python<'_>, requests: u64) -> PyResult<bool> {
+        py.detach(|| self.run.advance(requests)).map_err(raise)
+    }
+
+    /// Completed requests.
+    #[getter]
+    fn requests(&self) -> u64 {
+        self.run.requests()
+    }
+
+    /// How much of the requests has been read, in [0, 1].
+    #[getter]
+    fn fraction(&self) -> f64 {
+        self.run.fraction()
+    }
+
+    /// Simulated time, s.
+    #[getter]
+    fn simulated_s(&self) -> f64 {
+        self.run.simulated().as_secs()
+    }
+
+    /// What has been measured so far, as JSON.
+    #[pyo3(signature = (interrupted = false))]
+    fn summary_json(&self, interrupted: bool) -> PyResult<String> {
+        serde_json::to_string(&self.run.summary(interrupted)).map_err(|error| PyValueError::new_err(error.to_string()))
+    }
+
+    /// Response times, us (float64), and the fraction of `read`, `write` or `all` requests at or below
+    /// each (float64).
+    #[allow(clippy::type_complexity, reason = "it is a pair of arrays")]
+    fn distribution<'py>(
+        &self,
+        py: Python<'py>,
+        kind: &str,
+    ) -> PyResult<(Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>)> {
+        let kind = match kind {
+            "read" => Some(RequestKind::Read),
+            "write" => Some(RequestKind::Write),
+            "all" => None,
+            other => return Err(PyValueError::new_err(format!("found `{other}`, expected read, write or all"))),
+        };
+        let (values, fractions): (Vec<_>, Vec<_>) = self.run.responses(kind).cumulative().into_iter().unzip();
+        Ok((values.into_pyarray(py), fractions.into_pyarray(py)))
+    }
+
+    /// The columns of the requests that have completed since the last call: `request` (uint64),
+    /// `arrival_ns` (uint64), `kind` (uint8: 0 read, 1 write, 2 trim), `offset_bytes` (uint64), `bytes`
+    /// (uint64), `response_ns` (uint64), `max_level` (uint8), `retries` (uint16).
+    fn take_log<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let rows = self.run.take_log();
+        let columns = PyDict::new(py);
+        let wide = |of: fn(&softsense_ssd::simulation::LogRow) -> u64| -> Vec<u64> { rows.iter().map(of).collect() };
+        columns.set_item("request", wide(|row| row.request).into_pyarray(py))?;
+        columns.set_item("arrival_ns", wide(|row| row.arrival.0).into_pyarray(py))?;
+        let kinds: Vec<u8> = rows.iter().map(|row| row.kind as u8).collect();
+        columns.set_item("kind", kinds.into_pyarray(py))?;
+        columns.set_item("offset_bytes", wide(|row| row.offset_bytes).into_pyarray(py))?;
+        columns.set_item("bytes", wide(|row| row.bytes).into_pyarray(py))?;
+        columns.set_item("response_ns", wide(|row| row.response.0).into_pyarray(py))?;
+        let levels: Vec<u8> = rows.iter().map(|row| row.max_level).collect();
+        columns.set_item("max_level", levels.into_pyarray(py))?;
+        let retries: Vec<u16> = rows.iter().map(|row| row.retries).collect();
+        columns.set_item("retries", retries.into_pyarray(py))?;
+        Ok(columns)
+    }
+}
+
+/// What this build is: version, model_version, profile and target.
+#[pyfunction]
+fn build_info(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
+    let info = PyDict::new(py);
+    info.set_item("version", env!("CARGO_PKG_VERSION"))?;
+    info.set_item("model_version", MODEL_VERSION.to_string())?;
+    info.set_item("profile", if cfg!(debug_assertions) { "debug" } else { "release" })?;
+    info.set_item("target", format!("{}-{}", std::env::consts::ARCH, std::env::consts::OS))?;
+    Ok(info)
+}
+
+/// The JSON schema of a configuration.
+#[pyfunction]
+fn config_schema() -> String {
+    config::schema()
+}
+
+/// Name and one sentence for every read policy.
+#[pyfunction]
+fn policies() -> Vec<(&'static str, &'static str)> {
+    Policy::ALL.iter().map(|policy| (policy.name(), policy.about())).collect()
+}
+
+#[pymodule]
+fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    let py = module.py();
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add("SoftsenseError", py.get_type::<SoftsenseError>())?;
+    module.add("ConfigError", py.get_type::<ConfigError>())?;
+    module.add("TraceError", py.get_type::<TraceError>())?;
+    module.add("TableError", py.get_type::<TableError>())?;
+    module.add("FileError", py.get_type::<FileError>())?;
+    module.add_class::<Config>()?;
+    module.add_class::<Trace>()?;
+    module.add_class::<Run>()?;
+    module.add_function(wrap_pyfunction!(build_info, module)?)?;
+    module.add_function(wrap_pyfunction!(config_schema, module)?)?;
+    module.add_function(wrap_pyfunction!(policies, module)?)
+}

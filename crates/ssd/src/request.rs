@@ -29,7 +29,7 @@ pub struct Request {
 }
 
 /// A stream of requests in order of arrival. It is read one by one and never held whole.
-pub trait RequestSource: Send {
+pub trait RequestSource: Send + Sync {
     /// The next request; `None` at the end, and from then on.
     fn next_request(&mut self) -> Result<Option<Request>>;
 

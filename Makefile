@@ -1,0 +1,80 @@
+# Everything a checkout needs, on a machine with stable Rust, Python 3.11 or later and make.
+
+PYTHON ?= python3
+VENV ?= .venv
+# A trace for `make demo`, and what has to be said about it, such as TRACE_OPTIONS="--format mqsim".
+TRACE ?=
+TRACE_OPTIONS ?=
+
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
+BUILT := $(VENV)/.built
+SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates -type f)
+
+# Cargo and maturin must agree on the interpreter, or each would rebuild what the other has built.
+export PYO3_PYTHON := $(abspath $(BIN)/python)
+
+.PHONY: help build demo test bench lint format schema lock clean
+
+help:
+	@echo "make build   virtual environment in $(VENV), softsense built into it"
+	@echo "make demo    compare the read policies; TRACE=file and TRACE_OPTIONS=... replay a trace; results in out/demo"
+	@echo "make test    all Rust and Python tests"
+	@echo "make bench   benchmarks"
+	@echo "make lint    formats, lints, generated files up to date"
+	@echo "make format  format Rust and Python"
+	@echo "make schema  regenerate schema/config.schema.json"
+	@echo "make lock    renew requirements.lock"
+	@echo "make clean   remove the virtual environment and everything built"
+
+build: $(BUILT)
+
+# Stamps, so that a second run neither installs nor builds, nor needs a network.
+$(INSTALLED): requirements.lock
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "softsense needs Python 3.11 or later: make PYTHON=...")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement requirements.lock
+	@touch $@
+
+$(BUILT): $(INSTALLED) $(SOURCES)
+	PIP_QUIET=1 VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release --locked
+	@touch $@
+
+demo: $(BUILT)
+	$(BIN)/softsense compare configs/mlc-25nm.toml $(if $(TRACE),--trace "$(TRACE)" $(TRACE_OPTIONS)) --out out/demo
+
+test: $(BUILT)
+	cargo test --workspace --locked
+	$(BIN)/python -m pytest
+
+bench: $(INSTALLED)
+	cargo bench --workspace --locked
+
+lint: $(BUILT)
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --locked -- -D warnings
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/softsense config schema | diff - schema/config.schema.json
+
+format: $(INSTALLED)
+	cargo fmt --all
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+schema: $(BUILT)
+	$(BIN)/softsense config schema > $(VENV)/schema.json && mv $(VENV)/schema.json schema/config.schema.json
+
+# Resolves the lower bounds of pyproject.toml anew, in an environment of its own.
+lock:
+	$(PYTHON) -m venv $(VENV)-lock
+	$(VENV)-lock/bin/python -m pip install --quiet pip-tools
+	$(VENV)-lock/bin/pip-compile --quiet --upgrade --extra dev --strip-extras --no-header --annotation-style line \
+		--no-emit-index-url --no-emit-find-links --no-emit-trusted-host --output-file $(VENV)-lock/lock pyproject.toml
+	{ sed -n '/^#/p' requirements.lock; cat $(VENV)-lock/lock; } > $(VENV)-lock/whole
+	mv $(VENV)-lock/whole requirements.lock
+	rm -rf $(VENV)-lock
+
+clean:
+	rm -rf $(VENV) out target .pytest_cache .ruff_cache python/softsense/_core*.so
+	find python tests -name __pycache__ -type d -exec rm -rf {} +

@@ -1,0 +1,248 @@
+use std::path::Path;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use softsense_base::{Error, Result};
+
+use crate::MAX_LEVEL;
+
+const FORMAT: &str = "softsense decode table, version 1";
+
+/// Tables that ship with softsense, by name.
+const SHIPPED: [(&str, &str); 1] = [("laldpc-thresholds", include_str!("../tables/laldpc-thresholds.toml"))];
+
+/// How values between two grid points are found. Beyond the grid the nearest point holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Interpolation {
+    /// The value at the grid point at or below.
+    Step,
+    /// Linear in the logarithm of the probability: for measured curves.
+    Log,
+}
+
+/// For one code and decoder: the probability that decoding fails, and the distribution of decoding
+/// iterations, for each read level on a grid of raw bit error rates.
+///
+/// The file format is TOML (docs/model/decode-table.md): `format`, `name`, `code`, `decoder`,
+/// `source`, `interpolation`, the grid `rber`, and one `[[level]]` for each read level with `p_fail`
+/// and, where they were measured, `iterations`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DecodeTable {
+    name: String,
+    source: String,
+    interpolation: Interpolation,
+    rber: Vec<f64>,
+    levels: Vec<Level>,
+    max_iterations: Option<u16>,
+}
+
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Level {
+    /// Failure probability at each grid point.
+    p_fail: Vec<f64>,
+    /// At each grid point, the probability that a successful decode ends after 1, 2, ... iterations.
+    iterations: Option<Vec<Vec<f64>>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    format: String,
+    name: String,
+    #[serde(rename = "code")]
+    _code: String,
+    #[serde(rename = "decoder")]
+    _decoder: String,
+    source: String,
+    interpolation: Interpolation,
+    rber: Vec<f64>,
+    level: Vec<Level>,
+    max_iterations: Option<u16>,
+}
+
+impl DecodeTable {
+    /// Opens a shipped table by name, or a file (relative paths are taken from `directory`).
+    pub fn open(name_or_path: &str, directory: &Path) -> Result<Self> {
+        if let Some((name, text)) = SHIPPED.iter().find(|(name, _)| *name == name_or_path) {
+            return Self::parse(text, name);
+        }
+        let path = directory.join(name_or_path);
+        let text = std::fs::read_to_string(&path).map_err(|error| {
+            let shipped: Vec<_> = SHIPPED.iter().map(|(name, _)| *name).collect();
+            let message = format!("{error}; expected a decode table file, or one of the shipped: {}", shipped.join(", "));
+            Error::table(path.display().to_string(), message)
+        })?;
+        Self::parse(&text, &path.display().to_string())
+    }
+
+    /// Reads a table from TOML text; `origin` names it in errors.
+    pub fn parse(text: &str, origin: &str) -> Result<Self> {
+        let file: File = toml::from_str(text).map_err(|error| {
+            let line = error.span().map_or(1, |span| text[..span.start].matches('\n').count() + 1);
+            Error::table(format!("{origin}:{line}"), error.message().replace('\n', " "))
+        })?;
+        let bad = |field: &str, message: String| Err(Error::table(format!("{origin}: {field}"), message));
+        if file.format != FORMAT {
+            return bad("format", format!("found `{}`, expected `{FORMAT}`", file.format));
+        }
+        let points = file.rber.len();
+        if points == 0 || !file.rber.windows(2).all(|w| w[0] < w[1]) || !file.rber.iter().all(|r| (0.0..=0.5).contains(r)) {
+            return bad("rber", "expected an increasing list of raw bit error rates from 0 to 0.5".into());
+        }
+        if file.level.is_empty() || file.level.len() > MAX_LEVEL as usize {
+            return bad("level", format!("found {} levels, expected 1 to {MAX_LEVEL}", file.level.len()));
+        }
+        for (index, level) in file.level.iter().enumerate() {
+            let field = |name: &str| format!("level {}: {name}", index + 1);
+            if level.p_fail.len() != points {
+                return bad(&field("p_fail"), format!("found {} values, expected {points}, one for each rber", level.p_fail.len()));
+            }
+            if let Some(p) = level.p_fail.iter().find(|p| !(0.0..=1.0).contains(*p)) {
+                return bad(&field("p_fail"), format!("found {p}, expected a probability from 0 to 1"));
+            }
+            if index > 0
+                && let Some(at) = (0..points).find(|&i| level.p_fail[i] > file.level[index - 1].p_fail[i])
+            {
+                let message = format!(
+                    "found {} at rber {}, expected no more than the {} of the level before: levels are nested",
+                    level.p_fail[at], file.rber[at], file.level[index - 1].p_fail[at]
+                );
+                return bad(&field("p_fail"), message);
+            }
+            if let Some(iterations) = &level.iterations {
+                let Some(max) = file.max_iterations else {
+                    return bad("max_iterations", "missing, expected the decoder's limit beside `iterations`".into());
+                };
+                let distribution = |row: &Vec<f64>| {
+                    !row.is_empty()
+                        && row.len() <= usize::from(max)
+                        && row.iter().all(|p| (0.0..=1.0).contains(p))
+                        && (row.iter().sum::<f64>() - 1.0).abs() < 1e-6
+                };
+                if iterations.len() != points || !iterations.iter().all(distribution) {
+                    let message = format!("expected {points} lists of at most {max} probabilities, each adding up to 1");
+                    return bad(&field("iterations"), message);
+                }
+            }
+        }
+        let File { name, source, interpolation, rber, level, max_iterations, .. } = file;
+        Ok(Self { name, source, interpolation, rber, levels: level, max_iterations })
+    }
+
+    /// The table's name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Where its numbers come from.
+    pub fn source(&self) -> &str {
+        &self.source
+    }
+
+    /// How many read levels it has.
+    pub fn levels(&self) -> u8 {
+        self.levels.len() as u8
+    }
+
+    /// The decoder's iteration limit, where iterations were measured at every level.
+    pub fn max_iterations(&self) -> Option<u16> {
+        self.max_iterations.filter(|_| self.levels.iter().all(|level| level.iterations.is_some()))
+    }
+
+    /// The probability that decoding fails at `level` (from 1) and raw bit error rate `rber`.
+    pub fn p_fail(&self, level: u8, rber: f64) -> f64 {
+        let p = &self.levels[usize::from(level) - 1].p_fail;
+        let above = self.rber.partition_point(|&grid| grid <= rber);
+        if above == 0 {
+            return p[0];
+        }
+        let below = above - 1;
+        match self.interpolation {
+            Interpolation::Step => p[below],
+            Interpolation::Log if above == p.len() => p[below],
+            Interpolation::Log => {
+                // A curve that reaches zero has no logarithm: from there on the interval is linear.
+                let fraction = (rber - self.rber[below]) / (self.rber[above] - self.rber[below]);
+                if p[below] > 0.0 && p[above] > 0.0 {
+                    libm::exp(libm::log(p[below]) * (1.0 - fraction) + libm::log(p[above]) * fraction)
+                } else {
+                    p[below] + (p[above] - p[below]) * fraction
+                }
+            }
+        }
+    }
+
+    /// How many iterations a decode takes, for `uniform` in [0, 1): the measured distribution of the
+    /// nearest grid point below when it succeeds, the limit when it fails. `None` where iterations
+    /// were not measured.
+    pub fn iterations(&self, level: u8, rber: f64, success: bool, uniform: f64) -> Option<u16> {
+        let max = self.max_iterations?;
+        if !success {
+            return Some(max);
+        }
+        let below = self.rber.partition_point(|&grid| grid <= rber).saturating_sub(1);
+        let row = &self.levels[usize::from(level) - 1].iterations.as_ref()?[below];
+        let mut cumulative = 0.0;
+        let ended = row.iter().position(|p| {
+            cumulative += p;
+            uniform < cumulative
+        });
+        Some(ended.unwrap_or(row.len() - 1) as u16 + 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn measured(extra: &str, p2: &str) -> String {
+        format!(
+            "format = \"{FORMAT}\"\nname = \"t\"\ncode = \"c\"\ndecoder = \"d\"\nsource = \"s\"\ninterpolation = \"log\"\n\
+             rber = [0.001, 0.002]\n{extra}\n[[level]]\np_fail = [1e-8, 1e-2]\niterations = [[0.5, 0.5], [0.0, 0.25, 0.75]]\n\
+             [[level]]\np_fail = {p2}\niterations = [[1.0], [1.0]]\n"
+        )
+    }
+
+    #[test]
+    fn shipped_tables_open_and_laldpc_has_its_levels() {
+        let table = DecodeTable::open("laldpc-thresholds", Path::new(".")).unwrap();
+        let required = |rber| (1..=7).find(|&level| table.p_fail(level, rber) < 0.5);
+        assert_eq!(required(0.0), Some(1));
+        assert_eq!(required(0.005), Some(2));
+        assert_eq!(required(0.0065), Some(3));
+        assert_eq!(required(0.0085), Some(4));
+        assert_eq!(required(0.0129), Some(7));
+        assert_eq!(required(0.013), None);
+        assert_eq!(table.max_iterations(), None);
+    }
+
+    #[test]
+    fn measured_curves_interpolate_in_the_logarithm() {
+        let table = DecodeTable::parse(&measured("max_iterations = 20", "[0.0, 1e-4]"), "t.toml").unwrap();
+        assert!((table.p_fail(1, 0.0015) / 1e-5 - 1.0).abs() < 1e-9);
+        assert_eq!((table.p_fail(1, 0.0), table.p_fail(1, 0.4)), (1e-8, 1e-2));
+        assert!((table.p_fail(2, 0.0015) - 5e-5).abs() < 1e-12);
+        assert_eq!(table.iterations(1, 0.002, true, 0.2), Some(2));
+        assert_eq!(table.iterations(1, 0.002, true, 0.999), Some(3));
+        assert_eq!(table.iterations(1, 0.002, false, 0.0), Some(20));
+    }
+
+    #[test]
+    fn bad_tables_are_named() {
+        let cases = [
+            (measured("max_iterations = 20", "[1e-3, 1e-2]"), "t.toml: level 2: p_fail: found 0.001 at rber 0.001"),
+            (measured("", "[0.0, 0.0]"), "t.toml: max_iterations: missing"),
+            (measured("max_iterations = 2", "[0.0, 0.0]"), "t.toml: level 1: iterations: expected 2 lists"),
+            (measured("max_iterations = 20", "[0.0]"), "t.toml: level 2: p_fail: found 1 values, expected 2"),
+            (measured("max_iterations = 20", "[0.0, 2.0]"), "t.toml: level 2: p_fail: found 2, expected a probability"),
+            (measured("speed = 3", "[0.0, 0.0]"), "t.toml:8: unknown field `speed`"),
+            (String::new(), "t.toml:1: missing field"),
+        ];
+        for (text, expected) in cases {
+            let error = DecodeTable::parse(&text, "t.toml").unwrap_err().to_string();
+            assert!(error.starts_with(expected), "{error}\nexpected: {expected}");
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! How fast is a run, and how much memory does it take? Whole runs, each in a process of its own, so that
+//! peak memory is its own.
+//!
+//! `cargo bench -p softsense-ssd` prints a table of what was found beside what is expected on one core of
+//! a 2023 server CPU (AMD EPYC 9004). `--check` makes anything below the goal an error.
+//!
+//! | benchmark | goal | aim |
+//! |---|---|---|
+//! | trace: 1,000,000 requests of 4 KiB and 8 KiB, 70 % reads, 1 GiB footprint, Poisson at 50,000/s, MQSim text, `two_step` with 10 % hard failure, 128 GiB device | 1,000,000 requests/s with parsing | 2,000,000 |
+//! | overwrite: 5,000,000 random 4 KiB overwrites with garbage collection (8 GiB, 15 % over-provisioned, from the steady state) | 1,000,000 requests/s | |
+//! | precondition: 512 GiB, sequential and steady state | 5 s, 1.5 GB | |
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Instant;
+
+use softsense_ssd::config::CheckedConfig;
+use softsense_ssd::run::{Requests, Run};
+use softsense_ssd::trace::{Beyond, Format, Trace, TraceSpec, write_requests};
+
+const TRACE: &str = r#"
+[geometry]
+blocks_per_plane = 1205             # 150.6 GiB of flash, 128 GiB for the user
+[reliability]
+fixed.p_fail = [0.1, 0.0]
+[workload]
+requests = 1_000_000
+read_fraction = 0.7
+sizes = [{ bytes = 4096, share = 0.5 }, { bytes = 8192, share = 0.5 }]
+footprint_bytes = 1_073_741_824
+arrivals.poisson.requests_per_s = 50_000.0
+"#;
+
+const OVERWRITE: &str = r#"
+reliability = "perfect"
+[geometry]
+chips_per_channel = 2
+dies_per_chip = 1
+blocks_per_plane = 603              # 9.4 GiB of flash, 8 GiB for the user
+[host]
+issue.closed_loop.queue_depth = 64
+[precondition]
+layout = "steady_state"
+[workload]
+requests = 5_000_000
+read_fraction = 0.0
+arrivals = "immediate"
+"#;
+
+const PRECONDITION: &str = r#"
+[geometry]
+blocks_per_plane = 4819             # 602.4 GiB of flash, 512 GiB for the user
+[workload]
+requests = 1
+"#;
+
+struct Found {
+    what: String,
+    value: f64,
+    unit: &'static str,
+    /// The value at which the goal is just met, and whether more is better.
+    goal: f64,
+    more_is_better: bool,
+}
+
+impl Found {
+    fn holds(&self) -> bool {
+        if self.more_is_better { self.value >= self.goal } else { self.value <= self.goal }
+    }
+}
+
+fn config(toml: &str, overrides: &[&str]) -> CheckedConfig {
+    let overrides: Vec<String> = overrides.iter().map(ToString::to_string).collect();
+    CheckedConfig::from_toml(toml, "bench.toml", &overrides).expect("the benchmark's config is good")
+}
+
+fn finish(mut run: Run) -> softsense_ssd::summary::Summary {
+    while run.advance(1 << 20).expect("the requests can be read") {}
+    run.summary(false)
+}
+
+/// Writes the benchmark's trace once.
+fn trace_file() -> PathBuf {
+    let path = std::env::temp_dir().join(format!("softsense-bench-{}.trace", std::process::id()));
+    let config = config(TRACE, &[]);
+    let mut workload = config.workload().unwrap().source(1, config.user_bytes()).unwrap();
+    write_requests(&mut workload, &path, Format::Mqsim).unwrap();
+    path
+}
+
+fn bench_trace(path: &Path) {
+    let config = config(TRACE, &[]);
+    let mut spec = TraceSpec::new(path);
+    spec.format = Some(Format::Mqsim);
+    let trace = Trace::open(spec, &mut |_| true).unwrap();
+    report(&finish(Run::new(&config, Requests::Trace(&trace, Beyond::Reject), false).unwrap()));
+}
+
+fn bench_overwrite() {
+    report(&finish(Run::new(&config(OVERWRITE, &[]), Requests::Workload, false).unwrap()));
+}
+
+fn bench_precondition(layout: &str) {
+    let config = config(PRECONDITION, &[&format!("precondition.layout={layout}")]);
+    let begun = Instant::now();
+    let run = Run::new(&config, Requests::Workload, false).unwrap();
+    let mut summary = run.summary(false);
+    summary.setup_s = begun.elapsed().as_secs_f64();
+    report(&summary);
+}
+
+/// The child's last words: what the parent puts into the table.
+fn report(summary: &softsense_ssd::summary::Summary) {
+    println!("{} {} {}", summary.requests_per_s, summary.setup_s, summary.peak_rss_bytes.unwrap_or(0));
+    if let Some(write_amplification) = summary.writes_detail.write_amplification {
+        eprintln!("  write amplification {write_amplification:.2}");
+    }
+}
+
+/// Runs one benchmark in a process of its own: (requests a second, set-up seconds, peak bytes).
+fn child(arguments: &[&str]) -> [f64; 3] {
+    let output = Command::new(std::env::current_exe().unwrap()).args(arguments).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let text = String::from_utf8(output.stdout).unwrap();
+    let numbers: Vec<f64> = text.split_whitespace().map(|word| word.parse().unwrap()).collect();
+    numbers.try_into().unwrap()
+}
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["child", "trace", path] => return bench_trace(Path::new(path)),
+        ["child", "overwrite"] => return bench_overwrite(),
+        ["child", "precondition", layout] => return bench_precondition(layout),
+        _ => {}
+    }
+    let path = trace_file();
+    let trace_path = path.display().to_string();
+    let mut found = Vec::new();
+    let best_of = |arguments: &[&str]| {
+        (0..3).map(|_| child(arguments)).reduce(|a, b| if a[0] >= b[0] { a } else { b }).expect("three runs")
+    };
+    let speed = |what: &str, [requests_per_s, ..]: [f64; 3], goal| Found {
+        what: what.into(),
+        value: requests_per_s,
+        unit: "requests/s",
+        goal,
+        more_is_better: true,
+    };
+    found.push(speed("trace, with parsing", best_of(&["child", "trace", &trace_path]), 1e6));
+    found.push(speed("overwrite with garbage collection", best_of(&["child", "overwrite"]), 1e6));
+    std::fs::remove_file(&path).unwrap();
+    for layout in ["sequential", "steady_state"] {
+        let [_, setup_s, peak] = child(&["child", "precondition", layout]);
+        let what = |of: &str| format!("precondition 512 GiB, {layout}, {of}");
+        found.push(Found { what: what("time"), value: setup_s, unit: "s", goal: 5.0, more_is_better: false });
+        found.push(Found { what: what("memory"), value: peak / 1e9, unit: "GB", goal: 1.5, more_is_better: false });
+    }
+    println!("{:<50} {:>14} {:>14}", "", "found", "goal");
+    for row in &found {
+        let missed = if row.holds() { "" } else { "  MISSED" };
+        println!("{:<50} {:>14.3} {:>14} {}{missed}", row.what, row.value, row.goal, row.unit);
+    }
+    if arguments.iter().any(|a| a == "--check") && !found.iter().all(Found::holds) {
+        std::process::exit(1);
+    }
+}

@@ -1,0 +1,669 @@
+//! The configuration of a run: every field, its unit, its default and its check. TOML is for people;
+//! the JSON schema is generated from these structs.
+
+use std::path::{Path, PathBuf};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use softsense_base::{Error, Result, format_bytes};
+use softsense_link::{ReadSpec, Reliability, ReliabilitySpec};
+
+use crate::geometry::Geometry;
+use crate::workload::WorkloadSpec;
+
+/// Changes whenever the same config gives other numbers.
+pub const MODEL_VERSION: u32 = 1;
+
+/// A whole run but for its trace. The defaults are `configs/mlc-25nm.toml`.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(title = "softsense config")]
+pub struct Config {
+    /// Seed of every random stream. The same seed gives the same run on every CPU.
+    pub seed: u64,
+    /// How many of everything there are.
+    pub geometry: GeometrySpec,
+    /// Timing of the flash array.
+    pub flash: FlashSpec,
+    /// Timing of the channel buses.
+    pub bus: BusSpec,
+    /// The decoders.
+    pub decoder: DecoderSpec,
+    /// Whether reads succeed: `"perfect"`, `{ fixed = ... }` or `{ table = ... }`.
+    pub reliability: ReliabilitySpec,
+    /// How reads are done.
+    pub read: ReadSpec,
+    /// The flash translation layer and its garbage collection.
+    pub ftl: FtlSpec,
+    /// How requests are issued, and the controller's memory.
+    pub host: HostSpec,
+    /// The state the device starts in.
+    pub precondition: PreconditionSpec,
+    /// The synthetic workload that is run when no trace is given.
+    pub workload: Option<WorkloadSpec>,
+}
+
+/// How many channels, chips, dies, planes, blocks and pages there are, and how large a codeword is.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct GeometrySpec {
+    /// Channels, each with one bus.
+    pub channels: u32,
+    /// Chips on a channel.
+    pub chips_per_channel: u32,
+    /// Dies in a chip.
+    pub dies_per_chip: u32,
+    /// Planes in a die.
+    pub planes_per_die: u32,
+    /// Blocks in a plane.
+    pub blocks_per_plane: u32,
+    /// Pages in a block.
+    pub pages_per_block: u32,
+    /// Codewords in a page, 1 to 16.
+    pub codewords_per_page: u32,
+    /// User data of a codeword, bytes: the unit that the FTL maps.
+    pub codeword_bytes: u32,
+}
+
+impl Default for GeometrySpec {
+    fn default() -> Self {
+        Self {
+            channels: 8,
+            chips_per_channel: 8,
+            dies_per_chip: 2,
+            planes_per_die: 4,
+            blocks_per_plane: 2048,
+            pages_per_block: 64,
+            codewords_per_page: 1,
+            codeword_bytes: 4096,
+        }
+    }
+}
+
+/// Timing of the flash array.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct FlashSpec {
+    /// The kinds of page; page i of a block is of kind i modulo their number.
+    pub page_types: Vec<PageTypeSpec>,
+    /// Erase time of a block, us.
+    pub erase_us: f64,
+    /// How long a RESET that cuts a sensing short occupies the plane, us.
+    pub reset_us: f64,
+    /// Whether a plane can sense while its last page waits for the bus. Look-ahead needs it.
+    pub cache_register: bool,
+    /// What does one thing at a time: a plane, or a whole die.
+    pub busy_unit: BusyUnit,
+}
+
+impl Default for FlashSpec {
+    fn default() -> Self {
+        let lower = PageTypeSpec { name: "lower".into(), ..PageTypeSpec::default() };
+        let upper = PageTypeSpec { name: "upper".into(), sense_us: 55.0, program_us: 1450.0, ..PageTypeSpec::default() };
+        Self {
+            page_types: vec![lower, upper],
+            erase_us: 3240.0,
+            reset_us: 0.0,
+            cache_register: true,
+            busy_unit: BusyUnit::Plane,
+        }
+    }
+}
+
+/// A kind of page.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct PageTypeSpec {
+    /// Such as lower, upper.
+    pub name: String,
+    /// Sensing with hard decision, us.
+    pub sense_us: f64,
+    /// Sensing one extra level, us.
+    pub sense_extra_level_us: f64,
+    /// Programming, us.
+    pub program_us: f64,
+    /// Factor on the raw bit error rate.
+    pub rber_factor: f64,
+}
+
+impl Default for PageTypeSpec {
+    fn default() -> Self {
+        Self { name: "page".into(), sense_us: 41.0, sense_extra_level_us: 14.0, program_us: 121.0, rber_factor: 1.0 }
+    }
+}
+
+/// What does one array operation at a time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum BusyUnit {
+    /// Planes work independently of one another.
+    Plane,
+    /// Planes of a die take turns.
+    Die,
+}
+
+/// Timing of the channel buses.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct BusSpec {
+    /// Transfer of one codeword, as hard decisions or to be programmed, us.
+    pub transfer_us: f64,
+    /// Transfer of what one extra level adds to a codeword, us.
+    pub transfer_extra_level_us: f64,
+}
+
+impl Default for BusSpec {
+    fn default() -> Self {
+        Self { transfer_us: 20.0, transfer_extra_level_us: 10.0 }
+    }
+}
+
+/// The decoders: each channel has its own.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct DecoderSpec {
+    /// Decoders on each channel.
+    pub per_channel: u32,
+    /// How long one decode takes.
+    pub time: DecodeTime,
+}
+
+impl Default for DecoderSpec {
+    fn default() -> Self {
+        Self { per_channel: 1, time: DecodeTime::FixedUs(8.0) }
+    }
+}
+
+/// How long one decode takes.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum DecodeTime {
+    /// Always the same, us.
+    FixedUs(f64),
+    /// For each decoding iteration, us. The decode table must know the iterations.
+    PerIterationUs(f64),
+}
+
+/// The flash translation layer and its garbage collection.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct FtlSpec {
+    /// Share of the physical capacity kept from the user, above 0 and below 1.
+    pub over_provisioning: f64,
+    /// What consecutive page writes go to in turn, fastest first.
+    pub stripe: [StripeLevel; 4],
+    /// Garbage collection of a plane begins when it has fewer free blocks than this.
+    pub gc_low_watermark_blocks: u32,
+    /// Garbage collection of a plane ends when it has this many free blocks.
+    pub gc_high_watermark_blocks: u32,
+}
+
+impl Default for FtlSpec {
+    fn default() -> Self {
+        use StripeLevel::{Channel, Chip, Die, Plane};
+        Self {
+            over_provisioning: 0.15,
+            stripe: [Channel, Chip, Die, Plane],
+            gc_low_watermark_blocks: 3,
+            gc_high_watermark_blocks: 4,
+        }
+    }
+}
+
+/// A level of parallelism.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum StripeLevel {
+    /// Channels.
+    Channel,
+    /// Chips of a channel.
+    Chip,
+    /// Dies of a chip.
+    Die,
+    /// Planes of a die.
+    Plane,
+}
+
+/// How requests are issued, and the controller's memory.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct HostSpec {
+    /// When requests are issued.
+    pub issue: Issue,
+    /// Requests inside the device at once; further ones wait at the host, and the wait counts.
+    pub max_outstanding: u32,
+    /// Whether a plane serves waiting reads before waiting programs and erases.
+    pub reads_first: bool,
+    /// What a write that covers a mapped codeword in part does.
+    pub partial_write: PartialWrite,
+    /// Write buffer in the controller, bytes; 0 for none. With it a write completes when the buffer has it.
+    pub write_buffer_bytes: u64,
+    /// Moving a codeword between host and controller memory, us: buffered writes, and reads of data that is there.
+    pub controller_memory_us: f64,
+}
+
+impl Default for HostSpec {
+    fn default() -> Self {
+        Self {
+            issue: Issue::OpenLoop { time_scale: 1.0 },
+            max_outstanding: 65_536,
+            reads_first: true,
+            partial_write: PartialWrite::ReadModifyWrite,
+            write_buffer_bytes: 0,
+            controller_memory_us: 1.0,
+        }
+    }
+}
+
+/// When requests are issued.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Issue {
+    /// At their recorded times, multiplied by `time_scale` (0.5 doubles the load).
+    OpenLoop {
+        /// Factor on arrival times.
+        time_scale: f64,
+    },
+    /// As soon as fewer than `queue_depth` are outstanding; recorded times are not looked at.
+    ClosedLoop {
+        /// Requests outstanding.
+        queue_depth: u32,
+    },
+}
+
+/// What a write that covers a mapped codeword in part does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PartialWrite {
+    /// The old codeword is read, through error correction, before the new one is programmed.
+    ReadModifyWrite,
+    /// The codeword is programmed as if it had been covered whole.
+    Pad,
+}
+
+/// The state the device starts in, set directly: it costs no simulated operation.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct PreconditionSpec {
+    /// Share of the user capacity that has been written, 0 to 1.
+    pub mapped_fraction: f64,
+    /// How the data lies.
+    pub layout: Layout,
+    /// Program/erase cycles that every block has behind it.
+    pub pe_cycles: u32,
+    /// Age of the data, days.
+    pub retention_days: f64,
+}
+
+impl Default for PreconditionSpec {
+    fn default() -> Self {
+        Self { mapped_fraction: 1.0, layout: Layout::Sequential, pe_cycles: 10_000, retention_days: 30.0 }
+    }
+}
+
+/// How preconditioned data lies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Layout {
+    /// As one sequential pass over the address space leaves it; the over-provisioned blocks are free.
+    Sequential,
+    /// As endless uniform overwriting under greedy garbage collection leaves it: stale pages in most
+    /// blocks, free blocks at the watermark.
+    SteadyState,
+}
+
+/// A config that has passed every check, with the directory its relative paths are taken from.
+#[derive(Debug, Clone)]
+pub struct CheckedConfig {
+    config: Config,
+    directory: PathBuf,
+    geometry: Geometry,
+}
+
+/// The line of byte `at` of `text`, from 1.
+fn line_of(text: &str, at: usize) -> usize {
+    text[..at.min(text.len())].matches('\n').count() + 1
+}
+
+impl CheckedConfig {
+    /// Reads and checks a config. `origin` is its file, for messages and relative paths. `overrides`
+    /// are `path=value` with a TOML value (a bare word is taken as a string).
+    ///
+    /// # Errors
+    /// Names the file and line, or the config path, what was found and what was expected.
+    pub fn from_toml(text: &str, origin: &str, overrides: &[String]) -> Result<Self> {
+        let deserializer = toml::Deserializer::parse(text).map_err(|error| {
+            let line = error.span().map_or(1, |span| line_of(text, span.start));
+            Error::config(format!("{origin}:{line}"), error.message().replace('\n', " "))
+        })?;
+        let mut config: Config = serde_path_to_error::deserialize(deserializer).map_err(|error| {
+            let path = error.path().to_string();
+            let inner = error.into_inner();
+            let line = inner.span().map_or(1, |span| line_of(text, span.start));
+            Error::config(format!("{origin}:{line}: {path}"), inner.message().replace('\n', " "))
+        })?;
+        if !overrides.is_empty() {
+            let mut table: toml::Table = toml::from_str(text).expect("it has been read before");
+            for text in overrides {
+                set(&mut table, text)?;
+            }
+            config = serde_path_to_error::deserialize(toml::Value::Table(table)).map_err(|error| {
+                let path = error.path().to_string();
+                Error::config(format!("--set {path}"), error.into_inner().message().replace('\n', " "))
+            })?;
+        }
+        let directory = Path::new(origin).parent().map(Path::to_owned).unwrap_or_default();
+        Self::new(config, directory).map_err(|error| {
+            Error::new(error.kind(), format!("{origin}: {}", error.place()), error.message())
+        })
+    }
+
+    /// Checks a config; relative paths in it are taken from `directory`.
+    pub fn new(config: Config, directory: PathBuf) -> Result<Self> {
+        let geometry = Geometry::new(&config.geometry, &config.flash)?;
+        let checked = Self { config, directory, geometry };
+        checked.check()?;
+        Ok(checked)
+    }
+
+    /// The same config with some values replaced (see [`CheckedConfig::from_toml`]).
+    pub fn with_overrides(&self, overrides: &[String]) -> Result<Self> {
+        let origin = self.directory.join("config");
+        Self::from_toml(&self.to_toml(), &origin.display().to_string(), overrides)
+            .map_err(|error| Error::new(error.kind(), error.place().replace(&*origin.display().to_string(), "--set"), error.message()))
+    }
+
+    /// The config itself.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// The shape of the device.
+    pub fn geometry(&self) -> &Geometry {
+        &self.geometry
+    }
+
+    /// The reliability of its codewords.
+    pub fn reliability(&self) -> Result<Reliability> {
+        Reliability::new(&self.config.reliability, self.config.seed, &self.directory)
+    }
+
+    /// The synthetic workload.
+    ///
+    /// # Errors
+    /// When the config has none.
+    pub fn workload(&self) -> Result<&WorkloadSpec> {
+        self.config.workload.as_ref().ok_or_else(|| {
+            Error::config("workload", "missing, expected a [workload] section, or a trace to replay")
+        })
+    }
+
+    /// Codewords the user can address.
+    pub fn user_codewords(&self) -> u64 {
+        let physical = self.geometry.codewords();
+        (physical as f64 * (1.0 - self.config.ftl.over_provisioning)).floor() as u64
+    }
+
+    /// Bytes the user can address.
+    pub fn user_bytes(&self) -> u64 {
+        self.user_codewords() * u64::from(self.config.geometry.codeword_bytes)
+    }
+
+    /// The config as TOML, every default filled in.
+    pub fn to_toml(&self) -> String {
+        toml::to_string_pretty(&self.config).expect("a config is plain data")
+    }
+
+    /// The config as JSON, every default filled in.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string(&self.config).expect("a config is plain data")
+    }
+
+    /// Identity of the run: SHA-256 of the resolved config and the model version.
+    pub fn sha256(&self) -> String {
+        let mut hasher = Sha256::new();
+        hasher.update(format!("softsense model {MODEL_VERSION}\n"));
+        hasher.update(self.to_json());
+        hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    /// Label and value rows for people.
+    pub fn describe(&self) -> Vec<(String, String)> {
+        let Config { geometry: g, flash, bus, decoder, read, ftl, host, precondition, .. } = &self.config;
+        let page = self.geometry.codewords_per_page() as u64 * u64::from(g.codeword_bytes);
+        let page_types = flash.page_types.iter().map(|t| {
+            format!("{} {} + {} a level, program {}", t.name, t.sense_us, t.sense_extra_level_us, t.program_us)
+        });
+        let decode = match decoder.time {
+            DecodeTime::FixedUs(us) => format!("{us} us a decode"),
+            DecodeTime::PerIterationUs(us) => format!("{us} us an iteration"),
+        };
+        let issue = match host.issue {
+            Issue::OpenLoop { time_scale } => format!("open loop, time scale {time_scale}"),
+            Issue::ClosedLoop { queue_depth } => format!("closed loop, queue depth {queue_depth}"),
+        };
+        let buffer = match host.write_buffer_bytes {
+            0 => "none".into(),
+            bytes => format_bytes(bytes),
+        };
+        let reliability = match &self.config.reliability {
+            ReliabilitySpec::Perfect => "perfect: nothing fails at level 1".to_string(),
+            ReliabilitySpec::Fixed { p_fail } => format!("failure probability by level {p_fail:?}, then 0"),
+            ReliabilitySpec::Table(t) => format!("decode table {} with RBER {:?}", t.file, t.rber),
+        };
+        let layout = match precondition.layout {
+            Layout::Sequential => "sequential",
+            Layout::SteadyState => "steady state",
+        };
+        [
+            (
+                "device",
+                format!(
+                    "{} for the user of {} of flash ({:.1} % over-provisioned)",
+                    format_bytes(self.user_bytes()),
+                    format_bytes(self.geometry.codewords() * u64::from(g.codeword_bytes)),
+                    ftl.over_provisioning * 100.0
+                ),
+            ),
+            (
+                "geometry",
+                format!(
+                    "{} channels x {} chips x {} dies x {} planes x {} blocks x {} pages of {}, codewords of {}",
+                    g.channels,
+                    g.chips_per_channel,
+                    g.dies_per_chip,
+                    g.planes_per_die,
+                    g.blocks_per_plane,
+                    g.pages_per_block,
+                    format_bytes(page),
+                    format_bytes(u64::from(g.codeword_bytes))
+                ),
+            ),
+            ("flash", format!("sense (us): {}; erase {}", page_types.collect::<Vec<_>>().join("; "), flash.erase_us)),
+            (
+                "bus, decoder",
+                format!(
+                    "transfer {} + {} us a level a codeword; {} decoder(s) a channel, {decode}",
+                    bus.transfer_us, bus.transfer_extra_level_us, decoder.per_channel
+                ),
+            ),
+            ("reliability", reliability),
+            ("read", format!("{}, retry {}, levels 1 to {}", read.policy.name(), read.retry.name(), read.max_level)),
+            ("host", format!("{issue}; write buffer {buffer}")),
+            (
+                "start",
+                format!(
+                    "{:.0} % mapped, {layout}, {} P/E cycles, data {} days old",
+                    precondition.mapped_fraction * 100.0,
+                    precondition.pe_cycles,
+                    precondition.retention_days
+                ),
+            ),
+        ]
+        .map(|(label, value)| (label.to_string(), value))
+        .to_vec()
+    }
+
+    fn check(&self) -> Result<()> {
+        let config = &self.config;
+        for (index, page_type) in config.flash.page_types.iter().enumerate() {
+            let path = |field: &str| format!("flash.page_types[{index}].{field}");
+            time(path("sense_us"), page_type.sense_us)?;
+            time(path("sense_extra_level_us"), page_type.sense_extra_level_us)?;
+            time(path("program_us"), page_type.program_us)?;
+            range(path("rber_factor"), page_type.rber_factor, 0.0, 100.0)?;
+        }
+        time("flash.erase_us", config.flash.erase_us)?;
+        time("flash.reset_us", config.flash.reset_us)?;
+        time("bus.transfer_us", config.bus.transfer_us)?;
+        time("bus.transfer_extra_level_us", config.bus.transfer_extra_level_us)?;
+        count("decoder.per_channel", config.decoder.per_channel, 1, 1024)?;
+        let reliability = self.reliability()?;
+        match config.decoder.time {
+            DecodeTime::FixedUs(us) => time("decoder.time.fixed_us", us)?,
+            DecodeTime::PerIterationUs(us) => {
+                time("decoder.time.per_iteration_us", us)?;
+                if !reliability.knows_iterations() {
+                    let message = "found a time per iteration, but `reliability` does not know the number of iterations: \
+                                   expected `fixed_us`, or a decode table with `iterations`";
+                    return Err(Error::config("decoder.time", message));
+                }
+            }
+        }
+        config.read.check()?;
+        if config.read.max_level > reliability.levels() {
+            let message = format!(
+                "found {}, expected at most {}, the deepest level of the decode table",
+                config.read.max_level,
+                reliability.levels()
+            );
+            return Err(Error::config("read.max_level", message));
+        }
+        if config.read.policy.looks_ahead() && !config.flash.cache_register {
+            let message = format!(
+                "found `{}` with `flash.cache_register = false`; expected a cache register, without which a plane \
+                 cannot sense while it transfers",
+                config.read.policy.name()
+            );
+            return Err(Error::config("read.policy", message));
+        }
+        self.check_ftl()?;
+        match config.host.issue {
+            Issue::OpenLoop { time_scale } => range("host.issue.open_loop.time_scale", time_scale, 1e-9, 1e9)?,
+            Issue::ClosedLoop { queue_depth } => {
+                count("host.issue.closed_loop.queue_depth", queue_depth, 1, config.host.max_outstanding)?;
+            }
+        }
+        count("host.max_outstanding", config.host.max_outstanding, 1, 1 << 24)?;
+        time("host.controller_memory_us", config.host.controller_memory_us)?;
+        let page_bytes = self.geometry.codewords_per_page() as u64 * u64::from(config.geometry.codeword_bytes);
+        if config.host.write_buffer_bytes != 0 && !(page_bytes..=1 << 40).contains(&config.host.write_buffer_bytes) {
+            let message = format!(
+                "found {}, expected 0 for none, or at least one page of {page_bytes} bytes and at most 1 TiB",
+                config.host.write_buffer_bytes
+            );
+            return Err(Error::config("host.write_buffer_bytes", message));
+        }
+        range("precondition.mapped_fraction", config.precondition.mapped_fraction, 0.0, 1.0)?;
+        range("precondition.retention_days", config.precondition.retention_days, 0.0, 36_500.0)?;
+        count("precondition.pe_cycles", config.precondition.pe_cycles, 0, 10_000_000)?;
+        if config.precondition.layout == Layout::SteadyState && config.precondition.mapped_fraction < 1.0 {
+            let message = format!(
+                "found `steady_state` with mapped_fraction = {}, expected 1.0: endless overwriting maps everything",
+                config.precondition.mapped_fraction
+            );
+            return Err(Error::config("precondition.layout", message));
+        }
+        config.workload.as_ref().map_or(Ok(()), WorkloadSpec::check)
+    }
+
+    fn check_ftl(&self) -> Result<()> {
+        let ftl = &self.config.ftl;
+        let over_provisioning = ftl.over_provisioning;
+        if !(over_provisioning > 0.0 && over_provisioning < 1.0) {
+            let message = format!("found {over_provisioning}, expected a share above 0 and below 1: garbage collection needs room");
+            return Err(Error::config("ftl.over_provisioning", message));
+        }
+        use StripeLevel::{Channel, Chip, Die, Plane};
+        if ![Channel, Chip, Die, Plane].iter().all(|level| ftl.stripe.contains(level)) {
+            let message = format!("found {:?}, expected each of channel, chip, die and plane once", ftl.stripe).to_lowercase();
+            return Err(Error::config("ftl.stripe", message));
+        }
+        count("ftl.gc_low_watermark_blocks", ftl.gc_low_watermark_blocks, 2, 1 << 20)?;
+        if ftl.gc_high_watermark_blocks < ftl.gc_low_watermark_blocks {
+            let message = format!(
+                "found {}, expected at least gc_low_watermark_blocks, {}",
+                ftl.gc_high_watermark_blocks, ftl.gc_low_watermark_blocks
+            );
+            return Err(Error::config("ftl.gc_high_watermark_blocks", message));
+        }
+        // One block of each plane is open for the host, one for garbage collection; the free ones up to
+        // the high watermark and one block of slack for a victim to differ from the mean come on top.
+        let blocks = f64::from(self.config.geometry.blocks_per_plane);
+        let needed = ftl.gc_high_watermark_blocks + 3;
+        if over_provisioning * blocks < f64::from(needed) {
+            let message = format!(
+                "found {over_provisioning}, which leaves {:.1} spare blocks of {blocks} in a plane; expected at least {:.4}, \
+                 which leaves {needed}: {} free ones, two open ones and one to collect",
+                over_provisioning * blocks,
+                f64::from(needed) / blocks,
+                ftl.gc_high_watermark_blocks
+            );
+            return Err(Error::config("ftl.over_provisioning", message));
+        }
+        Ok(())
+    }
+}
+
+/// The JSON schema of [`Config`].
+pub fn schema() -> String {
+    let schema = schemars::schema_for!(Config);
+    serde_json::to_string_pretty(&schema).expect("a schema is plain data") + "\n"
+}
+
+/// Applies `path=value` to a table.
+fn set(table: &mut toml::Table, text: &str) -> Result<()> {
+    let bad = |message: &str| Error::config(format!("--set {text}"), message);
+    let (path, value) = text.split_once('=').ok_or_else(|| bad("expected PATH=VALUE, such as ftl.over_provisioning=0.28"))?;
+    let value = value.trim();
+    let parsed: toml::Value = match toml::from_str::<toml::Table>(&format!("value = {value}")) {
+        Ok(mut table) => table.remove("value").expect("it was just written"),
+        Err(_) if value.chars().all(|c| c.is_alphanumeric() || "_-./+".contains(c)) && !value.is_empty() => {
+            toml::Value::String(value.to_string())
+        }
+        Err(error) => return Err(bad(&format!("expected a TOML value: {}", error.message().replace('\n', " ")))),
+    };
+    let keys: Vec<&str> = path.trim().split('.').collect();
+    let (last, parents) = keys.split_last().expect("a split has at least one part");
+    let mut at = table;
+    for key in parents {
+        let entry = at.entry(*key).or_insert_with(|| toml::Value::Table(toml::Table::new()));
+        // A scalar on the way (reliability = "perfect") gives way to the table that is asked for.
+        if !entry.is_table() {
+            *entry = toml::Value::Table(toml::Table::new());
+        }
+        at = entry.as_table_mut().expect("it was just made one");
+    }
+    at.insert((*last).to_string(), parsed);
+    Ok(())
+}
+
+fn range(path: impl Into<String>, value: f64, low: f64, high: f64) -> Result<()> {
+    if (low..=high).contains(&value) {
+        return Ok(());
+    }
+    Err(Error::config(path, format!("found {value}, expected a number from {low} to {high}")))
+}
+
+/// A duration in microseconds: at most 1000 s, so that sums of them stay far from overflowing.
+fn time(path: impl Into<String>, us: f64) -> Result<()> {
+    range(path, us, 0.0, 1e9)
+}
+
+fn count(path: &str, value: u32, low: u32, high: u32) -> Result<()> {
+    if (low..=high).contains(&value) {
+        return Ok(());
+    }
+    Err(Error::config(path, format!("found {value}, expected a whole number from {low} to {high}")))
+}

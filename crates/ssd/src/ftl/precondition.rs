@@ -1,0 +1,132 @@
+use softsense_base::{Purpose, Stream};
+
+use super::{Lcn, PageMap, Writer};
+
+/// The valid fraction of greedy garbage collection's victims under endless uniform overwriting of a
+/// device whose blocks are `utilisation` full on average: the root below 1 of
+/// `utilisation = (delta - 1) / ln delta`. Write amplification is `1 / (1 - delta)`.
+///
+/// Exact for large blocks: a block that all writes miss equally loses its valid codewords
+/// exponentially, and the oldest is the emptiest, so greedy collects in order of age.
+///
+/// Source: P. Desnoyers, "Analytic models of SSD write performance", ACM TOS 10(2), 2014, the LRU
+/// model, to which greedy cleaning converges as blocks grow; there in terms of Lambert's W.
+pub fn steady_state_victim_fraction(utilisation: f64) -> f64 {
+    let (mut low, mut high) = (0.0, 1.0);
+    for _ in 0..200 {
+        let delta = 0.5 * (low + high);
+        let mean = if delta == 0.0 { 0.0 } else { (delta - 1.0) / libm::log(delta) };
+        if mean < utilisation { low = delta } else { high = delta }
+    }
+    0.5 * (low + high)
+}
+
+impl PageMap {
+    /// Maps the first `codewords` logical codewords of an empty device as one sequential pass of page
+    /// writes leaves them.
+    pub fn fill_sequentially(&mut self, codewords: u32) {
+        let (slots, planes) = (self.geometry.codewords_per_page(), self.geometry.planes());
+        let pages_per_block = self.geometry.pages_per_block();
+        let pages = codewords.div_ceil(slots);
+        // Row by row of the stripe, so that the map is written in order.
+        let mut lcn: Lcn = 0;
+        for row in 0..pages.div_ceil(planes) {
+            for &plane in &self.stripe {
+                let block = plane * self.geometry.blocks_per_plane() + row / pages_per_block;
+                let first_place = (block * pages_per_block + row % pages_per_block) * slots;
+                let count = slots.min(codewords - lcn);
+                self.blocks[block as usize].valid += count;
+                for place in first_place..first_place + count {
+                    self.map[lcn as usize] = place;
+                    self.owner[place as usize] = lcn;
+                    lcn += 1;
+                }
+            }
+        }
+        for position in 0..planes {
+            let pages_of_plane = pages / planes + u32::from(position < pages % planes);
+            self.adopt_blocks(self.stripe[position as usize], pages_of_plane);
+        }
+        self.stripe_at = (pages % planes) as usize;
+    }
+
+    /// Maps every logical codeword of an empty device as endless uniform overwriting under greedy
+    /// garbage collection leaves them: free blocks at the high watermark, all others written, and a
+    /// block of age a (0 the newest, 1 the oldest) valid to the fraction `delta^a`, delta being
+    /// [`steady_state_victim_fraction`]. Which codewords lie where is scattered.
+    pub fn fill_steady_state(&mut self, seed: u64) {
+        let stream = Stream::new(seed, Purpose::Precondition);
+        let (planes, total) = (self.geometry.planes(), self.user_codewords());
+        let capacity = self.geometry.codewords_per_block();
+        let closed = self.geometry.blocks_per_plane() - self.gc_high_watermark_blocks as u32;
+        // Logical codewords are dealt in steps of about the golden section of their number, which
+        // spreads any range of them evenly over planes, blocks and ages.
+        let step = u64::from(coprime_near((f64::from(total) * 0.618_033_988_749_894_9) as u32, total));
+        let mut lcn: Lcn = 0;
+        for plane in 0..planes {
+            let up_to_plane = |plane: u32| (u64::from(total) * u64::from(plane) / u64::from(planes)) as u32;
+            let valid = up_to_plane(plane + 1) - up_to_plane(plane);
+            let delta = steady_state_victim_fraction(f64::from(valid) / (f64::from(closed) * f64::from(capacity)));
+            // Valid codewords of the blocks up to age a: the integral of delta^a, rounded, so that the
+            // differences add up exactly.
+            let newer_than = |age: u32| {
+                let a = f64::from(age) / f64::from(closed);
+                libm::round(f64::from(valid) * (1.0 - libm::pow(delta, a)) / (1.0 - delta)) as u32
+            };
+            let mut carry = 0;
+            for index in 0..closed {
+                // The oldest first. A rounded share may exceed a block by one, which a newer one takes.
+                let age = closed - 1 - index;
+                let wanted = newer_than(age + 1) - newer_than(age) + carry;
+                let count = wanted.min(capacity);
+                carry = wanted - count;
+                let block = plane * self.geometry.blocks_per_plane() + index;
+                self.blocks[block as usize].valid = count;
+                let first_place = block * capacity;
+                let mut left = count;
+                for offset in 0..capacity {
+                    // Selection sampling: each subset of the block's places is equally likely.
+                    let place = first_place + offset;
+                    let draw = ((stream.bits(u64::from(place), 0) >> 32) * u64::from(capacity - offset)) >> 32;
+                    if draw < u64::from(left) {
+                        self.map[lcn as usize] = place;
+                        self.owner[place as usize] = lcn;
+                        let next = u64::from(lcn) + step;
+                        lcn = if next >= u64::from(total) { next - u64::from(total) } else { next } as Lcn;
+                        left -= 1;
+                    }
+                }
+            }
+            assert_eq!(carry, 0, "the newest block has room: what all blocks hold is below their capacity");
+            self.adopt_blocks(plane, closed * self.geometry.pages_per_block());
+        }
+    }
+
+    /// Takes note that the first `pages` pages of a plane have been written, in order: full blocks are
+    /// closed, oldest first, and one that is not full is open for the host.
+    fn adopt_blocks(&mut self, plane: u32, pages: u32) {
+        let pages_per_block = self.geometry.pages_per_block();
+        let state = &mut self.planes[plane as usize];
+        for block in state.free.drain(..pages.div_ceil(pages_per_block) as usize) {
+            let index = block % self.geometry.blocks_per_plane();
+            let written = (pages - index * pages_per_block).min(pages_per_block);
+            self.blocks[block as usize].programmed = written as u16;
+            if written == pages_per_block {
+                state.closed.insert(&mut self.blocks, block);
+            } else {
+                state.open[Writer::Host as usize] = Some((block, written));
+            }
+        }
+    }
+}
+
+/// The first number from `near` up that shares no divisor with `n`.
+fn coprime_near(near: u32, n: u32) -> u32 {
+    let gcd = |mut a: u32, mut b: u32| {
+        while b != 0 {
+            (a, b) = (b, a % b);
+        }
+        a
+    };
+    (near.max(1)..).find(|&step| gcd(step, n) == 1).expect("there are primes beyond any number")
+}

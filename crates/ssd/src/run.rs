@@ -1,0 +1,184 @@
+//! One run from config and requests to its summary: a [`Simulation`] with a clock on the wall.
+
+use std::time::Instant;
+
+use softsense_base::{Histogram, Ns, Result};
+use softsense_link::ReliabilitySpec;
+
+use crate::config::{CheckedConfig, MODEL_VERSION};
+use crate::request::RequestKind;
+use crate::simulation::{LogRow, Simulation};
+use crate::summary::{CodewordReads, GcSummary, ReadTimeUs, Responses, Summary, WritesDetail};
+use crate::trace::{Beyond, Trace};
+
+/// Where the requests of a run come from.
+pub enum Requests<'a> {
+    /// A trace, and what happens to addresses beyond the device.
+    Trace(&'a Trace, Beyond),
+    /// The config's `[workload]`.
+    Workload,
+}
+
+/// One run.
+pub struct Run {
+    simulation: Simulation,
+    config: CheckedConfig,
+    source: serde_json::Value,
+    setup_s: f64,
+    wall_s: f64,
+}
+
+impl Run {
+    /// Sets up: checks that the requests fit the device, builds it, preconditions it.
+    ///
+    /// # Errors
+    /// When the trace does not fit the device, there is neither trace nor `[workload]`, or the decode
+    /// table cannot be read.
+    pub fn new(config: &CheckedConfig, requests: Requests, log_requests: bool) -> Result<Self> {
+        let (source, description, opened_s) = match requests {
+            Requests::Trace(trace, beyond) => {
+                let opened = Instant::now();
+                let reader = trace.requests(config.user_bytes(), beyond)?;
+                let opened_s = trace.scan_s() + opened.elapsed().as_secs_f64();
+                (Box::new(reader) as Box<_>, serde_json::json!({ "trace": trace.stats() }), opened_s)
+            }
+            Requests::Workload => {
+                let workload = config.workload()?;
+                let source = workload.source(config.config().seed, config.user_bytes())?;
+                (Box::new(source) as Box<_>, serde_json::json!({ "workload": workload }), 0.0)
+            }
+        };
+        let begun = Instant::now();
+        let simulation = Simulation::new(config, source, log_requests)?;
+        let setup_s = begun.elapsed().as_secs_f64();
+        Ok(Self { simulation, config: config.clone(), source: description, setup_s, wall_s: opened_s })
+    }
+
+    /// Simulates until about `completions` more requests have completed; whether there is more to do.
+    ///
+    /// # Errors
+    /// When a trace cannot be read on. What was measured so far stays.
+    pub fn advance(&mut self, completions: u64) -> Result<bool> {
+        let begun = Instant::now();
+        let more = self.simulation.advance(completions);
+        self.wall_s += begun.elapsed().as_secs_f64();
+        more
+    }
+
+    /// Completed requests.
+    pub fn requests(&self) -> u64 {
+        self.simulation.statistics().completed()
+    }
+
+    /// How much of the requests has been read, in [0, 1].
+    pub fn fraction(&self) -> f64 {
+        self.simulation.fraction_read()
+    }
+
+    /// Simulated time.
+    pub fn simulated(&self) -> Ns {
+        self.simulation.now()
+    }
+
+    /// The rows of the request log since the last call.
+    pub fn take_log(&mut self) -> Vec<LogRow> {
+        self.simulation.take_log()
+    }
+
+    /// The distribution of response times of one kind of request, or of all.
+    pub fn responses(&self, kind: Option<RequestKind>) -> Histogram {
+        let statistics = self.simulation.statistics();
+        match kind {
+            Some(RequestKind::Read) => statistics.reads.clone(),
+            Some(RequestKind::Write) => statistics.writes.clone(),
+            Some(RequestKind::Trim) => statistics.trims.clone(),
+            None => statistics.all(),
+        }
+    }
+
+    /// What was measured so far.
+    pub fn summary(&self, interrupted: bool) -> Summary {
+        let s = self.simulation.statistics();
+        let spec = self.config.config();
+        let count = s.codewords_read();
+        let mean_us = |sum: Ns| sum.as_us() / count as f64;
+        let time = &s.read_time;
+        let time_us = (count > 0).then(|| ReadTimeUs {
+            wait_plane: mean_us(time.wait_plane),
+            sense: mean_us(time.sense),
+            wait_bus: mean_us(time.wait_bus),
+            transfer: mean_us(time.transfer),
+            wait_decoder: mean_us(time.wait_decoder),
+            decode: mean_us(time.decode),
+            retries: mean_us(time.retries),
+        });
+        let total = time.wait_plane
+            + time.sense
+            + time.wait_bus
+            + time.transfer
+            + time.wait_decoder
+            + time.decode
+            + time.retries;
+        let programmed = s.host_codewords_programmed + s.gc_codewords_programmed + s.padding_codewords;
+        let codewords_per_block = f64::from(self.config.geometry().codewords_per_block());
+        Summary {
+            softsense_version: env!("CARGO_PKG_VERSION").into(),
+            model_version: MODEL_VERSION,
+            config_sha256: self.config.sha256(),
+            seed: spec.seed,
+            policy: spec.read.policy.name().into(),
+            retry: spec.read.retry.name().into(),
+            reliability: match &spec.reliability {
+                ReliabilitySpec::Perfect => "perfect".into(),
+                ReliabilitySpec::Fixed { .. } => "fixed".into(),
+                ReliabilitySpec::Table(table) => format!("table {}", table.file),
+            },
+            source: self.source.clone(),
+            interrupted,
+            requests: s.completed(),
+            reads: s.reads.count(),
+            writes: s.writes.count(),
+            trims: s.trims.count(),
+            wall_s: self.wall_s,
+            setup_s: self.setup_s,
+            requests_per_s: if self.wall_s > 0.0 { s.completed() as f64 / self.wall_s } else { 0.0 },
+            peak_rss_bytes: peak_rss_bytes(),
+            simulated_s: s.last_completion.as_secs(),
+            response: Responses { read: s.reads.summary(), write: s.writes.summary(), all: s.all().summary() },
+            codeword_reads: CodewordReads {
+                count,
+                mean_us: (count > 0).then(|| mean_us(total)),
+                time_us,
+                level_histogram: s.level_histogram.to_vec(),
+                attempts: count + s.retries,
+                uncorrectable: s.uncorrectable,
+                uncorrectable_in_background: s.uncorrectable_in_background,
+                from_controller: s.codewords_from_controller,
+                unmapped: s.unmapped_codewords,
+            },
+            writes_detail: WritesDetail {
+                host_codewords: s.host_codewords_written,
+                coalesced_codewords: s.coalesced_codewords,
+                gc_codewords: s.gc_codewords_programmed,
+                padding_codewords: s.padding_codewords,
+                write_amplification: (s.host_codewords_written > 0)
+                    .then(|| programmed as f64 / s.host_codewords_written as f64),
+                read_modify_writes: s.read_modify_writes,
+            },
+            operations: s.operations,
+            gc: GcSummary {
+                blocks_reclaimed: s.gc_victims,
+                mean_valid_fraction: (s.gc_victims > 0)
+                    .then(|| s.gc_victim_valid as f64 / (s.gc_victims as f64 * codewords_per_block)),
+            },
+            utilisation: self.simulation.utilisation(),
+        }
+    }
+}
+
+/// The largest resident set of this process so far, where the kernel says it.
+fn peak_rss_bytes() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
+    Some(line.split_whitespace().nth(1)?.parse::<u64>().ok()? * 1024)
+}

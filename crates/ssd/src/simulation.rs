@@ -1,0 +1,403 @@
+//! The SSD at work: requests in, completions out.
+//!
+//! ```text
+//!  host ----> requests ----> FTL ----> busy units ----> channel bus ----> decoder ----> host
+//!  (this file)            (ftl.rs)    (simulation/back_end.rs: sense, transfer, decode)
+//!                write buffer, programs, garbage collection: simulation/writes.rs
+//! ```
+//!
+//! A *busy unit* is what does one array operation at a time: a plane, or a die whose planes take
+//! turns. It serves waiting reads first if the config says so; within a class it is first come, first
+//! served, but a retry goes before reads that have not begun. The channel bus and the decoders are
+//! first come, first served. A codeword's transfer overlaps the decode of the one before it.
+
+mod back_end;
+mod statistics;
+mod writes;
+
+use softsense_base::{Ns, Result};
+use softsense_link::{ReadSpec, Reliability};
+
+use crate::config::{CheckedConfig, DecodeTime, Issue, Layout, PartialWrite};
+use crate::events::{Event, EventQueue, Key, instant};
+use crate::ftl::{Lcn, Location, PageMap};
+use crate::geometry::Geometry;
+use crate::request::{Request, RequestKind, RequestSource};
+use crate::slab::Slab;
+use back_end::{BusyUnit, Channel, Owner, Program, Read};
+pub use statistics::{LogRow, Operations, ReadTime, Statistics};
+use writes::{GcJob, WriteBuffer};
+
+/// Durations of everything, as the hot paths want them.
+#[derive(Debug)]
+struct Timing {
+    page_types: Vec<PageTiming>,
+    erase: Ns,
+    reset: Ns,
+    transfer: Ns,
+    transfer_extra_level: Ns,
+    program_transfer: Ns,
+    decode: DecodeTime,
+    controller_memory: Ns,
+}
+
+#[derive(Debug)]
+struct PageTiming {
+    sense: Ns,
+    sense_extra_level: Ns,
+    program: Ns,
+    rber_factor: f64,
+}
+
+impl Timing {
+    fn new(config: &CheckedConfig) -> Self {
+        let spec = config.config();
+        let page_types = spec.flash.page_types.iter().map(|page_type| PageTiming {
+            sense: Ns::from_us(page_type.sense_us),
+            sense_extra_level: Ns::from_us(page_type.sense_extra_level_us),
+            program: Ns::from_us(page_type.program_us),
+            rber_factor: page_type.rber_factor,
+        });
+        let transfer = Ns::from_us(spec.bus.transfer_us);
+        Self {
+            page_types: page_types.collect(),
+            erase: Ns::from_us(spec.flash.erase_us),
+            reset: Ns::from_us(spec.flash.reset_us),
+            transfer,
+            transfer_extra_level: Ns::from_us(spec.bus.transfer_extra_level_us),
+            program_transfer: transfer.times(u64::from(spec.geometry.codewords_per_page)),
+            decode: spec.decoder.time,
+            controller_memory: Ns::from_us(spec.host.controller_memory_us),
+        }
+    }
+}
+
+/// A request inside the device.
+#[derive(Debug, Clone, Copy)]
+struct Active {
+    request: Request,
+    /// Its number in the stream, from 0.
+    number: u64,
+    /// Codewords that are not done yet.
+    remaining: u32,
+    max_level: u8,
+    retries: u16,
+}
+
+/// One run of one device over one stream of requests.
+pub struct Simulation {
+    geometry: Geometry,
+    timing: Timing,
+    reliability: Reliability,
+    read: ReadSpec,
+    issue: Issue,
+    codeword_bytes: u64,
+    max_outstanding: usize,
+    reads_first: bool,
+    cache_register: bool,
+    partial_write: PartialWrite,
+    initial_pe_cycles: u32,
+    initial_retention_hours: f64,
+
+    source: Box<dyn RequestSource>,
+    /// The next request and the key of its arrival; with a closed loop nothing waits here.
+    arriving: Option<(Key, Request)>,
+    source_ended: bool,
+    issued: u64,
+
+    now: Ns,
+    events: EventQueue,
+    requests: Slab<Active>,
+    reads: Slab<Read>,
+    programs: Slab<Program>,
+    units: Vec<BusyUnit>,
+    channels: Vec<Channel>,
+    ftl: PageMap,
+    gc: Vec<Option<GcJob>>,
+    gc_running: u32,
+    /// Codewords whose write waits for garbage collection to free a block, with their requests.
+    stalled_writes: std::collections::VecDeque<(u32, Lcn)>,
+    /// Whether a write, or the write buffer, found no room since a block was last erased.
+    writes_blocked: bool,
+    write_buffer: Option<WriteBuffer>,
+    statistics: Statistics,
+}
+
+impl Simulation {
+    /// Builds a device in its preconditioned state, about to serve `source`.
+    ///
+    /// # Errors
+    /// When the decode table cannot be read, or the first request cannot.
+    pub fn new(config: &CheckedConfig, source: Box<dyn RequestSource>, log_requests: bool) -> Result<Self> {
+        let spec = config.config();
+        let geometry = config.geometry().clone();
+        let reliability = config.reliability()?;
+        let user_codewords = config.user_codewords();
+        let mut ftl = PageMap::new(&geometry, &spec.ftl, user_codewords, reliability.needs_retention());
+        let start = &spec.precondition;
+        match start.layout {
+            Layout::Sequential => ftl.fill_sequentially((user_codewords as f64 * start.mapped_fraction) as u32),
+            Layout::SteadyState => ftl.fill_steady_state(spec.seed),
+        }
+        let buffer_codewords = spec.host.write_buffer_bytes / u64::from(spec.geometry.codeword_bytes);
+        let mut simulation = Self {
+            timing: Timing::new(config),
+            reliability,
+            read: spec.read,
+            issue: spec.host.issue,
+            codeword_bytes: u64::from(spec.geometry.codeword_bytes),
+            max_outstanding: spec.host.max_outstanding as usize,
+            reads_first: spec.host.reads_first,
+            cache_register: spec.flash.cache_register,
+            partial_write: spec.host.partial_write,
+            initial_pe_cycles: start.pe_cycles,
+            initial_retention_hours: start.retention_days * 24.0,
+            source,
+            arriving: None,
+            source_ended: false,
+            issued: 0,
+            now: Ns::ZERO,
+            events: EventQueue::default(),
+            requests: Slab::default(),
+            reads: Slab::default(),
+            programs: Slab::default(),
+            units: (0..geometry.busy_units()).map(|_| BusyUnit::default()).collect(),
+            channels: (0..geometry.channels()).map(|_| Channel::new(spec.decoder.per_channel)).collect(),
+            ftl,
+            gc: (0..geometry.planes()).map(|_| None).collect(),
+            gc_running: 0,
+            stalled_writes: std::collections::VecDeque::new(),
+            writes_blocked: false,
+            write_buffer: (buffer_codewords > 0).then(|| WriteBuffer::new(buffer_codewords as u32)),
+            statistics: Statistics::new(log_requests),
+            geometry,
+        };
+        simulation.fetch_arrivals()?;
+        Ok(simulation)
+    }
+
+    /// Runs until at least `completions` more requests have completed, or everything has. Returns
+    /// whether there is more to do.
+    ///
+    /// # Errors
+    /// When the source of requests cannot be read on. What was measured so far stays.
+    pub fn advance(&mut self, completions: u64) -> Result<bool> {
+        let until = self.statistics.completed() + completions;
+        while self.statistics.completed() < until {
+            if !self.step()? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Lets one thing happen; false when nothing is left.
+    fn step(&mut self) -> Result<bool> {
+        if let Some((key, request)) = self.arriving
+            && self.requests.len() < self.max_outstanding
+            && self.events.next_key().is_none_or(|next| key < next)
+        {
+            // An arrival that had to wait for a place at the host comes in now, its wait counted.
+            self.now = self.now.max(instant(key));
+            self.arriving = None;
+            self.admit(request);
+            self.fetch_arrivals()?;
+            return Ok(true);
+        }
+        let Some((key, event)) = self.events.pop() else {
+            if self.start_flushing() {
+                return Ok(true);
+            }
+            self.assert_everything_ended();
+            return Ok(false);
+        };
+        self.now = instant(key);
+        match event {
+            Event::ArrayDone { unit } => self.array_done(unit, key),
+            Event::TransferDone { channel } => self.transfer_done(channel),
+            Event::DecodeDone { read, slot } => self.decode_done(read, slot),
+            Event::MemoryDone { request, codewords } => self.codewords_done(request, codewords),
+        }
+        if matches!(self.issue, Issue::ClosedLoop { .. }) && self.arriving.is_none() {
+            self.fetch_arrivals()?;
+        }
+        Ok(true)
+    }
+
+    /// Open loop: reads the next request and schedules its arrival. Closed loop: fills the queue.
+    fn fetch_arrivals(&mut self) -> Result<()> {
+        match self.issue {
+            Issue::OpenLoop { time_scale } => {
+                if let Some(mut request) = self.next_request()? {
+                    if time_scale != 1.0 {
+                        request.arrival = Ns((request.arrival.0 as f64 * time_scale).round() as u64);
+                    }
+                    let key = self.events.key(request.arrival);
+                    self.arriving = Some((key, request));
+                }
+            }
+            Issue::ClosedLoop { queue_depth } => {
+                while self.requests.len() < queue_depth as usize {
+                    let Some(mut request) = self.next_request()? else { break };
+                    request.arrival = self.now;
+                    self.admit(request);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn next_request(&mut self) -> Result<Option<Request>> {
+        if self.source_ended {
+            return Ok(None);
+        }
+        let request = self.source.next_request()?;
+        self.source_ended = request.is_none();
+        Ok(request)
+    }
+
+    fn admit(&mut self, request: Request) {
+        let number = self.issued;
+        self.issued += 1;
+        let index = self.requests.insert(Active { request, number, remaining: 0, max_level: 0, retries: 0 });
+        let size = self.codeword_bytes;
+        let end = request.offset_bytes + request.bytes;
+        assert!(end <= u64::from(self.ftl.user_codewords()) * size, "requests fit the device");
+        match request.kind {
+            RequestKind::Read => {
+                let codewords = (request.offset_bytes / size) as Lcn..end.div_ceil(size) as Lcn;
+                self.requests[index].remaining = codewords.len() as u32;
+                self.read_codewords(index, codewords);
+            }
+            RequestKind::Write => {
+                let codewords = (request.offset_bytes / size) as Lcn..end.div_ceil(size) as Lcn;
+                self.requests[index].remaining = codewords.len() as u32;
+                self.write_codewords(index, codewords);
+            }
+            RequestKind::Trim => {
+                // Only codewords that are covered whole have no data left.
+                let whole = request.offset_bytes.div_ceil(size) as Lcn..(end / size) as Lcn;
+                for lcn in whole {
+                    self.ftl.unmap(lcn);
+                }
+                self.requests[index].remaining = 1;
+                self.finish_in_memory(index, 1);
+            }
+        }
+    }
+
+    /// Reads codewords for a request: those of one page with one sensing.
+    fn read_codewords(&mut self, request: u32, codewords: std::ops::Range<Lcn>) {
+        let mut in_memory = 0;
+        let mut page: Option<(u32, u16)> = None;
+        let slots = self.geometry.codewords_per_page();
+        for lcn in codewords {
+            match self.ftl.locate(lcn) {
+                Location::Flash(place) => {
+                    let (this_page, bit) = (self.ftl.page_of(place), 1 << (place % slots));
+                    match &mut page {
+                        Some((of, mask)) if *of == this_page => *mask |= bit,
+                        _ => {
+                            if let Some((of, mask)) = page.replace((this_page, bit)) {
+                                self.start_read(Owner::Request(request), of, mask);
+                            }
+                        }
+                    }
+                }
+                Location::Memory(_) | Location::InFlight => {
+                    in_memory += 1;
+                    self.statistics.codewords_from_controller += 1;
+                }
+                Location::Unmapped => {
+                    in_memory += 1;
+                    self.statistics.unmapped_codewords += 1;
+                }
+            }
+        }
+        if let Some((of, mask)) = page {
+            self.start_read(Owner::Request(request), of, mask);
+        }
+        if in_memory > 0 {
+            self.finish_in_memory(request, in_memory);
+        }
+    }
+
+    /// `codewords` of a request need no flash: they are done once they have crossed controller memory.
+    fn finish_in_memory(&mut self, request: u32, codewords: u32) {
+        let at = self.now + self.timing.controller_memory.times(u64::from(codewords));
+        self.events.schedule(at, Event::MemoryDone { request, codewords });
+    }
+
+    /// `codewords` of a request are done; with the last one the request completes.
+    #[inline]
+    fn codewords_done(&mut self, index: u32, codewords: u32) {
+        let active = &mut self.requests[index];
+        active.remaining -= codewords;
+        if active.remaining == 0 {
+            let active = *active;
+            self.requests.remove(index);
+            self.statistics.complete(&active, self.now);
+        }
+    }
+
+    /// What was measured so far.
+    pub fn statistics(&self) -> &Statistics {
+        &self.statistics
+    }
+
+    /// The rows of the request log since the last call; empty unless it was asked for.
+    pub fn take_log(&mut self) -> Vec<LogRow> {
+        self.statistics.take_log()
+    }
+
+    /// How much of the stream of requests has been read, in [0, 1].
+    pub fn fraction_read(&self) -> f64 {
+        self.source.fraction_read()
+    }
+
+    /// Requests that came in, whether or not they have completed.
+    pub fn issued(&self) -> u64 {
+        self.issued
+    }
+
+    /// The simulated instant.
+    pub fn now(&self) -> Ns {
+        self.now
+    }
+
+    /// The page map, for tests of what it must keep.
+    pub fn ftl(&self) -> &PageMap {
+        &self.ftl
+    }
+
+    /// Mean busy share of planes (or dies), channel buses and decoders up to now.
+    pub fn utilisation(&self) -> Utilisation {
+        let elapsed = self.now.0 as f64;
+        let share = |busy: u64, of: usize| if elapsed > 0.0 { busy as f64 / (elapsed * of as f64) } else { 0.0 };
+        let decoders: usize = self.channels.iter().map(Channel::decoders).sum();
+        Utilisation {
+            plane: share(self.units.iter().map(|unit| unit.busy_ns(self.now)).sum(), self.units.len()),
+            channel: share(self.channels.iter().map(|channel| channel.bus_busy_ns).sum(), self.channels.len()),
+            decoder: share(self.channels.iter().map(|channel| channel.decoder_busy_ns).sum(), decoders),
+        }
+    }
+
+    /// A run that has ended has nothing left inside: every request completed, every operation over.
+    fn assert_everything_ended(&self) {
+        assert!(self.source_ended && self.arriving.is_none(), "requests were left in the source");
+        assert_eq!(self.statistics.completed(), self.issued, "every request completes once");
+        assert_eq!((self.requests.len(), self.reads.len(), self.programs.len()), (0, 0, 0), "nothing is under way");
+        assert!(self.stalled_writes.is_empty() && self.gc_running == 0, "no write and no collection is stuck");
+    }
+}
+
+/// Mean busy shares.
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, schemars::JsonSchema)]
+pub struct Utilisation {
+    /// Of planes, or of dies where planes take turns. Waiting for the bus to load a program counts.
+    pub plane: f64,
+    /// Of channel buses.
+    pub channel: f64,
+    /// Of decoders.
+    pub decoder: f64,
+}

@@ -1,0 +1,195 @@
+//! What a run counts.
+
+use std::ops::AddAssign;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use softsense_base::{Histogram, Ns};
+use softsense_link::MAX_LEVEL;
+
+use super::Active;
+use crate::request::RequestKind;
+
+/// Where the time of codeword reads went, summed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ReadTime {
+    /// Waiting for the plane to sense, first attempt.
+    pub wait_plane: Ns,
+    /// Sensing, first attempt.
+    pub sense: Ns,
+    /// Waiting for the channel bus, first attempt.
+    pub wait_bus: Ns,
+    /// Transfer, first attempt.
+    pub transfer: Ns,
+    /// Waiting for a decoder, first attempt.
+    pub wait_decoder: Ns,
+    /// Decoding, first attempt.
+    pub decode: Ns,
+    /// Everything after the first attempt has failed.
+    pub retries: Ns,
+}
+
+impl AddAssign for ReadTime {
+    fn add_assign(&mut self, other: Self) {
+        self.wait_plane += other.wait_plane;
+        self.sense += other.sense;
+        self.wait_bus += other.wait_bus;
+        self.transfer += other.transfer;
+        self.wait_decoder += other.wait_decoder;
+        self.decode += other.decode;
+        self.retries += other.retries;
+    }
+}
+
+/// Operations of flash, buses and decoders, whoever asked for them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, JsonSchema)]
+pub struct Operations {
+    /// Sensings of a page that included the hard-decision level.
+    pub senses: u64,
+    /// Extra levels sensed, over all sensings.
+    pub extra_levels_sensed: u64,
+    /// Sensings begun before the outcome of the level before was known.
+    pub look_ahead_senses: u64,
+    /// Those of them that were not needed.
+    pub look_ahead_wasted: u64,
+    /// Those of them that were cut short by a RESET.
+    pub resets: u64,
+    /// Codewords transferred to a decoder.
+    pub transfers: u64,
+    /// Decodes.
+    pub decodes: u64,
+    /// Page programs.
+    pub programs: u64,
+    /// Block erases.
+    pub erases: u64,
+}
+
+/// One completed request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LogRow {
+    /// Its number in the stream, from 0.
+    pub request: u64,
+    /// When it arrived.
+    pub arrival: Ns,
+    /// What it did.
+    pub kind: RequestKind,
+    /// First byte.
+    pub offset_bytes: u64,
+    /// Bytes.
+    pub bytes: u64,
+    /// From arrival to completion.
+    pub response: Ns,
+    /// The highest level that any of its codewords was read with; 0 when none was read from flash.
+    pub max_level: u8,
+    /// Attempts beyond the first, over its codewords.
+    pub retries: u16,
+}
+
+/// What a run counts.
+#[derive(Debug, Clone, Default)]
+pub struct Statistics {
+    /// Response times of reads.
+    pub reads: Histogram,
+    /// Response times of writes.
+    pub writes: Histogram,
+    /// Response times of trims.
+    pub trims: Histogram,
+    /// When the last request completed.
+    pub last_completion: Ns,
+    /// Host codeword reads from flash that ended at level 1, 2, ...
+    pub level_histogram: [u64; MAX_LEVEL as usize],
+    /// Host codeword reads that no level decoded.
+    pub uncorrectable: u64,
+    /// The same for reads of garbage collection and read-modify-write.
+    pub uncorrectable_in_background: u64,
+    /// Attempts beyond the first of host codeword reads.
+    pub retries: u64,
+    /// Where the time of host codeword reads went.
+    pub read_time: ReadTime,
+    /// Codewords read from controller memory.
+    pub codewords_from_controller: u64,
+    /// Codewords read that were never written.
+    pub unmapped_codewords: u64,
+    /// Codewords that the host wrote.
+    pub host_codewords_written: u64,
+    /// Codewords programmed for the host: less than written where the write buffer coalesced.
+    pub host_codewords_programmed: u64,
+    /// Codewords programmed by garbage collection.
+    pub gc_codewords_programmed: u64,
+    /// Places in programmed pages that were left empty.
+    pub padding_codewords: u64,
+    /// Codewords overwritten in the write buffer before they were programmed.
+    pub coalesced_codewords: u64,
+    /// Codewords read because a write covered them in part.
+    pub read_modify_writes: u64,
+    /// Blocks chosen by garbage collection.
+    pub gc_victims: u64,
+    /// Their valid codewords when they were chosen.
+    pub gc_victim_valid: u64,
+    /// Operations.
+    pub operations: Operations,
+    log: Option<Vec<LogRow>>,
+}
+
+impl Statistics {
+    pub(super) fn new(log_requests: bool) -> Self {
+        Self { log: log_requests.then(Vec::new), ..Self::default() }
+    }
+
+    /// Completed requests.
+    #[inline]
+    pub fn completed(&self) -> u64 {
+        self.reads.count() + self.writes.count() + self.trims.count()
+    }
+
+    /// Host codewords read from flash.
+    pub fn codewords_read(&self) -> u64 {
+        self.level_histogram.iter().sum::<u64>() + self.uncorrectable
+    }
+
+    /// Response times of all requests.
+    pub fn all(&self) -> Histogram {
+        let mut all = self.reads.clone();
+        all.merge(&self.writes);
+        all.merge(&self.trims);
+        all
+    }
+
+    #[inline]
+    pub(super) fn complete(&mut self, active: &Active, now: Ns) {
+        let request = &active.request;
+        let response = now - request.arrival;
+        match request.kind {
+            RequestKind::Read => self.reads.record(response),
+            RequestKind::Write => self.writes.record(response),
+            RequestKind::Trim => self.trims.record(response),
+        }
+        self.last_completion = now;
+        if let Some(log) = &mut self.log {
+            log.push(LogRow {
+                request: active.number,
+                arrival: request.arrival,
+                kind: request.kind,
+                offset_bytes: request.offset_bytes,
+                bytes: request.bytes,
+                response,
+                max_level: active.max_level,
+                retries: active.retries,
+            });
+        }
+    }
+
+    #[inline]
+    pub(super) fn codeword_read(&mut self, level: u8, retries: u8, decoded: bool) {
+        if decoded {
+            self.level_histogram[level as usize - 1] += 1;
+        } else {
+            self.uncorrectable += 1;
+        }
+        self.retries += u64::from(retries);
+    }
+
+    pub(super) fn take_log(&mut self) -> Vec<LogRow> {
+        self.log.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+}

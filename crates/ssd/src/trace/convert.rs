@@ -1,0 +1,246 @@
+//! Writing traces: softsense's own CSV, MQSim and DiskSim text; plain, gzip or zstd.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use flate2::write::GzEncoder;
+use softsense_base::{Error, Result};
+
+use super::formats::CSV_HEADER;
+use super::reader::Rows;
+use super::{Devices, Format, Trace};
+use crate::request::{Request, RequestKind, RequestSource};
+
+/// How many rows are written between two looks at the clock.
+const ROWS_PER_LOOK: u64 = 16_384;
+const PROGRESS_EVERY: Duration = Duration::from_millis(50);
+
+/// Writes a stream of requests as `format` (csv, mqsim or disksim) with device 0, compressed where `to` ends in `.gz`
+/// or `.zst`, and returns how many. The file appears whole or not at all.
+///
+/// # Errors
+/// An error of the source; a target that cannot be written; a request that `format` cannot express (a trim, or an
+/// offset or size that is not a whole number of sectors, in MQSim and DiskSim text).
+pub fn write_requests(source: &mut dyn RequestSource, to: &Path, format: Format) -> Result<u64> {
+    let mut writer = Writer::create(to, format)?;
+    while let Some(request) = source.next_request()? {
+        writer.write(&request, 0)?;
+    }
+    writer.finish()
+}
+
+pub(super) fn convert(trace: &Trace, to: &Path, format: Format, progress: &mut dyn FnMut(f64) -> bool) -> Result<u64> {
+    if let (Ok(from), Ok(target)) = (trace.spec.path.canonicalize(), to.canonicalize())
+        && from == target
+    {
+        return Err(Error::trace(
+            to.display().to_string(),
+            "found the trace itself, expected another file to write to",
+        ));
+    }
+    let mut rows = Rows::new(trace)?;
+    let mut writer = Writer::create(to, format)?;
+    let layout = &trace.layout;
+    let merge = trace.spec.devices == Devices::Merge;
+    let mut reported = Instant::now();
+    while let Some(row) = rows.next()? {
+        let request = Request {
+            arrival: softsense_base::Ns(row.arrival_ns.saturating_sub(layout.first_ns)),
+            kind: row.kind,
+            offset_bytes: row.offset,
+            bytes: row.bytes,
+        };
+        let device = if merge { 0 } else { layout.numbers.get(row.slot as usize).copied().unwrap_or(row.slot) };
+        writer.write(&request, device)?;
+        if writer.rows.is_multiple_of(ROWS_PER_LOOK) && reported.elapsed() >= PROGRESS_EVERY {
+            reported = Instant::now();
+            if !progress(rows.fraction()) {
+                return Err(trace.error("interrupted"));
+            }
+        }
+    }
+    if !progress(1.0) {
+        return Err(trace.error("interrupted"));
+    }
+    writer.finish()
+}
+
+enum Sink {
+    Plain(BufWriter<File>),
+    Gzip(GzEncoder<BufWriter<File>>),
+    Zstd(zstd::Encoder<'static, BufWriter<File>>),
+}
+
+impl Sink {
+    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+        match self {
+            Sink::Plain(file) => file.write_all(bytes),
+            Sink::Gzip(encoder) => encoder.write_all(bytes),
+            Sink::Zstd(encoder) => encoder.write_all(bytes),
+        }
+    }
+
+    fn finish(self) -> io::Result<()> {
+        let buffered = match self {
+            Sink::Plain(file) => file,
+            Sink::Gzip(encoder) => encoder.finish()?,
+            Sink::Zstd(encoder) => encoder.finish()?,
+        };
+        buffered.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()
+    }
+}
+
+/// A file beside the target that becomes the target when it is whole, and is removed otherwise.
+struct Unfinished {
+    path: PathBuf,
+    done: bool,
+}
+
+impl Drop for Unfinished {
+    fn drop(&mut self) {
+        if !self.done {
+            // It may never have been created; there is nobody left to tell.
+            let _ = std::fs::remove_file(&self.path);
+        }
+    }
+}
+
+struct Writer {
+    sink: Option<Sink>,
+    unfinished: Unfinished,
+    to: PathBuf,
+    format: Format,
+    text: Vec<u8>,
+    rows: u64,
+}
+
+impl Writer {
+    fn create(to: &Path, format: Format) -> Result<Writer> {
+        let place = to.display().to_string();
+        if !matches!(format, Format::Csv | Format::Mqsim | Format::Disksim) {
+            return Err(Error::trace(
+                place,
+                format!("found `{format}`, expected a format to write: csv, mqsim or disksim"),
+            ));
+        }
+        let Some(name) = to.file_name().filter(|_| !to.is_dir()) else {
+            return Err(Error::trace(place, "found a directory, expected a file to write to"));
+        };
+        let mut temporary = std::ffi::OsString::from(".");
+        temporary.push(name);
+        temporary.push(format!(".{}.part", std::process::id()));
+        let unfinished = Unfinished { path: to.with_file_name(temporary), done: false };
+        let file = File::create(&unfinished.path).map_err(|error| Error::io(to, &error))?;
+        let file = BufWriter::with_capacity(256 << 10, file);
+        let sink = match to.extension().and_then(|extension| extension.to_str()) {
+            Some("gz") => Sink::Gzip(GzEncoder::new(file, flate2::Compression::default())),
+            Some("zst") => Sink::Zstd(zstd::Encoder::new(file, 3).map_err(|error| Error::io(to, &error))?),
+            _ => Sink::Plain(file),
+        };
+        let mut writer = Writer {
+            sink: Some(sink),
+            unfinished,
+            to: to.to_owned(),
+            format,
+            text: Vec::with_capacity(128 << 10),
+            rows: 0,
+        };
+        if format == Format::Csv {
+            writer.text.extend_from_slice(CSV_HEADER.as_bytes());
+            writer.text.push(b'\n');
+        }
+        Ok(writer)
+    }
+
+    fn write(&mut self, request: &Request, device: u32) -> Result<()> {
+        let text = &mut self.text;
+        let Request { arrival, kind, offset_bytes, bytes } = *request;
+        if self.format == Format::Csv {
+            number(text, arrival.0);
+            text.push(b',');
+            number(text, u64::from(device));
+            text.extend_from_slice(match kind {
+                RequestKind::Read => b",read,",
+                RequestKind::Write => b",write,",
+                RequestKind::Trim => b",trim,",
+            });
+            number(text, offset_bytes);
+            text.push(b',');
+            number(text, bytes);
+        } else {
+            if kind == RequestKind::Trim || !offset_bytes.is_multiple_of(512) || !bytes.is_multiple_of(512) {
+                return Err(self.inexpressible(request));
+            }
+            if self.format == Format::Mqsim {
+                number(text, arrival.0);
+            } else {
+                number(text, arrival.0 / 1_000_000);
+                // Always with a point, by which the file is recognised as DiskSim's.
+                text.extend_from_slice(format!(".{:06}", arrival.0 % 1_000_000).as_bytes());
+            }
+            text.push(b' ');
+            number(text, u64::from(device));
+            text.push(b' ');
+            number(text, offset_bytes / 512);
+            text.push(b' ');
+            number(text, bytes / 512);
+            text.extend_from_slice(if kind == RequestKind::Read { b" 1" } else { b" 0" });
+        }
+        text.push(b'\n');
+        self.rows += 1;
+        if self.text.len() >= 64 << 10 { self.flush() } else { Ok(()) }
+    }
+
+    #[cold]
+    fn inexpressible(&self, request: &Request) -> Error {
+        let found = if request.kind == RequestKind::Trim {
+            "a trim".to_owned()
+        } else {
+            format!("{} bytes at byte {}", request.bytes, request.offset_bytes)
+        };
+        Error::trace(
+            self.to.display().to_string(),
+            format!(
+                "found {found} in request {}, expected reads and writes of whole 512-byte sectors, which is all that \
+                 {} text can say; write csv instead",
+                self.rows + 1,
+                self.format
+            ),
+        )
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        if let Some(sink) = &mut self.sink {
+            sink.write_all(&self.text).map_err(|error| Error::io(&self.to, &error))?;
+        }
+        self.text.clear();
+        Ok(())
+    }
+
+    fn finish(mut self) -> Result<u64> {
+        self.flush()?;
+        if let Some(sink) = self.sink.take() {
+            sink.finish().map_err(|error| Error::io(&self.to, &error))?;
+        }
+        std::fs::rename(&self.unfinished.path, &self.to).map_err(|error| Error::io(&self.to, &error))?;
+        self.unfinished.done = true;
+        Ok(self.rows)
+    }
+}
+
+/// A whole number in decimal; `write!` would take several times as long.
+fn number(text: &mut Vec<u8>, mut value: u64) {
+    let mut digits = [0u8; 20];
+    let mut at = digits.len();
+    loop {
+        at -= 1;
+        digits[at] = b'0' + (value % 10) as u8;
+        value /= 10;
+        if value == 0 {
+            break;
+        }
+    }
+    text.extend_from_slice(&digits[at..]);
+}

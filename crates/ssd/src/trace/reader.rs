@@ -1,0 +1,653 @@
+//! From a file to requests in order of arrival: decompression, blocks of whole lines, parsing in batches, the window
+//! that restores order, and the addresses of the simulated device.
+
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
+use std::fs::File;
+use std::io::{self, BufReader, Read};
+use std::path::Path;
+
+use flate2::read::MultiGzDecoder;
+use memchr::{memchr, memrchr};
+use softsense_base::{Error, Ns, Result, format_bytes};
+
+use super::formats::{DeviceTable, MAX_ADDRESS, MAX_REQUEST, Parse, Parsed, Parser, Row, shorten, trim};
+use super::scan::{Layout, Skipped};
+use super::{Beyond, Devices, Trace};
+use crate::request::{Request, RequestSource};
+
+/// Text is read in blocks of this size; a line must fit into one.
+const BLOCK_BYTES: usize = 256 << 10;
+/// How many lines are parsed at a time when requests are replayed.
+const BATCH_LINES: usize = 512;
+/// How many requests may be held to restore the order of arrival.
+const MAX_HELD: usize = 1_000_000;
+
+/// How a file is compressed, told by its first bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Compression {
+    None,
+    Gzip,
+    Zstd,
+}
+
+impl Compression {
+    pub fn name(self) -> &'static str {
+        match self {
+            Compression::None => "none",
+            Compression::Gzip => "gzip",
+            Compression::Zstd => "zstd",
+        }
+    }
+}
+
+/// Counts the bytes that are read from the file, whatever they become.
+struct Counted {
+    file: io::Chain<io::Cursor<Vec<u8>>, File>,
+    bytes: u64,
+}
+
+impl Read for Counted {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let n = self.file.read(into)?;
+        self.bytes += n as u64;
+        Ok(n)
+    }
+}
+
+enum Source {
+    Plain(Counted),
+    Gzip(Box<MultiGzDecoder<Counted>>),
+    Zstd(Box<zstd::Decoder<'static, BufReader<Counted>>>),
+}
+
+impl Source {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Source::Plain(file) => file.read(into),
+            Source::Gzip(decoder) => decoder.read(into),
+            Source::Zstd(decoder) => decoder.read(into),
+        }
+    }
+
+    fn bytes(&self) -> u64 {
+        match self {
+            Source::Plain(file) => file.bytes,
+            Source::Gzip(decoder) => decoder.get_ref().bytes,
+            Source::Zstd(decoder) => decoder.get_ref().get_ref().bytes,
+        }
+    }
+}
+
+/// The text of a trace, in blocks of whole lines.
+pub(super) struct Lines {
+    source: Source,
+    pub compression: Compression,
+    pub file_bytes: u64,
+    path: String,
+    buffer: Vec<u8>,
+    /// The whole lines of the buffer that were not parsed yet.
+    at: usize,
+    limit: usize,
+    /// Where the bytes that were read end; from `limit` to here lies the beginning of a line.
+    end: usize,
+    /// How many lines lie before `at`.
+    line: u64,
+    eof: bool,
+    started: bool,
+}
+
+impl Lines {
+    pub fn open(path: &Path) -> Result<Lines> {
+        let name = path.display().to_string();
+        let metadata = std::fs::metadata(path).map_err(|error| Error::io(path, &error))?;
+        if metadata.is_dir() {
+            return Err(Error::trace(name, "found a directory, expected a trace file"));
+        }
+        if !metadata.is_file() {
+            return Err(Error::trace(
+                name,
+                "found a pipe or a device, expected a regular file: a trace is read twice, to scan and to replay it",
+            ));
+        }
+        let mut file = File::open(path).map_err(|error| Error::io(path, &error))?;
+        let mut magic = Vec::new();
+        (&mut file).take(4).read_to_end(&mut magic).map_err(|error| Error::io(path, &error))?;
+        let compression = match magic.as_slice() {
+            [0x1f, 0x8b, ..] => Compression::Gzip,
+            // A frame, or a skippable frame before one.
+            [0x28, 0xb5, 0x2f, 0xfd] | [0x50..=0x5f, 0x2a, 0x4d, 0x18] => Compression::Zstd,
+            _ => Compression::None,
+        };
+        let file = Counted { file: io::Cursor::new(magic).chain(file), bytes: 0 };
+        let source = match compression {
+            Compression::None => Source::Plain(file),
+            Compression::Gzip => Source::Gzip(Box::new(MultiGzDecoder::new(file))),
+            Compression::Zstd => {
+                let mut decoder = zstd::Decoder::new(file).map_err(|error| Error::io(path, &error))?;
+                // Files made with `zstd --long=31` too.
+                decoder.window_log_max(31).map_err(|error| Error::io(path, &error))?;
+                Source::Zstd(Box::new(decoder))
+            }
+        };
+        Ok(Lines {
+            source,
+            compression,
+            file_bytes: metadata.len(),
+            path: name,
+            buffer: vec![0; BLOCK_BYTES],
+            at: 0,
+            limit: 0,
+            end: 0,
+            line: 0,
+            eof: false,
+            started: false,
+        })
+    }
+
+    /// How much of the compressed file has been read.
+    pub fn fraction(&self) -> f64 {
+        if self.file_bytes == 0 { 1.0 } else { (self.source.bytes() as f64 / self.file_bytes as f64).min(1.0) }
+    }
+
+    /// How many lines were parsed.
+    pub fn line(&self) -> u64 {
+        self.line
+    }
+
+    /// Makes sure that there is a whole line to parse; false at the end of the file.
+    pub fn fill(&mut self) -> Result<bool> {
+        if self.at < self.limit {
+            return Ok(true);
+        }
+        if self.eof {
+            return Ok(false);
+        }
+        self.buffer.copy_within(self.limit..self.end, 0);
+        self.end -= self.limit;
+        (self.at, self.limit) = (0, 0);
+        loop {
+            if self.end == self.buffer.len() {
+                if self.line == 0 {
+                    self.check_text()?;
+                }
+                return Err(Error::trace(
+                    format!("{}:{}", self.path, self.line + 1),
+                    format!("found a line of more than {} KiB, expected the text of a trace", BLOCK_BYTES >> 10),
+                ));
+            }
+            let read = match self.source.read(&mut self.buffer[self.end..]) {
+                Ok(read) => read,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(self.damaged(&error)),
+            };
+            let from = self.end;
+            self.end += read;
+            if read == 0 {
+                self.eof = true;
+                self.limit = self.end;
+            } else if let Some(newline) = memrchr(b'\n', &self.buffer[from..self.end]) {
+                self.limit = from + newline + 1;
+            } else {
+                continue;
+            }
+            if !self.started {
+                self.started = true;
+                if self.buffer[..self.limit].starts_with(b"\xef\xbb\xbf") {
+                    self.at = 3;
+                }
+            }
+            return Ok(self.at < self.limit);
+        }
+    }
+
+    fn damaged(&self, error: &io::Error) -> Error {
+        let format = match self.compression {
+            Compression::None => return Error::io(&self.path, error),
+            Compression::Gzip => "gzip",
+            Compression::Zstd => "zstd",
+        };
+        // Lines that wait in the buffer were parsed already: `fill` is called when there are none left.
+        let message = if error.kind() == io::ErrorKind::UnexpectedEof {
+            format!("found a truncated {format} file, which ends after line {}, expected a whole one", self.line)
+        } else {
+            format!("found a damaged {format} file after line {} ({error}), expected a sound one", self.line)
+        };
+        Error::trace(self.path.clone(), message)
+    }
+
+    /// The whole lines that are waiting, to recognise a format from.
+    pub fn sample(&mut self) -> Result<&[u8]> {
+        self.fill()?;
+        self.check_text()?;
+        Ok(&self.buffer[self.at..self.limit])
+    }
+
+    /// Whether the first block is text at all.
+    fn check_text(&self) -> Result<()> {
+        let text = &self.buffer[..self.end];
+        let strange = |byte: u8| byte < b' ' && !matches!(byte, b'\n' | b'\r' | b'\t');
+        let Some(at) = text.iter().position(|&byte| strange(byte)) else { return Ok(()) };
+        let line = text[..at].iter().filter(|&&byte| byte == b'\n').count() + 1;
+        let found = text[at];
+        Err(Error::trace(
+            self.path.clone(),
+            format!("found a binary file (byte {found:#04x} in line {line}), expected the text of a trace"),
+        ))
+    }
+
+    fn error(&self, line: u64, message: impl Into<String>) -> Error {
+        Error::trace(format!("{}:{line}", self.path), message)
+    }
+}
+
+/// Parses up to `lines_at_most` lines of the block at hand, of one format, and hands each request with its line number
+/// to `sink`. False at the end of the file.
+#[inline(always)]
+fn pump_format<P: Parse>(
+    lines: &mut Lines,
+    parser: &mut P,
+    devices: &mut DeviceTable,
+    skipped: &mut Skipped,
+    lines_at_most: usize,
+    sink: &mut impl FnMut(&Row, u64),
+) -> Result<bool> {
+    if !lines.fill()? {
+        return Ok(false);
+    }
+    let block = &lines.buffer[lines.at..lines.limit];
+    let mut at = 0;
+    let mut number = lines.line;
+    let stop = number.saturating_add(lines_at_most as u64);
+    while at < block.len() && number < stop {
+        let rest = &block[at..];
+        let length = memchr(b'\n', rest).unwrap_or(rest.len());
+        let mut line = &rest[..length];
+        at += length + 1;
+        number += 1;
+        // Most lines begin with a digit or a letter and end with one.
+        if line.first().is_none_or(|&byte| byte <= b'#') || line.last().is_some_and(|&byte| byte <= b' ') {
+            line = trim(line);
+            if line.is_empty() || line[0] == b'#' {
+                skipped.blank_or_comment += 1;
+                continue;
+            }
+        }
+        match parser.parse(line, devices) {
+            Some(Parsed::Row(row)) => {
+                if row.bytes.wrapping_sub(1) >= MAX_REQUEST || row.offset >= MAX_ADDRESS - MAX_REQUEST {
+                    if row.bytes == 0 {
+                        skipped.zero_size += 1;
+                        continue;
+                    }
+                    return Err(lines.error(number, too_large(&row)));
+                }
+                if !devices.included[row.slot as usize] {
+                    skipped.other_devices += 1;
+                    continue;
+                }
+                sink(&row, number);
+            }
+            Some(Parsed::Header) => {}
+            Some(Parsed::OtherEvent) => skipped.other_events += 1,
+            None => {
+                let message = if devices.full() {
+                    "found more than 65,536 devices, expected a device column".to_owned()
+                } else {
+                    parser.explain(line)
+                };
+                return Err(lines.error(number, message));
+            }
+        }
+    }
+    lines.at = (lines.at + at).min(lines.limit);
+    lines.line = number;
+    Ok(true)
+}
+
+#[cold]
+fn too_large(row: &Row) -> String {
+    if row.bytes > MAX_REQUEST {
+        format!("found a request of {} bytes, expected at most 1 TiB", row.bytes)
+    } else {
+        format!("found a request at byte {}, expected an address below 1 EiB", row.offset)
+    }
+}
+
+/// [`pump_format`] for whichever format: one match a block, so that each format has its own loop.
+pub(super) fn pump(
+    lines: &mut Lines,
+    parser: &mut Parser,
+    devices: &mut DeviceTable,
+    skipped: &mut Skipped,
+    lines_at_most: usize,
+    sink: &mut impl FnMut(&Row, u64),
+) -> Result<bool> {
+    match parser {
+        Parser::Five(parser) => pump_format(lines, parser, devices, skipped, lines_at_most, sink),
+        Parser::Msr(parser) => pump_format(lines, parser, devices, skipped, lines_at_most, sink),
+        Parser::Spc(parser) => pump_format(lines, parser, devices, skipped, lines_at_most, sink),
+        Parser::Blkparse(parser) => pump_format(lines, parser, devices, skipped, lines_at_most, sink),
+        Parser::Fio(parser) => pump_format(lines, parser, devices, skipped, lines_at_most, sink),
+        Parser::Csv(parser) => pump_format(lines, parser, devices, skipped, lines_at_most, sink),
+    }
+}
+
+/// A request that waits for earlier ones, which may come later in the file.
+struct Held {
+    row: Row,
+    /// Position in the file, so that requests of the same instant keep their order.
+    index: u64,
+}
+
+impl Held {
+    fn key(&self) -> (u64, u64) {
+        (self.row.arrival_ns, self.index)
+    }
+}
+
+impl PartialEq for Held {
+    fn eq(&self, other: &Self) -> bool {
+        self.key() == other.key()
+    }
+}
+
+impl Eq for Held {}
+
+impl PartialOrd for Held {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Held {
+    /// Reversed: a [`BinaryHeap`] then has the earliest on top.
+    fn cmp(&self, other: &Self) -> Ordering {
+        other.key().cmp(&self.key())
+    }
+}
+
+/// Restores the order of arrival. Nothing that is still to come arrives before the latest arrival seen less the
+/// largest backward step of the file, so whatever is not later than that may go.
+struct Reorder {
+    heap: BinaryHeap<Held>,
+    window_ns: u64,
+    latest_ns: u64,
+}
+
+/// The rows of a scanned trace in order of arrival, without its end mark.
+pub(super) struct Rows {
+    lines: Lines,
+    parser: Parser,
+    devices: DeviceTable,
+    batch: Vec<Row>,
+    at: usize,
+    /// How many rows of the file were parsed.
+    parsed: u64,
+    end_mark: Option<u64>,
+    reorder: Option<Reorder>,
+    /// For the message when too many are held: largest step and its line.
+    step: (u64, u64),
+}
+
+impl Rows {
+    pub fn new(trace: &Trace) -> Result<Rows> {
+        let lines = Lines::open(&trace.spec.path)?;
+        if lines.file_bytes != trace.file_bytes {
+            return Err(trace.error(format!(
+                "found {} bytes, expected the {} that were scanned: the file has changed",
+                lines.file_bytes, trace.file_bytes
+            )));
+        }
+        let layout = &trace.layout;
+        Ok(Rows {
+            lines,
+            parser: Parser::new(trace.format, trace.spec.time_unit, trace.size_unit),
+            devices: DeviceTable::new(trace.spec.devices),
+            batch: Vec::with_capacity(BATCH_LINES),
+            at: 0,
+            parsed: 0,
+            end_mark: layout.end_mark,
+            reorder: (trace.stats.max_backward_ns > 0).then(|| Reorder {
+                heap: BinaryHeap::new(),
+                window_ns: trace.stats.max_backward_ns,
+                latest_ns: 0,
+            }),
+            step: (trace.stats.max_backward_ns, layout.max_backward_line),
+        })
+    }
+
+    /// The next row in order of arrival.
+    #[inline(always)]
+    pub fn next(&mut self) -> Result<Option<Row>> {
+        if self.reorder.is_none() { self.next_in_file() } else { self.next_in_order() }
+    }
+
+    pub fn fraction(&self) -> f64 {
+        self.lines.fraction()
+    }
+
+    #[inline(always)]
+    fn next_in_file(&mut self) -> Result<Option<Row>> {
+        if let Some(&row) = self.batch.get(self.at) {
+            self.at += 1;
+            return Ok(Some(row));
+        }
+        self.next_batch()
+    }
+
+    fn next_batch(&mut self) -> Result<Option<Row>> {
+        self.batch.clear();
+        self.at = 1;
+        // Everything was counted by the scan.
+        let mut skipped = Skipped::default();
+        while self.batch.is_empty() {
+            let (batch, parsed, end_mark) = (&mut self.batch, &mut self.parsed, self.end_mark);
+            let mut sink = |row: &Row, _line: u64| {
+                if Some(*parsed) != end_mark {
+                    batch.push(*row);
+                }
+                *parsed += 1;
+            };
+            if !pump(&mut self.lines, &mut self.parser, &mut self.devices, &mut skipped, BATCH_LINES, &mut sink)? {
+                return Ok(None);
+            }
+        }
+        Ok(self.batch.first().copied())
+    }
+
+    fn next_in_order(&mut self) -> Result<Option<Row>> {
+        let Some(mut reorder) = self.reorder.take() else { return self.next_in_file() };
+        let row = self.next_through(&mut reorder);
+        self.reorder = Some(reorder);
+        row
+    }
+
+    fn next_through(&mut self, reorder: &mut Reorder) -> Result<Option<Row>> {
+        loop {
+            if let Some(top) = reorder.heap.peek()
+                && top.row.arrival_ns <= reorder.latest_ns.saturating_sub(reorder.window_ns)
+            {
+                return Ok(reorder.heap.pop().map(|held| held.row));
+            }
+            let Some(row) = self.next_in_file()? else {
+                return Ok(reorder.heap.pop().map(|held| held.row));
+            };
+            reorder.latest_ns = reorder.latest_ns.max(row.arrival_ns);
+            let index = self.parsed - (self.batch.len() - self.at) as u64;
+            reorder.heap.push(Held { row, index });
+            if reorder.heap.len() > MAX_HELD {
+                let (step, line) = self.step;
+                return Err(self.lines.error(
+                    line,
+                    format!(
+                        "found an arrival {} before an earlier line's, expected a file sorted more closely: to restore \
+                         the order, more than {MAX_HELD} requests would have to be held in memory; sort the file by \
+                         its time column",
+                        Ns(step)
+                    ),
+                ));
+            }
+        }
+    }
+}
+
+/// Where a request of the trace lies on the simulated device.
+#[derive(Debug, Clone, Copy)]
+enum Placement {
+    /// Everything fits.
+    AsIs,
+    Wrap {
+        capacity: u64,
+    },
+    /// In whole chunks: what was adjacent within a chunk stays adjacent.
+    Scale {
+        capacity: u64,
+        chunk: u64,
+        chunks: u64,
+        of_chunks: u64,
+    },
+}
+
+impl Placement {
+    fn new(capacity_bytes: u64, extent_bytes: u64, beyond: Beyond) -> Placement {
+        if extent_bytes <= capacity_bytes {
+            return Placement::AsIs;
+        }
+        // Requests that were aligned to 4 KiB stay so.
+        let capacity = if capacity_bytes >= 4096 { capacity_bytes & !4095 } else { capacity_bytes };
+        match beyond {
+            Beyond::Reject => Placement::AsIs,
+            Beyond::Wrap => Placement::Wrap { capacity },
+            Beyond::Scale => {
+                // 1 MiB where the device is large enough for that not to be coarse, 4 KiB at least.
+                let finest = (capacity / 64).clamp(4096, 1 << 20);
+                let chunk = 1u64 << finest.ilog2();
+                let chunks = (capacity / chunk).max(1);
+                Placement::Scale { capacity, chunk, chunks, of_chunks: extent_bytes.div_ceil(chunk) }
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn place(self, offset: u64, bytes: u64) -> u64 {
+        match self {
+            Placement::AsIs => offset,
+            Placement::Wrap { capacity } => (offset % capacity).min(capacity - bytes),
+            Placement::Scale { capacity, chunk, chunks, of_chunks } => {
+                let scaled = (u128::from(offset / chunk) * u128::from(chunks) / u128::from(of_chunks)) as u64;
+                (scaled * chunk + offset % chunk).min(capacity - bytes)
+            }
+        }
+    }
+}
+
+/// Streams the requests of a trace in order of arrival.
+pub struct TraceReader {
+    rows: Rows,
+    first_ns: u64,
+    bases: Vec<u64>,
+    placement: Placement,
+}
+
+impl TraceReader {
+    pub(super) fn new(trace: &Trace, capacity_bytes: u64, beyond: Beyond) -> Result<TraceReader> {
+        let Layout { bases, first_ns, furthest_line, .. } = &trace.layout;
+        let stats = &trace.stats;
+        if stats.extent_bytes > capacity_bytes {
+            if beyond == Beyond::Reject {
+                let stacked = stats.devices.len() > 1 && trace.spec.devices != Devices::Merge;
+                return Err(Error::trace(
+                    format!("{}:{furthest_line}", stats.path),
+                    format!(
+                        "found a request that ends at byte {}{}, the furthest of the trace, expected none beyond {} \
+                         ({capacity_bytes} bytes), the capacity of the simulated device; give --beyond wrap or \
+                         --beyond scale, or a larger device",
+                        stats.extent_bytes,
+                        if stacked { " of the devices laid one behind the other" } else { "" },
+                        format_bytes(capacity_bytes),
+                    ),
+                ));
+            }
+            let usable = if capacity_bytes >= 4096 { capacity_bytes & !4095 } else { capacity_bytes };
+            if stats.largest_request_bytes > usable {
+                return Err(trace.error(format!(
+                    "found a request of {} bytes, expected none larger than the simulated device ({usable} bytes)",
+                    stats.largest_request_bytes,
+                )));
+            }
+        }
+        Ok(TraceReader {
+            rows: Rows::new(trace)?,
+            first_ns: *first_ns,
+            bases: bases.clone(),
+            placement: Placement::new(capacity_bytes, stats.extent_bytes, beyond),
+        })
+    }
+}
+
+impl RequestSource for TraceReader {
+    #[inline]
+    fn next_request(&mut self) -> Result<Option<Request>> {
+        let Some(row) = self.rows.next()? else { return Ok(None) };
+        let Some(&base) = self.bases.get(row.slot as usize) else {
+            return Err(self.rows.lines.error(
+                self.rows.lines.line(),
+                format!(
+                    "found device {}, which the scan did not see: the file has changed",
+                    shorten(self.rows.devices.devices[row.slot as usize].name.as_bytes())
+                ),
+            ));
+        };
+        Ok(Some(Request {
+            arrival: Ns(row.arrival_ns.saturating_sub(self.first_ns)),
+            kind: row.kind,
+            offset_bytes: self.placement.place(base + row.offset, row.bytes),
+            bytes: row.bytes,
+        }))
+    }
+
+    fn fraction_read(&self) -> f64 {
+        self.rows.fraction()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Does scaling keep requests on the device, whole chunks together, and 4 KiB alignment?
+    #[test]
+    fn scaling_keeps_neighbours_within_a_chunk() {
+        let extent = 10u64 << 30;
+        let capacity = (3u64 << 30) + 12_345;
+        let placement = Placement::new(capacity, extent, Beyond::Scale);
+        for chunk in (0..10 << 10).step_by(37) {
+            let start = chunk << 20;
+            let placed = placement.place(start, 4096);
+            assert_eq!(placed % 4096, 0);
+            assert!(placed.abs_diff((u128::from(start) * u128::from(capacity) / u128::from(extent)) as u64) <= 2 << 20);
+            assert_eq!(placement.place(start + 4096, 4096), placed + 4096);
+        }
+        assert!(placement.place(extent - 4096, 4096) + 4096 <= capacity);
+        assert!(placement.place(extent - 8192, 4 << 20) + (4 << 20) <= capacity);
+    }
+
+    #[test]
+    fn wrapping_moves_a_request_that_straddles_the_end_back() {
+        let placement = Placement::new(1 << 20, 1 << 30, Beyond::Wrap);
+        assert_eq!(placement.place(4096, 4096), 4096);
+        assert_eq!(placement.place((1 << 20) + 512, 4096), 512);
+        assert_eq!(placement.place((2 << 20) - 4096, 4096), (1 << 20) - 4096);
+        assert_eq!(placement.place((2 << 20) - 4096, 8192), (1 << 20) - 8192);
+    }
+
+    /// A trace that fits is left alone whatever the policy: nothing lies beyond.
+    #[test]
+    fn a_trace_that_fits_is_left_alone() {
+        for beyond in [Beyond::Reject, Beyond::Wrap, Beyond::Scale] {
+            let placement = Placement::new(1 << 20, 1 << 20, beyond);
+            assert_eq!(placement.place(123 * 512, 512), 123 * 512);
+        }
+    }
+}

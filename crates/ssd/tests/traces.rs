@@ -1,0 +1,762 @@
+//! Traces from file to requests: each format, bad input, order, addresses, conversion, and the real traces.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use proptest::prelude::*;
+use softsense_base::{Ns, Result};
+use softsense_ssd::request::{Request, RequestKind, RequestSource};
+use softsense_ssd::trace::{Beyond, Devices, Format, TimeUnit, Trace, TraceSpec, TraceStats, write_requests};
+
+use RequestKind::{Read, Trim, Write as Store};
+
+/// A directory that is removed at the end of a test.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new() -> Self {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let name = format!("softsense-traces-{}-{}", std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
+        let path = std::env::temp_dir().join(name);
+        std::fs::create_dir_all(&path).unwrap();
+        Scratch(path)
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+
+    fn file(&self, name: &str, bytes: &[u8]) -> PathBuf {
+        let path = self.path(name);
+        std::fs::write(&path, bytes).unwrap();
+        path
+    }
+
+    fn names(&self) -> Vec<String> {
+        let mut names: Vec<String> = std::fs::read_dir(&self.0)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn open(spec: TraceSpec) -> Result<Trace> {
+    Trace::open(spec, &mut |_| true)
+}
+
+fn collect(source: &mut dyn RequestSource) -> Result<Vec<Request>> {
+    let mut requests = Vec::new();
+    while let Some(request) = source.next_request()? {
+        requests.push(request);
+    }
+    assert_eq!(source.next_request()?, None);
+    Ok(requests)
+}
+
+/// Opens text with options and replays it on a device that is large enough.
+fn read_with(text: &str, change: impl FnOnce(&mut TraceSpec)) -> Result<(TraceStats, Vec<Request>)> {
+    let scratch = Scratch::new();
+    let mut spec = TraceSpec::new(scratch.file("trace", text.as_bytes()));
+    change(&mut spec);
+    let trace = open(spec)?;
+    let mut reader = trace.requests(u64::MAX, Beyond::Reject)?;
+    let requests = collect(&mut reader)?;
+    assert_eq!(reader.fraction_read(), 1.0);
+    assert_eq!(requests.len() as u64, trace.stats().replayed_requests);
+    Ok((trace.stats().clone(), requests))
+}
+
+fn read(text: &str) -> (TraceStats, Vec<Request>) {
+    read_with(text, |_| {}).unwrap()
+}
+
+fn request(arrival_ns: u64, kind: RequestKind, offset_bytes: u64, bytes: u64) -> Request {
+    Request { arrival: Ns(arrival_ns), kind, offset_bytes, bytes }
+}
+
+#[test]
+fn msr_ticks_hosts_and_bytes() {
+    let text = "128166372003061629,web,2,Read,7014609920,24576,41286\n\
+                128166372003061630,web,2,Write,8192,512,1963\r\n\
+                128166372013061629, web, 2, write ,1048576,4096,10";
+    let (stats, requests) = read(text);
+    assert_eq!((stats.format, stats.format_recognised), (Format::Msr, true));
+    assert_eq!(
+        requests,
+        [
+            request(0, Read, 7_014_609_920, 24_576),
+            request(100, Store, 8192, 512),
+            request(1_000_000_000, Store, 1_048_576, 4096)
+        ]
+    );
+    assert_eq!(stats.devices.len(), 1, "blanks around commas do not make another device");
+    assert_eq!((stats.devices[0].device, stats.devices[0].name.as_str()), (2, "web_2"));
+}
+
+#[test]
+fn msr_with_a_header_and_two_hosts_of_the_same_disk_number() {
+    let text = "Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime\n\
+                10,b,0,Read,0,4096,1\n20,a,0,Read,4096,4096,1\n30,a,1,Read,0,4096,1\n";
+    let (stats, requests) = read(text);
+    let names: Vec<&str> = stats.devices.iter().map(|device| device.name.as_str()).collect();
+    assert_eq!(names, ["a_0", "b_0", "a_1"]);
+    let offsets: Vec<u64> = requests.iter().map(|request| request.offset_bytes).collect();
+    assert_eq!(offsets, [1 << 20, 4096, 2 << 20]);
+}
+
+#[test]
+fn spc_with_seconds_and_more_columns() {
+    let (stats, requests) = read("0,20941264,8192,W,0.551706\n0, 20939840, 8192, r, 0.554041, x\n1,3,512,w,1.5\n");
+    assert_eq!(stats.format, Format::Spc);
+    assert_eq!(requests[0], request(0, Store, 20_941_264 * 512, 8192));
+    assert_eq!(requests[1], request(2_335_000, Read, 20_939_840 * 512, 8192));
+    assert_eq!(requests[2].arrival, Ns(948_294_000));
+    assert_eq!(stats.devices[1].device, 1);
+}
+
+#[test]
+fn disksim_with_a_decimal_point_is_recognised() {
+    let (stats, requests) = read("# comment\n\n0.05 0 16 8 1\n  1.1 0 24 16 0\n2\t0\t8\t8\t3\n");
+    assert_eq!((stats.format, stats.time_unit), (Format::Disksim, TimeUnit::Ms));
+    assert_eq!(
+        requests,
+        [request(0, Read, 8192, 4096), request(1_050_000, Store, 12_288, 8192), request(1_950_000, Read, 4096, 4096)]
+    );
+    assert_eq!(stats.skipped.blank_or_comment, 2);
+    assert_eq!((stats.reads, stats.writes, stats.footprint_bytes, stats.extent_bytes), (2, 1, 16_384, 20_480));
+}
+
+#[test]
+fn five_whole_numbers_are_ambiguous_and_the_error_says_what_to_give() {
+    let text = "1000 0 16 8 1\n5000 0 24 16 0\n";
+    let error = read_with(text, |_| {}).unwrap_err().to_string();
+    for part in ["`1000 0 16 8 1`", "--format mqsim", "--format disksim", "4.0 us", "4.0 s"] {
+        assert!(error.contains(part), "{error}");
+    }
+    let span = |change: fn(&mut TraceSpec)| {
+        let (stats, requests) = read_with(text, change).unwrap();
+        (stats.format, requests[1].arrival.0)
+    };
+    assert_eq!(span(|spec| spec.format = Some(Format::Mqsim)), (Format::Mqsim, 4000));
+    assert_eq!(span(|spec| spec.format = Some(Format::Disksim)), (Format::Disksim, 4_000_000_000));
+    assert_eq!(span(|spec| spec.time_unit = Some(TimeUnit::Ns)), (Format::Mqsim, 4000));
+    assert_eq!(span(|spec| spec.time_unit = Some(TimeUnit::Us)), (Format::Disksim, 4_000_000));
+}
+
+#[test]
+fn the_size_unit_changes_sizes_and_not_addresses() {
+    let (stats, requests) = read_with("0.5 0 16 2 1\n", |spec| spec.size_unit = Some(4096)).unwrap();
+    assert_eq!(requests, [request(0, Read, 8192, 8192)]);
+    assert_eq!(stats.size_unit_bytes, 4096);
+}
+
+#[test]
+fn blkparse_queued_requests_and_nothing_else() {
+    let text = "Input file sda.blktrace.0 added\n\
+                \x20 8,0    3        1     0.000000000   697  A   W 223490 + 8 <- (8,1) 223427\n\
+                \x20 8,0    3        2     0.000001829   697  Q   W 223490 + 8 [kjournald]\n\
+                \x20 8,0    3        3     0.000002000   697  G   W 223490 + 8 [kjournald]\n\
+                \x20 8,16   3        4     0.000003000   697  Q  RA 16 + 256 [a b c]\n\
+                \x20 8,0    3        5     0.000004000   697  Q   D 0 + 2048 [fstrim]\n\
+                \x20 8,0    3        6     0.000005000   697  Q FWS [kworker/0:1H]\n\
+                \x20 8,0    3        7     0.000006000     0  m   N cfq697 slice expired t=0\n\
+                CPU3 (8,0):\n Reads Queued:           1,      128KiB\t Writes Queued:  1, 4KiB\n\n\
+                Throughput (R/W): 0KiB/s / 0KiB/s\nEvents (8,0): 7 entries\nSkips: 0 forward (0 -   0.0%)\n";
+    let (stats, requests) = read(text);
+    assert_eq!(stats.format, Format::Blkparse);
+    let base = (223_498 * 512u64).div_ceil(1 << 20) << 20;
+    assert_eq!(
+        requests,
+        [
+            request(0, Store, 223_490 * 512, 4096),
+            request(1171, Read, base + 8192, 131_072),
+            request(2171, Trim, 0, 1 << 20)
+        ]
+    );
+    assert_eq!(stats.devices.iter().map(|device| device.name.as_str()).collect::<Vec<_>>(), ["8,0", "8,16"]);
+    assert_eq!((stats.skipped.zero_size, stats.skipped.other_events, stats.trims), (1, 9, 1));
+    let (stats, _) = read_with(text, |spec| spec.devices = "only=8,16".parse().unwrap()).unwrap();
+    assert_eq!((stats.requests, stats.skipped.other_devices), (1, 2));
+}
+
+#[test]
+fn fio_version_2_has_waits() {
+    let text = "fio version 2 iolog\n/dev/a add\n/dev/b add\n/dev/a open\n/dev/a write 0 4096\n/dev/a wait 1500 0\n\
+                /dev/b read 8192 512\n/dev/a sync 0 0\n/dev/a wait 500\n/dev/a trim 4096 8192\n/dev/a datasync 0 0\n\
+                /dev/a close\n";
+    let (stats, requests) = read(text);
+    assert_eq!((stats.format, stats.time_unit), (Format::Fio, TimeUnit::Us));
+    assert_eq!(
+        requests,
+        [
+            request(0, Store, 0, 4096),
+            request(1_500_000, Read, (1 << 20) + 8192, 512),
+            request(2_000_000, Trim, 4096, 8192)
+        ]
+    );
+    assert_eq!(stats.devices[1].name, "/dev/b");
+    assert_eq!(stats.skipped.other_events, 8);
+}
+
+#[test]
+fn fio_version_3_has_microseconds() {
+    let text = "fio version 3 iolog\n2 /dev/a add\n872 /dev/a open\n878 /dev/a write 0 4096\n888 /dev/a read 4096 512\n\
+                900 /dev/a close\n";
+    let (_, requests) = read(text);
+    assert_eq!(requests, [request(0, Store, 0, 4096), request(10_000, Read, 4096, 512)]);
+    let (_, requests) = read_with(text, |spec| spec.time_unit = Some(TimeUnit::Ms)).unwrap();
+    assert_eq!(requests[1].arrival, Ns(10_000_000));
+}
+
+#[test]
+fn own_csv() {
+    let (stats, requests) =
+        read("# made by hand\narrival_ns,device,kind,offset_bytes,bytes\n7,3,read,1,2\n9,3,trim,4096,4096\n");
+    assert_eq!(stats.format, Format::Csv);
+    assert_eq!(requests, [request(0, Read, 1, 2), request(2, Trim, 4096, 4096)]);
+}
+
+/// Times are exact: no digit is lost to floating point, and digits below 1 ns are cut off.
+#[test]
+fn times_are_exact() {
+    let text = "0.000000001 0 8 8 1\n9007199254.740993 0 8 8 1\n9007199254.7409939 0 8 8 1\n";
+    let (_, requests) = read(text);
+    assert_eq!(requests[1].arrival, Ns(9_007_199_254_740_993));
+    assert_eq!(requests[2].arrival, Ns(9_007_199_254_740_993));
+}
+
+/// What is wrong, where, and what should be there.
+#[test]
+fn bad_lines_are_explained() {
+    const DISKSIM: &str = "1.5 0 16 8 1\n";
+    const MSR: &str = "10,a,0,Read,0,4096,1\n";
+    const SPC: &str = "0,16,4096,r,0.5\n";
+    const BLK: &str = "8,0 3 2 0.5 697 Q W 16 + 8 [x]\n";
+    const CSV: &str = "arrival_ns,device,kind,offset_bytes,bytes\n";
+    const FIO2: &str = "fio version 2 iolog\n";
+    const FIO3: &str = "fio version 3 iolog\n";
+    let cases: &[(&str, &str, &str)] = &[
+        (DISKSIM, "2.5 0 x 8 1", "2: found `x` in column 3 (start LBA), expected a whole number of 512-byte sectors"),
+        (DISKSIM, "2.5 0 -8 8 1", "2: found `-8` in column 3 (start LBA), expected a whole number"),
+        (DISKSIM, "-2.5 0 8 8 1", "2: found `-2.5` in column 1 (arrival time), expected a time in ms such as"),
+        (DISKSIM, "2.5e3 0 8 8 1", "2: found `2.5e3` in column 1 (arrival time), expected a time in ms"),
+        (DISKSIM, ". 0 8 8 1", "2: found `.` in column 1"),
+        (DISKSIM, "2.5 0 8 8", "2: found 4 columns, expected 5 (arrival time, device, start LBA, size, type)"),
+        (DISKSIM, "2.5 0 8 8 1 9", "2: found 6 columns, expected 5"),
+        (DISKSIM, "2.5", "2: found 1 column, expected 5"),
+        (DISKSIM, "2.5 0 8 8 q", "2: found `q` in column 5 (type), expected hexadecimal flags"),
+        (
+            DISKSIM,
+            "2.5 4294967296 8 8 1",
+            "2: found `4294967296` in column 2 (device), expected a whole number below 2^32",
+        ),
+        (
+            DISKSIM,
+            "18446744073709551616 0 8 8 1",
+            "2: found `18446744073709551616` in column 1 (arrival time), expected a time in ms below 584 years",
+        ),
+        (DISKSIM, "2.5 0 99999999999999999999 8 1", "2: found `99999999999999999999` in column 3"),
+        (DISKSIM, "2.5 0 9999999999999999 8 1", "2: found a request at byte"),
+        (DISKSIM, "2.5 0 8 9999999999 1", "2: found a request of 5119999999488 bytes, expected at most 1 TiB"),
+        (DISKSIM, "2.5 0 8 \u{7f}\u{e9} 1", "2: found `\u{fffd}\u{e9}` in column 4 (size)"),
+        (MSR, "10,a,0,Read,0,4096", "2: found 6 columns, expected 7 (timestamp, hostname"),
+        (MSR, "10,a,0,Erase,0,4096,1", "2: found `Erase` in column 4 (type), expected Read or Write"),
+        (MSR, "10,a,x,Read,0,4096,1", "2: found `x` in column 3 (disk number), expected a whole number"),
+        (MSR, "10,a,0,Read,1.5,4096,1", "2: found `1.5` in column 5 (offset), expected a whole number of bytes"),
+        (
+            MSR,
+            "184467440737095517,a,0,Read,0,4096,1",
+            "2: found `184467440737095517` in column 1 (timestamp), expected a time in 100ns below 584 years",
+        ),
+        (SPC, "0,16,4096,x,0.5", "2: found `x` in column 4 (opcode), expected r, R, w or W"),
+        (SPC, "0,16,4096,read,0.5", "2: found `read` in column 4 (opcode)"),
+        (SPC, "0,16,4096,r", "2: found 4 columns, expected at least 5"),
+        (BLK, "8,0 3 2 0.5 697 Q W 16 - 8 [x]", "2: found `-` in column 9 (`+`), expected `+`"),
+        (BLK, "8,0 3 2 0.5 697 Q W x + 8 [x]", "2: found `x` in column 8 (start sector)"),
+        (BLK, "80 3 2 0.5 697 Q W 16 + 8 [x]", "2: found `80` in column 1 (device), expected major and minor"),
+        (CSV, "1,0,erase,0,512", "2: found `erase` in column 3 (kind), expected read, write or trim"),
+        (CSV, "1.5,0,read,0,512", "2: found `1.5` in column 1 (arrival_ns), expected a whole number of ns"),
+        (FIO2, "/dev/a raed 0 512", "2: found `raed` in column 2 (action), expected read, write, trim"),
+        (FIO2, "/dev/a read 0", "2: found 3 columns, expected 4"),
+        (FIO3, "/dev/a read 0 512", "2: found `/dev/a` in column 1 (time)"),
+        (FIO3, "5 /dev/a wait 10 0", "2: found `wait`, which version 3"),
+        ("", "fio version 1 iolog\n0, 0, 512", "1: found `fio version 1 iolog`, expected"),
+        ("", "hello world", "1: found `hello world`, expected a line of one of the formats msr, spc"),
+        ("", "1 2 3", "1: found `1 2 3`, expected a line of one of the formats"),
+        ("", "", ": found an empty file"),
+        ("", "# nothing\n\n# at all\n", ": found only blank lines and comments"),
+        (CSV, "", ": found only a header"),
+        (CSV, "1,0,read,0,0", ": found only requests of size zero (1), expected the requests of a trace"),
+        (FIO2, "/dev/a add", ": found only events that are not requests (1)"),
+        ("", "\u{0}\u{1}", ": found a binary file (byte 0x00 in line 1)"),
+    ];
+    for (good, bad, expected) in cases {
+        for tail in ["", "\n", "\r\n"] {
+            let scratch = Scratch::new();
+            let path = scratch.file("t", format!("{good}{bad}{}", if bad.is_empty() { "" } else { tail }).as_bytes());
+            let error = open(TraceSpec::new(&path)).unwrap_err().to_string();
+            let expected = if expected.starts_with(':') { (*expected).to_owned() } else { format!(":{expected}") };
+            assert!(error.starts_with(&format!("{}{expected}", path.display())), "{bad}: {error}");
+            assert!(error.contains("expected"), "{error}");
+        }
+    }
+    // MQSim's nanoseconds have no decimal point, its types are 0 and 1.
+    for (line, expected) in [
+        ("1.5 0 8 8 1", "`1.5` in column 1 (arrival time), expected a whole number of ns"),
+        ("1 0 8 8 2", "0 (write) or 1"),
+    ] {
+        let error = read_with(line, |spec| spec.format = Some(Format::Mqsim)).unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}");
+    }
+}
+
+#[test]
+fn what_is_not_a_file_is_refused() {
+    let scratch = Scratch::new();
+    let error = open(TraceSpec::new(&scratch.0)).unwrap_err().to_string();
+    assert!(error.contains("found a directory"), "{error}");
+    let error = open(TraceSpec::new(scratch.path("none"))).unwrap_err();
+    assert_eq!(error.kind(), softsense_base::ErrorKind::Io);
+    let long = scratch.file("long", &vec![b'7'; 1 << 20]);
+    let error = open(TraceSpec::new(long)).unwrap_err().to_string();
+    assert!(error.contains(":1: found a line of more than 256 KiB"), "{error}");
+    let error = open(TraceSpec::new(scratch.file("zeros", &vec![0; 1 << 20]))).unwrap_err().to_string();
+    assert!(error.contains("found a binary file"), "{error}");
+}
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}
+
+fn zstd(bytes: &[u8]) -> Vec<u8> {
+    zstd::encode_all(bytes, 1).unwrap()
+}
+
+fn mqsim_text(rows: u64) -> String {
+    (0..rows).map(|i| format!("{} {} {} 8 {}\n", i * 1000, i % 3, (i * 7919) % 100_000, i % 2)).collect()
+}
+
+#[test]
+fn compressed_files_of_several_members_are_one_text() {
+    let scratch = Scratch::new();
+    let text = mqsim_text(20_000);
+    let (first, second) = text.as_bytes().split_at(100_003);
+    let plain = scratch.file("plain", text.as_bytes());
+    // The names deliberately say something else: only the content counts.
+    let gz = scratch.file("a.zst", &[gzip(first), gzip(second)].concat());
+    let zst = scratch.file("a.gz", &[zstd(first), zstd(second)].concat());
+    let read = |path: &Path| {
+        let trace = open(TraceSpec { format: Some(Format::Mqsim), ..TraceSpec::new(path) }).unwrap();
+        (trace.stats().compression.clone(), collect(&mut trace.requests(u64::MAX, Beyond::Reject).unwrap()).unwrap())
+    };
+    let (none, requests) = read(&plain);
+    assert_eq!((none.as_str(), requests.len()), ("none", 20_000));
+    assert_eq!(read(&gz), ("gzip".to_owned(), requests.clone()));
+    assert_eq!(read(&zst), ("zstd".to_owned(), requests));
+}
+
+#[test]
+fn truncated_and_damaged_files_are_refused() {
+    let scratch = Scratch::new();
+    let text = mqsim_text(20_000);
+    for (name, packed) in [("gzip", gzip(text.as_bytes())), ("zstd", zstd(text.as_bytes()))] {
+        for cut in [packed.len() - 1, packed.len() / 2, 10] {
+            let path = scratch.file("cut", &packed[..cut]);
+            let error =
+                open(TraceSpec { format: Some(Format::Mqsim), ..TraceSpec::new(&path) }).unwrap_err().to_string();
+            assert!(error.contains(&format!("found a truncated {name} file")), "{error}");
+        }
+        let mut damaged = packed.clone();
+        let middle = damaged.len() / 2;
+        damaged[middle..middle + 64].fill(0x5a);
+        let path = scratch.file("damaged", &damaged);
+        assert!(open(TraceSpec { format: Some(Format::Mqsim), ..TraceSpec::new(&path) }).is_err());
+    }
+}
+
+#[test]
+fn a_scan_can_be_interrupted() {
+    let scratch = Scratch::new();
+    let path = scratch.file("t", mqsim_text(10).as_bytes());
+    let spec = TraceSpec { format: Some(Format::Mqsim), ..TraceSpec::new(path) };
+    let error = Trace::open(spec.clone(), &mut |_| false).unwrap_err().to_string();
+    assert!(error.ends_with(": interrupted"), "{error}");
+    let trace = open(spec).unwrap();
+    let target = scratch.path("out.csv");
+    assert!(trace.convert(&target, Format::Csv, &mut |_| false).is_err());
+    assert_eq!(scratch.names(), ["t"], "an interrupted conversion leaves nothing behind");
+}
+
+#[test]
+fn devices_are_stacked_merged_or_left_out() {
+    let text = "0.5 7 0 8 1\n1.5 2 16 8 0\n2.5 7 8 8 1\n3.5 2 0 4096 1\n";
+    let offsets = |devices| {
+        let (stats, requests) = read_with(text, |spec| spec.devices = devices).unwrap();
+        let offsets: Vec<u64> = requests.iter().map(|request| request.offset_bytes).collect();
+        (stats, offsets)
+    };
+    let (stats, stacked) = offsets(Devices::Stack);
+    // Device 2 comes first and takes 2 MiB.
+    assert_eq!(stacked, [2 << 20, 8192, (2 << 20) + 4096, 0]);
+    assert_eq!(stats.extent_bytes, (2 << 20) + 8192);
+    assert_eq!(stats.footprint_bytes, (2 << 20) + 8192);
+    assert_eq!(
+        stats.devices.iter().map(|device| (device.device, device.requests)).collect::<Vec<_>>(),
+        [(2, 2), (7, 2)]
+    );
+    let (stats, merged) = offsets(Devices::Merge);
+    assert_eq!(merged, [0, 8192, 4096, 0]);
+    assert_eq!((stats.extent_bytes, stats.footprint_bytes), (2 << 20, 2 << 20));
+    let (stats, only) = offsets(Devices::Only(7));
+    assert_eq!(only, [0, 4096]);
+    assert_eq!((stats.requests, stats.skipped.other_devices, stats.devices.len()), (2, 2, 1));
+    let error = read_with(text, |spec| spec.devices = Devices::Only(5)).unwrap_err().to_string();
+    assert!(error.contains("found no request of device 5, expected one of the devices 2, 7"), "{error}");
+}
+
+#[test]
+fn addresses_beyond_the_device() {
+    let scratch = Scratch::new();
+    let path = scratch.file("t", b"0.5 0 0 8 1\n1.5 0 4088 16 0\n2.5 0 2000 8 0\n3.5 0 4087 8 1\n");
+    let trace = open(TraceSpec::new(&path)).unwrap();
+    assert_eq!(trace.stats().extent_bytes, 4104 * 512);
+    assert!(trace.requests(4104 * 512, Beyond::Reject).is_ok());
+    let error = trace.requests(1 << 20, Beyond::Reject).err().unwrap().to_string();
+    assert!(error.starts_with(&format!("{}:2: found a request that ends at byte 2101248", path.display())), "{error}");
+    assert!(error.contains("1 MiB") && error.contains("--beyond wrap") && error.contains("--beyond scale"), "{error}");
+    for beyond in [Beyond::Wrap, Beyond::Scale] {
+        for capacity in [1 << 20, 300_000, 8192, 8193] {
+            let requests = collect(&mut trace.requests(capacity, beyond).unwrap()).unwrap();
+            assert_eq!(requests.len(), 4);
+            assert!(requests.iter().all(|r| r.offset_bytes + r.bytes <= capacity), "{beyond} {capacity} {requests:?}");
+        }
+        let error = trace.requests(4096, beyond).err().unwrap().to_string();
+        assert!(error.contains("found a request of 8192 bytes"), "{error}");
+    }
+    let wrapped = collect(&mut trace.requests(1 << 20, Beyond::Wrap).unwrap()).unwrap();
+    assert_eq!(wrapped[1].offset_bytes, (1 << 20) - 8192);
+    assert_eq!(wrapped[2].offset_bytes, 2000 * 512);
+}
+
+/// The order of arrival is restored whatever the backward steps are, and ties keep the order of the file.
+#[test]
+fn unsorted_arrivals_are_put_in_order() {
+    let mut text = String::new();
+    let mut arrivals = Vec::new();
+    let mut state = 12345u64;
+    for i in 0..5000u64 {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        let arrival = 1_000_000 + i * 10 + (state >> 33) % 700;
+        arrivals.push((arrival, i));
+        text += &format!("{arrival} 0 {} 8 1\n", i * 8);
+    }
+    let (stats, requests) = read_with(&text, |spec| spec.format = Some(Format::Mqsim)).unwrap();
+    let mut latest = 0;
+    let (mut steps, mut largest) = (0, 0);
+    for &(arrival, _) in &arrivals {
+        if arrival < latest {
+            steps += 1;
+            largest = largest.max(latest - arrival);
+        }
+        latest = latest.max(arrival);
+    }
+    assert_eq!((stats.out_of_order, stats.max_backward_ns), (steps, largest));
+    arrivals.sort();
+    let first = arrivals[0].0;
+    let expected: Vec<Request> =
+        arrivals.iter().map(|&(arrival, i)| request(arrival - first, Read, i * 4096, 4096)).collect();
+    assert_eq!(requests, expected);
+    assert!(stats.describe().iter().any(|(label, _)| label == "unsorted"));
+}
+
+#[test]
+fn a_file_sorted_backwards_is_sorted_up_to_a_million_requests() {
+    let (_, requests) =
+        read_with("3 0 0 8 1\n2 0 8 8 1\n1 0 16 8 1\n", |spec| spec.format = Some(Format::Mqsim)).unwrap();
+    assert_eq!(requests.iter().map(|r| r.offset_bytes).collect::<Vec<_>>(), [8192, 4096, 0]);
+
+    let scratch = Scratch::new();
+    let text: String = (0..1_000_002u64).rev().map(|i| format!("{i} 0 0 8 1\n")).collect();
+    let path = scratch.file("t", text.as_bytes());
+    let trace = open(TraceSpec { format: Some(Format::Mqsim), ..TraceSpec::new(path) }).unwrap();
+    let error = trace.requests(u64::MAX, Beyond::Reject).unwrap().next_request().unwrap_err().to_string();
+    assert!(
+        error.contains(":1000002: found an arrival 1.0 ms before") && error.contains("1000000 requests"),
+        "{error}"
+    );
+}
+
+#[test]
+fn an_end_mark_counts_but_is_not_replayed() {
+    let rows: String = (0..200).map(|i| format!("{}.5 0 {} 8 0\n", i * 10, 800 + i * 8)).collect();
+    let (stats, requests) = read(&format!("{rows}60000.0 0 0 8 1\n"));
+    assert_eq!((stats.requests, stats.replayed_requests, stats.skipped.end_marks), (201, 200, 1));
+    assert_eq!((stats.reads, requests.len()), (1, 200));
+    assert_eq!((stats.span_s, stats.replayed_span_ns), (59.9995, 1_990_000_000));
+    assert!(stats.describe().iter().any(|(label, _)| label == "end mark"));
+    // Not last; not alone at its address; not late; elsewhere; too little to compare with.
+    for text in [
+        format!("{rows}60000.0 0 0 8 1\n60001.0 0 8 8 1\n"),
+        format!("0.1 0 0 8 1\n{rows}60000.0 0 0 8 1\n"),
+        format!("{rows}2000.0 0 0 8 1\n"),
+        format!("{rows}60000.0 0 8 8 1\n"),
+        "0.5 0 800 8 1\n60000.0 0 0 8 1\n".to_owned(),
+    ] {
+        let (stats, requests) = read(&text);
+        assert_eq!(stats.skipped.end_marks, 0);
+        assert_eq!(stats.requests, requests.len() as u64);
+    }
+}
+
+#[test]
+fn conversion_is_whole_or_not_at_all() {
+    let scratch = Scratch::new();
+    let path = scratch.file("t.csv", b"arrival_ns,device,kind,offset_bytes,bytes\n5,1,read,0,512\n6,2,trim,1,3\n");
+    let trace = open(TraceSpec::new(&path)).unwrap();
+    let error = trace.convert(&path, Format::Csv, &mut |_| true).unwrap_err().to_string();
+    assert!(error.contains("found the trace itself"), "{error}");
+    let error = trace.convert(&scratch.path("o"), Format::Mqsim, &mut |_| true).unwrap_err().to_string();
+    assert!(error.contains("found a trim in request 2"), "{error}");
+    assert!(trace.convert(&scratch.path("o"), Format::Msr, &mut |_| true).is_err());
+    assert!(trace.convert(&scratch.0, Format::Csv, &mut |_| true).is_err());
+    assert!(trace.convert(&scratch.path("no/such/o"), Format::Csv, &mut |_| true).is_err());
+    assert_eq!(scratch.names(), ["t.csv"]);
+    assert_eq!(trace.convert(&scratch.path("o.csv"), Format::Csv, &mut |_| true).unwrap(), 2);
+    assert_eq!(
+        std::fs::read_to_string(scratch.path("o.csv")).unwrap(),
+        "arrival_ns,device,kind,offset_bytes,bytes\n0,1,read,0,512\n1,2,trim,1,3\n"
+    );
+}
+
+#[test]
+fn a_file_that_changed_since_the_scan_is_refused() {
+    let scratch = Scratch::new();
+    let path = scratch.file("t", b"0.5 0 0 8 1\n");
+    let trace = open(TraceSpec::new(&path)).unwrap();
+    scratch.file("t", b"0.5 0 0 8 1\n1.5 0 0 8 1\n");
+    let error = trace.requests(u64::MAX, Beyond::Reject).err().unwrap().to_string();
+    assert!(error.contains("the file has changed"), "{error}");
+}
+
+/// Requests from a vector.
+struct Listed(std::vec::IntoIter<Request>);
+
+impl RequestSource for Listed {
+    fn next_request(&mut self) -> Result<Option<Request>> {
+        Ok(self.0.next())
+    }
+
+    fn fraction_read(&self) -> f64 {
+        0.0
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    /// What is written is what is read: both text forms, all compressions.
+    #[test]
+    fn written_requests_are_read_again(
+        rows in proptest::collection::vec((0u64..1 << 40, 0u8..3, 0u64..1 << 32, 1u64..1 << 20), 1..200),
+        gap in 0u64..1 << 30,
+    ) {
+        let scratch = Scratch::new();
+        let mut arrival = 0;
+        let requests: Vec<Request> = rows.iter().enumerate().map(|(i, &(step, kind, sector, sectors))| {
+            arrival += if i == 0 { 0 } else { step % (gap + 1) };
+            let kind = [Read, Store, Trim][kind as usize];
+            request(arrival, kind, sector * 512, sectors * 512)
+        }).collect();
+        for (format, name) in [
+            (Format::Csv, "a.csv"), (Format::Csv, "a.csv.gz"), (Format::Csv, "a.csv.zst"),
+            (Format::Mqsim, "a.trace"), (Format::Mqsim, "a.trace.zst"), (Format::Disksim, "b.trace.gz"),
+        ] {
+            let mut requests = requests.clone();
+            if format != Format::Csv {
+                requests.iter_mut().for_each(|r| if r.kind == Trim { r.kind = Read });
+            }
+            let path = scratch.path(name);
+            let rows = write_requests(&mut Listed(requests.clone().into_iter()), &path, format).unwrap();
+            prop_assert_eq!(rows, requests.len() as u64);
+            let asked = (format == Format::Mqsim).then_some(format);
+            let trace = open(TraceSpec { format: asked, ..TraceSpec::new(&path) }).unwrap();
+            prop_assert_eq!(trace.stats().format, format);
+            if trace.stats().skipped.end_marks == 0 {
+                prop_assert_eq!(collect(&mut trace.requests(u64::MAX, Beyond::Reject).unwrap()).unwrap(), requests);
+            }
+        }
+    }
+
+    /// No bytes make a reader panic, whatever format they are said to be in.
+    #[test]
+    fn no_bytes_make_it_panic(bytes in proptest::collection::vec(any::<u8>(), 0..300), packed in 0u8..3) {
+        let bytes = match packed {
+            0 => bytes,
+            1 => gzip(&bytes),
+            _ => [&[0x28, 0xb5, 0x2f, 0xfd][..], &bytes].concat(),
+        };
+        try_all(&bytes);
+    }
+
+    /// Nor do lines that look almost right.
+    #[test]
+    fn no_text_makes_it_panic(
+        header in prop_oneof![
+            Just(""), Just("fio version 2 iolog\n"), Just("fio version 3 iolog\n"),
+            Just("arrival_ns,device,kind,offset_bytes,bytes\n"),
+        ],
+        text in "([0-9]{1,20}|[0-9.]{1,9}|[,+ \t\n]|read|Write|wait|Q|8,0|[rRwWD]|-|\u{e9}){0,60}",
+    ) {
+        try_all(format!("{header}{text}").as_bytes());
+    }
+}
+
+fn try_all(bytes: &[u8]) {
+    let scratch = Scratch::new();
+    let path = scratch.file("t", bytes);
+    for format in std::iter::once(None).chain(Format::ALL.map(Some)) {
+        for time_unit in [None, Some(TimeUnit::S)] {
+            let spec = TraceSpec { format, time_unit, ..TraceSpec::new(&path) };
+            match open(spec) {
+                Ok(trace) => {
+                    for beyond in [Beyond::Reject, Beyond::Wrap, Beyond::Scale] {
+                        for capacity in [0, 1, 4095, 1 << 20, u64::MAX] {
+                            if let Ok(mut reader) = trace.requests(capacity, beyond) {
+                                for request in collect(&mut reader).unwrap() {
+                                    assert!(request.bytes > 0 && request.offset_bytes + request.bytes <= capacity);
+                                }
+                            }
+                        }
+                    }
+                    trace.convert(&scratch.path("o.csv"), Format::Csv, &mut |_| true).unwrap();
+                }
+                Err(error) => assert!(!error.message().is_empty()),
+            }
+        }
+    }
+}
+
+/// A row of the README of the shared traces: file, options, requests, reads, writes, span and footprint as printed.
+type Stated = (&'static str, Option<Format>, Option<u64>, u64, u64, u64, &'static str, &'static str);
+
+/// Do the statistics of the real traces agree with the published ones, to their printed precision? Footprints are
+/// distinct 4 KiB units, devices kept apart, in decimal units.
+#[test]
+fn real_traces_have_their_stated_statistics() {
+    let shared = std::env::var_os("SOFTSENSE_SHARED")
+        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared"), PathBuf::from);
+    let folder = shared.join("traces");
+    if !folder.is_dir() {
+        // Past the test harness, which shows the output of failed tests only.
+        let _ = writeln!(std::io::stderr(), "skipped: no shared traces at {}", folder.display());
+        return;
+    }
+    const MQSIM: Option<Format> = Some(Format::Mqsim);
+    const PAGES: Option<u64> = Some(4096);
+    let stated: [Stated; 12] = [
+        ("postmark.disksim.trace.zst", None, None, 62_257, 51_780, 10_477, "490 s", "6.28 GB"),
+        ("umass_Financial1_req3-50002.4Kpages.trace.zst", None, PAGES, 50_000, 29_199, 20_801, "853 s", "128 MB"),
+        ("umass_Financial1_first10000.ns.trace.zst", MQSIM, None, 10_000, 4_077, 5_923, "260 s", "30 MB"),
+        ("umass_WebSearch1_first50k.4Kpages.trace.zst", None, PAGES, 50_000, 49_990, 10, "129 s", "760 MB"),
+        (
+            "umass_WebSearch1_first24783_mqsim_wsrch-small.ns.trace.zst",
+            MQSIM,
+            None,
+            24_783,
+            24_779,
+            4,
+            "60 s",
+            "381 MB",
+        ),
+        ("mqsim_tpcc-small.trace.zst", MQSIM, None, 6_999, 4_381, 2_618, "0.14 s", "84 MB"),
+        ("msr_rsrch_1.csv.zst", None, None, 13_780, 42, 13_738, "6.7 d", "118 MB"),
+        ("msr_hm_0_excerpt7016.csv.zst", None, None, 7_016, 5_820, 1_196, "148 s", "55 MB"),
+        ("msr_wdev_3.csv.zst", None, None, 682, 11, 671, "6.9 d", "1.3 MB"),
+        ("ms_DTRS_devtools_first127043.ns.trace.zst", MQSIM, None, 127_043, 113_123, 13_920, "30000 s", "5.21 GB"),
+        ("iozone_100k.disksim.trace.zst", None, None, 100_000, 0, 100_000, "936 s", "1.11 GB"),
+        ("blkparse_hadoop_apress_50k_events.txt.zst", None, None, 15_524, 80, 15_444, "9.4 s", "73 MB"),
+    ];
+    let scratch = Scratch::new();
+    for (file, format, size_unit, requests, reads, writes, span, footprint) in stated {
+        let spec = TraceSpec { format, size_unit, ..TraceSpec::new(folder.join(file)) };
+        let trace = open(spec).unwrap();
+        let stats = trace.stats();
+        assert_eq!((stats.requests, stats.reads, stats.writes), (requests, reads, writes), "{file}");
+        assert_eq!(printed_like(span, &[("s", stats.span_s), ("d", stats.span_s / 86_400.0)]), span, "{file}");
+        let bytes = stats.footprint_bytes as f64;
+        assert_eq!(printed_like(footprint, &[("MB", bytes / 1e6), ("GB", bytes / 1e9)]), footprint, "{file}");
+        assert_eq!(stats.skipped.end_marks, u64::from(file.starts_with("postmark")), "{file}");
+
+        // Replayed, converted and read again, it is the same.
+        let replayed = collect(&mut trace.requests(u64::MAX, Beyond::Reject).unwrap()).unwrap();
+        assert_eq!(replayed.len() as u64, stats.replayed_requests);
+        assert_eq!(replayed.last().unwrap().arrival, Ns(stats.replayed_span_ns));
+        let converted = scratch.path("converted.csv.zst");
+        assert_eq!(trace.convert(&converted, Format::Csv, &mut |_| true).unwrap(), stats.replayed_requests);
+        let again = open(TraceSpec::new(&converted)).unwrap();
+        assert_eq!(collect(&mut again.requests(u64::MAX, Beyond::Reject).unwrap()).unwrap(), replayed, "{file}");
+    }
+    let iozone = open(TraceSpec::new(folder.join("iozone_100k.disksim.trace.zst"))).unwrap();
+    assert_eq!(format!("{:.1}", iozone.stats().bytes_written as f64 / 1e9), "36.9");
+}
+
+/// The value in the unit of `stated`, with as many decimals.
+fn printed_like(stated: &str, values: &[(&str, f64)]) -> String {
+    let (number, unit) = stated.split_once(' ').unwrap();
+    let decimals = number.split_once('.').map_or(0, |(_, fraction)| fraction.len());
+    let value = values.iter().find(|(name, _)| *name == unit).unwrap().1;
+    format!("{value:.decimals$} {unit}")
+}
+
+/// How long a line takes, for `cargo test --release -- --ignored --nocapture`.
+#[test]
+#[ignore = "a measurement, not a test"]
+fn nanoseconds_a_line() {
+    let scratch = Scratch::new();
+    let mut text = String::new();
+    let mut state = 1u64;
+    for i in 0..1_000_000u64 {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        text += &format!(
+            "{} 0 {} {} {}\n",
+            1_000_000_000 + i * 10_321,
+            (state >> 34) % (1 << 28),
+            8 << (state >> 62),
+            state >> 33 & 1
+        );
+    }
+    println!("{:.1} bytes a line", text.len() as f64 / 1e6);
+    for (name, bytes) in
+        [("plain", text.clone().into_bytes()), ("zstd", zstd(text.as_bytes())), ("gzip", gzip(text.as_bytes()))]
+    {
+        let path = scratch.file(name, &bytes);
+        for _ in 0..3 {
+            let begin = std::time::Instant::now();
+            let trace = open(TraceSpec { format: Some(Format::Mqsim), ..TraceSpec::new(&path) }).unwrap();
+            let scan = begin.elapsed();
+            let begin = std::time::Instant::now();
+            let mut reader = trace.requests(u64::MAX, Beyond::Reject).unwrap();
+            let mut sum = 0u64;
+            while let Some(request) = reader.next_request().unwrap() {
+                sum = sum.wrapping_add(request.offset_bytes ^ request.arrival.0);
+            }
+            let replay = begin.elapsed();
+            println!(
+                "{name}: scan {:.1} ns, replay {:.1} ns a line ({sum})",
+                scan.as_nanos() as f64 / 1e6,
+                replay.as_nanos() as f64 / 1e6
+            );
+        }
+    }
+}

@@ -1,0 +1,647 @@
+"""Running simulations from Python: `run`, `compare` and the results they return."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from softsense import _core
+from softsense._core import Config, ConfigError, FileError, Trace
+
+if TYPE_CHECKING:
+    import polars as pl
+    from matplotlib.figure import Figure
+
+# polars and matplotlib take longer to import than everything else together, so they are imported where they are used.
+
+NO_SOFT_SENSING = "no_soft_sensing"
+"""Name of the run in which no read ever fails: what the device would do if hard sensing always sufficed."""
+
+Progress = Callable[[str, int, float], None]
+"""Called from the calling thread with a run's name, its completed requests and its completed fraction."""
+
+_RESPONSE_KINDS = ("read", "write", "all")
+_RESPONSE_STATS = ("mean", "p50", "p95", "p99", "p999", "max")
+_REQUEST_KINDS = ("read", "write", "trim")
+_MOST_JOBS = 4
+_CHUNK_S = 0.1
+_MOST_LOGGED = 200_000
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C during `run` or `compare`; `result` holds what had been measured until then, or None if nothing had."""
+
+    def __init__(self, result: Any) -> None:
+        super().__init__("interrupted")
+        self.result = result
+
+
+@dataclass
+class RunResult:
+    """What one simulation measured.
+
+    Attributes:
+        name: the policy as it was asked for, such as `two_step` or `two_step:restart`.
+        config: the resolved configuration that ran.
+        summary: everything measured; times in us unless a name says otherwise, None where nothing was recorded.
+        interrupted: whether the run was stopped before its last request.
+    """
+
+    name: str
+    config: Config
+    summary: dict[str, Any]
+    _distributions: dict[str, tuple[Any, Any]] = field(repr=False)
+    _log: _RequestLog | None = field(default=None, repr=False)
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether the run was stopped before its last request."""
+        return bool(self.summary["interrupted"])
+
+    def distribution(self, kind: str = "read") -> pl.DataFrame:
+        """Cumulative distribution of the response time of `read`, `write` or `all` requests.
+
+        Returns columns `response_us` (f64, ascending) and `fraction` (f64, of requests at or below it).
+        """
+        import polars as pl
+
+        response_us, fraction = self._distributions[kind]
+        return pl.DataFrame({"response_us": response_us, "fraction": fraction})
+
+    @cached_property
+    def requests(self) -> pl.DataFrame:
+        """One row per request in order of completion; needs `log_requests`.
+
+        Columns: request (u64), arrival_ns (u64), kind (read, write, trim), offset_bytes (u64), bytes (u64),
+        response_ns (u64), max_level (u8, the highest read level that any of its codewords needed, 0 if none was read),
+        retries (u16).
+        """
+        if self._log is None:
+            raise ValueError("requests were not logged: pass log_requests=True, or a path to a Parquet file")
+        return self._log.frame(self.name)
+
+    @property
+    def table(self) -> pl.DataFrame:
+        """The run as one row: see `Comparison.table`."""
+        return Comparison([self]).table
+
+    @property
+    def responses(self) -> pl.DataFrame:
+        """Response-time statistics in long form: see `Comparison.responses`."""
+        return Comparison([self]).responses
+
+    @property
+    def time_split(self) -> pl.DataFrame:
+        """Where a codeword read's time went: see `Comparison.time_split`."""
+        return Comparison([self]).time_split
+
+    @property
+    def levels(self) -> pl.DataFrame:
+        """Read levels at which codewords decoded: see `Comparison.levels`."""
+        return Comparison([self]).levels
+
+    def to_dict(self) -> dict[str, Any]:
+        """The summary under the run's name, ready for JSON."""
+        return {"name": self.name, **self.summary}
+
+    def plot(self, title: str | None = None) -> Figure:
+        """Draw the run; save the figure with its `savefig`."""
+        return Comparison([self]).plot(title)
+
+
+@dataclass
+class Comparison:
+    """Several runs on the same codewords with the same luck.
+
+    Attributes:
+        runs: one result per policy, in the order asked for.
+        baseline: the run without soft sensing (nothing ever fails), or None when it was not asked for.
+    """
+
+    runs: list[RunResult]
+    baseline: RunResult | None = None
+
+    @property
+    def all_runs(self) -> list[RunResult]:
+        """The baseline, if there is one, and then the policies."""
+        return ([self.baseline] if self.baseline else []) + self.runs
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether any run was stopped before its last request."""
+        return any(r.interrupted for r in self.all_runs)
+
+    def __getitem__(self, name: str) -> RunResult:
+        """The run of that name."""
+        for result in self.all_runs:
+            if result.name == name:
+                return result
+        raise KeyError(f"{name}: this comparison holds {', '.join(r.name for r in self.all_runs)}")
+
+    def slowdown(self, result: RunResult, stat: str = "mean", kind: str = "read") -> float | None:
+        """Response time of `result` over that of the baseline; None without a baseline or without such requests.
+
+        Args:
+            result: one of the runs.
+            stat: mean, p50, p95, p99, p999 or max.
+            kind: read, write or all.
+        """
+        if self.baseline is None:
+            return None
+        ours = result.summary["response"][kind][f"{stat}_us"]
+        theirs = self.baseline.summary["response"][kind][f"{stat}_us"]
+        return ours / theirs if ours is not None and theirs else None
+
+    @property
+    def table(self) -> pl.DataFrame:
+        """One row per run, the baseline first: the columns most questions need, response times in us."""
+        rows = []
+        for result in self.all_runs:
+            s = result.summary
+            row: dict[str, Any] = {"policy": result.name, "retry": s["retry"], "requests": s["requests"]}
+            for kind in _RESPONSE_KINDS:
+                for stat in _RESPONSE_STATS:
+                    row[f"{kind}_{stat}_us"] = s["response"][kind][f"{stat}_us"]
+            row["slowdown"] = self.slowdown(result)
+            row["codeword_read_mean_us"] = s["codeword_reads"]["mean_us"]
+            row["uncorrectable"] = s["codeword_reads"]["uncorrectable"]
+            row["write_amplification"] = s["writes_detail"]["write_amplification"]
+            row["gc_blocks_reclaimed"] = s["gc"]["blocks_reclaimed"]
+            for unit, share in s["utilisation"].items():
+                row[f"{unit}_utilisation"] = share
+            row["requests_per_s"] = s["requests_per_s"]
+            rows.append(row)
+        return _frame(rows)
+
+    @property
+    def responses(self) -> pl.DataFrame:
+        """Long form: policy, kind (read, write, all), stat (mean, p50, p95, p99, p999, max), response_us, slowdown."""
+        return _frame(
+            {
+                "policy": result.name,
+                "kind": kind,
+                "stat": stat,
+                "response_us": result.summary["response"][kind][f"{stat}_us"],
+                "slowdown": self.slowdown(result, stat, kind),
+            }
+            for result in self.all_runs
+            for kind in _RESPONSE_KINDS
+            for stat in _RESPONSE_STATS
+        )
+
+    @property
+    def time_split(self) -> pl.DataFrame:
+        """Long form: policy, part, mean_us per codeword read. A policy's parts add up to its mean."""
+        return _frame(
+            {"policy": result.name, "part": part, "mean_us": mean_us}
+            for result in self.all_runs
+            for part, mean_us in result.summary["codeword_reads"]["time_us"].items()
+        )
+
+    @property
+    def levels(self) -> pl.DataFrame:
+        """Long form: policy, level (1 = hard sensing), codewords decoded at it, their share (None without reads)."""
+        rows = []
+        for result in self.all_runs:
+            counts = result.summary["codeword_reads"]["level_histogram"]
+            total = sum(counts)
+            rows += [
+                {"policy": result.name, "level": level, "codewords": n, "share": n / total if total else None}
+                for level, n in enumerate(counts, start=1)
+            ]
+        return _frame(rows)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Baseline and policies, each with its slowdown of reads against no soft sensing, ready for JSON."""
+        policies = []
+        for result in self.runs:
+            slowdown = {stat: self.slowdown(result, stat) for stat in _RESPONSE_STATS}
+            policies.append({**result.to_dict(), "slowdown": slowdown if self.baseline else None})
+        return {"baseline": self.baseline.to_dict() if self.baseline else None, "policies": policies}
+
+    def plot(self, title: str | None = None) -> Figure:
+        """Draw the comparison; save the figure with its `savefig`."""
+        from softsense.plots import draw
+
+        return draw(self, title)
+
+
+def load_config(
+    path: str | os.PathLike[str], overrides: Sequence[str] = (), *, seed: int | None = None, policy: str | None = None
+) -> Config:
+    """Read a configuration file.
+
+    Args:
+        path: a TOML file.
+        overrides: fields to replace, each written as `ftl.over_provisioning=0.28`.
+        seed: replaces the configuration's seed.
+        policy: replaces the read policy, such as `two_step`, or policy and retry, such as `two_step:restart`.
+
+    Raises:
+        FileError: the file cannot be read.
+        ConfigError: a field, or a combination of fields, is wrong.
+    """
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except OSError as error:
+        raise FileError(f"{path}: {error.strerror or error}") from None
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path}: not a text file: byte {error.start} is not UTF-8") from None
+    return Config.from_toml(text, str(path), _overrides(overrides, seed, policy))
+
+
+def run(
+    config: str | os.PathLike[str] | Config,
+    trace: str | os.PathLike[str] | Trace | None = None,
+    *,
+    policy: str | None = None,
+    overrides: Sequence[str] = (),
+    seed: int | None = None,
+    beyond: str = "reject",
+    log_requests: bool | str | os.PathLike[str] = False,
+    progress: Progress | None = None,
+) -> RunResult:
+    """Simulate one read policy.
+
+    Args:
+        config: a TOML file or a `Config`.
+        trace: a trace file, or a `Trace` where its format or units have to be said; None for the config's `[workload]`.
+        policy: replaces the config's read policy: `two_step`, or with its retry `two_step:restart`.
+        overrides: config fields to replace, each written as `ftl.over_provisioning=0.28`.
+        seed: replaces the config's seed. Equal seeds give equal results, whatever the machine.
+        beyond: what becomes of addresses beyond the device: `reject`, `wrap` or `scale`.
+        log_requests: keep one row per request, in memory (True) or in this Parquet file.
+        progress: called now and then with name, completed requests and completed fraction.
+
+    Raises:
+        SoftsenseError: the configuration, the trace or a file is wrong; the message names the place.
+        Interrupted: Ctrl-C; its `result` holds what had been measured.
+    """
+    base = _configured(config, overrides, seed, policy)
+    name = policy or json.loads(base.to_json())["read"]["policy"]
+    with _LogDirectory(log_requests) as logs:
+        task = _Task(name, base, logs.log(name))
+        _simulate([task], _opened(trace), beyond, 1, progress, lambda: task.result)
+        logs.join([task.result])
+        return task.result
+
+
+def compare(
+    config: str | os.PathLike[str] | Config,
+    trace: str | os.PathLike[str] | Trace | None = None,
+    *,
+    policies: Sequence[str] | str = "all",
+    baseline: bool = True,
+    overrides: Sequence[str] = (),
+    seed: int | None = None,
+    beyond: str = "reject",
+    jobs: int | None = None,
+    log_requests: bool | str | os.PathLike[str] = False,
+    progress: Progress | None = None,
+) -> Comparison:
+    """Simulate several read policies on the same codewords with the same luck.
+
+    Every run has the same seed, and a codeword's luck is fixed when it is written, so the policies differ in nothing
+    but how they read. Results do not depend on `jobs`; only the wall-clock fields of the summaries do.
+
+    Args:
+        config: a TOML file or a `Config`.
+        trace: a trace file, or a `Trace` where its format or units have to be said; None for the config's `[workload]`.
+        policies: `all`, or names such as `two_step`, each optionally with its retry as in `two_step:restart`.
+        baseline: also run `no_soft_sensing`, in which nothing ever fails, and report slowdowns against it.
+        overrides: config fields to replace, each written as `ftl.over_provisioning=0.28`.
+        seed: replaces the config's seed.
+        beyond: what becomes of addresses beyond the device: `reject`, `wrap` or `scale`.
+        jobs: simulations that run at once, each with the memory of a whole device; default: one per CPU, at most 4.
+        log_requests: keep one row per request, in memory (True) or for all runs in this Parquet file.
+        progress: called now and then with a run's name, its completed requests and completed fraction.
+
+    Raises:
+        SoftsenseError: the configuration, the trace, a policy or a file is wrong; the message names the place.
+        Interrupted: Ctrl-C; its `result` holds what had been measured.
+    """
+    names = policy_names(policies)
+    base = _configured(config, overrides, seed, None)
+    with _LogDirectory(log_requests) as logs:
+        # `ideal` knows that level 1 suffices, so the baseline never senses ahead in vain either.
+        perfect = with_policy(base, "ideal").with_overrides(['reliability="perfect"'])
+        tasks = [_Task(NO_SOFT_SENSING, perfect, logs.log(NO_SOFT_SENSING))] if baseline else []
+        first = len(tasks)
+        tasks += [_Task(name, with_policy(base, name), logs.log(name)) for name in names]
+
+        def measured() -> Comparison | None:
+            runs = [task.result for task in tasks[first:] if task.result]
+            return Comparison(runs, tasks[0].result if baseline else None) if runs else None
+
+        _simulate(tasks, _opened(trace), beyond, jobs or default_jobs(), progress, measured)
+        logs.join([task.result for task in tasks])
+        return measured()
+
+
+def default_jobs() -> int:
+    """Simulations that run at once unless told otherwise: one per CPU, at most 4, as each holds a device's tables."""
+    return min(_MOST_JOBS, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
+
+
+def policy_names(policies: Sequence[str] | str) -> list[str]:
+    """Resolve `all`, a comma-separated list or a sequence to policy names without repeats, each with any retry given.
+
+    Raises:
+        ConfigError: a policy is not known, or none is named.
+    """
+    known = [name for name, _ in _core.policies()]
+    items = policies.split(",") if isinstance(policies, str) else list(policies)
+    names: list[str] = []
+    for item in (item.strip() for item in items):
+        if item == "all":
+            names += known
+        elif item.partition(":")[0] in known:
+            names.append(item)
+        else:
+            raise ConfigError(f"policies: unknown policy '{item}', expected all or some of {', '.join(known)}")
+    if not names:
+        raise ConfigError(f"policies: none named, expected all or some of {', '.join(known)}")
+    return list(dict.fromkeys(names))
+
+
+def with_policy(config: Config, policy: str) -> Config:
+    """The same configuration with another read policy, such as `two_step`, or `two_step:restart` with its retry.
+
+    Raises:
+        ConfigError: the policy or its retry is not known.
+    """
+    return config.with_overrides(_overrides((), None, policy))
+
+
+def _overrides(overrides: Iterable[str], seed: int | None, policy: str | None) -> list[str]:
+    result = list(overrides)
+    if seed is not None:
+        result.append(f"seed={seed}")
+    if policy is not None:
+        name, _, retry = policy_names([policy])[0].partition(":")
+        result.append(f"read.policy={json.dumps(name)}")
+        if retry:
+            result.append(f"read.retry={json.dumps(retry)}")
+    return result
+
+
+def _configured(
+    config: str | os.PathLike[str] | Config, overrides: Sequence[str], seed: int | None, policy: str | None
+) -> Config:
+    if isinstance(config, Config):
+        changes = _overrides(overrides, seed, policy)
+        return config.with_overrides(changes) if changes else config
+    return load_config(config, overrides, seed=seed, policy=policy)
+
+
+def _opened(trace: str | os.PathLike[str] | Trace | None) -> Trace | None:
+    return trace if trace is None or isinstance(trace, Trace) else Trace(os.fspath(trace))
+
+
+def _frame(rows: Iterable[dict[str, Any]]) -> pl.DataFrame:
+    import polars as pl
+
+    return pl.DataFrame(list(rows), infer_schema_length=None)
+
+
+# Simulating ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class _Task:
+    """One run to be done: filled in by a worker thread, watched by the calling one."""
+
+    name: str
+    config: Config
+    log: _RequestLog | None
+    requests: int = 0
+    fraction: float = 0.0
+    result: RunResult | None = None
+    error: BaseException | None = None
+
+    def simulate(self, trace: Trace | None, beyond: str, stop: threading.Event) -> None:
+        """Run to the end, or until `stop`; the core's own objects never leave this thread."""
+        run = _core.Run(self.config, trace, beyond=beyond, log_requests=self.log is not None)
+        chunk, more = 1000, True
+        while more and not stop.is_set():
+            started = time.perf_counter()
+            more = run.advance(chunk)
+            if self.log:
+                self.log.add(run.take_log())
+            self.requests, self.fraction = run.requests, run.fraction
+            # Chunks of about a tenth of a second: short enough for Ctrl-C, long enough to cost nothing.
+            took = time.perf_counter() - started
+            if took < _CHUNK_S / 2 and not (self.log and chunk >= _MOST_LOGGED):
+                chunk *= 2
+            elif took > _CHUNK_S * 2:
+                chunk = max(1, chunk // 2)
+        if more and not run.requests:
+            return
+        if self.log:
+            self.log.close()
+        kinds = {kind: run.distribution(kind) for kind in _RESPONSE_KINDS}
+        self.result = RunResult(self.name, self.config, json.loads(run.summary_json(more)), kinds, self.log)
+        self.fraction = self.fraction if more else 1.0
+
+
+def _simulate(
+    tasks: list[_Task],
+    trace: Trace | None,
+    beyond: str,
+    jobs: int,
+    progress: Progress | None,
+    measured: Callable[[], Any],
+) -> None:
+    """Run the tasks in `jobs` threads; the core gives up the GIL while it simulates.
+
+    Each task is a simulation of its own with its own random streams, so the number of threads changes no result.
+    """
+    waiting = list(reversed(tasks))
+    stop = threading.Event()
+
+    def work(ended: threading.Event) -> None:
+        try:
+            while not stop.is_set():
+                try:
+                    task = waiting.pop()
+                except IndexError:
+                    return
+                try:
+                    task.simulate(trace, beyond, stop)
+                except BaseException as error:
+                    task.error = error
+                    stop.set()
+        finally:
+            ended.set()
+
+    # Events, as Thread.join of Python 3.11 takes a thread for ended when Ctrl-C interrupts the waiting for it.
+    ends = [threading.Event() for _ in range(max(1, min(jobs, len(tasks))))]
+    for ended in ends:
+        threading.Thread(target=work, args=(ended,), daemon=True).start()
+    try:
+        for ended in ends:
+            while not ended.wait(_CHUNK_S):
+                _report(tasks, progress)
+    except KeyboardInterrupt:
+        stop.set()
+        for ended in ends:
+            ended.wait()
+        raise Interrupted(measured()) from None
+    finally:
+        stop.set()
+    _report(tasks, progress)
+    for task in tasks:
+        if task.error:
+            raise task.error
+
+
+def _report(tasks: list[_Task], progress: Progress | None) -> None:
+    if progress:
+        for task in tasks:
+            progress(task.name, task.requests, task.fraction)
+
+
+# Request logs --------------------------------------------------------------------------------------------------------
+
+
+class _RequestLog:
+    """The requests of one run: columns gathered in memory, and flushed to part files where a folder is given.
+
+    Worker threads write the parts with numpy: polars hears Ctrl-C in every thread and would give up half a file.
+    """
+
+    def __init__(self, parts: Path | None, stem: str) -> None:
+        self._parts, self._stem = parts, stem
+        self._pending: list[dict[str, Any]] = []
+        self._pending_rows = 0
+        self._flushed: list[Path] = []
+        self.file: Path | None = None
+
+    def add(self, columns: dict[str, Any]) -> None:
+        rows = len(columns["request"])
+        if rows:
+            self._pending.append(columns)
+            self._pending_rows += rows
+        if self._pending_rows >= _MOST_LOGGED:
+            self._flush()
+
+    def close(self) -> None:
+        if self._pending:
+            self._flush()
+
+    def parquet_parts(self) -> list[Path]:
+        """The part files as Parquet; for the calling thread."""
+        import numpy as np
+
+        parts = []
+        for part in self._flushed:
+            parts.append(part.with_suffix(".parquet"))
+            with np.load(part) as columns:
+                _request_frame([dict(columns)]).write_parquet(parts[-1])
+            part.unlink()
+        if not parts:
+            parts.append(self._part(0).with_suffix(".parquet"))
+            _request_frame([]).write_parquet(parts[-1])
+        return parts
+
+    def frame(self, name: str) -> pl.DataFrame:
+        import polars as pl
+
+        if self.file is None:
+            return _request_frame(self._pending)
+        return pl.scan_parquet(self.file).filter(pl.col("policy") == name).drop("policy").collect()
+
+    def _part(self, i: int) -> Path:
+        assert self._parts is not None
+        return self._parts / f"{self._stem}-{i:08}.npz"
+
+    def _flush(self) -> None:
+        if self._parts is None:
+            return
+        import numpy as np
+
+        part = self._part(len(self._flushed))
+        np.savez(part, **{name: np.concatenate([c[name] for c in self._pending]) for name in self._pending[0]})
+        self._flushed.append(part)
+        self._pending, self._pending_rows = [], 0
+
+
+def _request_frame(chunks: list[dict[str, Any]]) -> pl.DataFrame:
+    import numpy as np
+    import polars as pl
+
+    types = {
+        "request": pl.UInt64,
+        "arrival_ns": pl.UInt64,
+        "kind": pl.Enum(_REQUEST_KINDS),
+        "offset_bytes": pl.UInt64,
+        "bytes": pl.UInt64,
+        "response_ns": pl.UInt64,
+        "max_level": pl.UInt8,
+        "retries": pl.UInt16,
+    }
+    if not chunks:
+        return pl.DataFrame(schema=types)
+    columns = {name: np.concatenate([chunk[name] for chunk in chunks]) for name in types}
+    kinds = pl.Series(_REQUEST_KINDS).cast(types["kind"])
+    return pl.DataFrame({**columns, "kind": kinds.gather(columns["kind"])}, schema=types)
+
+
+class _LogDirectory:
+    """Where the runs of one call log their requests: nowhere, in memory, or in part files beside the final file."""
+
+    def __init__(self, log_requests: bool | str | os.PathLike[str]) -> None:
+        self._wanted = bool(log_requests)
+        self._file = None if isinstance(log_requests, bool) else Path(log_requests)
+        self._parts: Path | None = None
+        self._logs: list[_RequestLog] = []
+
+    def __enter__(self) -> _LogDirectory:
+        if self._file:
+            try:
+                self._parts = Path(tempfile.mkdtemp(prefix=f".{self._file.name}-", dir=self._file.parent))
+            except OSError as error:
+                raise FileError(f"{self._file}: cannot write: {error.strerror or error}") from None
+        return self
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        try:
+            if isinstance(error, Interrupted) and error.result:
+                runs = error.result.all_runs if isinstance(error.result, Comparison) else [error.result]
+                self.join(runs)
+        finally:
+            if self._parts:
+                shutil.rmtree(self._parts, ignore_errors=True)
+
+    def log(self, name: str) -> _RequestLog | None:
+        if not self._wanted:
+            return None
+        log = _RequestLog(self._parts, f"{len(self._logs):03}")
+        self._logs.append(log)
+        return log
+
+    def join(self, results: Sequence[RunResult]) -> None:
+        """Stream the part files of all runs into the one file asked for, with a policy column."""
+        if self._file is None or self._parts is None:
+            return
+        import polars as pl
+
+        frames = []
+        for result in results:
+            assert result._log is not None
+            frames.append(
+                pl.scan_parquet(result._log.parquet_parts()).select(pl.lit(result.name).alias("policy"), pl.all())
+            )
+            result._log.file = self._file
+        whole = self._parts / "whole.parquet"
+        pl.concat(frames).sink_parquet(whole)
+        whole.replace(self._file)

@@ -1,0 +1,417 @@
+"""The `softsense` command.
+
+Whatever is wrong with the input ends in one line, `error: <place>: <what was found, what was expected>`, and exit
+code 2; Ctrl-C writes what was measured and ends in 130. Results go to standard output, progress to standard error.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+
+import softsense
+from softsense import Comparison, Config, FileError, Interrupted, RunResult, SoftsenseError, Trace
+
+_FORMATS = ["msr", "spc", "disksim", "mqsim", "blkparse", "fio", "csv"]
+_PLAIN_WIDTH = 150
+_BAD_INPUT = 2
+_INTERRUPTED = 130
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command line and return its exit code: 0, 2 for bad input, 130 for Ctrl-C."""
+    try:
+        code = cli.main(arguments, prog_name="softsense", standalone_mode=False)
+    except SoftsenseError as error:
+        return _complain(str(error))
+    except click.UsageError as error:
+        hint = f" ({error.ctx.command_path} --help)" if error.ctx else ""
+        return _complain(error.format_message().rstrip(".") + hint)
+    except click.ClickException as error:
+        return _complain(error.format_message())
+    except click.Abort:
+        print("interrupted before anything was measured", file=sys.stderr)
+        return _INTERRUPTED
+    return code if isinstance(code, int) else 0
+
+
+def _complain(message: str) -> int:
+    print(f"error: {' '.join(message.split())}", file=sys.stderr)
+    return _BAD_INPUT
+
+
+# Options that several commands share ---------------------------------------------------------------------------------
+
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
+def _together(*options: Decorator) -> Decorator:
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        for option in reversed(options):
+            function = option(function)
+        return function
+
+    return decorate
+
+
+_trace_options = _together(
+    click.option(
+        "--format", "format", type=click.Choice(_FORMATS), help="Trace format; default: recognised from content."
+    ),
+    click.option(
+        "--time-unit", metavar="UNIT", help="Unit of arrival times: s, ms, us, ns or 100ns; default: the format's."
+    ),
+    click.option(
+        "--size-unit", metavar="SIZE", help="Unit of request sizes, such as 512B or 4KiB; default: the format's."
+    ),
+    click.option(
+        "--devices",
+        default="stack",
+        metavar="HOW",
+        help="A trace of several devices: stack them one after the other (default), or the name of the one to keep.",
+    ),
+)
+_config_options = _together(
+    click.option("--set", "overrides", multiple=True, metavar="PATH=VALUE", help="Replace a config field; repeatable."),
+    click.option("--seed", type=int, help="Replace the config's seed."),
+)
+_run_options = _together(
+    click.argument("config", type=click.Path(path_type=Path)),
+    click.option("--trace", "trace_file", type=click.Path(), help="Trace to replay; default: the config's [workload]."),
+    _trace_options,
+    click.option(
+        "--beyond",
+        type=click.Choice(["reject", "wrap", "scale"]),
+        default="reject",
+        help="Addresses beyond the device: refuse the trace (default), wrap around, or scale all addresses down.",
+    ),
+    _config_options,
+    click.option("--out", type=click.Path(path_type=Path), help="Folder for results; default: out/<command>-<config>."),
+    click.option("--json", "as_json", is_flag=True, help="Print the summary alone, as one JSON document."),
+    click.option("--requests-log", is_flag=True, help="Also write every request to requests.parquet."),
+    click.option("--no-progress", is_flag=True, help="Show no progress, even on a terminal."),
+)
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.version_option(softsense.__version__, message="%(prog)s %(version)s")
+def cli() -> None:
+    """Simulate SSDs whose error correction is real."""
+
+
+@cli.command()
+@_run_options
+@click.option("--policy", metavar="NAME[:RETRY]", help="Replace the config's read policy, such as two_step:restart.")
+def run(config: Path, out: Path | None, policy: str | None, as_json: bool, **options: Any) -> int:
+    """Simulate one read policy on a trace, or on the workload of CONFIG."""
+    resolved = softsense.load_config(config, options["overrides"], seed=options["seed"], policy=policy)
+
+    def simulate(trace: Trace | None, log: Path | bool, progress: softsense.api.Progress) -> RunResult:
+        return softsense.run(
+            resolved, trace, beyond=options["beyond"], log_requests=log, progress=progress, policy=policy
+        )
+
+    return _measure("run", config, resolved, out, as_json, simulate, **options)
+
+
+@cli.command()
+@_run_options
+@click.option(
+    "--policies",
+    default="all",
+    metavar="NAMES",
+    help="Comma-separated read policies, such as look_ahead, or with a retry two_step:restart; default: all.",
+)
+@click.option("--no-baseline", is_flag=True, help="Do not run the device without soft sensing, nor report slowdowns.")
+@click.option("--jobs", type=click.IntRange(min=1), help="Simulations at once; default: one per CPU, at most 4.")
+def compare(
+    config: Path, out: Path | None, policies: str, no_baseline: bool, jobs: int | None, as_json: bool, **options: Any
+) -> int:
+    """Compare read policies on the same codewords with the same luck.
+
+    Slowdowns are against a run in which nothing ever fails, so that hard sensing always suffices.
+    """
+    resolved = softsense.load_config(config, options["overrides"], seed=options["seed"])
+    names = softsense.api.policy_names(policies)
+    for name in names:
+        # A retry that does not exist is told before anything is scanned or simulated.
+        softsense.api.with_policy(resolved, name)
+
+    def simulate(trace: Trace | None, log: Path | bool, progress: softsense.api.Progress) -> Comparison:
+        return softsense.compare(
+            resolved,
+            trace,
+            policies=names,
+            baseline=not no_baseline,
+            beyond=options["beyond"],
+            jobs=jobs,
+            log_requests=log,
+            progress=progress,
+        )
+
+    return _measure("compare", config, resolved, out, as_json, simulate, **options)
+
+
+@cli.command("policies")
+def policies_command() -> None:
+    """List the read policies."""
+    from softsense import tables
+
+    click.echo(tables.describe(softsense.policies()))
+
+
+@cli.group()
+def trace() -> None:
+    """Look at traces and convert them."""
+
+
+@trace.command("stats")
+@click.argument("file", type=click.Path())
+@_trace_options
+@click.option("--json", "as_json", is_flag=True, help="Print the statistics as one JSON document.")
+@click.option("--no-progress", is_flag=True, help="Show no progress, even on a terminal.")
+def trace_stats(file: str, as_json: bool, no_progress: bool, **options: Any) -> None:
+    """Show what a trace file was recognised as and what it holds."""
+    from softsense import tables
+
+    opened = _open_trace(file, no_progress, options)
+    click.echo(json.dumps(json.loads(opened.stats_json()), indent=2) if as_json else tables.describe(opened.describe()))
+
+
+@trace.command("convert")
+@click.argument("file", type=click.Path())
+@click.argument("to", metavar="OUT", type=click.Path())
+@_trace_options
+@click.option(
+    "--to",
+    "to_format",
+    type=click.Choice(["csv", "mqsim", "disksim"]),
+    default="csv",
+    help="Format to write; default: csv.",
+)
+@click.option("--no-progress", is_flag=True, help="Show no progress, even on a terminal.")
+def trace_convert(file: str, to: str, to_format: str, no_progress: bool, **options: Any) -> None:
+    """Write trace FILE to OUT in another format."""
+    from softsense import tables
+
+    opened = _open_trace(file, no_progress, options)
+    click.echo(tables.describe(opened.describe()))
+    with _progress(no_progress) as report:
+        written = opened.convert(to, to_format, progress=lambda fraction: report(f"writing {to}", 0, fraction))
+    click.echo(f"wrote {written:,} requests to {to} as {to_format}")
+
+
+@trace.command("generate")
+@click.argument("config", type=click.Path(path_type=Path))
+@click.argument("to", metavar="OUT", type=click.Path())
+@_config_options
+@click.option(
+    "--to", "to_format", type=click.Choice(["csv", "mqsim", "disksim"]), default="mqsim", help="Format; default: mqsim."
+)
+def trace_generate(config: Path, to: str, to_format: str, overrides: tuple[str, ...], seed: int | None) -> None:
+    """Write the synthetic [workload] of CONFIG to the trace file OUT."""
+    written = softsense.load_config(config, overrides, seed=seed).write_workload(to, to_format)
+    click.echo(f"wrote {written:,} requests to {to} as {to_format}")
+
+
+@cli.group("config")
+def config_group() -> None:
+    """Check and show configurations."""
+
+
+@config_group.command("check")
+@click.argument("file", type=click.Path(path_type=Path))
+@_config_options
+def config_check(file: Path, overrides: tuple[str, ...], seed: int | None) -> None:
+    """Check a configuration and say what device it describes."""
+    from softsense import tables
+
+    config = softsense.load_config(file, overrides, seed=seed)
+    click.echo(f"ok: {file}")
+    click.echo(tables.describe(_config_rows(config, True), indent="  "))
+
+
+@config_group.command("show")
+@click.argument("file", type=click.Path(path_type=Path))
+@_config_options
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of TOML.")
+def config_show(file: Path, overrides: tuple[str, ...], seed: int | None, as_json: bool) -> None:
+    """Print a configuration with every default filled in."""
+    config = softsense.load_config(file, overrides, seed=seed)
+    click.echo(json.dumps(json.loads(config.to_json()), indent=2) if as_json else config.to_toml(), nl=as_json)
+
+
+@config_group.command("schema")
+def config_schema() -> None:
+    """Print the JSON schema of configurations."""
+    click.echo(softsense.config_schema().rstrip("\n"))
+
+
+# Measuring -----------------------------------------------------------------------------------------------------------
+
+
+def _measure(
+    command: str,
+    file: Path,
+    config: Config,
+    out: Path | None,
+    as_json: bool,
+    simulate: Callable[[Trace | None, Path | bool, softsense.api.Progress], RunResult | Comparison],
+    *,
+    trace_file: str | None,
+    requests_log: bool,
+    no_progress: bool,
+    format: str | None,  # noqa: A002
+    time_unit: str | None,
+    size_unit: str | None,
+    devices: str,
+    **_: Any,
+) -> int:
+    """What `run` and `compare` share: say what will run, run it, print and write what came of it."""
+    from softsense import tables
+
+    with _Folder(out or Path("out") / f"{command}-{file.stem}") as folder:
+        options = {"format": format, "time_unit": time_unit, "size_unit": size_unit, "devices": devices}
+        opened = _open_trace(trace_file, no_progress, options) if trace_file else None
+        # The recognised format and units are always shown, so that a wrong guess is seen before anything runs.
+        rows = [("config", str(file)), *_config_rows(config, opened is None), *(opened.describe() if opened else [])]
+        description = tables.describe(rows)
+        click.echo(description + ("" if as_json else "\n"), err=as_json)
+        try:
+            with _progress(no_progress) as report:
+                result = simulate(opened, folder.file("requests.parquet") if requests_log else False, report)
+        except Interrupted as interruption:
+            result = interruption.result
+            if result is None:
+                raise
+        comparison = result if isinstance(result, Comparison) else Comparison([result])
+        summary = json.dumps(result.to_dict(), indent=2, allow_nan=False)
+        found = tables.finding(comparison)
+        workload = Path(trace_file).name if trace_file else "its own workload"
+        folder.write("config.toml", config.to_toml())
+        folder.write("summary.json", summary + "\n")
+        folder.write("table.txt", f"{description}\n\n{tables.results(comparison)}\n\n{found}\n")
+        picture = "comparison.png" if command == "compare" else "run.png"
+        with folder.replacing(picture) as path:
+            comparison.plot(f"{workload} on {file.stem}" if trace_file else f"{file.stem}, {workload}").savefig(path)
+        if as_json:
+            click.echo(summary)
+        else:
+            click.echo(f"{tables.results(comparison, _width())}\n\n{found}\n")
+            click.echo(f"wrote {', '.join(str(path) for path in folder.written())}")
+        return _INTERRUPTED if comparison.interrupted else 0
+
+
+def _config_rows(config: Config, workload: bool) -> list[tuple[str, str]]:
+    return config.describe() + (config.describe_workload() if workload and config.has_workload else [])
+
+
+def _open_trace(file: str, no_progress: bool, options: dict[str, Any]) -> Trace:
+    with _progress(no_progress) as report:
+        return Trace(file, progress=lambda fraction: report(f"scanning {Path(file).name}", 0, fraction), **options)
+
+
+def _width() -> int:
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else _PLAIN_WIDTH
+
+
+class _Folder:
+    """The folder of results: proved writable before anything runs, and never holding half a file."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._written: list[str] = []
+
+    def __enter__(self) -> _Folder:
+        with self._blaming(self._path):
+            self._path.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=self._path) as probe:
+                probe.write(b"softsense")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        # A run that never began leaves no empty folder behind; rmdir refuses any other.
+        with contextlib.suppress(OSError):
+            self._path.rmdir()
+
+    def file(self, name: str) -> Path:
+        """Where a file that somebody else writes whole will be."""
+        self._written.append(name)
+        return self._path / name
+
+    def write(self, name: str, text: str) -> None:
+        """Write a text file."""
+        with self.replacing(name) as path:
+            path.write_text(text, encoding="utf-8")
+
+    @contextlib.contextmanager
+    def replacing(self, name: str) -> Iterator[Path]:
+        """A temporary path that takes the name when the block ends, with the name's own suffix."""
+        whole = self.file(name)
+        partial = whole.with_name(f".{whole.stem}.partial{whole.suffix}")
+        with self._blaming(whole):
+            try:
+                yield partial
+                partial.replace(whole)
+            finally:
+                partial.unlink(missing_ok=True)
+
+    def written(self) -> list[Path]:
+        """The files, in the order written."""
+        return [self._path / name for name in self._written]
+
+    @staticmethod
+    @contextlib.contextmanager
+    def _blaming(path: Path) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise FileError(f"{path}: cannot write: {error.strerror or error}") from None
+
+
+@contextlib.contextmanager
+def _progress(off: bool) -> Iterator[softsense.api.Progress]:
+    """Bars with an estimate of the time left, on a terminal; nothing at all elsewhere."""
+    if off or not sys.stderr.isatty():
+        yield lambda name, requests, fraction: None
+        return
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        TaskProgressColumn,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TaskProgressColumn(),
+        TextColumn("{task.fields[done]}"),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
+        tasks: dict[str, Any] = {}
+
+        def report(name: str, requests: int, fraction: float) -> None:
+            if name not in tasks:
+                tasks[name] = bars.add_task(name, total=1.0, done="", start=False)
+            done = f"{requests:,} requests" if requests else ""
+            # The estimate must not count the time spent waiting for a free CPU.
+            if fraction > 0 and not bars.tasks[tasks[name]].started:
+                bars.start_task(tasks[name])
+            bars.update(tasks[name], completed=fraction, done=done)
+
+        yield report

@@ -1,0 +1,459 @@
+"""The picture of a comparison: where reads spend their time, their tail, what soft sensing costs, and the levels."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter
+from matplotlib.transforms import blended_transform_factory
+
+from softsense.api import NO_SOFT_SENSING, Comparison, RunResult
+from softsense.tables import TIME_PARTS
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# Okabe and Ito's palette, which colour-blind readers can tell apart; a policy has the same colour in every panel.
+_POLICY_COLOURS = {
+    "ideal": "#009e73",
+    "two_step": "#d55e00",
+    "look_ahead": "#0072b2",
+    "progressive": "#cc79a7",
+    "look_ahead_progressive": "#e69f00",
+}
+_BASELINE_COLOUR = "#7f7f7f"
+_SPARE_COLOURS = ["#56b4e9", "#000000", "#8c6d31", "#5e4fa2", "#a6761d", "#1b7837"]
+_KIND_COLOURS = {"read": "#0072b2", "write": "#d55e00", "all": "#7f7f7f"}
+# Waiting is pale, work is dark, retries stand out.
+_PART_COLOURS = {
+    "wait_plane": "#bcd7ee",
+    "sense": "#1f6fad",
+    "wait_bus": "#c9e5c5",
+    "transfer": "#3f9448",
+    "wait_decoder": "#dcd3ea",
+    "decode": "#7a5ba8",
+    "retries": "#d9593d",
+}
+_TAILS = {"p99": 1e-2, "p999": 1e-3}
+_MARKERS = {"mean": "o", "p99": "D", "p999": "^"}
+_STATS = {"mean": "mean", "p99": "p99", "p999": "p99.9"}
+_INK = "#222222"
+_FAINT = "#6b6b6b"
+
+
+def draw(comparison: Comparison, title: str | None = None) -> Figure:
+    """Draw a comparison, or a single run.
+
+    Args:
+        comparison: what was measured.
+        title: names workload and device; default: what the summaries say.
+
+    Returns a figure of 13 x 8 inches at 150 dpi; save it with its `savefig`.
+    """
+    runs = comparison.all_runs
+    kind = "read" if any(r.summary["response"]["read"]["count"] for r in runs) else "write"
+    # More than seven rows get a taller picture, not smaller print; header and footer keep their height in inches.
+    height = 8 + 0.55 * max(0, len(runs) - 7)
+    figure = Figure(figsize=(13, height), dpi=150, facecolor="white")
+    panels = figure.subplots(2, 2, gridspec_kw={"width_ratios": [1.12, 1], "height_ratios": [1, 1]})
+    longest = max(len(_label(r)) for r in runs)
+    figure.subplots_adjust(
+        left=0.025 + 0.0066 * max(longest, 8),
+        right=0.955,
+        top=1 - 1.24 / height,
+        bottom=0.92 / height,
+        wspace=0.2,
+        hspace=0.5 if len(runs) <= 7 else 0.36,
+    )
+    colours = _colours(runs)
+    _time_split(panels[0][0], runs, colours)
+    _tail(panels[0][1], runs, colours, kind)
+    if comparison.baseline:
+        _slowdown(panels[1][0], comparison, colours, kind)
+    else:
+        _responses(panels[1][0], runs, colours, kind)
+    _levels(panels[1][1], runs, colours)
+    first = runs[0].summary
+    heading = "What each way of reading costs" if len(runs) > 1 else f"Reading with {_label(runs[0])}"
+    heading = f"{heading}: {title}" if title else heading
+    size = min(15, 15 * 92 / len(heading))
+    figure.text(0.025, 1 - 0.28 / height, heading, fontsize=size, weight="bold", color=_INK, va="center")
+    _policy_key(figure, runs, colours)
+    interrupted = "interrupted   " if comparison.interrupted else ""
+    note = (
+        f"{interrupted}{max(r.summary['requests'] for r in runs):,} requests   seed {first['seed']}   "
+        f"softsense {first['softsense_version']}, model {first['model_version']}"
+    )
+    figure.text(0.025, 0.15 / height, note, fontsize=8.5, color=_FAINT, va="center")
+    return figure
+
+
+def _policy_key(figure: Figure, runs: list[RunResult], colours: list[str]) -> None:
+    """One key for all panels: names in their colours, on a line under the title."""
+    if len(runs) == 1:
+        return
+    handles = [Line2D([], [], color=colour, linewidth=5, solid_capstyle="butt") for colour in colours]
+    figure.legend(
+        handles,
+        [_label(r) for r in runs],
+        loc="center left",
+        bbox_to_anchor=(0.018, 1 - 0.6 / figure.get_figheight()),
+        ncols=min(len(runs), 7),
+        frameon=False,
+        fontsize=9.5 if len(runs) <= 7 else 8.5,
+        handlelength=1.2,
+        columnspacing=1.6,
+        labelcolor=_INK,
+    )
+
+
+def _time_split(axes: Axes, runs: list[RunResult], colours: list[str]) -> None:
+    reads = [r.summary["codeword_reads"] for r in runs]
+    _head(axes, "Where a codeword read's time goes")
+    if not any(r["count"] for r in reads):
+        _nothing(axes, "no codeword was read from flash")
+        return
+    means = np.array([r["mean_us"] or 0.0 for r in reads])
+    # Where one policy takes many times as long as another, the others' bars would vanish: then shares are drawn.
+    known = means[means > 0]
+    shares = known.max() > 12 * known.min()
+    scale = np.where(means > 0, means, 1.0) / 100 if shares else np.ones(len(runs))
+    widest = float((means / scale).max())
+    rows = np.arange(len(runs))
+    left = np.zeros(len(runs))
+    for part, label in TIME_PARTS.items():
+        width = np.array([r["time_us"][part] or 0.0 for r in reads]) / scale
+        axes.barh(rows, width, left=left, height=0.66, color=_PART_COLOURS[part], label=label, linewidth=0)
+        for row, (start, span) in enumerate(zip(left, width, strict=True)):
+            text = f"{span:.0f} %" if shares else _us(span)
+            if span > 0.018 * (len(text) + 0.5) * widest:
+                colour = "white" if part in ("sense", "transfer", "decode", "retries") else _INK
+                axes.text(start + span / 2, row, text, ha="center", va="center", fontsize=8.5, color=colour)
+        left += width
+    for row, mean in enumerate(means):
+        axes.text(left[row] + 0.012 * widest, row, _time(mean), va="center", fontsize=10, weight="bold", color=_INK)
+    axes.set_xlim(0, 1.2 * widest)
+    if shares:
+        axes.set_xticks(range(0, 101, 20))
+    axes.set_xlabel("share of a codeword read's mean time (%)" if shares else "mean time of a codeword read (µs)")
+    _policy_rows(axes, runs, colours)
+    axes.legend(
+        loc="lower left",
+        bbox_to_anchor=(0.02, 0.985),
+        bbox_transform=blended_transform_factory(axes.figure.transFigure, axes.transAxes),
+        ncols=len(TIME_PARTS),
+        frameon=False,
+        fontsize=8.5,
+        handlelength=0.9,
+        handletextpad=0.4,
+        columnspacing=0.9,
+        borderaxespad=0,
+        labelcolor=_INK,
+    )
+    axes.grid(axis="x", color="#e6e6e6", linewidth=0.7)
+
+
+def _tail(axes: Axes, runs: list[RunResult], colours: list[str], kind: str) -> None:
+    single = len(runs) == 1
+    _head(axes, "Tail of the response time" if single else f"Tail of {kind} response")
+    curves = (
+        [(runs[0], k, _KIND_COLOURS[k]) for k in ("read", "write")]
+        if single
+        else [(r, kind, colour) for r, colour in zip(runs, colours, strict=True)]
+    )
+    floor = 1.0
+    fastest = math.inf
+    drawn = []
+    for result, which, colour in curves:
+        response = result.summary["response"][which]
+        if not response["count"]:
+            continue
+        table = result.distribution(which)
+        x, fraction = table["response_us"].to_numpy(), table["fraction"].to_numpy()
+        # A handful of requests that the controller serves at once would squeeze everything else to the right.
+        fastest = min(fastest, x[np.searchsorted(fraction, 0.005)])
+        # Nothing is slower than the slowest: the last step falls to zero, which this axis does not have.
+        above = np.concatenate(([1.0], np.maximum(1.0 - fraction, 1e-12)))
+        x = np.concatenate((x[:1], x))
+        floor = min(floor, 1.0 / response["count"])
+        style = (0, (4, 1.5)) if result.name == NO_SOFT_SENSING else "solid"
+        axes.plot(x, above, color=colour, linewidth=1.9, linestyle=style, drawstyle="steps-post", alpha=0.95)
+        for stat, share in _TAILS.items():
+            if response["count"] * share >= 1:
+                axes.plot(
+                    response[f"{stat}_us"], share, _MARKERS[stat], color=colour, markersize=6, markeredgecolor="white"
+                )
+        drawn.append((which, colour))
+    if not drawn:
+        _nothing(axes, "no requests")
+        return
+    axes.set_xscale("log")
+    axes.set_xlim(left=0.8 * fastest)
+    axes.set_yscale("log")
+    low = max(min(floor, 1e-3) * 0.7, 1e-7)
+    axes.set_ylim(low, 1.3)
+    axes.set_xlabel("response time")
+    axes.set_ylabel("share of requests that take longer")
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda share, _: _percent(share)))
+    _plain_log(axes, _tick_time)
+    for label, share in {"p50": 0.5, "p95": 0.05, "p99": 1e-2, "p99.9": 1e-3}.items():
+        if share >= low:
+            axes.axhline(share, color="#d5d5d5", linewidth=0.8, zorder=0)
+            axes.annotate(
+                label,
+                (1, share),
+                xycoords=("axes fraction", "data"),
+                xytext=(5, 0),
+                textcoords="offset points",
+                va="center",
+                fontsize=8.5,
+                color=_FAINT,
+            )
+    if single:
+        for i, (which, colour) in enumerate(drawn):
+            axes.text(
+                0.03, 0.06 + 0.08 * i, f"{which}s", color=colour, transform=axes.transAxes, weight="bold", fontsize=10
+            )
+
+
+def _slowdown(axes: Axes, comparison: Comparison, colours: list[str], kind: str) -> None:
+    _head(axes, f"{kind.capitalize()} response against no soft sensing")
+    runs = comparison.runs
+    values = {stat: [comparison.slowdown(r, stat, kind) for r in runs] for stat in _STATS}
+    known = [v for column in values.values() for v in column if v]
+    if not known:
+        _nothing(axes, "nothing to compare")
+        return
+    _dots(axes, runs, colours[1:], values, _times)
+    axes.axvline(1, color=_BASELINE_COLOUR, linewidth=1.4, linestyle=(0, (4, 1.5)), zorder=1)
+    axes.set_xlabel("slowdown (no soft sensing = 1)")
+    low, high = min(1.0, *known), max(1.0, *known)
+    if high / low > 8:
+        axes.set_xscale("log")
+        axes.set_xlim(low / 1.25, high * (high / low) ** 0.22)
+        _plain_log(axes, lambda v: f"{v:,.10g}")
+    else:
+        room = max(high - low, 0.05)
+        axes.set_xlim(low - 0.06 * room, high + 0.16 * room)
+
+
+def _responses(axes: Axes, runs: list[RunResult], colours: list[str], kind: str) -> None:
+    """In place of slowdowns where there is no baseline: response times themselves."""
+    if len(runs) > 1:
+        _head(axes, f"{kind.capitalize()} response")
+        names, rows, shades = None, [(r, kind) for r in runs], colours
+    else:
+        _head(axes, "Response time by kind of request")
+        rows = [(runs[0], k) for k in ("read", "write", "all") if runs[0].summary["response"][k]["count"]]
+        names, shades = [k for _, k in rows], [_KIND_COLOURS[k] for _, k in rows]
+    values = {stat: [r.summary["response"][k][f"{stat}_us"] for r, k in rows] for stat in _STATS}
+    known = [v for column in values.values() for v in column if v]
+    if not known:
+        _nothing(axes, "no requests")
+        return
+    _dots(axes, [r for r, _ in rows], shades, values, _time, names)
+    low, high = min(known), max(known)
+    axes.set_xscale("log")
+    axes.set_xlim(low / 1.3, high * max(high / low, 3) ** 0.2)
+    _plain_log(axes, _tick_time)
+    axes.set_xlabel("response time")
+
+
+def _dots(
+    axes: Axes,
+    runs: list[RunResult],
+    colours: list[str],
+    values: dict[str, list[float | None]],
+    say: Callable[[float], str],
+    names: list[str] | None = None,
+) -> None:
+    """One row per run: mean, p99 and p99.9 on their own lines, so that no two markers or numbers meet."""
+    offsets = dict(zip(_STATS, (-0.25, 0.0, 0.25), strict=True))
+    for stat, offset in offsets.items():
+        for row, value in enumerate(values[stat]):
+            if value is None:
+                continue
+            axes.plot(
+                value, row + offset, _MARKERS[stat], color=colours[row], markersize=7, markeredgecolor="white", zorder=3
+            )
+            axes.annotate(
+                say(value),
+                (value, row + offset),
+                xytext=(7, 0),
+                textcoords="offset points",
+                va="center",
+                fontsize=8.5,
+                color=_INK,
+                weight="bold" if stat == "mean" else "normal",
+                zorder=4,
+                bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.6, "alpha": 0.8},
+            )
+    for row in range(len(runs) - 1):
+        axes.axhline(row + 0.5, color="#eeeeee", linewidth=0.8, zorder=0)
+    _policy_rows(axes, runs, colours, names)
+    handles = [Line2D([], [], marker=_MARKERS[s], linestyle="", color=_FAINT, markersize=6) for s in _STATS]
+    axes.legend(
+        handles,
+        list(_STATS.values()),
+        loc="lower left",
+        bbox_to_anchor=(-0.01, 0.985),
+        ncols=3,
+        frameon=False,
+        fontsize=8.5,
+        handletextpad=0.2,
+        columnspacing=0.9,
+        borderaxespad=0,
+        labelcolor=_INK,
+    )
+    axes.grid(axis="x", color="#e6e6e6", linewidth=0.7)
+
+
+def _levels(axes: Axes, runs: list[RunResult], colours: list[str]) -> None:
+    _head(axes, "Read level at which codewords decoded")
+    shown = [(r, c) for r, c in zip(runs, colours, strict=True) if r.name != NO_SOFT_SENSING]
+    counts = [np.array(r.summary["codeword_reads"]["level_histogram"], dtype=float) for r, _ in shown]
+    if not any(c.sum() for c in counts):
+        _nothing(axes, "no codeword was read from flash")
+        return
+    shares = [c / c.sum() if c.sum() else c for c in counts]
+    positive = [s for share in shares for s in share if s > 0]
+    floor = 10 ** math.floor(math.log10(min(positive)) - 0.3)
+    deepest = max(np.flatnonzero(share)[-1] + 1 for share in shares if share.any())
+    width = min(0.8 / len(shown), 0.34)
+    for i, ((_, colour), share) in enumerate(zip(shown, shares, strict=True)):
+        at = np.arange(1, deepest + 1) + (i - (len(shown) - 1) / 2) * width
+        axes.bar(at, share[:deepest], width=0.92 * width, bottom=0, color=colour)
+    for level in range(1, deepest + 1):
+        # The policies meet the same codewords, so most bars of a level are equal: each height is said once.
+        said: list[float] = []
+        for i, value in enumerate(share[level - 1] for share in shares):
+            if value <= 0 or any(math.isclose(value, other, rel_tol=0.05) for other in said):
+                continue
+            said.append(value)
+            alike = i
+            while alike + 1 < len(shares) and math.isclose(shares[alike + 1][level - 1], value, rel_tol=0.05):
+                alike += 1
+            at = level + ((i + alike) / 2 - (len(shown) - 1) / 2) * width
+            axes.text(at, value * 1.2, _percent(value), ha="center", va="bottom", fontsize=8, color=_INK)
+    axes.set_yscale("log")
+    axes.set_ylim(floor, 4.0)
+    axes.set_xlim(0.4, max(deepest, 2) + 0.6)
+    axes.xaxis.set_major_locator(FixedLocator(range(1, max(deepest, 2) + 1)))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda share, _: _percent(share)))
+    axes.yaxis.set_minor_formatter(NullFormatter())
+    axes.set_xlabel("read level (1 = hard sensing)")
+    axes.set_ylabel("share of codeword reads")
+    axes.grid(axis="y", color="#e6e6e6", linewidth=0.7)
+    lost = max(r.summary["codeword_reads"]["uncorrectable"] for r, _ in shown)
+    if lost:
+        axes.text(
+            0.985,
+            0.95,
+            f"uncorrectable at the last level: up to {lost:,} reads",
+            transform=axes.transAxes,
+            ha="right",
+            va="top",
+            fontsize=9,
+            color=_PART_COLOURS["retries"],
+        )
+
+
+def _colours(runs: list[RunResult]) -> list[str]:
+    spare = iter(_SPARE_COLOURS * (1 + len(runs) // len(_SPARE_COLOURS)))
+    taken: set[str] = set()
+    colours = []
+    for result in runs:
+        colour = (
+            _BASELINE_COLOUR if result.name == NO_SOFT_SENSING else _POLICY_COLOURS.get(result.summary["policy"], "")
+        )
+        # The same policy with another retry gets a colour of its own.
+        if not colour or colour in taken:
+            colour = next(spare)
+        taken.add(colour)
+        colours.append(colour)
+    return colours
+
+
+def _policy_rows(axes: Axes, runs: list[RunResult], colours: list[str], names: list[str] | None = None) -> None:
+    axes.set_yticks(range(len(runs)), names or [_label(r) for r in runs])
+    for tick, colour in zip(axes.get_yticklabels(), colours, strict=True):
+        tick.set_color(colour)
+        tick.set_fontweight("bold")
+    axes.set_ylim(len(runs) - 0.5, -0.5)
+    if len(runs) < 3:
+        # One or two bars would otherwise be as thick as they are long.
+        axes.set_ylim(len(runs) + 0.3, -1.3)
+    axes.tick_params(axis="y", length=0)
+
+
+def _head(axes: Axes, title: str) -> None:
+    axes.set_title(title, loc="left", fontsize=11.5, weight="bold", color=_INK, pad=22)
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+    for side in ("left", "bottom"):
+        axes.spines[side].set_color("#aaaaaa")
+    axes.tick_params(colors=_FAINT, labelsize=9)
+    axes.xaxis.label.set(color=_FAINT, fontsize=9.5)
+    axes.yaxis.label.set(color=_FAINT, fontsize=9.5)
+    axes.set_axisbelow(True)
+
+
+def _nothing(axes: Axes, why: str) -> None:
+    axes.text(0.5, 0.5, why, transform=axes.transAxes, ha="center", va="center", color=_FAINT, fontsize=11)
+    axes.set_xticks([])
+    axes.set_yticks([])
+    for spine in axes.spines.values():
+        spine.set_visible(False)
+
+
+def _plain_log(axes: Axes, say: Callable[[float], str]) -> None:
+    """A logarithmic x axis with plain labels, few enough to stand apart."""
+    low, high = axes.get_xlim()
+    decades = math.log10(high / low)
+    steps = (1, 1.5, 2, 3, 4, 5, 7) if decades < 0.8 else (1, 2, 5) if decades < 2 else (1,)
+    stride = max(1, math.ceil(decades / 6))
+    exponents = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    ticks = [s * 10.0**e for e in exponents if e % stride == 0 for s in steps if low <= s * 10.0**e <= high]
+    axes.xaxis.set_major_locator(FixedLocator(ticks))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: say(value)))
+    axes.xaxis.set_minor_formatter(NullFormatter())
+    axes.grid(axis="x", color="#e6e6e6", linewidth=0.7)
+
+
+def _label(result: RunResult) -> str:
+    return result.name.replace("_", " ") if result.name == NO_SOFT_SENSING else result.name
+
+
+def _us(value: float) -> str:
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.1f}"
+
+
+def _time(value_us: float) -> str:
+    """A time in the unit in which it reads best."""
+    for unit, size in (("s", 1e6), ("ms", 1e3)):
+        if value_us >= 9_999.5 * size / 1e3:
+            return f"{value_us / size:,.4g} {unit}"
+    return f"{value_us:,.4g} µs"
+
+
+def _tick_time(value_us: float) -> str:
+    for unit, size in (("s", 1e6), ("ms", 1e3)):
+        if value_us >= size:
+            return f"{value_us / size:,.6g} {unit}"
+    return f"{value_us:,.6g} µs"
+
+
+def _times(value: float) -> str:
+    return f"{value:.2f}x" if value < 10 else f"{value:.1f}x" if value < 1000 else f"{value:,.0f}x"
+
+
+def _percent(share: float) -> str:
+    percent = 100 * share
+    if percent >= 10:
+        return f"{percent:.0f} %"
+    return f"{percent:.2g} %" if percent >= 1e-3 else f"{percent:.0e} %"

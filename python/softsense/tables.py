@@ -1,0 +1,215 @@
+"""A comparison as text for people: aligned blocks, no line ever cut, and the finding in one sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from softsense.api import NO_SOFT_SENSING, Comparison, RunResult
+
+TIME_PARTS = {
+    "wait_plane": "wait for plane",
+    "sense": "sensing",
+    "wait_bus": "wait for bus",
+    "transfer": "transfer",
+    "wait_decoder": "wait for decoder",
+    "decode": "decoding",
+    "retries": "retries",
+}
+"""What a codeword read's time is made of, in the order in which it passes, and how people read it."""
+
+SATURATED = 0.95
+"""Utilisation from which on a resource is called saturated."""
+
+_GAP = "  "
+_STATS = {"mean": "mean", "p50": "p50", "p95": "p95", "p99": "p99", "p999": "p99.9", "max": "max"}
+
+Column = tuple[str, list[str]]
+"""A header of one or two lines, and a cell for each row."""
+
+
+def describe(rows: Sequence[tuple[str, str]], indent: str = "") -> str:
+    """Label and value rows, aligned."""
+    width = max((len(label) for label, _ in rows), default=0)
+    return "\n".join(f"{indent}{label:<{width}}  {value}".rstrip() for label, value in rows)
+
+
+def results(comparison: Comparison, width: int = 150) -> str:
+    """The result blocks of a comparison, or of a single run.
+
+    Args:
+        comparison: what was measured.
+        width: columns of the screen; a block that is wider continues below, with the policies' names repeated.
+    """
+    runs = comparison.all_runs
+    names = [r.name.replace("_", " ") if r.name == NO_SOFT_SENSING else r.name for r in runs]
+    summaries = [r.summary for r in runs]
+    kinds = [kind for kind in ("read", "write", "all") if any(s["response"][kind]["count"] for s in summaries)]
+
+    def column(header: str, say: Callable[[Any], str], *path: str) -> Column:
+        return header, [say(_at(s, *path)) for s in summaries]
+
+    title = "Response time of requests (us)"
+    if len(runs) == 1:
+        response = [summaries[0]["response"][kind] for kind in kinds]
+        columns = [("requests", [f"{r['count']:,}" for r in response])]
+        columns += [(label, [_us(r[f"{stat}_us"]) for r in response]) for stat, label in _STATS.items()]
+        blocks = [_block(title, "kind", kinds, columns, width)]
+    else:
+        columns = []
+        for kind in kinds:
+            # Policies differ in their reads; of other requests, two numbers say whether those suffer.
+            stats = _STATS if kind == kinds[0] else {"mean": "mean", "p99": "p99"}
+            columns += [
+                column(f"{kind}\n{label}", _us, "response", kind, f"{stat}_us") for stat, label in stats.items()
+            ]
+            if kind == "read" and comparison.baseline:
+                columns.append(("slow-\ndown", [_ratio(comparison.slowdown(r)) for r in runs]))
+        blocks = [_block(title, "policy", names, columns, width)]
+
+    reads = [s["codeword_reads"] for s in summaries]
+    if any(r["count"] for r in reads):
+        columns = [
+            column("\n".join(label.rsplit(" ", 1)), _us, "codeword_reads", "time_us", part)
+            for part, label in TIME_PARTS.items()
+        ]
+        columns.append(column("in\nall", _us, "codeword_reads", "mean_us"))
+        blocks.append(_block("Where a codeword read's time goes (mean, us)", "policy", names, columns, width))
+
+        deepest = max(level for r in reads for level, n in enumerate(r["level_histogram"], 1) if n or level == 1)
+        columns = [
+            (f"level\n{level}", [_percent(_share(r["level_histogram"], level - 1)) for r in reads])
+            for level in range(1, deepest + 1)
+        ]
+        columns += [
+            ("attempts\nper read", [_number(r["attempts"] / r["count"] if r["count"] else None, 3) for r in reads]),
+            column("uncor-\nrectable", _count, "codeword_reads", "uncorrectable"),
+            column("codewords\nread", _count, "codeword_reads", "count"),
+        ]
+        blocks.append(
+            _block("Read level at which codewords decoded (% of codeword reads)", "policy", names, columns, width)
+        )
+
+    columns = [
+        column("write\namplif.", lambda v: _number(v, 3), "writes_detail", "write_amplification"),
+        column("GC\nblocks", _count, "gc", "blocks_reclaimed"),
+        column("planes\nbusy %", _percent, "utilisation", "plane"),
+        column("channels\nbusy %", _percent, "utilisation", "channel"),
+        column("decoders\nbusy %", _percent, "utilisation", "decoder"),
+        column("requests\nserved", _count, "requests"),
+        column("simulated\nseconds", lambda v: _number(v, 3), "simulated_s"),
+        column("requests per s\nof wall clock", _count, "requests_per_s"),
+    ]
+    blocks.append(_block("Device", "policy", names, columns, width))
+    return "\n\n".join(blocks)
+
+
+def finding(comparison: Comparison) -> str:
+    """The main result in a sentence or two."""
+    sentences = [_interrupted(comparison)] if comparison.interrupted else []
+    kind = next((k for k in ("read", "write") if any(_mean(r, k) is not None for r in comparison.runs)), None)
+    if kind is None:
+        return " ".join([*sentences, "Nothing was read or written."])
+    timed = [(r, _mean(r, kind)) for r in comparison.runs]
+    # `ideal` knows the level in advance, which no controller does: it is a bound, not a contender.
+    contenders = [(r, mean) for r, mean in timed if mean is not None and r.summary["policy"] != "ideal"]
+    best, fastest = min(contenders or [(r, mean) for r, mean in timed if mean is not None], key=lambda pair: pair[1])
+    sentence = f"{best.name} {kind}s in {_us(fastest)} us on average"
+    if kind == "write":
+        sentence = f"No requests read; {sentence}"
+    others = [(r, mean) for r, mean in contenders if r is not best]
+    if others:
+        reference, slower = next(
+            (pair for pair in others if pair[0].name == "two_step"), max(others, key=lambda pair: pair[1])
+        )
+        gain = 1 - fastest / slower
+        if gain < 0.005:
+            sentence += f", within half a percent of {reference.name}"
+        else:
+            sentence += f", {100 * gain:.{0 if gain >= 0.1 else 1}f} % faster than {reference.name} ({_us(slower)} us)"
+    bounds = [f"{_us(mean)} us if the level were known in advance" for r, mean in timed if mean and r.name == "ideal"]
+    if comparison.baseline and (mean := _mean(comparison.baseline, kind)) is not None:
+        bounds.append(f"{_us(mean)} us if hard sensing always sufficed")
+    if bounds and best.name != "ideal":
+        sentence += f"; it would be {' and '.join(bounds)}"
+    sentences.append(sentence + ".")
+    for unit, share in best.summary["utilisation"].items():
+        if share is not None and share >= SATURATED:
+            sentences.append(f"The {unit}s are {100 * share:.0f} % busy: response times are mostly queueing.")
+    if lost := best.summary["codeword_reads"]["uncorrectable"]:
+        sentences.append(f"{lost:,} codeword reads stayed uncorrectable at the last level.")
+    return " ".join(sentences)
+
+
+def _interrupted(comparison: Comparison) -> str:
+    if len(comparison.all_runs) == 1:
+        return "Interrupted: these are the requests served until then."
+    return "Interrupted: the policies served different numbers of requests, so their rows do not compare."
+
+
+def _mean(result: RunResult, kind: str) -> float | None:
+    return result.summary["response"][kind]["mean_us"]
+
+
+def _block(title: str, corner: str, names: Sequence[str], columns: Sequence[Column], width: int) -> str:
+    first = _aligned(["", corner, *names], str.ljust)
+    panels = [[first]]
+    used = len(first[0])
+    for header, cells in columns:
+        above, _, below = header.rpartition("\n")
+        text = _aligned([above, below, *cells], str.rjust)
+        needed = len(_GAP) + len(text[0])
+        if used + needed > width and len(panels[-1]) > 1:
+            panels.append([first])
+            used = len(first[0])
+        panels[-1].append(text)
+        used += needed
+    return title + "\n" + "\n\n".join(_panel(panel) for panel in panels)
+
+
+def _panel(columns: list[list[str]]) -> str:
+    above, below, *body = [_GAP.join(cells).rstrip() for cells in zip(*columns, strict=True)]
+    rule = "-" * len(_GAP.join(column[0] for column in columns))
+    return "\n".join([*([above] if above else []), below, rule, *body])
+
+
+def _aligned(cells: list[str], align: Callable[[str, int], str]) -> list[str]:
+    width = max(map(len, cells))
+    return [align(cell, width) for cell in cells]
+
+
+def _at(summary: dict[str, Any], *path: str) -> Any:
+    for key in path:
+        summary = summary[key]
+    return summary
+
+
+def _share(counts: Sequence[int], index: int) -> float | None:
+    total = sum(counts)
+    return counts[index] / total if total else None
+
+
+def _count(value: float) -> str:
+    return f"{value:,.0f}"
+
+
+def _us(value: float | None) -> str:
+    return "-" if value is None else f"{value:,.1f}"
+
+
+def _ratio(value: float | None) -> str:
+    return "-" if value is None else f"{value:,.2f}x"
+
+
+def _number(value: float | None, digits: int) -> str:
+    return "-" if value is None else f"{value:,.{digits}f}"
+
+
+def _percent(share: float | None) -> str:
+    """A share as a percentage; small ones keep two significant digits, so that a rare level does not read as none."""
+    if share is None:
+        return "-"
+    percent = 100 * share
+    if percent == 0 or percent >= 0.1:
+        return f"{percent:.1f}"
+    return f"{percent:.2g}" if percent >= 1e-3 else f"{percent:.0e}"

@@ -1,0 +1,77 @@
+"""What the tests share: small devices, workloads, and the command line in a process of its own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+CONFIGS = ROOT / "configs"
+TRACES = ROOT.parent / "shared" / "traces"
+
+SMALL = [
+    "geometry.channels=2",
+    "geometry.chips_per_channel=1",
+    "geometry.dies_per_chip=1",
+    "geometry.planes_per_die=2",
+    "geometry.blocks_per_plane=256",
+    "workload.requests=3000",
+    "workload.footprint_bytes=67108864",
+    "workload.arrivals={poisson={requests_per_s=2000}}",
+]
+"""A device of a few hundred megabytes that is set up in no time, and a workload that does not saturate it."""
+
+Softsense = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture
+def config() -> Path:
+    """The config that the demo runs."""
+    return CONFIGS / "mlc-25nm.toml"
+
+
+@pytest.fixture
+def softsense_command(tmp_path: Path) -> Softsense:
+    """Run `softsense` as a user would, in an empty folder."""
+
+    def call(*arguments: str | Path | Sequence[str]) -> subprocess.CompletedProcess[str]:
+        words: list[str] = []
+        for argument in arguments:
+            words += [str(argument)] if isinstance(argument, str | Path) else argument
+        return subprocess.run(
+            [sys.executable, "-c", "import sys; from softsense.cli import main; sys.exit(main())", *words],
+            cwd=tmp_path,
+            env={**os.environ, "COLUMNS": "150"},
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+
+    return call
+
+
+@pytest.fixture
+def set_small() -> list[str]:
+    """The small device as command-line options."""
+    return [word for field in SMALL for word in ("--set", field)]
+
+
+@pytest.fixture
+def small() -> list[str]:
+    """The small device as overrides."""
+    return list(SMALL)
+
+
+@pytest.fixture
+def trace_file(tmp_path: Path) -> Path:
+    """2,000 requests of 4 KiB in MQSim's format: arrival (ns), device, first sector, sectors, 1 = read."""
+    file = tmp_path / "small.trace"
+    lines = (f"{i * 50_000} 0 {(i * 7919 % 4096) * 8} 8 {int(i % 10 < 7)}" for i in range(2000))
+    file.write_text("\n".join(lines) + "\n")
+    return file

@@ -1,0 +1,158 @@
+"""Is the same thing available from Python, as polars frames, with the same numbers however it is run?"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import softsense
+
+# Wall-clock time and memory depend on the machine; nothing else may.
+OF_THE_MACHINE = ("wall_s", "setup_s", "requests_per_s", "peak_rss_bytes")
+
+
+def measured(result: softsense.RunResult) -> str:
+    """A summary to the byte, without what depends on the machine."""
+    return json.dumps({k: v for k, v in result.summary.items() if k not in OF_THE_MACHINE})
+
+
+@pytest.fixture(scope="module")
+def comparison() -> softsense.Comparison:
+    """All policies on the small device."""
+    from conftest import CONFIGS, SMALL
+
+    return softsense.compare(CONFIGS / "mlc-25nm.toml", overrides=SMALL)
+
+
+def test_three_lines_give_a_table(trace_file: Path, config: Path, small: list[str]) -> None:
+    trace = softsense.Trace(str(trace_file), format="mqsim")
+    table = softsense.compare(config, trace, overrides=small).table
+    assert table["policy"].to_list() == ["no_soft_sensing", *(name for name, _ in softsense.policies())]
+    assert table["requests"].to_list() == [2000] * 6
+    assert table["slowdown"][0] == 1.0
+
+
+def test_frames_agree_with_the_summaries(comparison: softsense.Comparison) -> None:
+    import polars as pl
+
+    for result in comparison.all_runs:
+        of_this = pl.col("policy") == result.name
+        summary = result.summary
+        responses = comparison.responses.filter(of_this, kind="read", stat="p99")
+        assert responses["response_us"].to_list() == [summary["response"]["read"]["p99_us"]]
+        split = comparison.time_split.filter(of_this)
+        assert split["mean_us"].sum() == pytest.approx(summary["codeword_reads"]["mean_us"], rel=1e-6)
+        levels = comparison.levels.filter(of_this)
+        assert levels["codewords"].to_list() == summary["codeword_reads"]["level_histogram"]
+        assert levels["share"].sum() == pytest.approx(1)
+        distribution = result.distribution("read")
+        assert distribution["fraction"].is_sorted()
+        assert distribution["response_us"].is_sorted()
+        assert distribution["fraction"][-1] == pytest.approx(1)
+
+
+def test_requests_are_all_accounted_for(comparison: softsense.Comparison) -> None:
+    for result in comparison.all_runs:
+        summary = result.summary
+        assert summary["requests"] == 3000
+        assert summary["reads"] + summary["writes"] + summary["trims"] == 3000
+        assert summary["response"]["all"]["count"] == 3000
+
+
+def test_policies_meet_the_same_codewords(comparison: softsense.Comparison) -> None:
+    """A codeword's luck is fixed when it is written, so every policy sees the same levels needed by host reads."""
+    host = {r.summary["codeword_reads"]["count"] for r in comparison.all_runs}
+    assert len(host) == 1
+
+
+def test_nothing_fails_without_soft_sensing(comparison: softsense.Comparison) -> None:
+    baseline: Any = comparison.baseline
+    assert sum(baseline.summary["codeword_reads"]["level_histogram"][1:]) == 0
+    assert baseline.summary["codeword_reads"]["time_us"]["retries"] == 0
+
+
+def test_a_run_equals_its_row_of_a_comparison(comparison: softsense.Comparison, config: Path, small: list[str]) -> None:
+    alone = softsense.run(config, policy="look_ahead", overrides=small)
+    assert measured(alone) == measured(comparison["look_ahead"])
+
+
+def test_results_do_not_depend_on_jobs(config: Path, small: list[str]) -> None:
+    one, two = (softsense.compare(config, overrides=small, jobs=jobs) for jobs in (1, 2))
+    assert [measured(r) for r in one.all_runs] == [measured(r) for r in two.all_runs]
+
+
+def test_the_seed_decides(config: Path, small: list[str]) -> None:
+    first, same, other = (softsense.run(config, seed=seed, overrides=small) for seed in (3, 3, 4))
+    assert measured(first) == measured(same)
+    assert measured(first) != measured(other)
+
+
+def test_logging_changes_nothing_and_agrees_with_the_summary(config: Path, small: list[str], tmp_path: Path) -> None:
+    plain = softsense.run(config, policy="two_step", overrides=small)
+    logged = softsense.run(config, policy="two_step", overrides=small, log_requests=True)
+    filed = softsense.run(config, policy="two_step", overrides=small, log_requests=tmp_path / "requests.parquet")
+    assert measured(plain) == measured(logged) == measured(filed)
+    requests = logged.requests
+    assert requests.equals(filed.requests)
+    assert requests["request"].sort().to_list() == list(range(3000))
+    reads = requests.filter(kind="read")
+    assert len(reads) == plain.summary["reads"]
+    assert reads["response_ns"].mean() / 1000 == pytest.approx(plain.summary["response"]["read"]["mean_us"], rel=1e-6)
+    assert reads["response_ns"].max() / 1000 == pytest.approx(plain.summary["response"]["read"]["max_us"], rel=1e-6)
+    with pytest.raises(ValueError, match="log_requests"):
+        _ = plain.requests
+
+
+def test_a_policy_may_carry_its_retry(config: Path, small: list[str]) -> None:
+    pair = softsense.compare(config, policies="two_step:restart, two_step:incremental", overrides=small, baseline=False)
+    assert [r.summary["retry"] for r in pair.runs] == ["restart", "incremental"]
+    assert pair.table["slowdown"].to_list() == [None, None]
+
+
+def test_errors_are_of_one_kind_and_name_the_place(config: Path, small: list[str], tmp_path: Path) -> None:
+    with pytest.raises(softsense.ConfigError, match="wings"):
+        softsense.run(config, overrides=["geometry.wings=2"])
+    with pytest.raises(softsense.ConfigError, match=r"guess.*two_step"):
+        softsense.compare(config, policies="guess")
+    with pytest.raises(softsense.SoftsenseError, match="nowhere"):
+        softsense.run(config, tmp_path / "nowhere.csv", overrides=small)
+    with pytest.raises(softsense.FileError, match="nowhere"):
+        softsense.run(tmp_path / "nowhere.toml")
+    with pytest.raises(softsense.FileError, match="nowhere"):
+        softsense.run(config, overrides=small, log_requests=tmp_path / "nowhere" / "requests.parquet")
+
+
+def test_progress_comes_from_the_calling_thread_and_ends_at_one(config: Path, small: list[str]) -> None:
+    import threading
+
+    seen: dict[str, list[float]] = {}
+
+    def progress(name: str, requests: int, fraction: float) -> None:
+        assert threading.current_thread() is threading.main_thread()
+        seen.setdefault(name, []).append(fraction)
+
+    softsense.compare(config, overrides=small, policies="two_step", progress=progress)
+    assert list(seen) == ["no_soft_sensing", "two_step"]
+    for fractions in seen.values():
+        assert fractions == sorted(fractions)
+        assert fractions[-1] == 1.0
+
+
+def test_pictures_of_all_shapes_can_be_drawn(config: Path, small: list[str], tmp_path: Path) -> None:
+    """Nothing to read, nothing to write, one request, many rows."""
+    shapes = {
+        "reads": [*small, "workload.read_fraction=1.0"],
+        "writes": [*small, "workload.read_fraction=0.0"],
+        "one": [*small, "workload.requests=1"],
+    }
+    for name, overrides in shapes.items():
+        result = softsense.compare(config, overrides=overrides, policies="two_step,look_ahead")
+        result.plot(name).savefig(tmp_path / f"{name}.png")
+        softsense.run(config, overrides=overrides).plot().savefig(tmp_path / f"{name}-run.png")
+        from softsense import tables
+
+        assert tables.results(result, width=80)
+        assert tables.finding(result)
