@@ -176,7 +176,7 @@ def _tail(axes: Axes, runs: list[RunResult], colours: list[str], kind: str) -> N
         table = result.distribution(which)
         x, fraction = table["response_us"].to_numpy(), table["fraction"].to_numpy()
         # A handful of requests that the controller serves at once would squeeze everything else to the right.
-        fastest = min(fastest, x[np.searchsorted(fraction, 0.005)])
+        fastest = min(fastest, x[np.searchsorted(fraction, 0.05)])
         # Nothing is slower than the slowest: the last step falls to zero, which this axis does not have.
         above = np.concatenate(([1.0], np.maximum(1.0 - fraction, 1e-12)))
         x = np.concatenate((x[:1], x))
@@ -193,7 +193,7 @@ def _tail(axes: Axes, runs: list[RunResult], colours: list[str], kind: str) -> N
         _nothing(axes, "no requests")
         return
     axes.set_xscale("log")
-    axes.set_xlim(left=0.8 * fastest)
+    axes.set_xlim(left=0.7 * fastest)
     axes.set_yscale("log")
     low = max(min(floor, 1e-3) * 0.7, 1e-7)
     axes.set_ylim(low, 1.3)
@@ -215,10 +215,18 @@ def _tail(axes: Axes, runs: list[RunResult], colours: list[str], kind: str) -> N
                 color=_FAINT,
             )
     if single:
-        for i, (which, colour) in enumerate(drawn):
-            axes.text(
-                0.03, 0.06 + 0.08 * i, f"{which}s", color=colour, transform=axes.transAxes, weight="bold", fontsize=10
-            )
+        axes.legend(
+            [Line2D([], [], color=colour, linewidth=3) for _, colour in drawn],
+            [f"{which}s" for which, _ in drawn],
+            loc="lower left",
+            bbox_to_anchor=(-0.01, 1.0),
+            ncols=2,
+            frameon=False,
+            fontsize=8.5,
+            handlelength=1.2,
+            borderaxespad=0,
+            labelcolor=_INK,
+        )
 
 
 def _slowdown(axes: Axes, comparison: Comparison, colours: list[str], kind: str) -> None:
@@ -330,19 +338,16 @@ def _levels(axes: Axes, runs: list[RunResult], colours: list[str]) -> None:
         axes.bar(at, share[:deepest], width=0.92 * width, bottom=0, color=colour)
     for level in range(1, deepest + 1):
         # The policies meet the same codewords, so most bars of a level are equal: each height is said once.
-        said: list[float] = []
-        for i, value in enumerate(share[level - 1] for share in shares):
-            if value <= 0 or any(math.isclose(value, other, rel_tol=0.05) for other in said):
-                continue
-            said.append(value)
-            alike = i
-            while alike + 1 < len(shares) and math.isclose(shares[alike + 1][level - 1], value, rel_tol=0.05):
-                alike += 1
-            at = level + ((i + alike) / 2 - (len(shown) - 1) / 2) * width
-            axes.text(at, value * 1.2, _percent(value), ha="center", va="bottom", fontsize=8, color=_INK)
+        heights = [share[level - 1] for share in shares]
+        for first, last in _runs_of_equals(heights):
+            left = level + (first - len(shown) / 2) * width
+            right = left + (last - first + 1) * width
+            # Beside the last bars of a level there is room; over others a number stands in the middle.
+            at, side = (left, "left") if first > 0 and last == len(shown) - 1 else ((left + right) / 2, "center")
+            axes.text(at, heights[last] * 1.2, _percent(heights[last]), ha=side, va="bottom", fontsize=8, color=_INK)
     axes.set_yscale("log")
     axes.set_ylim(floor, 4.0)
-    axes.set_xlim(0.4, max(deepest, 2) + 0.6)
+    axes.set_xlim(0.4, max(deepest, 2) + 0.7)
     axes.xaxis.set_major_locator(FixedLocator(range(1, max(deepest, 2) + 1)))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda share, _: _percent(share)))
     axes.yaxis.set_minor_formatter(NullFormatter())
@@ -361,6 +366,21 @@ def _levels(axes: Axes, runs: list[RunResult], colours: list[str]) -> None:
             fontsize=9,
             color=_PART_COLOURS["retries"],
         )
+
+
+def _runs_of_equals(heights: list[float]) -> list[tuple[int, int]]:
+    """First and last index of neighbours of (nearly) one height: for each height but zero the longest such run."""
+    runs: list[tuple[int, int]] = []
+    for i, height in enumerate(heights):
+        if i and math.isclose(height, heights[i - 1], rel_tol=0.05):
+            runs[-1] = (runs[-1][0], i)
+        else:
+            runs.append((i, i))
+    chosen: list[tuple[int, int]] = []
+    for run in sorted((r for r in runs if heights[r[0]] > 0), key=lambda r: (r[0] - r[1], -r[1])):
+        if not any(math.isclose(heights[run[0]], heights[other[0]], rel_tol=0.05) for other in chosen):
+            chosen.append(run)
+    return chosen
 
 
 def _colours(runs: list[RunResult]) -> list[str]:
@@ -438,7 +458,7 @@ def _time(value_us: float) -> str:
     for unit, size in (("s", 1e6), ("ms", 1e3)):
         if value_us >= 9_999.5 * size / 1e3:
             return f"{value_us / size:,.4g} {unit}"
-    return f"{value_us:,.4g} µs"
+    return f"{_us(value_us)} µs"
 
 
 def _tick_time(value_us: float) -> str:

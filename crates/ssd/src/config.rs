@@ -9,6 +9,7 @@ use sha2::{Digest, Sha256};
 use softsense_base::{Error, Result, format_bytes};
 use softsense_link::{ReadSpec, Reliability, ReliabilitySpec};
 
+use crate::events::MAX_INDEX;
 use crate::geometry::Geometry;
 use crate::workload::WorkloadSpec;
 
@@ -518,7 +519,7 @@ impl CheckedConfig {
         time("flash.reset_us", config.flash.reset_us)?;
         time("bus.transfer_us", config.bus.transfer_us)?;
         time("bus.transfer_extra_level_us", config.bus.transfer_extra_level_us)?;
-        count("decoder.per_channel", config.decoder.per_channel, 1, 1024)?;
+        count("decoder.per_channel", config.decoder.per_channel, 1, 1024)?; // with 1024 channels, below MAX_INDEX
         let reliability = self.reliability()?;
         match config.decoder.time {
             DecodeTime::FixedUs(us) => time("decoder.time.fixed_us", us)?,
@@ -555,7 +556,7 @@ impl CheckedConfig {
                 count("host.issue.closed_loop.queue_depth", queue_depth, 1, config.host.max_outstanding)?;
             }
         }
-        count("host.max_outstanding", config.host.max_outstanding, 1, 1 << 24)?;
+        count("host.max_outstanding", config.host.max_outstanding, 1, MAX_INDEX / 2)?;
         time("host.controller_memory_us", config.host.controller_memory_us)?;
         let page_bytes = self.geometry.codewords_per_page() as u64 * u64::from(config.geometry.codeword_bytes);
         if config.host.write_buffer_bytes != 0 && !(page_bytes..=1 << 40).contains(&config.host.write_buffer_bytes) {

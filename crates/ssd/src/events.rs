@@ -8,7 +8,7 @@ use std::collections::BinaryHeap;
 
 use softsense_base::Ns;
 
-/// Something that ends, or is due, at an instant.
+/// Something that ends at an instant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
     /// A busy unit (plane or die) has ended the sensing, program, erase or reset it was at.
@@ -21,89 +21,94 @@ pub enum Event {
         /// The channel.
         channel: u32,
     },
-    /// A decoder has ended the decode of a codeword.
+    /// A decoder has ended a decode.
     DecodeDone {
-        /// The read operation.
-        read: u32,
-        /// The codeword's slot in its page.
-        slot: u32,
+        /// The decoder, numbered over the device.
+        decoder: u32,
     },
-    /// Codewords of a request have been moved between host and controller memory.
+    /// Codewords have been moved between host and controller memory.
     MemoryDone {
-        /// The request.
-        request: u32,
-        /// How many codewords.
-        codewords: u32,
+        /// Which ones: an index of the simulation's moves.
+        moved: u32,
     },
 }
 
-/// When an event happens, and its rank among those of the same instant.
+/// An event and when it happens. From the top: 64 bits of time, 40 of rank among all that was ever
+/// scheduled, 2 of kind, 22 of index. So keys compare as events happen, and the queue moves 16 bytes.
 pub type Key = u128;
 
+const INDEX_BITS: u32 = 22;
+const KIND_BITS: u32 = 2;
+const RANK_BITS: u32 = 64 - INDEX_BITS - KIND_BITS;
+
+/// Indices of events are below this.
+pub const MAX_INDEX: u32 = 1 << INDEX_BITS;
+
 /// The instant of a key.
+#[inline]
 pub fn instant(key: Key) -> Ns {
     Ns((key >> 64) as u64)
 }
 
-#[derive(Debug)]
-struct Entry {
-    key: Key,
-    event: Event,
-}
-
-impl PartialEq for Entry {
-    fn eq(&self, other: &Self) -> bool {
-        self.key == other.key
+impl Event {
+    #[inline]
+    fn pack(self) -> u32 {
+        let (kind, index) = match self {
+            Event::ArrayDone { unit } => (0, unit),
+            Event::TransferDone { channel } => (1, channel),
+            Event::DecodeDone { decoder } => (2, decoder),
+            Event::MemoryDone { moved } => (3, moved),
+        };
+        debug_assert!(index < MAX_INDEX);
+        kind << INDEX_BITS | index
     }
-}
 
-impl Eq for Entry {}
-
-impl PartialOrd for Entry {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Entry {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        self.key.cmp(&other.key)
+    #[inline]
+    fn unpack(key: Key) -> Self {
+        let index = key as u32 & (MAX_INDEX - 1);
+        match key as u32 >> INDEX_BITS & 3 {
+            0 => Event::ArrayDone { unit: index },
+            1 => Event::TransferDone { channel: index },
+            2 => Event::DecodeDone { decoder: index },
+            _ => Event::MemoryDone { moved: index },
+        }
     }
 }
 
 /// The event queue.
 #[derive(Debug, Default)]
 pub struct EventQueue {
-    heap: BinaryHeap<Reverse<Entry>>,
+    heap: BinaryHeap<Reverse<Key>>,
     scheduled: u64,
 }
 
 impl EventQueue {
-    /// Gives out the key of something due at `at`, scheduled now.
+    /// The key of something due at `at` that is scheduled now, but kept elsewhere.
     #[inline]
     pub fn key(&mut self, at: Ns) -> Key {
         self.scheduled += 1;
-        (u128::from(at.0) << 64) | u128::from(self.scheduled)
+        assert!(self.scheduled < 1 << RANK_BITS, "a run has fewer than 2^40 events");
+        u128::from(at.0) << 64 | u128::from(self.scheduled << (KIND_BITS + INDEX_BITS))
     }
 
     /// Schedules an event and returns its key.
     #[inline]
     pub fn schedule(&mut self, at: Ns, event: Event) -> Key {
-        let key = self.key(at);
-        self.heap.push(Reverse(Entry { key, event }));
+        let key = self.key(at) | u128::from(event.pack());
+        self.heap.push(Reverse(key));
         key
     }
 
     /// The key of the next event.
     #[inline]
     pub fn next_key(&self) -> Option<Key> {
-        self.heap.peek().map(|Reverse(entry)| entry.key)
+        self.heap.peek().map(|&Reverse(key)| key)
     }
 
     /// Takes the next event.
     #[inline]
     pub fn pop(&mut self) -> Option<(Key, Event)> {
-        self.heap.pop().map(|Reverse(entry)| (entry.key, entry.event))
+        self.heap.pop().map(|Reverse(key)| (key, Event::unpack(key)))
     }
 }
 
@@ -114,15 +119,18 @@ mod tests {
     #[test]
     fn events_of_one_instant_happen_in_the_order_of_scheduling() {
         let mut queue = EventQueue::default();
-        for (at, unit) in [(5, 0), (3, 1), (5, 2), (3, 3), (4, 4), (3, 5)] {
-            queue.schedule(Ns(at), Event::ArrayDone { unit });
+        let events = [
+            (5, Event::MemoryDone { moved: MAX_INDEX - 1 }),
+            (3, Event::TransferDone { channel: 1 }),
+            (5, Event::ArrayDone { unit: 0 }),
+            (3, Event::DecodeDone { decoder: 7 }),
+            (4, Event::ArrayDone { unit: 4 }),
+            (3, Event::ArrayDone { unit: 5 }),
+        ];
+        for (at, event) in events {
+            queue.schedule(Ns(at), event);
         }
-        let order: Vec<_> = std::iter::from_fn(|| queue.pop())
-            .map(|(key, event)| match event {
-                Event::ArrayDone { unit } => (instant(key).0, unit),
-                _ => unreachable!(),
-            })
-            .collect();
-        assert_eq!(order, [(3, 1), (3, 3), (3, 5), (4, 4), (5, 0), (5, 2)]);
+        let order: Vec<_> = std::iter::from_fn(|| queue.pop()).map(|(key, event)| (instant(key).0, event)).collect();
+        assert_eq!(order, [1, 3, 5, 4, 0, 2].map(|i| events[i]));
     }
 }

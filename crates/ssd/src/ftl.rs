@@ -6,11 +6,15 @@
 //! lists by their number of valid codewords.
 
 mod block_lists;
+mod large_array;
 mod precondition;
+
+use softsense_base::Result;
 
 use crate::config::FtlSpec;
 use crate::geometry::Geometry;
 use block_lists::BlockLists;
+use large_array::LargeArray;
 
 pub use precondition::steady_state_victim_fraction;
 
@@ -84,17 +88,17 @@ struct Plane {
 }
 
 /// The page map.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct PageMap {
     geometry: Geometry,
     gc_low_watermark_blocks: usize,
     gc_high_watermark_blocks: usize,
-    map: Vec<u32>,
+    map: LargeArray,
     /// The logical codeword at each place; [`NOWHERE`] where it is stale or was never written.
-    owner: Vec<u32>,
+    owner: LargeArray,
     /// When each page was written, in seconds of the run and one more, so that zero, which fresh
-    /// memory is without being touched, means before the run. Empty where nobody asks.
-    written_s: Vec<u32>,
+    /// memory is without being touched, means before the run. Absent where nobody asks.
+    written_s: Option<LargeArray>,
     blocks: Vec<Block>,
     planes: Vec<Plane>,
     stripe: Vec<u32>,
@@ -103,7 +107,15 @@ pub struct PageMap {
 
 impl PageMap {
     /// An empty device of `user_codewords` logical codewords.
-    pub fn new(geometry: &Geometry, spec: &FtlSpec, user_codewords: u64, remember_write_times: bool) -> Self {
+    ///
+    /// # Errors
+    /// When there is not enough memory for its map.
+    pub fn new(
+        geometry: &Geometry,
+        spec: &FtlSpec,
+        user_codewords: u64,
+        remember_write_times: bool,
+    ) -> Result<Self> {
         let places = geometry.codewords() as usize;
         let pages = places / geometry.codewords_per_page() as usize;
         let per_plane = geometry.blocks_per_plane();
@@ -112,18 +124,18 @@ impl PageMap {
             open: [None; 2],
             closed: BlockLists::new(geometry.codewords_per_block()),
         };
-        Self {
+        Ok(Self {
             gc_low_watermark_blocks: spec.gc_low_watermark_blocks as usize,
             gc_high_watermark_blocks: spec.gc_high_watermark_blocks as usize,
-            map: vec![NOWHERE; user_codewords as usize],
-            owner: vec![NOWHERE; places],
-            written_s: if remember_write_times { vec![0; pages] } else { Vec::new() },
+            map: LargeArray::filled(user_codewords as usize, NOWHERE)?,
+            owner: LargeArray::filled(places, NOWHERE)?,
+            written_s: remember_write_times.then(|| LargeArray::zeros(pages)).transpose()?,
             blocks: vec![Block::default(); (geometry.planes() * per_plane) as usize],
             planes: (0..geometry.planes()).map(plane).collect(),
             stripe: geometry.stripe(&spec.stripe),
             stripe_at: 0,
             geometry: geometry.clone(),
-        }
+        })
     }
 
     /// Logical codewords of the device.
@@ -188,7 +200,21 @@ impl PageMap {
 
     /// When a page of the device was written, in seconds of the run; `None` for before the run.
     pub fn written_s(&self, page: u32) -> Option<u32> {
-        self.written_s.get(page as usize).and_then(|s| s.checked_sub(1))
+        self.written_s.as_ref().and_then(|written_s| written_s[page as usize].checked_sub(1))
+    }
+
+    /// Asks the CPU to fetch the map entry of `lcn`, which will be written soon. In a device of many
+    /// gigabytes it is in no cache, and waiting for it is a third of the time of garbage collection.
+    #[inline]
+    pub fn prefetch(&self, lcn: Lcn) {
+        #[cfg(target_arch = "x86_64")]
+        #[allow(unsafe_code, reason = "the intrinsic takes a pointer; a prefetch reads nothing and cannot fault")]
+        unsafe {
+            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+            _mm_prefetch::<_MM_HINT_T0>(self.map.as_ptr().wrapping_add(lcn as usize).cast());
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = lcn;
     }
 
     /// Forgets the current data of a logical codeword.
@@ -267,9 +293,9 @@ impl PageMap {
         let entry = &mut self.blocks[page.block as usize];
         debug_assert_eq!(u32::from(entry.programmed), page.page, "programs of a block end in order");
         entry.programmed = page.page as u16 + 1;
-        if !self.written_s.is_empty() {
+        if let Some(written_s) = &mut self.written_s {
             let index = (page.block * self.geometry.pages_per_block() + page.page) as usize;
-            self.written_s[index] = u32::try_from(now_s + 1).unwrap_or(u32::MAX);
+            written_s[index] = u32::try_from(now_s + 1).unwrap_or(u32::MAX);
         }
         if page.page + 1 == self.geometry.pages_per_block() {
             self.planes[page.plane as usize].closed.insert(&mut self.blocks, page.block);

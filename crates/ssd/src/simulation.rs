@@ -110,8 +110,12 @@ pub struct Simulation {
     requests: Slab<Active>,
     reads: Slab<Read>,
     programs: Slab<Program>,
+    /// Codewords on their way between host and controller memory: how many, of which request.
+    moves: Slab<(u32, u32)>,
     units: Vec<BusyUnit>,
     channels: Vec<Channel>,
+    /// What each decoder is at: a read and a slot of its page.
+    decoding: Vec<(u32, u32)>,
     ftl: PageMap,
     gc: Vec<Option<GcJob>>,
     gc_running: u32,
@@ -127,13 +131,13 @@ impl Simulation {
     /// Builds a device in its preconditioned state, about to serve `source`.
     ///
     /// # Errors
-    /// When the decode table cannot be read, or the first request cannot.
+    /// When the decode table or the first request cannot be read, or memory is short.
     pub fn new(config: &CheckedConfig, source: Box<dyn RequestSource>, log_requests: bool) -> Result<Self> {
         let spec = config.config();
         let geometry = config.geometry().clone();
         let reliability = config.reliability()?;
         let user_codewords = config.user_codewords();
-        let mut ftl = PageMap::new(&geometry, &spec.ftl, user_codewords, reliability.needs_retention());
+        let mut ftl = PageMap::new(&geometry, &spec.ftl, user_codewords, reliability.needs_retention())?;
         let start = &spec.precondition;
         match start.layout {
             Layout::Sequential => ftl.fill_sequentially((user_codewords as f64 * start.mapped_fraction) as u32),
@@ -161,8 +165,10 @@ impl Simulation {
             requests: Slab::default(),
             reads: Slab::default(),
             programs: Slab::default(),
+            moves: Slab::default(),
             units: (0..geometry.busy_units()).map(|_| BusyUnit::default()).collect(),
-            channels: (0..geometry.channels()).map(|_| Channel::new(spec.decoder.per_channel)).collect(),
+            channels: (0..geometry.channels()).map(|channel| Channel::new(channel, spec.decoder.per_channel)).collect(),
+            decoding: vec![(0, 0); (geometry.channels() * spec.decoder.per_channel) as usize],
             ftl,
             gc: (0..geometry.planes()).map(|_| None).collect(),
             gc_running: 0,
@@ -215,8 +221,12 @@ impl Simulation {
         match event {
             Event::ArrayDone { unit } => self.array_done(unit, key),
             Event::TransferDone { channel } => self.transfer_done(channel),
-            Event::DecodeDone { read, slot } => self.decode_done(read, slot),
-            Event::MemoryDone { request, codewords } => self.codewords_done(request, codewords),
+            Event::DecodeDone { decoder } => self.decode_done(decoder),
+            Event::MemoryDone { moved } => {
+                let (request, codewords) = self.moves[moved];
+                self.moves.remove(moved);
+                self.codewords_done(request, codewords);
+            }
         }
         if matches!(self.issue, Issue::ClosedLoop { .. }) && self.arriving.is_none() {
             self.fetch_arrivals()?;
@@ -253,6 +263,9 @@ impl Simulation {
         }
         let request = self.source.next_request()?;
         self.source_ended = request.is_none();
+        if let Some(request) = request {
+            self.ftl.prefetch((request.offset_bytes / self.codeword_bytes) as Lcn);
+        }
         Ok(request)
     }
 
@@ -325,7 +338,8 @@ impl Simulation {
     /// `codewords` of a request need no flash: they are done once they have crossed controller memory.
     fn finish_in_memory(&mut self, request: u32, codewords: u32) {
         let at = self.now + self.timing.controller_memory.times(u64::from(codewords));
-        self.events.schedule(at, Event::MemoryDone { request, codewords });
+        let moved = self.moves.insert((request, codewords));
+        self.events.schedule(at, Event::MemoryDone { moved });
     }
 
     /// `codewords` of a request are done; with the last one the request completes.
@@ -374,7 +388,7 @@ impl Simulation {
     pub fn utilisation(&self) -> Utilisation {
         let elapsed = self.now.0 as f64;
         let share = |busy: u64, of: usize| if elapsed > 0.0 { busy as f64 / (elapsed * of as f64) } else { 0.0 };
-        let decoders: usize = self.channels.iter().map(Channel::decoders).sum();
+        let decoders = self.decoding.len();
         Utilisation {
             plane: share(self.units.iter().map(|unit| unit.busy_ns(self.now)).sum(), self.units.len()),
             channel: share(self.channels.iter().map(|channel| channel.bus_busy_ns).sum(), self.channels.len()),

@@ -28,18 +28,27 @@ impl PageMap {
         let (slots, planes) = (self.geometry.codewords_per_page(), self.geometry.planes());
         let pages_per_block = self.geometry.pages_per_block();
         let pages = codewords.div_ceil(slots);
-        // Row by row of the stripe, so that the map is written in order.
-        let mut lcn: Lcn = 0;
-        for row in 0..pages.div_ceil(planes) {
-            for &plane in &self.stripe {
-                let block = plane * self.geometry.blocks_per_plane() + row / pages_per_block;
-                let first_place = (block * pages_per_block + row % pages_per_block) * slots;
-                let count = slots.min(codewords - lcn);
-                self.blocks[block as usize].valid += count;
-                for place in first_place..first_place + count {
-                    self.map[lcn as usize] = place;
-                    self.owner[place as usize] = lcn;
-                    lcn += 1;
+        // A tile is a few rows of the stripe: the part of the map that it fills stays in the cache, and
+        // each plane's owners are written in runs.
+        const TILE_ROWS: u32 = 16;
+        let rows = pages.div_ceil(planes);
+        for first_row in (0..rows).step_by(TILE_ROWS as usize) {
+            for position in 0..planes {
+                let plane = self.stripe[position as usize];
+                for row in first_row..rows.min(first_row + TILE_ROWS) {
+                    let page = u64::from(row) * u64::from(planes) + u64::from(position);
+                    if page >= u64::from(pages) {
+                        break;
+                    }
+                    let block = plane * self.geometry.blocks_per_plane() + row / pages_per_block;
+                    let first_place = (block * pages_per_block + row % pages_per_block) * slots;
+                    let first_lcn = page as Lcn * slots;
+                    let count = slots.min(codewords - first_lcn);
+                    self.blocks[block as usize].valid += count;
+                    for slot in 0..count {
+                        self.map[(first_lcn + slot) as usize] = first_place + slot;
+                        self.owner[(first_place + slot) as usize] = first_lcn + slot;
+                    }
                 }
             }
         }

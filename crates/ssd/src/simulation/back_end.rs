@@ -61,19 +61,19 @@ pub(super) struct Read {
 }
 
 /// A page program.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Program {
     pub(super) page: OpenPage,
     pub(super) writer: ProgramOwner,
 }
 
 /// Whom a page program is for.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Copy)]
 pub(super) enum ProgramOwner {
     /// A host write, so many of its codewords.
     Request { request: u32, codewords: u32 },
-    /// The write buffer; these of its slots.
-    Buffer(Vec<u32>),
+    /// The write buffer; one of its flights.
+    Buffer { flight: u32 },
     /// Garbage collection of the page's plane.
     Gc,
 }
@@ -160,27 +160,22 @@ pub(super) struct Channel {
     bus: Option<Transfer>,
     bus_queue: VecDeque<Transfer>,
     pub(super) bus_busy_ns: u64,
-    decoders: u32,
-    decoders_idle: u32,
+    idle_decoders: Vec<u32>,
     decoder_queue: VecDeque<(u32, u32, Ns)>,
     pub(super) decoder_busy_ns: u64,
 }
 
 impl Channel {
-    pub(super) fn new(decoders: u32) -> Self {
+    /// The channel `index` of the device, with so many decoders.
+    pub(super) fn new(index: u32, decoders: u32) -> Self {
         Self {
             bus: None,
             bus_queue: VecDeque::new(),
             bus_busy_ns: 0,
-            decoders,
-            decoders_idle: decoders,
+            idle_decoders: (index * decoders..(index + 1) * decoders).rev().collect(),
             decoder_queue: VecDeque::new(),
             decoder_busy_ns: 0,
         }
-    }
-
-    pub(super) fn decoders(&self) -> usize {
-        self.decoders as usize
     }
 }
 
@@ -426,23 +421,23 @@ impl Simulation {
     }
 
     fn dispatch_decoders(&mut self, channel: u32) {
-        while self.channels[channel as usize].decoders_idle > 0
-            && let Some((read, slot, queued_at)) = self.channels[channel as usize].decoder_queue.pop_front()
-        {
-            let duration = self.decode_time(read, slot);
-            let entry = &mut self.channels[channel as usize];
-            entry.decoders_idle -= 1;
-            entry.decoder_busy_ns += duration.0;
-            let op = &mut self.reads[read];
-            if op.attempts == 1 {
-                op.time.wait_decoder += self.now - queued_at;
-                op.time.decode += duration;
-            }
-            self.events.schedule(self.now + duration, Event::DecodeDone { read, slot });
+        let entry = &mut self.channels[channel as usize];
+        let Some(&decoder) = entry.idle_decoders.last() else { return };
+        let Some((read, slot, queued_at)) = entry.decoder_queue.pop_front() else { return };
+        entry.idle_decoders.pop();
+        let duration = self.decode_time(read, slot);
+        self.channels[channel as usize].decoder_busy_ns += duration.0;
+        let op = &mut self.reads[read];
+        if op.attempts == 1 {
+            op.time.wait_decoder += self.now - queued_at;
+            op.time.decode += duration;
         }
+        self.decoding[decoder as usize] = (read, slot);
+        self.events.schedule(self.now + duration, Event::DecodeDone { decoder });
     }
 
-    pub(super) fn decode_done(&mut self, read: u32, slot: u32) {
+    pub(super) fn decode_done(&mut self, decoder: u32) {
+        let (read, slot) = self.decoding[decoder as usize];
         self.statistics.operations.decodes += 1;
         let op = &mut self.reads[read];
         let channel = op.channel;
@@ -457,8 +452,7 @@ impl Simulation {
                 op.time.retries.0 = op.time.retries.0.wrapping_sub(self.now.0);
             }
         }
-        let entry = &mut self.channels[channel as usize];
-        entry.decoders_idle += 1;
+        self.channels[channel as usize].idle_decoders.push(decoder);
         self.dispatch_decoders(channel);
         if over {
             self.attempt_over(read);

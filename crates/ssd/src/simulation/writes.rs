@@ -13,6 +13,7 @@ use super::Simulation;
 use super::back_end::{Owner, Program, ProgramOwner, Work};
 use crate::config::PartialWrite;
 use crate::ftl::{Lcn, Location, OpenPage, Place, Writer};
+use crate::slab::Slab;
 
 /// The controller's write buffer: slots of one codeword each.
 #[derive(Debug)]
@@ -22,6 +23,8 @@ pub(super) struct WriteBuffer {
     free: Vec<u32>,
     /// Slots that wait to be programmed, oldest first.
     pending: VecDeque<u32>,
+    /// The slots of each page that is being programmed.
+    flights: Slab<Vec<u32>>,
     /// Codewords that wait for a slot, with their requests.
     waiting: VecDeque<(u32, Lcn)>,
 }
@@ -32,6 +35,7 @@ impl WriteBuffer {
             held: vec![0; codewords as usize],
             free: (0..codewords).rev().collect(),
             pending: VecDeque::new(),
+            flights: Slab::default(),
             waiting: VecDeque::new(),
         }
     }
@@ -59,11 +63,15 @@ impl Simulation {
         let covered = |lcn: Lcn| {
             u64::from(lcn) * size >= asked.offset_bytes && (u64::from(lcn) + 1) * size <= end
         };
-        let must_read = |simulation: &Self, lcn: Lcn| match simulation.ftl.locate(lcn) {
-            _ if covered(lcn) || simulation.partial_write == PartialWrite::Pad => None,
-            Location::Flash(place) => Some(place),
-            // The rest of the codeword is at hand, or there is none.
-            Location::Memory(_) | Location::InFlight | Location::Unmapped => None,
+        let must_read = |simulation: &Self, lcn: Lcn| {
+            if covered(lcn) || simulation.partial_write == PartialWrite::Pad {
+                return None;
+            }
+            match simulation.ftl.locate(lcn) {
+                Location::Flash(place) => Some(place),
+                // The rest of the codeword is at hand, or there is none.
+                Location::Memory(_) | Location::InFlight | Location::Unmapped => None,
+            }
         };
         let Range { mut start, mut end } = codewords;
         let last = end - 1;
@@ -134,14 +142,15 @@ impl Simulation {
     }
 
     pub(super) fn program_done(&mut self, program: u32) {
-        let Program { page, writer } =
-            std::mem::replace(&mut self.programs[program], Program { page: OpenPage { plane: 0, block: 0, page: 0 }, writer: ProgramOwner::Gc });
+        let Program { page, writer } = self.programs[program];
         self.programs.remove(program);
         self.ftl.programmed(page, self.now.0 / 1_000_000_000);
         match writer {
             ProgramOwner::Request { request, codewords } => self.codewords_done(request, codewords),
-            ProgramOwner::Buffer(slots) => {
-                self.write_buffer.as_mut().expect("it has programmed").free.extend(slots);
+            ProgramOwner::Buffer { flight } => {
+                let buffer = self.write_buffer.as_mut().expect("it has programmed");
+                buffer.free.append(&mut buffer.flights[flight]);
+                buffer.flights.remove(flight);
                 self.admit_to_buffer();
             }
             ProgramOwner::Gc => {
@@ -241,7 +250,9 @@ impl Simulation {
                     buffer.free.push(slot);
                 }
             }
-            self.start_program(page, programmed.len() as u32, ProgramOwner::Buffer(programmed));
+            let count = programmed.len() as u32;
+            let flight = buffer.flights.insert(programmed);
+            self.start_program(page, count, ProgramOwner::Buffer { flight });
         }
     }
 
@@ -292,8 +303,13 @@ impl Simulation {
         while job.next_page < pages {
             let page = job.victim * pages + job.next_page;
             job.next_page += 1;
-            let valid = (0..slots).filter(|&slot| self.ftl.owner(page * slots + slot).is_some());
-            let wanted = valid.fold(0u16, |mask, slot| mask | 1 << slot);
+            let mut wanted = 0u16;
+            for slot in 0..slots {
+                if let Some(lcn) = self.ftl.owner(page * slots + slot) {
+                    self.ftl.prefetch(lcn);
+                    wanted |= 1 << slot;
+                }
+            }
             if wanted != 0 {
                 job.reading = true;
                 self.start_read(Owner::Gc(plane), page, wanted);
