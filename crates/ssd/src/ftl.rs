@@ -203,18 +203,21 @@ impl PageMap {
         self.written_s.as_ref().and_then(|written_s| written_s[page as usize].checked_sub(1))
     }
 
-    /// Asks the CPU to fetch the map entry of `lcn`, which will be written soon. In a device of many
-    /// gigabytes it is in no cache, and waiting for it is a third of the time of garbage collection.
+    /// Asks the CPU to fetch the map entry of `lcn`, which will be needed soon. In a device of many
+    /// gigabytes it is in no cache, and waiting for such entries is a third of the time of overwriting.
     #[inline]
     pub fn prefetch(&self, lcn: Lcn) {
-        #[cfg(target_arch = "x86_64")]
-        #[allow(unsafe_code, reason = "the intrinsic takes a pointer; a prefetch reads nothing and cannot fault")]
-        unsafe {
-            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-            _mm_prefetch::<_MM_HINT_T0>(self.map.as_ptr().wrapping_add(lcn as usize).cast());
+        prefetch(&self.map, lcn);
+    }
+
+    /// The same for what overwriting `lcn` will change besides: its owner entry and its block.
+    #[inline]
+    pub fn prefetch_owner_and_block(&self, lcn: Lcn) {
+        let place = self.map[lcn as usize];
+        if place & IN_MEMORY == 0 {
+            prefetch(&self.owner, place);
+            prefetch(&self.blocks, self.block_of(place));
         }
-        #[cfg(not(target_arch = "x86_64"))]
-        let _ = lcn;
     }
 
     /// Forgets the current data of a logical codeword.
@@ -373,3 +376,15 @@ impl PageMap {
     }
 }
 
+/// Asks the CPU to fetch an entry of `array`, where it can be asked.
+#[inline(always)]
+fn prefetch<T>(array: &[T], index: u32) {
+    #[cfg(target_arch = "x86_64")]
+    #[allow(unsafe_code, reason = "the intrinsic takes a pointer; a prefetch reads nothing and cannot fault")]
+    unsafe {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T0>(array.as_ptr().wrapping_add(index as usize).cast());
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (array, index);
+}

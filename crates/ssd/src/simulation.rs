@@ -15,6 +15,8 @@ mod back_end;
 mod statistics;
 mod writes;
 
+use std::collections::VecDeque;
+
 use softsense_base::{Ns, Result};
 use softsense_link::{ReadSpec, Reliability};
 
@@ -27,6 +29,9 @@ use crate::slab::Slab;
 use back_end::{BusyUnit, Channel, Owner, Program, Read};
 pub use statistics::{LogRow, Operations, ReadTime, Statistics};
 use writes::{GcJob, WriteBuffer};
+
+/// Requests read before their turn.
+const READ_AHEAD: usize = 4;
 
 /// Durations of everything, as the hot paths want them.
 #[derive(Debug)]
@@ -102,6 +107,7 @@ pub struct Simulation {
     source: Box<dyn RequestSource>,
     /// The next request and the key of its arrival; with a closed loop nothing waits here.
     arriving: Option<(Key, Request)>,
+    read_ahead: VecDeque<Request>,
     source_ended: bool,
     issued: u64,
 
@@ -120,7 +126,7 @@ pub struct Simulation {
     gc: Vec<Option<GcJob>>,
     gc_running: u32,
     /// Codewords whose write waits for garbage collection to free a block, with their requests.
-    stalled_writes: std::collections::VecDeque<(u32, Lcn)>,
+    stalled_writes: VecDeque<(u32, Lcn)>,
     /// Whether a write, or the write buffer, found no room since a block was last erased.
     writes_blocked: bool,
     write_buffer: Option<WriteBuffer>,
@@ -158,6 +164,7 @@ impl Simulation {
             initial_retention_hours: start.retention_days * 24.0,
             source,
             arriving: None,
+            read_ahead: VecDeque::with_capacity(READ_AHEAD),
             source_ended: false,
             issued: 0,
             now: Ns::ZERO,
@@ -172,7 +179,7 @@ impl Simulation {
             ftl,
             gc: (0..geometry.planes()).map(|_| None).collect(),
             gc_running: 0,
-            stalled_writes: std::collections::VecDeque::new(),
+            stalled_writes: VecDeque::new(),
             writes_blocked: false,
             write_buffer: (buffer_codewords > 0).then(|| WriteBuffer::new(buffer_codewords as u32)),
             statistics: Statistics::new(log_requests),
@@ -257,16 +264,22 @@ impl Simulation {
         Ok(())
     }
 
+    /// The next request. Some are read ahead, so that what they need of the FTL is in the CPU's caches
+    /// when their turn comes: first the map entry, then, two requests later, what it points at.
     fn next_request(&mut self) -> Result<Option<Request>> {
-        if self.source_ended {
-            return Ok(None);
+        while self.read_ahead.len() < READ_AHEAD && !self.source_ended {
+            match self.source.next_request()? {
+                Some(request) => {
+                    self.ftl.prefetch((request.offset_bytes / self.codeword_bytes) as Lcn);
+                    self.read_ahead.push_back(request);
+                }
+                None => self.source_ended = true,
+            }
         }
-        let request = self.source.next_request()?;
-        self.source_ended = request.is_none();
-        if let Some(request) = request {
-            self.ftl.prefetch((request.offset_bytes / self.codeword_bytes) as Lcn);
+        if let Some(soon) = self.read_ahead.get(READ_AHEAD / 2) {
+            self.ftl.prefetch_owner_and_block((soon.offset_bytes / self.codeword_bytes) as Lcn);
         }
-        Ok(request)
+        Ok(self.read_ahead.pop_front())
     }
 
     fn admit(&mut self, request: Request) {

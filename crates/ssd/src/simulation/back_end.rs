@@ -233,7 +233,7 @@ impl Simulation {
     }
 
     /// Hands work to a unit: done at once if it is idle, else queued.
-    #[inline]
+    #[inline(always)]
     pub(super) fn submit(&mut self, unit: u32, work: Work, hurried: bool) {
         let state = &mut self.units[unit as usize];
         if state.state == ArrayState::Idle {

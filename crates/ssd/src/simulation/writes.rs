@@ -126,6 +126,7 @@ impl Simulation {
         self.start_program(page, count, ProgramOwner::Request { request, codewords: count });
     }
 
+    #[inline(always)]
     fn start_program(&mut self, page: OpenPage, codewords: u32, writer: ProgramOwner) {
         self.statistics.padding_codewords += u64::from(self.geometry.codewords_per_page() - codewords);
         let by_host = !matches!(writer, ProgramOwner::Gc);
