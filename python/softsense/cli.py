@@ -20,7 +20,6 @@ import click
 import softsense
 from softsense import Comparison, Config, FileError, Interrupted, RunResult, SoftsenseError, Trace
 
-_FORMATS = ["msr", "spc", "disksim", "mqsim", "blkparse", "fio", "csv"]
 _PLAIN_WIDTH = 150
 _BAD_INPUT = 2
 _INTERRUPTED = 130
@@ -64,7 +63,9 @@ def _together(*options: Decorator) -> Decorator:
 
 _trace_options = _together(
     click.option(
-        "--format", "format", type=click.Choice(_FORMATS), help="Trace format; default: recognised from content."
+        "--format",
+        metavar="FORMAT",
+        help="Trace format: msr, spc, disksim, mqsim, blkparse, fio or csv; default: recognised from content.",
     ),
     click.option(
         "--time-unit", metavar="UNIT", help="Unit of arrival times: s, ms, us, ns or 100ns; default: the format's."
@@ -76,7 +77,7 @@ _trace_options = _together(
         "--devices",
         default="stack",
         metavar="HOW",
-        help="A trace of several devices: stack them one after the other (default), or the name of the one to keep.",
+        help="A trace of several devices: stack them one behind the other (default), merge their addresses, or only=N.",
     ),
 )
 _config_options = _together(
@@ -89,9 +90,9 @@ _run_options = _together(
     _trace_options,
     click.option(
         "--beyond",
-        type=click.Choice(["reject", "wrap", "scale"]),
+        metavar="HOW",
         default="reject",
-        help="Addresses beyond the device: refuse the trace (default), wrap around, or scale all addresses down.",
+        help="Addresses beyond the device: reject the trace (default), wrap around, or scale all addresses down.",
     ),
     _config_options,
     click.option("--out", type=click.Path(path_type=Path), help="Folder for results; default: out/<command>-<config>."),
@@ -191,11 +192,7 @@ def trace_stats(file: str, as_json: bool, no_progress: bool, **options: Any) -> 
 @click.argument("to", metavar="OUT", type=click.Path())
 @_trace_options
 @click.option(
-    "--to",
-    "to_format",
-    type=click.Choice(["csv", "mqsim", "disksim"]),
-    default="csv",
-    help="Format to write; default: csv.",
+    "--to", "to_format", metavar="FORMAT", default="csv", help="Format to write: csv (default), mqsim or disksim."
 )
 @click.option("--no-progress", is_flag=True, help="Show no progress, even on a terminal.")
 def trace_convert(file: str, to: str, to_format: str, no_progress: bool, **options: Any) -> None:
@@ -214,7 +211,7 @@ def trace_convert(file: str, to: str, to_format: str, no_progress: bool, **optio
 @click.argument("to", metavar="OUT", type=click.Path())
 @_config_options
 @click.option(
-    "--to", "to_format", type=click.Choice(["csv", "mqsim", "disksim"]), default="mqsim", help="Format; default: mqsim."
+    "--to", "to_format", metavar="FORMAT", default="mqsim", help="Format to write: mqsim (default), csv or disksim."
 )
 def trace_generate(config: Path, to: str, to_format: str, overrides: tuple[str, ...], seed: int | None) -> None:
     """Write the synthetic [workload] of CONFIG to the trace file OUT."""

@@ -68,11 +68,7 @@ impl Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.place.is_empty() {
-            f.write_str(&self.message)
-        } else {
-            write!(f, "{}: {}", self.place, self.message)
-        }
+        if self.place.is_empty() { f.write_str(&self.message) } else { write!(f, "{}: {}", self.place, self.message) }
     }
 }
 

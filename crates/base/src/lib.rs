@@ -14,4 +14,4 @@ mod units;
 pub use error::{Error, ErrorKind, Result};
 pub use histogram::{Histogram, ResponseSummary};
 pub use stream::{Purpose, Stream};
-pub use units::{Ns, format_bytes, format_duration};
+pub use units::{Ns, format_bytes, format_count, format_duration};

@@ -106,6 +106,19 @@ pub fn format_bytes(bytes: u64) -> String {
     format!("{text} {}", UNITS[unit])
 }
 
+/// A count for people: `62,257`.
+pub fn format_count(count: u64) -> String {
+    let digits = count.to_string();
+    let mut text = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -122,6 +135,7 @@ mod tests {
         assert_eq!(format_bytes(512), "512 B");
         assert_eq!(format_bytes(4096), "4 KiB");
         assert_eq!(format_bytes(3 << 29), "1.5 GiB");
+        assert_eq!([0, 999, 1000, 1_234_567].map(format_count), ["0", "999", "1,000", "1,234,567"]);
         assert_eq!(format_duration(Ns(130_300)), "130.3 us");
         assert_eq!(format_duration(Ns::from_secs(498)), "498.0 s");
         assert_eq!(format_duration(Ns::from_secs(6 * 86_400)), "6.0 d");

@@ -100,7 +100,8 @@ impl Reliability {
             ReliabilitySpec::Fixed { p_fail } => {
                 let path = "reliability.fixed.p_fail";
                 if p_fail.is_empty() || p_fail.len() > MAX_LEVEL as usize {
-                    let message = format!("found {} values, expected one for each level, 1 to {MAX_LEVEL}", p_fail.len());
+                    let message =
+                        format!("found {} values, expected one for each level, 1 to {MAX_LEVEL}", p_fail.len());
                     return Err(Error::config(path, message));
                 }
                 if let Some(p) = p_fail.iter().find(|p| !(0.0..=1.0).contains(*p)) {
@@ -230,8 +231,7 @@ mod tests {
 
     #[test]
     fn required_levels_only_grow_with_retention() {
-        let rber =
-            RberModel::PowerLaw { floor: 0.0, scale: 2.16e-6, pe_exponent: 1.57, retention_exponent: 1.98 };
+        let rber = RberModel::PowerLaw { floor: 0.0, scale: 2.16e-6, pe_exponent: 1.57, retention_exponent: 1.98 };
         let variation = Variation { page_sigma: 0.1, ..Variation::default() };
         let table = TableSpec { file: "laldpc-thresholds".into(), rber, variation };
         let reliability = build(ReliabilitySpec::Table(table)).unwrap();

@@ -71,7 +71,8 @@ impl DecodeTable {
         let path = directory.join(name_or_path);
         let text = std::fs::read_to_string(&path).map_err(|error| {
             let shipped: Vec<_> = SHIPPED.iter().map(|(name, _)| *name).collect();
-            let message = format!("{error}; expected a decode table file, or one of the shipped: {}", shipped.join(", "));
+            let message =
+                format!("{error}; expected a decode table file, or one of the shipped: {}", shipped.join(", "));
             Error::table(path.display().to_string(), message)
         })?;
         Self::parse(&text, &path.display().to_string())
@@ -88,7 +89,10 @@ impl DecodeTable {
             return bad("format", format!("found `{}`, expected `{FORMAT}`", file.format));
         }
         let points = file.rber.len();
-        if points == 0 || !file.rber.windows(2).all(|w| w[0] < w[1]) || !file.rber.iter().all(|r| (0.0..=0.5).contains(r)) {
+        if points == 0
+            || !file.rber.windows(2).all(|w| w[0] < w[1])
+            || !file.rber.iter().all(|r| (0.0..=0.5).contains(r))
+        {
             return bad("rber", "expected an increasing list of raw bit error rates from 0 to 0.5".into());
         }
         if file.level.is_empty() || file.level.len() > MAX_LEVEL as usize {
@@ -97,7 +101,10 @@ impl DecodeTable {
         for (index, level) in file.level.iter().enumerate() {
             let field = |name: &str| format!("level {}: {name}", index + 1);
             if level.p_fail.len() != points {
-                return bad(&field("p_fail"), format!("found {} values, expected {points}, one for each rber", level.p_fail.len()));
+                return bad(
+                    &field("p_fail"),
+                    format!("found {} values, expected {points}, one for each rber", level.p_fail.len()),
+                );
             }
             if let Some(p) = level.p_fail.iter().find(|p| !(0.0..=1.0).contains(*p)) {
                 return bad(&field("p_fail"), format!("found {p}, expected a probability from 0 to 1"));
@@ -107,7 +114,9 @@ impl DecodeTable {
             {
                 let message = format!(
                     "found {} at rber {}, expected no more than the {} of the level before: levels are nested",
-                    level.p_fail[at], file.rber[at], file.level[index - 1].p_fail[at]
+                    level.p_fail[at],
+                    file.rber[at],
+                    file.level[index - 1].p_fail[at]
                 );
                 return bad(&field("p_fail"), message);
             }
@@ -122,7 +131,8 @@ impl DecodeTable {
                         && (row.iter().sum::<f64>() - 1.0).abs() < 1e-6
                 };
                 if iterations.len() != points || !iterations.iter().all(distribution) {
-                    let message = format!("expected {points} lists of at most {max} probabilities, each adding up to 1");
+                    let message =
+                        format!("expected {points} lists of at most {max} probabilities, each adding up to 1");
                     return bad(&field("iterations"), message);
                 }
             }

@@ -59,6 +59,15 @@ impl RberModel {
         rber.clamp(0.0, 0.5)
     }
 
+    /// A few words for people.
+    pub fn describe(&self) -> String {
+        match self {
+            RberModel::Constant { rber } => format!("{rber:e}"),
+            RberModel::PowerLaw { .. } => "by power law in P/E cycles and retention".into(),
+            RberModel::Tlc72Layer => "of 72-layer TLC by P/E cycles and retention".into(),
+        }
+    }
+
     /// Whether retention changes the RBER, so that write times have to be remembered.
     pub fn depends_on_retention(&self) -> bool {
         match *self {
@@ -128,6 +137,9 @@ mod tests {
     #[test]
     fn bad_ranges_are_named() {
         let error = RberModel::Constant { rber: 0.7 }.check("reliability.table.rber").unwrap_err();
-        assert_eq!(error.to_string(), "reliability.table.rber.constant.rber: found 0.7, expected a number from 0 to 0.5");
+        assert_eq!(
+            error.to_string(),
+            "reliability.table.rber.constant.rber: found 0.7, expected a number from 0 to 0.5"
+        );
     }
 }

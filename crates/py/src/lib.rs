@@ -16,7 +16,12 @@ use softsense_ssd::trace::{self, Beyond, TraceSpec};
 
 create_exception!(_core, SoftsenseError, PyException, "Bad input; the message is one line and names the place.");
 create_exception!(_core, ConfigError, SoftsenseError, "A bad configuration field, or fields that do not go together.");
-create_exception!(_core, TraceError, SoftsenseError, "A bad trace file or line, or a trace that does not fit the device.");
+create_exception!(
+    _core,
+    TraceError,
+    SoftsenseError,
+    "A bad trace file or line, or a trace that does not fit the device."
+);
 create_exception!(_core, TableError, SoftsenseError, "A bad decode table.");
 create_exception!(_core, FileError, SoftsenseError, "The operating system refused to read or write a file.");
 
@@ -112,19 +117,19 @@ impl Config {
         self.checked.config().workload.is_some()
     }
 
-    /// Label and value rows of the `[workload]` section. Raises ConfigError when there is none.
+    /// Label and value rows of the `[workload]` section. Raises ConfigError when there is none, or it does
+    /// not fit the device.
     fn describe_workload(&self) -> PyResult<Vec<(String, String)>> {
-        Ok(self.checked.workload().map_err(raise)?.describe())
+        self.checked.describe_workload().map_err(raise)
     }
 
     /// Writes the `[workload]` section as a trace file and returns its number of requests. Raises
     /// ConfigError or FileError.
     #[pyo3(signature = (to, format = "mqsim"))]
     fn write_workload(&self, py: Python<'_>, to: &str, format: &str) -> PyResult<u64> {
-        let format = option("format", format)?;
+        let format = option("to", format)?;
         let spec = self.checked.workload().map_err(raise)?;
-        let mut workload =
-            spec.source(self.checked.config().seed, self.checked.user_bytes()).map_err(raise)?;
+        let mut workload = spec.source(self.checked.config().seed, self.checked.user_bytes()).map_err(raise)?;
         py.detach(|| trace::write_requests(&mut workload, Path::new(to), format)).map_err(raise)
     }
 }
@@ -172,7 +177,7 @@ impl Trace {
     /// Writes the trace in another format and returns the number of requests. Raises TraceError or FileError.
     #[pyo3(signature = (to, format = "csv", progress = None))]
     fn convert(&self, py: Python<'_>, to: &str, format: &str, progress: Option<Py<PyAny>>) -> PyResult<u64> {
-        let format = option("to-format", format)?;
+        let format = option("to", format)?;
         with_progress(py, progress, |progress| self.trace.convert(Path::new(to), format, progress))
     }
 }
@@ -189,13 +194,7 @@ impl Run {
     /// Raises SoftsenseError.
     #[new]
     #[pyo3(signature = (config, trace = None, *, beyond = "reject", log_requests = false))]
-    fn new(
-        py: Python<'_>,
-        config: &Config,
-        trace: Option<&Trace>,
-        beyond: &str,
-        log_requests: bool,
-    ) -> PyResult<Self> {
+    fn new(py: Python<'_>, config: &Config, trace: Option<&Trace>, beyond: &str, log_requests: bool) -> PyResult<Self> {
         let beyond: Beyond = option("beyond", beyond)?;
         let requests = trace.map_or(Requests::Workload, |trace| Requests::Trace(&trace.trace, beyond));
         let run = py.detach(|| run::Run::new(&config.checked, requests, log_requests)).map_err(raise)?;

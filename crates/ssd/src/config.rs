@@ -101,7 +101,8 @@ pub struct FlashSpec {
 impl Default for FlashSpec {
     fn default() -> Self {
         let lower = PageTypeSpec { name: "lower".into(), ..PageTypeSpec::default() };
-        let upper = PageTypeSpec { name: "upper".into(), sense_us: 55.0, program_us: 1450.0, ..PageTypeSpec::default() };
+        let upper =
+            PageTypeSpec { name: "upper".into(), sense_us: 55.0, program_us: 1450.0, ..PageTypeSpec::default() };
         Self {
             page_types: vec![lower, upper],
             erase_us: 3240.0,
@@ -355,9 +356,8 @@ impl CheckedConfig {
             })?;
         }
         let directory = Path::new(origin).parent().map(Path::to_owned).unwrap_or_default();
-        Self::new(config, directory).map_err(|error| {
-            Error::new(error.kind(), format!("{origin}: {}", error.place()), error.message())
-        })
+        Self::new(config, directory)
+            .map_err(|error| Error::new(error.kind(), format!("{origin}: {}", error.place()), error.message()))
     }
 
     /// Checks a config; relative paths in it are taken from `directory`.
@@ -371,8 +371,9 @@ impl CheckedConfig {
     /// The same config with some values replaced (see [`CheckedConfig::from_toml`]).
     pub fn with_overrides(&self, overrides: &[String]) -> Result<Self> {
         let origin = self.directory.join("config");
-        Self::from_toml(&self.to_toml(), &origin.display().to_string(), overrides)
-            .map_err(|error| Error::new(error.kind(), error.place().replace(&*origin.display().to_string(), "--set"), error.message()))
+        Self::from_toml(&self.to_toml(), &origin.display().to_string(), overrides).map_err(|error| {
+            Error::new(error.kind(), error.place().replace(&*origin.display().to_string(), "--set"), error.message())
+        })
     }
 
     /// The config itself.
@@ -395,9 +396,20 @@ impl CheckedConfig {
     /// # Errors
     /// When the config has none.
     pub fn workload(&self) -> Result<&WorkloadSpec> {
-        self.config.workload.as_ref().ok_or_else(|| {
-            Error::config("workload", "missing, expected a [workload] section, or a trace to replay")
-        })
+        self.config
+            .workload
+            .as_ref()
+            .ok_or_else(|| Error::config("workload", "missing, expected a [workload] section, or a trace to replay"))
+    }
+
+    /// Label and value rows of the synthetic workload, for people.
+    ///
+    /// # Errors
+    /// When the config has none, or it does not fit the device.
+    pub fn describe_workload(&self) -> Result<Vec<(String, String)>> {
+        let workload = self.workload()?;
+        workload.source(self.config.seed, self.user_bytes())?;
+        Ok(workload.describe())
     }
 
     /// Codewords the user can address.
@@ -451,7 +463,7 @@ impl CheckedConfig {
         let reliability = match &self.config.reliability {
             ReliabilitySpec::Perfect => "perfect: nothing fails at level 1".to_string(),
             ReliabilitySpec::Fixed { p_fail } => format!("failure probability by level {p_fail:?}, then 0"),
-            ReliabilitySpec::Table(t) => format!("decode table {} with RBER {:?}", t.file, t.rber),
+            ReliabilitySpec::Table(table) => format!("decode table {} at RBER {}", table.file, table.rber.describe()),
         };
         let layout = match precondition.layout {
             Layout::Sequential => "sequential",
@@ -485,7 +497,7 @@ impl CheckedConfig {
             (
                 "bus, decoder",
                 format!(
-                    "transfer {} + {} us a level a codeword; {} decoder(s) a channel, {decode}",
+                    "transfer {} + {} us a level a codeword; decoders a channel: {}, {decode}",
                     bus.transfer_us, bus.transfer_extra_level_us, decoder.per_channel
                 ),
             ),
@@ -583,12 +595,15 @@ impl CheckedConfig {
         let ftl = &self.config.ftl;
         let over_provisioning = ftl.over_provisioning;
         if !(over_provisioning > 0.0 && over_provisioning < 1.0) {
-            let message = format!("found {over_provisioning}, expected a share above 0 and below 1: garbage collection needs room");
+            let message = format!(
+                "found {over_provisioning}, expected a share above 0 and below 1: garbage collection needs room"
+            );
             return Err(Error::config("ftl.over_provisioning", message));
         }
         use StripeLevel::{Channel, Chip, Die, Plane};
         if ![Channel, Chip, Die, Plane].iter().all(|level| ftl.stripe.contains(level)) {
-            let message = format!("found {:?}, expected each of channel, chip, die and plane once", ftl.stripe).to_lowercase();
+            let message =
+                format!("found {:?}, expected each of channel, chip, die and plane once", ftl.stripe).to_lowercase();
             return Err(Error::config("ftl.stripe", message));
         }
         count("ftl.gc_low_watermark_blocks", ftl.gc_low_watermark_blocks, 2, 1 << 20)?;
@@ -626,7 +641,8 @@ pub fn schema() -> String {
 /// Applies `path=value` to a table.
 fn set(table: &mut toml::Table, text: &str) -> Result<()> {
     let bad = |message: &str| Error::config(format!("--set {text}"), message);
-    let (path, value) = text.split_once('=').ok_or_else(|| bad("expected PATH=VALUE, such as ftl.over_provisioning=0.28"))?;
+    let (path, value) =
+        text.split_once('=').ok_or_else(|| bad("expected PATH=VALUE, such as ftl.over_provisioning=0.28"))?;
     let value = value.trim();
     let parsed: toml::Value = match toml::from_str::<toml::Table>(&format!("value = {value}")) {
         Ok(mut table) => table.remove("value").expect("it was just written"),

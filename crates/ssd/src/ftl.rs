@@ -110,12 +110,7 @@ impl PageMap {
     ///
     /// # Errors
     /// When there is not enough memory for its map.
-    pub fn new(
-        geometry: &Geometry,
-        spec: &FtlSpec,
-        user_codewords: u64,
-        remember_write_times: bool,
-    ) -> Result<Self> {
+    pub fn new(geometry: &Geometry, spec: &FtlSpec, user_codewords: u64, remember_write_times: bool) -> Result<Self> {
         let places = geometry.codewords() as usize;
         let pages = places / geometry.codewords_per_page() as usize;
         let per_plane = geometry.blocks_per_plane();

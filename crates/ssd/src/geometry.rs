@@ -179,7 +179,13 @@ mod tests {
 
     #[test]
     fn striping_visits_every_plane_once_channels_first() {
-        let spec = GeometrySpec { channels: 3, chips_per_channel: 2, dies_per_chip: 2, planes_per_die: 4, ..GeometrySpec::default() };
+        let spec = GeometrySpec {
+            channels: 3,
+            chips_per_channel: 2,
+            dies_per_chip: 2,
+            planes_per_die: 4,
+            ..GeometrySpec::default()
+        };
         let geometry = Geometry::new(&spec, &FlashSpec::default()).unwrap();
         let stripe = geometry.stripe(&[Channel, Chip, Die, Plane]);
         assert_eq!(stripe[..3].iter().map(|&p| geometry.channel_of(p)).collect::<Vec<_>>(), [0, 1, 2]);

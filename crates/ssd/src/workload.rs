@@ -6,7 +6,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use softsense_base::{Error, Ns, Purpose, Result, Stream, format_bytes};
+use softsense_base::{Error, Ns, Purpose, Result, Stream, format_bytes, format_count};
 
 use crate::request::{Request, RequestKind, RequestSource};
 
@@ -251,14 +251,15 @@ impl WorkloadSpec {
             Addresses::Zipf { exponent } => format!("Zipf with exponent {exponent}, hot blocks scattered"),
             Addresses::Sequential => "sequential".to_owned(),
         };
+        let rate = |r: f64| if r.fract() == 0.0 && r < 1e15 { format_count(r as u64) } else { r.to_string() };
         let arrivals = match self.arrivals {
-            Arrivals::Poisson { requests_per_s } => format!("Poisson, {requests_per_s} requests/s"),
-            Arrivals::Fixed { requests_per_s } => format!("fixed, {requests_per_s} requests/s"),
+            Arrivals::Poisson { requests_per_s } => format!("Poisson, {} requests/s", rate(requests_per_s)),
+            Arrivals::Fixed { requests_per_s } => format!("fixed, {} requests/s", rate(requests_per_s)),
             Arrivals::Immediate => "all at time 0".to_owned(),
         };
         let footprint = self.footprint_bytes.map_or("the whole device".to_owned(), format_bytes);
         [
-            ("requests", self.requests.to_string()),
+            ("requests", format_count(self.requests)),
             ("reads", format!("{:.1} %", self.read_fraction * 100.0)),
             ("sizes", sizes.join(", ")),
             ("addresses", format!("{addresses}, aligned to {}", format_bytes(self.align_bytes))),

@@ -39,8 +39,12 @@ fn operations() -> impl Strategy<Value = Vec<Operation>> {
         3 => Just(RequestKind::Read),
         1 => Just(RequestKind::Trim)
     ];
-    let operation = (kind, any::<u16>(), 1u16..200, 0u16..3000)
-        .prop_map(|(kind, first, sectors, gap_us)| Operation { kind, first, sectors, gap_us });
+    let operation = (kind, any::<u16>(), 1u16..200, 0u16..3000).prop_map(|(kind, first, sectors, gap_us)| Operation {
+        kind,
+        first,
+        sectors,
+        gap_us,
+    });
     prop::collection::vec(operation, 1..600)
 }
 
@@ -170,7 +174,8 @@ fn partial_writes_read_before_they_program() {
 #[test]
 fn the_write_buffer_hides_programs_and_coalesces() {
     let config = small(2, &["reliability=perfect", "host.write_buffer_bytes=65536"]);
-    let requests = vec![request(RequestKind::Write, Ns::ZERO, 5, 1), request(RequestKind::Write, Ns::from_us(5.0), 5, 1)];
+    let requests =
+        vec![request(RequestKind::Write, Ns::ZERO, 5, 1), request(RequestKind::Write, Ns::from_us(5.0), 5, 1)];
     let simulation = run(&config, requests);
     let statistics = simulation.statistics();
     assert_eq!(statistics.writes.max(), Some(Ns::from_us(1.0)));

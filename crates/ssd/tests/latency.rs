@@ -90,8 +90,10 @@ fn ideal_and_restart_equal_laldpc() {
             [("ideal", 85.0 + 24.0 * f64::from(level - 1)), ("progressive", cumulative[level as usize - 1])]
         {
             let policy = format!("read.policy={policy}");
-            let config =
-                shipped("mlc-laldpc.toml", &[&reliability, &policy, "read.retry=restart", "geometry.blocks_per_plane=64"]);
+            let config = shipped(
+                "mlc-laldpc.toml",
+                &[&reliability, &policy, "read.retry=restart", "geometry.blocks_per_plane=64"],
+            );
             let simulation = run(&config, lone_reads(&config, 100));
             let statistics = simulation.statistics();
             assert_eq!(statistics.reads.mean_ns(), Some(expected * 1e3), "{policy}, level {level}");
@@ -115,7 +117,10 @@ fn the_laldpc_device_needs_level_3_after_a_year_and_level_1_after_a_write() {
 /// A page of four codewords: one sensing; each transfer overlaps the decode before it.
 #[test]
 fn codewords_of_a_page_are_sensed_once_and_pipelined() {
-    let config = shipped("tlc-3d.toml", &["reliability=perfect", "geometry.blocks_per_plane=128", "precondition.layout=sequential"]);
+    let config = shipped(
+        "tlc-3d.toml",
+        &["reliability=perfect", "geometry.blocks_per_plane=128", "precondition.layout=sequential"],
+    );
     let simulation = run(&config, vec![request(RequestKind::Read, Ns::ZERO, 0, 4)]);
     assert_eq!(simulation.statistics().operations.senses, 1);
     // Sense, four transfers of 5.125 us, and the last decode of 2.5 us.
@@ -128,7 +133,8 @@ fn the_time_split_adds_up_to_the_response() {
     for policy in ["ideal", "two_step", "look_ahead", "progressive", "look_ahead_progressive"] {
         for retry in ["incremental", "restart"] {
             let (policy, retry) = (format!("read.policy={policy}"), format!("read.retry={retry}"));
-            let config = shipped("mlc-25nm.toml", &[&policy, &retry, "geometry.blocks_per_plane=64", "geometry.channels=1"]);
+            let config =
+                shipped("mlc-25nm.toml", &[&policy, &retry, "geometry.blocks_per_plane=64", "geometry.channels=1"]);
             let step = config.user_codewords() / 5000;
             let reads = (0..5000).map(|i| request(RequestKind::Read, Ns(i * 11_000), i * step, 1)).collect();
             let simulation = run(&config, reads);
@@ -167,10 +173,8 @@ fn success_cuts_looking_ahead_short() {
         let config = shipped("mlc-25nm.toml", &[&base[..], &[reset]].concat());
         // The second read arrives while the first one's hard result is being decoded: it waits for the
         // outcome at 69 us, and then for the RESET.
-        let requests = vec![
-            request(RequestKind::Read, Ns::ZERO, 0, 1),
-            request(RequestKind::Read, Ns::from_us(65.0), 0, 1),
-        ];
+        let requests =
+            vec![request(RequestKind::Read, Ns::ZERO, 0, 1), request(RequestKind::Read, Ns::from_us(65.0), 0, 1)];
         let mut simulation = run(&config, requests);
         let log = simulation.take_log();
         assert_eq!(log[0].response, Ns::from_us(69.0));
@@ -183,9 +187,9 @@ fn success_cuts_looking_ahead_short() {
 /// A request that waits for the plane keeps it from looking ahead.
 #[test]
 fn looking_ahead_yields_to_a_waiting_request() {
-    let config = shipped("mlc-25nm.toml", &["reliability=perfect", "read.policy=look_ahead", "geometry.blocks_per_plane=64"]);
-    let requests =
-        vec![request(RequestKind::Read, Ns::ZERO, 0, 1), request(RequestKind::Read, Ns::from_us(1.0), 0, 1)];
+    let config =
+        shipped("mlc-25nm.toml", &["reliability=perfect", "read.policy=look_ahead", "geometry.blocks_per_plane=64"]);
+    let requests = vec![request(RequestKind::Read, Ns::ZERO, 0, 1), request(RequestKind::Read, Ns::from_us(1.0), 0, 1)];
     let simulation = run(&config, requests);
     assert_eq!(simulation.statistics().operations.look_ahead_senses, 1);
 }

@@ -27,9 +27,7 @@ fn poisson_reads(config: &CheckedConfig, count: u64, mean_gap_us: f64) -> Vec<Re
         now_us -= mean_gap_us * (1.0 - stream.uniform(i, 0)).ln();
         Ns::from_us(now_us)
     };
-    (0..count)
-        .map(|i| request(RequestKind::Read, arrival(i), stream.bits(i, 1) % config.user_codewords(), 1))
-        .collect()
+    (0..count).map(|i| request(RequestKind::Read, arrival(i), stream.bits(i, 1) % config.user_codewords(), 1)).collect()
 }
 
 /// M/D/1 at 70 % load: mean wait = rho S / 2 (1 - rho) = 116.7 us for S = 100 us. 400,000 arrivals:
@@ -102,7 +100,12 @@ fn a_saturated_resource_never_idles() {
     for (overrides, each_us) in [
         (vec!["bus={ transfer_us = 20.0, transfer_extra_level_us = 0.0 }"], 20.0),
         (vec!["decoder.time={ fixed_us = 8.0 }"], 8.0),
-        (vec!["flash.page_types=[{ name = \"page\", sense_us = 41.0, sense_extra_level_us = 0.0, program_us = 0.0 }]"], 41.0),
+        (
+            vec![
+                "flash.page_types=[{ name = \"page\", sense_us = 41.0, sense_extra_level_us = 0.0, program_us = 0.0 }]",
+            ],
+            41.0,
+        ),
     ] {
         let config = one_resource(&overrides);
         let reads = (0..5000).map(|i| request(RequestKind::Read, Ns::ZERO, all_planes(i), 1)).collect();
@@ -114,7 +117,10 @@ fn a_saturated_resource_never_idles() {
 /// Eight channels saturated by reads: 20 us of bus a codeword is 50,000 a second a channel.
 #[test]
 fn saturation_throughput_is_the_bus_bound() {
-    let config = shipped("mlc-25nm.toml", &["reliability=perfect", "host.issue={ closed_loop = { queue_depth = 1024 } }", "geometry.blocks_per_plane=64"]);
+    let config = shipped(
+        "mlc-25nm.toml",
+        &["reliability=perfect", "host.issue={ closed_loop = { queue_depth = 1024 } }", "geometry.blocks_per_plane=64"],
+    );
     let stream = Stream::new(4, Purpose::Workload);
     let reads = (0..200_000)
         .map(|i| request(RequestKind::Read, Ns::ZERO, stream.bits(i, 0) % config.user_codewords(), 1))
@@ -129,12 +135,14 @@ fn saturation_throughput_is_the_bus_bound() {
 /// closed loop keeps its queue full to the last request.
 #[test]
 fn littles_law_holds_in_a_closed_loop() {
-    let config = shipped("mlc-25nm.toml", &["host.issue={ closed_loop = { queue_depth = 16 } }", "geometry.blocks_per_plane=64"]);
+    let config = shipped(
+        "mlc-25nm.toml",
+        &["host.issue={ closed_loop = { queue_depth = 16 } }", "geometry.blocks_per_plane=64"],
+    );
     let stream = Stream::new(5, Purpose::Workload);
     let n = 20_000;
-    let reads = (0..n)
-        .map(|i| request(RequestKind::Read, Ns::ZERO, stream.bits(i, 0) % config.user_codewords(), 1))
-        .collect();
+    let reads =
+        (0..n).map(|i| request(RequestKind::Read, Ns::ZERO, stream.bits(i, 0) % config.user_codewords(), 1)).collect();
     let mut simulation = run(&config, reads);
     let log = simulation.take_log();
     let inside: u64 = log.iter().map(|row| row.response.0).sum();
@@ -175,7 +183,9 @@ fn runs_are_reproducible_from_the_seed() {
     let log = |seed: &str| {
         let config = shipped("mlc-25nm.toml", &[seed, "geometry.blocks_per_plane=64"]);
         let requests = (0..3000)
-            .map(|i| request(if i % 4 == 0 { RequestKind::Write } else { RequestKind::Read }, Ns(i * 900), i * 31 % 5000, 2))
+            .map(|i| {
+                request(if i % 4 == 0 { RequestKind::Write } else { RequestKind::Read }, Ns(i * 900), i * 31 % 5000, 2)
+            })
             .collect();
         run(&config, requests).take_log()
     };

@@ -18,7 +18,8 @@ impl LargeArray {
         // An empty map is refused by some systems.
         let size = len.max(1) * size_of::<u32>();
         let bytes = MmapMut::map_anon(size).map_err(|error| {
-            let message = format!("found a device whose map takes {size} bytes of memory, which cannot be had: {error}");
+            let message =
+                format!("found a device whose map takes {size} bytes of memory, which cannot be had: {error}");
             Error::config("geometry", message)
         })?;
         // A system without huge pages does as well, only slower.

@@ -60,9 +60,7 @@ impl Simulation {
         let size = self.codeword_bytes;
         let asked = self.requests[request].request;
         let end = asked.offset_bytes + asked.bytes;
-        let covered = |lcn: Lcn| {
-            u64::from(lcn) * size >= asked.offset_bytes && (u64::from(lcn) + 1) * size <= end
-        };
+        let covered = |lcn: Lcn| u64::from(lcn) * size >= asked.offset_bytes && (u64::from(lcn) + 1) * size <= end;
         let must_read = |simulation: &Self, lcn: Lcn| {
             if covered(lcn) || simulation.partial_write == PartialWrite::Pad {
                 return None;

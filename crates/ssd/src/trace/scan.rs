@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use softsense_base::{Error, Ns, Result, format_bytes, format_duration};
+use softsense_base::{Error, Ns, Result, format_bytes, format_count, format_duration};
 
 use super::formats::{DeviceTable, Parser, Recognition, Row, recognise};
 use super::reader::{Lines, pump};
@@ -123,11 +123,11 @@ impl TraceStats {
             format!("time in {}", self.time_unit)
         };
         row("units", format!("{units}, size in units of {} B", self.size_unit_bytes));
-        row("requests", grouped(self.requests));
-        row("reads", format!("{} ({:.1} %)", grouped(self.reads), self.read_fraction * 100.0));
-        row("writes", grouped(self.writes));
+        row("requests", format_count(self.requests));
+        row("reads", format!("{} ({:.1} %)", format_count(self.reads), self.read_fraction * 100.0));
+        row("writes", format_count(self.writes));
         if self.trims > 0 {
-            row("trims", grouped(self.trims));
+            row("trims", format_count(self.trims));
         }
         row("span", format_duration(Ns((self.span_s * 1e9) as u64)));
         row("mean size", format_bytes(self.mean_request_bytes.round() as u64));
@@ -139,18 +139,18 @@ impl TraceStats {
             let name = if device.name.is_empty() { String::new() } else { format!(" ({})", device.name) };
             row(
                 &format!("device {}{name}", device.device),
-                format!("{} requests, extent {}", grouped(device.requests), format_bytes(device.extent_bytes)),
+                format!("{} requests, extent {}", format_count(device.requests), format_bytes(device.extent_bytes)),
             );
         }
         if self.devices.len() > 32 {
-            row("more devices", grouped(self.devices.len() as u64 - 32));
+            row("more devices", format_count(self.devices.len() as u64 - 32));
         }
         if self.out_of_order > 0 {
             row(
                 "unsorted",
                 format!(
                     "{} requests arrive before an earlier line's, by up to {}; replayed in order of arrival",
-                    grouped(self.out_of_order),
+                    format_count(self.out_of_order),
                     format_duration(Ns(self.max_backward_ns))
                 ),
             );
@@ -161,7 +161,7 @@ impl TraceStats {
                 "end mark",
                 format!(
                     "the last row; counted above, but not replayed: {} requests over {}",
-                    grouped(self.replayed_requests),
+                    format_count(self.replayed_requests),
                     format_duration(Ns(self.replayed_span_ns))
                 ),
             );
@@ -173,24 +173,11 @@ impl TraceStats {
             (skipped.other_devices, "requests of other devices"),
         ] {
             if count > 0 {
-                row("skipped", format!("{} {what}", grouped(count)));
+                row("skipped", format!("{} {what}", format_count(count)));
             }
         }
         rows
     }
-}
-
-/// `62,257`.
-fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 /// What a replay needs to know beforehand.
@@ -519,7 +506,7 @@ fn choose(path: &str, recognition: Recognition, time_unit: Option<TimeUnit>) -> 
                 "found five columns of whole numbers, such as `{first}`, expected something that shows their unit of \
                  time. The first {} lines would span {} in nanoseconds: give --format mqsim; or {} in milliseconds: \
                  give --format disksim; or give --time-unit",
-                grouped(lines as u64),
+                format_count(lines as u64),
                 format_duration(Ns(span)),
                 format_duration(Ns(span.saturating_mul(1_000_000))),
             ),
@@ -555,7 +542,7 @@ fn nothing_found(devices: Devices, table: &DeviceTable, skipped: &Skipped) -> St
         (skipped.zero_size, "requests of size zero"),
     ] {
         if count > 0 {
-            found.push(format!("{what} ({})", grouped(count)));
+            found.push(format!("{what} ({})", format_count(count)));
         }
     }
     let found = if found.is_empty() { "a header".to_owned() } else { found.join(" and ") };
@@ -580,12 +567,5 @@ mod tests {
             set.extend((offset / 4096..=(offset + bytes - 1) / 4096).map(|unit| (space, unit)));
         }
         assert_eq!(footprint.bytes(), set.len() as u64 * 4096);
-    }
-
-    #[test]
-    fn numbers_are_grouped() {
-        assert_eq!(grouped(7), "7");
-        assert_eq!(grouped(62_257), "62,257");
-        assert_eq!(grouped(1_000_000), "1,000,000");
     }
 }
