@@ -30,6 +30,15 @@ Softsense = Callable[..., subprocess.CompletedProcess[str]]
 
 
 @pytest.fixture
+def shared() -> Path:
+    """The folder with real traces and published numbers; tests that need it skip where it is absent."""
+    folder = ROOT.parent / "shared"
+    if not folder.is_dir():
+        pytest.skip(f"no shared folder at {folder}")
+    return folder
+
+
+@pytest.fixture
 def config() -> Path:
     """The config that the demo runs."""
     return CONFIGS / "mlc-25nm.toml"

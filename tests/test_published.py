@@ -1,0 +1,93 @@
+"""Do the shipped configs and tables carry the published numbers, and does fig. 5 of LDPC-in-SSD come out?
+
+The published numbers are read from the shared folder; without it these tests skip, saying so.
+"""
+
+import json
+import tomllib
+from pathlib import Path
+
+import pytest
+import softsense
+
+ROOT = Path(__file__).parents[1]
+MLC_25NM = ROOT / "configs" / "mlc-25nm.toml"
+
+
+@pytest.fixture
+def published(shared):
+    def read(name):
+        return tomllib.loads((shared / "published" / name).read_text())
+
+    return read
+
+
+def test_the_laldpc_table_is_table_ii(published):
+    table = tomllib.loads((ROOT / "crates/link/tables/laldpc-thresholds.toml").read_text())
+    for row in published("laldpc.toml")["read_level"]:
+        p_fail = table["level"][row["level"] - 1]["p_fail"]
+        fails = [rber for rber, p in zip(table["rber"], p_fail, strict=True) if p == 1.0]
+        assert min(fails) == row["rber_below"]
+
+
+def test_mlc_25nm_has_the_paper_s_timing_and_geometry(published):
+    paper = published("ldpc_in_ssd.toml")
+    config = json.loads(softsense.load_config(MLC_25NM).to_json())
+    timing, (lower, upper) = paper["timing_us"], config["flash"]["page_types"]
+    assert (lower["sense_us"], upper["sense_us"]) == (timing["sense_hard_lower"], timing["sense_hard_upper"])
+    assert (lower["program_us"], upper["program_us"]) == (timing["program_lower"], timing["program_upper"])
+    assert lower["sense_us"] + 6 * lower["sense_extra_level_us"] == timing["sense_seven_levels_lower"]
+    bus = config["bus"]
+    assert bus["transfer_us"] + 6 * bus["transfer_extra_level_us"] == timing["transfer_seven_levels"]
+    assert config["decoder"]["time"]["fixed_us"] == timing["decode"]
+    assert config["flash"]["erase_us"] == timing["erase"]
+    assert config["reliability"]["fixed"]["p_fail"][0] == paper["claims"]["hard_decision_failure_at_10k_pe"]
+    for field in ("channels", "dies_per_chip", "planes_per_die", "blocks_per_plane", "pages_per_block"):
+        assert config["geometry"][field] == paper["geometry"][field]
+
+
+def test_mlc_laldpc_has_table_i(published):
+    timing = published("laldpc.toml")["timing_us"]
+    config = json.loads(softsense.load_config(ROOT / "configs" / "mlc-laldpc.toml").to_json())
+    (page,) = config["flash"]["page_types"]
+    found = [page["sense_us"], page["sense_extra_level_us"], page["program_us"], config["flash"]["erase_us"]]
+    assert found == [timing[name] for name in ("sense_first_level", "sense_extra_level", "program", "erase")]
+    bus = config["bus"]
+    assert [bus["transfer_us"], bus["transfer_extra_level_us"]] == [
+        timing["transfer_first_level"],
+        timing["transfer_extra_level"],
+    ]
+    assert config["decoder"]["time"]["fixed_us"] == timing["decode"]
+
+
+@pytest.mark.parametrize("p_fail", [0.01, 0.10, 0.30])
+def test_lone_codeword_reads_grow_as_equation_1_says(p_fail):
+    """Fig. 5 at light load: half lower, half upper pages; 40,000 reads, so 2 % is four standard errors."""
+    overrides = [
+        "workload.requests=40000",
+        "workload.read_fraction=1.0",
+        "workload.sizes=[{ bytes = 4096, share = 1.0 }]",
+        "workload.addresses=uniform",
+        "workload.arrivals.poisson.requests_per_s=1000.0",
+    ]
+    means = []
+    for p in (0.0, p_fail):
+        fixed = f"reliability.fixed.p_fail=[{p}, 0.0]"
+        result = softsense.run(MLC_25NM, policy="two_step:restart", overrides=[*overrides, fixed])
+        means.append(result.summary["response"]["read"]["mean_us"])
+    hard = 48.0 + 20.0 + 8.0
+    soft = (48.0 + 6 * 14.0) + 80.0 + 8.0
+    assert means[1] / means[0] == pytest.approx(1 + p_fail * soft / hard, rel=0.02)
+
+
+def test_reads_suffer_and_writes_hardly_do(shared):
+    """Fig. 5 and the write claim on Postmark, the one real workload of the paper that is whole here."""
+    trace = softsense.Trace(str(shared / "traces" / "postmark.disksim.trace.zst"))
+    reads, writes = [], []
+    for p in (0.0, 0.01, 0.10, 0.30):
+        fixed = f"reliability.fixed.p_fail=[{p}, 0.0]"
+        response = softsense.run(MLC_25NM, trace, policy="two_step:restart", overrides=[fixed]).summary["response"]
+        reads.append(response["read"]["mean_us"])
+        writes.append(response["write"]["mean_us"])
+    assert reads == sorted(reads)
+    assert writes[-1] / writes[0] - 1 < 0.1 * (reads[-1] / reads[0] - 1)
