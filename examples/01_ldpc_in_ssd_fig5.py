@@ -20,6 +20,7 @@ import matplotlib
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import polars as pl
+
 import softsense
 
 CONFIG = Path(__file__).parents[1] / "configs" / "mlc-25nm.toml"
@@ -105,9 +106,7 @@ def main() -> None:
     for kind, words in {"write": "partial writes read first", "write_padded": "partial writes padded"}.items():
         increase = at_30[f"{kind}_ratio"].mean() - 1
         verdict = "holds" if increase <= WRITE_INCREASE_MAX else "does not hold"
-        print(
-            f"write response at 30 % failure, mean of workloads, {words}: {increase:+.1%} (paper: +2 % at most): {verdict}"
-        )
+        print(f"writes at 30 % failure, mean of workloads, {words}: {increase:+.1%} (paper: +2 % at most): {verdict}")
     draw(table).savefig(arguments.out / "fig5.png", dpi=120)
 
 

@@ -5,9 +5,12 @@ The published numbers are read from the shared folder; without it these tests sk
 
 import json
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+
 import softsense
 
 ROOT = Path(__file__).parents[1]
@@ -15,14 +18,14 @@ MLC_25NM = ROOT / "configs" / "mlc-25nm.toml"
 
 
 @pytest.fixture
-def published(shared):
-    def read(name):
+def published(shared: Path) -> Callable[[str], dict[str, Any]]:
+    def read(name: str) -> dict[str, Any]:
         return tomllib.loads((shared / "published" / name).read_text())
 
     return read
 
 
-def test_the_laldpc_table_is_table_ii(published):
+def test_the_laldpc_table_is_table_ii(published: Callable[[str], dict[str, Any]]) -> None:
     table = tomllib.loads((ROOT / "crates/link/tables/laldpc-thresholds.toml").read_text())
     for row in published("laldpc.toml")["read_level"]:
         p_fail = table["level"][row["level"] - 1]["p_fail"]
@@ -30,7 +33,7 @@ def test_the_laldpc_table_is_table_ii(published):
         assert min(fails) == row["rber_below"]
 
 
-def test_mlc_25nm_has_the_paper_s_timing_and_geometry(published):
+def test_mlc_25nm_has_the_paper_s_timing_and_geometry(published: Callable[[str], dict[str, Any]]) -> None:
     paper = published("ldpc_in_ssd.toml")
     config = json.loads(softsense.load_config(MLC_25NM).to_json())
     timing, (lower, upper) = paper["timing_us"], config["flash"]["page_types"]
@@ -46,7 +49,7 @@ def test_mlc_25nm_has_the_paper_s_timing_and_geometry(published):
         assert config["geometry"][field] == paper["geometry"][field]
 
 
-def test_mlc_laldpc_has_table_i(published):
+def test_mlc_laldpc_has_table_i(published: Callable[[str], dict[str, Any]]) -> None:
     timing = published("laldpc.toml")["timing_us"]
     config = json.loads(softsense.load_config(ROOT / "configs" / "mlc-laldpc.toml").to_json())
     (page,) = config["flash"]["page_types"]
@@ -61,7 +64,7 @@ def test_mlc_laldpc_has_table_i(published):
 
 
 @pytest.mark.parametrize("p_fail", [0.01, 0.10, 0.30])
-def test_lone_codeword_reads_grow_as_equation_1_says(p_fail):
+def test_lone_codeword_reads_grow_as_equation_1_says(p_fail: float) -> None:
     """Fig. 5 at light load: half lower, half upper pages; 40,000 reads, so 2 % is four standard errors."""
     overrides = [
         "workload.requests=40000",
@@ -80,7 +83,7 @@ def test_lone_codeword_reads_grow_as_equation_1_says(p_fail):
     assert means[1] / means[0] == pytest.approx(1 + p_fail * soft / hard, rel=0.02)
 
 
-def test_reads_suffer_and_writes_hardly_do(shared):
+def test_reads_suffer_and_writes_hardly_do(shared: Path) -> None:
     """Fig. 5 and the write claim on Postmark, the one real workload of the paper that is whole here."""
     trace = softsense.Trace(str(shared / "traces" / "postmark.disksim.trace.zst"))
     reads, writes = [], []
