@@ -109,7 +109,8 @@ impl Histogram {
         }
     }
 
-    /// The distribution as (upper value in us, cumulative fraction), one row for each non-empty bucket.
+    /// The distribution as (middle of the bucket in us, cumulative fraction), one row for each bucket that is
+    /// not empty.
     pub fn cumulative(&self) -> Vec<(f64, f64)> {
         let mut seen = 0;
         let mut rows = Vec::new();

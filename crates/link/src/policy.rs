@@ -9,7 +9,8 @@ use crate::MAX_LEVEL;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Policy {
-    /// Knows the required level and reads with it at once: the bound no policy can beat.
+    /// Knows the required level and reads with it at once: no attempt ever fails. A policy that looks ahead
+    /// can still beat it where it hides sensing behind transfers.
     Ideal,
     /// Hard decision first; when it fails, every level there is (LDPC-in-SSD, fig. 4).
     TwoStep,
@@ -41,7 +42,7 @@ pub struct ReadSpec {
     pub policy: Policy,
     /// What a further attempt costs.
     pub retry: Retry,
-    /// The deepest level the flash can sense, 1 to 7.
+    /// The deepest level that reads go to, 1 to 7 and no more than the decode table has.
     pub max_level: u8,
 }
 
@@ -88,7 +89,7 @@ impl Policy {
     /// One sentence for people.
     pub fn about(self) -> &'static str {
         match self {
-            Policy::Ideal => "knows the required level and reads with it at once: the bound",
+            Policy::Ideal => "knows the required level and reads with it at once: no attempt fails",
             Policy::TwoStep => "hard decision first, every level when it fails",
             Policy::LookAhead => "two_step with soft sensing begun while the hard result transfers and decodes",
             Policy::Progressive => "one more level after each failure",

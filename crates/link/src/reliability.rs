@@ -37,7 +37,7 @@ pub struct TableSpec {
 
 impl Default for ReliabilitySpec {
     fn default() -> Self {
-        ReliabilitySpec::Fixed { p_fail: vec![0.288] }
+        ReliabilitySpec::Fixed { p_fail: vec![0.288, 0.070, 0.017, 0.004, 0.001, 0.0002, 0.0] }
     }
 }
 
@@ -144,6 +144,14 @@ impl Reliability {
         match &self.kind {
             Kind::Perfect | Kind::Fixed(_) => MAX_LEVEL,
             Kind::Table(table) => table.0.levels(),
+        }
+    }
+
+    /// The text of the decode table, if there is one.
+    pub fn table_text(&self) -> Option<&str> {
+        match &self.kind {
+            Kind::Perfect | Kind::Fixed(_) => None,
+            Kind::Table(table) => Some(table.0.text()),
         }
     }
 

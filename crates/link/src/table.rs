@@ -29,6 +29,7 @@ pub enum Interpolation {
 /// and, where they were measured, `iterations`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DecodeTable {
+    text: String,
     name: String,
     source: String,
     interpolation: Interpolation,
@@ -109,6 +110,10 @@ impl DecodeTable {
             if let Some(p) = level.p_fail.iter().find(|p| !(0.0..=1.0).contains(*p)) {
                 return bad(&field("p_fail"), format!("found {p}, expected a probability from 0 to 1"));
             }
+            if let Some(w) = level.p_fail.windows(2).find(|w| w[1] < w[0]) {
+                let message = format!("found {} after {}, expected no fall as rber grows", w[1], w[0]);
+                return bad(&field("p_fail"), message);
+            }
             if index > 0
                 && let Some(at) = (0..points).find(|&i| level.p_fail[i] > file.level[index - 1].p_fail[i])
             {
@@ -138,7 +143,12 @@ impl DecodeTable {
             }
         }
         let File { name, source, interpolation, rber, level, max_iterations, .. } = file;
-        Ok(Self { name, source, interpolation, rber, levels: level, max_iterations })
+        Ok(Self { text: text.into(), name, source, interpolation, rber, levels: level, max_iterations })
+    }
+
+    /// The file that the table was read from.
+    pub fn text(&self) -> &str {
+        &self.text
     }
 
     /// The table's name.
@@ -161,9 +171,14 @@ impl DecodeTable {
         self.max_iterations.filter(|_| self.levels.iter().all(|level| level.iterations.is_some()))
     }
 
-    /// The probability that decoding fails at `level` (from 1) and raw bit error rate `rber`.
+    /// The probability that decoding fails at `level` (from 1) and raw bit error rate `rber`. It never grows
+    /// with the level, nor falls as `rber` grows.
     pub fn p_fail(&self, level: u8, rber: f64) -> f64 {
-        let p = &self.levels[usize::from(level) - 1].p_fail;
+        // Between grid points a curve that starts from zero may pass one that does not.
+        self.levels[..usize::from(level)].iter().map(|level| self.interpolate(&level.p_fail, rber)).fold(1.0, f64::min)
+    }
+
+    fn interpolate(&self, p: &[f64], rber: f64) -> f64 {
         let above = self.rber.partition_point(|&grid| grid <= rber);
         if above == 0 {
             return p[0];
@@ -233,7 +248,9 @@ mod tests {
         let table = DecodeTable::parse(&measured("max_iterations = 20", "[0.0, 1e-4]"), "t.toml").unwrap();
         assert!((table.p_fail(1, 0.0015) / 1e-5 - 1.0).abs() < 1e-9);
         assert_eq!((table.p_fail(1, 0.0), table.p_fail(1, 0.4)), (1e-8, 1e-2));
-        assert!((table.p_fail(2, 0.0015) - 5e-5).abs() < 1e-12);
+        // Level 2 starts from zero, so it is linear (5e-5), but never above level 1.
+        assert_eq!(table.p_fail(2, 0.0015), table.p_fail(1, 0.0015));
+        assert_eq!(table.p_fail(2, 0.002), 1e-4);
         assert_eq!(table.iterations(1, 0.002, true, 0.2), Some(2));
         assert_eq!(table.iterations(1, 0.002, true, 0.999), Some(3));
         assert_eq!(table.iterations(1, 0.002, false, 0.0), Some(20));
@@ -245,6 +262,7 @@ mod tests {
             (measured("max_iterations = 20", "[1e-3, 1e-2]"), "t.toml: level 2: p_fail: found 0.001 at rber 0.001"),
             (measured("", "[0.0, 0.0]"), "t.toml: max_iterations: missing"),
             (measured("max_iterations = 2", "[0.0, 0.0]"), "t.toml: level 1: iterations: expected 2 lists"),
+            (measured("max_iterations = 20", "[1e-9, 1e-10]"), "t.toml: level 2: p_fail: found 0.0000000001 after"),
             (measured("max_iterations = 20", "[0.0]"), "t.toml: level 2: p_fail: found 1 values, expected 2"),
             (measured("max_iterations = 20", "[0.0, 2.0]"), "t.toml: level 2: p_fail: found 2, expected a probability"),
             (measured("speed = 3", "[0.0, 0.0]"), "t.toml:8: unknown field `speed`"),

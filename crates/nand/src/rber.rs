@@ -22,7 +22,7 @@ pub enum RberModel {
     },
     /// `floor + scale (pe_cycles / 1000)^pe_exponent ln(1 + retention_hours / 1 h)^retention_exponent`.
     PowerLaw {
-        /// RBER of fresh data on fresh cells.
+        /// RBER to which wear and retention add: that of fresh data, where RBER depends on retention.
         #[serde(default)]
         floor: f64,
         /// RBER at 1,000 P/E cycles where the retention factor is 1.
@@ -107,8 +107,7 @@ mod tests {
     use super::*;
 
     /// Does the power law with the parameters of `configs/mlc-laldpc.toml` follow the RBER-by-age
-    /// values computed from LaLDPC's threshold-voltage model? Ten per cent is what a two-exponent fit
-    /// can do; the threshold-voltage model itself replaces it when cells get voltages.
+    /// values computed from LaLDPC's threshold-voltage model? It does to 5.2 %.
     #[test]
     fn power_law_follows_the_mlc_table() {
         let model = RberModel::PowerLaw { floor: 0.0, scale: 2.16e-6, pe_exponent: 1.57, retention_exponent: 1.98 };
@@ -120,7 +119,7 @@ mod tests {
         for (pe_cycles, row) in table {
             for (days, expected) in [30.0, 100.0, 200.0, 365.0, 500.0].into_iter().zip(row) {
                 let found = model.rber(Wear { pe_cycles, retention_hours: days * 24.0 });
-                assert!((found / expected - 1.0).abs() < 0.10, "{pe_cycles} P/E, {days} d: {found:.2e} for {expected}");
+                assert!((found / expected - 1.0).abs() < 0.06, "{pe_cycles} P/E, {days} d: {found:.2e} for {expected}");
             }
         }
     }

@@ -16,8 +16,8 @@ use crate::workload::WorkloadSpec;
 /// Changes whenever the same config gives other numbers.
 pub const MODEL_VERSION: u32 = 1;
 
-/// A whole run but for its trace. The defaults are `configs/mlc-25nm.toml`.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+/// A whole run but for its trace. The defaults are those of `configs/mlc-25nm.toml`, without its workload.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(title = "softsense config")]
 pub struct Config {
@@ -45,25 +45,43 @@ pub struct Config {
     pub workload: Option<WorkloadSpec>,
 }
 
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            seed: 1,
+            geometry: GeometrySpec::default(),
+            flash: FlashSpec::default(),
+            bus: BusSpec::default(),
+            decoder: DecoderSpec::default(),
+            reliability: ReliabilitySpec::default(),
+            read: ReadSpec::default(),
+            ftl: FtlSpec::default(),
+            host: HostSpec::default(),
+            precondition: PreconditionSpec::default(),
+            workload: None,
+        }
+    }
+}
+
 /// How many channels, chips, dies, planes, blocks and pages there are, and how large a codeword is.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct GeometrySpec {
-    /// Channels, each with one bus.
+    /// Channels, each with one bus, 1 to 1024.
     pub channels: u32,
-    /// Chips on a channel.
+    /// Chips on a channel, 1 to 1024.
     pub chips_per_channel: u32,
-    /// Dies in a chip.
+    /// Dies in a chip, 1 to 64.
     pub dies_per_chip: u32,
-    /// Planes in a die.
+    /// Planes in a die, 1 to 64.
     pub planes_per_die: u32,
-    /// Blocks in a plane.
+    /// Blocks in a plane, 1 to 16777216.
     pub blocks_per_plane: u32,
-    /// Pages in a block.
+    /// Pages in a block, 1 to 32768.
     pub pages_per_block: u32,
     /// Codewords in a page, 1 to 16.
     pub codewords_per_page: u32,
-    /// User data of a codeword, bytes: the unit that the FTL maps.
+    /// User data of a codeword, bytes: the unit that the FTL maps. A multiple of 512.
     pub codeword_bytes: u32,
 }
 
@@ -92,7 +110,8 @@ pub struct FlashSpec {
     pub erase_us: f64,
     /// How long a RESET that cuts a sensing short occupies the plane, us.
     pub reset_us: f64,
-    /// Whether a plane can sense while its last page waits for the bus. Look-ahead needs it.
+    /// Whether a plane can sense while its last page waits for the bus. Policies that look ahead are refused
+    /// without it. Planes of a die that take turns share one.
     pub cache_register: bool,
     /// What does one thing at a time: a plane, or a whole die.
     pub busy_unit: BusyUnit,
@@ -125,7 +144,7 @@ pub struct PageTypeSpec {
     pub sense_extra_level_us: f64,
     /// Programming, us.
     pub program_us: f64,
-    /// Factor on the raw bit error rate.
+    /// Factor on the raw bit error rate; matters with `reliability.table`.
     pub rber_factor: f64,
 }
 
@@ -191,9 +210,10 @@ pub enum DecodeTime {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct FtlSpec {
-    /// Share of the physical capacity kept from the user, above 0 and below 1.
+    /// Share of the physical capacity kept from the user, above 0 and below 1. It must leave each plane the
+    /// high watermark and three blocks more, and what pages of several codewords may hold in vain.
     pub over_provisioning: f64,
-    /// What consecutive page writes go to in turn, fastest first.
+    /// What consecutive page writes go to in turn, fastest first: each level once.
     pub stripe: [StripeLevel; 4],
     /// Garbage collection of a plane begins when it has fewer free blocks than this.
     pub gc_low_watermark_blocks: u32,
@@ -235,13 +255,16 @@ pub struct HostSpec {
     pub issue: Issue,
     /// Requests inside the device at once; further ones wait at the host, and the wait counts.
     pub max_outstanding: u32,
-    /// Whether a plane serves waiting reads before waiting programs and erases.
+    /// Whether a plane serves waiting host reads before waiting programs and erases. Reads of garbage
+    /// collection wait with the programs either way.
     pub reads_first: bool,
     /// What a write that covers a mapped codeword in part does.
     pub partial_write: PartialWrite,
     /// Write buffer in the controller, bytes; 0 for none. With it a write completes when the buffer has it.
+    /// What fills a page is programmed at once, so that the buffer absorbs bursts rather than overwrites.
     pub write_buffer_bytes: u64,
-    /// Moving a codeword between host and controller memory, us: buffered writes, and reads of data that is there.
+    /// Moving a codeword between host and controller memory, us: buffered writes, and reads of data that is
+    /// there. Codewords of a request follow one another.
     pub controller_memory_us: f64,
 }
 
@@ -292,9 +315,9 @@ pub struct PreconditionSpec {
     pub mapped_fraction: f64,
     /// How the data lies.
     pub layout: Layout,
-    /// Program/erase cycles that every block has behind it.
+    /// Program/erase cycles that every block has behind it; matters with `reliability.table`.
     pub pe_cycles: u32,
-    /// Age of the data, days.
+    /// Age of the data, days; matters with `reliability.table`.
     pub retention_days: f64,
 }
 
@@ -438,6 +461,8 @@ impl CheckedConfig {
         let mut hasher = Sha256::new();
         hasher.update(format!("softsense model {MODEL_VERSION}\n"));
         hasher.update(self.to_json());
+        // A table is named by a file, whose content may change under the name.
+        hasher.update(self.reliability().ok().and_then(|r| r.table_text().map(str::to_owned)).unwrap_or_default());
         hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
@@ -615,15 +640,21 @@ impl CheckedConfig {
             return Err(Error::config("ftl.gc_high_watermark_blocks", message));
         }
         // One block of each plane is open for the host, one for garbage collection; the free ones up to
-        // the high watermark and one block of slack for a victim to differ from the mean come on top.
-        let blocks = f64::from(self.config.geometry.blocks_per_plane);
-        let needed = ftl.gc_high_watermark_blocks + 3;
+        // the high watermark and one block to collect come on top. A block is worth collecting when it has
+        // a page's worth of stale places: up to one less in each block may have to be left as it is. With
+        // so much to spare, some plane always has a block to collect when no plane can be written.
+        let blocks = self.config.geometry.blocks_per_plane;
+        let in_vain = u64::from(blocks) * u64::from(self.geometry.codewords_per_page() - 1);
+        let in_vain = in_vain.div_ceil(u64::from(self.geometry.codewords_per_block())) as u32;
+        let needed = ftl.gc_high_watermark_blocks + 3 + in_vain;
+        let blocks = f64::from(blocks);
         if over_provisioning * blocks < f64::from(needed) {
             let message = format!(
-                "found {over_provisioning}, which leaves {:.1} spare blocks of {blocks} in a plane; expected at least {:.4}, \
-                 which leaves {needed}: {} free ones, two open ones and one to collect",
+                "found {over_provisioning}, which leaves {:.1} spare blocks of {blocks} in a plane; expected at least {}, \
+                 which leaves {needed}: {} free ones, two open ones, one to collect and {in_vain} for pages that stay \
+                 filled in part",
                 over_provisioning * blocks,
-                f64::from(needed) / blocks,
+                (f64::from(needed) / blocks * 1e4).ceil() / 1e4,
                 ftl.gc_high_watermark_blocks
             );
             return Err(Error::config("ftl.over_provisioning", message));
@@ -683,4 +714,58 @@ fn count(path: &str, value: u32, low: u32, high: u32) -> Result<()> {
         return Ok(());
     }
     Err(Error::config(path, format!("found {value}, expected a whole number from {low} to {high}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_defaults_are_mlc_25nm_without_its_workload() {
+        let text = include_str!("../../../configs/mlc-25nm.toml");
+        let mut shipped: Config = toml::from_str(text).unwrap();
+        shipped.workload = None;
+        assert_eq!(Config::default(), shipped);
+    }
+
+    #[test]
+    fn a_resolved_config_reads_back_as_itself() {
+        let checked =
+            CheckedConfig::from_toml(include_str!("../../../configs/tlc-3d.toml"), "tlc-3d.toml", &[]).unwrap();
+        let again = CheckedConfig::from_toml(&checked.to_toml(), "again.toml", &[]).unwrap();
+        assert_eq!(checked.config(), again.config());
+        assert_eq!(checked.sha256(), again.sha256());
+    }
+
+    #[test]
+    fn what_the_over_provisioning_error_asks_for_is_enough() {
+        let with = |value: &str| {
+            let overrides = [format!("ftl.over_provisioning={value}"), "geometry.codewords_per_page=4".into()];
+            CheckedConfig::from_toml("", "test.toml", &overrides)
+        };
+        let message = with("0.001").unwrap_err().to_string();
+        let asked = message.split("expected at least ").nth(1).unwrap().split(',').next().unwrap();
+        assert!(with(asked).is_ok(), "{message}");
+    }
+
+    /// Errors name the line, or the path, what was found and what was expected.
+    #[test]
+    fn errors_name_the_place() {
+        let cases: [(&str, &[&str], &str); 9] = [
+            ("seed = 1\n[ftl]\nover = 0.1\n", &[], "t.toml:3: ftl.over: unknown field `over`, expected one of"),
+            ("seed = \"x\"\n", &[], "t.toml:1: seed: invalid type: string \"x\", expected u64"),
+            ("[read]\npolicy = \"psychic\"\n", &[], "t.toml:2: read.policy: unknown variant `psychic`"),
+            ("[geometry\n", &[], "t.toml:1: "),
+            ("", &["geometry.channels=0"], "t.toml: geometry.channels: found 0, expected a whole number from 1"),
+            ("", &["bus.transfer_us=-1.0"], "t.toml: bus.transfer_us: found -1, expected a number from 0"),
+            ("", &["ftl.over_provisioning=1.0"], "t.toml: ftl.over_provisioning: found 1, expected a share above 0"),
+            ("", &["nonsense"], "--set nonsense: expected PATH=VALUE"),
+            ("", &["flash.page_types=[]"], "t.toml: flash.page_types: found 0 page types"),
+        ];
+        for (text, overrides, expected) in cases {
+            let overrides: Vec<String> = overrides.iter().map(ToString::to_string).collect();
+            let error = CheckedConfig::from_toml(text, "t.toml", &overrides).unwrap_err().to_string();
+            assert!(error.starts_with(expected), "{error}\nexpected: {expected}");
+        }
+    }
 }

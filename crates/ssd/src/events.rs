@@ -59,7 +59,7 @@ impl Event {
             Event::DecodeDone { decoder } => (2, decoder),
             Event::MemoryDone { moved } => (3, moved),
         };
-        debug_assert!(index < MAX_INDEX);
+        assert!(index < MAX_INDEX, "fewer than 2^22 of anything are under way");
         kind << INDEX_BITS | index
     }
 

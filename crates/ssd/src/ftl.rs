@@ -74,7 +74,7 @@ struct Block {
     /// Pages whose program has ended. Programs of a block end in order.
     programmed: u16,
     /// Reads on their way, which an erase must wait for.
-    reads: u16,
+    reads: u32,
     /// Whether it stands in a list, to be chosen as a victim.
     listed: bool,
 }
@@ -307,10 +307,11 @@ impl PageMap {
         free < if running { self.gc_high_watermark_blocks } else { self.gc_low_watermark_blocks }
     }
 
-    /// Takes the closed block with the fewest valid codewords out of the lists; `None` when no closed
-    /// block has a stale codeword, so that collecting would gain nothing.
+    /// Takes the closed block with the fewest valid codewords out of the lists; `None` when collecting
+    /// would gain nothing, because no closed block has a page's worth of stale or empty places.
     pub fn take_victim(&mut self, plane: u32) -> Option<u32> {
-        self.planes[plane as usize].closed.take_least(&mut self.blocks, self.geometry.codewords_per_block())
+        let most = self.geometry.codewords_per_block() - self.geometry.codewords_per_page();
+        self.planes[plane as usize].closed.take_least(&mut self.blocks, most + 1)
     }
 
     /// Valid codewords of a block.

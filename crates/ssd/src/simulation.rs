@@ -7,8 +7,8 @@
 //! ```
 //!
 //! A *busy unit* is what does one array operation at a time: a plane, or a die whose planes take
-//! turns. It serves waiting reads first if the config says so; within a class it is first come, first
-//! served, but a retry goes before reads that have not begun. The channel bus and the decoders are
+//! turns. It serves waiting retries first, then host reads if the config says so; within a class it is
+//! first come, first served. The channel bus and the decoders are
 //! first come, first served. A codeword's transfer overlaps the decode of the one before it.
 
 mod back_end;
@@ -421,7 +421,8 @@ impl Simulation {
 /// Mean busy shares.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, schemars::JsonSchema)]
 pub struct Utilisation {
-    /// Of planes, or of dies where planes take turns. Waiting for the bus to load a program counts.
+    /// Of planes, or of dies where planes take turns: sensing, programming, erasing, and whatever keeps the
+    /// array from other work, such as waiting for the bus or for the outcome of a look-ahead.
     pub plane: f64,
     /// Of channel buses.
     pub channel: f64,

@@ -19,7 +19,7 @@ fn small(codewords_per_page: u32, more: &[&str]) -> CheckedConfig {
         "geometry={{ channels = 2, chips_per_channel = 1, dies_per_chip = 2, planes_per_die = 1, blocks_per_plane = 16, \
          pages_per_block = 8, codewords_per_page = {codewords_per_page} }}"
     );
-    let base = [geometry.as_str(), "ftl.over_provisioning=0.45", "precondition.mapped_fraction=0.3"];
+    let base = [geometry.as_str(), "ftl.over_provisioning=0.6", "precondition.mapped_fraction=0.3"];
     shipped("mlc-25nm.toml", &[&base[..], more].concat())
 }
 

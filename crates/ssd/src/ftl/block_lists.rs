@@ -1,9 +1,10 @@
 use super::{Block, NOWHERE};
 
-/// The closed blocks of a plane in circular lists by their number of valid codewords, oldest first.
+/// The closed blocks of a plane in circular lists by their number of valid codewords, each
+/// in the order in which blocks came to have so many.
 #[derive(Debug, Clone, Default)]
 pub(super) struct BlockLists {
-    /// The oldest block with i valid codewords.
+    /// The block that has had i valid codewords longest.
     heads: Vec<u32>,
     /// No list below this one has a block.
     least: usize,
@@ -52,7 +53,7 @@ impl BlockLists {
         self.insert(blocks, block);
     }
 
-    /// Takes out the oldest block with the fewest valid codewords, if they are fewer than `below`.
+    /// Takes out the block that has had the fewest valid codewords longest, if they are fewer than `below`.
     pub(super) fn take_least(&mut self, blocks: &mut [Block], below: u32) -> Option<u32> {
         while self.least < self.heads.len() && self.heads[self.least] == NOWHERE {
             self.least += 1;

@@ -115,6 +115,9 @@ pub(super) struct BusyUnit {
     /// The event that ends what the array is at. A sensing that was cut short leaves its event
     /// behind, which is known by not being this one.
     ends: Key,
+    /// Retries, whoever they are for: part of what they need has been read already.
+    retries: VecDeque<Work>,
+    /// Reads that go before other work.
     reads: VecDeque<Work>,
     others: VecDeque<Work>,
     busy_since: Ns,
@@ -127,6 +130,7 @@ impl Default for BusyUnit {
             state: ArrayState::Idle,
             register: NONE,
             ends: 0,
+            retries: VecDeque::new(),
             reads: VecDeque::new(),
             others: VecDeque::new(),
             busy_since: Ns::ZERO,
@@ -142,7 +146,7 @@ impl BusyUnit {
     }
 
     fn is_awaited(&self) -> bool {
-        !self.reads.is_empty() || !self.others.is_empty()
+        !self.retries.is_empty() || !self.reads.is_empty() || !self.others.is_empty()
     }
 }
 
@@ -227,7 +231,7 @@ impl Simulation {
             sensed_at: Ns::ZERO,
             time: ReadTime::default(),
         });
-        // Garbage collection's reads are in no more of a hurry than its programs.
+        // Garbage collection's reads are in no more of a hurry than its programs: they wait with them.
         let hurried = self.reads_first && !matches!(owner, Owner::Gc(_));
         self.submit(unit, Work::Read(read), hurried);
     }
@@ -285,7 +289,8 @@ impl Simulation {
     #[inline]
     fn array_free(&mut self, unit: u32) {
         let entry = &mut self.units[unit as usize];
-        match entry.reads.pop_front().or_else(|| entry.others.pop_front()) {
+        let next = entry.retries.pop_front().or_else(|| entry.reads.pop_front());
+        match next.or_else(|| entry.others.pop_front()) {
             Some(work) => self.begin(unit, work),
             None => {
                 entry.state = ArrayState::Idle;
@@ -503,10 +508,7 @@ impl Simulation {
         } else if self.units[unit as usize].state == ArrayState::Idle {
             self.submit(unit, Work::Read(read), true);
         } else {
-            // It has waited its turn already.
-            let entry = &mut self.units[unit as usize];
-            let queue = if self.reads_first { &mut entry.reads } else { &mut entry.others };
-            queue.push_front(Work::Read(read));
+            self.units[unit as usize].retries.push_back(Work::Read(read));
         }
     }
 

@@ -193,6 +193,8 @@ impl Simulation {
 
     /// Takes waiting codewords in, in order, as long as there are slots; then programs what fills pages.
     fn admit_to_buffer(&mut self) {
+        // Codewords of a request that are taken in together cross controller memory one after another.
+        let mut taken: Option<(u32, u32)> = None;
         loop {
             let buffer = self.write_buffer.as_mut().expect("there is a write buffer");
             let Some(&(request, lcn)) = buffer.waiting.front() else { break };
@@ -208,7 +210,17 @@ impl Simulation {
                 continue;
             }
             self.write_buffer.as_mut().expect("it was just there").waiting.pop_front();
-            self.finish_in_memory(request, 1);
+            match &mut taken {
+                Some((of, codewords)) if *of == request => *codewords += 1,
+                _ => {
+                    if let Some((of, codewords)) = taken.replace((request, 1)) {
+                        self.finish_in_memory(of, codewords);
+                    }
+                }
+            }
+        }
+        if let Some((of, codewords)) = taken {
+            self.finish_in_memory(of, codewords);
         }
         self.flush_buffer(false);
     }
