@@ -215,6 +215,15 @@ impl PageMap {
         }
     }
 
+    /// The same for the owner entries of a block that will be read through.
+    pub fn prefetch_owners(&self, block: u32) {
+        const PER_CACHE_LINE: usize = 64 / size_of::<u32>();
+        let first = block * self.geometry.codewords_per_block();
+        for place in (first..first + self.geometry.codewords_per_block()).step_by(PER_CACHE_LINE) {
+            prefetch(&self.owner, place);
+        }
+    }
+
     /// Forgets the current data of a logical codeword.
     pub fn unmap(&mut self, lcn: Lcn) {
         self.point(lcn, NOWHERE);

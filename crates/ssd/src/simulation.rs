@@ -20,7 +20,7 @@ use std::collections::VecDeque;
 use softsense_base::{Ns, Result};
 use softsense_link::{ReadSpec, Reliability};
 
-use crate::config::{CheckedConfig, DecodeTime, Issue, Layout, PartialWrite};
+use crate::config::{self, CheckedConfig, Issue, Layout, PartialWrite};
 use crate::events::{Event, EventQueue, Key, instant};
 use crate::ftl::{Lcn, Location, PageMap};
 use crate::geometry::Geometry;
@@ -44,6 +44,12 @@ struct Timing {
     program_transfer: Ns,
     decode: DecodeTime,
     controller_memory: Ns,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum DecodeTime {
+    Fixed(Ns),
+    PerIteration(Ns),
 }
 
 #[derive(Debug)]
@@ -71,7 +77,10 @@ impl Timing {
             transfer,
             transfer_extra_level: Ns::from_us(spec.bus.transfer_extra_level_us),
             program_transfer: transfer.times(u64::from(spec.geometry.codewords_per_page)),
-            decode: spec.decoder.time,
+            decode: match spec.decoder.time {
+                config::DecodeTime::FixedUs(us) => DecodeTime::Fixed(Ns::from_us(us)),
+                config::DecodeTime::PerIterationUs(us) => DecodeTime::PerIteration(Ns::from_us(us)),
+            },
             controller_memory: Ns::from_us(spec.host.controller_memory_us),
         }
     }

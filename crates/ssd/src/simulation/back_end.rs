@@ -15,9 +15,8 @@ use softsense_base::Ns;
 use softsense_link::{Attempt, CellAge};
 use softsense_nand::Wear;
 
-use super::Simulation;
 use super::statistics::ReadTime;
-use crate::config::DecodeTime;
+use super::{DecodeTime, Simulation};
 use crate::events::{Event, Key};
 use crate::ftl::{Lcn, OpenPage, Place};
 
@@ -267,8 +266,7 @@ impl Simulation {
             Work::Program(program) => {
                 self.units[unit as usize].state = ArrayState::Loading(program);
                 let channel = self.geometry.channel_of(self.programs[program].page.plane);
-                self.channels[channel as usize].bus_queue.push_back(Transfer::Program(program));
-                self.dispatch_bus(channel);
+                self.request_bus(channel, Transfer::Program(program));
             }
             Work::Erase { block } => {
                 self.statistics.operations.erases += 1;
@@ -358,17 +356,23 @@ impl Simulation {
         let codewords = pending.count_ones() as u8;
         (op.to_transfer, op.to_decode) = (codewords, codewords);
         for slot in slots(pending) {
-            self.channels[channel as usize].bus_queue.push_back(Transfer::Read { read, slot });
+            self.request_bus(channel, Transfer::Read { read, slot });
         }
-        self.dispatch_bus(channel);
     }
 
-    fn dispatch_bus(&mut self, channel: u32) {
+    /// A transfer wants the bus: it begins at once, or waits its turn.
+    #[inline]
+    fn request_bus(&mut self, channel: u32, transfer: Transfer) {
         let entry = &mut self.channels[channel as usize];
-        if entry.bus.is_some() {
-            return;
+        if entry.bus.is_none() && entry.bus_queue.is_empty() {
+            self.start_transfer(channel, transfer);
+        } else {
+            entry.bus_queue.push_back(transfer);
         }
-        let Some(transfer) = entry.bus_queue.pop_front() else { return };
+    }
+
+    #[inline]
+    fn start_transfer(&mut self, channel: u32, transfer: Transfer) {
         let duration = match transfer {
             Transfer::Read { read, .. } => {
                 let op = &mut self.reads[read];
@@ -382,6 +386,7 @@ impl Simulation {
             }
             Transfer::Program(_) => self.timing.program_transfer,
         };
+        let entry = &mut self.channels[channel as usize];
         entry.bus = Some(transfer);
         entry.bus_busy_ns += duration.0;
         self.events.schedule(self.now + duration, Event::TransferDone { channel });
@@ -391,8 +396,7 @@ impl Simulation {
         match self.channels[channel as usize].bus.take().expect("a transfer was under way") {
             Transfer::Read { read, slot } => {
                 self.statistics.operations.transfers += 1;
-                self.channels[channel as usize].decoder_queue.push_back((read, slot, self.now));
-                self.dispatch_decoders(channel);
+                self.request_decoder(channel, read, slot);
                 let op = &mut self.reads[read];
                 op.to_transfer -= 1;
                 if op.to_transfer == 0 {
@@ -409,7 +413,11 @@ impl Simulation {
                 self.run_array(unit, ArrayState::Programming(program), duration);
             }
         }
-        self.dispatch_bus(channel);
+        if self.channels[channel as usize].bus.is_none()
+            && let Some(transfer) = self.channels[channel as usize].bus_queue.pop_front()
+        {
+            self.start_transfer(channel, transfer);
+        }
     }
 
     /// The last codeword of a page has left its unit: the register, or the array, is free.
@@ -425,11 +433,18 @@ impl Simulation {
         }
     }
 
-    fn dispatch_decoders(&mut self, channel: u32) {
+    /// A codeword has arrived to be decoded: at once, or in its turn.
+    #[inline]
+    fn request_decoder(&mut self, channel: u32, read: u32, slot: u32) {
         let entry = &mut self.channels[channel as usize];
-        let Some(&decoder) = entry.idle_decoders.last() else { return };
-        let Some((read, slot, queued_at)) = entry.decoder_queue.pop_front() else { return };
-        entry.idle_decoders.pop();
+        match entry.idle_decoders.pop() {
+            Some(decoder) => self.start_decode(channel, decoder, read, slot, self.now),
+            None => entry.decoder_queue.push_back((read, slot, self.now)),
+        }
+    }
+
+    #[inline]
+    fn start_decode(&mut self, channel: u32, decoder: u32, read: u32, slot: u32, queued_at: Ns) {
         let duration = self.decode_time(read, slot);
         self.channels[channel as usize].decoder_busy_ns += duration.0;
         let op = &mut self.reads[read];
@@ -457,8 +472,10 @@ impl Simulation {
                 op.time.retries.0 = op.time.retries.0.wrapping_sub(self.now.0);
             }
         }
-        self.channels[channel as usize].idle_decoders.push(decoder);
-        self.dispatch_decoders(channel);
+        match self.channels[channel as usize].decoder_queue.pop_front() {
+            Some((read, slot, queued_at)) => self.start_decode(channel, decoder, read, slot, queued_at),
+            None => self.channels[channel as usize].idle_decoders.push(decoder),
+        }
         if over {
             self.attempt_over(read);
         }
@@ -552,14 +569,14 @@ impl Simulation {
     #[inline]
     fn decode_time(&self, read: u32, slot: u32) -> Ns {
         match self.timing.decode {
-            DecodeTime::FixedUs(us) => Ns::from_us(us),
-            DecodeTime::PerIterationUs(us) => {
+            DecodeTime::Fixed(duration) => duration,
+            DecodeTime::PerIteration(duration) => {
                 let op = &self.reads[read];
                 let place = op.first_place + slot;
                 let (level, success) = (op.attempt.level, op.required[slot as usize] <= op.attempt.level);
                 let (write, age) = (self.ftl.erases(op.block), self.cell_age(place));
                 let iterations = self.reliability.decode_iterations(u64::from(place), write, level, success, &age);
-                Ns::from_us(us).times(u64::from(iterations.expect("the config was checked to know iterations")))
+                duration.times(u64::from(iterations.expect("the config was checked to know iterations")))
             }
         }
     }

@@ -295,6 +295,7 @@ impl Simulation {
 
     fn gc_begin(&mut self, plane: u32) {
         let Some(victim) = self.ftl.take_victim(plane) else { return };
+        self.ftl.prefetch_owners(victim);
         self.statistics.gc_victims += 1;
         self.statistics.gc_victim_valid += u64::from(self.ftl.valid(victim));
         let job = GcJob { victim, next_page: 0, collected: Vec::new(), reading: false, programs: 0, erasing: false };
