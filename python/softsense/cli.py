@@ -282,10 +282,12 @@ def _measure(
         rows = [("config", str(file)), *_config_rows(config, opened is None), *(opened.describe() if opened else [])]
         description = tables.describe(rows)
         click.echo(description + ("" if as_json else "\n"), err=as_json)
+        interrupted = False
         try:
             with _progress(no_progress) as report:
                 result = simulate(opened, folder.file("requests.parquet") if requests_log else False, report)
         except Interrupted as interruption:
+            interrupted = True
             result = interruption.result
             if result is None:
                 raise
@@ -304,7 +306,9 @@ def _measure(
         else:
             click.echo(f"{tables.results(comparison, _width())}\n\n{found}\n")
             click.echo(f"wrote {', '.join(str(path) for path in folder.written())}")
-        return _INTERRUPTED if comparison.interrupted else 0
+        if interrupted:
+            click.echo("interrupted: what is shown and written covers what had been simulated", err=True)
+        return _INTERRUPTED if interrupted else 0
 
 
 def _config_rows(config: Config, workload: bool) -> list[tuple[str, str]]:

@@ -357,12 +357,12 @@ def _levels(axes: Axes, runs: list[RunResult], colours: list[str]) -> None:
     lost = max(r.summary["codeword_reads"]["uncorrectable"] for r, _ in shown)
     if lost:
         axes.text(
-            0.985,
-            0.95,
+            1.0,
+            1.01,
             f"uncorrectable at the last level: up to {lost:,} reads",
             transform=axes.transAxes,
             ha="right",
-            va="top",
+            va="bottom",
             fontsize=9,
             color=_PART_COLOURS["retries"],
         )
