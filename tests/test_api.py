@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,8 @@ from typing import Any
 import pytest
 
 import softsense
+from conftest import CONFIGS, ROOT, Softsense
+from softsense import _core
 
 # Wall-clock time and memory depend on the machine; nothing else may.
 OF_THE_MACHINE = ("wall_s", "setup_s", "requests_per_s", "peak_rss_bytes")
@@ -22,7 +25,7 @@ def measured(result: softsense.RunResult) -> str:
 @pytest.fixture(scope="module")
 def comparison() -> softsense.Comparison:
     """All policies on the small device."""
-    from conftest import CONFIGS, SMALL
+    from conftest import SMALL
 
     return softsense.compare(CONFIGS / "mlc-25nm.toml", overrides=SMALL)
 
@@ -156,3 +159,34 @@ def test_pictures_of_all_shapes_can_be_drawn(config: Path, small: list[str], tmp
 
         assert tables.results(result, width=80)
         assert tables.finding(result)
+
+
+def test_the_stub_names_what_the_core_has() -> None:
+    stub = ast.parse((ROOT / "python" / "softsense" / "_core.pyi").read_text())
+    for node in stub.body:
+        if isinstance(node, ast.FunctionDef):
+            assert callable(getattr(_core, node.name))
+        elif isinstance(node, ast.ClassDef):
+            named = {n.name for n in node.body if isinstance(n, ast.FunctionDef)} - {"__init__"}
+            named |= {n.target.id for n in node.body if isinstance(n, ast.AnnAssign) and isinstance(n.target, ast.Name)}
+            assert named == {name for name in vars(getattr(_core, node.name)) if not name.startswith("_")}, node.name
+    shown = {node.name for node in stub.body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+    assert shown == {name for name in dir(_core) if not name.startswith("_")}
+
+
+def test_memory_does_not_grow_with_the_trace(
+    tmp_path: Path, softsense_command: Softsense, set_small: list[str]
+) -> None:
+    """Four times the requests: what a run keeps of each would be some hundred bytes at least, 60 MB in all."""
+    peaks = []
+    for requests in (200_000, 800_000):
+        trace = tmp_path / f"{requests}.trace"
+        small = [*set_small, "--set", f"workload.requests={requests}"]
+        assert softsense_command("trace", "generate", CONFIGS / "mlc-25nm.toml", trace, small).returncode == 0
+        replay = ["--trace", str(trace), "--format", "mqsim", "--json"]
+        ran = softsense_command("run", CONFIGS / "mlc-25nm.toml", replay, set_small)
+        assert ran.returncode == 0, ran.stderr
+        summary = json.loads(ran.stdout)
+        assert summary["requests"] == requests
+        peaks.append(summary["peak_rss_bytes"])
+    assert peaks[1] - peaks[0] < 8e6, peaks

@@ -35,6 +35,7 @@ class Config:
     """A checked configuration of device, error correction and workload."""
 
     sha256: str
+    user_bytes: int
     has_workload: bool
     @staticmethod
     def from_toml(text: str, origin: str, overrides: list[str] = []) -> Config:

@@ -17,7 +17,7 @@ mod writes;
 
 use std::collections::VecDeque;
 
-use softsense_base::{Ns, Result};
+use softsense_base::{Error, Ns, Result};
 use softsense_link::{ReadSpec, Reliability};
 
 use crate::config::{self, CheckedConfig, Issue, Layout, PartialWrite};
@@ -29,6 +29,9 @@ use crate::slab::Slab;
 use back_end::{BusyUnit, Channel, Owner, Program, Read};
 pub use statistics::{LogRow, Operations, ReadTime, Statistics};
 use writes::{GcJob, WriteBuffer};
+
+/// Half of what nanoseconds in 64 bits can count, so that whatever a request sets off ends in time: 292 years.
+const LATEST_ARRIVAL: Ns = Ns(u64::MAX / 2);
 
 /// Requests read before their turn.
 const READ_AHEAD: usize = 4;
@@ -257,6 +260,15 @@ impl Simulation {
                 if let Some(mut request) = self.next_request()? {
                     if time_scale != 1.0 {
                         request.arrival = Ns((request.arrival.0 as f64 * time_scale).round() as u64);
+                    }
+                    if request.arrival > LATEST_ARRIVAL {
+                        let message = format!(
+                            "found request {} arriving after {:.0} s at time scale {time_scale}, expected at most {:.0} s",
+                            self.issued,
+                            request.arrival.as_secs(),
+                            LATEST_ARRIVAL.as_secs()
+                        );
+                        return Err(Error::config("host.issue.open_loop", message));
                     }
                     let key = self.events.key(request.arrival);
                     self.arriving = Some((key, request));

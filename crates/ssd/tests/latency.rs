@@ -137,7 +137,7 @@ fn the_time_split_adds_up_to_the_response() {
                 shipped("mlc-25nm.toml", &[&policy, &retry, "geometry.blocks_per_plane=64", "geometry.channels=1"]);
             let step = config.user_codewords() / 5000;
             let reads = (0..5000).map(|i| request(RequestKind::Read, Ns(i * 11_000), i * step, 1)).collect();
-            let simulation = run(&config, reads);
+            let mut simulation = run(&config, reads);
             let time = simulation.statistics().read_time;
             let parts = [
                 time.wait_plane,
@@ -148,19 +148,9 @@ fn the_time_split_adds_up_to_the_response() {
                 time.decode,
                 time.retries,
             ];
-            let responses: u64 = simulation.take_log_total();
+            let responses: u64 = simulation.take_log().iter().map(|row| row.response.0).sum();
             assert_eq!(parts.into_iter().sum::<Ns>().0, responses, "{policy}, {retry}");
         }
-    }
-}
-
-trait LogTotal {
-    fn take_log_total(self) -> u64;
-}
-
-impl LogTotal for softsense_ssd::simulation::Simulation {
-    fn take_log_total(mut self) -> u64 {
-        self.take_log().iter().map(|row| row.response.0).sum()
     }
 }
 
