@@ -147,11 +147,11 @@ impl Reliability {
         }
     }
 
-    /// The text of the decode table, if there is one.
-    pub fn table_text(&self) -> Option<&str> {
+    /// The decode table, if there is one.
+    pub fn table(&self) -> Option<&DecodeTable> {
         match &self.kind {
             Kind::Perfect | Kind::Fixed(_) => None,
-            Kind::Table(table) => Some(table.0.text()),
+            Kind::Table(table) => Some(&table.0),
         }
     }
 

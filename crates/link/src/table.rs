@@ -30,7 +30,6 @@ pub enum Interpolation {
 #[derive(Debug, Clone, PartialEq)]
 pub struct DecodeTable {
     text: String,
-    name: String,
     source: String,
     interpolation: Interpolation,
     rber: Vec<f64>,
@@ -51,7 +50,8 @@ struct Level {
 #[serde(deny_unknown_fields)]
 struct File {
     format: String,
-    name: String,
+    #[serde(rename = "name")]
+    _name: String,
     #[serde(rename = "code")]
     _code: String,
     #[serde(rename = "decoder")]
@@ -142,18 +142,13 @@ impl DecodeTable {
                 }
             }
         }
-        let File { name, source, interpolation, rber, level, max_iterations, .. } = file;
-        Ok(Self { text: text.into(), name, source, interpolation, rber, levels: level, max_iterations })
+        let File { source, interpolation, rber, level, max_iterations, .. } = file;
+        Ok(Self { text: text.into(), source, interpolation, rber, levels: level, max_iterations })
     }
 
     /// The file that the table was read from.
     pub fn text(&self) -> &str {
         &self.text
-    }
-
-    /// The table's name.
-    pub fn name(&self) -> &str {
-        &self.name
     }
 
     /// Where its numbers come from.

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use softsense_base::{Error, Result, format_bytes};
-use softsense_link::{ReadSpec, Reliability, ReliabilitySpec};
+use softsense_link::{DecodeTable, ReadSpec, Reliability, ReliabilitySpec};
 
 use crate::events::MAX_INDEX;
 use crate::geometry::Geometry;
@@ -414,6 +414,12 @@ impl CheckedConfig {
         Reliability::new(&self.config.reliability, self.config.seed, &self.directory)
     }
 
+    /// The decode table that reads are looked up in, if there is one.
+    pub fn decode_table(&self) -> Option<DecodeTable> {
+        // The config was checked with it; a file that has gone since is told when a run is set up.
+        self.reliability().ok().and_then(|reliability| reliability.table().cloned())
+    }
+
     /// The synthetic workload.
     ///
     /// # Errors
@@ -462,7 +468,7 @@ impl CheckedConfig {
         hasher.update(format!("softsense model {MODEL_VERSION}\n"));
         hasher.update(self.to_json());
         // A table is named by a file, whose content may change under the name.
-        hasher.update(self.reliability().ok().and_then(|r| r.table_text().map(str::to_owned)).unwrap_or_default());
+        hasher.update(self.decode_table().map_or_else(String::new, |table| table.text().to_owned()));
         hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
@@ -488,7 +494,10 @@ impl CheckedConfig {
         let reliability = match &self.config.reliability {
             ReliabilitySpec::Perfect => "perfect: nothing fails at level 1".to_string(),
             ReliabilitySpec::Fixed { p_fail } => format!("failure probability by level {p_fail:?}, then 0"),
-            ReliabilitySpec::Table(table) => format!("decode table {} at RBER {}", table.file, table.rber.describe()),
+            ReliabilitySpec::Table(table) => {
+                let source = self.decode_table().map_or_else(String::new, |table| format!(" ({})", table.source()));
+                format!("decode table {}{source}, at RBER {}", table.file, table.rber.describe())
+            }
         };
         let layout = match precondition.layout {
             Layout::Sequential => "sequential",

@@ -356,11 +356,6 @@ impl PageMap {
         self.planes[plane].free.push_back(block);
     }
 
-    /// Free blocks of a plane.
-    pub fn free_blocks(&self, plane: u32) -> usize {
-        self.planes[plane as usize].free.len()
-    }
-
     /// Panics unless map, owners, valid counts and lists agree. Slow: for tests.
     pub fn assert_consistent(&self) {
         let mut valid = vec![0; self.blocks.len()];

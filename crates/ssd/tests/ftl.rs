@@ -104,6 +104,14 @@ fn assert_map(simulation: &Simulation, expected: &HashMap<u32, bool>) {
     }
 }
 
+/// Every request completes, and the map is then what they made it.
+fn assert_served(config: &CheckedConfig, requests: Vec<Request>) {
+    let (count, expected) = (requests.len() as u64, expected(config, &requests));
+    let simulation = run(config, requests);
+    assert_eq!(simulation.statistics().completed(), count);
+    assert_map(&simulation, &expected);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
@@ -114,12 +122,7 @@ proptest! {
                                 buffered in any::<bool>()) {
         let buffer = if buffered { "host.write_buffer_bytes=65536" } else { "host.write_buffer_bytes=0" };
         let config = small(codewords_per_page, &["host.issue={ closed_loop = { queue_depth = 1 } }", buffer]);
-        let requests = requests(&config, &operations);
-        let count = requests.len() as u64;
-        let expected = expected(&config, &requests);
-        let simulation = run(&config, requests);
-        prop_assert_eq!(simulation.statistics().completed(), count);
-        assert_map(&simulation, &expected);
+        assert_served(&config, requests(&config, &operations));
     }
 
     /// The same under load, requests overlapping: a codeword that was written and never trimmed, or the
@@ -130,12 +133,8 @@ proptest! {
         let (policy, reads_first, busy) =
             (format!("read.policy={policy}"), format!("host.reads_first={reads_first}"), format!("flash.busy_unit={busy}"));
         let config = small(2, &[&policy, &reads_first, &busy, "flash.reset_us=3.0", "host.issue={ open_loop = { time_scale = 0.05 } }"]);
-        let requests: Vec<_> = requests(&config, &operations).into_iter().filter(|r| r.kind != RequestKind::Trim).collect();
-        let count = requests.len() as u64;
-        let expected = expected(&config, &requests);
-        let simulation = run(&config, requests);
-        prop_assert_eq!(simulation.statistics().completed(), count);
-        assert_map(&simulation, &expected);
+        let requests = requests(&config, &operations);
+        assert_served(&config, requests.into_iter().filter(|r| r.kind != RequestKind::Trim).collect());
     }
 }
 

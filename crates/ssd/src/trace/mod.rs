@@ -327,16 +327,6 @@ impl Trace {
         &self.stats
     }
 
-    /// The file.
-    pub fn path(&self) -> &Path {
-        &self.spec.path
-    }
-
-    /// How the trace was asked to be read.
-    pub fn spec(&self) -> &TraceSpec {
-        &self.spec
-    }
-
     /// Opens the file again and streams its requests, in order of arrival, for a device of `capacity_bytes`.
     ///
     /// Arrivals count from the first request. A request is never split: with [`Beyond::Wrap`] and [`Beyond::Scale`]
