@@ -190,3 +190,11 @@ def test_memory_does_not_grow_with_the_trace(
         assert summary["requests"] == requests
         peaks.append(summary["peak_rss_bytes"])
     assert peaks[1] - peaks[0] < 8e6, peaks
+
+
+def test_a_run_without_reads_has_every_frame(config: Path, small: list[str]) -> None:
+    result = softsense.run(config, overrides=[*small, "workload.read_fraction=0.0", "workload.requests=200"])
+    assert result.time_split["mean_us"].null_count() == len(result.time_split) == 7
+    assert result.levels["codewords"].sum() == 0
+    assert result.responses.height == 18
+    assert result.table["codeword_read_mean_us"].to_list() == [None]

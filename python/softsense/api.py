@@ -200,7 +200,7 @@ class Comparison:
 
     @property
     def time_split(self) -> pl.DataFrame:
-        """Long form: policy, part, mean_us per codeword read. A policy's parts add up to its mean."""
+        """Long form: policy, part, mean_us per codeword read. The parts add up to the mean (None without reads)."""
         return _frame(
             {"policy": result.name, "part": part, "mean_us": mean_us}
             for result in self.all_runs

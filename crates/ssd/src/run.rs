@@ -32,8 +32,7 @@ impl Run {
     /// Sets up: checks that the requests fit the device, builds it, preconditions it.
     ///
     /// # Errors
-    /// When the trace does not fit the device, there is neither trace nor `[workload]`, or the decode
-    /// table cannot be read.
+    /// When the trace does not fit the device, or there is neither trace nor `[workload]`.
     pub fn new(config: &CheckedConfig, requests: Requests, log_requests: bool) -> Result<Self> {
         let (source, description, opened_s) = match requests {
             Requests::Trace(trace, beyond) => {
@@ -101,9 +100,9 @@ impl Run {
         let s = self.simulation.statistics();
         let spec = self.config.config();
         let count = s.codewords_read();
-        let mean_us = |sum: Ns| sum.as_us() / count as f64;
+        let mean_us = |sum: Ns| (count > 0).then(|| sum.as_us() / count as f64);
         let time = &s.read_time;
-        let time_us = (count > 0).then(|| ReadTimeUs {
+        let time_us = ReadTimeUs {
             wait_plane: mean_us(time.wait_plane),
             sense: mean_us(time.sense),
             wait_bus: mean_us(time.wait_bus),
@@ -111,14 +110,7 @@ impl Run {
             wait_decoder: mean_us(time.wait_decoder),
             decode: mean_us(time.decode),
             retries: mean_us(time.retries),
-        });
-        let total = time.wait_plane
-            + time.sense
-            + time.wait_bus
-            + time.transfer
-            + time.wait_decoder
-            + time.decode
-            + time.retries;
+        };
         let programmed = s.host_codewords_programmed + s.gc_codewords_programmed + s.padding_codewords;
         let codewords_per_block = f64::from(self.config.geometry().codewords_per_block());
         Summary {
@@ -147,7 +139,7 @@ impl Run {
             response: Responses { read: s.reads.summary(), write: s.writes.summary(), all: s.all().summary() },
             codeword_reads: CodewordReads {
                 count,
-                mean_us: (count > 0).then(|| mean_us(total)),
+                mean_us: mean_us(time.total()),
                 time_us,
                 level_histogram: s.level_histogram.to_vec(),
                 attempts: count + s.retries,

@@ -78,7 +78,7 @@ pub struct CodewordReads {
     /// Mean time from being asked for to being decoded, us; the parts of `time_us` add up to it.
     pub mean_us: Option<f64>,
     /// Where that time went.
-    pub time_us: Option<ReadTimeUs>,
+    pub time_us: ReadTimeUs,
     /// How many ended at level 1, 2, ...
     pub level_histogram: Vec<u64>,
     /// Attempts at them.
@@ -93,23 +93,23 @@ pub struct CodewordReads {
     pub unmapped: u64,
 }
 
-/// Mean time of a codeword read by what it was spent on, us.
+/// Mean time of a codeword read by what it was spent on, us; `null` where nothing was read.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ReadTimeUs {
     /// Waiting for the plane to sense, first attempt.
-    pub wait_plane: f64,
+    pub wait_plane: Option<f64>,
     /// Sensing, first attempt.
-    pub sense: f64,
+    pub sense: Option<f64>,
     /// Waiting for the channel bus, first attempt.
-    pub wait_bus: f64,
+    pub wait_bus: Option<f64>,
     /// Transfer, first attempt.
-    pub transfer: f64,
+    pub transfer: Option<f64>,
     /// Waiting for a decoder, first attempt.
-    pub wait_decoder: f64,
+    pub wait_decoder: Option<f64>,
     /// Decoding, first attempt.
-    pub decode: f64,
+    pub decode: Option<f64>,
     /// Everything after the first attempt had failed.
-    pub retries: f64,
+    pub retries: Option<f64>,
 }
 
 /// Codewords written.

@@ -29,6 +29,13 @@ pub struct ReadTime {
     pub retries: Ns,
 }
 
+impl ReadTime {
+    /// All of it.
+    pub fn total(&self) -> Ns {
+        self.wait_plane + self.sense + self.wait_bus + self.transfer + self.wait_decoder + self.decode + self.retries
+    }
+}
+
 impl AddAssign for ReadTime {
     fn add_assign(&mut self, other: Self) {
         self.wait_plane += other.wait_plane;
