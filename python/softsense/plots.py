@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -142,20 +142,30 @@ def _time_split(axes: Axes, runs: list[RunResult], colours: list[str]) -> None:
         axes.set_xticks(range(0, 101, 20))
     axes.set_xlabel("share of a codeword read's mean time (%)" if shares else "mean time of a codeword read (µs)")
     _policy_rows(axes, runs, colours)
-    axes.legend(
-        loc="lower left",
-        bbox_to_anchor=(0.02, 0.985),
+    _legend(
+        axes,
+        at=(0.02, 0.985),
         bbox_transform=blended_transform_factory(axes.figure.transFigure, axes.transAxes),
         ncols=len(TIME_PARTS),
-        frameon=False,
-        fontsize=8.5,
         handlelength=0.9,
         handletextpad=0.4,
         columnspacing=0.9,
-        borderaxespad=0,
-        labelcolor=_INK,
     )
     axes.grid(axis="x", color="#e6e6e6", linewidth=0.7)
+
+
+def _legend(axes: Axes, *entries: Any, at: tuple[float, float], **spacing: Any) -> None:
+    """One row of keys between the head of a panel and its data."""
+    axes.legend(
+        *entries,
+        loc="lower left",
+        bbox_to_anchor=at,
+        frameon=False,
+        fontsize=8.5,
+        borderaxespad=0,
+        labelcolor=_INK,
+        **spacing,
+    )
 
 
 def _tail(axes: Axes, runs: list[RunResult], colours: list[str], kind: str) -> None:
@@ -215,17 +225,13 @@ def _tail(axes: Axes, runs: list[RunResult], colours: list[str], kind: str) -> N
                 color=_FAINT,
             )
     if single:
-        axes.legend(
+        _legend(
+            axes,
             [Line2D([], [], color=colour, linewidth=3) for _, colour in drawn],
             [f"{which}s" for which, _ in drawn],
-            loc="lower left",
-            bbox_to_anchor=(-0.01, 1.0),
+            at=(-0.01, 1.0),
             ncols=2,
-            frameon=False,
-            fontsize=8.5,
             handlelength=1.2,
-            borderaxespad=0,
-            labelcolor=_INK,
         )
 
 
@@ -305,19 +311,7 @@ def _dots(
         axes.axhline(row + 0.5, color="#eeeeee", linewidth=0.8, zorder=0)
     _policy_rows(axes, runs, colours, names)
     handles = [Line2D([], [], marker=_MARKERS[s], linestyle="", color=_FAINT, markersize=6) for s in _STATS]
-    axes.legend(
-        handles,
-        list(_STATS.values()),
-        loc="lower left",
-        bbox_to_anchor=(-0.01, 0.985),
-        ncols=3,
-        frameon=False,
-        fontsize=8.5,
-        handletextpad=0.2,
-        columnspacing=0.9,
-        borderaxespad=0,
-        labelcolor=_INK,
-    )
+    _legend(axes, handles, list(_STATS.values()), at=(-0.01, 0.985), ncols=3, handletextpad=0.2, columnspacing=0.9)
     axes.grid(axis="x", color="#e6e6e6", linewidth=0.7)
 
 

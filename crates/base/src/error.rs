@@ -73,3 +73,24 @@ impl fmt::Display for Error {
 }
 
 impl std::error::Error for Error {}
+
+/// Checks that a configuration field, at config path `path`, is a number from `low` to `high`.
+pub fn expect_number(path: impl Into<String>, value: f64, low: f64, high: f64) -> Result<()> {
+    if (low..=high).contains(&value) {
+        return Ok(());
+    }
+    Err(Error::config(path, format!("found {value}, expected a number from {low} to {high}")))
+}
+
+/// Checks that a configuration field, at config path `path`, is a whole number from `low` to `high`.
+pub fn expect_whole(path: impl Into<String>, value: u32, low: u32, high: u32) -> Result<()> {
+    if (low..=high).contains(&value) {
+        return Ok(());
+    }
+    Err(Error::config(path, format!("found {value}, expected a whole number from {low} to {high}")))
+}
+
+/// The line of byte `at` of `text`, from 1.
+pub fn line_of(text: &str, at: usize) -> usize {
+    text[..at.min(text.len())].matches('\n').count() + 1
+}

@@ -11,7 +11,7 @@ mod histogram;
 mod stream;
 mod units;
 
-pub use error::{Error, ErrorKind, Result};
+pub use error::{Error, ErrorKind, Result, expect_number, expect_whole, line_of};
 pub use histogram::{Histogram, ResponseSummary};
 pub use stream::{Purpose, Stream};
 pub use units::{Ns, format_bytes, format_count, format_duration};

@@ -2,7 +2,7 @@ use std::path::Path;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use softsense_base::{Error, Result};
+use softsense_base::{Error, Result, line_of};
 
 use crate::MAX_LEVEL;
 
@@ -82,7 +82,7 @@ impl DecodeTable {
     /// Reads a table from TOML text; `origin` names it in errors.
     pub fn parse(text: &str, origin: &str) -> Result<Self> {
         let file: File = toml::from_str(text).map_err(|error| {
-            let line = error.span().map_or(1, |span| text[..span.start].matches('\n').count() + 1);
+            let line = error.span().map_or(1, |span| line_of(text, span.start));
             Error::table(format!("{origin}:{line}"), error.message().replace('\n', " "))
         })?;
         let bad = |field: &str, message: String| Err(Error::table(format!("{origin}: {field}"), message));

@@ -1,6 +1,6 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use softsense_base::{Error, Result};
+use softsense_base::{Result, expect_number};
 
 /// What a codeword's cells have been through.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -79,16 +79,8 @@ impl RberModel {
 
     /// Checks the ranges; `path` is where the model stands in the config.
     pub fn check(&self, path: &str) -> Result<()> {
-        let within = |field: &str, value: f64, low: f64, high: f64| {
-            if (low..=high).contains(&value) {
-                Ok(())
-            } else {
-                Err(Error::config(
-                    format!("{path}.{field}"),
-                    format!("found {value}, expected a number from {low} to {high}"),
-                ))
-            }
-        };
+        let within =
+            |field: &str, value: f64, low: f64, high: f64| expect_number(format!("{path}.{field}"), value, low, high);
         match *self {
             RberModel::Constant { rber } => within("constant.rber", rber, 0.0, 0.5),
             RberModel::PowerLaw { floor, scale, pe_exponent, retention_exponent } => {

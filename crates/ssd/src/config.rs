@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
-use softsense_base::{Error, Result, format_bytes};
+use softsense_base::{Error, Result, expect_number, expect_whole, format_bytes, line_of};
 use softsense_link::{DecodeTable, ReadSpec, Reliability, ReliabilitySpec};
 
 use crate::events::MAX_INDEX;
@@ -344,11 +344,7 @@ pub struct CheckedConfig {
     config: Config,
     directory: PathBuf,
     geometry: Geometry,
-}
-
-/// The line of byte `at` of `text`, from 1.
-fn line_of(text: &str, at: usize) -> usize {
-    text[..at.min(text.len())].matches('\n').count() + 1
+    reliability: Reliability,
 }
 
 impl CheckedConfig {
@@ -386,7 +382,8 @@ impl CheckedConfig {
     /// Checks a config; relative paths in it are taken from `directory`.
     pub fn new(config: Config, directory: PathBuf) -> Result<Self> {
         let geometry = Geometry::new(&config.geometry, &config.flash)?;
-        let checked = Self { config, directory, geometry };
+        let reliability = Reliability::new(&config.reliability, config.seed, &directory)?;
+        let checked = Self { config, directory, geometry, reliability };
         checked.check()?;
         Ok(checked)
     }
@@ -410,14 +407,8 @@ impl CheckedConfig {
     }
 
     /// The reliability of its codewords.
-    pub fn reliability(&self) -> Result<Reliability> {
-        Reliability::new(&self.config.reliability, self.config.seed, &self.directory)
-    }
-
-    /// The decode table that reads are looked up in, if there is one.
-    pub fn decode_table(&self) -> Option<DecodeTable> {
-        // The config was checked with it; a file that has gone since is told when a run is set up.
-        self.reliability().ok().and_then(|reliability| reliability.table().cloned())
+    pub fn reliability(&self) -> &Reliability {
+        &self.reliability
     }
 
     /// The synthetic workload.
@@ -468,7 +459,7 @@ impl CheckedConfig {
         hasher.update(format!("softsense model {MODEL_VERSION}\n"));
         hasher.update(self.to_json());
         // A table is named by a file, whose content may change under the name.
-        hasher.update(self.decode_table().map_or_else(String::new, |table| table.text().to_owned()));
+        hasher.update(self.reliability.table().map_or("", DecodeTable::text));
         hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
@@ -495,7 +486,8 @@ impl CheckedConfig {
             ReliabilitySpec::Perfect => "perfect: nothing fails at level 1".to_string(),
             ReliabilitySpec::Fixed { p_fail } => format!("failure probability by level {p_fail:?}, then 0"),
             ReliabilitySpec::Table(table) => {
-                let source = self.decode_table().map_or_else(String::new, |table| format!(" ({})", table.source()));
+                let source =
+                    self.reliability.table().map_or_else(String::new, |table| format!(" ({})", table.source()));
                 format!("decode table {}{source}, at RBER {}", table.file, table.rber.describe())
             }
         };
@@ -559,14 +551,14 @@ impl CheckedConfig {
             time(path("sense_us"), page_type.sense_us)?;
             time(path("sense_extra_level_us"), page_type.sense_extra_level_us)?;
             time(path("program_us"), page_type.program_us)?;
-            range(path("rber_factor"), page_type.rber_factor, 0.0, 100.0)?;
+            expect_number(path("rber_factor"), page_type.rber_factor, 0.0, 100.0)?;
         }
         time("flash.erase_us", config.flash.erase_us)?;
         time("flash.reset_us", config.flash.reset_us)?;
         time("bus.transfer_us", config.bus.transfer_us)?;
         time("bus.transfer_extra_level_us", config.bus.transfer_extra_level_us)?;
-        count("decoder.per_channel", config.decoder.per_channel, 1, 1024)?; // with 1024 channels, below MAX_INDEX
-        let reliability = self.reliability()?;
+        expect_whole("decoder.per_channel", config.decoder.per_channel, 1, 1024)?; // with 1024 channels, below MAX_INDEX
+        let reliability = &self.reliability;
         match config.decoder.time {
             DecodeTime::FixedUs(us) => time("decoder.time.fixed_us", us)?,
             DecodeTime::PerIterationUs(us) => {
@@ -597,12 +589,12 @@ impl CheckedConfig {
         }
         self.check_ftl()?;
         match config.host.issue {
-            Issue::OpenLoop { time_scale } => range("host.issue.open_loop.time_scale", time_scale, 1e-9, 1e9)?,
+            Issue::OpenLoop { time_scale } => expect_number("host.issue.open_loop.time_scale", time_scale, 1e-9, 1e9)?,
             Issue::ClosedLoop { queue_depth } => {
-                count("host.issue.closed_loop.queue_depth", queue_depth, 1, config.host.max_outstanding)?;
+                expect_whole("host.issue.closed_loop.queue_depth", queue_depth, 1, config.host.max_outstanding)?;
             }
         }
-        count("host.max_outstanding", config.host.max_outstanding, 1, MAX_INDEX / 2)?;
+        expect_whole("host.max_outstanding", config.host.max_outstanding, 1, MAX_INDEX / 2)?;
         time("host.controller_memory_us", config.host.controller_memory_us)?;
         let page_bytes = self.geometry.codewords_per_page() as u64 * u64::from(config.geometry.codeword_bytes);
         if config.host.write_buffer_bytes != 0 && !(page_bytes..=1 << 40).contains(&config.host.write_buffer_bytes) {
@@ -612,9 +604,9 @@ impl CheckedConfig {
             );
             return Err(Error::config("host.write_buffer_bytes", message));
         }
-        range("precondition.mapped_fraction", config.precondition.mapped_fraction, 0.0, 1.0)?;
-        range("precondition.retention_days", config.precondition.retention_days, 0.0, 36_500.0)?;
-        count("precondition.pe_cycles", config.precondition.pe_cycles, 0, 10_000_000)?;
+        expect_number("precondition.mapped_fraction", config.precondition.mapped_fraction, 0.0, 1.0)?;
+        expect_number("precondition.retention_days", config.precondition.retention_days, 0.0, 36_500.0)?;
+        expect_whole("precondition.pe_cycles", config.precondition.pe_cycles, 0, 10_000_000)?;
         if config.precondition.layout == Layout::SteadyState && config.precondition.mapped_fraction < 1.0 {
             let message = format!(
                 "found `steady_state` with mapped_fraction = {}, expected 1.0: endless overwriting maps everything",
@@ -640,7 +632,7 @@ impl CheckedConfig {
                 format!("found {:?}, expected each of channel, chip, die and plane once", ftl.stripe).to_lowercase();
             return Err(Error::config("ftl.stripe", message));
         }
-        count("ftl.gc_low_watermark_blocks", ftl.gc_low_watermark_blocks, 2, 1 << 20)?;
+        expect_whole("ftl.gc_low_watermark_blocks", ftl.gc_low_watermark_blocks, 2, 1 << 20)?;
         if ftl.gc_high_watermark_blocks < ftl.gc_low_watermark_blocks {
             let message = format!(
                 "found {}, expected at least gc_low_watermark_blocks, {}",
@@ -706,23 +698,9 @@ fn set(table: &mut toml::Table, text: &str) -> Result<()> {
     Ok(())
 }
 
-fn range(path: impl Into<String>, value: f64, low: f64, high: f64) -> Result<()> {
-    if (low..=high).contains(&value) {
-        return Ok(());
-    }
-    Err(Error::config(path, format!("found {value}, expected a number from {low} to {high}")))
-}
-
 /// A duration in microseconds: at most 1000 s, so that sums of them stay far from overflowing.
 fn time(path: impl Into<String>, us: f64) -> Result<()> {
-    range(path, us, 0.0, 1e9)
-}
-
-fn count(path: &str, value: u32, low: u32, high: u32) -> Result<()> {
-    if (low..=high).contains(&value) {
-        return Ok(());
-    }
-    Err(Error::config(path, format!("found {value}, expected a whole number from {low} to {high}")))
+    expect_number(path, us, 0.0, 1e9)
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 //! Planes are numbered channel-major: plane = ((channel x chips + chip) x dies + die) x planes + plane.
 //! A codeword's place is ((plane x blocks + block) x pages + page) x codewords + slot.
 
-use softsense_base::{Error, Result};
+use softsense_base::{Error, Result, expect_whole};
 
 use crate::config::{BusyUnit, FlashSpec, GeometrySpec, StripeLevel};
 
@@ -37,10 +37,7 @@ impl Geometry {
             ("pages_per_block", spec.pages_per_block, 32_768),
             ("codewords_per_page", spec.codewords_per_page, 16),
         ] {
-            if !(1..=high).contains(&value) {
-                let message = format!("found {value}, expected a whole number from 1 to {high}");
-                return Err(Error::config(format!("geometry.{field}"), message));
-            }
+            expect_whole(format!("geometry.{field}"), value, 1, high)?;
         }
         if !(512..=1 << 20).contains(&spec.codeword_bytes) || !spec.codeword_bytes.is_multiple_of(512) {
             let message = format!("found {}, expected a multiple of 512 from 512 to 1048576", spec.codeword_bytes);

@@ -149,11 +149,11 @@ impl Simulation {
     /// Builds a device in its preconditioned state, about to serve `source`.
     ///
     /// # Errors
-    /// When the decode table or the first request cannot be read, or memory is short.
+    /// When the first request cannot be read, or memory is short.
     pub fn new(config: &CheckedConfig, source: Box<dyn RequestSource>, log_requests: bool) -> Result<Self> {
         let spec = config.config();
         let geometry = config.geometry().clone();
-        let reliability = config.reliability()?;
+        let reliability = config.reliability().clone();
         let user_codewords = config.user_codewords();
         let mut ftl = PageMap::new(&geometry, &spec.ftl, user_codewords, reliability.needs_retention())?;
         let start = &spec.precondition;
@@ -247,7 +247,7 @@ impl Simulation {
                 self.codewords_done(request, codewords);
             }
         }
-        if matches!(self.issue, Issue::ClosedLoop { .. }) && self.arriving.is_none() {
+        if matches!(self.issue, Issue::ClosedLoop { .. }) {
             self.fetch_arrivals()?;
         }
         Ok(true)

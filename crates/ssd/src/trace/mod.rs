@@ -311,10 +311,7 @@ impl Trace {
     /// A missing, empty, binary, truncated or damaged file; a format that cannot be told from the content; a bad line,
     /// with its number, the column, what was found and what was expected; an interruption.
     pub fn open(spec: TraceSpec, progress: &mut dyn FnMut(f64) -> bool) -> Result<Trace> {
-        let begun = std::time::Instant::now();
-        let mut trace = scan::open(spec, progress)?;
-        trace.scan_s = begun.elapsed().as_secs_f64();
-        Ok(trace)
+        scan::open(spec, progress)
     }
 
     /// How long recognising and scanning the file took, s of wall time.

@@ -374,6 +374,7 @@ impl Tally {
 }
 
 pub(super) fn open(spec: TraceSpec, progress: &mut dyn FnMut(f64) -> bool) -> Result<Trace> {
+    let begun = Instant::now();
     let path = spec.path.display().to_string();
     if let Some(size_unit) = spec.size_unit
         && (size_unit == 0 || size_unit > 1 << 30)
@@ -491,7 +492,15 @@ pub(super) fn open(spec: TraceSpec, progress: &mut dyn FnMut(f64) -> bool) -> Re
         end_mark: end_mark.map(|mark| mark.row),
         max_backward_line: tally.max_backward_line,
     };
-    Ok(Trace { file_bytes: lines.file_bytes, spec, format, size_unit, layout, stats, scan_s: 0.0 })
+    Ok(Trace {
+        file_bytes: lines.file_bytes,
+        spec,
+        format,
+        size_unit,
+        layout,
+        stats,
+        scan_s: begun.elapsed().as_secs_f64(),
+    })
 }
 
 fn choose(path: &str, recognition: Recognition, time_unit: Option<TimeUnit>) -> Result<Format> {
