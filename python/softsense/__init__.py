@@ -7,13 +7,18 @@ The main question, in three lines::
     comparison = softsense.compare("configs/mlc-25nm.toml", "trace.csv")
     print(comparison.table)
 
-`run` measures one read policy, `compare` several on the same codewords with the same luck. Configurations and traces
-are checked by the Rust core; whatever is wrong with them raises a `SoftsenseError` that names the place.
+`run` measures one read policy, `compare` several on the same codewords with the same luck. `Code` is an LDPC or BCH code
+with its encoder and decoders, and `bench` measures it (see `softsense.codes`). Configurations, traces and codes are
+checked by the Rust core; whatever is wrong with them raises a `SoftsenseError` that names the place.
 """
 
 from softsense._core import (
+    Code,
+    CodeError,
     Config,
     ConfigError,
+    DecodeResult,
+    Decoder,
     FileError,
     SoftsenseError,
     TableError,
@@ -25,12 +30,17 @@ from softsense._core import (
     policies,
 )
 from softsense.api import NO_SOFT_SENSING, Comparison, Interrupted, RunResult, compare, load_config, run
+from softsense.codes import bench
 
 __all__ = [
     "NO_SOFT_SENSING",
+    "Code",
+    "CodeError",
     "Comparison",
     "Config",
     "ConfigError",
+    "DecodeResult",
+    "Decoder",
     "FileError",
     "Interrupted",
     "RunResult",
@@ -39,6 +49,7 @@ __all__ = [
     "Trace",
     "TraceError",
     "__version__",
+    "bench",
     "build_info",
     "compare",
     "config_schema",

@@ -1,6 +1,8 @@
-"""The native core: configurations, traces and the simulator itself."""
+"""The native core: configurations, traces and the simulator itself, and error-correcting codes."""
 
+import os
 from collections.abc import Callable
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,11 +21,14 @@ class TraceError(SoftsenseError):
 class TableError(SoftsenseError):
     """A decode table."""
 
+class CodeError(SoftsenseError):
+    """A bad code, or words that do not fit it."""
+
 class FileError(SoftsenseError):
     """The operating system refused to read or write a file."""
 
 def build_info() -> dict[str, str]:
-    """What this build is: version, model_version, profile and target."""
+    """What this build is: version, model_version, profile, target and the instruction_set that codecs use here."""
 
 def config_schema() -> str:
     """The JSON schema of a configuration."""
@@ -90,3 +95,158 @@ class Run:
         """Response times in us and the fraction of `read`, `write` or `all` requests at or below each."""
     def take_log(self) -> dict[str, NDArray[np.generic]]:
         """The columns of the requests that have completed since the last call."""
+
+class Code:
+    """An LDPC or a BCH code, compiled and checked. It never changes; threads may share it.
+
+    Words are C-contiguous uint8 arrays of shape `(bytes,)` for one frame or `(frames, bytes)` for a batch, packed as
+    `numpy.packbits` does: bit i is bit 7 - i % 8 of byte i // 8. What only an LDPC code has raises `CodeError` for a
+    BCH code, and the other way round.
+    """
+
+    name: str
+    kind: Literal["ldpc", "bch"]
+    codeword_bits: int
+    data_bits: int
+    rate: float
+    shannon_limit: float
+    checks: int
+    circulant_size: int | None
+    encoding: Literal["structured", "elimination"]
+    field_bits: int
+    correctable: int
+    @staticmethod
+    def open(name: str | os.PathLike[str], redundant_checks: bool = False) -> Code:
+        """The code that `name` means.
+
+        Args:
+            name: a shipped code (see `entries`), any BCH code such as `bch:m=15,t=57,k=31912`, or the file of an LDPC code,
+                alist or base matrix.
+            redundant_checks: accept a matrix some of whose checks follow from others: each is one more data bit.
+
+        Raises `CodeError` or `FileError`.
+        """
+    @staticmethod
+    def entries() -> list[tuple[str, str]]:
+        """Name and description of every shipped code: LDPC, then BCH."""
+    def encode(
+        self, data: NDArray[np.uint8], *, threads: int = 1, out: NDArray[np.uint8] | None = None
+    ) -> NDArray[np.uint8]:
+        """Encode data of ceil(data_bits / 8) bytes a frame to codewords of ceil(codeword_bits / 8) bytes.
+
+        Padding bits of the data are not looked at; those of codewords are 0. The codewords go into `out`, if given. The
+        GIL is released. Raises `CodeError`.
+        """
+    def extract_data(
+        self, codewords: NDArray[np.uint8], *, threads: int = 1, out: NDArray[np.uint8] | None = None
+    ) -> NDArray[np.uint8]:
+        """Take the data bits out of codewords: ceil(data_bits / 8) bytes a frame. Raises `CodeError`."""
+    def syndrome_weight(self, words: NDArray[np.uint8]) -> NDArray[np.uint32]:
+        """How many checks each word violates (uint32, one a frame): zero for a codeword.
+
+        Of a BCH code these are the parity bits that are not those of the data. Raises `CodeError`.
+        """
+    def decoder(self, algorithm: str = "min-sum", iterations: int = 20, *, llr_step: float = 1.0) -> Decoder:
+        """A decoder of this code.
+
+        Args:
+            algorithm: `min-sum` (layered, in 8-bit messages where the matrix allows it), `bit-flipping`, or
+                `sum-product`, `min-sum[:FACTOR]` or `offset-min-sum[:OFFSET]` with `layered-` or `flooding-` before it
+                and `-f32` or `-f64` after it. A BCH code has one decoder and takes no notice.
+            iterations: it stops at a codeword or after so many; BCH codes have none.
+            llr_step: the natural logarithm that a step of an integer LLR stands for, or a hard decision. Sum-product and
+                offset min-sum need it: on hard decisions of error rate p it is ln((1 - p) / p).
+
+        Raises `CodeError`.
+        """
+    def edges(self) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+        """The ones of an LDPC code's parity-check matrix, row by row: their rows and their columns (uint32 each)."""
+    def base_matrix(self) -> NDArray[np.int32] | None:
+        """The shifts of an LDPC code's circulants (int32, block rows x block columns, -1 for zero blocks).
+
+        Check c of a block meets its bit (c + shift) % circulant_size. None if the code was made from an alist.
+        """
+    def data_positions(self) -> NDArray[np.uint32]:
+        """The positions of the data bits in a codeword (uint32, ascending): for shipped codes the first ones."""
+    def degree_distribution(self) -> tuple[list[tuple[int, float]], list[tuple[int, float]]]:
+        """The fractions of an LDPC code's edges that meet a bit, and a check, of each degree, lowest degree first."""
+    def cycles(self) -> tuple[int | None, list[tuple[int, list[tuple[int, int]]]]]:
+        """The girth of an LDPC code's Tanner graph, and its cycles of 4, 6 and 8 edges.
+
+        The girth is None without any cycle. For each length, cycles are counted by their approximate cycle extrinsic
+        degree: pairs of degree and number, lowest first. Takes milliseconds for a base matrix and up to a minute for an
+        alist file of its size.
+        """
+    def threshold(self, rule: str = "sum-product", iterations: int | None = None) -> float:
+        """The error rate of a binary symmetric channel up to which an LDPC code of these degrees decodes.
+
+        It is that of infinitely long codes without cycles, by density evolution, to about 2e-3 of the value; within
+        `iterations` flooding iterations, if given. `rule`: `sum-product`, `min-sum[:FACTOR]` or `offset-min-sum[:OFFSET]`.
+        Raises `CodeError`.
+        """
+    def to_alist(self) -> str:
+        """An LDPC code's parity-check matrix as the text of an alist file."""
+    def to_qc(self) -> str:
+        """An LDPC code's base matrix as the text of a file; `CodeError` if it was made from an alist."""
+    def generator_polynomial(self) -> NDArray[np.uint8]:
+        """The coefficients of a BCH code's generator polynomial, lowest first (uint8, 0 or 1)."""
+
+class Decoder:
+    """A decoder of a code, compiled once. Threads may share it."""
+
+    def decode(
+        self,
+        received: NDArray[np.uint8] | NDArray[np.int8] | NDArray[np.float32] | NDArray[np.float64],
+        *,
+        threads: int = 1,
+        scale: float | None = None,
+        out: NDArray[np.uint8] | None = None,
+    ) -> DecodeResult:
+        """Decode a frame or a batch of frames; the same for any number of threads. The GIL is released.
+
+        Args:
+            received: C-contiguous; either hard decisions, packed: uint8 of shape (bytes,) or (frames, bytes), padding bits
+                zero; or log-likelihood ratios, positive where 0 is the more likely bit: int8, float32 or float64 of shape
+                (codeword_bits,) or (frames, codeword_bits). -128 is read as -127.
+            threads: how many threads share the batch.
+            scale: what LLRs in floating point are multiplied by before they are rounded to the nearest integer and
+                clipped to +-127; default: 1 / `llr_step` of the decoder.
+            out: where decided words are written: uint8, in the shape of packed words; default: a new array.
+
+        Raises `CodeError`: a wrong type, shape or layout, or an LLR that is not a number.
+        """
+
+class DecodeResult:
+    """What a decoder says of a batch, an array each; for one frame they have no dimension for frames.
+
+    Attributes:
+        word: the decided words, data and parity, packed (uint8). Where a BCH decoder gave up, what it received.
+        converged: whether each word is a codeword, though not necessarily the one sent (bool).
+        iterations: iterations done (uint32): 0 if the word was a codeword as it came, and for BCH codes.
+        syndrome_weight: checks that each decided word violates (uint32), as `Code.syndrome_weight` has it.
+        corrected: bits in which each decided word differs from the hard decisions received (int32); -1 if it did not
+            converge.
+    """
+
+    word: NDArray[np.uint8]
+    converged: NDArray[np.bool_]
+    iterations: NDArray[np.uint32]
+    syndrome_weight: NDArray[np.uint32]
+    corrected: NDArray[np.int32]
+
+def measure_code(
+    code: Code,
+    channel: str,
+    *,
+    decoder: str,
+    iterations: int,
+    threads: int,
+    seconds: float,
+    frames: int | None,
+    seed: int,
+    progress: Callable[[float, int], None] | None = None,
+) -> dict[str, Any]:
+    """Measure error rate and speed; `softsense.bench` says of what and returns the same.
+
+    Ctrl-C ends the measurement early: `interrupted` is then true in what is returned.
+    """

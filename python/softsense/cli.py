@@ -18,7 +18,7 @@ from typing import Any
 import click
 
 import softsense
-from softsense import Comparison, Config, FileError, Interrupted, RunResult, SoftsenseError, Trace
+from softsense import Code, CodeError, Comparison, Config, FileError, Interrupted, RunResult, SoftsenseError, Trace
 
 _PLAIN_WIDTH = 150
 _BAD_INPUT = 2
@@ -252,6 +252,185 @@ def config_schema() -> None:
     click.echo(softsense.config_schema().rstrip("\n"))
 
 
+_redundant_checks = click.option(
+    "--redundant-checks", is_flag=True, help="Accept checks that follow from others: each is one more data bit."
+)
+_cycles_option = click.option("--cycles", is_flag=True, help="Count short cycles however long it takes.")
+_force_option = click.option("--force", is_flag=True, help="Replace a file that is there.")
+
+
+@cli.group("code")
+def code_group() -> None:
+    """List, show, convert and measure error-correcting codes.
+
+    A code is the name of a shipped one, any BCH code in the form bch:m=15,t=57,k=31912, or the file of an LDPC code:
+    alist, or a base matrix (.qc).
+    """
+
+
+@code_group.command("list")
+@click.option("--json", "as_json", is_flag=True, help="Print the list as one JSON document.")
+def code_list(as_json: bool) -> None:
+    """List the shipped codes."""
+    from softsense import tables
+
+    rows = []
+    for name, description in Code.entries():
+        code = Code.open(name)
+        rows.append(
+            {
+                "name": name,
+                "kind": code.kind,
+                "codeword_bits": code.codeword_bits,
+                "data_bits": code.data_bits,
+                "rate": code.rate,
+                "description": description,
+            }
+        )
+    click.echo(json.dumps(rows, indent=2) if as_json else tables.codes(rows))
+
+
+@code_group.command("show")
+@click.argument("name", metavar="CODE")
+@_redundant_checks
+@_cycles_option
+@click.option("--picture", type=click.Path(path_type=Path), metavar="FILE", help="Draw it: base matrix, Tanner graph.")
+@click.option("--json", "as_json", is_flag=True, help="Print what is known as one JSON document.")
+def code_show(name: str, redundant_checks: bool, cycles: bool, picture: Path | None, as_json: bool) -> None:
+    """Show what CODE is and what it can do."""
+    from softsense import codes, tables
+
+    code = Code.open(name, redundant_checks)
+    drawn = None
+    if picture:
+        _check_suffix(picture, ".png", ".svg", ".pdf")
+        from softsense import plots
+
+        drawn = plots.draw_code(code)
+    facts = codes.describe(code, cycles=cycles or None)
+    if drawn and picture:
+        with _replacing(picture) as path:
+            drawn.savefig(path)
+    click.echo(json.dumps(facts, indent=2) if as_json else tables.describe(tables.code(facts)))
+    if picture and not as_json:
+        click.echo(f"wrote {picture}")
+
+
+@code_group.command("export")
+@click.argument("name", metavar="CODE")
+@click.argument("to", metavar="FILE", type=click.Path(path_type=Path))
+@_redundant_checks
+@_force_option
+def code_export(name: str, to: Path, redundant_checks: bool, force: bool) -> None:
+    """Write the matrix of LDPC code CODE to FILE: its base matrix (.qc) or all of it (.alist)."""
+    _check_suffix(to, ".alist", ".qc")
+    _write_code(Code.open(name, redundant_checks), to, force)
+
+
+@code_group.command("import")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--out", "to", type=click.Path(path_type=Path), metavar="FILE", help="Also write it: .alist or .qc.")
+@_redundant_checks
+@_cycles_option
+@_force_option
+@click.option("--json", "as_json", is_flag=True, help="Print what is known as one JSON document.")
+def code_import(file: Path, to: Path | None, redundant_checks: bool, cycles: bool, force: bool, as_json: bool) -> None:
+    """Read and check the LDPC code in FILE, say what it is and how it encodes, and convert it."""
+    from softsense import codes, tables
+
+    if to:
+        _check_suffix(to, ".alist", ".qc")
+    # A path in front, so that no shipped code is meant.
+    code = Code.open(file if file.parts[:-1] else Path(".") / file, redundant_checks)
+    facts = codes.describe(code, thresholds=False, cycles=cycles or None)
+    if as_json:
+        click.echo(json.dumps(facts, indent=2))
+    else:
+        click.echo(f"ok: {file}")
+        click.echo(tables.describe(tables.code(facts), indent="  "))
+    if to:
+        _write_code(code, to, force, quiet=as_json)
+
+
+@code_group.command("bench")
+@click.argument("name", metavar="CODE")
+@click.option(
+    "--channel",
+    metavar="CHANNEL",
+    help="bsc:P (error rate), errors:W (errors a word), awgn:EBN0_DB, or gaussian:RBER:LEVELS.",
+)
+@click.option("--errors", type=click.IntRange(min=0), help="That many errors in each word, instead of --channel.")
+@click.option(
+    "--decoder",
+    default="min-sum",
+    metavar="NAME",
+    help="Of LDPC codes: min-sum (default), bit-flipping, or [layered-|flooding-]RULE[-f32|-f64] with the rules "
+    "sum-product, min-sum[:FACTOR] and offset-min-sum[:OFFSET].",
+)
+@click.option("--iterations", default=20, type=click.IntRange(1, 10**6), help="Of LDPC codes, at most; default: 20.")
+@click.option("--threads", default=1, type=click.IntRange(1, 1024), help="Threads that decode; default: 1.")
+@click.option("--seconds", type=float, help="How long; default: 10.")
+@click.option("--frames", type=click.IntRange(min=1), help="How many frames, instead of --seconds.")
+@click.option("--seed", default=1, type=click.IntRange(0, 2**64 - 1), help="Of data and noise; default: 1.")
+@_redundant_checks
+@click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON document.")
+@click.option("--no-progress", is_flag=True, help="Show no progress, even on a terminal.")
+def code_bench(
+    name: str,
+    channel: str | None,
+    errors: int | None,
+    decoder: str,
+    seconds: float | None,
+    frames: int | None,
+    redundant_checks: bool,
+    as_json: bool,
+    no_progress: bool,
+    **options: Any,
+) -> int:
+    """Measure speed and error rate of CODE: random data, encoded, sent through a channel, decoded and compared."""
+    from softsense import tables
+
+    if (channel is None) == (errors is None):
+        found = "neither --channel nor --errors" if channel is None else "both --channel and --errors"
+        raise CodeError(f"--channel: found {found}, expected one, such as --channel bsc:0.0075")
+    if seconds is not None and frames is not None:
+        raise CodeError("--frames: found both --seconds and --frames, expected one")
+    code = Code.open(name, redundant_checks)
+    interrupted = False
+    try:
+        with _progress(no_progress, "frames") as report:
+            result = softsense.bench(
+                code,
+                channel or f"errors:{errors}",
+                decoder=decoder,
+                seconds=10.0 if seconds is None else seconds,
+                frames=frames,
+                progress=lambda fraction, done: report(f"decoding {name}", done, fraction),
+                **options,
+            )
+    except Interrupted as interruption:
+        interrupted, result = True, interruption.result
+    click.echo(json.dumps(result, indent=2, allow_nan=False) if as_json else tables.describe(tables.bench(result)))
+    if interrupted:
+        click.echo("interrupted: what is shown covers what had been decoded", err=True)
+    return _INTERRUPTED if interrupted else 0
+
+
+def _check_suffix(file: Path, *known: str) -> None:
+    if file.suffix not in known:
+        raise CodeError(f"{file}: found suffix `{file.suffix}`, expected {', '.join(known[:-1])} or {known[-1]}")
+
+
+def _write_code(code: Code, to: Path, force: bool, quiet: bool = False) -> None:
+    text = code.to_qc() if to.suffix == ".qc" else code.to_alist()
+    if to.exists() and not force:
+        raise FileError(f"{to}: found a file, expected none (--force replaces it)")
+    with _replacing(to) as path:
+        path.write_text(text, encoding="utf-8")
+    if not quiet:
+        click.echo(f"wrote {to}")
+
+
 # Measuring -----------------------------------------------------------------------------------------------------------
 
 
@@ -332,7 +511,7 @@ class _Folder:
         self._written: list[str] = []
 
     def __enter__(self) -> _Folder:
-        with self._blaming(self._path):
+        with _blaming(self._path):
             self._path.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryFile(dir=self._path) as probe:
                 probe.write(b"softsense")
@@ -355,34 +534,40 @@ class _Folder:
 
     @contextlib.contextmanager
     def replacing(self, name: str) -> Iterator[Path]:
-        """A temporary path that takes the name when the block ends, with the name's own suffix."""
-        whole = self.file(name)
-        partial = whole.with_name(f".{whole.stem}.partial{whole.suffix}")
-        with self._blaming(whole):
-            try:
-                yield partial
-                partial.replace(whole)
-            finally:
-                partial.unlink(missing_ok=True)
+        """A temporary path that takes the name when the block ends."""
+        with _replacing(self.file(name)) as partial:
+            yield partial
 
     def written(self) -> list[Path]:
         """The files, in the order written."""
         return [self._path / name for name in self._written]
 
-    @staticmethod
-    @contextlib.contextmanager
-    def _blaming(path: Path) -> Iterator[None]:
+
+@contextlib.contextmanager
+def _replacing(whole: Path) -> Iterator[Path]:
+    """A temporary path that takes the name of the file when the block ends, with the name's own suffix."""
+    partial = whole.with_name(f".{whole.stem}.partial{whole.suffix}")
+    with _blaming(whole):
         try:
-            yield
-        except OSError as error:
-            raise FileError(f"{path}: cannot write: {error.strerror or error}") from None
+            yield partial
+            partial.replace(whole)
+        finally:
+            partial.unlink(missing_ok=True)
 
 
 @contextlib.contextmanager
-def _progress(off: bool) -> Iterator[softsense.api.Progress]:
+def _blaming(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise FileError(f"{path}: cannot write: {error.strerror or error}") from None
+
+
+@contextlib.contextmanager
+def _progress(off: bool, unit: str = "requests") -> Iterator[softsense.api.Progress]:
     """Bars with an estimate of the time left, on a terminal; nothing at all elsewhere."""
     if off or not sys.stderr.isatty():
-        yield lambda name, requests, fraction: None
+        yield lambda name, count, fraction: None
         return
     from rich.console import Console
     from rich.progress import (
@@ -406,10 +591,10 @@ def _progress(off: bool) -> Iterator[softsense.api.Progress]:
     with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
         tasks: dict[str, Any] = {}
 
-        def report(name: str, requests: int, fraction: float) -> None:
+        def report(name: str, count: int, fraction: float) -> None:
             if name not in tasks:
                 tasks[name] = bars.add_task(name, total=1.0, done="", start=False)
-            done = f"{requests:,} requests" if requests else ""
+            done = f"{count:,} {unit}" if count else ""
             # The estimate must not count the time spent waiting for a free CPU.
             if fraction > 0 and not bars.tasks[tasks[name]].started:
                 bars.start_task(tasks[name])

@@ -1,4 +1,4 @@
-"""A comparison as text for people: aligned blocks, no line ever cut, and the finding in one sentence."""
+"""Results as text for people: aligned blocks, no line ever cut, and of a comparison the finding in one sentence."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from softsense.api import NO_SOFT_SENSING, Comparison, RunResult
+from softsense.codes import MIN_SUM_RULE
 
 TIME_PARTS = {
     "wait_plane": "wait for plane",
@@ -139,6 +140,117 @@ def finding(comparison: Comparison) -> str:
     if lost := best.summary["codeword_reads"]["uncorrectable"]:
         sentences.append(f"{lost:,} codeword reads stayed uncorrectable at the last level.")
     return " ".join(sentences)
+
+
+def codes(rows: Sequence[dict[str, Any]]) -> str:
+    """The list of codes: name, kind, codeword_bits, data_bits, rate and description of each."""
+    columns = [
+        _aligned(["", "code", *(row["name"] for row in rows)], str.ljust),
+        _aligned(["", "kind", *(row["kind"] for row in rows)], str.ljust),
+        _aligned(["codeword", "bits", *(f"{row['codeword_bits']:,}" for row in rows)], str.rjust),
+        _aligned(["data", "bits", *(f"{row['data_bits']:,}" for row in rows)], str.rjust),
+        _aligned(["", "rate", *(f"{row['rate']:.4f}" for row in rows)], str.rjust),
+        _aligned(["", "what it is", *(row["description"] for row in rows)], str.ljust),
+    ]
+    return _panel(columns)
+
+
+def code(facts: dict[str, Any]) -> list[tuple[str, str]]:
+    """What `softsense.codes.describe` says, as label and value rows."""
+    n, k = facts["codeword_bits"], facts["data_bits"]
+    rows = [
+        ("code", f"{facts['name']}: {facts['kind'].upper()}"),
+        ("codeword", f"n = {n:,} bits, of which k = {k:,} are data (rate {facts['rate']:.4f})"),
+    ]
+    return rows + (_ldpc(facts) if facts["kind"] == "ldpc" else _bch(facts))
+
+
+def _ldpc(facts: dict[str, Any]) -> list[tuple[str, str]]:
+    n, k, checks = facts["codeword_bits"], facts["data_bits"], facts["checks"]
+    redundant = checks - (n - k)
+    shape = f"{checks:,} x {n:,}, {facts['edges']:,} ones"
+    if redundant:
+        shape += f"; {redundant:,} of the checks follow from others"
+    rows = [("parity checks", shape)]
+    if facts["circulant_size"]:
+        rows.append(
+            (
+                "base matrix",
+                f"{facts['block_rows']} x {facts['block_columns']} circulants of size {facts['circulant_size']:,}",
+            )
+        )
+    structured = "structured: data, then parity, in linear time"
+    rows.append(("encoding", structured if facts["encoding"] == "structured" else "by elimination: a dense matrix"))
+    for label, name in (("bits", "bit_degrees"), ("checks", "check_degrees")):
+        degrees = ", ".join(
+            f"{row['degree']} ({row['count']:,}: {100 * row['edge_fraction']:.1f} % of edges)"
+            for row in facts[name]
+            if row["degree"]
+        )
+        rows.append((f"degrees of {label}", degrees))
+    if facts["cycles"] is None:
+        rows.append(("girth, cycles", "not counted: many edges and no base matrix (--cycles counts them)"))
+    else:
+        rows.append(("girth", "none: no cycles" if facts["girth"] is None else str(facts["girth"])))
+        rows += [(f"cycles of {length} edges", f"{count:,}") for length, count in facts["cycles"].items()]
+        least = next(
+            ((length, ace) for length, ace in facts["least_extrinsic_degree"].items() if ace is not None), None
+        )
+        if least:
+            rows.append(("minimum ACE", f"{least[1]}, of the cycles of {least[0]} edges"))
+    if "threshold_sum_product" in facts:
+        rows += [
+            (
+                "threshold",
+                f"{facts['threshold_sum_product']:.5f} sum-product (density evolution, binary symmetric channel)",
+            ),
+            ("", f"{facts['threshold_min_sum']:.5f} {MIN_SUM_RULE.replace(':', ' x ')}"),
+        ]
+    rows.append(("Shannon limit", f"{facts['shannon_limit']:.5f}"))
+    return rows
+
+
+def _bch(facts: dict[str, Any]) -> list[tuple[str, str]]:
+    m, t = facts["field_bits"], facts["correctable"]
+    rows = [
+        ("field", f"m = {m}: GF(2^{m}), shortened from {2**m - 1:,} bits"),
+        ("corrects", f"any t = {t:,} errors"),
+        ("parity", f"{facts['parity_bits']:,} bits"),
+        ("generator", f"of degree {facts['generator_degree']:,}, with {facts['generator_weight']:,} terms"),
+    ]
+    label = "raw bit error rate"
+    for target, rate in facts["raw_bit_error_rate"].items():
+        rows.append((label, f"{rate:.3e} at failure rate {target}"))
+        label = ""
+    rows.append(("Shannon limit", f"{facts['shannon_limit']:.5f}"))
+    return rows
+
+
+def bench(result: dict[str, Any]) -> list[tuple[str, str]]:
+    """What `softsense.bench` measured, as label and value rows."""
+    iterations = "" if result["iterations"] is None else f", at most {result['iterations']} iterations"
+    rows = [
+        ("code", f"{result['code']} (n = {result['codeword_bits']:,}, k = {result['data_bits']:,})"),
+        ("channel", f"{result['channel']}, seed {result['seed']}"),
+        ("decoder", f"{result['decoder']}{iterations}, {result['instruction_set']}, threads: {result['threads']}"),
+        ("frames", f"{result['frames']:,} in {result['seconds']:.1f} s"),
+        ("decoding", f"{_number(result['user_mbps'], 1)} Mb/s of user data"),
+        ("encoding", f"{_number(result['encode_mbps'], 1)} Mb/s of user data"),
+        (
+            "frame error rate",
+            f"{_rate(result['fer'])} ({result['frame_errors']:,} frames; "
+            f"95 %: {_rate(result['fer_lo'])} to {_rate(result['fer_hi'])})",
+        ),
+        ("undetected", f"{result['undetected']:,} frames"),
+        ("bit error rate", f"{_rate(result['bit_error_rate'])} of the data, after decoding"),
+    ]
+    if result["iterations"] is not None:
+        rows.append(("iterations", f"{_number(result['mean_iterations'], 2)} on average"))
+    return rows
+
+
+def _rate(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3g}"
 
 
 def _interrupted(comparison: Comparison) -> str:

@@ -9,6 +9,8 @@ pub enum ErrorKind {
     Trace,
     /// A decode table.
     Table,
+    /// A code: the file of a parity-check matrix, its parameters, or a word that does not fit it.
+    Code,
     /// The operating system refused to read or write a file.
     Io,
 }
@@ -43,6 +45,11 @@ impl Error {
     /// A decode-table error at a file, or a file and field.
     pub fn table(place: impl Into<String>, message: impl Into<String>) -> Self {
         Self::new(ErrorKind::Table, place, message)
+    }
+
+    /// An error of a code, at a file and line, or at what of the code is wrong.
+    pub fn code(place: impl Into<String>, message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Code, place, message)
     }
 
     /// A file that could not be read or written.

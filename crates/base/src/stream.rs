@@ -17,6 +17,12 @@ pub enum Purpose {
     Precondition = 6,
     /// Kinds, sizes, addresses and arrivals of a synthetic workload.
     Workload = 7,
+    /// Choices in the construction of a code.
+    CodeConstruction = 8,
+    /// The data of a codeword.
+    Data = 9,
+    /// The noise of a channel.
+    Noise = 10,
 }
 
 /// A random stream: a pure function of (seed, purpose, index). Nothing is advanced, so draws may be

@@ -1,5 +1,7 @@
 //! `softsense._core`: the Rust house as Python sees it. Conversions only, no logic.
 
+mod codes;
+
 use std::path::Path;
 
 use numpy::{IntoPyArray, PyArray1};
@@ -8,6 +10,7 @@ use pyo3::exceptions::{PyException, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use softsense_base::{Error, ErrorKind};
+use softsense_ecc::InstructionSet;
 use softsense_link::Policy;
 use softsense_ssd::config::{self, CheckedConfig, MODEL_VERSION};
 use softsense_ssd::request::RequestKind;
@@ -23,6 +26,7 @@ create_exception!(
     "A bad trace file or line, or a trace that does not fit the device."
 );
 create_exception!(_core, TableError, SoftsenseError, "A bad decode table.");
+create_exception!(_core, CodeError, SoftsenseError, "A bad code, or words that do not fit it.");
 create_exception!(_core, FileError, SoftsenseError, "The operating system refused to read or write a file.");
 
 fn raise(error: Error) -> PyErr {
@@ -31,6 +35,7 @@ fn raise(error: Error) -> PyErr {
         ErrorKind::Config => ConfigError::new_err(message),
         ErrorKind::Trace => TraceError::new_err(message),
         ErrorKind::Table => TableError::new_err(message),
+        ErrorKind::Code => CodeError::new_err(message),
         ErrorKind::Io => FileError::new_err(message),
     }
 }
@@ -270,7 +275,7 @@ impl Run {
     }
 }
 
-/// What this build is: version, model_version, profile and target.
+/// What this build is: version, model_version, profile, target and the instruction_set that codecs use here.
 #[pyfunction]
 fn build_info(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     let info = PyDict::new(py);
@@ -278,6 +283,7 @@ fn build_info(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     info.set_item("model_version", MODEL_VERSION.to_string())?;
     info.set_item("profile", if cfg!(debug_assertions) { "debug" } else { "release" })?;
     info.set_item("target", format!("{}-{}", std::env::consts::ARCH, std::env::consts::OS))?;
+    info.set_item("instruction_set", InstructionSet::detect().name())?;
     Ok(info)
 }
 
@@ -301,10 +307,15 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("ConfigError", py.get_type::<ConfigError>())?;
     module.add("TraceError", py.get_type::<TraceError>())?;
     module.add("TableError", py.get_type::<TableError>())?;
+    module.add("CodeError", py.get_type::<CodeError>())?;
     module.add("FileError", py.get_type::<FileError>())?;
     module.add_class::<Config>()?;
     module.add_class::<Trace>()?;
     module.add_class::<Run>()?;
+    module.add_class::<codes::Code>()?;
+    module.add_class::<codes::Decoder>()?;
+    module.add_class::<codes::DecodeResult>()?;
+    module.add_function(wrap_pyfunction!(codes::measure_code, module)?)?;
     module.add_function(wrap_pyfunction!(build_info, module)?)?;
     module.add_function(wrap_pyfunction!(config_schema, module)?)?;
     module.add_function(wrap_pyfunction!(policies, module)?)

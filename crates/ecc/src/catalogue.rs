@@ -1,0 +1,287 @@
+//! The codes that come with softsense, and codes from files, by name.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use softsense_base::{Error, Result};
+
+use crate::bch::BchCode;
+use crate::bits;
+use crate::ldpc::{LdpcCode, LdpcEncoder, Matrix, ParityCheck, QuasiCyclic, RedundantChecks, first_bits};
+
+/// A code of either family. A clone is the same code.
+#[derive(Debug, Clone)]
+pub enum Code {
+    /// A low-density parity-check code.
+    Ldpc(Arc<LdpcCode>),
+    /// A Bose-Chaudhuri-Hocquenghem code.
+    Bch(Arc<BchCode>),
+}
+
+/// A shipped code, not compiled yet.
+#[derive(Debug, Clone, Copy)]
+pub struct Entry {
+    name: &'static str,
+    description: &'static str,
+    source: Source,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Source {
+    /// The text of a base matrix.
+    BaseMatrix(&'static str),
+    Bch(BchParameters),
+}
+
+#[derive(Debug, Clone, Copy)]
+struct BchParameters {
+    field_bits: u32,
+    correctable: usize,
+    data_bits: usize,
+}
+
+macro_rules! ldpc {
+    ($name:literal, $file:literal, $description:literal) => {
+        Entry {
+            name: $name,
+            description: $description,
+            source: Source::BaseMatrix(include_str!(concat!("../codes/", $file))),
+        }
+    };
+}
+
+const fn bch(name: &'static str, [field_bits, correctable, data_bits]: [usize; 3], description: &'static str) -> Entry {
+    let parameters = BchParameters { field_bits: field_bits as u32, correctable, data_bits };
+    Entry { name, description, source: Source::Bch(parameters) }
+}
+
+/// LDPC codes are called after their use and rate; BCH codes after their bytes of data and how many errors they correct.
+const SHIPPED: [Entry; 14] = [
+    ldpc!("teaching-1/2", "teaching-1-2.qc", "LDPC, 6 B of data, (3,6)-regular: small enough to print"),
+    ldpc!("flash-8/9", "flash-8-9.qc", "LDPC, 4 KB of data and 12.5 % parity, column weight 4: the default"),
+    ldpc!("adaptive-5/6", "adaptive-5-6.qc", "LDPC, 13 blocks of 512 B in 8 KB, irregular"),
+    ldpc!("adaptive-3/4", "adaptive-3-4.qc", "LDPC, 12 blocks of 512 B in 8 KB, irregular"),
+    ldpc!("adaptive-2/3", "adaptive-2-3.qc", "LDPC, 10 blocks of 512 B in 8 KB, irregular"),
+    ldpc!("adaptive-1/2", "adaptive-1-2.qc", "LDPC, 8 blocks of 512 B in 8 KB, irregular"),
+    ldpc!("adaptive-1/3", "adaptive-1-3.qc", "LDPC, 5 blocks of 512 B in 8 KB"),
+    ldpc!("adaptive-1/4", "adaptive-1-4.qc", "LDPC, 4 blocks of 512 B in 8 KB"),
+    bch("bch-512B-t15", [13, 15, 4096], "BCH(4291, 4096), 15 errors: LAE-FTL"),
+    bch("bch-1KB-t31", [14, 31, 8192], "BCH(8626, 8192), 31 errors: LAE-FTL"),
+    bch("bch-2KB-t57", [15, 57, 16384], "BCH(17239, 16384), 57 errors: LAE-FTL"),
+    bch("bch-4KB-t105", [16, 105, 32768], "BCH(34448, 32768), 105 errors: LAE-FTL"),
+    bch("bch-4100B-t108", [16, 108, 32800], "BCH(34528, 32800), 108 errors: the baseline of LAE-FTL"),
+    bch("bch-4KB-t256", [16, 256, 32768], "BCH(36856, 32768), 256 errors: as much parity as flash-8/9"),
+];
+
+impl Entry {
+    /// The name, such as `flash-8/9`.
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// What the code is, in a line.
+    pub fn description(&self) -> &'static str {
+        self.description
+    }
+
+    /// Compiles the code.
+    pub fn compile(&self) -> Code {
+        let code = match self.source {
+            Source::BaseMatrix(text) => QuasiCyclic::parse(self.name, text)
+                .and_then(|matrix| LdpcCode::new(matrix, RedundantChecks::Refuse))
+                .map(|code| Code::Ldpc(Arc::new(code))),
+            Source::Bch(BchParameters { field_bits, correctable, data_bits }) => {
+                BchCode::new(field_bits, correctable, data_bits).map(|code| Code::Bch(Arc::new(code)))
+            }
+        };
+        code.expect("shipped codes are valid")
+    }
+}
+
+impl Code {
+    /// The shipped codes: LDPC, then BCH.
+    pub fn entries() -> &'static [Entry] {
+        &SHIPPED
+    }
+
+    /// The names of the shipped codes.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        SHIPPED.iter().map(Entry::name)
+    }
+
+    /// The shipped code of this name.
+    ///
+    /// # Errors
+    /// An unknown name: the names there are, the one that is most like it first.
+    pub fn shipped(name: &str) -> Result<Self> {
+        match SHIPPED.iter().find(|entry| entry.name == name) {
+            Some(entry) => Ok(entry.compile()),
+            None => Err(unknown(name)),
+        }
+    }
+
+    /// The code that `name` means: a shipped one, any BCH code in the form `bch:m=15,t=57,k=31912`, or the file of an
+    /// LDPC code, as alist or as a base matrix (see [`ParityCheck::parse_alist`], [`QuasiCyclic::parse`]).
+    ///
+    /// A file is a base matrix if it ends in `.qc` and alist if it ends in `.alist`. Of any other the first line with
+    /// numbers decides: it has three in a base matrix and two in alist.
+    ///
+    /// # Errors
+    /// An unknown name, a file that cannot be read or is malformed (at its line), BCH parameters that do not fit, or
+    /// redundant checks, if they are refused.
+    pub fn open(name: &str, redundant: RedundantChecks) -> Result<Self> {
+        if let Some(parameters) = name.strip_prefix("bch:") {
+            let BchParameters { field_bits, correctable, data_bits } = BchParameters::parse(name, parameters)?;
+            let at_name = |error: Error| Error::code(format!("{name}: {}", error.place()), error.message());
+            let code = BchCode::new(field_bits, correctable, data_bits).map_err(at_name)?;
+            return Ok(Self::Bch(Arc::new(code)));
+        }
+        if let Some(entry) = SHIPPED.iter().find(|entry| entry.name == name) {
+            return Ok(entry.compile());
+        }
+        let path = Path::new(name);
+        let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or("");
+        if !path.exists() && !["alist", "qc"].contains(&extension) {
+            return Err(unknown(name));
+        }
+        let text = std::fs::read_to_string(path).map_err(|error| Error::io(path, &error))?;
+        let is_base_matrix = match extension {
+            "qc" => true,
+            "alist" => false,
+            _ => {
+                let is_numbers = |line: &&str| !line.trim().is_empty() && !line.trim_start().starts_with('#');
+                text.lines().find(is_numbers).is_some_and(|line| line.split_whitespace().count() == 3)
+            }
+        };
+        let matrix: Matrix = if is_base_matrix {
+            QuasiCyclic::parse(name, &text)?.into()
+        } else {
+            ParityCheck::parse_alist(name, &text)?.into()
+        };
+        let code = LdpcCode::new(matrix, redundant).map_err(|error| Error::code(name, error.message()))?;
+        Ok(Self::Ldpc(Arc::new(code)))
+    }
+
+    /// n: bits of a codeword.
+    pub fn codeword_bits(&self) -> usize {
+        match self {
+            Self::Ldpc(code) => code.codeword_bits(),
+            Self::Bch(code) => code.codeword_bits(),
+        }
+    }
+
+    /// k: data bits of a codeword.
+    pub fn data_bits(&self) -> usize {
+        match self {
+            Self::Ldpc(code) => code.data_bits(),
+            Self::Bch(code) => code.data_bits(),
+        }
+    }
+
+    /// k / n.
+    pub fn rate(&self) -> f64 {
+        self.data_bits() as f64 / self.codeword_bits() as f64
+    }
+
+    /// An encoder of this code, for one thread.
+    pub fn encoder(&self) -> Encoder {
+        match self {
+            Self::Ldpc(code) => Encoder::Ldpc(code.encoder()),
+            Self::Bch(code) => Encoder::Bch(Arc::clone(code)),
+        }
+    }
+
+    /// Takes the data bits out of a codeword.
+    ///
+    /// # Arguments
+    /// - `codeword`: `codeword_bits` bits, packed.
+    /// - `data`: where `data_bits` bits are written, packed; padding bits become 0.
+    ///
+    /// # Panics
+    /// If a slice has not as many bytes as its bits need.
+    pub fn extract_data(&self, codeword: &[u8], data: &mut [u8]) {
+        match self {
+            Self::Ldpc(code) => code.extract_data(codeword, data),
+            Self::Bch(code) => {
+                assert_eq!(codeword.len(), bits::bytes_for(code.codeword_bits()), "bytes of a codeword");
+                assert_eq!(data.len(), bits::bytes_for(code.data_bits()), "bytes of data");
+                first_bits(codeword, code.data_bits(), data);
+            }
+        }
+    }
+}
+
+/// An encoder of either family. It belongs to one thread.
+#[derive(Debug, Clone)]
+pub enum Encoder {
+    /// Of an LDPC code.
+    Ldpc(LdpcEncoder),
+    /// Of a BCH code, which needs no more than the code.
+    Bch(Arc<BchCode>),
+}
+
+impl Encoder {
+    /// Encodes one word.
+    ///
+    /// # Arguments
+    /// - `data`: `data_bits` bits, packed; padding bits are not looked at.
+    /// - `codeword`: where `codeword_bits` bits are written, packed; padding bits become 0.
+    ///
+    /// # Panics
+    /// If a slice has not as many bytes as its bits need.
+    pub fn encode(&mut self, data: &[u8], codeword: &mut [u8]) {
+        match self {
+            Self::Ldpc(encoder) => encoder.encode(data, codeword),
+            Self::Bch(code) => code.encode(data, codeword),
+        }
+    }
+}
+
+impl BchParameters {
+    /// Reads `m=15,t=57,k=31912`, in any order.
+    fn parse(place: &str, text: &str) -> Result<Self> {
+        const EXPECTED: &str = "expected m, t and k once each, as in bch:m=15,t=57,k=31912";
+        let mut values = [("m", None), ("t", None), ("k", None)];
+        for part in text.split(',') {
+            let known = part.split_once('=').and_then(|(key, value)| {
+                let (_, slot) = values.iter_mut().find(|(name, slot)| *name == key.trim() && slot.is_none())?;
+                *slot = Some(value.trim().parse::<u32>().ok()?);
+                Some(())
+            });
+            if known.is_none() {
+                return Err(Error::code(place, format!("found `{part}`, {EXPECTED}")));
+            }
+        }
+        match values.map(|(_, value)| value) {
+            [Some(field_bits), Some(correctable), Some(data_bits)] => {
+                Ok(Self { field_bits, correctable: correctable as usize, data_bits: data_bits as usize })
+            }
+            _ => Err(Error::code(place, format!("found `{text}`, {EXPECTED}"))),
+        }
+    }
+}
+
+/// The error of a name that no code has.
+fn unknown(name: &str) -> Error {
+    let mut names: Vec<&str> = Code::names().collect();
+    names.sort_by_key(|known| edits(name, known));
+    let names = names.join(", ");
+    Error::code(name, format!("found no code or file of this name, expected a file or one of {names}"))
+}
+
+/// How many letters must be put in, taken out or changed to make `a` of `b`.
+///
+/// Source: V. Levenshtein, "Binary codes capable of correcting deletions, insertions, and reversals", 1966.
+fn edits(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.to_lowercase().chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (index, letter) in a.to_lowercase().chars().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], index + 1);
+        for (at, &other) in b.iter().enumerate() {
+            let change = diagonal + usize::from(letter != other);
+            diagonal = row[at + 1];
+            row[at + 1] = change.min(diagonal + 1).min(row[at] + 1);
+        }
+    }
+    row[b.len()]
+}

@@ -1,0 +1,27 @@
+//! LDPC codes: parity-check matrices, encoders and decoders.
+
+mod alist;
+mod bit_flipping;
+mod code;
+mod construct;
+mod cycles;
+mod density_evolution;
+mod elimination;
+mod encoder;
+mod lanes;
+mod message_passing;
+mod min_sum;
+mod parity_check;
+mod quasi_cyclic;
+
+pub use bit_flipping::BitFlipping;
+pub(crate) use code::first_bits;
+pub use code::{LdpcCode, LdpcEncoder, Matrix, RedundantChecks};
+pub use construct::Construction;
+pub use cycles::ShortCycles;
+pub use density_evolution::{DegreeDistribution, shannon_limit};
+pub use elimination::DenseEncoder;
+pub use message_passing::{MessagePassing, Real, Rule, Schedule};
+pub use min_sum::{Correction, MinSum};
+pub use parity_check::{Columns, ParityCheck};
+pub use quasi_cyclic::{Block, QuasiCyclic};

@@ -1,0 +1,225 @@
+use std::sync::Arc;
+
+use softsense_base::{Error, Result};
+
+use super::encoder::{Scratch, StructuredEncoder};
+use super::{DenseEncoder, ParityCheck, QuasiCyclic};
+use crate::{InstructionSet, bits};
+
+/// A parity-check matrix in either of its forms.
+#[derive(Debug, Clone)]
+pub enum Matrix {
+    /// A base matrix: it has the fast encoder and the fast decoder.
+    QuasiCyclic(QuasiCyclic),
+    /// Any other matrix.
+    ParityCheck(ParityCheck),
+}
+
+impl From<QuasiCyclic> for Matrix {
+    fn from(matrix: QuasiCyclic) -> Self {
+        Self::QuasiCyclic(matrix)
+    }
+}
+
+impl From<ParityCheck> for Matrix {
+    fn from(matrix: ParityCheck) -> Self {
+        Self::ParityCheck(matrix)
+    }
+}
+
+/// What to do with a matrix some of whose checks follow from others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum RedundantChecks {
+    /// It is an error: the code would have more data bits than the size of the matrix says.
+    #[default]
+    Refuse,
+    /// Each such check is one more data bit.
+    Accept,
+}
+
+/// An LDPC code: its matrix and how to encode by it. It is immutable; threads share it by an [`Arc`].
+#[derive(Debug)]
+pub struct LdpcCode {
+    parity_check: Arc<ParityCheck>,
+    quasi_cyclic: Option<QuasiCyclic>,
+    encoding: Encoding,
+}
+
+#[derive(Debug)]
+enum Encoding {
+    Structured(StructuredEncoder),
+    Dense(DenseEncoder),
+}
+
+impl LdpcCode {
+    /// The code with the given matrix.
+    ///
+    /// A base matrix whose last block columns, as many as it has block rows, are invertible encodes to the data followed
+    /// by the parity bits, fast. For any other matrix elimination finds the parity positions; it takes time with the cube
+    /// of the number of checks (4096: below a second).
+    ///
+    /// # Errors
+    /// Redundant checks, if they are refused: the rank found and expected.
+    pub fn new(matrix: impl Into<Matrix>, redundant: RedundantChecks) -> Result<Self> {
+        Self::with_instruction_set(matrix, redundant, InstructionSet::detect())
+    }
+
+    /// The same code as [`Self::new`], encoding with the given instructions: the codewords are the same, the speed is
+    /// not.
+    ///
+    /// # Errors
+    /// Those of [`Self::new`], or a CPU that does not have the instructions.
+    pub fn with_instruction_set(
+        matrix: impl Into<Matrix>,
+        redundant: RedundantChecks,
+        instructions: InstructionSet,
+    ) -> Result<Self> {
+        if !InstructionSet::available().contains(&instructions) {
+            let found = instructions.name();
+            return Err(Error::code("instruction_set", format!("found {found}, expected one that this CPU has")));
+        }
+        let (parity_check, quasi_cyclic) = match matrix.into() {
+            Matrix::QuasiCyclic(base) => (base.expand(), Some(base)),
+            Matrix::ParityCheck(matrix) => (matrix, None),
+        };
+        let structured = quasi_cyclic.as_ref().and_then(|base| StructuredEncoder::new(base, instructions));
+        let encoding = match (structured, redundant) {
+            (Some(encoder), _) => Encoding::Structured(encoder),
+            (None, RedundantChecks::Refuse) => Encoding::Dense(DenseEncoder::new(&parity_check)?),
+            (None, RedundantChecks::Accept) => Encoding::Dense(DenseEncoder::with_redundant_checks(&parity_check)),
+        };
+        Ok(Self { parity_check: Arc::new(parity_check), quasi_cyclic, encoding })
+    }
+
+    /// n: bits of a codeword.
+    pub fn codeword_bits(&self) -> usize {
+        self.parity_check.columns()
+    }
+
+    /// k: data bits of a codeword.
+    pub fn data_bits(&self) -> usize {
+        match &self.encoding {
+            Encoding::Structured(encoder) => encoder.data_bits(),
+            Encoding::Dense(encoder) => encoder.data_bits(),
+        }
+    }
+
+    /// k / n.
+    pub fn rate(&self) -> f64 {
+        self.data_bits() as f64 / self.codeword_bits() as f64
+    }
+
+    /// The positions of the data bits in a codeword, ascending; none if they are the first ones.
+    pub fn data_positions(&self) -> Option<&[u32]> {
+        match &self.encoding {
+            Encoding::Structured(_) => None,
+            Encoding::Dense(encoder) => {
+                let positions = encoder.data_positions();
+                let first = positions.last().is_none_or(|&last| last as usize + 1 == positions.len());
+                (!first).then_some(positions)
+            }
+        }
+    }
+
+    /// The parity-check matrix.
+    pub fn parity_check(&self) -> &Arc<ParityCheck> {
+        &self.parity_check
+    }
+
+    /// The base matrix, if the code was made from one.
+    pub fn quasi_cyclic(&self) -> Option<&QuasiCyclic> {
+        self.quasi_cyclic.as_ref()
+    }
+
+    /// How many checks the packed `word` violates: zero for a codeword.
+    ///
+    /// # Panics
+    /// If it has not as many bytes as `codeword_bits` bits need.
+    pub fn syndrome_weight(&self, word: &[u8]) -> usize {
+        assert_eq!(word.len(), bits::bytes_for(self.codeword_bits()), "bytes of a codeword");
+        self.parity_check.syndrome_weight(word)
+    }
+
+    /// Encodes one word. [`LdpcEncoder`] does the same without allocating.
+    ///
+    /// # Arguments
+    /// - `data`: `data_bits` bits, packed; padding bits are not looked at.
+    /// - `codeword`: where `codeword_bits` bits are written, packed; padding bits become 0.
+    ///
+    /// # Panics
+    /// If a slice has not as many bytes as its bits need.
+    pub fn encode(&self, data: &[u8], codeword: &mut [u8]) {
+        self.encode_with(data, codeword, &mut self.scratch());
+    }
+
+    /// An encoder of this code, for one thread.
+    pub fn encoder(self: &Arc<Self>) -> LdpcEncoder {
+        LdpcEncoder { scratch: self.scratch(), code: Arc::clone(self) }
+    }
+
+    /// Takes the data bits out of a codeword.
+    ///
+    /// # Arguments
+    /// - `codeword`: `codeword_bits` bits, packed.
+    /// - `data`: where `data_bits` bits are written, packed; padding bits become 0.
+    ///
+    /// # Panics
+    /// If a slice has not as many bytes as its bits need.
+    pub fn extract_data(&self, codeword: &[u8], data: &mut [u8]) {
+        let data_bits = self.data_bits();
+        assert_eq!(codeword.len(), bits::bytes_for(self.codeword_bits()), "bytes of a codeword");
+        assert_eq!(data.len(), bits::bytes_for(data_bits), "bytes of data");
+        let Some(positions) = self.data_positions() else {
+            return first_bits(codeword, data_bits, data);
+        };
+        for (byte, positions) in data.iter_mut().zip(positions.chunks(8)) {
+            let bits = positions.iter().map(|&position| u8::from(bits::get(codeword, position as usize)));
+            *byte = bits.enumerate().fold(0, |byte, (index, bit)| byte | bit << (7 - index));
+        }
+    }
+
+    fn scratch(&self) -> Option<Scratch> {
+        match &self.encoding {
+            Encoding::Structured(encoder) => Some(encoder.scratch()),
+            Encoding::Dense(_) => None,
+        }
+    }
+
+    fn encode_with(&self, data: &[u8], codeword: &mut [u8], scratch: &mut Option<Scratch>) {
+        match (&self.encoding, scratch) {
+            (Encoding::Structured(encoder), Some(scratch)) => encoder.encode(data, codeword, scratch),
+            (Encoding::Dense(encoder), None) => encoder.encode(data, codeword),
+            _ => unreachable!("scratch is made for the encoder"),
+        }
+    }
+}
+
+/// Copies the first `count` bits of a packed word; padding bits become 0.
+pub(crate) fn first_bits(word: &[u8], count: usize, first: &mut [u8]) {
+    first.copy_from_slice(&word[..first.len()]);
+    if !count.is_multiple_of(8) {
+        first[count / 8] &= !(0xff >> (count % 8));
+    }
+}
+
+/// An encoder of an LDPC code. It belongs to one thread; of a base matrix it allocates nothing.
+#[derive(Debug, Clone)]
+pub struct LdpcEncoder {
+    code: Arc<LdpcCode>,
+    scratch: Option<Scratch>,
+}
+
+impl LdpcEncoder {
+    /// The code that is encoded.
+    pub fn code(&self) -> &Arc<LdpcCode> {
+        &self.code
+    }
+
+    /// Encodes one word, as [`LdpcCode::encode`] does.
+    ///
+    /// # Panics
+    /// If a slice has not as many bytes as its bits need.
+    pub fn encode(&mut self, data: &[u8], codeword: &mut [u8]) {
+        self.code.encode_with(data, codeword, &mut self.scratch);
+    }
+}

@@ -1,0 +1,161 @@
+use softsense_base::{Error, Result};
+
+use super::ParityCheck;
+
+/// One circulant of a quasi-cyclic matrix: check `c` of block row `row` meets bit `(c + shift) mod circulant_size` of block
+/// column `column`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Block {
+    /// Block row.
+    pub row: u32,
+    /// Block column.
+    pub column: u32,
+    /// Shift, below the circulant size.
+    pub shift: u32,
+}
+
+/// A quasi-cyclic parity-check matrix: a base matrix whose entries are shifted identity matrices or zero.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct QuasiCyclic {
+    circulant_size: usize,
+    rows: usize,
+    columns: usize,
+    blocks: Vec<Block>,
+}
+
+impl QuasiCyclic {
+    /// The matrix of `rows` x `columns` circulants of size `circulant_size`, zero but for `blocks`.
+    ///
+    /// # Errors
+    /// Two blocks at one place, a place or a shift out of range, an empty block row, no more columns than rows.
+    pub fn new(circulant_size: usize, rows: usize, columns: usize, mut blocks: Vec<Block>) -> Result<Self> {
+        if circulant_size == 0 || rows == 0 || columns <= rows || circulant_size.saturating_mul(columns) > u32::MAX as usize {
+            let found = format!("found {rows} x {columns} circulants of size {circulant_size}");
+            return Err(Error::code("", format!("{found}, expected more columns than rows")));
+        }
+        blocks.sort_unstable();
+        for block in &blocks {
+            if block.row as usize >= rows || block.column as usize >= columns || block.shift as usize >= circulant_size {
+                let place = format!("block row {}, column {}", u64::from(block.row) + 1, u64::from(block.column) + 1);
+                return Err(Error::code(place, format!("found shift {}, expected one below {circulant_size}", block.shift)));
+            }
+        }
+        if let Some(pair) = blocks.windows(2).find(|pair| (pair[0].row, pair[0].column) == (pair[1].row, pair[1].column)) {
+            let place = format!("block row {}, column {}", pair[0].row + 1, pair[0].column + 1);
+            return Err(Error::code(place, "found two circulants, expected one"));
+        }
+        if let Some(empty) = (0..rows).find(|&row| !blocks.iter().any(|block| block.row as usize == row)) {
+            return Err(Error::code(format!("block row {}", empty + 1), "found no circulant, expected at least one"));
+        }
+        Ok(Self { circulant_size, rows, columns, blocks })
+    }
+
+    /// The size of each circulant.
+    pub fn circulant_size(&self) -> usize {
+        self.circulant_size
+    }
+
+    /// The number of block rows.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// The number of block columns.
+    pub fn columns(&self) -> usize {
+        self.columns
+    }
+
+    /// The circulants, by row and then column.
+    pub fn blocks(&self) -> &[Block] {
+        &self.blocks
+    }
+
+    /// The circulants of block row `row`, by column.
+    pub fn row(&self, row: usize) -> &[Block] {
+        let start = self.blocks.partition_point(|block| (block.row as usize) < row);
+        let end = self.blocks.partition_point(|block| block.row as usize <= row);
+        &self.blocks[start..end]
+    }
+
+    /// Reads a base matrix: a line `columns rows circulant_size`, then a line for each block row with the shift of every
+    /// block column, -1 where there is no circulant. Empty lines, and lines that start with `#`, are skipped.
+    ///
+    /// # Errors
+    /// What is malformed, at `place` and its line.
+    pub fn parse(place: &str, text: &str) -> Result<Self> {
+        let mut lines = (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty() && !line.trim_start().starts_with('#'));
+        let numbers = |(number, line): (usize, &str), expected: usize, what: &str| -> Result<(String, Vec<i64>)> {
+            let place = format!("{place}:{number}");
+            let values: Vec<i64> = line
+                .split_whitespace()
+                .map(|word| word.parse().map_err(|_| Error::code(&place, format!("found `{word}`, expected a whole number"))))
+                .collect::<Result<_>>()?;
+            if values.len() != expected {
+                return Err(Error::code(place, format!("found {} numbers, expected {what}", values.len())));
+            }
+            Ok((place, values))
+        };
+        let Some(header) = lines.next() else {
+            return Err(Error::code(place, "found no base matrix, expected a line `columns rows circulant_size`"));
+        };
+        let (header_place, header) = numbers(header, 3, "3: columns, rows and circulant size")?;
+        let range = 1..=1 << 20;
+        let [columns, rows, size] = [header[0], header[1], header[2]];
+        if !(range.contains(&columns) && range.contains(&rows) && range.contains(&size)) {
+            let found = format!("found {columns} columns, {rows} rows and circulant size {size}");
+            return Err(Error::code(header_place, format!("{found}, expected each from 1 to {}", range.end())));
+        }
+        let mut blocks = Vec::new();
+        for row in 0..rows as u32 {
+            let Some(line) = lines.next() else {
+                return Err(Error::code(place, format!("found {row} rows of the base matrix, expected {rows}")));
+            };
+            let (place, shifts) = numbers(line, columns as usize, &format!("{columns}, one for each block column"))?;
+            for (column, &shift) in (0..).zip(&shifts) {
+                match shift {
+                    -1 => {}
+                    0.. if shift < size => blocks.push(Block { row, column, shift: shift as u32 }),
+                    _ => {
+                        let found = format!("found shift {shift} in block column {}", column + 1);
+                        return Err(Error::code(place, format!("{found}, expected -1 or 0 to {}", size - 1)));
+                    }
+                }
+            }
+        }
+        if let Some((number, line)) = lines.next() {
+            let place = format!("{place}:{number}");
+            return Err(Error::code(place, format!("found `{}`, expected no more than {rows} rows", line.trim())));
+        }
+        Self::new(size as usize, rows as usize, columns as usize, blocks)
+            .map_err(|error| Error::code(format!("{place}: {}", error.place()), error.message()))
+    }
+
+    /// The base matrix as text, which [`QuasiCyclic::parse`] reads back.
+    pub fn to_text(&self) -> String {
+        let mut shifts = vec![-1; self.rows * self.columns];
+        for block in &self.blocks {
+            shifts[block.row as usize * self.columns + block.column as usize] = i64::from(block.shift);
+        }
+        let width = (self.circulant_size - 1).to_string().len().max(2);
+        let mut text = format!("{} {} {}\n", self.columns, self.rows, self.circulant_size);
+        for row in shifts.chunks(self.columns) {
+            let row: Vec<String> = row.iter().map(|shift| format!("{shift:>width$}")).collect();
+            text.push_str(&row.join(" "));
+            text.push('\n');
+        }
+        text
+    }
+
+    /// The parity-check matrix, every circulant written out.
+    pub fn expand(&self) -> ParityCheck {
+        let size = self.circulant_size;
+        let rows: Vec<Vec<u32>> = (0..self.rows * size)
+            .map(|check| {
+                let (row, offset) = (check / size, check % size);
+                let column = |block: &Block| block.column * size as u32 + ((offset + block.shift as usize) % size) as u32;
+                self.row(row).iter().map(column).collect()
+            })
+            .collect();
+        ParityCheck::from_rows(self.columns * size, &rows).expect("a checked base matrix")
+    }
+}

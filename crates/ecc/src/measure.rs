@@ -1,0 +1,658 @@
+//! Error rates and speed of a code, its decoder and a channel, by simulation.
+//!
+//! Every frame is random data, encoded, sent through the channel, decoded and compared with what was sent. Only calls of
+//! the decoder are timed (and those of the encoder, apart), in batches of frames that were made before and fit a cache.
+
+use std::fmt;
+use std::ops::ControlFlow;
+use std::str::FromStr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+use softsense_base::{Error, Purpose, Result, Stream};
+
+use crate::bch::BchDecoder;
+use crate::bits;
+use crate::catalogue::Code;
+use crate::channel::{Channel, Noise};
+use crate::ldpc::{BitFlipping, Correction, LdpcCode, MessagePassing, MinSum, Real, Rule, Schedule};
+use crate::Outcome;
+
+/// Bytes that a batch may take: half of a common second-level cache.
+const BATCH_BYTES: usize = 1 << 18;
+/// Frames of the largest batch.
+const LARGEST_BATCH: usize = 1024;
+/// How often the watcher is called.
+const WATCH: Duration = Duration::from_millis(100);
+
+/// The normalisation of min-sum unless another is asked for, and the offset in natural units.
+const FACTOR: f64 = 0.75;
+const OFFSET: f64 = 0.5;
+
+/// The width of the messages of [`Algorithm::MessagePassing`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Precision {
+    /// 32 bits.
+    F32,
+    /// 64 bits.
+    F64,
+}
+
+/// How LDPC codes are decoded.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Algorithm {
+    /// Layered normalised min-sum: the fast decoder with messages of eight bits for a base matrix whose circulants are
+    /// multiples of 16, in floating point for any other matrix.
+    MinSum,
+    /// Message passing in floating point.
+    MessagePassing {
+        /// Layered or flooding.
+        schedule: Schedule,
+        /// What a check answers.
+        rule: Rule,
+        /// The width of messages.
+        precision: Precision,
+    },
+    /// Gradient-descent bit flipping, on hard decisions.
+    BitFlipping,
+}
+
+impl FromStr for Algorithm {
+    type Err = Error;
+
+    /// Reads `min-sum`, `bit-flipping`, or `[layered-|flooding-]RULE[:PARAMETER][-f32|-f64]` with the rules
+    /// `sum-product`, `min-sum` (its parameter is the factor) and `offset-min-sum` (the offset, in natural units).
+    ///
+    /// Without a schedule it is layered, and without a width min-sum is in f32 and sum-product in f64; bare `min-sum` is
+    /// [`Algorithm::MinSum`].
+    fn from_str(text: &str) -> Result<Self> {
+        match text {
+            "min-sum" => return Ok(Self::MinSum),
+            "bit-flipping" => return Ok(Self::BitFlipping),
+            _ => {}
+        }
+        let (rest, precision) = match (text.strip_suffix("-f32"), text.strip_suffix("-f64")) {
+            (Some(rest), _) => (rest, Some(Precision::F32)),
+            (None, Some(rest)) => (rest, Some(Precision::F64)),
+            (None, None) => (text, None),
+        };
+        let (rest, schedule) = match rest.strip_prefix("flooding-") {
+            Some(rest) => (rest, Schedule::Flooding),
+            None => (rest.strip_prefix("layered-").unwrap_or(rest), Schedule::Layered),
+        };
+        let (name, parameter) = match rest.split_once(':') {
+            Some((name, value)) => (name, Some(value)),
+            None => (rest, None),
+        };
+        let number = |default: f64| match parameter {
+            None => Ok(default),
+            Some(value) => value
+                .parse()
+                .map_err(|_| Error::code("decoder", format!("found `{value}` in `{text}`, expected a number"))),
+        };
+        let (rule, usual) = match (name, parameter) {
+            ("sum-product", None) => (Rule::SumProduct, Precision::F64),
+            ("min-sum", _) => (Rule::NormalisedMinSum { factor: number(FACTOR)? }, Precision::F32),
+            ("offset-min-sum", _) => (Rule::OffsetMinSum { offset: number(OFFSET)? }, Precision::F32),
+            _ => {
+                let expected = "min-sum, bit-flipping, or sum-product, min-sum[:FACTOR] or offset-min-sum[:OFFSET] with \
+                                layered- or flooding- before it and -f32 or -f64 after it";
+                return Err(Error::code("decoder", format!("found `{text}`, expected {expected}")));
+            }
+        };
+        rule.check()?;
+        Ok(Self::MessagePassing { schedule, rule, precision: precision.unwrap_or(usual) })
+    }
+}
+
+impl fmt::Display for Algorithm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::MinSum => f.write_str("min-sum"),
+            Self::BitFlipping => f.write_str("bit-flipping"),
+            Self::MessagePassing { schedule, rule, precision } => {
+                f.write_str(match schedule {
+                    Schedule::Layered => "layered-",
+                    Schedule::Flooding => "flooding-",
+                })?;
+                match rule {
+                    Rule::SumProduct => f.write_str("sum-product")?,
+                    Rule::NormalisedMinSum { factor } => write!(f, "min-sum:{factor}")?,
+                    Rule::OffsetMinSum { offset } => write!(f, "offset-min-sum:{offset}")?,
+                }
+                f.write_str(match precision {
+                    Precision::F32 => "-f32",
+                    Precision::F64 => "-f64",
+                })
+            }
+        }
+    }
+}
+
+/// Which decoder is measured. BCH codes have one; of this only LDPC codes take notice.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct DecoderSpec {
+    /// How it decodes.
+    pub algorithm: Algorithm,
+    /// After how many iterations it gives up.
+    pub max_iterations: u32,
+}
+
+/// What a decoder says of a frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Verdict {
+    /// Whether it takes its decided word for a codeword.
+    pub success: bool,
+    /// Iterations done; 0 for decoders without any.
+    pub iterations: u32,
+}
+
+impl From<Outcome> for Verdict {
+    fn from(outcome: Outcome) -> Self {
+        Self { success: outcome.converged, iterations: outcome.iterations }
+    }
+}
+
+/// A decoder as it is measured. It belongs to one thread.
+pub trait FrameDecoder: Send {
+    /// Decodes hard decisions, packed, in place.
+    fn decode_hard(&mut self, word: &mut [u8]) -> Verdict;
+
+    /// Decodes integer LLRs, one a bit, into a packed word.
+    fn decode_soft(&mut self, llrs: &[i8], decided: &mut [u8]) -> Verdict;
+}
+
+/// Packs the signs of LLRs; an LLR of 0 is taken for a 0.
+fn take_signs(llrs: &[i8], word: &mut [u8]) {
+    for (byte, llrs) in word.iter_mut().zip(llrs.chunks(8)) {
+        *byte = llrs.iter().enumerate().fold(0, |byte, (index, &llr)| byte | u8::from(llr < 0) << (7 - index));
+    }
+}
+
+struct Fast {
+    decoder: MinSum,
+    max_iterations: u32,
+}
+
+impl Fast {
+    /// The fast decoder, if it can decode the code.
+    fn new(code: &LdpcCode, max_iterations: u32) -> Option<Self> {
+        let decoder = MinSum::new(code.quasi_cyclic()?, &Correction::for_rate(code.rate())).ok()?;
+        Some(Self { decoder, max_iterations })
+    }
+}
+
+impl FrameDecoder for Fast {
+    fn decode_hard(&mut self, word: &mut [u8]) -> Verdict {
+        self.decoder.decode_hard(word, self.max_iterations).into()
+    }
+
+    fn decode_soft(&mut self, llrs: &[i8], decided: &mut [u8]) -> Verdict {
+        self.decoder.decode_soft(llrs, self.max_iterations, decided).into()
+    }
+}
+
+struct Floating<F> {
+    decoder: MessagePassing<F>,
+    step: F,
+    llrs: Vec<F>,
+}
+
+impl<F: Real> Floating<F> {
+    fn new(code: &LdpcCode, schedule: Schedule, rule: Rule, max_iterations: u32, llr_step: f64) -> Result<Self> {
+        let decoder = MessagePassing::new(Arc::clone(code.parity_check()), schedule, rule, max_iterations)?;
+        Ok(Self { decoder, step: F::of(llr_step), llrs: vec![F::ZERO; code.codeword_bits()] })
+    }
+}
+
+impl<F: Real + Send> FrameDecoder for Floating<F> {
+    fn decode_hard(&mut self, word: &mut [u8]) -> Verdict {
+        for (index, llr) in self.llrs.iter_mut().enumerate() {
+            *llr = if bits::get(word, index) { -self.step } else { self.step };
+        }
+        self.decoder.decode(&self.llrs, word).into()
+    }
+
+    fn decode_soft(&mut self, llrs: &[i8], decided: &mut [u8]) -> Verdict {
+        for (to, &llr) in self.llrs.iter_mut().zip(llrs) {
+            *to = F::of(f64::from(llr)) * self.step;
+        }
+        self.decoder.decode(&self.llrs, decided).into()
+    }
+}
+
+struct Flipping {
+    decoder: BitFlipping,
+    received: Vec<u8>,
+}
+
+impl FrameDecoder for Flipping {
+    fn decode_hard(&mut self, word: &mut [u8]) -> Verdict {
+        self.received.copy_from_slice(word);
+        self.decoder.decode(&self.received, word).into()
+    }
+
+    fn decode_soft(&mut self, llrs: &[i8], decided: &mut [u8]) -> Verdict {
+        take_signs(llrs, &mut self.received);
+        self.decoder.decode(&self.received, decided).into()
+    }
+}
+
+impl FrameDecoder for BchDecoder {
+    fn decode_hard(&mut self, word: &mut [u8]) -> Verdict {
+        Verdict { success: self.decode(word).is_some(), iterations: 0 }
+    }
+
+    fn decode_soft(&mut self, llrs: &[i8], decided: &mut [u8]) -> Verdict {
+        take_signs(llrs, decided);
+        self.decode_hard(decided)
+    }
+}
+
+impl DecoderSpec {
+    /// This decoder of `code`.
+    ///
+    /// # Arguments
+    /// - `llr_step`: the natural logarithm that a step of an integer LLR stands for, or a hard decision:
+    ///   [`Noise::llr_step`]. Only decoders in floating point need it.
+    ///
+    /// # Errors
+    /// A code that the decoder cannot decode.
+    pub fn decoder(&self, code: &Code, llr_step: f64) -> Result<Box<dyn FrameDecoder>> {
+        let code = match code {
+            Code::Bch(code) => return Ok(Box::new(code.decoder())),
+            Code::Ldpc(code) => code,
+        };
+        let max_iterations = self.max_iterations;
+        let (schedule, rule, precision) = match self.algorithm {
+            Algorithm::BitFlipping => {
+                let decoder = BitFlipping::new(Arc::clone(code.parity_check()), max_iterations)?;
+                return Ok(Box::new(Flipping { decoder, received: vec![0; bits::bytes_for(code.codeword_bits())] }));
+            }
+            Algorithm::MinSum => match Fast::new(code, max_iterations) {
+                Some(fast) => return Ok(Box::new(fast)),
+                None => (Schedule::Layered, Rule::NormalisedMinSum { factor: FACTOR }, Precision::F32),
+            },
+            Algorithm::MessagePassing { schedule, rule, precision } => (schedule, rule, precision),
+        };
+        Ok(match precision {
+            Precision::F32 => Box::new(Floating::<f32>::new(code, schedule, rule, max_iterations, llr_step)?),
+            Precision::F64 => Box::new(Floating::<f64>::new(code, schedule, rule, max_iterations, llr_step)?),
+        })
+    }
+}
+
+/// When a measurement ends.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Stop {
+    /// After this many seconds of wall-clock time, but not before some frames.
+    Seconds(f64),
+    /// After this many frames.
+    Frames(u64),
+}
+
+/// What is measured, and how.
+#[derive(Debug, Clone)]
+pub struct Measurement {
+    /// The code.
+    pub code: Code,
+    /// Its decoder.
+    pub decoder: DecoderSpec,
+    /// The channel.
+    pub channel: Channel,
+    /// Threads that decode.
+    pub threads: usize,
+    /// When it ends.
+    pub stop: Stop,
+    /// The seed of data and noise.
+    pub seed: u64,
+}
+
+/// What was measured. Counts are the same for any number of threads if the number of frames is.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BenchResult {
+    /// Data bits of a frame.
+    pub data_bits: usize,
+    /// Threads that decoded.
+    pub threads: usize,
+    /// Frames decoded.
+    pub frames: u64,
+    /// Frames that were given up, or decided wrongly.
+    pub frame_errors: u64,
+    /// Frames decided wrongly with a claim of success: part of `frame_errors`.
+    pub undetected: u64,
+    /// Wrong data bits after decoding, of all frames.
+    pub bit_errors: u64,
+    /// How many frames took 0, 1, 2, ... iterations, whether they failed or not.
+    pub iterations: Vec<u64>,
+    /// Wall-clock seconds of the whole measurement.
+    pub seconds: f64,
+    /// Seconds in the decoder, summed over the threads.
+    pub decode_seconds: f64,
+    /// Seconds in the encoder, summed over the threads.
+    pub encode_seconds: f64,
+}
+
+impl BenchResult {
+    fn new(data_bits: usize, threads: usize) -> Self {
+        Self {
+            data_bits,
+            threads,
+            frames: 0,
+            frame_errors: 0,
+            undetected: 0,
+            bit_errors: 0,
+            iterations: Vec::new(),
+            seconds: 0.0,
+            decode_seconds: 0.0,
+            encode_seconds: 0.0,
+        }
+    }
+
+    fn add(&mut self, other: &Self) {
+        self.frames += other.frames;
+        self.frame_errors += other.frame_errors;
+        self.undetected += other.undetected;
+        self.bit_errors += other.bit_errors;
+        self.decode_seconds += other.decode_seconds;
+        self.encode_seconds += other.encode_seconds;
+        if self.iterations.len() < other.iterations.len() {
+            self.iterations.resize(other.iterations.len(), 0);
+        }
+        self.iterations.iter_mut().zip(&other.iterations).for_each(|(to, from)| *to += from);
+    }
+
+    /// The frame error rate; not a number before the first frame.
+    pub fn fer(&self) -> f64 {
+        self.frame_errors as f64 / self.frames as f64
+    }
+
+    /// The exact interval of the frame error rate at a confidence of 95 %.
+    pub fn fer_interval(&self) -> (f64, f64) {
+        binomial_interval(self.frame_errors, self.frames, 0.95)
+    }
+
+    /// The error rate of data bits after decoding.
+    pub fn bit_error_rate(&self) -> f64 {
+        self.bit_errors as f64 / (self.frames as f64 * self.data_bits as f64)
+    }
+
+    /// Iterations of a frame on average.
+    pub fn mean_iterations(&self) -> f64 {
+        let sum: u64 = self.iterations.iter().zip(0..).map(|(frames, iterations)| frames * iterations).sum();
+        sum as f64 / self.frames as f64
+    }
+
+    /// Data bits decoded in a second by all threads together, in Mb/s.
+    pub fn user_mbps(&self) -> f64 {
+        self.mbps(self.decode_seconds)
+    }
+
+    /// Data bits encoded in a second by all threads together, in Mb/s.
+    pub fn encode_mbps(&self) -> f64 {
+        self.mbps(self.encode_seconds)
+    }
+
+    fn mbps(&self, thread_seconds: f64) -> f64 {
+        self.frames as f64 * self.data_bits as f64 / (thread_seconds / self.threads as f64) / 1e6
+    }
+}
+
+impl Measurement {
+    /// Measures.
+    ///
+    /// # Arguments
+    /// - `watch`: is called about ten times a second, on this thread, with what has been measured so far. If it breaks,
+    ///   the measurement ends with that.
+    ///
+    /// # Errors
+    /// No threads or more than 1024, no frames, no time, a channel with more errors than a codeword has bits, or a code
+    /// that the decoder cannot decode.
+    pub fn run(&self, watch: impl FnMut(&BenchResult) -> ControlFlow<()>) -> Result<BenchResult> {
+        self.run_with(|llr_step| self.decoder.decoder(&self.code, llr_step), watch)
+    }
+
+    /// Measures a decoder of one's own: `decoder` makes one for each thread, given [`Noise::llr_step`].
+    ///
+    /// # Errors
+    /// Those of [`Self::run`].
+    pub fn run_with(
+        &self,
+        decoder: impl Fn(f64) -> Result<Box<dyn FrameDecoder>>,
+        mut watch: impl FnMut(&BenchResult) -> ControlFlow<()>,
+    ) -> Result<BenchResult> {
+        if !(1..=1024).contains(&self.threads) {
+            return Err(Error::code("threads", format!("found {}, expected 1 to 1024", self.threads)));
+        }
+        let last = match self.stop {
+            Stop::Frames(0) => return Err(Error::code("frames", "found 0, expected at least 1")),
+            Stop::Frames(frames) => frames,
+            Stop::Seconds(seconds) if seconds > 0.0 && seconds <= 1e9 => u64::MAX,
+            Stop::Seconds(seconds) => {
+                return Err(Error::code("seconds", format!("found {seconds}, expected a number above 0, at most 1e9")));
+            }
+        };
+        let (codeword_bits, data_bits) = (self.code.codeword_bits(), self.code.data_bits());
+        let noise = self.channel.noise(codeword_bits, self.code.rate(), self.seed)?;
+        let decoders: Vec<_> = (0..self.threads).map(|_| decoder(noise.llr_step())).collect::<Result<_>>()?;
+        let frame_bytes = 3 * bits::bytes_for(codeword_bits) + if noise.is_soft() { codeword_bits } else { 0 };
+        let batch = (BATCH_BYTES / frame_bytes).clamp(1, LARGEST_BATCH);
+
+        let start = Instant::now();
+        let mut total = BenchResult::new(data_bits, self.threads);
+        let (next, interrupted) = (AtomicU64::new(0), AtomicBool::new(false));
+        let (sender, receiver) = mpsc::channel();
+        std::thread::scope(|scope| {
+            for decoder in decoders {
+                let mut bench = Bench::new(&self.code, decoder, noise.clone(), self.seed, batch);
+                let (sender, next, interrupted) = (sender.clone(), &next, &interrupted);
+                scope.spawn(move || {
+                    loop {
+                        let first = next.fetch_add(batch as u64, Ordering::Relaxed);
+                        let late = matches!(self.stop, Stop::Seconds(limit) if start.elapsed().as_secs_f64() > limit);
+                        if first >= last || late && first > 0 || interrupted.load(Ordering::Relaxed) {
+                            return;
+                        }
+                        let count = (last - first).min(batch as u64) as usize;
+                        if sender.send(bench.measure(first, count, interrupted)).is_err() {
+                            return;
+                        }
+                    }
+                });
+            }
+            drop(sender);
+            let mut watched = Instant::now();
+            loop {
+                match receiver.recv_timeout(WATCH) {
+                    Ok(part) => total.add(&part),
+                    Err(mpsc::RecvTimeoutError::Timeout) => {}
+                    Err(mpsc::RecvTimeoutError::Disconnected) => break,
+                }
+                if watched.elapsed() >= WATCH {
+                    watched = Instant::now();
+                    total.seconds = start.elapsed().as_secs_f64();
+                    if watch(&total).is_break() {
+                        interrupted.store(true, Ordering::Relaxed);
+                    }
+                }
+            }
+        });
+        total.seconds = start.elapsed().as_secs_f64();
+        Ok(total)
+    }
+}
+
+/// What one thread needs.
+struct Bench<'a> {
+    code: &'a Code,
+    encoder: crate::catalogue::Encoder,
+    decoder: Box<dyn FrameDecoder>,
+    noise: Noise,
+    stream: Stream,
+    frames: Vec<Frame>,
+    /// The data of a wrong frame, as sent and as decided.
+    sent: Vec<u8>,
+    decided: Vec<u8>,
+}
+
+#[derive(Clone)]
+struct Frame {
+    data: Vec<u8>,
+    codeword: Vec<u8>,
+    /// Received, then decided.
+    word: Vec<u8>,
+    /// Received, if the channel is soft.
+    llrs: Vec<i8>,
+    verdict: Verdict,
+}
+
+impl<'a> Bench<'a> {
+    fn new(code: &'a Code, decoder: Box<dyn FrameDecoder>, noise: Noise, seed: u64, batch: usize) -> Self {
+        let (data, word) = (vec![0; bits::bytes_for(code.data_bits())], vec![0; bits::bytes_for(code.codeword_bits())]);
+        let llrs = vec![0; if noise.is_soft() { code.codeword_bits() } else { 0 }];
+        let verdict = Verdict { success: false, iterations: 0 };
+        let frame = Frame { data: data.clone(), codeword: word.clone(), word, llrs, verdict };
+        Self {
+            code,
+            encoder: code.encoder(),
+            decoder,
+            noise,
+            stream: Stream::new(seed, Purpose::Data),
+            frames: vec![frame; batch],
+            sent: data.clone(),
+            decided: data,
+        }
+    }
+
+    /// Measures frames `first` to `first + count - 1`, or fewer if it is interrupted.
+    fn measure(&mut self, first: u64, count: usize, interrupted: &AtomicBool) -> BenchResult {
+        let frames = &mut self.frames[..count];
+        for (frame, index) in frames.iter_mut().zip(first..) {
+            random_data(&self.stream, index, self.code.data_bits(), &mut frame.data);
+        }
+        let mut result = BenchResult::new(self.code.data_bits(), 1);
+        let start = Instant::now();
+        for frame in frames.iter_mut() {
+            self.encoder.encode(&frame.data, &mut frame.codeword);
+        }
+        result.encode_seconds = start.elapsed().as_secs_f64();
+
+        let soft = self.noise.is_soft();
+        for (frame, index) in frames.iter_mut().zip(first..) {
+            if soft {
+                self.noise.llrs(index, &frame.codeword, &mut frame.llrs);
+            } else {
+                frame.word.copy_from_slice(&frame.codeword);
+                self.noise.flip(index, &mut frame.word);
+            }
+        }
+        let mut done = 0;
+        let start = Instant::now();
+        for frame in frames.iter_mut() {
+            if interrupted.load(Ordering::Relaxed) {
+                break;
+            }
+            frame.verdict = if soft {
+                self.decoder.decode_soft(&frame.llrs, &mut frame.word)
+            } else {
+                self.decoder.decode_hard(&mut frame.word)
+            };
+            done += 1;
+        }
+        result.decode_seconds = start.elapsed().as_secs_f64();
+
+        for frame in &frames[..done] {
+            let Verdict { success, iterations } = frame.verdict;
+            let iterations = iterations as usize;
+            if result.iterations.len() <= iterations {
+                result.iterations.resize(iterations + 1, 0);
+            }
+            result.iterations[iterations] += 1;
+            result.frames += 1;
+            let wrong = frame.word != frame.codeword;
+            result.frame_errors += u64::from(wrong || !success);
+            result.undetected += u64::from(wrong && success);
+            if wrong {
+                self.code.extract_data(&frame.codeword, &mut self.sent);
+                self.code.extract_data(&frame.word, &mut self.decided);
+                result.bit_errors += bits::distance(&self.sent, &self.decided) as u64;
+            }
+        }
+        // The encoder's time is that of all frames of the batch.
+        result.encode_seconds *= done as f64 / count as f64;
+        result
+    }
+}
+
+/// The data of frame `frame`: `bits` random bits, packed.
+fn random_data(stream: &Stream, frame: u64, bits: usize, data: &mut [u8]) {
+    for (index, bytes) in data.chunks_mut(8).enumerate() {
+        bytes.copy_from_slice(&stream.bits(frame, index as u64).to_be_bytes()[..bytes.len()]);
+    }
+    if !bits.is_multiple_of(8) {
+        data[bits / 8] &= !(0xff >> (bits % 8));
+    }
+}
+
+/// The interval that has the probability of a failure in it with at least the given confidence, whatever it is, after
+/// `failures` of `trials` independent trials failed. Without trials it is 0 to 1.
+///
+/// Source: C. Clopper, E. Pearson, "The use of confidence or fiducial limits illustrated in the case of the binomial",
+/// 1934.
+pub fn binomial_interval(failures: u64, trials: u64, confidence: f64) -> (f64, f64) {
+    assert!(failures <= trials && confidence > 0.0 && confidence < 1.0, "more failures than trials, or no confidence");
+    let tail = (1.0 - confidence) / 2.0;
+    let (failed, passed) = (failures as f64, (trials - failures) as f64);
+    let low = if failures == 0 { 0.0 } else { beta_quantile(failed, passed + 1.0, tail) };
+    let high = if failures == trials { 1.0 } else { beta_quantile(failed + 1.0, passed, 1.0 - tail) };
+    (low, high)
+}
+
+/// Where the beta distribution function of `a` and `b` is `probability`.
+fn beta_quantile(a: f64, b: f64, probability: f64) -> f64 {
+    let (mut low, mut high) = (0.0, 1.0);
+    loop {
+        let middle = 0.5 * (low + high);
+        if middle <= low || middle >= high || high - low < 1e-14 * high {
+            return middle;
+        }
+        if beta_cdf(a, b, middle) < probability {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+}
+
+/// The regularised incomplete beta function: the probability that a beta-distributed number is below `x`.
+///
+/// Source: NIST Digital Library of Mathematical Functions, 8.17.22, the continued fraction; evaluated as by W. Lentz,
+/// "Generating Bessel functions in Mie scattering calculations using continued fractions", 1976.
+fn beta_cdf(a: f64, b: f64, x: f64) -> f64 {
+    if x > (a + 1.0) / (a + b + 2.0) {
+        return 1.0 - beta_cdf(b, a, 1.0 - x);
+    }
+    let front = a * libm::log(x) + b * libm::log1p(-x) + libm::lgamma(a + b) - libm::lgamma(a) - libm::lgamma(b);
+    let term = |index: u32| -> f64 {
+        let m = f64::from(index / 2);
+        if index.is_multiple_of(2) {
+            m * (b - m) * x / ((a + 2.0 * m - 1.0) * (a + 2.0 * m))
+        } else {
+            -(a + m) * (a + b + m) * x / ((a + 2.0 * m) * (a + 2.0 * m + 1.0))
+        }
+    };
+    let nonzero = |value: f64| if value.abs() < 1e-300 { 1e-300 } else { value };
+    // 1 / (1 + d1 / (1 + d2 / (1 + ...))).
+    let (mut fraction, mut c, mut d) = (1.0, 1.0, 0.0);
+    for index in 1..1_000_000 {
+        d = 1.0 / nonzero(1.0 + term(index) * d);
+        c = nonzero(1.0 + term(index) / c);
+        fraction *= c * d;
+        if (c * d - 1.0).abs() < 1e-15 {
+            break;
+        }
+    }
+    libm::exp(front) / (a * fraction)
+}

@@ -1,0 +1,60 @@
+//! Which vector instructions the kernels use.
+
+/// A set of vector instructions for which kernels are compiled. All of them compute the same, bit for bit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum InstructionSet {
+    /// What every CPU of the target has.
+    Portable,
+    /// x86-64 with AVX2, BMI2 and PCLMULQDQ.
+    Avx2,
+    /// x86-64 with AVX-512 F, BW, VL, DQ, VBMI and GFNI, VPCLMULQDQ.
+    Avx512,
+}
+
+impl InstructionSet {
+    /// The widest set that this CPU has. The environment variable `SOFTSENSE_SIMD` (`portable`, `avx2`, `avx512`) lowers it.
+    pub fn detect() -> Self {
+        let wanted = std::env::var("SOFTSENSE_SIMD").ok();
+        let limit = match wanted.as_deref() {
+            Some("portable") => Self::Portable,
+            Some("avx2") => Self::Avx2,
+            _ => Self::Avx512,
+        };
+        Self::available().into_iter().rfind(|set| *set <= limit).expect("the portable set is always there")
+    }
+
+    /// The sets that this CPU has, narrowest first.
+    pub fn available() -> Vec<Self> {
+        #[allow(unused_mut)]
+        let mut sets = vec![Self::Portable];
+        #[cfg(target_arch = "x86_64")]
+        {
+            let avx2 = is_x86_feature_detected!("avx2")
+                && is_x86_feature_detected!("bmi2")
+                && is_x86_feature_detected!("pclmulqdq");
+            if avx2 {
+                sets.push(Self::Avx2);
+            }
+            let avx512 = is_x86_feature_detected!("avx512f")
+                && is_x86_feature_detected!("avx512bw")
+                && is_x86_feature_detected!("avx512vl")
+                && is_x86_feature_detected!("avx512dq")
+                && is_x86_feature_detected!("avx512vbmi")
+                && is_x86_feature_detected!("gfni")
+                && is_x86_feature_detected!("vpclmulqdq");
+            if avx2 && avx512 {
+                sets.push(Self::Avx512);
+            }
+        }
+        sets
+    }
+
+    /// Its name, as `SOFTSENSE_SIMD` takes it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Portable => "portable",
+            Self::Avx2 => "avx2",
+            Self::Avx512 => "avx512",
+        }
+    }
+}

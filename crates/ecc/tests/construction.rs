@@ -1,0 +1,396 @@
+//! Construction of quasi-cyclic codes: are the shipped ones what their recipes make, and what they say they are? Are
+//! cycles, ranks and thresholds right?
+
+use std::fmt::Write;
+
+use softsense_base::{Purpose, Stream};
+use softsense_ecc::ldpc::{Block, Construction, DegreeDistribution, QuasiCyclic, Rule, ShortCycles, shannon_limit};
+
+/// How a shipped code is made, and what was measured of it.
+struct Recipe {
+    name: &'static str,
+    construction: Construction,
+    /// The factor of min-sum for which a threshold is stated: about the best for ten layered iterations.
+    factor: f64,
+    measured: &'static [&'static str],
+}
+
+impl Recipe {
+    fn file(&self) -> String {
+        format!("{}/codes/{}.qc", env!("CARGO_MANIFEST_DIR"), self.name.replace('/', "-"))
+    }
+
+    fn text(&self) -> String {
+        std::fs::read_to_string(self.file()).unwrap()
+    }
+}
+
+/// Column weights from (weight, how many columns).
+fn weights(runs: &[(u32, usize)]) -> Vec<u32> {
+    runs.iter().flat_map(|&(weight, count)| std::iter::repeat_n(weight, count)).collect()
+}
+
+const FLASH: &[&str] = &[
+    "Measured: frame error rate of layered min-sum with that factor, channel LLR 24, messages to 25, totals in 8 bits,",
+    "at most 20 iterations: 1.75e-4 at 0.0075 (5.50 iterations on average), 1.65e-3 at 0.0078; with 300, 312, 324",
+    "errors 1e-5, 2.9e-4, 1.3e-2 (35, 200; 2, 175, 200 failures); none in 600,000 words with 288 errors",
+];
+const TEN_ITERATIONS: &str = "Measured: frame error rate of layered min-sum with that factor, channel LLR 16, totals in \
+                              16 bits, at most 10 iterations:";
+const FIVE_SIXTHS: &[&str] = &[
+    TEN_ITERATIONS,
+    "2.0e-4 at 0.0175, 5.1e-3 at 0.018, 5.0e-2 at 0.0185 (6, 100, 100 failures); none in 150,000 at 0.0165",
+];
+const THREE_QUARTERS: &[&str] = &[
+    TEN_ITERATIONS,
+    "1.3e-4 at 0.0255, 9.0e-4 at 0.026, 1.1e-2 at 0.0265 (4, 27, 100 failures); none in 150,000 at 0.025",
+];
+const TWO_THIRDS: &[&str] =
+    &[TEN_ITERATIONS, "8.0e-4 at 0.047, 2.0e-2 at 0.048 (24, 100 failures); none in 250,000 at 0.045"];
+const HALF: &[&str] = &[
+    TEN_ITERATIONS,
+    "1.7e-4 at 0.072, 2.3e-3 at 0.073, 2.2e-2 at 0.074 (5, 70, 100 failures); none in 250,000 at 0.070",
+];
+const THIRD: &[&str] = &[
+    TEN_ITERATIONS,
+    "2.3e-4 at 0.121, 1.1e-2 at 0.123, 1.5e-1 at 0.125 (7, 100, 100 failures); none in 250,000 at 0.117",
+];
+const QUARTER: &[&str] = &[
+    TEN_ITERATIONS,
+    "1.7e-4 at 0.142, 5.0e-3 at 0.144, 8.2e-2 at 0.146 (5, 100, 100 failures); none in 250,000 at 0.138",
+];
+
+fn recipes() -> Vec<Recipe> {
+    let recipe = |name, circulant_size, rows, columns: &[(u32, usize)], seed, factor, measured| {
+        let construction = Construction { circulant_size, rows, column_weights: weights(columns), seed };
+        Recipe { name, construction, factor, measured }
+    };
+    vec![
+        recipe("flash-8/9", 512, 8, &[(4, 72)], 1, 0.6875, FLASH),
+        recipe("teaching-1/2", 8, 6, &[(3, 12)], 5, 0.75, &[]),
+        recipe("adaptive-5/6", 512, 24, &[(12, 16), (7, 16), (5, 8), (4, 16), (3, 72)], 1, 0.6875, FIVE_SIXTHS),
+        recipe("adaptive-3/4", 512, 32, &[(10, 16), (4, 40), (3, 72)], 1, 0.6875, THREE_QUARTERS),
+        recipe("adaptive-2/3", 512, 48, &[(12, 12), (4, 20), (3, 96)], 1, 0.75, TWO_THIRDS),
+        recipe("adaptive-1/2", 512, 64, &[(10, 12), (3, 116)], 1, 0.75, HALF),
+        recipe("adaptive-1/3", 512, 88, &[(3, 128)], 1, 0.8125, THIRD),
+        recipe("adaptive-1/4", 512, 96, &[(3, 128)], 1, 0.8125, QUARTER),
+    ]
+}
+
+/// Runs of equal values, as `112 x 4`.
+fn runs(values: &[u32]) -> String {
+    let run = |run: &[u32]| format!("{} x {}", run.len(), run[0]);
+    values.chunk_by(|a, b| a == b).map(run).collect::<Vec<_>>().join(", ")
+}
+
+/// The file of a shipped code.
+fn shipped_text(recipe: &Recipe, code: &QuasiCyclic) -> String {
+    let (size, columns, rows) = (code.circulant_size(), code.columns(), code.rows());
+    let mut text = format!("# {}: n = {}, k = {}\n", recipe.name, columns * size, (columns - rows) * size);
+    let mut line = |line: String| writeln!(text, "# {line}").unwrap();
+    let Construction { circulant_size, rows, column_weights, seed } = &recipe.construction;
+    let weights = runs(column_weights);
+    line(format!("Construction: circulant_size {circulant_size}, rows {rows}, column_weights {weights}, seed {seed}"));
+    let cycles = ShortCycles::of(code);
+    let girth = cycles.girth().map_or("none".into(), |girth| girth.to_string());
+    line(format!(
+        "Girth {girth}; cycles of 4, 6, 8 edges: {}, {}, {}",
+        cycles.count(4),
+        cycles.count(6),
+        cycles.count(8)
+    ));
+    if let Some(length) = [6, 8].into_iter().find(|&length| cycles.count(length) > 0) {
+        let (extrinsic, count) = cycles.spectrum(length)[0];
+        line(format!("Least approximate extrinsic degree of a cycle of {length} edges: {extrinsic}, in {count}"));
+    }
+    let degrees = DegreeDistribution::of(code);
+    let shares = |degrees: &[(usize, f64)]| {
+        degrees.iter().map(|(degree, share)| format!("{degree} ({share:.4})")).collect::<Vec<_>>().join(", ")
+    };
+    line(format!(
+        "Degrees of bits (fraction of edges): {}; of checks: {}",
+        shares(degrees.bits()),
+        shares(degrees.checks())
+    ));
+    line(format!(
+        "Thresholds on the binary symmetric channel: sum-product {:.5}, min-sum times {} {:.5}, Shannon limit {:.5}",
+        degrees.threshold(Rule::SumProduct, None).unwrap(),
+        recipe.factor,
+        degrees.threshold(Rule::NormalisedMinSum { factor: recipe.factor }, None).unwrap(),
+        shannon_limit(degrees.rate()),
+    ));
+    for measured in recipe.measured {
+        line((*measured).into());
+    }
+    text + &code.to_text()
+}
+
+/// Byte for byte. With SOFTSENSE_WRITE_CODES set, the files are written instead.
+#[test]
+fn shipped_codes_are_what_their_recipes_make() {
+    for recipe in recipes() {
+        let code = recipe.construction.build().unwrap();
+        let text = shipped_text(&recipe, &code);
+        if std::env::var_os("SOFTSENSE_WRITE_CODES").is_some() {
+            std::fs::write(recipe.file(), text).unwrap();
+            continue;
+        }
+        assert!(text == recipe.text(), "{} differs from its recipe", recipe.name);
+        assert_eq!(QuasiCyclic::parse(recipe.name, &recipe.text()).unwrap(), code);
+        assert_eq!(ShortCycles::of(&code).count(4), 0);
+    }
+}
+
+/// Counts simple cycles of the expanded graph by depth-first search from their lowest bit, in both directions.
+fn cycles_by_search(code: &QuasiCyclic) -> [u64; 3] {
+    let matrix = code.expand();
+    let mut checks_of = vec![Vec::new(); matrix.columns()];
+    for row in 0..matrix.rows() {
+        for &column in matrix.row(row) {
+            checks_of[column as usize].push(row);
+        }
+    }
+    let mut found = [0; 3];
+    let mut bits = Vec::new();
+    let mut checks = Vec::new();
+    fn extend(
+        matrix: &softsense_ecc::ldpc::ParityCheck,
+        checks_of: &[Vec<usize>],
+        bits: &mut Vec<u32>,
+        checks: &mut Vec<usize>,
+        found: &mut [u64; 3],
+    ) {
+        let (start, last) = (bits[0], bits[bits.len() - 1]);
+        for &check in &checks_of[last as usize] {
+            if checks.contains(&check) {
+                continue;
+            }
+            if bits.len() > 1 && matrix.row(check).contains(&start) {
+                found[bits.len() - 2] += 1;
+            }
+            if bits.len() == 4 {
+                continue;
+            }
+            for &next in matrix.row(check) {
+                if next > start && !bits.contains(&next) {
+                    bits.push(next);
+                    checks.push(check);
+                    extend(matrix, checks_of, bits, checks, found);
+                    bits.pop();
+                    checks.pop();
+                }
+            }
+        }
+    }
+    for start in 0..matrix.columns() as u32 {
+        bits.push(start);
+        extend(&matrix, &checks_of, &mut bits, &mut checks, &mut found);
+        bits.pop();
+    }
+    found.map(|count| count / 2)
+}
+
+/// Random shifts leave 4-cycles, and 8-cycles that pass a circulant twice.
+#[test]
+fn cycle_counts_are_those_of_a_search() {
+    let stream = Stream::new(3, Purpose::CodeConstruction);
+    let mut seen = [0; 3];
+    for (index, size) in (0..).zip([1usize, 2, 4, 5, 8, 12]) {
+        for repeat in 0..8u64 {
+            let (rows, columns) = (3u32, 6u32);
+            let blocks = (0..rows * columns).filter_map(|place| {
+                let draw = stream.bits(index * 8 + repeat, u64::from(place));
+                let (row, column) = (place / columns, place % columns);
+                // The first column keeps every row from being empty.
+                (column == 0 || !draw.is_multiple_of(4)).then_some(Block {
+                    row,
+                    column,
+                    shift: (draw >> 32) as u32 % size as u32,
+                })
+            });
+            let code = QuasiCyclic::new(size, rows as usize, columns as usize, blocks.collect()).unwrap();
+            let cycles = ShortCycles::of(&code);
+            let expected = cycles_by_search(&code);
+            assert_eq!([4, 6, 8].map(|length| cycles.count(length)), expected, "circulant size {size}, {repeat}");
+            let girth = expected.iter().position(|&count| count > 0).map(|index| 4 + 2 * index as u32);
+            assert!(girth.is_none() || cycles.girth() == girth);
+            (0..3).for_each(|length| seen[length] += expected[length]);
+        }
+    }
+    assert!(seen.iter().all(|&count| count > 500), "{seen:?}");
+}
+
+#[test]
+fn girths_beyond_eight_are_found() {
+    // One ring of bits and checks: rows 0 and 1 meet all but the last column; the shifts sum up to 1, so that the ring
+    // goes round all 5 copies of 4 edges.
+    let ring = [(0, 0, 0), (1, 0, 0), (0, 1, 1), (1, 1, 0), (0, 2, 0)];
+    let block = |&(row, column, shift): &(u32, u32, u32)| Block { row, column, shift };
+    let code = QuasiCyclic::new(5, 2, 3, ring.iter().map(block).collect()).unwrap();
+    assert_eq!(ShortCycles::of(&code).girth(), Some(20));
+    // Without its end there is no cycle.
+    let code = QuasiCyclic::new(5, 2, 3, ring[1..].iter().map(block).collect()).unwrap();
+    assert_eq!(ShortCycles::of(&code).girth(), None);
+}
+
+/// For column weight 4 every cycle of 6 edges has three bits with two more edges each.
+#[test]
+fn extrinsic_degrees_of_a_regular_code_are_those_of_its_weight() {
+    let code = Construction::regular(16, 8, 8, 4, 1).build().unwrap();
+    let cycles = ShortCycles::of(&code);
+    // One column has weight 3, for full rank.
+    let degrees: Vec<u32> = cycles.spectrum(6).iter().map(|(degree, _)| *degree).collect();
+    assert_eq!(degrees, [5, 6]);
+    assert_eq!(cycles.least_extrinsic_degree(6), Some(5));
+}
+
+/// Rank over GF(2) of the columns from `first` on, by Gaussian elimination.
+fn rank(code: &QuasiCyclic, first: usize) -> usize {
+    let matrix = code.expand();
+    let width = matrix.columns() - first;
+    let mut rows: Vec<Vec<u64>> = (0..matrix.rows())
+        .map(|row| {
+            let mut bits = vec![0; width.div_ceil(64)];
+            for &column in matrix.row(row).iter().filter(|&&column| column as usize >= first) {
+                let column = column as usize - first;
+                bits[column / 64] |= 1 << (column % 64);
+            }
+            bits
+        })
+        .collect();
+    let mut rank = 0;
+    for column in 0..width {
+        let set = |row: &Vec<u64>| row[column / 64] >> (column % 64) & 1 == 1;
+        let Some(pivot) = (rank..rows.len()).find(|&row| set(&rows[row])) else { continue };
+        rows.swap(rank, pivot);
+        let (done, rest) = rows.split_at_mut(rank + 1);
+        let pivot = &done[rank][column / 64..];
+        for row in rest.iter_mut().filter(|row| set(row)) {
+            row[column / 64..].iter_mut().zip(pivot).for_each(|(a, b)| *a ^= b);
+        }
+        rank += 1;
+    }
+    rank
+}
+
+#[test]
+fn parity_parts_are_invertible() {
+    let mut codes = vec![recipes()[0].construction.build().unwrap(), recipes()[1].construction.build().unwrap()];
+    for (seed, weight) in (1..).zip([3, 4, 5, 3, 4, 5]) {
+        codes.push(Construction::regular(24, 6 + seed as usize, 16, weight, seed).build().unwrap());
+    }
+    for code in codes {
+        let checks = code.rows() * code.circulant_size();
+        assert_eq!(rank(&code, code.columns() * code.circulant_size() - checks), checks);
+    }
+}
+
+/// All but the last columns of the parity part are a lower triangle, which the encoder needs; rows are level; the
+/// weights are the wanted ones but for the corner of the triangle.
+#[test]
+fn base_matrices_have_the_promised_form() {
+    for recipe in recipes() {
+        let Construction { rows, column_weights, .. } = &recipe.construction;
+        let code = QuasiCyclic::parse(recipe.name, &recipe.text()).unwrap();
+        let data = code.columns() - rows;
+        let mut found = vec![0; code.columns()];
+        for block in code.blocks() {
+            found[block.column as usize] += 1;
+            let step = (block.column as usize).wrapping_sub(data);
+            let in_triangle = step < rows - Construction::GAP;
+            assert!(!in_triangle || block.row as usize >= step, "{}: {block:?}", recipe.name);
+        }
+        for step in 0..rows - Construction::GAP {
+            assert!(code.row(step).iter().any(|block| block.column as usize == data + step), "{}", recipe.name);
+        }
+        let room = |column: usize| match column.checked_sub(data) {
+            Some(step) if step < rows - Construction::GAP => (rows - step) as u32,
+            _ => *rows as u32,
+        };
+        for (column, &wanted) in column_weights.iter().enumerate() {
+            assert_eq!(found[column], wanted.min(room(column)), "{}: column {column}", recipe.name);
+        }
+        let row_weights: Vec<usize> = (0..*rows).map(|row| code.row(row).len()).collect();
+        let (least, most) = (row_weights.iter().min().unwrap(), row_weights.iter().max().unwrap());
+        assert!(most - least <= 2, "{}: rows of {least} to {most}", recipe.name);
+    }
+}
+
+#[test]
+fn another_seed_makes_another_code() {
+    let make = |seed| Construction::regular(12, 6, 16, 3, seed).build().unwrap();
+    assert_eq!(make(1), make(1));
+    assert_ne!(make(1), make(2));
+}
+
+/// Sum-product over the binary symmetric channel. Source of the values of rate 1/2 and 1/4: T. Richardson, R. Urbanke,
+/// "The capacity of low-density parity-check codes under message-passing decoding", 2001, table II (0.084 and 0.167);
+/// the others come from an independent density evolution with a finer grid.
+#[test]
+fn thresholds_of_sum_product_are_the_known_ones() {
+    for (bits, checks, known) in [(3, 6, 0.084), (3, 4, 0.167), (4, 36, 0.00977), (3, 27, 0.00853)] {
+        let found = DegreeDistribution::regular(bits, checks).threshold(Rule::SumProduct, None).unwrap();
+        assert!((found / known - 1.0).abs() < 0.006, "({bits}, {checks}): found {found}, known {known}");
+    }
+}
+
+/// Does min-sum come right where it is solvable by hand? After one iteration of a (3, 6) code, a message is wrong with
+/// probability q = (1 - (1 - 2 p)^5) / 2, and a bit is wrong if three or two of its messages and the channel say so.
+#[test]
+fn one_iteration_of_min_sum_is_a_majority_vote() {
+    let p = 0.05;
+    let q = (1.0 - 0.9f64.powi(5)) / 2.0;
+    // Four voices of equal weight; a tie is half an error.
+    let votes = |channel: f64, wrong: i32| {
+        let ways = [1.0, 3.0, 3.0, 1.0][wrong as usize];
+        channel * ways * q.powi(wrong) * (1.0 - q).powi(3 - wrong)
+    };
+    let expected = votes(p, 3) + votes(p, 2) + votes(1.0 - p, 3) + 0.5 * (votes(p, 1) + votes(1.0 - p, 2));
+    let degrees = DegreeDistribution::regular(3, 6);
+    let found = degrees.bit_error_rate(Rule::NormalisedMinSum { factor: 1.0 }, p, 1).unwrap();
+    assert!((found - expected).abs() < 1e-12, "{found} {expected}");
+    assert_eq!(degrees.bit_error_rate(Rule::SumProduct, p, 0), Ok(p));
+}
+
+/// Plain min-sum is worse than sum-product, and a factor makes up for most of it.
+#[test]
+fn rules_are_ordered() {
+    let degrees = DegreeDistribution::regular(3, 6);
+    let threshold = |rule| degrees.threshold(rule, None).unwrap();
+    let plain = threshold(Rule::NormalisedMinSum { factor: 1.0 });
+    let offset = threshold(Rule::OffsetMinSum { offset: 0.0 });
+    let corrected = threshold(Rule::NormalisedMinSum { factor: 0.75 });
+    let exact = threshold(Rule::SumProduct);
+    assert_eq!(plain, offset);
+    assert!(plain < corrected && corrected < exact && exact < shannon_limit(0.5), "{plain} {corrected} {exact}");
+    assert!(degrees.threshold(Rule::SumProduct, Some(20)).unwrap() < exact);
+}
+
+#[test]
+fn the_shannon_limit_inverts_the_capacity() {
+    for (rate, limit) in [(0.5, 0.110_03), (8.0 / 9.0, 0.014_79), (0.90, 0.012_99), (0.95, 0.005_61)] {
+        assert!((shannon_limit(rate) - limit).abs() < 6e-6, "{rate}");
+    }
+}
+
+#[test]
+fn bad_parameters_are_refused() {
+    let good = Construction::regular(12, 6, 8, 3, 1);
+    let message = |construction: Construction| construction.build().unwrap_err().to_string();
+    for (bad, expected) in [
+        (Construction { circulant_size: 12, ..good.clone() }, "power of two"),
+        (Construction { circulant_size: 0, ..good.clone() }, "power of two"),
+        (Construction { rows: 0, ..good.clone() }, "0 rows"),
+        (Construction { rows: 12, ..good.clone() }, "12 rows"),
+        (Construction { column_weights: weights(&[(3, 11), (7, 1)]), ..good.clone() }, "column weight: found 7"),
+        (Construction { column_weights: weights(&[(3, 11), (0, 1)]), ..good.clone() }, "column weight: found 0"),
+        (Construction { circulant_size: 1, ..good.clone() }, "4-cycles"),
+        (Construction { column_weights: weights(&[(2, 12)]), ..good.clone() }, "some odd weights"),
+    ] {
+        let found = message(bad);
+        assert!(found.contains(expected), "{found}");
+    }
+    let degrees = DegreeDistribution::regular(3, 6);
+    assert!(degrees.threshold(Rule::NormalisedMinSum { factor: 1.5 }, None).is_err());
+    assert!(degrees.bit_error_rate(Rule::SumProduct, f64::NAN, 1).is_err());
+}

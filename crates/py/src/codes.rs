@@ -1,0 +1,844 @@
+//! Codes, decoders and their measurement as Python sees them: arrays in, arrays out.
+
+use std::fmt;
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use numpy::prelude::*;
+use numpy::{
+    Element, IntoPyArray, PyArray1, PyArray2, PyArrayDyn, PyReadonlyArrayDyn, PyReadwriteArrayDyn, PyUntypedArray,
+};
+use pyo3::exceptions::PyKeyboardInterrupt;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use softsense_base::Error;
+use softsense_ecc::InstructionSet;
+use softsense_ecc::bch::BchCode;
+use softsense_ecc::bits;
+use softsense_ecc::catalogue::{self, Encoder};
+use softsense_ecc::channel::Channel;
+use softsense_ecc::ldpc::{
+    Block, DegreeDistribution, LdpcCode, QuasiCyclic, RedundantChecks, Rule, ShortCycles, shannon_limit,
+};
+use softsense_ecc::measure::{Algorithm, BenchResult, DecoderSpec, FrameDecoder, Measurement, Stop, Verdict};
+
+use crate::raise;
+
+/// How often long work hears Ctrl-C.
+const HEAR: Duration = Duration::from_millis(100);
+/// Frames that a thread takes at once, at most.
+const MOST_TAKEN: usize = 64;
+const MOST_THREADS: usize = 1024;
+
+fn complain(place: &str, found: impl fmt::Display, expected: impl fmt::Display) -> PyErr {
+    raise(Error::code(place, format!("found {found}, expected {expected}")))
+}
+
+// Arrays --------------------------------------------------------------------------------------------------------------
+
+/// How many frames an array holds; none if it is one frame, without a dimension for frames.
+type Frames = Option<usize>;
+
+/// What an argument must be: frames of so many numbers.
+struct Expected {
+    name: &'static str,
+    dtype: &'static str,
+    length: usize,
+    what: String,
+}
+
+impl fmt::Display for Expected {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { dtype, length, what, .. } = self;
+        write!(f, "{dtype} of shape ({length},) or (frames, {length}): {what}")
+    }
+}
+
+impl Expected {
+    fn packed(name: &'static str, count: usize) -> Self {
+        let what = format!("{count} bits a frame, packed as numpy.packbits does");
+        Self { name, dtype: "uint8", length: bits::bytes_for(count), what }
+    }
+
+    fn array<'py>(&self, argument: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyUntypedArray>> {
+        let array = argument.cast::<PyUntypedArray>();
+        array.cloned().map_err(|_| complain(self.name, argument.get_type(), format!("a NumPy array of {self}")))
+    }
+
+    fn typed<'a, 'py, T: Element>(
+        &self,
+        array: &'a Bound<'py, PyUntypedArray>,
+    ) -> PyResult<&'a Bound<'py, PyArrayDyn<T>>> {
+        array.cast().map_err(|_| complain(self.name, array.dtype(), self))
+    }
+
+    fn frames(&self, array: &Bound<'_, PyUntypedArray>) -> PyResult<Frames> {
+        match *array.shape() {
+            [length] if length == self.length => Ok(None),
+            [frames, length] if length == self.length => Ok(Some(frames)),
+            _ => Err(complain(self.name, format!("shape {:?}", array.shape()), self)),
+        }
+    }
+
+    fn readable<'py, T: Element>(&self, array: &Bound<'py, PyArrayDyn<T>>) -> PyResult<PyReadonlyArrayDyn<'py, T>> {
+        array.try_readonly().map_err(|_| complain(self.name, "an array that is being written", "another"))
+    }
+
+    fn slice<'a, T: Element>(&self, array: &'a PyReadonlyArrayDyn<'_, T>) -> PyResult<&'a [T]> {
+        let order = "a C-contiguous one (numpy.ascontiguousarray makes it)";
+        array.as_slice().map_err(|_| complain(self.name, "an array that is not C-contiguous", order))
+    }
+
+    /// An argument of packed words.
+    fn words<'py>(&self, argument: &Bound<'py, PyAny>) -> PyResult<(PyReadonlyArrayDyn<'py, u8>, Frames)> {
+        let array = self.array(argument)?;
+        let words = self.readable(self.typed(&array)?)?;
+        let frames = self.frames(&array)?;
+        self.slice(&words)?;
+        Ok((words, frames))
+    }
+
+    /// Where words are written: `out`, if there is such an argument, or a new array.
+    fn results<'py>(
+        &self,
+        py: Python<'py>,
+        out: Option<&Bound<'py, PyAny>>,
+        frames: Frames,
+    ) -> PyResult<Bound<'py, PyArrayDyn<u8>>> {
+        let shape: Vec<usize> = frames.into_iter().chain([self.length]).collect();
+        let Some(out) = out else { return Ok(PyArrayDyn::zeros(py, shape, false)) };
+        let array = self.array(out)?;
+        let typed = self.typed(&array)?;
+        if array.shape() != shape {
+            return Err(complain(self.name, format!("shape {:?}", array.shape()), format!("{shape:?}")));
+        }
+        if !array.is_c_contiguous() {
+            return Err(complain(self.name, "an array that is not C-contiguous", "a C-contiguous one"));
+        }
+        Ok(typed.clone())
+    }
+}
+
+fn writable<'py>(array: &Bound<'py, PyArrayDyn<u8>>) -> PyResult<PyReadwriteArrayDyn<'py, u8>> {
+    array.try_readwrite().map_err(|_| complain("out", "an array that is read-only or in use", "another"))
+}
+
+/// An array of one number a frame; without dimensions for one frame that has none for frames.
+fn per_frame<T: Element>(py: Python<'_>, values: Vec<T>, frames: Frames) -> PyResult<Py<PyArrayDyn<T>>> {
+    let shape: Vec<usize> = frames.into_iter().collect();
+    Ok(values.into_pyarray(py).reshape(shape)?.unbind())
+}
+
+/// Whether the bits after the last are zero in every word; or the first word where they are not.
+fn check_padding(name: &str, words: &[u8], count: usize) -> PyResult<()> {
+    let padding = 0xff_u8.checked_shr(count as u32 % 8).filter(|_| !count.is_multiple_of(8)).unwrap_or(0);
+    match words.chunks_exact(bits::bytes_for(count)).position(|word| word[word.len() - 1] & padding != 0) {
+        None => Ok(()),
+        Some(frame) => {
+            Err(complain(name, format!("bits behind the last of the {count} in frame {frame}"), "zeros there"))
+        }
+    }
+}
+
+/// A number that a log-likelihood ratio may be given as.
+trait Llr: Element + Copy + Sync {
+    fn is_number(self) -> bool;
+
+    /// As the decoders take them: times `scale`, to the nearest integer.
+    fn integers<'a>(llrs: &'a [Self], scale: f64, room: &'a mut [i8]) -> &'a [i8];
+}
+
+impl Llr for i8 {
+    fn is_number(self) -> bool {
+        true
+    }
+
+    fn integers<'a>(llrs: &'a [Self], _: f64, _: &'a mut [i8]) -> &'a [i8] {
+        llrs
+    }
+}
+
+impl Llr for f32 {
+    fn is_number(self) -> bool {
+        !self.is_nan()
+    }
+
+    fn integers<'a>(llrs: &'a [Self], scale: f64, room: &'a mut [i8]) -> &'a [i8] {
+        // A conversion saturates, at -128 too, which decoders read as -127.
+        room.iter_mut().zip(llrs).for_each(|(to, &llr)| *to = (f64::from(llr) * scale).round() as i8);
+        room
+    }
+}
+
+impl Llr for f64 {
+    fn is_number(self) -> bool {
+        !self.is_nan()
+    }
+
+    fn integers<'a>(llrs: &'a [Self], scale: f64, room: &'a mut [i8]) -> &'a [i8] {
+        room.iter_mut().zip(llrs).for_each(|(to, &llr)| *to = (llr * scale).round() as i8);
+        room
+    }
+}
+
+// Batches -------------------------------------------------------------------------------------------------------------
+
+/// How many frames a thread takes at once.
+fn taken(frames: usize, threads: usize) -> usize {
+    (frames / (4 * threads)).clamp(1, MOST_TAKEN)
+}
+
+fn check_threads(threads: usize) -> PyResult<usize> {
+    if (1..=MOST_THREADS).contains(&threads) {
+        return Ok(threads);
+    }
+    Err(complain("threads", threads, format!("1 to {MOST_THREADS}")))
+}
+
+/// Has the workers, each on a thread, do the jobs without the GIL; the first, on this thread, hears Ctrl-C.
+fn share_out<W: Send, J: Send>(
+    py: Python<'_>,
+    workers: &mut [W],
+    jobs: impl Iterator<Item = J> + Send,
+    work: impl Fn(&mut W, J) + Sync,
+) -> PyResult<()> {
+    let (jobs, stop) = (Mutex::new(jobs), AtomicBool::new(false));
+    let next = || if stop.load(Ordering::Relaxed) { None } else { jobs.lock().expect("no job panics").next() };
+    let (first, others) = workers.split_first_mut().expect("at least one worker");
+    let raised = py.detach(|| {
+        std::thread::scope(|scope| {
+            let (next, work) = (&next, &work);
+            for worker in others {
+                scope.spawn(move || {
+                    while let Some(job) = next() {
+                        work(worker, job);
+                    }
+                });
+            }
+            let mut heard = Instant::now();
+            while let Some(job) = next() {
+                work(first, job);
+                if heard.elapsed() >= HEAR {
+                    heard = Instant::now();
+                    if let Err(error) = Python::attach(|py| py.check_signals()) {
+                        stop.store(true, Ordering::Relaxed);
+                        return Some(error);
+                    }
+                }
+            }
+            None
+        })
+    });
+    raised.map_or(Ok(()), Err)
+}
+
+// Codes ---------------------------------------------------------------------------------------------------------------
+
+/// An LDPC or a BCH code, compiled and checked. It never changes; threads may share it.
+///
+/// Words are C-contiguous uint8 arrays of shape `(bytes,)` for one frame or `(frames, bytes)` for a batch, packed as
+/// `numpy.packbits` does: bit i is bit 7 - i % 8 of byte i // 8.
+#[pyclass(module = "softsense", frozen)]
+pub(crate) struct Code {
+    name: String,
+    code: catalogue::Code,
+}
+
+impl Code {
+    fn ldpc(&self) -> PyResult<&Arc<LdpcCode>> {
+        match &self.code {
+            catalogue::Code::Ldpc(code) => Ok(code),
+            catalogue::Code::Bch(_) => Err(complain(&self.name, "a BCH code", "an LDPC code")),
+        }
+    }
+
+    fn bch(&self) -> PyResult<&Arc<BchCode>> {
+        match &self.code {
+            catalogue::Code::Bch(code) => Ok(code),
+            catalogue::Code::Ldpc(_) => Err(complain(&self.name, "an LDPC code", "a BCH code")),
+        }
+    }
+
+    fn degrees(&self) -> PyResult<DegreeDistribution> {
+        let matrix = self.ldpc()?.parity_check();
+        let columns: Vec<usize> = matrix.column_weights().into_iter().map(|weight| weight as usize).collect();
+        let rows: Vec<usize> = (0..matrix.rows()).map(|row| matrix.row(row).len()).collect();
+        Ok(DegreeDistribution::from_weights(&columns, &rows))
+    }
+
+    /// Turns frames of `from` bytes into frames of `to` bytes, each thread by a worker of its own.
+    fn convert<'py, W: Send>(
+        &self,
+        py: Python<'py>,
+        (input, from): (&Bound<'py, PyAny>, Expected),
+        (out, to): (Option<&Bound<'py, PyAny>>, Expected),
+        threads: usize,
+        worker: impl Fn() -> W,
+        work: impl Fn(&mut W, &[u8], &mut [u8]) + Sync,
+    ) -> PyResult<Bound<'py, PyArrayDyn<u8>>> {
+        let threads = check_threads(threads)?;
+        let (input, frames) = from.words(input)?;
+        let results = to.results(py, out, frames)?;
+        let mut written = writable(&results)?;
+        let taken = taken(frames.unwrap_or(1), threads);
+        let mut workers: Vec<W> = (0..threads.min(frames.unwrap_or(1)).max(1)).map(|_| worker()).collect();
+        let jobs = from.slice(&input)?.chunks(taken * from.length);
+        let jobs = jobs.zip(written.as_slice_mut().expect("C-contiguous").chunks_mut(taken * to.length));
+        share_out(py, &mut workers, jobs, |worker, (input, output)| {
+            for (input, output) in input.chunks(from.length).zip(output.chunks_mut(to.length)) {
+                work(worker, input, output);
+            }
+        })?;
+        drop(written);
+        Ok(results)
+    }
+}
+
+/// How many checks of a code the packed `word` violates.
+fn syndrome_weight(code: &catalogue::Code, word: &[u8]) -> usize {
+    match code {
+        catalogue::Code::Ldpc(code) => code.syndrome_weight(word),
+        catalogue::Code::Bch(code) if code.is_codeword(word) => 0,
+        catalogue::Code::Bch(code) => {
+            // In the systematic parity-check matrix there is one check for each parity bit.
+            let mut encoded = vec![0; word.len()];
+            code.encode(&word[..bits::bytes_for(code.data_bits())], &mut encoded);
+            (code.data_bits()..code.codeword_bits())
+                .filter(|&bit| bits::get(&encoded, bit) != bits::get(word, bit))
+                .count()
+        }
+    }
+}
+
+#[pymethods]
+impl Code {
+    /// The code that `name` means: a shipped one (see `entries`), any BCH code such as `bch:m=15,t=57,k=31912`, or the
+    /// file of an LDPC code, alist or base matrix. Raises CodeError or FileError.
+    ///
+    /// `redundant_checks` accepts a matrix some of whose checks follow from others: each is one more data bit.
+    #[staticmethod]
+    #[pyo3(signature = (name, redundant_checks = false))]
+    fn open(py: Python<'_>, name: PathBuf, redundant_checks: bool) -> PyResult<Self> {
+        let redundant = if redundant_checks { RedundantChecks::Accept } else { RedundantChecks::Refuse };
+        let name = name.to_string_lossy().into_owned();
+        let code = py.detach(|| catalogue::Code::open(&name, redundant)).map_err(raise)?;
+        Ok(Self { name, code })
+    }
+
+    /// Name and description of every shipped code: LDPC, then BCH.
+    #[staticmethod]
+    fn entries() -> Vec<(&'static str, &'static str)> {
+        catalogue::Code::entries().iter().map(|entry| (entry.name(), entry.description())).collect()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<softsense.Code {}: n={}, k={}>", self.name, self.code.codeword_bits(), self.code.data_bits())
+    }
+
+    /// The name it was opened by.
+    #[getter]
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// `ldpc` or `bch`.
+    #[getter]
+    fn kind(&self) -> &'static str {
+        match self.code {
+            catalogue::Code::Ldpc(_) => "ldpc",
+            catalogue::Code::Bch(_) => "bch",
+        }
+    }
+
+    /// n: bits of a codeword.
+    #[getter]
+    fn codeword_bits(&self) -> usize {
+        self.code.codeword_bits()
+    }
+
+    /// k: data bits of a codeword.
+    #[getter]
+    fn data_bits(&self) -> usize {
+        self.code.data_bits()
+    }
+
+    /// k / n.
+    #[getter]
+    fn rate(&self) -> f64 {
+        self.code.rate()
+    }
+
+    /// The largest error rate of a binary symmetric channel at which any code of this rate could work.
+    #[getter]
+    fn shannon_limit(&self) -> f64 {
+        shannon_limit(self.code.rate())
+    }
+
+    /// Encodes data of ceil(data_bits / 8) bytes a frame to codewords of ceil(codeword_bits / 8); padding bits of the
+    /// data are not looked at. Into `out`, if given. Raises CodeError.
+    #[pyo3(signature = (data, *, threads = 1, out = None))]
+    fn encode<'py>(
+        &self,
+        py: Python<'py>,
+        data: &Bound<'py, PyAny>,
+        threads: usize,
+        out: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyArrayDyn<u8>>> {
+        let from = Expected::packed("data", self.code.data_bits());
+        let to = Expected::packed("out", self.code.codeword_bits());
+        let work = |encoder: &mut Encoder, data: &[u8], codeword: &mut [u8]| encoder.encode(data, codeword);
+        self.convert(py, (data, from), (out, to), threads, || self.code.encoder(), work)
+    }
+
+    /// Takes the data bits out of codewords: ceil(data_bits / 8) bytes a frame, into `out`, if given. Raises CodeError.
+    #[pyo3(signature = (codewords, *, threads = 1, out = None))]
+    fn extract_data<'py>(
+        &self,
+        py: Python<'py>,
+        codewords: &Bound<'py, PyAny>,
+        threads: usize,
+        out: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyArrayDyn<u8>>> {
+        let from = Expected::packed("codewords", self.code.codeword_bits());
+        let to = Expected::packed("out", self.code.data_bits());
+        let work = |(): &mut (), codeword: &[u8], data: &mut [u8]| self.code.extract_data(codeword, data);
+        self.convert(py, (codewords, from), (out, to), threads, || (), work)
+    }
+
+    /// How many checks each word violates (uint32, one a frame): zero for a codeword. Of a BCH code these are the parity
+    /// bits that are not those of the data. Raises CodeError.
+    fn syndrome_weight(&self, py: Python<'_>, words: &Bound<'_, PyAny>) -> PyResult<Py<PyArrayDyn<u32>>> {
+        let expected = Expected::packed("words", self.code.codeword_bits());
+        let (words, frames) = expected.words(words)?;
+        let mut weights = vec![0; frames.unwrap_or(1)];
+        let jobs = expected.slice(&words)?.chunks(expected.length).zip(&mut weights);
+        share_out(py, &mut [()], jobs, |(), (word, weight)| *weight = syndrome_weight(&self.code, word) as u32)?;
+        per_frame(py, weights, frames)
+    }
+
+    /// A decoder of this code. Raises CodeError.
+    ///
+    /// `algorithm`: `min-sum` (layered, in 8-bit messages where the matrix allows it), `bit-flipping`, or
+    /// `sum-product`, `min-sum[:FACTOR]` or `offset-min-sum[:OFFSET]` with `layered-` or `flooding-` before it and `-f32`
+    /// or `-f64` after it; it stops at a codeword or after `iterations`. A BCH code has one decoder, without iterations.
+    /// `llr_step`: the natural logarithm that a step of an integer LLR stands for, or a hard decision. Sum-product and
+    /// offset min-sum need it: on hard decisions of error rate p it is ln((1 - p) / p).
+    #[pyo3(signature = (algorithm = "min-sum", iterations = 20, *, llr_step = 1.0))]
+    fn decoder(&self, algorithm: &str, iterations: u32, llr_step: f64) -> PyResult<Decoder> {
+        check_positive("llr_step", llr_step)?;
+        let algorithm: Algorithm = algorithm.parse().map_err(raise)?;
+        let decoder = Decoder {
+            code: self.code.clone(),
+            spec: DecoderSpec { algorithm, max_iterations: iterations },
+            llr_step,
+            spare: Mutex::default(),
+        };
+        // The first one is made now, so that a code that it cannot decode is told here.
+        let first = decoder.compile()?;
+        decoder.spare.lock().expect("no panic").push(first);
+        Ok(decoder)
+    }
+
+    /// Checks of an LDPC code: rows of its parity-check matrix, whether independent or not. Raises CodeError.
+    #[getter]
+    fn checks(&self) -> PyResult<usize> {
+        Ok(self.ldpc()?.parity_check().rows())
+    }
+
+    /// The ones of the parity-check matrix, row by row: their rows and their columns (uint32 each). Raises CodeError.
+    #[allow(clippy::type_complexity, reason = "it is a pair of arrays")]
+    fn edges<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<u32>>)> {
+        let matrix = self.ldpc()?.parity_check();
+        let (mut rows, mut columns) = (Vec::with_capacity(matrix.edges()), Vec::with_capacity(matrix.edges()));
+        for row in 0..matrix.rows() {
+            columns.extend_from_slice(matrix.row(row));
+            rows.resize(columns.len(), row as u32);
+        }
+        Ok((rows.into_pyarray(py), columns.into_pyarray(py)))
+    }
+
+    /// The size of the circulants of an LDPC code; None if it was made from an alist. Raises CodeError.
+    #[getter]
+    fn circulant_size(&self) -> PyResult<Option<usize>> {
+        Ok(self.ldpc()?.quasi_cyclic().map(QuasiCyclic::circulant_size))
+    }
+
+    /// The shifts of an LDPC code's circulants (int32, block rows x block columns, -1 for zero blocks): check c of a
+    /// block meets its bit (c + shift) % circulant_size. None if the code was made from an alist. Raises CodeError.
+    fn base_matrix<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyArray2<i32>>>> {
+        let Some(base) = self.ldpc()?.quasi_cyclic() else { return Ok(None) };
+        let mut shifts = vec![-1; base.rows() * base.columns()];
+        for block in base.blocks() {
+            shifts[block.row as usize * base.columns() + block.column as usize] = block.shift as i32;
+        }
+        shifts.into_pyarray(py).reshape([base.rows(), base.columns()]).map(Some)
+    }
+
+    /// How an LDPC code encodes: `structured`, in linear time, or by `elimination`, with a dense matrix. Raises CodeError.
+    #[getter]
+    fn encoding(&self) -> PyResult<&'static str> {
+        let code = self.ldpc()?;
+        let parity_last =
+            code.data_positions().is_none() && code.codeword_bits() - code.data_bits() == code.parity_check().rows();
+        Ok(if code.quasi_cyclic().is_some() && parity_last { "structured" } else { "elimination" })
+    }
+
+    /// The positions of the data bits in a codeword (uint32, ascending): for shipped codes the first ones.
+    fn data_positions<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u32>> {
+        let positions = match &self.code {
+            catalogue::Code::Ldpc(code) => code.data_positions().map(<[u32]>::to_vec),
+            catalogue::Code::Bch(_) => None,
+        };
+        positions.unwrap_or_else(|| (0..self.code.data_bits() as u32).collect()).into_pyarray(py)
+    }
+
+    /// The fractions of edges that meet a bit, and a check, of each degree: two lists of pairs of degree and fraction,
+    /// lowest degree first. Raises CodeError.
+    #[allow(clippy::type_complexity, reason = "it is a pair of lists of pairs")]
+    fn degree_distribution(&self) -> PyResult<(Vec<(usize, f64)>, Vec<(usize, f64)>)> {
+        let degrees = self.degrees()?;
+        Ok((degrees.bits().to_vec(), degrees.checks().to_vec()))
+    }
+
+    /// The girth of the Tanner graph (None without any cycle), and for each length of 4, 6 and 8 edges the cycles by
+    /// their approximate cycle extrinsic degree: pairs of degree and number, lowest first. Takes milliseconds for a base
+    /// matrix and up to a minute for an alist file of its size. Raises CodeError.
+    #[allow(clippy::type_complexity, reason = "it is a number and the spectra of three lengths")]
+    fn cycles(&self, py: Python<'_>) -> PyResult<(Option<u32>, Vec<(u32, Vec<(u32, u64)>)>)> {
+        let code = self.ldpc()?;
+        let cycles = py.detach(|| match code.quasi_cyclic() {
+            Some(base) => ShortCycles::of(base),
+            None => {
+                // Any matrix is one of circulants of size one.
+                let matrix = code.parity_check();
+                let ones = (0..matrix.rows()).flat_map(|row| matrix.row(row).iter().map(move |&column| (row, column)));
+                let blocks = ones.map(|(row, column)| Block { row: row as u32, column, shift: 0 }).collect();
+                let ones = QuasiCyclic::new(1, matrix.rows(), matrix.columns(), blocks);
+                ShortCycles::of(&ones.expect("a checked matrix"))
+            }
+        });
+        let spectra = [4, 6, 8].map(|length| (length, cycles.spectrum(length).to_vec()));
+        Ok((cycles.girth(), spectra.to_vec()))
+    }
+
+    /// The largest error rate of a binary symmetric channel at which an LDPC code of these degrees, infinitely long and
+    /// without cycles, decodes by `rule`: `sum-product`, `min-sum[:FACTOR]` or `offset-min-sum[:OFFSET]`. By density
+    /// evolution, to about 2e-3 of the value; within `iterations` flooding iterations, if given. Raises CodeError.
+    #[pyo3(signature = (rule = "sum-product", iterations = None))]
+    fn threshold(&self, py: Python<'_>, rule: &str, iterations: Option<u32>) -> PyResult<f64> {
+        let degrees = self.degrees()?;
+        // With its schedule, as min-sum alone means the decoder in 8 bits.
+        let rule: Rule = match format!("flooding-{rule}").parse().map_err(raise)? {
+            Algorithm::MessagePassing { rule, .. } => rule,
+            Algorithm::MinSum | Algorithm::BitFlipping => unreachable!("not of a schedule"),
+        };
+        py.detach(|| degrees.threshold(rule, iterations)).map_err(raise)
+    }
+
+    /// The parity-check matrix as the text of an alist file. Raises CodeError.
+    fn to_alist(&self) -> PyResult<String> {
+        Ok(self.ldpc()?.parity_check().to_alist())
+    }
+
+    /// The base matrix as the text of a file. Raises CodeError, also for a code that was made from an alist.
+    fn to_qc(&self) -> PyResult<String> {
+        let base = self.ldpc()?.quasi_cyclic();
+        base.map(QuasiCyclic::to_text)
+            .ok_or_else(|| complain(&self.name, "a parity-check matrix alone", "a code made from a base matrix"))
+    }
+
+    /// m of a BCH code over GF(2^m). Raises CodeError.
+    #[getter]
+    fn field_bits(&self) -> PyResult<u32> {
+        Ok(self.bch()?.field_bits())
+    }
+
+    /// t of a BCH code: how many errors are always corrected. Raises CodeError.
+    #[getter]
+    fn correctable(&self) -> PyResult<usize> {
+        Ok(self.bch()?.correctable())
+    }
+
+    /// The coefficients of a BCH code's generator polynomial, lowest first (uint8, 0 or 1). Raises CodeError.
+    fn generator_polynomial<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u8>>> {
+        let coefficients: Vec<u8> = self.bch()?.generator_polynomial().into_iter().map(u8::from).collect();
+        Ok(coefficients.into_pyarray(py))
+    }
+}
+
+fn check_positive(name: &str, value: f64) -> PyResult<()> {
+    if value > 0.0 && value.is_finite() {
+        return Ok(());
+    }
+    Err(complain(name, value, "a finite number above 0"))
+}
+
+// Decoders ------------------------------------------------------------------------------------------------------------
+
+/// A decoder of a code, compiled once. Threads may share it.
+#[pyclass(module = "softsense", frozen)]
+pub(crate) struct Decoder {
+    code: catalogue::Code,
+    spec: DecoderSpec,
+    llr_step: f64,
+    /// Decoders that no thread uses now.
+    spare: Mutex<Vec<Worker>>,
+}
+
+/// What one thread decodes with.
+struct Worker {
+    decoder: Box<dyn FrameDecoder>,
+    llrs: Vec<i8>,
+}
+
+/// What is said of a frame.
+#[derive(Clone, Copy, Default)]
+struct Report {
+    converged: bool,
+    iterations: u32,
+    syndrome_weight: u32,
+    corrected: i32,
+}
+
+impl Decoder {
+    fn compile(&self) -> PyResult<Worker> {
+        let decoder = self.spec.decoder(&self.code, self.llr_step).map_err(raise)?;
+        Ok(Worker { decoder, llrs: Vec::new() })
+    }
+
+    /// `count` decoders, which nobody else has.
+    fn take(&self, count: usize) -> PyResult<Vec<Worker>> {
+        let mut spare = self.spare.lock().expect("no panic");
+        let kept = spare.len().saturating_sub(count);
+        let mut workers = spare.split_off(kept);
+        drop(spare);
+        while workers.len() < count {
+            workers.push(self.compile()?);
+        }
+        Ok(workers)
+    }
+
+    /// What became of a word after which `changed` tells how many bits are not as received.
+    fn report(&self, Verdict { success, iterations }: Verdict, word: &[u8], changed: impl FnOnce() -> usize) -> Report {
+        Report {
+            converged: success,
+            iterations,
+            syndrome_weight: if success { 0 } else { syndrome_weight(&self.code, word) as u32 },
+            corrected: if success { changed() as i32 } else { -1 },
+        }
+    }
+
+    /// Decodes frames of `length` numbers each.
+    fn batch<'py, T: Sync>(
+        &self,
+        py: Python<'py>,
+        (received, length): (&[T], usize),
+        frames: Frames,
+        threads: usize,
+        out: Option<&Bound<'py, PyAny>>,
+        decode: impl Fn(&mut Worker, &[T], &mut [u8]) -> Report + Sync,
+    ) -> PyResult<DecodeResult> {
+        let expected = Expected::packed("out", self.code.codeword_bits());
+        let word = expected.results(py, out, frames)?;
+        let mut written = writable(&word)?;
+        let count = frames.unwrap_or(1);
+        let mut reports = vec![Report::default(); count];
+        let mut workers = self.take(threads.min(count).max(1))?;
+        let taken = taken(count, threads);
+        let words = written.as_slice_mut().expect("C-contiguous").chunks_mut(taken * expected.length);
+        let jobs = received.chunks(taken * length).zip(words).zip(reports.chunks_mut(taken));
+        let done = share_out(py, &mut workers, jobs, |worker, ((received, words), reports)| {
+            let frames = received.chunks(length).zip(words.chunks_mut(expected.length));
+            for ((received, word), report) in frames.zip(reports) {
+                *report = decode(worker, received, word);
+            }
+        });
+        drop(written);
+        self.spare.lock().expect("no panic").append(&mut workers);
+        done?;
+        Ok(DecodeResult {
+            word: word.unbind(),
+            converged: per_frame(py, reports.iter().map(|report| report.converged).collect(), frames)?,
+            iterations: per_frame(py, reports.iter().map(|report| report.iterations).collect(), frames)?,
+            syndrome_weight: per_frame(py, reports.iter().map(|report| report.syndrome_weight).collect(), frames)?,
+            corrected: per_frame(py, reports.iter().map(|report| report.corrected).collect(), frames)?,
+        })
+    }
+
+    fn decode_soft<'py, T: Llr>(
+        &self,
+        py: Python<'py>,
+        array: &Bound<'py, PyUntypedArray>,
+        expected: &Expected,
+        threads: usize,
+        scale: f64,
+        out: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<DecodeResult> {
+        let received = expected.readable::<T>(expected.typed(array)?)?;
+        let frames = expected.frames(array)?;
+        let llrs = expected.slice(&received)?;
+        let length = expected.length;
+        if let Some(at) = py.detach(|| llrs.iter().position(|llr| !llr.is_number())) {
+            let place = format!("llrs: frame {}, bit {}", at / length, at % length);
+            return Err(complain(&place, "NaN", "a log-likelihood ratio"));
+        }
+        self.batch(py, (llrs, length), frames, threads, out, |worker, llrs, word| {
+            worker.llrs.resize(length, 0);
+            let llrs = T::integers(llrs, scale, &mut worker.llrs);
+            let verdict = worker.decoder.decode_soft(llrs, word);
+            let changed = || llrs.iter().enumerate().filter(|&(bit, &llr)| bits::get(word, bit) != (llr < 0)).count();
+            self.report(verdict, word, changed)
+        })
+    }
+}
+
+#[pymethods]
+impl Decoder {
+    /// Decodes a frame or a batch of frames; the same for any number of threads. Raises CodeError.
+    ///
+    /// `received` is either hard decisions, packed: uint8 of shape (bytes,) or (frames, bytes), padding bits zero; or
+    /// log-likelihood ratios, positive where 0 is the more likely bit: int8, float32 or float64 of shape
+    /// (codeword_bits,) or (frames, codeword_bits). Those in floating point are multiplied by `scale` (default: 1 /
+    /// `llr_step`), rounded to the nearest integer and clipped to +-127; NaN is an error. Decided words go into `out`, if
+    /// given.
+    #[pyo3(signature = (received, *, threads = 1, scale = None, out = None))]
+    fn decode<'py>(
+        &self,
+        py: Python<'py>,
+        received: &Bound<'py, PyAny>,
+        threads: usize,
+        scale: Option<f64>,
+        out: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<DecodeResult> {
+        let threads = check_threads(threads)?;
+        let scale = scale.unwrap_or(1.0 / self.llr_step);
+        check_positive("scale", scale)?;
+        let count = self.code.codeword_bits();
+        let what = "a log-likelihood ratio for each bit".to_owned();
+        let llrs = Expected { name: "received", dtype: "int8, float32 or float64", length: count, what };
+        let array = llrs.array(received)?;
+        if array.cast::<PyArrayDyn<i8>>().is_ok() {
+            return self.decode_soft::<i8>(py, &array, &llrs, threads, scale, out);
+        }
+        if array.cast::<PyArrayDyn<f32>>().is_ok() {
+            return self.decode_soft::<f32>(py, &array, &llrs, threads, scale, out);
+        }
+        if array.cast::<PyArrayDyn<f64>>().is_ok() {
+            return self.decode_soft::<f64>(py, &array, &llrs, threads, scale, out);
+        }
+        let expected = Expected::packed("received", count);
+        if array.cast::<PyArrayDyn<u8>>().is_err() {
+            return Err(complain("received", array.dtype(), format!("{llrs}; or {expected}")));
+        }
+        let (words, frames) = expected.words(received)?;
+        let words = expected.slice(&words)?;
+        check_padding("received", words, count)?;
+        self.batch(py, (words, expected.length), frames, threads, out, |worker, received, word| {
+            word.copy_from_slice(received);
+            let verdict = worker.decoder.decode_hard(word);
+            self.report(verdict, word, || bits::distance(received, word))
+        })
+    }
+}
+
+/// What a decoder says of a batch, an array each; for one frame they have no dimension for frames.
+#[pyclass(module = "softsense", frozen, get_all)]
+pub(crate) struct DecodeResult {
+    /// The decided words, data and parity, packed (uint8). Where a BCH decoder gave up, what it received.
+    word: Py<PyArrayDyn<u8>>,
+    /// Whether each word is a codeword, though not necessarily the one sent (bool).
+    converged: Py<PyArrayDyn<bool>>,
+    /// Iterations done (uint32): 0 if the word was a codeword as it came, and for BCH codes.
+    iterations: Py<PyArrayDyn<u32>>,
+    /// Checks that each decided word violates (uint32), as `Code.syndrome_weight` has it.
+    syndrome_weight: Py<PyArrayDyn<u32>>,
+    /// Bits in which each decided word differs from the hard decisions received (int32); -1 if it did not converge.
+    corrected: Py<PyArrayDyn<i32>>,
+}
+
+// Measuring -----------------------------------------------------------------------------------------------------------
+
+/// Measures error rate and speed; see `softsense.bench`, which checks what is asked for.
+///
+/// `progress` is called about ten times a second with the fraction done and the frames so far. Ctrl-C ends the
+/// measurement early: `interrupted` is then true in what is returned. Raises CodeError.
+#[pyfunction]
+#[pyo3(signature = (code, channel, *, decoder, iterations, threads, seconds, frames, seed, progress = None))]
+#[allow(clippy::too_many_arguments, reason = "a keyword each")]
+pub(crate) fn measure_code<'py>(
+    py: Python<'py>,
+    code: &Code,
+    channel: &str,
+    decoder: &str,
+    iterations: u32,
+    threads: usize,
+    seconds: f64,
+    frames: Option<u64>,
+    seed: u64,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let channel: Channel = channel.parse().map_err(raise)?;
+    let algorithm: Algorithm = decoder.parse().map_err(raise)?;
+    let measurement = Measurement {
+        code: code.code.clone(),
+        decoder: DecoderSpec { algorithm, max_iterations: iterations },
+        channel,
+        threads,
+        stop: frames.map_or(Stop::Seconds(seconds), Stop::Frames),
+        seed,
+    };
+    let mut raised: Option<PyErr> = None;
+    let watch = |so_far: &BenchResult| {
+        let fraction = match measurement.stop {
+            Stop::Frames(frames) => so_far.frames as f64 / frames as f64,
+            Stop::Seconds(seconds) => (so_far.seconds / seconds).min(1.0),
+        };
+        let heard = Python::attach(|py| {
+            py.check_signals()?;
+            progress.as_ref().map_or(Ok(()), |callback| callback.call1(py, (fraction, so_far.frames)).map(drop))
+        });
+        match heard {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => {
+                raised.get_or_insert(error);
+                ControlFlow::Break(())
+            }
+        }
+    };
+    let result = py.detach(|| measurement.run(watch)).map_err(raise)?;
+    let interrupted = match raised {
+        Some(error) if !error.is_instance_of::<PyKeyboardInterrupt>(py) => return Err(error),
+        raised => raised.is_some(),
+    };
+    let iterates = matches!(code.code, catalogue::Code::Ldpc(_));
+    // A rate of no frames is not a number, which JSON does not have.
+    let known = |value: f64| value.is_finite().then_some(value);
+    let (fer_lo, fer_hi) = result.fer_interval();
+    let measured = PyDict::new(py);
+    measured.set_item("code", &code.name)?;
+    measured.set_item("codeword_bits", code.code.codeword_bits())?;
+    measured.set_item("data_bits", result.data_bits)?;
+    measured.set_item("channel", channel.to_string())?;
+    measured.set_item("decoder", if iterates { algorithm.to_string() } else { "berlekamp-massey".to_owned() })?;
+    measured.set_item("iterations", iterates.then_some(iterations))?;
+    measured.set_item("threads", result.threads)?;
+    measured.set_item("seed", seed)?;
+    measured.set_item("instruction_set", InstructionSet::detect().name())?;
+    measured.set_item("interrupted", interrupted)?;
+    measured.set_item("seconds", result.seconds)?;
+    measured.set_item("frames", result.frames)?;
+    measured.set_item("user_mbps", known(result.user_mbps()))?;
+    measured.set_item("encode_mbps", known(result.encode_mbps()))?;
+    measured.set_item("frame_errors", result.frame_errors)?;
+    measured.set_item("fer", known(result.fer()))?;
+    measured.set_item("fer_lo", fer_lo)?;
+    measured.set_item("fer_hi", fer_hi)?;
+    measured.set_item("undetected", result.undetected)?;
+    measured.set_item("bit_error_rate", known(result.bit_error_rate()))?;
+    measured.set_item("mean_iterations", known(result.mean_iterations()).filter(|_| iterates))?;
+    measured.set_item("iteration_histogram", iterates.then_some(&result.iterations))?;
+    Ok(measured)
+}

@@ -1,0 +1,201 @@
+"""Error-correcting codes from Python: what a code is, what it costs to fail, and how fast and how well it decodes.
+
+`softsense.Code` is a code, compiled once; its `encode`, and the `decode` of its `decoder`, take NumPy arrays and release
+the GIL::
+
+    import numpy as np
+    import softsense
+
+    code = softsense.Code.open("flash-8/9")
+    data = np.random.default_rng(1).integers(0, 256, (100, code.data_bits // 8), dtype=np.uint8)
+    words = code.encode(data)
+    words[:, 17] ^= 0b0110_0000
+    result = code.decoder(iterations=20).decode(words, threads=2)
+    assert result.converged.all() and (code.extract_data(result.word) == data).all()
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from softsense import _core
+from softsense._core import Code, CodeError
+from softsense.api import Interrupted
+
+FAILURE_TARGETS = (1e-15, 1e-10, 1e-6, 1e-2)
+"""Probabilities of a failure for which `describe` says the raw bit error rate of a BCH code."""
+
+MIN_SUM_RULE = "min-sum:0.75"
+"""The min-sum of which `describe` gives the threshold."""
+
+_MOST_EDGES = 50_000
+_CYCLE_LENGTHS = (4, 6, 8)
+
+
+def bench(
+    code: Code | str | Path,
+    channel: str,
+    *,
+    decoder: str = "min-sum",
+    iterations: int = 20,
+    threads: int = 1,
+    seconds: float = 10.0,
+    frames: int | None = None,
+    seed: int = 1,
+    progress: Callable[[float, int], None] | None = None,
+) -> dict[str, Any]:
+    """Measure error rate and speed of a code: random data, encoded, sent through a channel, decoded and compared.
+
+    Args:
+        code: a code, or a name or file that `Code.open` takes.
+        channel: `bsc:P`, `errors:W`, `awgn:EBN0_DB` or `gaussian:RBER:LEVELS`.
+        decoder: as `Code.decoder` takes it; of this and of `iterations` BCH codes take no notice.
+        iterations: after how many a decoder gives up.
+        threads: threads that decode.
+        seconds: how long; no matter if `frames` is given.
+        frames: how many frames; then all counts depend on nothing but the seed.
+        seed: of data and noise.
+        progress: called about ten times a second with the fraction done and the frames so far.
+
+    Returns `user_mbps` and `encode_mbps` (data bits a second, in Mb/s, of all threads; the channel's time does not
+    count), `frames`, `frame_errors`, `fer` and its exact 95 % interval `fer_lo` to `fer_hi`, `undetected` (wrong words
+    that were called right), `bit_error_rate` of the data after decoding, `mean_iterations`, `iteration_histogram`, and
+    what was measured. What does not apply, or is a rate of no frames, is None.
+
+    Raises `CodeError` or `FileError`; `Interrupted`, with the result so far, on Ctrl-C.
+    """
+    opened = code if isinstance(code, Code) else Code.open(code)
+    result = _core.measure_code(
+        opened,
+        channel,
+        decoder=decoder,
+        iterations=iterations,
+        threads=threads,
+        seconds=seconds,
+        frames=frames,
+        seed=seed,
+        progress=progress,
+    )
+    if result["interrupted"]:
+        raise Interrupted(result)
+    return result
+
+
+def describe(code: Code, *, thresholds: bool = True, cycles: bool | None = None) -> dict[str, Any]:
+    """What a code is, as numbers ready for JSON.
+
+    Args:
+        code: the code.
+        thresholds: also by density evolution (LDPC; takes up to a second).
+        cycles: also girth and short cycles (LDPC); default: if the code has a base matrix or few edges, as others take up
+            to a minute.
+    """
+    facts = {
+        "name": code.name,
+        "kind": code.kind,
+        "codeword_bits": code.codeword_bits,
+        "data_bits": code.data_bits,
+        "parity_bits": code.codeword_bits - code.data_bits,
+        "rate": code.rate,
+    }
+    return facts | (_describe_ldpc(code, thresholds, cycles) if code.kind == "ldpc" else _describe_bch(code))
+
+
+def _describe_ldpc(code: Code, thresholds: bool, cycles: bool | None) -> dict[str, Any]:
+    edges = len(code.edges()[0])
+    base = code.base_matrix()
+    facts: dict[str, Any] = {
+        "checks": code.checks,
+        "edges": edges,
+        "encoding": code.encoding,
+        "circulant_size": code.circulant_size,
+        "block_rows": None if base is None else base.shape[0],
+        "block_columns": None if base is None else base.shape[1],
+    }
+    for name, degrees in zip(("bit_degrees", "check_degrees"), code.degree_distribution(), strict=True):
+        facts[name] = [
+            {"degree": degree, "count": round(fraction * edges / degree) if degree else None, "edge_fraction": fraction}
+            for degree, fraction in degrees
+        ]
+    if cycles or (cycles is None and (base is not None or edges <= _MOST_EDGES)):
+        girth, spectra = code.cycles()
+        facts["girth"] = girth
+        facts["cycles"] = {str(length): sum(count for _, count in spectrum) for length, spectrum in spectra}
+        facts["least_extrinsic_degree"] = {
+            str(length): spectrum[0][0] if spectrum else None for length, spectrum in spectra
+        }
+    else:
+        facts |= {"girth": None, "cycles": None, "least_extrinsic_degree": None}
+    facts["shannon_limit"] = code.shannon_limit
+    if thresholds:
+        facts["threshold_sum_product"] = code.threshold("sum-product")
+        facts["threshold_min_sum"] = code.threshold(MIN_SUM_RULE)
+    return facts
+
+
+def _describe_bch(code: Code) -> dict[str, Any]:
+    generator = code.generator_polynomial()
+    n, t = code.codeword_bits, code.correctable
+    return {
+        "field_bits": code.field_bits,
+        "correctable": t,
+        "generator_degree": len(generator) - 1,
+        "generator_weight": int(generator.sum()),
+        "shannon_limit": code.shannon_limit,
+        "raw_bit_error_rate": {f"{target:.0e}": raw_bit_error_rate(n, t, target) for target in FAILURE_TARGETS},
+    }
+
+
+def failure_probability(bits: int, correctable: int, raw_bit_error_rate: float) -> float:
+    """The probability that more than `correctable` of `bits` bits are wrong, each independently.
+
+    It is the sum of the binomial tail, accurate to about nine digits however small.
+    """
+    if not 0 <= correctable or not bits >= 1 or not 0 <= raw_bit_error_rate <= 1:
+        found = f"{bits} bits, {correctable} correctable, error rate {raw_bit_error_rate}"
+        raise CodeError(f"failure_probability: found {found}, expected at least 1 bit and an error rate from 0 to 1")
+    if correctable >= bits or raw_bit_error_rate == 0:
+        return 0.0
+    if raw_bit_error_rate == 1:
+        return 1.0
+    log_wrong, log_right = math.log(raw_bit_error_rate), math.log1p(-raw_bit_error_rate)
+
+    def probability(errors: int) -> float:
+        choices = math.lgamma(bits + 1) - math.lgamma(errors + 1) - math.lgamma(bits - errors + 1)
+        return math.exp(choices + errors * log_wrong + (bits - errors) * log_right)
+
+    # The terms rise up to the mean and fall after it: summed from there outwards until nothing is added.
+    mean = bits * raw_bit_error_rate
+    if correctable + 1 <= mean:
+        return 1 - _sum_until_negligible(probability, range(correctable, -1, -1))
+    return _sum_until_negligible(probability, range(correctable + 1, bits + 1))
+
+
+def _sum_until_negligible(term: Callable[[int], float], indices: range) -> float:
+    total = 0.0
+    for index in indices:
+        value = term(index)
+        total += value
+        if value <= 1e-17 * total:
+            break
+    return total
+
+
+def raw_bit_error_rate(bits: int, correctable: int, failure: float) -> float:
+    """The raw bit error rate at which `failure_probability` is `failure`, to about nine digits."""
+    if not 0 < failure < 1 or not 0 <= correctable < bits:
+        found = f"{failure} for {correctable} of {bits} bits"
+        raise CodeError(
+            f"raw_bit_error_rate: found failure {found}, expected one between 0 and 1, and fewer than all bits"
+        )
+    low, high = 0.0, 1.0
+    while high - low > 1e-12 * high:
+        middle = (low + high) / 2
+        if failure_probability(bits, correctable, middle) < failure:
+            low = middle
+        else:
+            high = middle
+    return (low + high) / 2
