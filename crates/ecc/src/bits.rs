@@ -31,7 +31,9 @@ pub fn distance(a: &[u8], b: &[u8]) -> usize {
     let mut b = b.chunks_exact(8);
     let whole: u32 = (&mut a)
         .zip(&mut b)
-        .map(|(x, y)| (u64::from_ne_bytes(x.try_into().unwrap()) ^ u64::from_ne_bytes(y.try_into().unwrap())).count_ones())
+        .map(|(x, y)| {
+            (u64::from_ne_bytes(x.try_into().unwrap()) ^ u64::from_ne_bytes(y.try_into().unwrap())).count_ones()
+        })
         .sum();
     let rest: u32 = a.remainder().iter().zip(b.remainder()).map(|(x, y)| (x ^ y).count_ones()).sum();
     (whole + rest) as usize

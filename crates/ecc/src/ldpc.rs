@@ -8,7 +8,6 @@ mod cycles;
 mod density_evolution;
 mod elimination;
 mod encoder;
-mod lanes;
 mod message_passing;
 mod min_sum;
 mod parity_check;

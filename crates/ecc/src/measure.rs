@@ -13,12 +13,12 @@ use std::time::{Duration, Instant};
 
 use softsense_base::{Error, Purpose, Result, Stream};
 
+use crate::Outcome;
 use crate::bch::BchDecoder;
 use crate::bits;
 use crate::catalogue::Code;
 use crate::channel::{Channel, Noise};
 use crate::ldpc::{BitFlipping, Correction, LdpcCode, MessagePassing, MinSum, Real, Rule, Schedule};
-use crate::Outcome;
 
 /// Bytes that a batch may take: half of a common second-level cache.
 const BATCH_BYTES: usize = 1 << 18;

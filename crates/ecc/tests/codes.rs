@@ -36,7 +36,8 @@ fn base_matrix(
         for column in 0..columns {
             let draw = stream.bits(row.into(), column.into());
             let shift = if column < columns - rows {
-                (draw % 3 > 0 || column == row % (columns - rows)).then_some((draw >> 32) as u32 % size as u32)
+                (!draw.is_multiple_of(3) || column == row % (columns - rows))
+                    .then_some((draw >> 32) as u32 % size as u32)
             } else {
                 parity(row, column + rows - columns).map(|shift| shift % size as u32)
             };

@@ -29,18 +29,28 @@ impl QuasiCyclic {
     /// # Errors
     /// Two blocks at one place, a place or a shift out of range, an empty block row, no more columns than rows.
     pub fn new(circulant_size: usize, rows: usize, columns: usize, mut blocks: Vec<Block>) -> Result<Self> {
-        if circulant_size == 0 || rows == 0 || columns <= rows || circulant_size.saturating_mul(columns) > u32::MAX as usize {
+        if circulant_size == 0
+            || rows == 0
+            || columns <= rows
+            || circulant_size.saturating_mul(columns) > u32::MAX as usize
+        {
             let found = format!("found {rows} x {columns} circulants of size {circulant_size}");
             return Err(Error::code("", format!("{found}, expected more columns than rows")));
         }
         blocks.sort_unstable();
         for block in &blocks {
-            if block.row as usize >= rows || block.column as usize >= columns || block.shift as usize >= circulant_size {
+            if block.row as usize >= rows || block.column as usize >= columns || block.shift as usize >= circulant_size
+            {
                 let place = format!("block row {}, column {}", u64::from(block.row) + 1, u64::from(block.column) + 1);
-                return Err(Error::code(place, format!("found shift {}, expected one below {circulant_size}", block.shift)));
+                return Err(Error::code(
+                    place,
+                    format!("found shift {}, expected one below {circulant_size}", block.shift),
+                ));
             }
         }
-        if let Some(pair) = blocks.windows(2).find(|pair| (pair[0].row, pair[0].column) == (pair[1].row, pair[1].column)) {
+        if let Some(pair) =
+            blocks.windows(2).find(|pair| (pair[0].row, pair[0].column) == (pair[1].row, pair[1].column))
+        {
             let place = format!("block row {}, column {}", pair[0].row + 1, pair[0].column + 1);
             return Err(Error::code(place, "found two circulants, expected one"));
         }
@@ -83,12 +93,15 @@ impl QuasiCyclic {
     /// # Errors
     /// What is malformed, at `place` and its line.
     pub fn parse(place: &str, text: &str) -> Result<Self> {
-        let mut lines = (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty() && !line.trim_start().starts_with('#'));
+        let mut lines =
+            (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty() && !line.trim_start().starts_with('#'));
         let numbers = |(number, line): (usize, &str), expected: usize, what: &str| -> Result<(String, Vec<i64>)> {
             let place = format!("{place}:{number}");
             let values: Vec<i64> = line
                 .split_whitespace()
-                .map(|word| word.parse().map_err(|_| Error::code(&place, format!("found `{word}`, expected a whole number"))))
+                .map(|word| {
+                    word.parse().map_err(|_| Error::code(&place, format!("found `{word}`, expected a whole number")))
+                })
                 .collect::<Result<_>>()?;
             if values.len() != expected {
                 return Err(Error::code(place, format!("found {} numbers, expected {what}", values.len())));
@@ -152,7 +165,8 @@ impl QuasiCyclic {
         let rows: Vec<Vec<u32>> = (0..self.rows * size)
             .map(|check| {
                 let (row, offset) = (check / size, check % size);
-                let column = |block: &Block| block.column * size as u32 + ((offset + block.shift as usize) % size) as u32;
+                let column =
+                    |block: &Block| block.column * size as u32 + ((offset + block.shift as usize) % size) as u32;
                 self.row(row).iter().map(column).collect()
             })
             .collect();

@@ -1,8 +1,8 @@
 //! Vectors of message magnitudes and signs, one set of operations for each instruction set.
 //!
-//! [`super::min_sum`] is written once over [`Lanes`]; this file says what each operation is on each CPU. All of them compute
-//! the same values. It is the only place of the decoders with `unsafe`: unaligned loads and stores whose bounds the slice
-//! patterns have checked, and calls of intrinsics whose instruction set was detected before the kernel was chosen.
+//! The kernel is written once over [`Lanes`]; this file says what each operation is on each CPU. All of them compute
+//! the same values. Its `unsafe` is of two kinds: loads and stores whose bounds the
+//! types say, and intrinsics whose instruction set was detected before the kernel was chosen.
 
 /// The most lanes that a vector has.
 pub(super) const MOST_LANES: usize = 64;
@@ -326,7 +326,8 @@ mod x86 {
         #[inline(always)]
         fn from_bits(bytes: Self, mask: u8, size: i8) -> Self {
             unsafe {
-                let zero = _mm256_cmpeq_epi8(_mm256_and_si256(bytes.0, _mm256_set1_epi8(mask as i8)), _mm256_setzero_si256());
+                let zero =
+                    _mm256_cmpeq_epi8(_mm256_and_si256(bytes.0, _mm256_set1_epi8(mask as i8)), _mm256_setzero_si256());
                 Self(_mm256_blendv_epi8(_mm256_set1_epi8(-size), _mm256_set1_epi8(size), zero))
             }
         }
