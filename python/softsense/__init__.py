@@ -7,9 +7,9 @@ The main question, in three lines::
     comparison = softsense.compare("configs/mlc-25nm.toml", "trace.csv")
     print(comparison.table)
 
-`run` measures one read policy, `compare` several on the same codewords with the same luck. `Code` is an LDPC or BCH code
-with its encoder and decoders, and `bench` measures it (see `softsense.codes`). Configurations, traces and codes are
-checked by the Rust core; whatever is wrong with them raises a `SoftsenseError` that names the place.
+`run` measures one read policy, `compare` several on the same codewords with the same luck. `Code` is an LDPC or BCH
+code with its encoder and decoders, and `bench` measures it (see `softsense.codes`). Configurations, traces and codes
+are checked by the Rust core; whatever is wrong with them raises a `SoftsenseError` that names the place.
 """
 
 from softsense._core import (
@@ -17,8 +17,8 @@ from softsense._core import (
     CodeError,
     Config,
     ConfigError,
-    DecodeResult,
     Decoder,
+    DecodeResult,
     FileError,
     SoftsenseError,
     TableError,

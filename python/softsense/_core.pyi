@@ -120,8 +120,8 @@ class Code:
         """The code that `name` means.
 
         Args:
-            name: a shipped code (see `entries`), any BCH code such as `bch:m=15,t=57,k=31912`, or the file of an LDPC code,
-                alist or base matrix.
+            name: a shipped code (see `entries`), any BCH code such as `bch:m=15,t=57,k=31912`, or the file of an LDPC
+                code, alist or base matrix.
             redundant_checks: accept a matrix some of whose checks follow from others: each is one more data bit.
 
         Raises `CodeError` or `FileError`.
@@ -154,8 +154,8 @@ class Code:
                 `sum-product`, `min-sum[:FACTOR]` or `offset-min-sum[:OFFSET]` with `layered-` or `flooding-` before it
                 and `-f32` or `-f64` after it. A BCH code has one decoder and takes no notice.
             iterations: it stops at a codeword or after so many; BCH codes have none.
-            llr_step: the natural logarithm that a step of an integer LLR stands for, or a hard decision. Sum-product and
-                offset min-sum need it: on hard decisions of error rate p it is ln((1 - p) / p).
+            llr_step: the natural logarithm that a step of an integer LLR stands for, or a hard decision. Sum-product
+                and offset min-sum need it: on hard decisions of error rate p it is ln((1 - p) / p).
 
         Raises `CodeError`.
         """
@@ -181,8 +181,8 @@ class Code:
         """The error rate of a binary symmetric channel up to which an LDPC code of these degrees decodes.
 
         It is that of infinitely long codes without cycles, by density evolution, to about 2e-3 of the value; within
-        `iterations` flooding iterations, if given. `rule`: `sum-product`, `min-sum[:FACTOR]` or `offset-min-sum[:OFFSET]`.
-        Raises `CodeError`.
+        `iterations` flooding iterations, if given. `rule`: `sum-product`, `min-sum[:FACTOR]` or
+        `offset-min-sum[:OFFSET]`. Raises `CodeError`.
         """
     def to_alist(self) -> str:
         """An LDPC code's parity-check matrix as the text of an alist file."""
@@ -205,9 +205,9 @@ class Decoder:
         """Decode a frame or a batch of frames; the same for any number of threads. The GIL is released.
 
         Args:
-            received: C-contiguous; either hard decisions, packed: uint8 of shape (bytes,) or (frames, bytes), padding bits
-                zero; or log-likelihood ratios, positive where 0 is the more likely bit: int8, float32 or float64 of shape
-                (codeword_bits,) or (frames, codeword_bits). -128 is read as -127.
+            received: C-contiguous; either hard decisions, packed: uint8 of shape (bytes,) or (frames, bytes), padding
+                bits zero; or log-likelihood ratios, positive where 0 is the more likely bit: int8, float32 or float64
+                of shape (codeword_bits,) or (frames, codeword_bits). -128 is read as -127.
             threads: how many threads share the batch.
             scale: what LLRs in floating point are multiplied by before they are rounded to the nearest integer and
                 clipped to +-127; default: 1 / `llr_step` of the decoder.

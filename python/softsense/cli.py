@@ -340,8 +340,9 @@ def code_import(file: Path, to: Path | None, redundant_checks: bool, cycles: boo
 
     if to:
         _check_suffix(to, ".alist", ".qc")
-    # A path in front, so that no shipped code is meant.
-    code = Code.open(file if file.parts[:-1] else Path(".") / file, redundant_checks)
+    named = any(str(file) == name for name, _ in Code.entries()) or str(file).startswith("bch:")
+    # With a folder in front it is a file whatever its name.
+    code = Code.open(f"./{file}" if named else file, redundant_checks)
     facts = codes.describe(code, thresholds=False, cycles=cycles or None)
     if as_json:
         click.echo(json.dumps(facts, indent=2))

@@ -1,7 +1,7 @@
 """Error-correcting codes from Python: what a code is, what it costs to fail, and how fast and how well it decodes.
 
-`softsense.Code` is a code, compiled once; its `encode`, and the `decode` of its `decoder`, take NumPy arrays and release
-the GIL::
+`softsense.Code` is a code, compiled once; its `encode`, and the `decode` of its `decoder`, take NumPy arrays and
+release the GIL::
 
     import numpy as np
     import softsense
@@ -90,8 +90,8 @@ def describe(code: Code, *, thresholds: bool = True, cycles: bool | None = None)
     Args:
         code: the code.
         thresholds: also by density evolution (LDPC; takes up to a second).
-        cycles: also girth and short cycles (LDPC); default: if the code has a base matrix or few edges, as others take up
-            to a minute.
+        cycles: also girth and short cycles (LDPC); default: if the code has a base matrix or few edges, as others take
+            up to a minute.
     """
     facts = {
         "name": code.name,
@@ -111,6 +111,7 @@ def _describe_ldpc(code: Code, thresholds: bool, cycles: bool | None) -> dict[st
         "checks": code.checks,
         "edges": edges,
         "encoding": code.encoding,
+        "data_first": bool(code.data_positions()[-1] == code.data_bits - 1),
         "circulant_size": code.circulant_size,
         "block_rows": None if base is None else base.shape[0],
         "block_columns": None if base is None else base.shape[1],
@@ -154,7 +155,7 @@ def failure_probability(bits: int, correctable: int, raw_bit_error_rate: float) 
 
     It is the sum of the binomial tail, accurate to about nine digits however small.
     """
-    if not 0 <= correctable or not bits >= 1 or not 0 <= raw_bit_error_rate <= 1:
+    if correctable < 0 or bits < 1 or not 0 <= raw_bit_error_rate <= 1:
         found = f"{bits} bits, {correctable} correctable, error rate {raw_bit_error_rate}"
         raise CodeError(f"failure_probability: found {found}, expected at least 1 bit and an error rate from 0 to 1")
     if correctable >= bits or raw_bit_error_rate == 0:

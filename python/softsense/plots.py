@@ -1,4 +1,6 @@
-"""The picture of a comparison: where reads spend their time, their tail, what soft sensing costs, and the levels."""
+"""Pictures: of a comparison where reads spend their time, their tail, what soft sensing costs, and the levels; of an
+LDPC code its base matrix and its Tanner graph.
+"""
 
 from __future__ import annotations
 
@@ -7,16 +9,19 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter
+from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullFormatter
 from matplotlib.transforms import blended_transform_factory
 
+from softsense._core import Code, CodeError
 from softsense.api import NO_SOFT_SENSING, Comparison, RunResult
 from softsense.tables import TIME_PARTS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from numpy.typing import NDArray
 
 # Okabe and Ito's palette, which colour-blind readers can tell apart; a policy has the same colour in every panel.
 _POLICY_COLOURS = {
@@ -42,6 +47,7 @@ _PART_COLOURS = {
 _TAILS = {"p99": 1e-2, "p999": 1e-3}
 _MARKERS = {"mean": "o", "p99": "D", "p999": "^"}
 _STATS = {"mean": "mean", "p99": "p99", "p999": "p99.9"}
+_MOST_DRAWN_BITS = 256
 _INK = "#222222"
 _FAINT = "#6b6b6b"
 
@@ -91,6 +97,116 @@ def draw(comparison: Comparison, title: str | None = None) -> Figure:
     )
     figure.text(0.025, 0.15 / height, note, fontsize=8.5, color=_FAINT, va="center")
     return figure
+
+
+def draw_code(code: Code) -> Figure:
+    """Draw the base matrix of an LDPC code, its circulants coloured by their shift and zero blocks left empty.
+
+    Of a code of at most 256 bits the Tanner graph is drawn below. A code made from an alist has no base matrix: the
+    ones of its parity-check matrix are drawn instead. Raises `CodeError` for a BCH code.
+
+    Returns a figure 13 inches wide at 150 dpi; save it with its `savefig`.
+    """
+    if code.kind != "ldpc":
+        raise CodeError(f"{code.name}: found a BCH code, expected an LDPC code: only that has a matrix to draw")
+    base = code.base_matrix()
+    rows, columns = (code.checks, code.codeword_bits) if base is None else base.shape
+    below = 4.6 if code.codeword_bits <= _MOST_DRAWN_BITS else 0.0
+    # Blocks are squares where there is room for it; header and footer keep their height in inches.
+    above = min(max(11.6 * rows / columns, 2.0), 4.0 if below else 9.0)
+    height = 1.2 + above + 0.7 + below
+    figure = Figure(figsize=(13, height), dpi=150, facecolor="white")
+    left, width = 0.06, 0.89
+    axes = figure.add_axes((left, 1 - (1.2 + above) / height, width, above / height))
+    if base is None:
+        _ones(axes, code)
+    else:
+        _base_matrix(axes, code, base)
+    if below:
+        _tanner_graph(figure.add_axes((left, 0.35 / height, width, (below - 0.9) / height)), code)
+    figure.text(0.025, 1 - 0.3 / height, f"LDPC code {code.name}", fontsize=15, weight="bold", color=_INK, va="center")
+    note = f"n = {code.codeword_bits:,}   k = {code.data_bits:,}   rate {code.rate:.4f}"
+    figure.text(0.955, 1 - 0.3 / height, note, fontsize=9.5, color=_FAINT, ha="right", va="center")
+    return figure
+
+
+def _base_matrix(axes: Axes, code: Code, base: NDArray[np.int32]) -> None:
+    rows, columns = base.shape
+    _head(axes, f"Base matrix: {rows} x {columns} circulants of size {code.circulant_size:,}, coloured by shift")
+    # No colour of this map is near white, which is for zero blocks.
+    image = axes.imshow(
+        np.ma.masked_less(base, 0),
+        cmap="viridis",
+        vmin=0,
+        vmax=code.circulant_size - 1,
+        aspect="auto",
+        interpolation="nearest",
+    )
+    for edge in np.arange(0.5, columns - 1):
+        axes.axvline(edge, color="#eeeeee", linewidth=0.6 if columns <= 80 else 0.3)
+    for edge in np.arange(0.5, rows - 1):
+        axes.axhline(edge, color="#eeeeee", linewidth=0.6 if rows <= 40 else 0.3)
+    if code.encoding == "structured":
+        axes.axvline(columns - rows - 0.5, color=_INK, linewidth=1.4)
+        axes.text(columns - rows - 0.2, -0.6, "parity", fontsize=9, color=_INK, ha="left", va="bottom")
+        axes.text(columns - rows - 0.8, -0.6, "data", fontsize=9, color=_INK, ha="right", va="bottom")
+    if columns <= 16:
+        for (row, column), shift in np.ndenumerate(base):
+            if shift >= 0:
+                colour = "white" if shift < 0.6 * code.circulant_size else _INK
+                axes.text(column, row, shift, ha="center", va="center", fontsize=9, color=colour)
+    axes.set_xlabel("block column")
+    axes.set_ylabel("block row")
+    for axis, count in ((axes.xaxis, columns), (axes.yaxis, rows)):
+        step = next(step for step in (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, count) if count / step <= 20)
+        axis.set_major_locator(FixedLocator(range(0, count, step)))
+    for side in axes.spines.values():
+        side.set_visible(True)
+        side.set_color("#aaaaaa")
+    key = axes.figure.colorbar(image, cax=axes.inset_axes((1.012, 0, 0.012, 1)))
+    key.outline.set_visible(False)
+    key.locator = MaxNLocator(8, integer=True)
+    key.update_ticks()
+    key.ax.tick_params(colors=_FAINT, labelsize=8.5)
+
+
+def _ones(axes: Axes, code: Code) -> None:
+    _head(axes, f"Parity-check matrix: {code.checks:,} x {code.codeword_bits:,}, its ones")
+    rows, columns = code.edges()
+    size = min(8.0, max(0.3, 500 / code.codeword_bits))
+    axes.plot(columns, rows, "s", color="#0072b2", markersize=size, markeredgewidth=0, rasterized=len(rows) > 20_000)
+    axes.set_xlim(-0.5, code.codeword_bits - 0.5)
+    axes.set_ylim(code.checks - 0.5, -0.5)
+    axes.set_xlabel("bit")
+    axes.set_ylabel("check")
+
+
+def _tanner_graph(axes: Axes, code: Code) -> None:
+    _head(axes, "Tanner graph: each check (square) and its bits (circles: data filled, parity open)")
+    rows, columns = code.edges()
+    n, checks = code.codeword_bits, code.checks
+    at_bit = (np.arange(n) + 0.5) / n
+    at_check = (np.arange(checks) + 0.5) / checks
+    ends = np.stack([np.stack([at_check[rows], np.ones(len(rows))], 1), np.stack([at_bit[columns], 0 * columns], 1)], 1)
+    # Checks of one circulant have one colour, so that its parallel edges are seen.
+    group = rows // (code.circulant_size or 1)
+    palette = list(_POLICY_COLOURS.values()) + _SPARE_COLOURS
+    colours = [palette[g % len(palette)] for g in group]
+    axes.add_collection(LineCollection(list(ends), colors=colours, linewidths=0.5, alpha=0.65))
+    size = min(6.0, 900 / n)
+    data = np.zeros(n, dtype=bool)
+    data[code.data_positions()] = True
+    for chosen, face in ((data, _INK), (~data, "white")):
+        style = {"markersize": size, "markerfacecolor": face, "markeredgecolor": _INK, "markeredgewidth": 0.8}
+        axes.plot(at_bit[chosen], np.zeros(chosen.sum()), "o", clip_on=False, zorder=3, **style)
+    axes.plot(at_check, np.ones(checks), "s", color=_INK, markersize=size, clip_on=False, zorder=3)
+    axes.set_xlim(0, 1)
+    axes.set_ylim(-0.03, 1.03)
+    axes.set_yticks([0, 1], [f"{n} bits", f"{checks} checks"])
+    axes.set_xticks([])
+    axes.tick_params(axis="y", length=0)
+    for side in axes.spines.values():
+        side.set_visible(False)
 
 
 def _policy_key(figure: Figure, runs: list[RunResult], colours: list[str]) -> None:

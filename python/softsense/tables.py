@@ -179,8 +179,9 @@ def _ldpc(facts: dict[str, Any]) -> list[tuple[str, str]]:
                 f"{facts['block_rows']} x {facts['block_columns']} circulants of size {facts['circulant_size']:,}",
             )
         )
-    structured = "structured: data, then parity, in linear time"
-    rows.append(("encoding", structured if facts["encoding"] == "structured" else "by elimination: a dense matrix"))
+    how = "structured, in linear time" if facts["encoding"] == "structured" else "by elimination, with a dense matrix"
+    order = "data bits, then parity bits" if facts["data_first"] else "data and parity bits mixed"
+    rows.append(("encoding", f"{how}; {order}"))
     for label, name in (("bits", "bit_degrees"), ("checks", "check_degrees")):
         degrees = ", ".join(
             f"{row['degree']} ({row['count']:,}: {100 * row['edge_fraction']:.1f} % of edges)"

@@ -88,8 +88,10 @@ impl Expected {
     }
 
     fn slice<'a, T: Element>(&self, array: &'a PyReadonlyArrayDyn<'_, T>) -> PyResult<&'a [T]> {
-        let order = "a C-contiguous one (numpy.ascontiguousarray makes it)";
-        array.as_slice().map_err(|_| complain(self.name, "an array that is not C-contiguous", order))
+        // A slice could also be had of an array in Fortran order, its numbers in the wrong one.
+        let slice = if array.is_c_contiguous() { array.as_slice().ok() } else { None };
+        let expected = "a C-contiguous one (numpy.ascontiguousarray makes it)";
+        slice.ok_or_else(|| complain(self.name, "an array that is not C-contiguous", expected))
     }
 
     /// An argument of packed words.

@@ -56,7 +56,7 @@ impl Correction {
 /// the channel's magnitude and the messages' limit are chosen so that totals cannot overflow. Everywhere else they have 16.
 /// An a-posteriori value of zero decides for bit 0.
 ///
-/// Decisions are checked before the first iteration and up to eight times in each but the first, so that a word is done as
+/// Decisions are checked before the first iteration and up to four times in each, the first but once, so that a word is done as
 /// soon as it has converged; the iteration that was begun counts in full.
 ///
 /// Every instruction set decides the same. A decoder belongs to one thread and allocates nothing once it is made.

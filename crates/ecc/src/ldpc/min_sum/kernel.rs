@@ -42,10 +42,12 @@ impl Arithmetic {
         Self { correction: correction.clone(), channel_limit: i8::MAX, message_limit: MESSAGE_LIMIT }
     }
 }
+
 pub(super) trait Kernel: Send {
     /// Decodes `llrs`, or without them the hard decisions in `word`, into `word`.
     fn decode(&mut self, llrs: Option<&[i8]>, max_iterations: u32, word: &mut [u8]) -> Outcome;
 }
+
 /// The kernel of an instruction set whose vectors divide the circulants.
 pub(super) fn compile(
     code: &QuasiCyclic,
@@ -72,6 +74,7 @@ pub(super) fn compile(
         _ => of::<Portable>(code, narrow, arithmetic),
     }
 }
+
 /// Lanes in a vector of an instruction set.
 pub(super) fn lanes(instructions: InstructionSet) -> usize {
     match instructions {
@@ -444,15 +447,20 @@ impl<V: Lanes, T: Totals<V>> Compiled<V, T> {
 /// Transposes a square of bytes: byte `j` of word `i` becomes byte `i` of word `j`.
 #[inline(always)]
 fn transpose(mut words: [u64; 8]) -> [u64; 8] {
-    for (distance, mask) in [(4, 0x0000_0000_ffff_ffff_u64), (2, 0x0000_ffff_0000_ffff), (1, 0x00ff_00ff_00ff_00ff)] {
+    // Distances are constants so that every loop is unrolled.
+    #[inline(always)]
+    fn exchange<const DISTANCE: usize>(words: &mut [u64; 8], mask: u64) {
         for index in 0..8 {
-            if index & distance == 0 {
-                let differing = (words[index] >> (8 * distance) ^ words[index + distance]) & mask;
-                words[index + distance] ^= differing;
-                words[index] ^= differing << (8 * distance);
+            if index & DISTANCE == 0 {
+                let differing = (words[index] >> (8 * DISTANCE) ^ words[index + DISTANCE]) & mask;
+                words[index + DISTANCE] ^= differing;
+                words[index] ^= differing << (8 * DISTANCE);
             }
         }
     }
+    exchange::<4>(&mut words, 0x0000_0000_ffff_ffff);
+    exchange::<2>(&mut words, 0x0000_ffff_0000_ffff);
+    exchange::<1>(&mut words, 0x00ff_00ff_00ff_00ff);
     words
 }
 
