@@ -29,7 +29,7 @@ use crate::raise;
 
 /// How often long work hears Ctrl-C.
 const HEAR: Duration = Duration::from_millis(100);
-/// Frames that a thread takes at once, at most.
+/// Frames that a thread takes at once to encode them, at most.
 const MOST_TAKEN: usize = 64;
 const MOST_THREADS: usize = 1024;
 
@@ -188,11 +188,6 @@ impl Llr for f64 {
 
 // Batches -------------------------------------------------------------------------------------------------------------
 
-/// How many frames a thread takes at once.
-fn taken(frames: usize, threads: usize) -> usize {
-    (frames / (4 * threads)).clamp(1, MOST_TAKEN)
-}
-
 fn check_threads(threads: usize) -> PyResult<usize> {
     if (1..=MOST_THREADS).contains(&threads) {
         return Ok(threads);
@@ -285,7 +280,8 @@ impl Code {
         let (input, frames) = from.words(input)?;
         let results = to.results(py, out, frames)?;
         let mut written = writable(&results)?;
-        let taken = taken(frames.unwrap_or(1), threads);
+        // Frames that a thread takes at once: to take one costs about as much as to encode it.
+        let taken = (frames.unwrap_or(1) / (4 * threads)).clamp(1, MOST_TAKEN);
         let mut workers: Vec<W> = (0..threads.min(frames.unwrap_or(1)).max(1)).map(|_| worker()).collect();
         let jobs = from.slice(&input)?.chunks(taken * from.length);
         let jobs = jobs.zip(written.as_slice_mut().expect("C-contiguous").chunks_mut(taken * to.length));
@@ -649,14 +645,10 @@ impl Decoder {
         let count = frames.unwrap_or(1);
         let mut reports = vec![Report::default(); count];
         let mut workers = self.take(threads.min(count).max(1))?;
-        let taken = taken(count, threads);
-        let words = written.as_slice_mut().expect("C-contiguous").chunks_mut(taken * expected.length);
-        let jobs = received.chunks(taken * length).zip(words).zip(reports.chunks_mut(taken));
-        let done = share_out(py, &mut workers, jobs, |worker, ((received, words), reports)| {
-            let frames = received.chunks(length).zip(words.chunks_mut(expected.length));
-            for ((received, word), report) in frames.zip(reports) {
-                *report = decode(worker, received, word);
-            }
+        let words = written.as_slice_mut().expect("C-contiguous").chunks_mut(expected.length);
+        let jobs = received.chunks(length).zip(words).zip(&mut reports);
+        let done = share_out(py, &mut workers, jobs, |worker, ((received, word), report)| {
+            *report = decode(worker, received, word);
         });
         drop(written);
         self.spare.lock().expect("no panic").append(&mut workers);

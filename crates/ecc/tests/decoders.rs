@@ -1,0 +1,671 @@
+//! The fast decoder: against a plain decoder of the same integers, against floating point, and as a law to itself.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use proptest::prelude::*;
+use softsense_base::{Purpose, Stream};
+use softsense_ecc::bits;
+use softsense_ecc::catalogue::Code;
+use softsense_ecc::channel::Channel;
+use softsense_ecc::ldpc::{
+    Block, Correction, LdpcCode, MessagePassing, MinSum, ParityCheck, QuasiCyclic, Real, RedundantChecks, Rule,
+    Schedule,
+};
+use softsense_ecc::measure::{Algorithm, DecoderSpec, Measurement, Stop, binomial_interval};
+use softsense_ecc::{InstructionSet, Outcome};
+
+fn shipped(name: &str) -> Arc<LdpcCode> {
+    let Code::Ldpc(code) = Code::shipped(name).unwrap() else { panic!("{name} is an LDPC code") };
+    code
+}
+
+fn base(code: &LdpcCode) -> &QuasiCyclic {
+    code.quasi_cyclic().expect("a base matrix")
+}
+
+fn fast(code: &LdpcCode) -> MinSum {
+    MinSum::new(base(code), &Correction::for_rate(code.rate())).unwrap()
+}
+
+/// The codeword of random data.
+fn codeword(code: &LdpcCode, seed: u64, frame: u64) -> Vec<u8> {
+    let stream = Stream::new(seed, Purpose::Data);
+    let data: Vec<u8> =
+        (0..bits::bytes_for(code.data_bits()) as u64).map(|byte| stream.bits(frame, byte) as u8).collect();
+    let mut codeword = vec![0; bits::bytes_for(code.codeword_bits())];
+    code.encode(&data, &mut codeword);
+    codeword
+}
+
+/// For each of `frames` frames the codeword of random data and the hard decisions that `channel` makes of it.
+fn hard_frames(code: &LdpcCode, channel: &str, seed: u64, frames: u64) -> impl Iterator<Item = (Vec<u8>, Vec<u8>)> {
+    let channel: Channel = channel.parse().unwrap();
+    let mut noise = channel.noise(code.codeword_bits(), code.rate(), seed).unwrap();
+    (0..frames).map(move |frame| {
+        let sent = codeword(code, seed, frame);
+        let mut received = sent.clone();
+        noise.flip(frame, &mut received);
+        (sent, received)
+    })
+}
+
+/// For each of `frames` frames the codeword of random data and the LLRs that `channel` makes of it.
+fn soft_frames(code: &LdpcCode, channel: &str, seed: u64, frames: u64) -> impl Iterator<Item = (Vec<u8>, Vec<i8>)> {
+    let channel: Channel = channel.parse().unwrap();
+    let noise = channel.noise(code.codeword_bits(), code.rate(), seed).unwrap();
+    (0..frames).map(move |frame| {
+        let sent = codeword(code, seed, frame);
+        let mut llrs = vec![0; code.codeword_bits()];
+        noise.llrs(frame, &sent, &mut llrs);
+        (sent, llrs)
+    })
+}
+
+/// A random base matrix. No column has more than `heaviest` circulants, and the first has so many if there are the rows.
+/// With `even` rows of odd weight lose a circulant where they have more than one, so that all ones is a codeword.
+fn random_base(seed: u64, size: usize, rows: usize, data: usize, heaviest: usize) -> QuasiCyclic {
+    let stream = Stream::new(seed, Purpose::CodeConstruction);
+    let draw = |column: usize, what: usize| stream.bits(column as u64, what as u64);
+    let mut blocks = Vec::new();
+    for column in 0..rows + data {
+        let weight = if column == 0 { heaviest } else { 1 + draw(column, 2 * rows) as usize % heaviest };
+        // Each row has the column of its number.
+        let mut order: Vec<usize> = (0..rows).filter(|&row| row != column).collect();
+        order.sort_by_key(|&row| draw(column, row));
+        order.splice(0..0, (column < rows).then_some(column));
+        let shift = |row: usize| (draw(column, rows + row) % size as u64) as u32;
+        let block = |&row: &usize| Block { row: row as u32, column: column as u32, shift: shift(row) };
+        blocks.extend(order.iter().take(weight).map(block));
+    }
+    QuasiCyclic::new(size, rows, rows + data, blocks).unwrap()
+}
+
+/// How often in an iteration the fast decoder checks its decisions, at most.
+const CHECKS_PER_ITERATION: usize = 4;
+
+/// Layered min-sum in the integers of the fast decoder, as one would write it down: check by check, nothing narrower than
+/// 32 bits.
+struct Plain<'a> {
+    base: &'a QuasiCyclic,
+    matrix: ParityCheck,
+    correction: Correction,
+    narrow: bool,
+}
+
+impl<'a> Plain<'a> {
+    fn new(base: &'a QuasiCyclic, correction: &Correction) -> Self {
+        let matrix = base.expand();
+        let narrow = matrix.column_weights().into_iter().max() == Some(4);
+        Self { base, matrix, correction: correction.clone(), narrow }
+    }
+
+    fn decode_hard(&self, received: &[u8], max_iterations: u32) -> (Outcome, Vec<u8>) {
+        let (size, limit) = if self.narrow { (22, 26) } else { (16, 127) };
+        let channel = |bit| if bits::get(received, bit) { -size } else { size };
+        self.decode((0..self.matrix.columns()).map(channel).collect(), limit, max_iterations)
+    }
+
+    fn decode_soft(&self, llrs: &[i8], max_iterations: u32) -> (Outcome, Vec<u8>) {
+        self.decode(llrs.iter().map(|&llr| i32::from(llr).max(-127)).collect(), 127, max_iterations)
+    }
+
+    fn decode(&self, mut totals: Vec<i32>, limit: i32, max_iterations: u32) -> (Outcome, Vec<u8>) {
+        let (rows, size) = (self.base.rows(), self.base.circulant_size());
+        let stride = rows.div_ceil(CHECKS_PER_ITERATION);
+        let mut messages = vec![0; self.matrix.edges()];
+        let mut iterations = 0;
+        let mut converged = !self.violates_any(&totals);
+        while !converged && iterations < max_iterations {
+            for row in 0..rows {
+                (row * size..(row + 1) * size)
+                    .for_each(|check| self.update(check, iterations, limit, &mut totals, &mut messages));
+                let last = row + 1 == rows;
+                if last || iterations > 0 && (row + 1).is_multiple_of(stride) {
+                    converged = !self.violates_any(&totals);
+                    if converged {
+                        break;
+                    }
+                }
+            }
+            iterations += 1;
+        }
+        let mut word = vec![0; bits::bytes_for(totals.len())];
+        totals.iter().enumerate().for_each(|(bit, &total)| bits::set(&mut word, bit, total < 0));
+        let syndrome_weight = self.matrix.syndrome_weight(&word) as u32;
+        (Outcome { converged, iterations, syndrome_weight }, word)
+    }
+
+    fn violates_any(&self, totals: &[i32]) -> bool {
+        let odd = |check| self.matrix.row(check).iter().fold(false, |odd, &bit| odd ^ (totals[bit as usize] < 0));
+        (0..self.matrix.rows()).any(odd)
+    }
+
+    fn update(&self, check: usize, iteration: u32, limit: i32, totals: &mut [i32], messages: &mut [i32]) {
+        let Correction { factors_16ths: factors, offset } = &self.correction;
+        let factor = i32::from(*factors.get(iteration as usize).unwrap_or(factors.last().unwrap()));
+        let bits = self.matrix.row(check);
+        let messages = &mut messages[self.matrix.row_start(check)..][..bits.len()];
+        let extrinsic: Vec<i32> = bits.iter().zip(&*messages).map(|(&bit, sent)| totals[bit as usize] - sent).collect();
+        let magnitudes: Vec<i32> = extrinsic.iter().map(|value| value.abs().min(127)).collect();
+        let negative = extrinsic.iter().filter(|&&value| value < 0).count() % 2 == 1;
+        let at = (0..bits.len()).min_by_key(|&index| magnitudes[index]).unwrap();
+        let others = (0..bits.len()).filter(|&index| index != at).map(|index| magnitudes[index]);
+        let (first, second) = (magnitudes[at], others.min().unwrap_or(127));
+        for (index, (&bit, message)) in bits.iter().zip(messages).enumerate() {
+            let least = if index == at { second } else { first };
+            let size = (((least * factor + 8) >> 4) - i32::from(*offset)).clamp(0, limit);
+            *message = if negative ^ (extrinsic[index] < 0) { -size } else { size };
+            totals[bit as usize] = extrinsic[index] + *message;
+        }
+    }
+}
+
+/// A decoder of each instruction set beside the plain one.
+struct Compared<'a> {
+    plain: Plain<'a>,
+    sets: Vec<MinSum>,
+    /// Words decoded that had errors and converged, and that did not.
+    counts: [u32; 2],
+}
+
+impl<'a> Compared<'a> {
+    fn new(base: &'a QuasiCyclic, correction: &Correction) -> Self {
+        let sets = InstructionSet::available();
+        let sets = sets.into_iter().map(|set| MinSum::with_instruction_set(base, correction, set).unwrap());
+        Self { plain: Plain::new(base, correction), sets: sets.collect(), counts: [0; 2] }
+    }
+
+    fn hard(&mut self, received: &[u8], max_iterations: u32) {
+        let expected = self.plain.decode_hard(received, max_iterations);
+        self.check(expected, max_iterations, |decoder| {
+            let mut word = received.to_vec();
+            (decoder.decode_hard(&mut word, max_iterations), word)
+        });
+    }
+
+    fn soft(&mut self, llrs: &[i8], max_iterations: u32) {
+        let expected = self.plain.decode_soft(llrs, max_iterations);
+        self.check(expected, max_iterations, |decoder| {
+            // What stands there before does not matter.
+            let mut word = vec![0xa5; bits::bytes_for(llrs.len())];
+            (decoder.decode_soft(llrs, max_iterations, &mut word), word)
+        });
+    }
+
+    fn check(
+        &mut self,
+        expected: (Outcome, Vec<u8>),
+        max_iterations: u32,
+        decode: impl Fn(&mut MinSum) -> (Outcome, Vec<u8>),
+    ) {
+        for decoder in &mut self.sets {
+            let (outcome, word) = decode(decoder);
+            let name = decoder.instruction_set().name();
+            assert_eq!(outcome, expected.0, "{name}");
+            assert!(word == expected.1, "{name}: {} bits differ", bits::distance(&word, &expected.1));
+        }
+        let outcome = expected.0;
+        assert_eq!(outcome.converged, outcome.syndrome_weight == 0);
+        assert!(outcome.iterations <= max_iterations && (outcome.converged || outcome.iterations == max_iterations));
+        if outcome.iterations > 0 {
+            self.counts[usize::from(!outcome.converged)] += 1;
+        }
+    }
+}
+
+/// Is every instruction set the plain decoder of the same integers on the shipped codes, bit for bit, in iterations and in
+/// violated checks, whether words converge or not?
+#[test]
+fn shipped_codes_decode_as_plainly() {
+    // Column weights 4; irregular up to 10; 3.
+    let cases: [(&str, &[&str], &[&str]); 3] = [
+        ("flash-8/9", &["errors:180", "errors:310", "errors:335", "errors:800"], &["gaussian:0.0205:7", "awgn:4.2"]),
+        ("adaptive-1/2", &["bsc:0.06", "bsc:0.087", "bsc:0.2"], &["gaussian:0.14:3"]),
+        ("adaptive-1/4", &["bsc:0.17"], &["gaussian:0.19:7"]),
+    ];
+    for (name, hard, soft) in cases {
+        let code = shipped(name);
+        let mut compared = Compared::new(base(&code), &Correction::for_rate(code.rate()));
+        for channel in hard {
+            for (frame, (_, received)) in hard_frames(&code, channel, 1, 3).enumerate() {
+                let few: &[u32] = if frame == 0 { &[0, 1, 2, 20] } else { &[20] };
+                few.iter().for_each(|&iterations| compared.hard(&received, iterations));
+            }
+        }
+        for channel in soft {
+            for (frame, (_, llrs)) in soft_frames(&code, channel, 1, 2).enumerate() {
+                let few: &[u32] = if frame == 0 { &[0, 1, 2, 20] } else { &[20] };
+                few.iter().for_each(|&iterations| compared.soft(&llrs, iterations));
+            }
+        }
+        let [converged, failed] = compared.counts;
+        assert!(converged >= 2 && failed >= 2, "{name}: {converged} converged, {failed} failed");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(96))]
+
+    /// The same of random codes whose circulants are one vector of every instruction set, several, or none of the wide
+    /// ones, with a-posteriori values of either width, and with any correction.
+    #[test]
+    fn random_codes_decode_as_plainly(
+        seed in any::<u64>(),
+        size in prop::sample::select(vec![16, 32, 48, 64, 96, 128, 192, 256]),
+        (rows, data) in (1usize..7, 1usize..9),
+        heaviest in 1usize..7,
+        factors in prop::option::of(prop::collection::vec(1u8..=16, 1..4)),
+        offset in 0u8..4,
+        noise in prop::sample::select(vec![0.0, 0.003, 0.01, 0.03, 0.08, 0.2, 0.5]),
+        max_iterations in prop::sample::select(vec![0, 1, 2, 20]),
+    ) {
+        let base = random_base(seed, size, rows, data, heaviest);
+        let correction = match factors {
+            Some(factors_16ths) => Correction { factors_16ths, offset },
+            None => Correction::for_rate(data as f64 / (rows + data) as f64),
+        };
+        let mut compared = Compared::new(&base, &correction);
+        let code = LdpcCode::new(base.clone(), RedundantChecks::Accept).unwrap();
+        let stream = Stream::new(seed, Purpose::Noise);
+        for frame in 0..3 {
+            let sent = codeword(&code, seed, frame);
+            let mut received = sent.clone();
+            let llrs: Vec<i8> = (0..code.codeword_bits()).map(|bit| {
+                let wrong = stream.uniform(frame, bit as u64) < noise;
+                if wrong {
+                    bits::flip(&mut received, bit);
+                }
+                // Every magnitude there is, 0 and 128 among them, the large ones seldom wrong.
+                let draw = stream.bits(frame + 3, bit as u64);
+                let magnitude = if wrong { draw as u8 >> 3 } else { draw as u8 >> 1 };
+                let llr = if bits::get(&received, bit) { -i16::from(magnitude) } else { magnitude.into() };
+                if draw >> 56 == 0 { i8::MIN } else { llr as i8 }
+            }).collect();
+            compared.hard(&received, max_iterations);
+            compared.soft(&llrs, max_iterations);
+        }
+    }
+}
+
+/// Do the a-posteriori values of the heaviest column hold, where every message to it is as large as can be?
+#[test]
+fn the_heaviest_column_does_not_overflow() {
+    let star = |rows: u32| {
+        let blocks = (0..rows).flat_map(|row| {
+            [Block { row, column: 0, shift: row % 16 }, Block { row, column: row + 1, shift: 7 * row % 16 }]
+        });
+        QuasiCyclic::new(16, rows as usize, rows as usize + 1, blocks.collect()).unwrap()
+    };
+    let plain_min_sum = Correction { factors_16ths: vec![16], offset: 0 };
+    let heaviest = star(257);
+    let mut compared = Compared::new(&heaviest, &plain_min_sum);
+    for sign in [1, -1] {
+        // One wrong bit, so that there is something to do.
+        let mut llrs = vec![127 * sign; 258 * 16];
+        llrs[17] = -60 * sign;
+        compared.soft(&llrs, 20);
+        llrs[..16].fill(-sign);
+        compared.soft(&llrs, 20);
+    }
+    assert_eq!(compared.counts, [4, 0]);
+    let error = MinSum::new(&star(258), &plain_min_sum).err().expect("a column too heavy").to_string();
+    assert!(error.contains("found a column of weight 258, expected at most 257"), "{error}");
+}
+
+/// Are circulants that fill no vector, corrections out of range and instructions that there are not refused, and does the
+/// error say what was found?
+#[test]
+fn bad_parameters_are_refused() {
+    let correction = |factors: &[u8], offset| Correction { factors_16ths: factors.to_vec(), offset };
+    let good = correction(&[12], 0);
+    let refused = |size, correction: &Correction| {
+        MinSum::new(&random_base(1, size, 2, 3, 2), correction).err().expect("refused").to_string()
+    };
+    for size in [1, 8, 27, 100] {
+        let error = refused(size, &good);
+        assert!(error.contains(&format!("found circulant size {size}, expected a multiple of 16")), "{error}");
+    }
+    for (wrong, found) in [
+        (correction(&[], 0), "factors_16ths: found none"),
+        (correction(&[12, 0], 0), "factors_16ths: found 0"),
+        (correction(&[17], 0), "factors_16ths: found 17"),
+        (correction(&[12], 128), "offset: found 128"),
+    ] {
+        let error = refused(64, &wrong);
+        assert!(error.contains(found), "{error}");
+    }
+    let available = InstructionSet::available();
+    for set in [InstructionSet::Portable, InstructionSet::Avx2, InstructionSet::Avx512] {
+        let decoder = MinSum::with_instruction_set(&random_base(1, 64, 2, 3, 2), &good, set);
+        assert_eq!(decoder.is_ok(), available.contains(&set), "{}", set.name());
+    }
+}
+
+/// Failures of two decoders on the same frames.
+#[derive(Debug, Default)]
+struct Paired {
+    frames: u32,
+    both: u32,
+    /// Only the first failed, only the second.
+    only: [u32; 2],
+    undetected: [u32; 2],
+}
+
+impl Paired {
+    /// Counts a frame: the outcome and the decision of either decoder.
+    fn count(&mut self, sent: &[u8], decoded: [(Outcome, &[u8]); 2]) {
+        let failed = decoded.map(|(_, word)| word != sent);
+        for (decoder, (outcome, _)) in decoded.iter().enumerate() {
+            self.undetected[decoder] += u32::from(outcome.converged && failed[decoder]);
+            assert!(outcome.converged || failed[decoder], "a codeword not recognised");
+        }
+        self.frames += 1;
+        match failed {
+            [true, true] => self.both += 1,
+            [true, false] => self.only[0] += 1,
+            [false, true] => self.only[1] += 1,
+            [false, false] => {}
+        }
+    }
+
+    /// By how many standard deviations the first failed more often, were both as likely to fail alone.
+    ///
+    /// Source: Q. McNemar, "Note on the sampling error of the difference between correlated proportions or percentages",
+    /// 1947.
+    fn excess(&self) -> f64 {
+        let [first, second] = self.only.map(f64::from);
+        (first - second) / (first + second).max(1.0).sqrt()
+    }
+}
+
+/// Decodes hard decisions in floating point, every bit being as sure.
+fn decode_float<F: Real>(decoder: &mut MessagePassing<F>, received: &[u8], llr: f64) -> (Outcome, Vec<u8>) {
+    let llrs: Vec<F> =
+        (0..8 * received.len()).map(|bit| F::of(if bits::get(received, bit) { -llr } else { llr })).collect();
+    let mut word = vec![0; received.len()];
+    (decoder.decode(&llrs, &mut word), word)
+}
+
+fn paired_hard<F: Real>(
+    code: &LdpcCode,
+    channel: &str,
+    frames: u64,
+    fast: &mut MinSum,
+    float: &mut MessagePassing<F>,
+) -> Paired {
+    let mut paired = Paired::default();
+    for (sent, received) in hard_frames(code, channel, 3, frames) {
+        let mut word = received.clone();
+        let outcome = fast.decode_hard(&mut word, 20);
+        // The LLR of 0.009, near which words with 336 errors lie.
+        let (oracle, decided) = decode_float(float, &received, 4.7);
+        paired.count(&sent, [(outcome, &word), (oracle, &decided)]);
+    }
+    paired
+}
+
+/// Do the fast decoder and sum-product in floating point, with twice the iterations as flooding needs, fail for the same
+/// words?
+#[test]
+fn words_fail_as_by_sum_product() {
+    let code = shipped("flash-8/9");
+    let mut oracle =
+        MessagePassing::<f64>::new(code.parity_check().clone(), Schedule::Flooding, Rule::SumProduct, 40).unwrap();
+    let paired = paired_hard(&code, "errors:338", 60, &mut fast(&code), &mut oracle);
+    println!("SP {paired:?}");
+}
+
+/// Does the fast decoder fail no more often than the same rule in floating point?
+#[test]
+fn eight_bits_lose_nothing_on_hard_decisions() {
+    let code = shipped("flash-8/9");
+    let rule = Rule::NormalisedMinSum { factor: 11.0 / 16.0 };
+    for factors in [None, Some(11)] {
+        let mut fast = match factors {
+            None => fast(&code),
+            Some(factor) => MinSum::new(base(&code), &Correction { factors_16ths: vec![factor], offset: 0 }).unwrap(),
+        };
+        let mut float = MessagePassing::<f64>::new(code.parity_check().clone(), Schedule::Layered, rule, 20).unwrap();
+        let paired = paired_hard(&code, "errors:336", 400, &mut fast, &mut float);
+        println!("MS {factors:?} {paired:?} {}", paired.excess());
+    }
+}
+
+/// The same of soft decisions of few and of many levels.
+#[test]
+fn eight_bits_lose_nothing_on_soft_decisions() {
+    let code = shipped("flash-8/9");
+    let rule = Rule::NormalisedMinSum { factor: 11.0 / 16.0 };
+    for channel in ["gaussian:0.018:3", "gaussian:0.0205:7"] {
+        for factors in [None, Some(11)] {
+            let mut fast = match factors {
+                None => fast(&code),
+                Some(factor) => {
+                    MinSum::new(base(&code), &Correction { factors_16ths: vec![factor], offset: 0 }).unwrap()
+                }
+            };
+            let mut float =
+                MessagePassing::<f64>::new(code.parity_check().clone(), Schedule::Layered, rule, 20).unwrap();
+            let mut paired = Paired::default();
+            for (sent, llrs) in soft_frames(&code, channel, 4, 200) {
+                let (mut word, mut decided) = (vec![0; sent.len()], vec![0; sent.len()]);
+                let outcome = fast.decode_soft(&llrs, 20, &mut word);
+                let exact: Vec<f64> = llrs.iter().map(|&llr| llr.into()).collect();
+                let expected = float.decode(&exact, &mut decided);
+                paired.count(&sent, [(outcome, &word), (expected, &decided)]);
+            }
+            println!("{channel} {factors:?} {paired:?} {}", paired.excess());
+        }
+    }
+}
+
+#[test]
+fn rates() {
+    for (channel, frames) in [("errors:324", 4000), ("errors:336", 2000), ("bsc:0.0085", 2000)] {
+        let measurement = Measurement {
+            code: Code::shipped("flash-8/9").unwrap(),
+            decoder: DecoderSpec { algorithm: Algorithm::MinSum, max_iterations: 20 },
+            channel: channel.parse().unwrap(),
+            threads: 2,
+            stop: Stop::Frames(frames),
+            seed: 5,
+        };
+        let result = measurement.run(|_| ControlFlow::Continue(())).unwrap();
+        println!("{channel} {frames} {} {:?} {}", result.frame_errors, result.fer_interval(), result.seconds);
+    }
+}
+
+/// Does a codeword come back at once, is a single error corrected in an iteration, and is the syndrome weight told that of
+/// the word decided?
+#[test]
+fn decoding_ends_when_it_is_done() {
+    for name in ["flash-8/9", "adaptive-3/4"] {
+        let code = shipped(name);
+        let mut decoder = fast(&code);
+        let soft = |word: &[u8]| -> Vec<i8> {
+            (0..code.codeword_bits()).map(|bit| if bits::get(word, bit) { -40 } else { 40 }).collect()
+        };
+        let done = |iterations| Outcome { converged: true, iterations, syndrome_weight: 0 };
+        for frame in 0..40 {
+            let sent = codeword(&code, 8, frame);
+            let mut wrong = sent.clone();
+            bits::flip(&mut wrong, 911 * (frame as usize + 1));
+            for (received, iterations) in [(&sent, 0), (&wrong, 1)] {
+                let (mut word, mut decided) = (received.clone(), vec![0xff; sent.len()]);
+                assert_eq!(decoder.decode_hard(&mut word, 20), done(iterations), "{name}");
+                assert_eq!(decoder.decode_soft(&soft(received), 20, &mut decided), done(iterations), "{name}");
+                assert!(word == sent && decided == sent, "{name}");
+            }
+            // With no iteration allowed it is the word received.
+            let mut word = wrong.clone();
+            let outcome = decoder.decode_hard(&mut word, 0);
+            assert!(word == wrong && !outcome.converged && outcome.iterations == 0);
+            assert_eq!(outcome.syndrome_weight as usize, code.syndrome_weight(&wrong));
+        }
+        for (_, mut word) in hard_frames(&code, "bsc:0.1", 8, 10) {
+            let outcome = decoder.decode_hard(&mut word, 3);
+            assert_eq!((outcome.converged, outcome.iterations), (false, 3));
+            assert_eq!(outcome.syndrome_weight as usize, code.syndrome_weight(&word), "{name}");
+        }
+    }
+}
+
+/// Does a word decode the same after any others, failed ones among them, as by a new decoder?
+#[test]
+fn decoders_forget_the_last_word() {
+    let code = shipped("flash-8/9");
+    let mut used = fast(&code);
+    let hard = ["errors:900", "errors:250", "errors:335"].map(|channel| hard_frames(&code, channel, 9, 3));
+    let soft = ["gaussian:0.04:3", "gaussian:0.015:3"].map(|channel| soft_frames(&code, channel, 9, 3));
+    let hard: Vec<Vec<u8>> = hard.into_iter().flatten().map(|(_, received)| received).collect();
+    let soft: Vec<Vec<i8>> = soft.into_iter().flatten().map(|(_, llrs)| llrs).collect();
+    let mut failed = 0;
+    for turn in 0..18 {
+        let (received, llrs) = (&hard[5 * turn % 9], &soft[5 * turn % 6]);
+        let mut words = [received.clone(), received.clone()];
+        let outcomes = [used.decode_hard(&mut words[0], 20), fast(&code).decode_hard(&mut words[1], 20)];
+        assert!(outcomes[0] == outcomes[1] && words[0] == words[1], "{outcomes:?}");
+        failed += u32::from(!outcomes[0].converged);
+        let outcomes = [used.decode_soft(llrs, 20, &mut words[0]), fast(&code).decode_soft(llrs, 20, &mut words[1])];
+        assert!(outcomes[0] == outcomes[1] && words[0] == words[1], "{outcomes:?}");
+        failed += u32::from(!outcomes[0].converged);
+    }
+    assert!((12..30).contains(&failed), "{failed} of 36");
+}
+
+/// Is an LLR of -128 read as -127, and one of 0 decided as a 0 unless checks know better?
+#[test]
+fn extreme_ratios_mean_what_they_should() {
+    for name in ["flash-8/9", "adaptive-1/2"] {
+        let code = shipped(name);
+        let mut decoder = fast(&code);
+        let n = code.codeword_bits();
+        let mut words = [vec![0xff; n / 8], vec![0; n / 8]];
+        let outcome = decoder.decode_soft(&vec![0; n], 20, &mut words[0]);
+        assert_eq!((outcome.converged, outcome.iterations), (true, 0));
+        assert!(words[0] == words[1]);
+
+        let stream = Stream::new(10, Purpose::Noise);
+        let (sent, mut llrs) = soft_frames(&code, "gaussian:0.01:3", 10, 1).next().unwrap();
+        // Ones erased: each is decided as a 0.
+        let erased = |bit: &usize| stream.bits(0, *bit as u64).is_multiple_of(200) && bits::get(&sent, *bit);
+        let erased: Vec<usize> = (0..n).filter(erased).collect();
+        erased.iter().for_each(|&bit| llrs[bit] = 0);
+        decoder.decode_soft(&llrs, 0, &mut words[0]);
+        assert!(erased.len() > 50 && erased.iter().all(|&bit| !bits::get(&words[0], bit)));
+        assert!(decoder.decode_soft(&llrs, 20, &mut words[0]).converged && words[0] == sent);
+
+        for iterations in [0, 1, 20] {
+            let mut with = |least: i8| {
+                let swap = |(bit, &llr): (usize, &i8)| {
+                    if stream.bits(1, bit as u64).is_multiple_of(4) && llr < 0 { least } else { llr }
+                };
+                let llrs: Vec<i8> = llrs.iter().enumerate().map(swap).collect();
+                let mut word = vec![0; n / 8];
+                (decoder.decode_soft(&llrs, iterations, &mut word), word)
+            };
+            assert!(with(-128) == with(-127), "{name}, {iterations} iterations");
+        }
+    }
+}
+
+/// Of 60 words of random data with 250 errors: how many did not come back, and how many of these with a claim of success?
+fn lost(code: &LdpcCode, mut decode: impl FnMut(&mut [u8]) -> Outcome) -> (u32, u32) {
+    let (mut failed, mut undetected) = (0, 0);
+    for (sent, mut word) in hard_frames(code, "errors:250", 11, 60) {
+        let outcome = decode(&mut word);
+        failed += u32::from(!outcome.converged || word != sent);
+        undetected += u32::from(outcome.converged && word != sent);
+    }
+    (failed, undetected)
+}
+
+/// `flash-8/9` with the one circulant that it lacks to be (4,36)-regular, for the sake of encoding. With it all checks have
+/// even weights, and all ones is a codeword.
+fn even_code() -> LdpcCode {
+    let shipped = shipped("flash-8/9");
+    let base = base(&shipped);
+    let blocks = |row: usize| base.row(row).iter();
+    let row = (0..8).find(|&row| blocks(row).len() == 35).unwrap() as u32;
+    let all: Vec<Block> = (0..8).flat_map(blocks).copied().collect();
+    let weight = |column: u32| all.iter().filter(|block| block.column == column).count();
+    let column = (0..72).find(|&column| weight(column) == 3).unwrap();
+    let all = all.into_iter().chain([Block { row, column, shift: 100 }]).collect();
+    let code = LdpcCode::new(QuasiCyclic::new(512, 8, 72, all).unwrap(), RedundantChecks::Accept).unwrap();
+    assert_eq!(code.syndrome_weight(&[0xff; 4608]), 0);
+    code
+}
+
+/// Are decoders caught that answer all zeros or all ones whatever came, as would one that was only ever tried on these?
+#[test]
+fn a_decoder_cannot_guess() {
+    let code = even_code();
+    let claim = |word: &[u8]| {
+        let syndrome_weight = code.syndrome_weight(word) as u32;
+        Outcome { converged: syndrome_weight == 0, iterations: 1, syndrome_weight }
+    };
+    for answer in [0x00, 0xff] {
+        let cheat = |word: &mut [u8]| {
+            word.fill(answer);
+            claim(word)
+        };
+        assert_eq!(lost(&code, cheat), (60, 60), "{answer}");
+    }
+    assert_eq!(lost(&code, |word| claim(word)), (60, 0), "a decoder that does nothing");
+    let mut decoder = fast(&code);
+    assert_eq!(lost(&code, |word| decoder.decode_hard(word, 20)), (0, 0));
+}
+
+/// Do the same errors fail as often in random data as in all zeros and all ones?
+#[test]
+fn no_codeword_is_favoured() {
+    let code = even_code();
+    let mut decoder = fast(&code);
+    for favourite in [0x00, 0xff] {
+        let mut paired = Paired::default();
+        for (sent, received) in hard_frames(&code, "errors:330", 12, 1500) {
+            let known = vec![favourite; sent.len()];
+            let mut words = [received.clone(), received.iter().zip(&sent).map(|(a, b)| a ^ b ^ favourite).collect()];
+            let outcomes = [0, 1].map(|index| decoder.decode_hard(&mut words[index], 20));
+            // Shifted back, so that both are compared with one codeword.
+            words[1].iter_mut().zip(&sent).zip(&known).for_each(|((word, sent), known)| *word ^= sent ^ known);
+            paired.count(&sent, [(outcomes[0], &words[0]), (outcomes[1], &words[1])]);
+        }
+        println!("favour {favourite} {paired:?} {}", paired.excess());
+    }
+}
+
+/// Does no word with up to 300 errors come back as another codeword, and does no noise drive a word to its complement,
+/// which saturating arithmetic can?
+#[test]
+fn no_error_goes_undetected() {
+    let code = shipped("flash-8/9");
+    let mut decoder = fast(&code);
+    let mut failed = 0;
+    for errors in 240..=300 {
+        for (sent, mut word) in hard_frames(&code, &format!("errors:{errors}"), errors, 60) {
+            let outcome = decoder.decode_hard(&mut word, 20);
+            assert!(word == sent || !outcome.converged);
+            failed += u32::from(word != sent);
+        }
+    }
+    println!("failed {failed}");
+
+    let code = even_code();
+    let mut decoder = fast(&code);
+    let channels = [("errors:280", 6000), ("errors:340", 500), ("bsc:0.02", 200), ("bsc:0.1", 200), ("bsc:0.5", 200)];
+    for (channel, frames) in channels {
+        let mut noise = channel.parse::<Channel>().unwrap().noise(36864, 8.0 / 9.0, 13).unwrap();
+        let mut failed = 0;
+        for frame in 0..frames {
+            let sent = if frame % 2 == 0 { vec![0xff; 4608] } else { codeword(&code, 13, frame) };
+            let mut word = sent.clone();
+            noise.flip(frame, &mut word);
+            let outcome = decoder.decode_hard(&mut word, 20);
+            assert!(word == sent || !outcome.converged, "{channel}, frame {frame}: {outcome:?}");
+            failed += u32::from(word != sent);
+        }
+        println!("{channel} {failed} of {frames}");
+    }
+}
