@@ -65,13 +65,16 @@ format: $(INSTALLED)
 schema: $(BUILT)
 	$(BIN)/softsense config schema > $(VENV)/schema.json && mv $(VENV)/schema.json schema/config.schema.json
 
+# pip-compile leaves out where bchlib has wheels.
+MARK_BCHLIB := s/^\(bchlib==[^ ]*\)/\1 ; python_version < "3.13" and sys_platform == "linux"/
+
 # Resolves the lower bounds of pyproject.toml anew, in an environment of its own.
 lock:
 	$(PYTHON) -m venv $(VENV)-lock
 	$(VENV)-lock/bin/python -m pip install --quiet pip-tools
 	$(VENV)-lock/bin/pip-compile --quiet --upgrade --extra dev --strip-extras --no-header --annotation-style line \
 		--no-emit-index-url --no-emit-find-links --no-emit-trusted-host --output-file $(VENV)-lock/lock pyproject.toml
-	{ sed -n '/^#/p' requirements.lock; cat $(VENV)-lock/lock; } > $(VENV)-lock/whole
+	{ sed -n '/^#/p' requirements.lock; sed '$(MARK_BCHLIB)' $(VENV)-lock/lock; } > $(VENV)-lock/whole
 	mv $(VENV)-lock/whole requirements.lock
 	rm -rf $(VENV)-lock
 
