@@ -32,9 +32,12 @@ use softsense_ecc::measure::{
 const MAX_ITERATIONS: u32 = 20;
 const SEED: u64 = 1;
 
-/// Each speed is the best of so many measurements of so many seconds: others use the machine too.
-const REPEATS: usize = 3;
-const SECONDS: f64 = 1.5;
+/// Each speed is the best of so many measurements of so many seconds, short enough that some are not disturbed.
+const REPEATS: usize = 20;
+const SECONDS: f64 = 0.2;
+
+/// Where most goals are stated.
+const GOAL_CHANNEL: &str = "bsc:0.0075";
 
 /// Channel, frames, goal.
 const ERROR_RATES: [(&str, u64, f64); 7] = [
@@ -98,48 +101,40 @@ impl Bench {
     }
 
     fn speed(&mut self) {
-        println!(
-            "{:<44} {:>10} {:>10} {:>10} {:>10} {:>8}",
-            "", "user Mb/s", "goal", "error rate", "iterations", "frames"
-        );
+        println!("{:<44} {:>10} {:>10} {:>10}", "", "user Mb/s", "goal", "iterations");
         let widest = InstructionSet::detect();
         let cases = [
-            ("bsc:0.0075", 1, widest, Some(1000.0)),
+            (GOAL_CHANNEL, 1, widest, Some(1000.0)),
             ("bsc:0.0065", 1, widest, Some(1200.0)),
-            ("bsc:0.0075", 2, widest, None),
-            ("bsc:0.0075", 1, InstructionSet::Portable, Some(60.0)),
+            (GOAL_CHANNEL, 2, widest, None),
+            (GOAL_CHANNEL, 1, InstructionSet::Portable, Some(60.0)),
             ("gaussian:0.0186:7", 1, widest, None),
         ];
-        let mut found = Vec::new();
         let mut encode_mbps: f64 = 0.0;
-        for (channel, threads, set, goal) in cases {
-            let mut best: f64 = 0.0;
-            let mut total = (0, 0, 0.0);
+        let speeds = cases.map(|(channel, threads, set, goal)| {
+            let (mut best, mut iterations): (f64, f64) = (0.0, 0.0);
             for _ in 0..REPEATS {
                 let result = self.measure(channel, threads, Stop::Seconds(SECONDS), set, SEED);
                 best = best.max(result.user_mbps());
                 encode_mbps = encode_mbps.max(result.encode_mbps() / threads as f64);
-                // All repeats have the same frames, as far as they get.
-                if result.frames > total.0 {
-                    total = (result.frames, result.frame_errors, result.mean_iterations());
-                }
+                iterations = result.mean_iterations();
             }
-            let (frames, failures, iterations) = total;
             let verdict = self.verdict(goal.is_none_or(|goal| best >= goal));
             let goal = goal.map_or(String::new(), |goal| format!("{goal:.0}"));
             let name = format!("decode {channel}, {threads} threads, {}", set.name());
-            let rate = failures as f64 / frames as f64;
-            println!("{name:<44} {best:>10.0} {goal:>10} {rate:>10.1e} {iterations:>10.2} {frames:>8}{verdict}");
-            found.push((best, binomial_interval(failures, frames, 0.95)));
-        }
-        // What is more than 4e-4 with confidence is too much.
-        let (_, (least, _)) = found[0];
-        let verdict = self.verdict(least <= 4e-4);
-        println!("{:<44} {least:>10.1e} {:>10.1e}{verdict}", "error rate at 0.0075, at least", 4e-4);
-        let ratio = found[2].0 / found[0].0;
+            println!("{name:<44} {best:>10.0} {goal:>10} {iterations:>10.2}{verdict}");
+            best
+        });
+        let ratio = speeds[2] / speeds[0];
         let verdict = self.verdict(ratio >= 1.9);
         println!("{:<44} {ratio:>10.2} {:>10}{verdict}", "two threads over one", 1.9);
         println!("{:<44} {encode_mbps:>10.0}", "encode");
+        // Missed is what is above the goal with confidence.
+        let result = self.measure(GOAL_CHANNEL, 2, Stop::Frames(50_000), widest, SEED);
+        let ((low, high), rate) = (result.fer_interval(), result.fer());
+        let verdict = self.verdict(low <= 4e-4);
+        let name = format!("error rate of {GOAL_CHANNEL}");
+        println!("{name:<44} {rate:>10.1e} {:>10.1e} between {low:.1e} and {high:.1e}{verdict}", 4e-4);
     }
 
     fn error_rates(&mut self) {

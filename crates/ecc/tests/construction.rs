@@ -43,12 +43,9 @@ const THREE_QUARTERS: &[&str] =
     &[TEN_ITERATIONS, "3.3e-5 at 0.0255, 3.2e-3 at 0.0265, 2.2e-2 at 0.027 (2, 96, 177 failures)"];
 const TWO_THIRDS: &[&str] =
     &[TEN_ITERATIONS, "8.0e-4 at 0.048, 1.5e-2 at 0.049 (24, 122 failures); none in 60,000 at 0.047"];
-const HALF: &[&str] =
-    &[TEN_ITERATIONS, "1.3e-4 at 0.073, 3.3e-3 at 0.074 (5, 26 failures); none in 60,000 at 0.072"];
-const THIRD: &[&str] =
-    &[TEN_ITERATIONS, "6.7e-5 at 0.121, 3.4e-3 at 0.123, 7.2e-2 at 0.125 (4, 68, 360 failures)"];
-const QUARTER: &[&str] =
-    &[TEN_ITERATIONS, "1.7e-5 at 0.142, 1.2e-3 at 0.144, 2.7e-2 at 0.146 (1, 35, 137 failures)"];
+const HALF: &[&str] = &[TEN_ITERATIONS, "1.3e-4 at 0.073, 3.3e-3 at 0.074 (5, 26 failures); none in 60,000 at 0.072"];
+const THIRD: &[&str] = &[TEN_ITERATIONS, "6.7e-5 at 0.121, 3.4e-3 at 0.123, 7.2e-2 at 0.125 (4, 68, 360 failures)"];
+const QUARTER: &[&str] = &[TEN_ITERATIONS, "1.7e-5 at 0.142, 1.2e-3 at 0.144, 2.7e-2 at 0.146 (1, 35, 137 failures)"];
 
 fn recipes() -> Vec<Recipe> {
     let recipe = |name, circulant_size, rows, columns: &[(u32, usize)], seed, factor, measured| {

@@ -15,7 +15,7 @@ use softsense_ecc::measure::{Algorithm, DecoderSpec, Measurement, Stop, binomial
 use softsense_ecc::{InstructionSet, Outcome};
 
 fn shipped(name: &str) -> Arc<LdpcCode> {
-    let Code::Ldpc(code) = Code::shipped(name).unwrap() else { panic!("{name} is an LDPC code") };
+    let Code::Ldpc(code) = Code::shipped(name).unwrap() else { panic!("an LDPC code") };
     code
 }
 
@@ -387,7 +387,7 @@ fn hard_llrs(received: &[u8]) -> Vec<f64> {
 ///
 /// Of 400 words with 338 errors sum-product failed for 26, and the fast decoder for all of these and 69 more, 17 %: the
 /// price of min-sum, which shrinks with the noise as no more than F words can differ (8e-6 with 300 errors). Of 60 words that
-/// is 4 and 10.4; the bound is four standard deviations above, and a quarter more words lost do not pass (power 0.9).
+/// is 4 and 10.4; the bound is four standard deviations above, and losing a quarter of all words more does not pass (power 0.7).
 #[test]
 fn words_fail_as_by_sum_product() {
     let code = shipped("flash-8/9");
@@ -414,7 +414,7 @@ fn layered_min_sum(code: &LdpcCode) -> MessagePassing<f64> {
 ///
 /// Of 3000 words with 336 errors 502 failed in floating point. Of the fast decoder with the same factor 65 words more and 30
 /// fewer failed; with factors that grow, which are the better at lower error rates, 113 more and 28 fewer. Of 300 words that
-/// is 6.5 and 3, or 11.3 and 2.8: the bounds are four standard deviations above, and decoders that lose three times as many
+/// is 6.5 and 3, or 11.3 and 2.8: the bounds are four standard deviations above, and decoders that lose four times as many
 /// words as these do not pass (power 0.9).
 #[test]
 fn eight_bits_lose_little_on_hard_decisions() {
@@ -443,7 +443,7 @@ fn eight_bits_lose_little_on_hard_decisions() {
 /// Of 2000 words at `gaussian:0.018:3` 223 failed in floating point; with the same factor 20 more and 10 fewer by the fast
 /// decoder (1.8 standard deviations), with its own factors, which were chosen on hard decisions, 36 more and 10 fewer. At
 /// `gaussian:0.0202:7`: 104, 11 and 10, 22 and 11. Of 240 words the difference may be three standard deviations. A decoder that
-/// loses half as many again, 15 of 30, exceeds that with a power of 0.8.
+/// loses half as many again, 15 of 30, exceeds that with a power of 0.7.
 #[test]
 fn eight_bits_lose_nothing_on_soft_decisions() {
     let code = shipped("flash-8/9");
@@ -471,9 +471,9 @@ fn eight_bits_lose_nothing_on_soft_decisions() {
 
 /// Are the error rates of the default code those that long runs found?
 ///
-/// The rates that were found must lie in the exact interval at a confidence of 99.95 %. Long runs: with 300 errors 8 of 1,000,000, with 324 6098 of
-/// 400,000, with 336 17,647 of 100,000, and at p = 0.0085 5931 of 100,000. Seen with a power of 0.9 is a rate
-/// larger by half with 324 errors, by a fifth with 336 and by a third at 0.0085.
+/// The rates that were found must lie in the exact interval at a confidence of 99.95 %. Long runs: with 300 errors 8 of
+/// 1,000,000, with 324 6098 of 400,000, with 336 17,647 of 100,000, and at p = 0.0085 5931 of 100,000. Seen with a power of
+/// 0.9 is a rate larger by two thirds with 324 errors, by a quarter with 336 and by two fifths at 0.0085.
 #[test]
 fn error_rates_are_the_known_ones() {
     for (channel, frames, expected) in [
