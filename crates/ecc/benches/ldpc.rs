@@ -3,7 +3,7 @@
 //!
 //! `cargo bench -p softsense-ecc --bench ldpc` prints what was found beside the goal on one core of a 2023 server CPU (AMD
 //! EPYC 9004), in about half a minute. `--error-rates` measures error rates instead, each with its exact interval at 95 %, in
-//! about ten minutes on two cores. `--check` makes a goal that was missed an error.
+//! about five minutes on two cores. `--check` makes a goal that was missed an error.
 //!
 //! | speed | goal |
 //! |---|---|

@@ -39,7 +39,7 @@ impl Arithmetic {
 
     /// For soft decisions, whose scale is the caller's.
     pub(super) fn wide_soft(correction: &Correction) -> Self {
-        Self { correction: correction.clone(), channel_limit: i8::MAX, message_limit: MESSAGE_LIMIT }
+        Self { correction: correction.soft(), channel_limit: i8::MAX, message_limit: MESSAGE_LIMIT }
     }
 }
 
