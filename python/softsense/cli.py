@@ -371,7 +371,7 @@ def code_import(file: Path, to: Path | None, redundant_checks: bool, cycles: boo
 @click.option("--iterations", default=20, type=click.IntRange(1, 10**6), help="Of LDPC codes, at most; default: 20.")
 @click.option("--threads", default=1, type=click.IntRange(1, 1024), help="Threads that decode; default: 1.")
 @click.option("--seconds", type=float, help="How long; default: 10.")
-@click.option("--frames", type=click.IntRange(min=1), help="How many frames, instead of --seconds.")
+@click.option("--frames", type=click.IntRange(1, 2**63 - 1), help="How many frames, instead of --seconds.")
 @click.option("--seed", default=1, type=click.IntRange(0, 2**64 - 1), help="Of data and noise; default: 1.")
 @_redundant_checks
 @click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON document.")
@@ -402,7 +402,7 @@ def code_bench(
         with _progress(no_progress, "frames") as report:
             result = softsense.bench(
                 code,
-                channel or f"errors:{errors}",
+                f"errors:{errors}" if channel is None else channel,
                 decoder=decoder,
                 seconds=10.0 if seconds is None else seconds,
                 frames=frames,
@@ -581,7 +581,7 @@ def _progress(off: bool, unit: str = "requests") -> Iterator[softsense.api.Progr
     )
 
     columns = (
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         TaskProgressColumn(),
         TextColumn("{task.fields[done]}"),

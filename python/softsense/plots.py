@@ -124,7 +124,16 @@ def draw_code(code: Code) -> Figure:
         _base_matrix(axes, code, base)
     if below:
         _tanner_graph(figure.add_axes((left, 0.35 / height, width, (below - 0.9) / height)), code)
-    figure.text(0.025, 1 - 0.3 / height, f"LDPC code {code.name}", fontsize=15, weight="bold", color=_INK, va="center")
+    figure.text(
+        0.025,
+        1 - 0.3 / height,
+        f"LDPC code {code.name}",
+        fontsize=15,
+        weight="bold",
+        color=_INK,
+        va="center",
+        parse_math=False,
+    )
     note = f"n = {code.codeword_bits:,}   k = {code.data_bits:,}   rate {code.rate:.4f}"
     figure.text(0.955, 1 - 0.3 / height, note, fontsize=9.5, color=_FAINT, ha="right", va="center")
     return figure

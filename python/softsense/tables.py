@@ -179,7 +179,7 @@ def _ldpc(facts: dict[str, Any]) -> list[tuple[str, str]]:
                 f"{facts['block_rows']} x {facts['block_columns']} circulants of size {facts['circulant_size']:,}",
             )
         )
-    how = "structured, in linear time" if facts["encoding"] == "structured" else "by elimination, with a dense matrix"
+    how = "structured" if facts["encoding"] == "structured" else "by elimination, with a dense matrix"
     order = "data bits, then parity bits" if facts["data_first"] else "data and parity bits mixed"
     rows.append(("encoding", f"{how}; {order}"))
     for label, name in (("bits", "bit_degrees"), ("checks", "check_degrees")):

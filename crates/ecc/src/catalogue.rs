@@ -145,6 +145,8 @@ impl Code {
             return Err(unknown(name));
         }
         let text = std::fs::read_to_string(path).map_err(|error| Error::io(path, &error))?;
+        // Some editors begin a file with a byte-order mark.
+        let text = text.trim_start_matches('\u{feff}');
         let is_base_matrix = match extension {
             "qc" => true,
             "alist" => false,
@@ -154,9 +156,9 @@ impl Code {
             }
         };
         let matrix: Matrix = if is_base_matrix {
-            QuasiCyclic::parse(name, &text)?.into()
+            QuasiCyclic::parse(name, text)?.into()
         } else {
-            ParityCheck::parse_alist(name, &text)?.into()
+            ParityCheck::parse_alist(name, text)?.into()
         };
         let code = LdpcCode::new(matrix, redundant).map_err(|error| Error::code(name, error.message()))?;
         Ok(Self::Ldpc(Arc::new(code)))

@@ -144,9 +144,10 @@ impl Channel {
     }
 }
 
-/// The magnitude of the LLR of a hard decision: finite also where no decision is wrong.
+/// The magnitude of the LLR of a hard decision: finite where no decision is wrong, and positive where half of them are or
+/// more, since a decoder is not told to turn the word over.
 fn hard_llr(error_rate: f64, codeword_bits: usize) -> f64 {
-    let error_rate = error_rate.clamp(0.5 / codeword_bits as f64, 1.0 - 0.5 / codeword_bits as f64);
+    let error_rate = error_rate.max(0.5 / codeword_bits as f64).min(0.499);
     libm::log((1.0 - error_rate) / error_rate)
 }
 

@@ -251,7 +251,22 @@ impl FrameDecoder for BchDecoder {
     }
 }
 
+/// What [`Algorithm::MinSum`] is where the fast decoder does not serve.
+const SLOW_MIN_SUM: (Schedule, Rule, Precision) =
+    (Schedule::Layered, Rule::NormalisedMinSum { factor: FACTOR }, Precision::F32);
+
 impl DecoderSpec {
+    /// The algorithm that decodes `code`: [`Algorithm::MinSum`] is another one where the fast decoder does not serve.
+    pub fn algorithm_of(&self, code: &LdpcCode) -> Algorithm {
+        let (schedule, rule, precision) = SLOW_MIN_SUM;
+        match self.algorithm {
+            Algorithm::MinSum if Fast::new(code, 0).is_none() => {
+                Algorithm::MessagePassing { schedule, rule, precision }
+            }
+            algorithm => algorithm,
+        }
+    }
+
     /// This decoder of `code`.
     ///
     /// # Arguments
@@ -273,7 +288,7 @@ impl DecoderSpec {
             }
             Algorithm::MinSum => match Fast::new(code, max_iterations) {
                 Some(fast) => return Ok(Box::new(fast)),
-                None => (Schedule::Layered, Rule::NormalisedMinSum { factor: FACTOR }, Precision::F32),
+                None => SLOW_MIN_SUM,
             },
             Algorithm::MessagePassing { schedule, rule, precision } => (schedule, rule, precision),
         };

@@ -31,7 +31,7 @@ use crate::raise;
 const HEAR: Duration = Duration::from_millis(100);
 /// Frames that a thread takes at once to encode them, at most.
 const MOST_TAKEN: usize = 64;
-const MOST_THREADS: usize = 1024;
+const MOST_THREADS: i128 = 1024;
 
 fn complain(place: &str, found: impl fmt::Display, expected: impl fmt::Display) -> PyErr {
     raise(Error::code(place, format!("found {found}, expected {expected}")))
@@ -90,8 +90,8 @@ impl Expected {
     fn slice<'a, T: Element>(&self, array: &'a PyReadonlyArrayDyn<'_, T>) -> PyResult<&'a [T]> {
         // A slice could also be had of an array in Fortran order, its numbers in the wrong one.
         let slice = if array.is_c_contiguous() { array.as_slice().ok() } else { None };
-        let expected = "a C-contiguous one (numpy.ascontiguousarray makes it)";
-        slice.ok_or_else(|| complain(self.name, "an array that is not C-contiguous", expected))
+        let expected = "one that is C-contiguous and aligned (its copy() is)";
+        slice.ok_or_else(|| complain(self.name, "an array that is not C-contiguous and aligned", expected))
     }
 
     /// An argument of packed words.
@@ -149,7 +149,7 @@ fn check_padding(name: &str, words: &[u8], count: usize) -> PyResult<()> {
 trait Llr: Element + Copy + Sync {
     fn is_number(self) -> bool;
 
-    /// As the decoders take them: times `scale`, to the nearest integer.
+    /// As the decoders take them: times `scale`, to the nearest integer, but not to 0.
     fn integers<'a>(llrs: &'a [Self], scale: f64, room: &'a mut [i8]) -> &'a [i8];
 }
 
@@ -163,14 +163,20 @@ impl Llr for i8 {
     }
 }
 
+/// The nearest integer, but never 0 of what is not: a weak opinion is still one.
+fn integer(llr: f64) -> i8 {
+    let away_from_zero = if llr.abs() < 1.0 { llr.abs().ceil().copysign(llr) } else { llr.round() };
+    // A conversion saturates, at -128 too, which decoders read as -127.
+    away_from_zero as i8
+}
+
 impl Llr for f32 {
     fn is_number(self) -> bool {
         !self.is_nan()
     }
 
     fn integers<'a>(llrs: &'a [Self], scale: f64, room: &'a mut [i8]) -> &'a [i8] {
-        // A conversion saturates, at -128 too, which decoders read as -127.
-        room.iter_mut().zip(llrs).for_each(|(to, &llr)| *to = (f64::from(llr) * scale).round() as i8);
+        room.iter_mut().zip(llrs).for_each(|(to, &llr)| *to = integer(f64::from(llr) * scale));
         room
     }
 }
@@ -181,18 +187,25 @@ impl Llr for f64 {
     }
 
     fn integers<'a>(llrs: &'a [Self], scale: f64, room: &'a mut [i8]) -> &'a [i8] {
-        room.iter_mut().zip(llrs).for_each(|(to, &llr)| *to = (llr * scale).round() as i8);
+        room.iter_mut().zip(llrs).for_each(|(to, &llr)| *to = integer(llr * scale));
         room
     }
 }
 
 // Batches -------------------------------------------------------------------------------------------------------------
 
-fn check_threads(threads: usize) -> PyResult<usize> {
-    if (1..=MOST_THREADS).contains(&threads) {
-        return Ok(threads);
-    }
-    Err(complain("threads", threads, format!("1 to {MOST_THREADS}")))
+/// A whole number from Python, which knows no largest one, in the type that it is for.
+fn whole<T: TryFrom<i128>>(name: &str, value: i128, least: i128, most: i128) -> PyResult<T> {
+    let within = (least..=most).contains(&value).then(|| T::try_from(value).ok()).flatten();
+    within.ok_or_else(|| complain(name, value, format!("a whole number from {least} to {most}")))
+}
+
+fn check_threads(threads: i128) -> PyResult<usize> {
+    whole("threads", threads, 1, MOST_THREADS)
+}
+
+fn check_iterations(iterations: i128) -> PyResult<u32> {
+    whole("iterations", iterations, 0, u32::MAX.into())
 }
 
 /// Has the workers, each on a thread, do the jobs without the GIL; the first, on this thread, hears Ctrl-C.
@@ -272,7 +285,7 @@ impl Code {
         py: Python<'py>,
         (input, from): (&Bound<'py, PyAny>, Expected),
         (out, to): (Option<&Bound<'py, PyAny>>, Expected),
-        threads: usize,
+        threads: i128,
         worker: impl Fn() -> W,
         work: impl Fn(&mut W, &[u8], &mut [u8]) + Sync,
     ) -> PyResult<Bound<'py, PyArrayDyn<u8>>> {
@@ -382,7 +395,7 @@ impl Code {
         &self,
         py: Python<'py>,
         data: &Bound<'py, PyAny>,
-        threads: usize,
+        threads: i128,
         out: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyArrayDyn<u8>>> {
         let from = Expected::packed("data", self.code.data_bits());
@@ -397,7 +410,7 @@ impl Code {
         &self,
         py: Python<'py>,
         codewords: &Bound<'py, PyAny>,
-        threads: usize,
+        threads: i128,
         out: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyArrayDyn<u8>>> {
         let from = Expected::packed("codewords", self.code.codeword_bits());
@@ -425,7 +438,8 @@ impl Code {
     /// `llr_step`: the natural logarithm that a step of an integer LLR stands for, or a hard decision. Sum-product and
     /// offset min-sum need it: on hard decisions of error rate p it is ln((1 - p) / p).
     #[pyo3(signature = (algorithm = "min-sum", iterations = 20, *, llr_step = 1.0))]
-    fn decoder(&self, algorithm: &str, iterations: u32, llr_step: f64) -> PyResult<Decoder> {
+    fn decoder(&self, algorithm: &str, iterations: i128, llr_step: f64) -> PyResult<Decoder> {
+        let iterations = check_iterations(iterations)?;
         check_positive("llr_step", llr_step)?;
         let algorithm: Algorithm = algorithm.parse().map_err(raise)?;
         let decoder = Decoder {
@@ -475,7 +489,7 @@ impl Code {
         shifts.into_pyarray(py).reshape([base.rows(), base.columns()]).map(Some)
     }
 
-    /// How an LDPC code encodes: `structured`, in linear time, or by `elimination`, with a dense matrix. Raises CodeError.
+    /// How an LDPC code encodes: `structured`, by its parity part, or by `elimination`, with a dense matrix. Raises CodeError.
     #[getter]
     fn encoding(&self) -> PyResult<&'static str> {
         let code = self.ldpc()?;
@@ -526,7 +540,8 @@ impl Code {
     /// without cycles, decodes by `rule`: `sum-product`, `min-sum[:FACTOR]` or `offset-min-sum[:OFFSET]`. By density
     /// evolution, to about 2e-3 of the value; within `iterations` flooding iterations, if given. Raises CodeError.
     #[pyo3(signature = (rule = "sum-product", iterations = None))]
-    fn threshold(&self, py: Python<'_>, rule: &str, iterations: Option<u32>) -> PyResult<f64> {
+    fn threshold(&self, py: Python<'_>, rule: &str, iterations: Option<i128>) -> PyResult<f64> {
+        let iterations = iterations.map(check_iterations).transpose()?;
         let degrees = self.degrees()?;
         // With its schedule, as min-sum alone means the decoder in 8 bits.
         let rule: Rule = match format!("flooding-{rule}").parse().map_err(raise)? {
@@ -696,14 +711,14 @@ impl Decoder {
     /// `received` is either hard decisions, packed: uint8 of shape (bytes,) or (frames, bytes), padding bits zero; or
     /// log-likelihood ratios, positive where 0 is the more likely bit: int8, float32 or float64 of shape
     /// (codeword_bits,) or (frames, codeword_bits). Those in floating point are multiplied by `scale` (default: 1 /
-    /// `llr_step`), rounded to the nearest integer and clipped to +-127; NaN is an error. Decided words go into `out`, if
+    /// `llr_step`), rounded to the nearest integer (to +-1 where that would be 0) and clipped to +-127; NaN is an error. Decided words go into `out`, if
     /// given.
     #[pyo3(signature = (received, *, threads = 1, scale = None, out = None))]
     fn decode<'py>(
         &self,
         py: Python<'py>,
         received: &Bound<'py, PyAny>,
-        threads: usize,
+        threads: i128,
         scale: Option<f64>,
         out: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<DecodeResult> {
@@ -767,13 +782,16 @@ pub(crate) fn measure_code<'py>(
     code: &Code,
     channel: &str,
     decoder: &str,
-    iterations: u32,
-    threads: usize,
+    iterations: i128,
+    threads: i128,
     seconds: f64,
-    frames: Option<u64>,
-    seed: u64,
+    frames: Option<i128>,
+    seed: i128,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
+    let (iterations, threads) = (check_iterations(iterations)?, check_threads(threads)?);
+    let frames: Option<u64> = frames.map(|frames| whole("frames", frames, 1, i64::MAX.into())).transpose()?;
+    let seed: u64 = whole("seed", seed, 0, u64::MAX.into())?;
     let channel: Channel = channel.parse().map_err(raise)?;
     let algorithm: Algorithm = decoder.parse().map_err(raise)?;
     let measurement = Measurement {
@@ -816,7 +834,11 @@ pub(crate) fn measure_code<'py>(
     measured.set_item("codeword_bits", code.code.codeword_bits())?;
     measured.set_item("data_bits", result.data_bits)?;
     measured.set_item("channel", channel.to_string())?;
-    measured.set_item("decoder", if iterates { algorithm.to_string() } else { "berlekamp-massey".to_owned() })?;
+    let decoder = match &code.code {
+        catalogue::Code::Ldpc(code) => measurement.decoder.algorithm_of(code).to_string(),
+        catalogue::Code::Bch(_) => "berlekamp-massey".to_owned(),
+    };
+    measured.set_item("decoder", decoder)?;
     measured.set_item("iterations", iterates.then_some(iterations))?;
     measured.set_item("threads", result.threads)?;
     measured.set_item("seed", seed)?;

@@ -6,6 +6,9 @@ use super::encoder::{Scratch, StructuredEncoder};
 use super::{DenseEncoder, ParityCheck, QuasiCyclic};
 use crate::{InstructionSet, bits};
 
+/// The most checks that elimination takes: their square, in bits, is half a gigabyte.
+const MOST_ELIMINATED_CHECKS: usize = 1 << 16;
+
 /// A parity-check matrix in either of its forms.
 #[derive(Debug, Clone)]
 pub enum Matrix {
@@ -83,6 +86,10 @@ impl LdpcCode {
             Matrix::ParityCheck(matrix) => (matrix, None),
         };
         let structured = quasi_cyclic.as_ref().and_then(|base| StructuredEncoder::new(base, instructions));
+        if structured.is_none() && parity_check.rows() > MOST_ELIMINATED_CHECKS {
+            let found = format!("found {} checks without a structured parity part", parity_check.rows());
+            return Err(Error::code("", format!("{found}, expected at most {MOST_ELIMINATED_CHECKS}")));
+        }
         let encoding = match (structured, redundant) {
             (Some(encoder), _) => Encoding::Structured(encoder),
             (None, RedundantChecks::Refuse) => Encoding::Dense(DenseEncoder::new(&parity_check)?),

@@ -3,6 +3,8 @@
 use super::QuasiCyclic;
 use crate::{InstructionSet, bits};
 
+/// The largest gap, in bits, whose inverse is worth having: elimination of the whole matrix is no worse above.
+const LARGEST_GAP: usize = 1 << 14;
 /// Words that are computed together.
 const LANES: usize = 8;
 type Chunk = [u64; LANES];
@@ -85,6 +87,9 @@ impl StructuredEncoder {
         let words = size.div_ceil(WORD);
         let padded = words.next_multiple_of(LANES);
         let Peeling { steps, inactive, leftover } = Peeling::of(code);
+        if inactive.len() * size > LARGEST_GAP {
+            return None;
+        }
         let mut gives = vec![None; code.rows()];
         let mut rotations = vec![0; columns];
         for &(row, column) in &steps {

@@ -1,5 +1,8 @@
 use softsense_base::{Error, Result};
 
+/// The longest codeword, in bits: sixteen times the longest in flash today. What is longer is a mistake in a file.
+pub(crate) const LONGEST_CODEWORD: usize = 1 << 20;
+
 /// A sparse parity-check matrix over GF(2), row by row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParityCheck {
@@ -20,6 +23,9 @@ impl ParityCheck {
                 String::new(),
                 format!("found {} rows and {columns} columns, expected more columns than rows", rows.len()),
             );
+        }
+        if columns > LONGEST_CODEWORD {
+            return bad(String::new(), format!("found {columns} columns, expected at most {LONGEST_CODEWORD}"));
         }
         let mut row_starts = Vec::with_capacity(rows.len() + 1);
         let mut row_columns = Vec::with_capacity(rows.iter().map(|row| row.as_ref().len()).sum());

@@ -1,6 +1,7 @@
 use softsense_base::{Error, Result};
 
 use super::ParityCheck;
+use super::parity_check::LONGEST_CODEWORD;
 
 /// One circulant of a quasi-cyclic matrix: check `c` of block row `row` meets bit `(c + shift) mod circulant_size` of block
 /// column `column`.
@@ -37,6 +38,10 @@ impl QuasiCyclic {
             let found = format!("found {rows} x {columns} circulants of size {circulant_size}");
             return Err(Error::code("", format!("{found}, expected more columns than rows")));
         }
+        if circulant_size * columns > LONGEST_CODEWORD {
+            let found = format!("found {columns} block columns of {circulant_size} bits");
+            return Err(Error::code("", format!("{found}, expected at most {LONGEST_CODEWORD} bits in all")));
+        }
         blocks.sort_unstable();
         for block in &blocks {
             if block.row as usize >= rows || block.column as usize >= columns || block.shift as usize >= circulant_size
@@ -54,7 +59,9 @@ impl QuasiCyclic {
             let place = format!("block row {}, column {}", pair[0].row + 1, pair[0].column + 1);
             return Err(Error::code(place, "found two circulants, expected one"));
         }
-        if let Some(empty) = (0..rows).find(|&row| !blocks.iter().any(|block| block.row as usize == row)) {
+        let mut filled = vec![false; rows];
+        blocks.iter().for_each(|block| filled[block.row as usize] = true);
+        if let Some(empty) = filled.iter().position(|filled| !filled) {
             return Err(Error::code(format!("block row {}", empty + 1), "found no circulant, expected at least one"));
         }
         Ok(Self { circulant_size, rows, columns, blocks })
@@ -117,6 +124,10 @@ impl QuasiCyclic {
         if !(range.contains(&columns) && range.contains(&rows) && range.contains(&size)) {
             let found = format!("found {columns} columns, {rows} rows and circulant size {size}");
             return Err(Error::code(header_place, format!("{found}, expected each from 1 to {}", range.end())));
+        }
+        if columns * size > LONGEST_CODEWORD as i64 {
+            let found = format!("found {columns} columns and circulant size {size}");
+            return Err(Error::code(header_place, format!("{found}, expected at most {LONGEST_CODEWORD} bits in all")));
         }
         let mut blocks = Vec::new();
         for row in 0..rows as u32 {
