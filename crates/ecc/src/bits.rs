@@ -24,6 +24,13 @@ pub fn set(word: &mut [u8], index: usize, value: bool) {
     word[index / 8] = word[index / 8] & !mask | if value { mask } else { 0 };
 }
 
+/// Makes what the last byte of `word` holds beyond `bits` bits zero.
+pub fn clear_padding(word: &mut [u8], bits: usize) {
+    if !bits.is_multiple_of(8) {
+        word[bits / 8] &= !(0xff >> (bits % 8));
+    }
+}
+
 /// The number of places in which two words of one length differ.
 pub fn distance(a: &[u8], b: &[u8]) -> usize {
     assert_eq!(a.len(), b.len(), "words of different lengths");

@@ -185,6 +185,26 @@ impl Code {
         self.data_bits() as f64 / self.codeword_bits() as f64
     }
 
+    /// How many checks the packed `word` violates: zero for a codeword. Of a BCH code these are the parity bits that are not
+    /// those of the data.
+    ///
+    /// # Panics
+    /// If it has not as many bytes as `codeword_bits` bits need.
+    pub fn syndrome_weight(&self, word: &[u8]) -> usize {
+        match self {
+            Self::Ldpc(code) => code.syndrome_weight(word),
+            Self::Bch(code) if code.is_codeword(word) => 0,
+            Self::Bch(code) => {
+                // In the systematic parity-check matrix there is one check for each parity bit.
+                let mut encoded = vec![0; word.len()];
+                code.encode(&word[..bits::bytes_for(code.data_bits())], &mut encoded);
+                (code.data_bits()..code.codeword_bits())
+                    .filter(|&bit| bits::get(&encoded, bit) != bits::get(word, bit))
+                    .count()
+            }
+        }
+    }
+
     /// An encoder of this code, for one thread.
     pub fn encoder(&self) -> Encoder {
         match self {

@@ -22,6 +22,8 @@ use crate::ldpc::{BitFlipping, Correction, LdpcCode, MessagePassing, MinSum, Rea
 
 /// Bytes that a batch may take: half of a common second-level cache.
 const BATCH_BYTES: usize = 1 << 18;
+/// The most threads that may be asked for.
+pub const MOST_THREADS: usize = 1024;
 /// Frames of the largest batch.
 const LARGEST_BATCH: usize = 1024;
 /// How often the watcher is called.
@@ -260,7 +262,7 @@ impl DecoderSpec {
     pub fn algorithm_of(&self, code: &LdpcCode) -> Algorithm {
         let (schedule, rule, precision) = SLOW_MIN_SUM;
         match self.algorithm {
-            Algorithm::MinSum if Fast::new(code, 0).is_none() => {
+            Algorithm::MinSum if !code.quasi_cyclic().is_some_and(MinSum::decodes) => {
                 Algorithm::MessagePassing { schedule, rule, precision }
             }
             algorithm => algorithm,
@@ -423,7 +425,7 @@ impl Measurement {
     ///   the measurement ends with that.
     ///
     /// # Errors
-    /// No threads or more than 1024, no frames, no time, a channel with more errors than a codeword has bits, or a code
+    /// No threads or more than [`MOST_THREADS`], no frames, no time, a channel with more errors than a codeword has bits, or a code
     /// that the decoder cannot decode.
     pub fn run(&self, watch: impl FnMut(&BenchResult) -> ControlFlow<()>) -> Result<BenchResult> {
         self.run_with(|llr_step| self.decoder.decoder(&self.code, llr_step), watch)
@@ -438,8 +440,8 @@ impl Measurement {
         decoder: impl Fn(f64) -> Result<Box<dyn FrameDecoder>>,
         mut watch: impl FnMut(&BenchResult) -> ControlFlow<()>,
     ) -> Result<BenchResult> {
-        if !(1..=1024).contains(&self.threads) {
-            return Err(Error::code("threads", format!("found {}, expected 1 to 1024", self.threads)));
+        if !(1..=MOST_THREADS).contains(&self.threads) {
+            return Err(Error::code("threads", format!("found {}, expected 1 to {MOST_THREADS}", self.threads)));
         }
         let last = match self.stop {
             Stop::Frames(0) => return Err(Error::code("frames", "found 0, expected at least 1")),
@@ -602,13 +604,11 @@ impl<'a> Bench<'a> {
 }
 
 /// The data of frame `frame`: `bits` random bits, packed.
-fn random_data(stream: &Stream, frame: u64, bits: usize, data: &mut [u8]) {
+fn random_data(stream: &Stream, frame: u64, count: usize, data: &mut [u8]) {
     for (index, bytes) in data.chunks_mut(8).enumerate() {
         bytes.copy_from_slice(&stream.bits(frame, index as u64).to_be_bytes()[..bytes.len()]);
     }
-    if !bits.is_multiple_of(8) {
-        data[bits / 8] &= !(0xff >> (bits % 8));
-    }
+    bits::clear_padding(data, count);
 }
 
 /// The interval that has the probability of a failure in it with at least the given confidence, whatever it is, after

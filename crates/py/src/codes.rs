@@ -23,7 +23,9 @@ use softsense_ecc::channel::Channel;
 use softsense_ecc::ldpc::{
     Block, DegreeDistribution, LdpcCode, QuasiCyclic, RedundantChecks, Rule, ShortCycles, shannon_limit,
 };
-use softsense_ecc::measure::{Algorithm, BenchResult, DecoderSpec, FrameDecoder, Measurement, Stop, Verdict};
+use softsense_ecc::measure::{
+    Algorithm, BenchResult, DecoderSpec, FrameDecoder, MOST_THREADS, Measurement, Stop, Verdict,
+};
 
 use crate::raise;
 
@@ -31,7 +33,6 @@ use crate::raise;
 const HEAR: Duration = Duration::from_millis(100);
 /// Frames that a thread takes at once to encode them, at most.
 const MOST_TAKEN: usize = 64;
-const MOST_THREADS: i128 = 1024;
 
 fn complain(place: &str, found: impl fmt::Display, expected: impl fmt::Display) -> PyErr {
     raise(Error::code(place, format!("found {found}, expected {expected}")))
@@ -201,7 +202,7 @@ fn whole<T: TryFrom<i128>>(name: &str, value: i128, least: i128, most: i128) -> 
 }
 
 fn check_threads(threads: i128) -> PyResult<usize> {
-    whole("threads", threads, 1, MOST_THREADS)
+    whole("threads", threads, 1, MOST_THREADS as i128)
 }
 
 fn check_iterations(iterations: i128) -> PyResult<u32> {
@@ -308,22 +309,6 @@ impl Code {
     }
 }
 
-/// How many checks of a code the packed `word` violates.
-fn syndrome_weight(code: &catalogue::Code, word: &[u8]) -> usize {
-    match code {
-        catalogue::Code::Ldpc(code) => code.syndrome_weight(word),
-        catalogue::Code::Bch(code) if code.is_codeword(word) => 0,
-        catalogue::Code::Bch(code) => {
-            // In the systematic parity-check matrix there is one check for each parity bit.
-            let mut encoded = vec![0; word.len()];
-            code.encode(&word[..bits::bytes_for(code.data_bits())], &mut encoded);
-            (code.data_bits()..code.codeword_bits())
-                .filter(|&bit| bits::get(&encoded, bit) != bits::get(word, bit))
-                .count()
-        }
-    }
-}
-
 #[pymethods]
 impl Code {
     /// The code that `name` means: a shipped one (see `entries`), any BCH code such as `bch:m=15,t=57,k=31912`, or the
@@ -426,7 +411,7 @@ impl Code {
         let (words, frames) = expected.words(words)?;
         let mut weights = vec![0; frames.unwrap_or(1)];
         let jobs = expected.slice(&words)?.chunks(expected.length).zip(&mut weights);
-        share_out(py, &mut [()], jobs, |(), (word, weight)| *weight = syndrome_weight(&self.code, word) as u32)?;
+        share_out(py, &mut [()], jobs, |(), (word, weight)| *weight = self.code.syndrome_weight(word) as u32)?;
         per_frame(py, weights, frames)
     }
 
@@ -492,10 +477,7 @@ impl Code {
     /// How an LDPC code encodes: `structured`, by its parity part, or by `elimination`, with a dense matrix. Raises CodeError.
     #[getter]
     fn encoding(&self) -> PyResult<&'static str> {
-        let code = self.ldpc()?;
-        let parity_last =
-            code.data_positions().is_none() && code.codeword_bits() - code.data_bits() == code.parity_check().rows();
-        Ok(if code.quasi_cyclic().is_some() && parity_last { "structured" } else { "elimination" })
+        Ok(if self.ldpc()?.is_structured() { "structured" } else { "elimination" })
     }
 
     /// The positions of the data bits in a codeword (uint32, ascending): for shipped codes the first ones.
@@ -639,7 +621,7 @@ impl Decoder {
         Report {
             converged: success,
             iterations,
-            syndrome_weight: if success { 0 } else { syndrome_weight(&self.code, word) as u32 },
+            syndrome_weight: if success { 0 } else { self.code.syndrome_weight(word) as u32 },
             corrected: if success { changed() as i32 } else { -1 },
         }
     }

@@ -128,6 +128,11 @@ impl LdpcCode {
         }
     }
 
+    /// Whether it encodes by its parity part, rather than by elimination with a dense matrix.
+    pub fn is_structured(&self) -> bool {
+        matches!(self.encoding, Encoding::Structured(_))
+    }
+
     /// The parity-check matrix.
     pub fn parity_check(&self) -> &Arc<ParityCheck> {
         &self.parity_check
@@ -204,9 +209,7 @@ impl LdpcCode {
 /// Copies the first `count` bits of a packed word; padding bits become 0.
 pub(crate) fn first_bits(word: &[u8], count: usize, first: &mut [u8]) {
     first.copy_from_slice(&word[..first.len()]);
-    if !count.is_multiple_of(8) {
-        first[count / 8] &= !(0xff >> (count % 8));
-    }
+    bits::clear_padding(first, count);
 }
 
 /// An encoder of an LDPC code. It belongs to one thread; of a base matrix it allocates nothing.

@@ -93,6 +93,26 @@ impl MinSum {
     /// As [`MinSum::new`]; and instructions that the CPU does not have.
     pub fn with_instruction_set(code: &QuasiCyclic, correction: &Correction, widest: InstructionSet) -> Result<Self> {
         correction.check()?;
+        let (instructions, heaviest) = Self::fit(code, widest)?;
+        let narrow = Arithmetic::narrow(correction, heaviest);
+        Ok(Self {
+            hard: match narrow {
+                Some(narrow) => compile(code, instructions, true, narrow),
+                None => compile(code, instructions, false, Arithmetic::wide_hard(correction)),
+            },
+            soft: compile(code, instructions, false, Arithmetic::wide_soft(correction)),
+            instructions,
+            codeword_bits: code.circulant_size() * code.columns(),
+        })
+    }
+
+    /// Whether there is a decoder of a code, without making one.
+    pub fn decodes(code: &QuasiCyclic) -> bool {
+        Self::fit(code, InstructionSet::detect()).is_ok()
+    }
+
+    /// The instructions whose vectors divide the circulants of `code`, and the weight of its heaviest column.
+    fn fit(code: &QuasiCyclic, widest: InstructionSet) -> Result<(InstructionSet, u32)> {
         let available = InstructionSet::available();
         if !available.contains(&widest) {
             return Err(Error::code("", format!("this CPU does not have {}", widest.name())));
@@ -105,21 +125,14 @@ impl MinSum {
                 format!("found circulant size {size}, expected a multiple of {}", lanes(InstructionSet::Portable)),
             ));
         };
-        let heaviest = code.expand().column_weights().into_iter().max().unwrap_or(0);
+        let mut weights = vec![0; code.columns()];
+        code.blocks().iter().for_each(|block| weights[block.column as usize] += 1);
+        let heaviest = weights.into_iter().max().unwrap_or(0);
         if heaviest > HEAVIEST_COLUMN {
             let found = format!("found a column of weight {heaviest}");
             return Err(Error::code("", format!("{found}, expected at most {HEAVIEST_COLUMN}")));
         }
-        let narrow = Arithmetic::narrow(correction, heaviest);
-        Ok(Self {
-            hard: match narrow {
-                Some(narrow) => compile(code, instructions, true, narrow),
-                None => compile(code, instructions, false, Arithmetic::wide_hard(correction)),
-            },
-            soft: compile(code, instructions, false, Arithmetic::wide_soft(correction)),
-            instructions,
-            codeword_bits: size * code.columns(),
-        })
+        Ok((instructions, heaviest))
     }
 
     /// The instructions in use.

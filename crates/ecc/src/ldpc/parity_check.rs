@@ -18,7 +18,7 @@ impl ParityCheck {
     /// A column out of range or twice in a row, an empty row, no rows, or at least as many rows as columns.
     pub fn from_rows<R: AsRef<[u32]>>(columns: usize, rows: &[R]) -> Result<Self> {
         let bad = |place: String, message: String| Err(Error::code(place, message));
-        if rows.is_empty() || columns <= rows.len() || columns > u32::MAX as usize {
+        if rows.is_empty() || columns <= rows.len() {
             return bad(
                 String::new(),
                 format!("found {} rows and {columns} columns, expected more columns than rows", rows.len()),

@@ -30,18 +30,11 @@ impl QuasiCyclic {
     /// # Errors
     /// Two blocks at one place, a place or a shift out of range, an empty block row, no more columns than rows.
     pub fn new(circulant_size: usize, rows: usize, columns: usize, mut blocks: Vec<Block>) -> Result<Self> {
-        if circulant_size == 0
-            || rows == 0
-            || columns <= rows
-            || circulant_size.saturating_mul(columns) > u32::MAX as usize
-        {
+        if circulant_size == 0 || rows == 0 || columns <= rows {
             let found = format!("found {rows} x {columns} circulants of size {circulant_size}");
             return Err(Error::code("", format!("{found}, expected more columns than rows")));
         }
-        if circulant_size * columns > LONGEST_CODEWORD {
-            let found = format!("found {columns} block columns of {circulant_size} bits");
-            return Err(Error::code("", format!("{found}, expected at most {LONGEST_CODEWORD} bits in all")));
-        }
+        check_length("", columns, circulant_size)?;
         blocks.sort_unstable();
         for block in &blocks {
             if block.row as usize >= rows || block.column as usize >= columns || block.shift as usize >= circulant_size
@@ -125,10 +118,7 @@ impl QuasiCyclic {
             let found = format!("found {columns} columns, {rows} rows and circulant size {size}");
             return Err(Error::code(header_place, format!("{found}, expected each from 1 to {}", range.end())));
         }
-        if columns * size > LONGEST_CODEWORD as i64 {
-            let found = format!("found {columns} columns and circulant size {size}");
-            return Err(Error::code(header_place, format!("{found}, expected at most {LONGEST_CODEWORD} bits in all")));
-        }
+        check_length(&header_place, columns as usize, size as usize)?;
         let mut blocks = Vec::new();
         for row in 0..rows as u32 {
             let Some(line) = lines.next() else {
@@ -183,4 +173,12 @@ impl QuasiCyclic {
             .collect();
         ParityCheck::from_rows(self.columns * size, &rows).expect("a checked base matrix")
     }
+}
+
+fn check_length(place: &str, columns: usize, circulant_size: usize) -> Result<()> {
+    if columns.saturating_mul(circulant_size) <= LONGEST_CODEWORD {
+        return Ok(());
+    }
+    let found = format!("found {columns} columns and circulant size {circulant_size}");
+    Err(Error::code(place, format!("{found}, expected at most {LONGEST_CODEWORD} bits in all")))
 }
