@@ -23,6 +23,10 @@ pub enum Purpose {
     Data = 9,
     /// The noise of a channel.
     Noise = 10,
+    /// How far a codeword's error rate is from that of its page.
+    CodewordFactor = 11,
+    /// The threshold voltages of a codeword's cells.
+    Cells = 12,
 }
 
 /// A random stream: a pure function of (seed, purpose, index). Nothing is advanced, so draws may be

@@ -22,12 +22,11 @@
 
 use std::ops::ControlFlow;
 
+use softsense_base::binomial_interval;
 use softsense_ecc::InstructionSet;
 use softsense_ecc::catalogue::Code;
 use softsense_ecc::ldpc::{Correction, MinSum, QuasiCyclic};
-use softsense_ecc::measure::{
-    Algorithm, BenchResult, DecoderSpec, FrameDecoder, Measurement, Stop, Verdict, binomial_interval,
-};
+use softsense_ecc::measure::{Algorithm, BenchResult, DecoderSpec, FrameDecoder, Measurement, Stop, Verdict};
 
 const MAX_ITERATIONS: u32 = 20;
 const SEED: u64 = 1;

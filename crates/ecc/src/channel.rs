@@ -5,7 +5,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use softsense_base::{Error, Purpose, Result, Stream};
+use softsense_base::{Error, Purpose, Result, Stream, climb, normal_cdf};
 
 use crate::bits;
 
@@ -308,11 +308,6 @@ impl Alias {
     }
 }
 
-/// P(X < x) of a standard normal X.
-fn normal_cdf(x: f64) -> f64 {
-    0.5 * libm::erfc(-x * std::f64::consts::FRAC_1_SQRT_2)
-}
-
 /// The standard deviation of the noise with which the sign of +-1 is wrong with probability `raw_error_rate`.
 fn deviation(raw_error_rate: f64) -> f64 {
     // The normal distribution function rises from 1e-10 to 0.5 between -6.4 and 0.
@@ -388,43 +383,8 @@ pub fn best_thresholds(raw_error_rate: f64, levels: usize) -> Vec<f64> {
     // Where LLRs differ by about one from region to region.
     let step = (0.5 * deviation * deviation).min(largest / (levels + 1) as f64);
     let mut positive: Vec<f64> = (1..=count).map(|index| step * index as f64).collect();
-    for _ in 0..400 {
-        let mut moved: f64 = 0.0;
-        for index in 0..count {
-            let low = if index == 0 { 0.0 } else { positive[index - 1] };
-            let high = positive.get(index + 1).copied().unwrap_or(largest);
-            let mut trial = positive.clone();
-            let best = maximum(low, high, |threshold| {
-                trial[index] = threshold;
-                information(&trial)
-            });
-            moved = moved.max((best - positive[index]).abs());
-            positive[index] = best;
-        }
-        if moved < 1e-7 {
-            break;
-        }
-    }
+    climb(&mut positive, 0.0, largest, 1e-7, |positive, _| information(positive));
     symmetric(&positive)
-}
-
-/// Where a function with one maximum between `low` and `high` has it, by golden sections.
-fn maximum(mut low: f64, mut high: f64, mut value: impl FnMut(f64) -> f64) -> f64 {
-    const RATIO: f64 = 0.618_033_988_749_894_8;
-    let (mut left, mut right) = (high - RATIO * (high - low), low + RATIO * (high - low));
-    let (mut at_left, mut at_right) = (value(left), value(right));
-    for _ in 0..42 {
-        if at_left < at_right {
-            (low, left, at_left) = (left, right, at_right);
-            right = low + RATIO * (high - low);
-            at_right = value(right);
-        } else {
-            (high, right, at_right) = (right, left, at_left);
-            left = high - RATIO * (high - low);
-            at_left = value(left);
-        }
-    }
-    0.5 * (low + high)
 }
 
 /// The capacity of a channel that reads a bit with `levels` thresholds at the best places, in bits.

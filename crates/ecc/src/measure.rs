@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use softsense_base::{Error, Purpose, Result, Stream};
+use softsense_base::{Error, Purpose, Result, Stream, binomial_interval};
 
 use crate::Outcome;
 use crate::bch::BchDecoder;
@@ -609,65 +609,4 @@ fn random_data(stream: &Stream, frame: u64, count: usize, data: &mut [u8]) {
         bytes.copy_from_slice(&stream.bits(frame, index as u64).to_be_bytes()[..bytes.len()]);
     }
     bits::clear_padding(data, count);
-}
-
-/// The interval that has the probability of a failure in it with at least the given confidence, whatever it is, after
-/// `failures` of `trials` independent trials failed. Without trials it is 0 to 1.
-///
-/// Source: C. Clopper, E. Pearson, "The use of confidence or fiducial limits illustrated in the case of the binomial",
-/// 1934.
-pub fn binomial_interval(failures: u64, trials: u64, confidence: f64) -> (f64, f64) {
-    assert!(failures <= trials && confidence > 0.0 && confidence < 1.0, "more failures than trials, or no confidence");
-    let tail = (1.0 - confidence) / 2.0;
-    let (failed, passed) = (failures as f64, (trials - failures) as f64);
-    let low = if failures == 0 { 0.0 } else { beta_quantile(failed, passed + 1.0, tail) };
-    let high = if failures == trials { 1.0 } else { beta_quantile(failed + 1.0, passed, 1.0 - tail) };
-    (low, high)
-}
-
-/// Where the beta distribution function of `a` and `b` is `probability`.
-fn beta_quantile(a: f64, b: f64, probability: f64) -> f64 {
-    let (mut low, mut high) = (0.0, 1.0);
-    loop {
-        let middle = 0.5 * (low + high);
-        if middle <= low || middle >= high || high - low < 1e-14 * high {
-            return middle;
-        }
-        if beta_cdf(a, b, middle) < probability {
-            low = middle;
-        } else {
-            high = middle;
-        }
-    }
-}
-
-/// The regularised incomplete beta function: the probability that a beta-distributed number is below `x`.
-///
-/// Source: NIST Digital Library of Mathematical Functions, 8.17.22, the continued fraction; evaluated as by W. Lentz,
-/// "Generating Bessel functions in Mie scattering calculations using continued fractions", 1976.
-fn beta_cdf(a: f64, b: f64, x: f64) -> f64 {
-    if x > (a + 1.0) / (a + b + 2.0) {
-        return 1.0 - beta_cdf(b, a, 1.0 - x);
-    }
-    let front = a * libm::log(x) + b * libm::log1p(-x) + libm::lgamma(a + b) - libm::lgamma(a) - libm::lgamma(b);
-    let term = |index: u32| -> f64 {
-        let m = f64::from(index / 2);
-        if index.is_multiple_of(2) {
-            m * (b - m) * x / ((a + 2.0 * m - 1.0) * (a + 2.0 * m))
-        } else {
-            -(a + m) * (a + b + m) * x / ((a + 2.0 * m) * (a + 2.0 * m + 1.0))
-        }
-    };
-    let nonzero = |value: f64| if value.abs() < 1e-300 { 1e-300 } else { value };
-    // 1 / (1 + d1 / (1 + d2 / (1 + ...))).
-    let (mut fraction, mut c, mut d) = (1.0, 1.0, 0.0);
-    for index in 1..1_000_000 {
-        d = 1.0 / nonzero(1.0 + term(index) * d);
-        c = nonzero(1.0 + term(index) / c);
-        fraction *= c * d;
-        if (c * d - 1.0).abs() < 1e-15 {
-            break;
-        }
-    }
-    libm::exp(front) / (a * fraction)
 }

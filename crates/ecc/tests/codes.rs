@@ -4,14 +4,12 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use softsense_base::{Purpose, Stream};
+use softsense_base::{Purpose, Stream, binomial_interval};
 use softsense_ecc::bits;
 use softsense_ecc::catalogue::Code;
 use softsense_ecc::channel::{Channel, LARGEST_REGION_LLR, best_thresholds, capacity};
 use softsense_ecc::ldpc::{Block, DenseEncoder, LdpcCode, ParityCheck, QuasiCyclic, RedundantChecks};
-use softsense_ecc::measure::{
-    Algorithm, BenchResult, DecoderSpec, FrameDecoder, Measurement, Stop, Verdict, binomial_interval,
-};
+use softsense_ecc::measure::{Algorithm, BenchResult, DecoderSpec, FrameDecoder, Measurement, Stop, Verdict};
 use softsense_ecc::{InstructionSet, ldpc};
 
 /// `count` random bits, packed.

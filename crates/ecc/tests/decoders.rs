@@ -4,14 +4,14 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use softsense_base::{Purpose, Stream};
+use softsense_base::{Purpose, Stream, binomial_interval};
 use softsense_ecc::bits;
 use softsense_ecc::catalogue::Code;
 use softsense_ecc::channel::Channel;
 use softsense_ecc::ldpc::{
     Block, Correction, LdpcCode, MessagePassing, MinSum, ParityCheck, QuasiCyclic, RedundantChecks, Rule, Schedule,
 };
-use softsense_ecc::measure::{Algorithm, DecoderSpec, Measurement, Stop, binomial_interval};
+use softsense_ecc::measure::{Algorithm, DecoderSpec, Measurement, Stop};
 use softsense_ecc::{InstructionSet, Outcome};
 
 fn shipped(name: &str) -> Arc<LdpcCode> {

@@ -1,0 +1,110 @@
+//! Distribution functions and exact intervals, on portable arithmetic.
+
+/// P(X < x) of a standard normal X, with full relative accuracy in the lower tail.
+pub fn normal_cdf(x: f64) -> f64 {
+    0.5 * libm::erfc(-x * std::f64::consts::FRAC_1_SQRT_2)
+}
+
+/// Moves ordered positions to where `value` is largest: each in turn to its best place between its neighbours (the first
+/// and the last no further than `low` and `high`), until none moves by more than `tolerance` or 400 rounds are over.
+///
+/// `value` is asked for all positions, and told which of them is being moved; along each it should have one maximum.
+pub fn climb(positions: &mut [f64], low: f64, high: f64, tolerance: f64, mut value: impl FnMut(&[f64], usize) -> f64) {
+    for _ in 0..400 {
+        let mut moved: f64 = 0.0;
+        for index in 0..positions.len() {
+            let before = positions[index];
+            let from = if index == 0 { low } else { positions[index - 1] };
+            let to = positions.get(index + 1).copied().unwrap_or(high);
+            let best = maximum(from, to, |position| {
+                positions[index] = position;
+                value(positions, index)
+            });
+            moved = moved.max((best - before).abs());
+            positions[index] = best;
+        }
+        if moved < tolerance {
+            break;
+        }
+    }
+}
+
+/// Where a function with one maximum between `low` and `high` has it, by golden sections.
+pub fn maximum(mut low: f64, mut high: f64, mut value: impl FnMut(f64) -> f64) -> f64 {
+    const RATIO: f64 = 0.618_033_988_749_894_8;
+    let (mut left, mut right) = (high - RATIO * (high - low), low + RATIO * (high - low));
+    let (mut at_left, mut at_right) = (value(left), value(right));
+    for _ in 0..42 {
+        if at_left < at_right {
+            (low, left, at_left) = (left, right, at_right);
+            right = low + RATIO * (high - low);
+            at_right = value(right);
+        } else {
+            (high, right, at_right) = (right, left, at_left);
+            left = high - RATIO * (high - low);
+            at_left = value(left);
+        }
+    }
+    0.5 * (low + high)
+}
+
+/// The interval that has the probability of a failure in it with at least the given confidence, whatever it is, after
+/// `failures` of `trials` independent trials failed. Without trials it is 0 to 1.
+///
+/// Source: C. Clopper, E. Pearson, "The use of confidence or fiducial limits illustrated in the case of the binomial",
+/// 1934.
+pub fn binomial_interval(failures: u64, trials: u64, confidence: f64) -> (f64, f64) {
+    assert!(failures <= trials && confidence > 0.0 && confidence < 1.0, "more failures than trials, or no confidence");
+    let tail = (1.0 - confidence) / 2.0;
+    let (failed, passed) = (failures as f64, (trials - failures) as f64);
+    let low = if failures == 0 { 0.0 } else { beta_quantile(failed, passed + 1.0, tail) };
+    let high = if failures == trials { 1.0 } else { beta_quantile(failed + 1.0, passed, 1.0 - tail) };
+    (low, high)
+}
+
+/// Where the beta distribution function of `a` and `b`, both above 0, is `probability`, to about 14 digits.
+pub fn beta_quantile(a: f64, b: f64, probability: f64) -> f64 {
+    let (mut low, mut high) = (0.0, 1.0);
+    loop {
+        let middle = 0.5 * (low + high);
+        if middle <= low || middle >= high || high - low < 1e-14 * high {
+            return middle;
+        }
+        if beta_cdf(a, b, middle) < probability {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+}
+
+/// The regularised incomplete beta function: the probability that a beta-distributed number is below `x`.
+///
+/// Source: NIST Digital Library of Mathematical Functions, 8.17.22, the continued fraction; evaluated as by W. Lentz,
+/// "Generating Bessel functions in Mie scattering calculations using continued fractions", 1976.
+fn beta_cdf(a: f64, b: f64, x: f64) -> f64 {
+    if x > (a + 1.0) / (a + b + 2.0) {
+        return 1.0 - beta_cdf(b, a, 1.0 - x);
+    }
+    let front = a * libm::log(x) + b * libm::log1p(-x) + libm::lgamma(a + b) - libm::lgamma(a) - libm::lgamma(b);
+    let term = |index: u32| -> f64 {
+        let m = f64::from(index / 2);
+        if index.is_multiple_of(2) {
+            m * (b - m) * x / ((a + 2.0 * m - 1.0) * (a + 2.0 * m))
+        } else {
+            -(a + m) * (a + b + m) * x / ((a + 2.0 * m) * (a + 2.0 * m + 1.0))
+        }
+    };
+    let nonzero = |value: f64| if value.abs() < 1e-300 { 1e-300 } else { value };
+    // 1 / (1 + d1 / (1 + d2 / (1 + ...))).
+    let (mut fraction, mut c, mut d) = (1.0, 1.0, 0.0);
+    for index in 1..1_000_000 {
+        d = 1.0 / nonzero(1.0 + term(index) * d);
+        c = nonzero(1.0 + term(index) / c);
+        fraction *= c * d;
+        if (c * d - 1.0).abs() < 1e-15 {
+            break;
+        }
+    }
+    libm::exp(front) / (a * fraction)
+}
