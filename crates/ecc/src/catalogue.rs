@@ -145,11 +145,19 @@ impl Code {
             return Err(unknown(name));
         }
         let text = std::fs::read_to_string(path).map_err(|error| Error::io(path, &error))?;
+        Self::parse(name, &text, redundant)
+    }
+
+    /// The LDPC code in the text of a file called `name`; see [`Self::open`].
+    ///
+    /// # Errors
+    /// A malformed text (at its line), or redundant checks, if they are refused.
+    pub fn parse(name: &str, text: &str, redundant: RedundantChecks) -> Result<Self> {
         // Some editors begin a file with a byte-order mark.
         let text = text.trim_start_matches('\u{feff}');
-        let is_base_matrix = match extension {
-            "qc" => true,
-            "alist" => false,
+        let is_base_matrix = match Path::new(name).extension().and_then(|extension| extension.to_str()) {
+            Some("qc") => true,
+            Some("alist") => false,
             _ => {
                 let is_numbers = |line: &&str| !line.trim().is_empty() && !line.trim_start().starts_with('#');
                 text.lines().find(is_numbers).is_some_and(|line| line.split_whitespace().count() == 3)

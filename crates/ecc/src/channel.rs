@@ -112,11 +112,8 @@ impl Channel {
                 // ln(1 - p) is 0 for the smallest p: then the first error never comes, as for 0.
                 (Kind::Geometric { log_right: libm::log1p(-error_rate) }, hard_llr(error_rate, codeword_bits))
             }
-            Self::Errors { count } if count > codeword_bits => {
-                let found = format!("found {count} errors, expected at most {codeword_bits}, the bits of a codeword");
-                return Err(Error::code("channel", found));
-            }
             Self::Errors { count } => {
+                check_errors(count, codeword_bits)?;
                 (Kind::Exactly { count }, hard_llr(count as f64 / codeword_bits as f64, codeword_bits))
             }
             Self::Awgn { ebn0_db } => {
@@ -144,11 +141,31 @@ impl Channel {
     }
 }
 
+fn check_errors(count: usize, codeword_bits: usize) -> Result<()> {
+    if count <= codeword_bits {
+        return Ok(());
+    }
+    let found = format!("found {count} errors, expected at most {codeword_bits}, the bits of a codeword");
+    Err(Error::code("channel", found))
+}
+
 /// The magnitude of the LLR of a hard decision: finite where no decision is wrong, and positive where half of them are or
 /// more, since a decoder is not told to turn the word over.
 fn hard_llr(error_rate: f64, codeword_bits: usize) -> f64 {
     let error_rate = error_rate.max(0.5 / codeword_bits as f64).min(0.499);
     libm::log((1.0 - error_rate) / error_rate)
+}
+
+/// What a memoryless symmetric channel may say of a bit that is 0, and how likely that is together with a right and a
+/// wrong hard decision. Of a bit that is 1 it says the negative.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Output {
+    /// The log-likelihood ratio, in a decoder's integers.
+    pub llr: i8,
+    /// The probability of this output and a right hard decision.
+    pub right: f64,
+    /// The probability of this output and a wrong hard decision.
+    pub wrong: f64,
 }
 
 /// The noise of a channel on the codewords of one length. It belongs to one thread.
@@ -172,12 +189,62 @@ enum Kind {
     },
     /// LLRs given that a 0 was sent; those of a 1 are their negatives.
     Soft(Box<Alias>),
+    /// As `Soft`, with so many wrong hard decisions: LLRs given that the hard decision is right, and wrong.
+    SoftErrors {
+        count: usize,
+        given: Box<[Alias; 2]>,
+    },
 }
 
+/// Draws that choose the wrong bits of a frame have numbers from here on, those of LLRs from 0.
+const ERROR_DRAWS: u64 = 1 << 32;
+
 impl Noise {
+    /// The noise of a channel with these `outputs`, whose probabilities add up to 1.
+    ///
+    /// # Arguments
+    /// - `llr_step`: see [`Noise::llr_step`].
+    /// - `errors`: exactly so many hard decisions of a frame are wrong, every choice of them being equally likely, and each
+    ///   bit's output is drawn given that its hard decision is right, or wrong. Without it frames are as the channel makes them.
+    ///
+    /// # Errors
+    /// More errors than the codeword has bits, or errors in a channel that makes none (or nothing else).
+    pub fn of_outputs(
+        outputs: &[Output],
+        llr_step: f64,
+        codeword_bits: usize,
+        errors: Option<usize>,
+        seed: u64,
+    ) -> Result<Self> {
+        let llrs: Vec<i8> = outputs.iter().map(|output| output.llr).collect();
+        let draw_from = |probability: &dyn Fn(&Output) -> f64| {
+            let probabilities: Vec<f64> = outputs.iter().map(probability).collect();
+            let total: f64 = probabilities.iter().sum();
+            (total > 0.0).then(|| Alias::new(&llrs, &probabilities.iter().map(|p| p / total).collect::<Vec<_>>()))
+        };
+        let kind = match errors {
+            None => Kind::Soft(Box::new(draw_from(&|o| o.right + o.wrong).expect("probabilities that add up to 1"))),
+            Some(count) => {
+                check_errors(count, codeword_bits)?;
+                let (right, wrong) = (draw_from(&|o| o.right), draw_from(&|o| o.wrong));
+                let impossible =
+                    if count > 0 { wrong.is_none() } else { false } || count < codeword_bits && right.is_none();
+                if impossible {
+                    let message = format!("found {count} errors a codeword, which this channel cannot make");
+                    return Err(Error::code("errors", message));
+                }
+                let either = right.clone().or(wrong.clone()).expect("probabilities that add up to 1");
+                let given = [right.unwrap_or_else(|| either.clone()), wrong.unwrap_or(either)];
+                Kind::SoftErrors { count, given: Box::new(given) }
+            }
+        };
+        let mask = vec![0; bits::bytes_for(codeword_bits)];
+        Ok(Self { stream: Stream::new(seed, Purpose::Noise), codeword_bits, kind, llr_step, mask })
+    }
+
     /// Whether the channel gives LLRs; or else hard decisions.
     pub fn is_soft(&self) -> bool {
-        matches!(self.kind, Kind::Soft(_))
+        matches!(self.kind, Kind::Soft(_) | Kind::SoftErrors { .. })
     }
 
     /// The natural logarithm that one step of an integer LLR stands for; of hard decisions the magnitude of their LLR.
@@ -212,24 +279,14 @@ impl Noise {
                 }
             }
             Kind::Exactly { count } => {
-                // Source: R. Floyd, J. Bentley, "A sample of brilliance", 1987, algorithm F2.
-                self.mask.fill(0);
-                for last in self.codeword_bits - count..self.codeword_bits {
-                    let draw = u128::from(self.stream.bits(frame, last as u64)) * (last as u128 + 1);
-                    let at = (draw >> 64) as usize;
-                    let at = if bits::get(&self.mask, at) { last } else { at };
-                    bits::flip(&mut self.mask, at);
-                }
+                let count = *count;
+                self.choose_errors(frame, count, 0);
                 word.iter_mut().zip(&self.mask).for_each(|(word, mask)| *word ^= mask);
             }
-            Kind::Soft(alias) => {
-                alias.each(&self.stream, frame, self.codeword_bits, |at, llr| {
-                    let sent = bits::get(word, at);
-                    let received = if sent { llr > 0 } else { llr < 0 };
-                    if sent != received {
-                        bits::flip(word, at);
-                    }
-                });
+            Kind::Soft(_) | Kind::SoftErrors { .. } => {
+                let mut llrs = vec![0; self.codeword_bits];
+                self.llrs(frame, word, &mut llrs);
+                llrs.iter().enumerate().for_each(|(at, &llr)| bits::set(word, at, llr < 0));
             }
         }
     }
@@ -238,12 +295,45 @@ impl Noise {
     ///
     /// # Panics
     /// If the channel is not soft, or a slice is not of the length of a codeword.
-    pub fn llrs(&self, frame: u64, codeword: &[u8], llrs: &mut [i8]) {
+    pub fn llrs(&mut self, frame: u64, codeword: &[u8], llrs: &mut [i8]) {
         assert_eq!((codeword.len(), llrs.len()), (self.mask.len(), self.codeword_bits), "bytes and bits of a codeword");
-        let Kind::Soft(alias) = &self.kind else { panic!("a channel of hard decisions") };
-        alias.each(&self.stream, frame, self.codeword_bits, |at, llr| {
-            llrs[at] = if bits::get(codeword, at) { -llr } else { llr };
-        });
+        match self.kind {
+            Kind::SoftErrors { count, .. } => self.choose_errors(frame, count, ERROR_DRAWS),
+            _ => self.mask.fill(0),
+        }
+        let given = match &self.kind {
+            Kind::Soft(alias) => [&**alias; 2],
+            Kind::SoftErrors { given, .. } => [&given[0], &given[1]],
+            Kind::Geometric { .. } | Kind::Exactly { .. } => panic!("a channel of hard decisions"),
+        };
+        let mut draws = 0;
+        for ((llrs, &sent), &wrong) in llrs.chunks_mut(8).zip(codeword).zip(&self.mask) {
+            let (mut sent, mut wrong) = (sent, wrong);
+            for pair in llrs.chunks_mut(2) {
+                let mut draw = self.stream.bits(frame, draws);
+                draws += 1;
+                for llr in pair {
+                    let value = given[usize::from(wrong >> 7)].value(draw as u32);
+                    // -value of a bit that is 1, without a branch that nobody could predict.
+                    let sign = -((sent >> 7) as i8);
+                    *llr = (value ^ sign) - sign;
+                    (draw, sent, wrong) = (draw >> 32, sent << 1, wrong << 1);
+                }
+            }
+        }
+    }
+
+    /// Sets `count` bits of the mask, every choice being equally likely.
+    ///
+    /// Source: R. Floyd, J. Bentley, "A sample of brilliance", 1987, algorithm F2.
+    fn choose_errors(&mut self, frame: u64, count: usize, first_draw: u64) {
+        self.mask.fill(0);
+        for last in self.codeword_bits - count..self.codeword_bits {
+            let draw = u128::from(self.stream.bits(frame, first_draw + last as u64)) * (last as u128 + 1);
+            let at = (draw >> 64) as usize;
+            let at = if bits::get(&self.mask, at) { last } else { at };
+            bits::flip(&mut self.mask, at);
+        }
     }
 }
 
@@ -254,7 +344,7 @@ impl Noise {
 #[derive(Debug, Clone)]
 struct Alias {
     /// Of each column the height below which it stands for the first of its values, and above for the second.
-    columns: [(u32, i8, i8); Self::COLUMNS],
+    columns: [(u32, [i8; 2]); Self::COLUMNS],
 }
 
 impl Alias {
@@ -279,32 +369,25 @@ impl Alias {
         weights.resize(Self::COLUMNS, 0);
         let (mut small, mut large): (Vec<usize>, Vec<usize>) =
             (0..Self::COLUMNS).partition(|&index| weights[index] < Self::HEIGHT);
-        let mut columns = [(0, 0, 0); Self::COLUMNS];
+        let mut columns = [(0, [0; 2]); Self::COLUMNS];
         while let Some(index) = small.pop() {
             let other = *large.last().expect("the weights add up to all columns");
-            columns[index] = (weights[index] as u32, value(index), value(other));
+            columns[index] = (weights[index] as u32, [value(index), value(other)]);
             weights[other] -= Self::HEIGHT - weights[index];
             if weights[other] < Self::HEIGHT {
                 small.extend(large.pop());
             }
         }
         for index in large {
-            columns[index] = (Self::HEIGHT as u32, value(index), value(index));
+            columns[index] = (Self::HEIGHT as u32, [value(index); 2]);
         }
         Self { columns }
     }
 
-    /// Calls `take` with the values of places 0 to `count` - 1 of a frame.
-    fn each(&self, stream: &Stream, frame: u64, count: usize, mut take: impl FnMut(usize, i8)) {
-        for pair in 0..count.div_ceil(2) {
-            let draw = stream.bits(frame, pair as u64);
-            for (at, draw) in [(2 * pair, draw as u32), (2 * pair + 1, (draw >> 32) as u32)] {
-                if at < count {
-                    let (height, low, high) = self.columns[(draw >> 24) as usize];
-                    take(at, if draw & 0xff_ffff < height { low } else { high });
-                }
-            }
-        }
+    #[inline(always)]
+    fn value(&self, draw: u32) -> i8 {
+        let (height, values) = self.columns[(draw >> 24) as usize];
+        values[usize::from(draw & 0xff_ffff >= height)]
     }
 }
 

@@ -344,6 +344,8 @@ pub struct BenchResult {
     pub bit_errors: u64,
     /// How many frames took 0, 1, 2, ... iterations, whether they failed or not.
     pub iterations: Vec<u64>,
+    /// Of these the frames that were given up.
+    pub given_up: Vec<u64>,
     /// Wall-clock seconds of the whole measurement.
     pub seconds: f64,
     /// Seconds in the decoder, summed over the threads.
@@ -362,6 +364,7 @@ impl BenchResult {
             undetected: 0,
             bit_errors: 0,
             iterations: Vec::new(),
+            given_up: Vec::new(),
             seconds: 0.0,
             decode_seconds: 0.0,
             encode_seconds: 0.0,
@@ -375,10 +378,10 @@ impl BenchResult {
         self.bit_errors += other.bit_errors;
         self.decode_seconds += other.decode_seconds;
         self.encode_seconds += other.encode_seconds;
-        if self.iterations.len() < other.iterations.len() {
-            self.iterations.resize(other.iterations.len(), 0);
+        for (to, from) in [(&mut self.iterations, &other.iterations), (&mut self.given_up, &other.given_up)] {
+            to.resize(to.len().max(from.len()), 0);
+            to.iter_mut().zip(from).for_each(|(to, from)| *to += from);
         }
-        self.iterations.iter_mut().zip(&other.iterations).for_each(|(to, from)| *to += from);
     }
 
     /// The frame error rate; not a number before the first frame.
@@ -454,8 +457,7 @@ impl Measurement {
         let (codeword_bits, data_bits) = (self.code.codeword_bits(), self.code.data_bits());
         let noise = self.channel.noise(codeword_bits, self.code.rate(), self.seed)?;
         let decoders: Vec<_> = (0..self.threads).map(|_| decoder(noise.llr_step())).collect::<Result<_>>()?;
-        let frame_bytes = 3 * bits::bytes_for(codeword_bits) + if noise.is_soft() { codeword_bits } else { 0 };
-        let batch = (BATCH_BYTES / frame_bytes).clamp(1, LARGEST_BATCH);
+        let batch = batch_frames(codeword_bits, noise.is_soft());
 
         let start = Instant::now();
         let mut total = BenchResult::new(data_bits, self.threads);
@@ -463,7 +465,7 @@ impl Measurement {
         let (sender, receiver) = mpsc::channel();
         std::thread::scope(|scope| {
             for decoder in decoders {
-                let mut bench = Bench::new(&self.code, decoder, noise.clone(), self.seed, batch);
+                let mut counter = FrameCounter::new(&self.code, decoder, noise.clone(), self.seed);
                 let (sender, next, interrupted) = (sender.clone(), &next, &interrupted);
                 scope.spawn(move || {
                     loop {
@@ -473,7 +475,7 @@ impl Measurement {
                             return;
                         }
                         let count = (last - first).min(batch as u64) as usize;
-                        if sender.send(bench.measure(first, count, interrupted)).is_err() {
+                        if sender.send(counter.batch(first, count, interrupted)).is_err() {
                             return;
                         }
                     }
@@ -501,8 +503,15 @@ impl Measurement {
     }
 }
 
-/// What one thread needs.
-struct Bench<'a> {
+/// Frames that a batch holds.
+fn batch_frames(codeword_bits: usize, soft: bool) -> usize {
+    let frame_bytes = 3 * bits::bytes_for(codeword_bits) + if soft { codeword_bits } else { 0 };
+    (BATCH_BYTES / frame_bytes).clamp(1, LARGEST_BATCH)
+}
+
+/// Makes frames of a code, sends them through a channel, decodes them and counts what became of them. It belongs to one
+/// thread.
+pub struct FrameCounter<'a> {
     code: &'a Code,
     encoder: crate::catalogue::Encoder,
     decoder: Box<dyn FrameDecoder>,
@@ -525,8 +534,10 @@ struct Frame {
     verdict: Verdict,
 }
 
-impl<'a> Bench<'a> {
-    fn new(code: &'a Code, decoder: Box<dyn FrameDecoder>, noise: Noise, seed: u64, batch: usize) -> Self {
+impl<'a> FrameCounter<'a> {
+    /// A counter of frames whose data come from `seed` and whose errors from `noise`.
+    pub fn new(code: &'a Code, decoder: Box<dyn FrameDecoder>, noise: Noise, seed: u64) -> Self {
+        let batch = batch_frames(code.codeword_bits(), noise.is_soft());
         let (data, word) = (vec![0; bits::bytes_for(code.data_bits())], vec![0; bits::bytes_for(code.codeword_bits())]);
         let llrs = vec![0; if noise.is_soft() { code.codeword_bits() } else { 0 }];
         let verdict = Verdict { success: false, iterations: 0 };
@@ -543,8 +554,19 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// Measures frames `first` to `first + count - 1`, or fewer if it is interrupted.
-    fn measure(&mut self, first: u64, count: usize, interrupted: &AtomicBool) -> BenchResult {
+    /// Counts `frames` frames from number `first` on, or fewer once it is interrupted. What each frame holds and meets depends
+    /// on nothing but seeds and its number.
+    pub fn count(&mut self, first: u64, frames: u64, interrupted: &AtomicBool) -> BenchResult {
+        let mut total = BenchResult::new(self.code.data_bits(), 1);
+        while total.frames < frames && !interrupted.load(Ordering::Relaxed) {
+            let count = (frames - total.frames).min(self.frames.len() as u64) as usize;
+            total.add(&self.batch(first + total.frames, count, interrupted));
+        }
+        total
+    }
+
+    /// Counts frames `first` to `first + count - 1`, or fewer if it is interrupted.
+    fn batch(&mut self, first: u64, count: usize, interrupted: &AtomicBool) -> BenchResult {
         let frames = &mut self.frames[..count];
         for (frame, index) in frames.iter_mut().zip(first..) {
             random_data(&self.stream, index, self.code.data_bits(), &mut frame.data);
@@ -587,6 +609,10 @@ impl<'a> Bench<'a> {
                 result.iterations.resize(iterations + 1, 0);
             }
             result.iterations[iterations] += 1;
+            if !success {
+                result.given_up.resize(result.iterations.len(), 0);
+                result.given_up[iterations] += 1;
+            }
             result.frames += 1;
             let wrong = frame.word != frame.codeword;
             result.frame_errors += u64::from(wrong || !success);

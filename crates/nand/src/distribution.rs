@@ -1,0 +1,312 @@
+//! Distributions of threshold voltage in closed form, with full relative accuracy in both tails: errors happen there, and
+//! a raw bit error rate of 1e-12 is a difference of tails.
+
+use softsense_base::normal_cdf;
+
+/// Where the cells of one state are.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Distribution {
+    /// Erased cells, and the textbook boundary: Normal(`mean_v`, `sigma_v`^2).
+    Normal { mean_v: f64, sigma_v: f64 },
+    /// Programmed cells: Uniform[`start_v`, `start_v` + `step_v`] and noise.
+    Programmed { start_v: f64, step_v: f64, noise: Noise },
+}
+
+/// The probability on that side of a voltage which has less of it, or half.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Tail {
+    probability: f64,
+    upper: bool,
+}
+
+impl Tail {
+    /// Below all cells.
+    pub(crate) const BELOW: Tail = Tail { probability: 0.0, upper: false };
+    /// Above all cells.
+    pub(crate) const ABOVE: Tail = Tail { probability: 0.0, upper: true };
+
+    /// P(V < the voltage).
+    pub(crate) fn lower(self) -> f64 {
+        if self.upper { 1.0 - self.probability } else { self.probability }
+    }
+
+    /// P(V > the voltage).
+    pub(crate) fn upper(self) -> f64 {
+        if self.upper { self.probability } else { 1.0 - self.probability }
+    }
+
+    /// The probability between this voltage and a higher one, `end`.
+    pub(crate) fn until(self, end: Tail) -> f64 {
+        let probability = match (self.upper, end.upper) {
+            (false, false) => end.probability - self.probability,
+            (true, true) => self.probability - end.probability,
+            _ => 1.0 - self.probability - end.probability,
+        };
+        // Equal voltages and far tails round to either side of nothing.
+        probability.max(0.0)
+    }
+}
+
+impl Distribution {
+    /// The centre of symmetry: mean and median.
+    pub(crate) fn centre(&self) -> f64 {
+        match *self {
+            Self::Normal { mean_v, .. } => mean_v,
+            Self::Programmed { start_v, step_v, .. } => start_v + 0.5 * step_v,
+        }
+    }
+
+    /// The smaller of the probabilities below and above `volts`.
+    pub(crate) fn tail(&self, volts: f64) -> Tail {
+        let upper = volts > self.centre();
+        let probability = match *self {
+            Self::Normal { mean_v, sigma_v } => normal_cdf(-(volts - mean_v).abs() / sigma_v),
+            Self::Programmed { start_v, step_v, noise } => {
+                let (near, far) = Self::edges(volts, start_v, step_v, upper);
+                (noise.integral(near) - noise.integral(far)) / step_v
+            }
+        };
+        Tail { probability, upper }
+    }
+
+    /// Probability a volt.
+    pub(crate) fn density(&self, volts: f64) -> f64 {
+        match *self {
+            Self::Normal { mean_v, sigma_v } => normal_density((volts - mean_v) / sigma_v) / sigma_v,
+            Self::Programmed { start_v, step_v, noise } => {
+                let (near, far) = Self::edges(volts, start_v, step_v, volts > self.centre());
+                (noise.cdf(near) - noise.cdf(far)) / step_v
+            }
+        }
+    }
+
+    /// How far `volts` is above the start and the end of the uniform part, seen from the side of the smaller tail.
+    fn edges(volts: f64, start_v: f64, step_v: f64, upper: bool) -> (f64, f64) {
+        let (above_start, above_end) = (volts - start_v, volts - start_v - step_v);
+        if upper { (-above_end, -above_start) } else { (above_start, above_end) }
+    }
+
+    /// The voltage below which a share `probability` of the cells is.
+    pub(crate) fn quantile(&self, probability: f64) -> f64 {
+        if probability <= 0.5 {
+            self.lower_quantile(probability)
+        } else {
+            2.0 * self.centre() - self.lower_quantile(1.0 - probability)
+        }
+    }
+
+    /// [`Self::quantile`] of a `probability` up to 1/2; where the distribution is symmetric to, that of the upper tail.
+    pub(crate) fn lower_quantile(&self, probability: f64) -> f64 {
+        let reach = match *self {
+            Self::Normal { sigma_v, .. } => 40.0 * sigma_v,
+            Self::Programmed { step_v, noise, .. } => step_v + 40.0 * noise.sigma_v + 750.0 * noise.lambda_v,
+        };
+        let centre = self.centre();
+        bisect(centre - reach, centre, |volts| self.tail(volts).probability < probability).0
+    }
+}
+
+/// The two neighbouring numbers between `low` and `high` where `before` ends to hold.
+pub(crate) fn bisect(mut low: f64, mut high: f64, mut before: impl FnMut(f64) -> bool) -> (f64, f64) {
+    // Voltages are of the order of one: 60 halvings end at neighbours, but close to zero.
+    for _ in 0..60 {
+        let middle = 0.5 * (low + high);
+        if middle <= low || middle >= high {
+            break;
+        }
+        if before(middle) {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    (low, high)
+}
+
+/// The sum of random telegraph noise, Laplace of scale `lambda_v`, and the spread by retention, Normal(0, `sigma_v`^2).
+/// It is symmetric about zero; either part may be absent.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Noise {
+    pub(crate) sigma_v: f64,
+    pub(crate) lambda_v: f64,
+}
+
+impl Noise {
+    /// G(x) = P(noise < `x`).
+    fn cdf(&self, x: f64) -> f64 {
+        if x > 0.0 {
+            return 1.0 - self.cdf(-x);
+        }
+        let Terms { z, density, rising, falling } = self.terms(x);
+        // Never a difference of like numbers: falling = phi(z) R(s / lambda - z) is less than Phi(z) = phi(z) R(-z).
+        density * mills_ratio(-z) + 0.5 * (rising - falling)
+    }
+
+    /// H(x), the integral of G up to `x`; H(x) = x + H(-x).
+    fn integral(&self, x: f64) -> f64 {
+        if x > 0.0 {
+            return x + self.integral(-x);
+        }
+        let Terms { z, density, rising, falling } = self.terms(x);
+        self.sigma_v * density * (1.0 + z * mills_ratio(-z)) + 0.5 * self.lambda_v * (rising + falling)
+    }
+
+    /// For `x` up to 0: z = x / s, phi(z), and e^{s^2 / 2 lambda^2 +- x / lambda} Phi(-+ z - s / lambda).
+    ///
+    /// Both products are phi(z) R(s / lambda +- z), which overflows nowhere, but for the one before phi(z) is left behind
+    /// by the Laplace tail: there the exponential is small by itself.
+    fn terms(&self, x: f64) -> Terms {
+        let Noise { sigma_v, lambda_v } = *self;
+        if sigma_v == 0.0 {
+            let rising = if lambda_v == 0.0 { 0.0 } else { libm::exp(x / lambda_v) };
+            return Terms { z: 0.0, density: 0.0, rising, falling: 0.0 };
+        }
+        let z = x / sigma_v;
+        let density = normal_density(z);
+        if lambda_v == 0.0 {
+            return Terms { z, density, rising: 0.0, falling: 0.0 };
+        }
+        let ratio = sigma_v / lambda_v;
+        let rising = if ratio + z >= 0.0 {
+            density * mills_ratio(ratio + z)
+        } else {
+            libm::exp(ratio * (0.5 * ratio + z)) * normal_cdf(-z - ratio)
+        };
+        Terms { z, density, rising, falling: density * mills_ratio(ratio - z) }
+    }
+}
+
+struct Terms {
+    z: f64,
+    density: f64,
+    rising: f64,
+    falling: f64,
+}
+
+fn normal_density(z: f64) -> f64 {
+    const FRAC_1_SQRT_2_PI: f64 = 0.398_942_280_401_432_7;
+    FRAC_1_SQRT_2_PI * libm::exp(-0.5 * z * z)
+}
+
+/// R(t) = Phi(-t) / phi(t) for `t` from 0.
+///
+/// Source: NIST Digital Library of Mathematical Functions, 7.9.1, the continued fraction, for large `t`.
+fn mills_ratio(t: f64) -> f64 {
+    const SQRT_FRAC_PI_2: f64 = 1.253_314_137_315_500_3;
+    if t < 8.0 {
+        return SQRT_FRAC_PI_2 * libm::erfc(t * std::f64::consts::FRAC_1_SQRT_2) * libm::exp(0.5 * t * t);
+    }
+    // t + 1 / (t + 2 / (t + 3 / ...)): from 8 on, sixteen terms are exact to the last digits.
+    1.0 / (1..=16).rev().fold(t, |fraction, term| t + f64::from(term) / fraction)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Simpson's rule with `steps` steps.
+    fn integrate(low: f64, high: f64, steps: usize, f: impl Fn(f64) -> f64) -> f64 {
+        let h = (high - low) / steps as f64;
+        let inner: f64 = (1..steps).map(|i| f(low + i as f64 * h) * if i % 2 == 1 { 4.0 } else { 2.0 }).sum();
+        (f(low) + inner + f(high)) * h / 3.0
+    }
+
+    /// P(normal + uniform + Laplace < x) by integrating the normal distribution function over the other two: only the
+    /// definition, no closed form of ours. The kink of the Laplace density is a limit of integration.
+    fn cdf_by_integration(x: f64, step: f64, noise: Noise) -> f64 {
+        let Noise { sigma_v, lambda_v } = noise;
+        let over_uniform = |y: f64| {
+            // The uniform part's transition is as wide as the normal one: integrate piecewise around it.
+            let inside = |v: f64| v.clamp(0.0, step);
+            let (from, to) = (inside(y - 10.0 * sigma_v), inside(y + 10.0 * sigma_v));
+            let below = integrate(from, to, 400, |u| normal_cdf((y - u) / sigma_v));
+            let rest = integrate(to, step, 400, |u| normal_cdf((y - u) / sigma_v));
+            (from + below + rest) / step
+        };
+        let laplace = |t: f64| (-t.abs() / lambda_v).exp() / (2.0 * lambda_v);
+        let reach = 45.0 * lambda_v;
+        let half = |low: f64, high: f64| integrate(low, high, 1200, |t| laplace(t) * over_uniform(x - t));
+        half(-reach, 0.0) + half(0.0, reach)
+    }
+
+    /// Do closed forms of distribution and tail agree with integration from the definition, to seven digits of the
+    /// tail itself, from the middle of a state to where 1e-13 of it is left?
+    #[test]
+    fn closed_forms_agree_with_integration() {
+        for (sigma_v, lambda_v) in [(0.06, 0.025), (0.02, 0.03), (0.05, 0.004)] {
+            let noise = Noise { sigma_v, lambda_v };
+            let state = Distribution::Programmed { start_v: 0.0, step_v: 0.38, noise };
+            for x in [0.19, 0.05, 0.0, -0.05, -0.1, -0.2, -0.3] {
+                let found = state.tail(x).lower();
+                let expected = cdf_by_integration(x, 0.38, noise);
+                assert!((found / expected - 1.0).abs() < 1e-7, "{noise:?} at {x}: {found:e} for {expected:e}");
+                let upper = state.tail(0.38 - x).upper();
+                assert!((upper / found - 1.0).abs() < 1e-12, "{noise:?} at {x}: tails {upper:e} and {found:e}");
+                let slope = (state.tail(x + 1e-5).lower() - state.tail(x - 1e-5).lower()) / 2e-5;
+                let density = state.density(x);
+                assert!((density / slope - 1.0).abs() < 1e-6, "{noise:?} at {x}: density {density:e} for {slope:e}");
+            }
+        }
+    }
+
+    /// Are the limits without telegraph noise, without retention and without both those of the general case?
+    #[test]
+    fn absent_noise_is_the_limit_of_small_noise() {
+        for (sigma_v, lambda_v) in [(0.05, 0.0), (0.0, 0.02), (0.0, 0.0)] {
+            let state = |sigma_v, lambda_v| Distribution::Programmed {
+                start_v: 0.0,
+                step_v: 0.38,
+                noise: Noise { sigma_v, lambda_v },
+            };
+            let (exact, near) = (state(sigma_v, lambda_v), state(sigma_v.max(1e-7), lambda_v.max(1e-7)));
+            for x in [-0.3, -0.1, -0.01, 0.01, 0.1, 0.37, 0.39, 0.6] {
+                let (found, expected) = (exact.tail(x), near.tail(x));
+                assert_eq!(found.upper, expected.upper);
+                let close = (found.probability - expected.probability).abs() <= 1e-5 * expected.probability;
+                assert!(close || expected.probability < 1e-300, "{sigma_v} {lambda_v} at {x}: {found:?} {expected:?}");
+                assert!((exact.density(x) - near.density(x)).abs() < 1e-5, "density at {x}");
+            }
+        }
+    }
+
+    /// Do deep tails keep their digits? Far out, the Laplace tail alone is left, times known factors: its transform
+    /// of the normal and of the uniform part.
+    #[test]
+    fn deep_tails_are_those_of_the_laplace_part() {
+        let (sigma_v, lambda_v, step_v) = (0.03, 0.01, 0.38);
+        let state = Distribution::Programmed { start_v: 0.0, step_v, noise: Noise { sigma_v, lambda_v } };
+        for x in [-0.5f64, -1.0, -3.0] {
+            let ratio: f64 = sigma_v / lambda_v;
+            let uniform = (1.0 - (-step_v / lambda_v).exp()) * lambda_v / step_v;
+            let expected = 0.5 * (x / lambda_v + 0.5 * ratio * ratio).exp() * uniform;
+            let found = state.tail(x).lower();
+            assert!((found / expected - 1.0).abs() < 1e-11, "at {x}: {found:e} for {expected:e}");
+        }
+    }
+
+    #[test]
+    fn mills_ratio_is_continuous_and_known() {
+        // R(0) = sqrt(pi / 2), R(1) and R(10) from tables.
+        for (t, expected) in
+            [(0.0, 1.253_314_137_315_5), (1.0, 0.655_679_542_418_798_5), (10.0, 0.099_028_596_471_731_92)]
+        {
+            assert!((mills_ratio(t) / expected - 1.0).abs() < 1e-14, "R({t}) = {:.16}", mills_ratio(t));
+        }
+        let (below, above) = (mills_ratio(8.0 - 1e-15), mills_ratio(8.0));
+        assert!((below / above - 1.0).abs() < 1e-13, "{below} {above}");
+    }
+
+    #[test]
+    fn quantiles_invert_the_distribution() {
+        let noise = Noise { sigma_v: 0.06, lambda_v: 0.025 };
+        for state in [
+            Distribution::Programmed { start_v: 2.5, step_v: 0.38, noise },
+            Distribution::Normal { mean_v: 1.4, sigma_v: 0.35 },
+        ] {
+            for u in [1e-12, 1e-5, 0.1, 0.5, 0.77, 0.999] {
+                let found = state.tail(state.quantile(u)).lower();
+                assert!((found / u - 1.0).abs() < 1e-9, "{u}: {found}");
+            }
+        }
+    }
+}
