@@ -1,4 +1,4 @@
-"""The native core: configurations, traces and the simulator itself, and error-correcting codes."""
+"""The native core: configurations, traces and the simulator itself, codes, flash cells and frame counting."""
 
 import os
 from collections.abc import Callable
@@ -127,6 +127,9 @@ class Code:
         Raises `CodeError` or `FileError`.
         """
     @staticmethod
+    def parse(name: str, text: str, redundant_checks: bool = False) -> Code:
+        """The LDPC code in the text of a file called `name`: alist or base matrix. Raises `CodeError`."""
+    @staticmethod
     def entries() -> list[tuple[str, str]]:
         """Name and description of every shipped code: LDPC, then BCH."""
     def encode(
@@ -250,3 +253,126 @@ def measure_code(
 
     Ctrl-C ends the measurement early: `interrupted` is then true in what is returned.
     """
+
+class StopFlag:
+    """Asks the threads that count frames in this process to stop."""
+
+    def __init__(self) -> None: ...
+    def set(self) -> None:
+        """Counting that was given this flag ends soon, with None."""
+
+class FrameTask:
+    """Frames of one code, decoder and way of reading, counted in units of work that can be done anywhere, in any order.
+
+    It never changes, threads may share it, and it pickles with its code.
+
+    Attributes:
+        identity: SHA-256 of all that the counts depend on, in hexadecimal.
+        spec_json: the description, every default filled in.
+        unit_frames: frames of a unit of work.
+        codeword_bits: n.
+        data_bits: k.
+        raw_error_rate: the probability that a hard decision is wrong; None for hard decisions without one.
+    """
+
+    identity: str
+    spec_json: str
+    unit_frames: int
+    codeword_bits: int
+    data_bits: int
+    raw_error_rate: float | None
+    def __init__(self, code: Code, spec_json: str) -> None:
+        """`spec_json` is an object of decoder, iterations, seed and channel (docs/model/frame-error-rates.md).
+
+        Raises `CodeError` or `ConfigError`.
+        """
+    def count(
+        self, errors: int | None, first_unit: int, units: int, stop: StopFlag | None = None
+    ) -> dict[str, Any] | None:
+        """Count the frames of units `first_unit` to `first_unit + units - 1`: the same in every process, on any machine.
+
+        Args:
+            errors: so many hard decisions of each frame are wrong; None: frames are as the channel makes them.
+            first_unit: the first unit, from 0.
+            units: how many.
+            stop: ends it early, with None.
+
+        Returns `frames`, `failures` (given up, or decided wrongly), `undetected` (of these the ones called right) and
+        `iterations` (how many were taken for codewords after 0, 1, 2, ... iterations). Raises `CodeError` or
+        `ConfigError`.
+        """
+
+def binomial_interval(failures: int, trials: int, confidence: float) -> tuple[float, float]:
+    """The exact (Clopper-Pearson) interval of a probability, after `failures` of `trials` trials failed."""
+
+def decode_table_check(text: str, origin: str) -> None:
+    """Check the text of a decode table; `origin` names it in errors. Raises `TableError`."""
+
+def decode_table_text(name: str) -> str:
+    """The text of a decode table: a shipped one by its name, or a file. Raises `TableError`."""
+
+def decode_tables() -> list[str]:
+    """The names of the shipped decode tables."""
+
+class Cells:
+    """The cells of one wordline at one age: distributions of threshold voltage, pages and reference voltages.
+
+    Attributes:
+        spec_json: every parameter, as JSON.
+        pe_cycles: program/erase cycles.
+        retention_hours: hours since the cells were written.
+        states: how many states there are.
+        pages: the names of the pages.
+    """
+
+    spec_json: str
+    pe_cycles: int
+    retention_hours: float
+    states: int
+    pages: list[str]
+    @staticmethod
+    def open(name: str = "mlc", pe_cycles: int = 0, retention_hours: float = 0.0) -> Cells:
+        """The cells that `name` means at an age: a shipped model (see `names`) or a TOML file. Raises `ConfigError`."""
+    @staticmethod
+    def names() -> list[str]:
+        """The names of the shipped models."""
+    def at(self, pe_cycles: int, retention_hours: float) -> Cells:
+        """The same cells at another age. Raises `ConfigError`."""
+    def bit(self, page: int, state: int) -> bool:
+        """The bit of `page` that `state` holds. Raises `ConfigError`."""
+    def hard_references(self, page: int) -> NDArray[np.float64]:
+        """The hard reference voltages of `page`: one at each boundary at which its bit changes (V). Raises `ConfigError`."""
+    def cdf(self, state: int, volts: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The probability that a cell in `state` is below each of `volts` (float64, one dimension). Raises `ConfigError`."""
+    def density(self, state: int, volts: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The density of the threshold voltage of a cell in `state` at each of `volts` (1/V). Raises `ConfigError`."""
+    def rber(self, page: int | None = None) -> float:
+        """The raw bit error rate of `page`; the mean over all pages without one. Raises `ConfigError`."""
+    def sample(self, state: int, count: int, seed: int = 1) -> NDArray[np.float64]:
+        """Threshold voltages of `count` cells in `state` (V), a function of the seed. Raises `ConfigError`."""
+    def sense(
+        self, page: int, level: int, *, placement: str = "mutual_information", assumed: Cells | None = None
+    ) -> dict[str, Any]:
+        """How `page` is read at `level`, 1 to 7.
+
+        Args:
+            page: which page, from 0.
+            level: the read level: references at each boundary.
+            placement: `mutual_information`, `nested` or `uniform`.
+            assumed: references and LLRs are made for these cells, which the controller takes them for; default: these.
+
+        Returns `references` (float64, V), and for each region between them `probabilities` (float64, shape (regions, 2),
+        given bit 0 and bit 1), `llrs` (float64, natural logarithm) and `integer_llrs` (int8, as a decoder is given them,
+        `llr_step` the natural logarithm of a step); `information` (of bit and region, bits), `sensings` and
+        `bits_per_cell` (transferred). Raises `ConfigError`.
+        """
+
+def retention_bake_minutes(
+    retention_hours: float, operating_c: float, bake_c: float, activation_energy_ev: float
+) -> float:
+    """Minutes in an oven at `bake_c` that age stored data as `retention_hours` at `operating_c` do."""
+
+def recovery_bake_minutes(
+    recovery_constant: float, cycling_hours: float, cycling_c: float, bake_c: float, activation_energy_ev: float
+) -> float:
+    """Minutes in an oven at `bake_c` that let a block recover as it does in `cycling_hours` of use at `cycling_c`."""

@@ -19,10 +19,12 @@
 //! *required level*. So re-reads agree, levels are nested, required levels only grow with retention,
 //! and every policy meets the same codewords.
 
+mod frames;
 mod policy;
 mod reliability;
 mod table;
 
+pub use frames::{Age, CellsRead, FrameCounts, FrameSpec, FrameTask, NamedCells, ReadChannel};
 pub use policy::{Attempt, Policy, ReadSpec, Retry};
 pub use reliability::{CellAge, Reliability, ReliabilitySpec, RequiredLevel, TableSpec};
 pub use table::{DecodeTable, Interpolation};

@@ -44,6 +44,12 @@ struct Level {
     p_fail: Vec<f64>,
     /// At each grid point, the probability that a successful decode ends after 1, 2, ... iterations.
     iterations: Option<Vec<Vec<f64>>>,
+    /// What is known of `p_fail` at each grid point: its 95 % interval, the bound of what could not be seen, and how many
+    /// frames were decoded for it. For people: nothing is computed from them.
+    p_fail_lo: Option<Vec<f64>>,
+    p_fail_hi: Option<Vec<f64>>,
+    floor_bound: Option<Vec<f64>>,
+    frames: Option<Vec<u64>>,
 }
 
 #[derive(Deserialize)]
@@ -64,6 +70,11 @@ struct File {
 }
 
 impl DecodeTable {
+    /// The names of the shipped tables.
+    pub fn shipped() -> impl Iterator<Item = &'static str> {
+        SHIPPED.iter().map(|(name, _)| *name)
+    }
+
     /// Opens a shipped table by name, or a file (relative paths are taken from `directory`).
     pub fn open(name_or_path: &str, directory: &Path) -> Result<Self> {
         if let Some((name, text)) = SHIPPED.iter().find(|(name, _)| *name == name_or_path) {
@@ -71,7 +82,7 @@ impl DecodeTable {
         }
         let path = directory.join(name_or_path);
         let text = std::fs::read_to_string(&path).map_err(|error| {
-            let shipped: Vec<_> = SHIPPED.iter().map(|(name, _)| *name).collect();
+            let shipped: Vec<_> = Self::shipped().collect();
             let message =
                 format!("{error}; expected a decode table file, or one of the shipped: {}", shipped.join(", "));
             Error::table(path.display().to_string(), message)
@@ -124,6 +135,16 @@ impl DecodeTable {
                     file.level[index - 1].p_fail[at]
                 );
                 return bad(&field("p_fail"), message);
+            }
+            let lengths =
+                [&level.p_fail_lo, &level.p_fail_hi, &level.floor_bound].map(|list| list.as_ref().map(Vec::len));
+            let names = ["p_fail_lo", "p_fail_hi", "floor_bound", "frames"];
+            let lengths = lengths.into_iter().chain([level.frames.as_ref().map(Vec::len)]);
+            if let Some((name, length)) =
+                names.into_iter().zip(lengths).find(|(_, length)| length.is_some_and(|l| l != points))
+            {
+                let found = length.unwrap_or(0);
+                return bad(&field(name), format!("found {found} values, expected {points}, one for each rber"));
             }
             if let Some(iterations) = &level.iterations {
                 let Some(max) = file.max_iterations else {

@@ -13,7 +13,7 @@ use numpy::{
 };
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyTuple};
 use softsense_base::Error;
 use softsense_ecc::InstructionSet;
 use softsense_ecc::bch::BchCode;
@@ -248,14 +248,18 @@ fn share_out<W: Send, J: Send>(
 
 // Codes ---------------------------------------------------------------------------------------------------------------
 
+fn redundant(accepted: bool) -> RedundantChecks {
+    if accepted { RedundantChecks::Accept } else { RedundantChecks::Refuse }
+}
+
 /// An LDPC or a BCH code, compiled and checked. It never changes; threads may share it.
 ///
 /// Words are C-contiguous uint8 arrays of shape `(bytes,)` for one frame or `(frames, bytes)` for a batch, packed as
 /// `numpy.packbits` does: bit i is bit 7 - i % 8 of byte i // 8.
 #[pyclass(module = "softsense", frozen)]
 pub(crate) struct Code {
-    name: String,
-    code: catalogue::Code,
+    pub(crate) name: String,
+    pub(crate) code: catalogue::Code,
 }
 
 impl Code {
@@ -318,9 +322,16 @@ impl Code {
     #[staticmethod]
     #[pyo3(signature = (name, redundant_checks = false))]
     fn open(py: Python<'_>, name: PathBuf, redundant_checks: bool) -> PyResult<Self> {
-        let redundant = if redundant_checks { RedundantChecks::Accept } else { RedundantChecks::Refuse };
         let name = name.to_string_lossy().into_owned();
-        let code = py.detach(|| catalogue::Code::open(&name, redundant)).map_err(raise)?;
+        let code = py.detach(|| catalogue::Code::open(&name, redundant(redundant_checks))).map_err(raise)?;
+        Ok(Self { name, code })
+    }
+
+    /// The LDPC code in the text of a file called `name`: alist or base matrix. Raises CodeError.
+    #[staticmethod]
+    #[pyo3(signature = (name, text, redundant_checks = false))]
+    fn parse(py: Python<'_>, name: String, text: &str, redundant_checks: bool) -> PyResult<Self> {
+        let code = py.detach(|| catalogue::Code::parse(&name, text, redundant(redundant_checks))).map_err(raise)?;
         Ok(Self { name, code })
     }
 
@@ -328,6 +339,22 @@ impl Code {
     #[staticmethod]
     fn entries() -> Vec<(&'static str, &'static str)> {
         catalogue::Code::entries().iter().map(|entry| (entry.name(), entry.description())).collect()
+    }
+
+    /// Pickles as a name, or as a matrix if that came from a file, which another machine may not have.
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
+        let class = py.get_type::<Self>();
+        let text = match &self.code {
+            catalogue::Code::Ldpc(_) if catalogue::Code::names().any(|name| name == self.name) => None,
+            catalogue::Code::Ldpc(code) => {
+                Some(code.quasi_cyclic().map_or_else(|| code.parity_check().to_alist(), QuasiCyclic::to_text))
+            }
+            catalogue::Code::Bch(_) => None,
+        };
+        match text {
+            Some(text) => Ok((class.getattr("parse")?, (&self.name, text, true).into_pyobject(py)?)),
+            None => Ok((class.getattr("open")?, (&self.name,).into_pyobject(py)?)),
+        }
     }
 
     fn __repr__(&self) -> String {

@@ -1,6 +1,8 @@
 //! `softsense._core`: the Rust house as Python sees it. Conversions only, no logic.
 
 mod codes;
+mod flash;
+mod frames;
 
 use std::path::Path;
 
@@ -316,6 +318,15 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<codes::Decoder>()?;
     module.add_class::<codes::DecodeResult>()?;
     module.add_function(wrap_pyfunction!(codes::measure_code, module)?)?;
+    module.add_class::<flash::Cells>()?;
+    module.add_function(wrap_pyfunction!(flash::retention_bake, module)?)?;
+    module.add_function(wrap_pyfunction!(flash::recovery_bake, module)?)?;
+    module.add_class::<frames::StopFlag>()?;
+    module.add_class::<frames::FrameTask>()?;
+    module.add_function(wrap_pyfunction!(frames::binomial_interval, module)?)?;
+    module.add_function(wrap_pyfunction!(frames::decode_table_check, module)?)?;
+    module.add_function(wrap_pyfunction!(frames::decode_table_text, module)?)?;
+    module.add_function(wrap_pyfunction!(frames::decode_tables, module)?)?;
     module.add_function(wrap_pyfunction!(build_info, module)?)?;
     module.add_function(wrap_pyfunction!(config_schema, module)?)?;
     module.add_function(wrap_pyfunction!(policies, module)?)

@@ -1,0 +1,324 @@
+//! Frames of one code, decoder and way of reading, in units of work that can be done anywhere and in any order.
+
+use std::fmt::Write as _;
+use std::sync::atomic::AtomicBool;
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use softsense_base::{Error, Result};
+use softsense_ecc::catalogue::Code;
+use softsense_ecc::channel::{Channel, LARGEST_REGION_LLR, Noise, Output};
+use softsense_ecc::measure::{Algorithm, BenchResult, DecoderSpec, FrameCounter};
+use softsense_nand::{CellSpec, Cells, Placement, Sensing, Wear};
+
+use crate::MAX_LEVEL;
+
+/// Part of the identity of every task: counted up whenever a change alters what frames hold, meet or become.
+const MODEL_VERSION: u32 = 1;
+/// Codeword bits of a unit of work; and the fewest and the most frames: short codes decode slowly, bit for bit.
+const UNIT_BITS: usize = 1 << 25;
+const UNIT_FRAMES: std::ops::RangeInclusive<u64> = 16..=8192;
+
+/// How frames are read and decoded. As JSON it is the description of a task.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FrameSpec {
+    /// The decoder of an LDPC code, as [`Algorithm`] reads it.
+    pub decoder: String,
+    /// After how many iterations it gives up.
+    pub iterations: u32,
+    /// The seed of data and noise.
+    pub seed: u64,
+    /// What is between writing and decoding.
+    pub channel: ReadChannel,
+}
+
+/// What is between writing and decoding.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum ReadChannel {
+    /// Hard decisions, wrong independently.
+    Hard {
+        /// Raw bit error rate; not wanted for frames with a given number of errors.
+        rber: Option<f64>,
+    },
+    /// One boundary between two Gaussian states.
+    Gaussian {
+        /// Raw bit error rate of hard decisions, above 0 and below 0.5.
+        rber: f64,
+        /// The read level, 1 to 7.
+        level: u8,
+        /// Where the references are.
+        #[serde(default)]
+        placement: Placement,
+    },
+    /// A page of cells with threshold voltages.
+    Cells(CellsRead),
+}
+
+/// The reading of a page of cells at an age.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CellsRead {
+    /// The cells, or the name of a shipped model.
+    pub cells: NamedCells,
+    /// Program/erase cycles.
+    pub pe_cycles: u32,
+    /// Hours since the page was written.
+    pub retention_hours: f64,
+    /// Which page of the wordline; a codeword spread over all of them if there is none.
+    pub page: Option<usize>,
+    /// The read level, 1 to 7.
+    pub level: u8,
+    /// Where the references are.
+    #[serde(default)]
+    pub placement: Placement,
+    /// The age that references and LLRs are made for, if it is another one than that of the cells.
+    #[serde(default)]
+    pub llrs_for: Option<Age>,
+}
+
+/// An age of cells.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Age {
+    /// Program/erase cycles.
+    pub pe_cycles: u32,
+    /// Hours since the page was written.
+    pub retention_hours: f64,
+}
+
+/// Cells, or the name of a shipped model of them.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum NamedCells {
+    /// The name of a shipped model.
+    Shipped(String),
+    /// A model in full.
+    Given(CellSpec),
+}
+
+impl Age {
+    fn wear(self) -> Wear {
+        Wear { pe_cycles: self.pe_cycles, retention_hours: self.retention_hours }
+    }
+
+    fn check(self, path: &str) -> Result<()> {
+        softsense_base::expect_number(format!("{path}.retention_hours"), self.retention_hours, 0.0, 1e7)
+    }
+}
+
+impl CellsRead {
+    fn sensed(&self) -> Result<Sensed> {
+        let spec = match &self.cells {
+            NamedCells::Shipped(name) => CellSpec::open(name, std::path::Path::new(""))?,
+            NamedCells::Given(spec) => spec.clone(),
+        };
+        spec.check("channel.cells.cells")?;
+        let age = Age { pe_cycles: self.pe_cycles, retention_hours: self.retention_hours };
+        let llrs_for = self.llrs_for.unwrap_or(age);
+        age.check("channel.cells")?;
+        llrs_for.check("channel.cells.llrs_for")?;
+        if self.page.is_some_and(|page| page >= spec.pages()) {
+            let message = format!("found {}, expected one of {} pages, from 0", self.page.unwrap_or(0), spec.pages());
+            return Err(Error::config("channel.cells.page", message));
+        }
+        let (cells, assumed) = (spec.at(age.wear()), spec.at(llrs_for.wear()));
+        let pages: Vec<usize> = self.page.map_or_else(|| (0..spec.pages()).collect(), |page| vec![page]);
+        sense(&cells, &assumed, &pages, self.level, self.placement)
+    }
+}
+
+/// What the decoder gets of one of `pages` of `cells`, each as likely. References and LLRs are made for the cells `assumed`.
+///
+/// Codewords are scrambled: a bit is 0 or 1 with equal probability whatever the code, so that the outputs of a 1 are taken
+/// for those of a 0 with the opposite sign, and the channel is symmetric.
+fn sense(cells: &Cells, assumed: &Cells, pages: &[usize], level: u8, placement: Placement) -> Result<Sensed> {
+    if !(1..=MAX_LEVEL).contains(&level) {
+        return Err(Error::config("channel.level", format!("found {level}, expected a level from 1 to {MAX_LEVEL}")));
+    }
+    let sensings: Vec<Sensing> = pages.iter().map(|&page| Sensing::new(assumed, page, level, placement)).collect();
+    if level == 1 {
+        let wrong = |sensing: &Sensing| -> f64 {
+            let regions = sensing.llrs(assumed).into_iter().zip(sensing.probabilities(cells));
+            regions.map(|(llr, probabilities)| 0.5 * probabilities[usize::from(llr > 0.0)]).sum()
+        };
+        return Ok(Sensed::Hard(Some(sensings.iter().map(wrong).sum::<f64>() / sensings.len() as f64)));
+    }
+    // One step for all pages: a decoder knows no pages.
+    let largest = |sensing: &Sensing| sensing.integer_llrs(assumed, LARGEST_REGION_LLR).1;
+    let step = sensings.iter().map(largest).fold(0.0, f64::max);
+    let mut outputs: Vec<Output> = Vec::new();
+    for sensing in &sensings {
+        for (llr, split) in sensing.llrs(assumed).into_iter().zip(sensing.split(cells)) {
+            let llr = integer_llr(llr, step);
+            for (bit, [right, wrong]) in split.into_iter().enumerate() {
+                let share = 0.5 / sensings.len() as f64;
+                let (llr, right, wrong) = (if bit == 0 { llr } else { -llr }, share * right, share * wrong);
+                match outputs.iter_mut().find(|output| output.llr == llr) {
+                    Some(output) => {
+                        output.right += right;
+                        output.wrong += wrong;
+                    }
+                    None => outputs.push(Output { llr, right, wrong }),
+                }
+            }
+        }
+    }
+    outputs.sort_by_key(|output| output.llr);
+    Ok(Sensed::Soft(outputs, step))
+}
+
+/// A log-likelihood ratio in steps, never beyond the largest that a decoder is given.
+fn integer_llr(llr: f64, step: f64) -> i8 {
+    let largest = f64::from(LARGEST_REGION_LLR);
+    libm::round(llr / step).clamp(-largest, largest) as i8
+}
+
+/// What a decoder gets.
+enum Sensed {
+    /// Hard decisions, wrong with this probability if it is known.
+    Hard(Option<f64>),
+    /// What it hears of a bit, and the step of its LLRs.
+    Soft(Vec<Output>, f64),
+}
+
+/// Frames that can be counted unit by unit. The counts of a unit depend on the task and the number of the unit alone.
+pub struct FrameTask {
+    code: Code,
+    spec: FrameSpec,
+    decoder: DecoderSpec,
+    sensed: Sensed,
+    identity: [u8; 32],
+}
+
+/// What became of some frames.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FrameCounts {
+    /// How many there were.
+    pub frames: u64,
+    /// How many were given up, or decided wrongly.
+    pub failures: u64,
+    /// How many were decided wrongly with a claim of success: part of `failures`.
+    pub undetected: u64,
+    /// How many were taken for codewords after 0, 1, 2, ... iterations.
+    pub iterations: Vec<u64>,
+}
+
+impl FrameTask {
+    /// Checks a task.
+    ///
+    /// # Errors
+    /// A decoder that is unknown or does not fit the code, or a channel with values out of range.
+    pub fn new(code: Code, spec: FrameSpec) -> Result<Self> {
+        let algorithm: Algorithm = spec.decoder.parse()?;
+        let decoder = DecoderSpec { algorithm, max_iterations: spec.iterations };
+        let rber = |rber: f64, path: &str, least: f64, most: f64| {
+            softsense_base::expect_number(format!("channel.{path}.rber"), rber, least, most)
+        };
+        let sensed = match &spec.channel {
+            ReadChannel::Hard { rber: p } => {
+                p.map_or(Ok(()), |p| rber(p, "hard", 0.0, 0.5))?;
+                Sensed::Hard(*p)
+            }
+            ReadChannel::Gaussian { rber: p, level, placement } => {
+                rber(*p, "gaussian", 1e-9, 0.499)?;
+                let cells = Cells::gaussian(*p);
+                sense(&cells, &cells, &[0], *level, *placement)?
+            }
+            ReadChannel::Cells(read) => read.sensed()?,
+        };
+        let task = Self { identity: identity(&code, &spec), code, spec, decoder, sensed };
+        task.decoder.decoder(&task.code, 1.0)?;
+        Ok(task)
+    }
+
+    /// The code.
+    pub fn code(&self) -> &Code {
+        &self.code
+    }
+
+    /// How its frames are read and decoded.
+    pub fn spec(&self) -> &FrameSpec {
+        &self.spec
+    }
+
+    /// SHA-256 of all that the counts depend on.
+    pub fn identity(&self) -> String {
+        self.identity.iter().fold(String::new(), |mut text, byte| {
+            write!(text, "{byte:02x}").expect("writing to a string");
+            text
+        })
+    }
+
+    /// Frames of a unit of work.
+    pub fn unit_frames(&self) -> u64 {
+        ((UNIT_BITS / self.code.codeword_bits()) as u64).clamp(*UNIT_FRAMES.start(), *UNIT_FRAMES.end())
+    }
+
+    /// The probability that a hard decision is wrong; unknown for hard decisions without one.
+    pub fn raw_error_rate(&self) -> Option<f64> {
+        match &self.sensed {
+            Sensed::Hard(rate) => *rate,
+            Sensed::Soft(outputs, _) => Some(outputs.iter().map(|output| output.wrong).sum()),
+        }
+    }
+
+    /// Counts the frames of `units` units from number `first_unit` on; `None` if it was interrupted.
+    ///
+    /// # Arguments
+    /// - `errors`: so many hard decisions of each frame are wrong; or frames are as the channel makes them.
+    ///
+    /// # Errors
+    /// More errors than a codeword has bits, or neither errors nor a raw bit error rate.
+    pub fn count(
+        &self,
+        errors: Option<usize>,
+        first_unit: u64,
+        units: u64,
+        interrupted: &AtomicBool,
+    ) -> Result<Option<FrameCounts>> {
+        let codeword_bits = self.code.codeword_bits();
+        let seed = self.seed(errors);
+        let hard = |channel: Channel| channel.noise(codeword_bits, self.code.rate(), seed);
+        let noise = match (&self.sensed, errors) {
+            (Sensed::Soft(outputs, step), errors) => Noise::of_outputs(outputs, *step, codeword_bits, errors, seed)?,
+            (Sensed::Hard(_), Some(count)) => hard(Channel::Errors { count })?,
+            (Sensed::Hard(Some(error_rate)), None) => hard(Channel::BinarySymmetric { error_rate: *error_rate })?,
+            (Sensed::Hard(None), None) => {
+                return Err(Error::config("channel.hard.rber", "found none, expected a raw bit error rate"));
+            }
+        };
+        let decoder = self.decoder.decoder(&self.code, noise.llr_step())?;
+        let (first, frames) = (first_unit * self.unit_frames(), units * self.unit_frames());
+        let counted = FrameCounter::new(&self.code, decoder, noise, seed).count(first, frames, interrupted);
+        let BenchResult { frames: done, frame_errors, undetected, mut iterations, given_up, .. } = counted;
+        iterations.iter_mut().zip(&given_up).for_each(|(all, given_up)| *all -= given_up);
+        Ok((done == frames).then_some(FrameCounts { frames, failures: frame_errors, undetected, iterations }))
+    }
+
+    /// The seed of the frames with so many errors.
+    fn seed(&self, errors: Option<usize>) -> u64 {
+        let mut hasher = Sha256::new();
+        hasher.update(self.identity);
+        hasher.update(errors.map_or(u64::MAX, |errors| errors as u64).to_be_bytes());
+        let digest = hasher.finalize();
+        u64::from_be_bytes(digest[..8].try_into().expect("eight of 32 bytes"))
+    }
+}
+
+fn identity(code: &Code, spec: &FrameSpec) -> [u8; 32] {
+    let mut hasher = Sha256::new();
+    hasher.update(format!("softsense frames, version {MODEL_VERSION}\n"));
+    match code {
+        Code::Ldpc(code) => match code.quasi_cyclic() {
+            Some(matrix) => hasher.update(matrix.to_text()),
+            None => hasher.update(code.parity_check().to_alist()),
+        },
+        Code::Bch(code) => {
+            hasher.update(format!("bch {} {} {}", code.field_bits(), code.correctable(), code.data_bits()))
+        }
+    }
+    hasher.update(serde_json::to_string(spec).expect("a spec is plain data"));
+    hasher.finalize().into()
+}
