@@ -52,7 +52,7 @@ fn hard_frames(code: &LdpcCode, channel: &str, seed: u64, frames: u64) -> impl I
 /// For each of `frames` frames the codeword of random data and the LLRs that `channel` makes of it.
 fn soft_frames(code: &LdpcCode, channel: &str, seed: u64, frames: u64) -> impl Iterator<Item = (Vec<u8>, Vec<i8>)> {
     let channel: Channel = channel.parse().unwrap();
-    let noise = channel.noise(code.codeword_bits(), code.rate(), seed).unwrap();
+    let mut noise = channel.noise(code.codeword_bits(), code.rate(), seed).unwrap();
     (0..frames).map(move |frame| {
         let sent = codeword(code, seed, frame);
         let mut llrs = vec![0; code.codeword_bits()];
