@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::sync::atomic::AtomicBool;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use softsense_base::{Error, Result};
@@ -79,7 +80,7 @@ pub struct CellsRead {
 }
 
 /// An age of cells.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Age {
     /// Program/erase cycles.
@@ -99,11 +100,11 @@ pub enum NamedCells {
 }
 
 impl Age {
-    fn wear(self) -> Wear {
+    pub(crate) fn wear(self) -> Wear {
         Wear { pe_cycles: self.pe_cycles, retention_hours: self.retention_hours }
     }
 
-    fn check(self, path: &str) -> Result<()> {
+    pub(crate) fn check(self, path: &str) -> Result<()> {
         softsense_base::expect_number(format!("{path}.retention_hours"), self.retention_hours, 0.0, 1e7)
     }
 }
@@ -228,7 +229,7 @@ impl FrameTask {
             }
             ReadChannel::Cells(read) => read.sensed()?,
         };
-        let task = Self { identity: identity(&code, &spec), code, spec, decoder, sensed };
+        let task = Self { identity: identity(&code, &spec, &sensed), code, spec, decoder, sensed };
         task.decoder.decoder(&task.code, 1.0)?;
         Ok(task)
     }
@@ -307,7 +308,7 @@ impl FrameTask {
     }
 }
 
-fn identity(code: &Code, spec: &FrameSpec) -> [u8; 32] {
+fn identity(code: &Code, spec: &FrameSpec, sensed: &Sensed) -> [u8; 32] {
     let mut hasher = Sha256::new();
     hasher.update(format!("softsense frames, version {MODEL_VERSION}\n"));
     match code {
@@ -320,5 +321,17 @@ fn identity(code: &Code, spec: &FrameSpec) -> [u8; 32] {
         }
     }
     hasher.update(serde_json::to_string(spec).expect("a spec is plain data"));
+    // What a channel amounts to, should the same description come to mean another one.
+    match sensed {
+        Sensed::Hard(rate) => rate.iter().for_each(|rate| hasher.update(rate.to_bits().to_be_bytes())),
+        Sensed::Soft(outputs, step) => {
+            hasher.update(step.to_bits().to_be_bytes());
+            for Output { llr, right, wrong } in outputs {
+                hasher.update([llr.to_be_bytes()[0]]);
+                hasher.update(right.to_bits().to_be_bytes());
+                hasher.update(wrong.to_bits().to_be_bytes());
+            }
+        }
+    }
     hasher.finalize().into()
 }

@@ -18,12 +18,18 @@
 //! count. Level j fails it where `u < P_fail(j | rber)`, and the least level that does not is its
 //! *required level*. So re-reads agree, levels are nested, required levels only grow with retention,
 //! and every policy meets the same codewords.
+//!
+//! **Fidelity.** A [`DecodeTable`] answers in nanoseconds and was measured once, by a [`FrameTask`] for each of its
+//! numbers. A [`CodewordReader`] programs, ages, senses and decodes each codeword that is read. Its luck is that of its
+//! cells: re-reads agree too, and levels are taken as nested, but required levels may fall, rarely.
 
+mod exact;
 mod frames;
 mod policy;
 mod reliability;
 mod table;
 
+pub use exact::{CellCondition, CodewordRead, CodewordReader, DecodeAttempt, ExactSpec};
 pub use frames::{Age, CellsRead, FrameCounts, FrameSpec, FrameTask, NamedCells, ReadChannel};
 pub use policy::{Attempt, Policy, ReadSpec, Retry};
 pub use reliability::{CellAge, Reliability, ReliabilitySpec, RequiredLevel, TableSpec};

@@ -42,7 +42,7 @@ pub struct ReadSpec {
     pub policy: Policy,
     /// What a further attempt costs.
     pub retry: Retry,
-    /// The deepest level that reads go to, 1 to 7 and no more than the decode table has.
+    /// The deepest level that reads go to, 1 to 7 and no more than the decode table has, or the decoder has a use for.
     pub max_level: u8,
 }
 

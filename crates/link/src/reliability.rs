@@ -1,11 +1,14 @@
+use std::collections::HashMap;
 use std::path::Path;
+use std::sync::Mutex;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use softsense_base::{Error, Purpose, Result, Stream};
-use softsense_nand::{Factors, RberModel, Variation, Wear};
+use softsense_ecc::catalogue::Code;
+use softsense_nand::{Factors, Rber, RberModel, Variation, Wear};
 
-use crate::{DecodeTable, MAX_LEVEL};
+use crate::{CellCondition, CodewordReader, DecodeAttempt, DecodeTable, ExactSpec, MAX_LEVEL};
 
 /// Whether reads succeed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -20,6 +23,8 @@ pub enum ReliabilitySpec {
     },
     /// A decode table looked up at each codeword's raw bit error rate.
     Table(TableSpec),
+    /// A real decode of every codeword that is read: a few thousand reads a second.
+    Exact(ExactSpec),
 }
 
 /// A decode table, and the flash whose codewords it is looked up for.
@@ -50,6 +55,8 @@ pub struct CellAge {
     pub block: u64,
     /// Page of the device.
     pub page: u64,
+    /// Page type, where there are several: the page of the wordline.
+    pub page_type: Option<usize>,
     /// RBER factor of the page type.
     pub page_type_factor: f64,
     /// Program/erase cycles, and hours since the write.
@@ -84,7 +91,126 @@ enum Kind {
     Perfect,
     /// A level fails a codeword whose luck is below its threshold.
     Fixed([u64; MAX_LEVEL as usize]),
-    Table(Box<(DecodeTable, RberModel, Factors)>),
+    Table(Box<(DecodeTable, Flash)>),
+    Exact(Box<Exact>),
+}
+
+/// The raw bit error rates of the codewords of a device.
+#[derive(Debug, Clone)]
+struct Flash {
+    model: RberModel,
+    compiled: Rber,
+    factors: Factors,
+}
+
+impl Flash {
+    fn new(model: &RberModel, variation: Variation, seed: u64) -> Self {
+        Self { model: model.clone(), compiled: model.compiled(), factors: Factors::new(variation, seed) }
+    }
+
+    /// The raw bit error rate of the codeword at `place`, in `page` of its wordline or spread over all.
+    fn rber(&self, place: u64, write: u64, age: &CellAge, page: Option<usize>) -> f64 {
+        let factor = self.factors.factor(age.chip, age.block, age.page, write) * age.page_type_factor;
+        let rber = (self.compiled.at(age.wear, page) * factor).min(0.5);
+        self.factors.codeword_rber(rber, place, write)
+    }
+}
+
+/// Codewords that are really decoded.
+#[derive(Debug)]
+struct Exact {
+    flash: Flash,
+    levels: u8,
+    data_bits: usize,
+    iterative: bool,
+    code_text: Option<String>,
+    reading: Mutex<Reading>,
+}
+
+/// What decodes, and what it has decoded lately.
+#[derive(Debug)]
+struct Reading {
+    reader: CodewordReader,
+    /// By place and write.
+    known: HashMap<(u64, u32), Known>,
+}
+
+/// What is known of a codeword.
+#[derive(Debug)]
+struct Known {
+    condition: CellCondition,
+    attempts: [Option<DecodeAttempt>; MAX_LEVEL as usize],
+}
+
+/// Codewords that are known at once: 10 MB.
+const MOST_KNOWN: usize = 1 << 16;
+
+/// Real decodes count retention in steps of this much in ln(1 + hours): a read that takes milliseconds, or comes again soon,
+/// then meets the same cells, and needs no second decode. RBER is within 0.1 % of its own after an hour or more.
+const RETENTION_STEP: f64 = 1e-3;
+
+impl Exact {
+    fn new(spec: &ExactSpec, seed: u64, directory: &Path) -> Result<Self> {
+        let (code, code_text) = spec.open_code(directory)?;
+        let (data_bits, iterative) = (code.data_bits(), matches!(code, Code::Ldpc(_)));
+        let reader = CodewordReader::of_code(spec, seed, code)?;
+        let levels = reader.levels();
+        let flash = Flash::new(&spec.rber, spec.variation, seed);
+        let reading = Mutex::new(Reading { reader, known: HashMap::new() });
+        Ok(Self { flash, levels, data_bits, iterative, code_text, reading })
+    }
+
+    /// What the cells of a codeword are like. A factor on the RBER of threshold voltages acts as further P/E cycles, or fewer.
+    fn condition(&self, place: u64, write: u32, age: &CellAge) -> CellCondition {
+        let steps = libm::round(libm::log1p(age.wear.retention_hours) / RETENTION_STEP);
+        let wear = Wear { retention_hours: libm::expm1(steps * RETENTION_STEP), ..age.wear };
+        let age = CellAge { wear, ..*age };
+        let Some(pages) = self.flash.model.pages() else {
+            return CellCondition::Boundary { rber: self.flash.rber(place, write.into(), &age, None) };
+        };
+        // Without page types codewords take the pages of a wordline in turn.
+        let page = age.page_type.unwrap_or((place % pages as u64) as usize);
+        let rber = self.flash.rber(place, write.into(), &age, Some(page));
+        let unvaried = rber == self.flash.compiled.at(wear, Some(page));
+        let wear = if unvaried { wear } else { self.flash.compiled.wear_for(wear, Some(page), rber) };
+        CellCondition::Voltages { wear, page }
+    }
+
+    /// One attempt at a codeword with `level`.
+    fn attempt(&self, place: u64, write: u32, condition: CellCondition, level: u8) -> DecodeAttempt {
+        let mut reading = self.reading.lock().expect("a panic in a decoder ends the run");
+        let Reading { reader, known } = &mut *reading;
+        if known.len() >= MOST_KNOWN {
+            known.clear();
+        }
+        let nothing = Known { condition, attempts: Default::default() };
+        let entry = known.entry((place, write)).or_insert(nothing);
+        if entry.condition != condition {
+            *entry = Known { condition, attempts: Default::default() };
+        }
+        *entry.attempts[usize::from(level) - 1]
+            .get_or_insert_with(|| reader.attempt(place, write.into(), condition, level))
+    }
+
+    /// The first attempt that succeeds, one level after the other.
+    fn first_success(&self, place: u64, write: u32, age: &CellAge) -> Option<DecodeAttempt> {
+        let condition = self.condition(place, write, age);
+        (1..=self.levels).map(|level| self.attempt(place, write, condition, level)).find(|attempt| attempt.converged)
+    }
+}
+
+impl Clone for Exact {
+    fn clone(&self) -> Self {
+        let reader = self.reading.lock().expect("a panic in a decoder ends the run").reader.clone();
+        Self {
+            flash: self.flash.clone(),
+            levels: self.levels,
+            data_bits: self.data_bits,
+            iterative: self.iterative,
+            code_text: self.code_text.clone(),
+            reading: Mutex::new(Reading { reader, known: HashMap::new() }),
+        }
+    }
 }
 
 /// The probability `p` as a threshold on 64 uniform bits.
@@ -93,7 +219,7 @@ fn threshold(p: f64) -> u64 {
 }
 
 impl Reliability {
-    /// Builds the reliability of a device; relative table files are taken from `directory`.
+    /// Builds the reliability of a device; files of tables and codes are taken from `directory`.
     pub fn new(spec: &ReliabilitySpec, seed: u64, directory: &Path) -> Result<Self> {
         let kind = match spec {
             ReliabilitySpec::Perfect => Kind::Perfect,
@@ -122,8 +248,9 @@ impl Reliability {
                 table.rber.check("reliability.table.rber")?;
                 table.variation.check("reliability.table.variation")?;
                 let decode_table = DecodeTable::open(&table.file, directory)?;
-                Kind::Table(Box::new((decode_table, table.rber.clone(), Factors::new(table.variation, seed))))
+                Kind::Table(Box::new((decode_table, Flash::new(&table.rber, table.variation, seed))))
             }
+            ReliabilitySpec::Exact(exact) => Kind::Exact(Box::new(Exact::new(exact, seed, directory)?)),
         };
         let (luck, iterations) = (Stream::new(seed, Purpose::CodewordLuck), Stream::new(seed, Purpose::Iterations));
         Ok(Self { luck, iterations, kind })
@@ -131,43 +258,67 @@ impl Reliability {
 
     /// Whether [`CellAge`] is looked at at all.
     pub fn needs_age(&self) -> bool {
-        matches!(self.kind, Kind::Table(_))
+        self.flash().is_some()
     }
 
     /// Whether time since the write matters, so that write times have to be remembered.
     pub fn needs_retention(&self) -> bool {
-        matches!(&self.kind, Kind::Table(table) if table.1.depends_on_retention())
+        self.flash().is_some_and(|flash| flash.model.depends_on_retention())
     }
 
-    /// The deepest level that failure probabilities are known for.
+    /// How many pages of a wordline differ; `None` where no pages are known.
+    pub fn pages(&self) -> Option<usize> {
+        self.flash()?.model.pages()
+    }
+
+    /// The deepest level that failure probabilities are known for, or that tells a decoder more than the one before.
     pub fn levels(&self) -> u8 {
         match &self.kind {
             Kind::Perfect | Kind::Fixed(_) => MAX_LEVEL,
             Kind::Table(table) => table.0.levels(),
+            Kind::Exact(exact) => exact.levels,
         }
     }
 
     /// The decode table, if there is one.
     pub fn table(&self) -> Option<&DecodeTable> {
         match &self.kind {
-            Kind::Perfect | Kind::Fixed(_) => None,
+            Kind::Perfect | Kind::Fixed(_) | Kind::Exact(_) => None,
             Kind::Table(table) => Some(&table.0),
         }
     }
 
-    /// Whether the distribution of decoding iterations is known.
-    pub fn knows_iterations(&self) -> bool {
-        matches!(&self.kind, Kind::Table(table) if table.0.max_iterations().is_some())
-    }
-
-    /// The raw bit error rate of a codeword; `None` where failure does not depend on it.
-    pub fn rber(&self, age: &CellAge, write: u32) -> Option<f64> {
+    /// The file that the spec names, of a table or a code, where it says more than its name.
+    pub fn file_text(&self) -> Option<&str> {
         match &self.kind {
             Kind::Perfect | Kind::Fixed(_) => None,
-            Kind::Table(table) => {
-                let factor = table.2.factor(age.chip, age.block, age.page, u64::from(write)) * age.page_type_factor;
-                Some((table.1.rber(age.wear) * factor).min(0.5))
-            }
+            Kind::Table(table) => Some(table.0.text()),
+            Kind::Exact(exact) => exact.code_text.as_deref(),
+        }
+    }
+
+    /// Data bits of a codeword, where codewords are really decoded.
+    pub fn data_bits(&self) -> Option<usize> {
+        match &self.kind {
+            Kind::Perfect | Kind::Fixed(_) | Kind::Table(_) => None,
+            Kind::Exact(exact) => Some(exact.data_bits),
+        }
+    }
+
+    /// Whether decoding iterations are known.
+    pub fn knows_iterations(&self) -> bool {
+        match &self.kind {
+            Kind::Perfect | Kind::Fixed(_) => false,
+            Kind::Table(table) => table.0.max_iterations().is_some(),
+            Kind::Exact(exact) => exact.iterative,
+        }
+    }
+
+    fn flash(&self) -> Option<&Flash> {
+        match &self.kind {
+            Kind::Perfect | Kind::Fixed(_) => None,
+            Kind::Table(table) => Some(&table.1),
+            Kind::Exact(exact) => Some(&exact.flash),
         }
     }
 
@@ -184,20 +335,46 @@ impl Reliability {
             }
             Kind::Table(table) => {
                 let luck = self.luck.uniform(place, u64::from(write));
-                let rber = self.rber(&age(), write).expect("a table has a raw bit error rate");
+                let age = age();
+                let rber = table.1.rber(place, write.into(), &age, age.page_type);
                 let level = (1..=table.0.levels()).find(|&level| luck >= table.0.p_fail(level, rber));
                 level.map_or(RequiredLevel::NONE, RequiredLevel)
+            }
+            Kind::Exact(exact) => {
+                let success = exact.first_success(place, write, &age());
+                success.map_or(RequiredLevel::NONE, |attempt| RequiredLevel(attempt.level))
             }
         }
     }
 
-    /// How many iterations the decode of a codeword takes at `level`; `None` where that is not known.
+    /// Whether the decoder's first success with a codeword is another word than was written, which nobody notices. Known
+    /// only where codewords are really decoded.
+    #[inline]
+    pub fn undetected(&self, place: u64, write: u32, age: impl FnOnce() -> CellAge) -> Option<bool> {
+        let Kind::Exact(exact) = &self.kind else { return None };
+        Some(exact.first_success(place, write, &age()).is_some_and(|attempt| !attempt.correct))
+    }
+
+    /// How many iterations the decode of a codeword takes at `level`; `None` where that is not known. A word that needs none
+    /// takes one: to find that out.
+    ///
+    /// # Arguments
+    /// - `success`: whether the decode succeeds. A real decode at a level above the required one says for itself.
     pub fn decode_iterations(&self, place: u64, write: u32, level: u8, success: bool, age: &CellAge) -> Option<u16> {
-        let Kind::Table(table) = &self.kind else { return None };
-        let rber = self.rber(age, write)?;
-        // Eight levels at most, so (write, level) pack into one index.
-        let uniform = self.iterations.uniform(place, u64::from(write) * 8 + u64::from(level));
-        table.0.iterations(level, rber, success, uniform)
+        match &self.kind {
+            Kind::Perfect | Kind::Fixed(_) => None,
+            Kind::Table(table) => {
+                let rber = table.1.rber(place, write.into(), age, age.page_type);
+                // Eight levels at most, so (write, level) pack into one index.
+                let uniform = self.iterations.uniform(place, u64::from(write) * 8 + u64::from(level));
+                table.0.iterations(level, rber, success, uniform)
+            }
+            Kind::Exact(exact) if exact.iterative => {
+                let attempt = exact.attempt(place, write, exact.condition(place, write, age), level);
+                Some(attempt.iterations.max(1) as u16)
+            }
+            Kind::Exact(_) => None,
+        }
     }
 }
 
@@ -207,7 +384,7 @@ mod tests {
 
     fn age(retention_hours: f64) -> CellAge {
         let wear = Wear { pe_cycles: 10_000, retention_hours };
-        CellAge { chip: 0, block: 0, page: 0, page_type_factor: 1.0, wear }
+        CellAge { chip: 0, block: 0, page: 0, page_type: None, page_type_factor: 1.0, wear }
     }
 
     fn build(spec: ReliabilitySpec) -> Result<Reliability> {
@@ -248,6 +425,39 @@ mod tests {
             let levels = [0.0, 1.0, 30.0, 365.0, 1000.0].map(at);
             assert!(levels.windows(2).all(|w| w[0] <= w[1]), "{levels:?}");
         }
+    }
+
+    /// Does a page type stand for its page of the wordline, and one for all pages for their mean? MLC at 10,000 P/E cycles and
+    /// a year has 4.5e-3, 8.4e-3 and 6.5e-3, where LaLDPC's thresholds want levels 1, 4 and 3.
+    #[test]
+    fn page_types_have_the_rber_of_their_pages() {
+        let rber = RberModel::ThresholdVoltage(Default::default());
+        let table = TableSpec { file: "laldpc-thresholds".into(), rber, variation: Variation::default() };
+        let reliability = build(ReliabilitySpec::Table(table)).unwrap();
+        assert_eq!(reliability.pages(), Some(2));
+        let level = |page_type| {
+            let age = CellAge { page_type, ..age(8760.0) };
+            (0..10).map(|place| reliability.required_level(place, 0, || age).0).max()
+        };
+        assert_eq!([Some(0), Some(1), None].map(level), [Some(1), Some(4), Some(3)]);
+    }
+
+    /// Does overdispersion reach the codewords? All have an RBER of 5.5e-3, of level 2; with a correlation of 1e-3 their
+    /// standard deviation is 2.3e-3, from level 1 to beyond level 5.
+    #[test]
+    fn overdispersion_spreads_required_levels() {
+        let levels = |overdispersion| {
+            let variation = Variation { overdispersion, ..Variation::default() };
+            let rber = RberModel::Constant { rber: 5.5e-3 };
+            let table = TableSpec { file: "laldpc-thresholds".into(), rber, variation };
+            let reliability = build(ReliabilitySpec::Table(table)).unwrap();
+            let mut count = [0; 9];
+            (0..2000).for_each(|place| count[reliability.required_level(place, 0, || age(0.0)).0 as usize] += 1);
+            count
+        };
+        assert_eq!(levels(0.0)[2], 2000);
+        let spread = levels(1e-3);
+        assert!(spread[1] > 200 && spread[3] > 100 && spread[5] > 50, "{spread:?}");
     }
 
     #[test]

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use softsense_base::{Error, Result, expect_number, expect_whole, format_bytes, line_of};
-use softsense_link::{DecodeTable, ReadSpec, Reliability, ReliabilitySpec};
+use softsense_link::{ReadSpec, Reliability, ReliabilitySpec};
 
 use crate::events::MAX_INDEX;
 use crate::geometry::Geometry;
@@ -31,7 +31,7 @@ pub struct Config {
     pub bus: BusSpec,
     /// The decoders.
     pub decoder: DecoderSpec,
-    /// Whether reads succeed: `"perfect"`, `{ fixed = ... }` or `{ table = ... }`.
+    /// Whether reads succeed: `"perfect"`, `{ fixed = ... }`, `{ table = ... }` or `{ exact = ... }`.
     pub reliability: ReliabilitySpec,
     /// How reads are done.
     pub read: ReadSpec,
@@ -104,7 +104,8 @@ impl Default for GeometrySpec {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct FlashSpec {
-    /// The kinds of page; page i of a block is of kind i modulo their number.
+    /// The kinds of page; page i of a block is of kind i modulo their number. Where `reliability` has threshold voltages
+    /// there is one, or one for each page of a wordline: of MLC lower and upper, of TLC lower, centre and upper.
     pub page_types: Vec<PageTypeSpec>,
     /// Erase time of a block, us.
     pub erase_us: f64,
@@ -144,7 +145,7 @@ pub struct PageTypeSpec {
     pub sense_extra_level_us: f64,
     /// Programming, us.
     pub program_us: f64,
-    /// Factor on the raw bit error rate; matters with `reliability.table`.
+    /// Factor on the raw bit error rate; matters with `reliability.table` and `reliability.exact`.
     pub rber_factor: f64,
 }
 
@@ -202,7 +203,7 @@ impl Default for DecoderSpec {
 pub enum DecodeTime {
     /// Always the same, us.
     FixedUs(f64),
-    /// For each decoding iteration, us. The decode table must know the iterations.
+    /// For each decoding iteration, us. The decode table must know the iterations, or an LDPC code be decoded really.
     PerIterationUs(f64),
 }
 
@@ -315,9 +316,9 @@ pub struct PreconditionSpec {
     pub mapped_fraction: f64,
     /// How the data lies.
     pub layout: Layout,
-    /// Program/erase cycles that every block has behind it; matters with `reliability.table`.
+    /// Program/erase cycles that every block has behind it; matters with `reliability.table` and `reliability.exact`.
     pub pe_cycles: u32,
-    /// Age of the data, days; matters with `reliability.table`.
+    /// Age of the data, days; matters with `reliability.table` and `reliability.exact`.
     pub retention_days: f64,
 }
 
@@ -458,8 +459,8 @@ impl CheckedConfig {
         let mut hasher = Sha256::new();
         hasher.update(format!("softsense model {MODEL_VERSION}\n"));
         hasher.update(self.to_json());
-        // A table is named by a file, whose content may change under the name.
-        hasher.update(self.reliability.table().map_or("", DecodeTable::text));
+        // A table, or a code, is named by a file, whose content may change under the name.
+        hasher.update(self.reliability.file_text().unwrap_or_default());
         hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
@@ -489,6 +490,16 @@ impl CheckedConfig {
                 let source =
                     self.reliability.table().map_or_else(String::new, |table| format!(" ({})", table.source()));
                 format!("decode table {}{source}, at RBER {}", table.file, table.rber.describe())
+            }
+            ReliabilitySpec::Exact(exact) if self.reliability.knows_iterations() => format!(
+                "every read decoded: {} by {} in at most {} iterations, at RBER {}",
+                exact.code,
+                exact.decoder,
+                exact.max_iterations,
+                exact.rber.describe()
+            ),
+            ReliabilitySpec::Exact(exact) => {
+                format!("every read decoded: {}, at RBER {}", exact.code, exact.rber.describe())
             }
         };
         let layout = match precondition.layout {
@@ -565,15 +576,16 @@ impl CheckedConfig {
                 time("decoder.time.per_iteration_us", us)?;
                 if !reliability.knows_iterations() {
                     let message = "found a time per iteration, but `reliability` does not know the number of iterations: \
-                                   expected `fixed_us`, or a decode table with `iterations`";
+                                   expected `fixed_us`, a decode table with `iterations`, or real decodes of an LDPC code";
                     return Err(Error::config("decoder.time", message));
                 }
             }
         }
+        self.check_reliability()?;
         config.read.check()?;
         if config.read.max_level > reliability.levels() {
             let message = format!(
-                "found {}, expected at most {}, the deepest level of the decode table",
+                "found {}, expected at most {}, the deepest level of `reliability`",
                 config.read.max_level,
                 reliability.levels()
             );
@@ -615,6 +627,32 @@ impl CheckedConfig {
             return Err(Error::config("precondition.layout", message));
         }
         config.workload.as_ref().map_or(Ok(()), WorkloadSpec::check)
+    }
+
+    /// Whether codewords and pages are those of the flash and the code.
+    fn check_reliability(&self) -> Result<()> {
+        let Config { reliability, geometry, flash, .. } = &self.config;
+        if let (ReliabilitySpec::Exact(exact), Some(data_bits)) = (reliability, self.reliability.data_bits())
+            && data_bits as u64 != 8 * u64::from(geometry.codeword_bytes)
+        {
+            let message = format!(
+                "found `{}` with {data_bits} data bits, expected {}: geometry.codeword_bytes is {}",
+                exact.code,
+                8 * u64::from(geometry.codeword_bytes),
+                geometry.codeword_bytes
+            );
+            return Err(Error::config("reliability.exact.code", message));
+        }
+        let page_types = flash.page_types.len();
+        if let Some(pages) = self.reliability.pages()
+            && ![1, pages].contains(&page_types)
+        {
+            let several =
+                if pages > 1 { format!(", or {pages}, one for each page of a wordline") } else { String::new() };
+            let message = format!("found {page_types} page types, expected 1 for all cells of `reliability`{several}");
+            return Err(Error::config("flash.page_types", message));
+        }
+        Ok(())
     }
 
     fn check_ftl(&self) -> Result<()> {

@@ -85,6 +85,9 @@ pub struct CodewordReads {
     pub attempts: u64,
     /// Those that no level decoded.
     pub uncorrectable: u64,
+    /// Those that were decoded to another word than was written, which nobody notices; `null` unless `reliability` is
+    /// `exact`.
+    pub undetected: Option<u64>,
     /// Codewords that garbage collection or a read-modify-write could not decode.
     pub uncorrectable_in_background: u64,
     /// Read from controller memory: buffered, or on their way to flash.

@@ -464,6 +464,9 @@ impl Simulation {
         op.to_decode -= 1;
         let over = op.to_decode == 0;
         if op.required[slot as usize] <= op.attempt.level {
+            if matches!(op.owner, Owner::Request(_)) {
+                self.count_undetected(read, slot);
+            }
             self.codeword_read(read, true);
         } else {
             op.failed |= 1 << slot;
@@ -479,6 +482,16 @@ impl Simulation {
         if over {
             self.attempt_over(read);
         }
+    }
+
+    /// The host gets a codeword that the decoder takes for right.
+    #[inline]
+    fn count_undetected(&mut self, read: u32, slot: u32) {
+        let op = &self.reads[read];
+        let place = op.first_place + slot;
+        let write = self.ftl.erases(op.block);
+        let undetected = self.reliability.undetected(u64::from(place), write, || self.cell_age(place));
+        self.statistics.undetected += u64::from(undetected == Some(true));
     }
 
     /// A codeword has been decoded, or given up.
@@ -595,6 +608,7 @@ impl Simulation {
             chip: u64::from(self.geometry.chip_of(plane)),
             block: u64::from(block),
             page: u64::from(page),
+            page_type: (self.timing.page_types.len() > 1).then_some(page_type as usize),
             page_type_factor: self.timing.page_types[page_type as usize].rber_factor,
             wear: Wear { pe_cycles: self.initial_pe_cycles + self.ftl.erases(block), retention_hours },
         }

@@ -107,7 +107,9 @@ pub struct Statistics {
     pub level_histogram: [u64; MAX_LEVEL as usize],
     /// Host codeword reads that no level decoded.
     pub uncorrectable: u64,
-    /// The same for reads of garbage collection and read-modify-write.
+    /// Host codeword reads that ended with another word than was written, where codewords are really decoded.
+    pub undetected: u64,
+    /// Codewords that no level decoded in reads of garbage collection and read-modify-write.
     pub uncorrectable_in_background: u64,
     /// Attempts beyond the first of host codeword reads.
     pub retries: u64,
