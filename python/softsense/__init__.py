@@ -8,11 +8,14 @@ The main question, in three lines::
     print(comparison.table)
 
 `run` measures one read policy, `compare` several on the same codewords with the same luck. `Code` is an LDPC or BCH
-code with its encoder and decoders, and `bench` measures it (see `softsense.codes`). Configurations, traces and codes
-are checked by the Rust core; whatever is wrong with them raises a `SoftsenseError` that names the place.
+code with its encoder and decoders, and `bench` measures it (see `softsense.codes`); `Cells` are flash cells at an age;
+`measure_fer` finds frame error rates down to 1e-15, keeps its counts in a `Store`, and `build_table` makes decode
+tables of them. Configurations, traces and codes are checked by the Rust core; whatever is wrong with them raises a
+`SoftsenseError` that names the place.
 """
 
 from softsense._core import (
+    Cells,
     Code,
     CodeError,
     Config,
@@ -30,10 +33,15 @@ from softsense._core import (
     policies,
 )
 from softsense.api import NO_SOFT_SENSING, Comparison, Interrupted, RunResult, compare, load_config, run
+from softsense.campaign import FerResult, measure_fer
 from softsense.codes import bench
+from softsense.decode_tables import BuiltTable, build_table
+from softsense.store import Store
 
 __all__ = [
     "NO_SOFT_SENSING",
+    "BuiltTable",
+    "Cells",
     "Code",
     "CodeError",
     "Comparison",
@@ -41,19 +49,23 @@ __all__ = [
     "ConfigError",
     "DecodeResult",
     "Decoder",
+    "FerResult",
     "FileError",
     "Interrupted",
     "RunResult",
     "SoftsenseError",
+    "Store",
     "TableError",
     "Trace",
     "TraceError",
     "__version__",
     "bench",
     "build_info",
+    "build_table",
     "compare",
     "config_schema",
     "load_config",
+    "measure_fer",
     "policies",
     "run",
 ]

@@ -180,12 +180,15 @@ class Code:
         degree: pairs of degree and number, lowest first. Takes milliseconds for a base matrix and up to a minute for an
         alist file of its size.
         """
-    def threshold(self, rule: str = "sum-product", iterations: int | None = None) -> float:
-        """The error rate of a binary symmetric channel up to which an LDPC code of these degrees decodes.
+    def threshold(self, rule: str = "sum-product", iterations: int | None = None, levels: int = 1) -> float:
+        """The error rate up to which an LDPC code of these degrees decodes.
 
-        It is that of infinitely long codes without cycles, by density evolution, to about 2e-3 of the value; within
-        `iterations` flooding iterations, if given. `rule`: `sum-product`, `min-sum[:FACTOR]` or
-        `offset-min-sum[:OFFSET]`. Raises `CodeError`.
+        It is that of a binary symmetric channel; with more `levels` (up to 7) that of the hard decisions of a Gaussian
+        channel read with so many thresholds, at the best places. It is that of infinitely long codes without cycles, by
+        density evolution, to about 2e-3 of the value (min-sum up to 5e-3 too low); within `iterations` flooding
+        iterations, if given. `rule`: `sum-product`, `min-sum[:FACTOR]` or `offset-min-sum[:OFFSET]`.
+
+        Raises `CodeError`.
         """
     def to_alist(self) -> str:
         """An LDPC code's parity-check matrix as the text of an alist file."""
@@ -254,6 +257,16 @@ def measure_code(
     Ctrl-C ends the measurement early: `interrupted` is then true in what is returned.
     """
 
+def capacity(raw_bit_error_rate: float, levels: int) -> float:
+    """The capacity, in bits, of one boundary between two Gaussian states that is read with `levels` references.
+
+    Args:
+        raw_bit_error_rate: of hard decision, from 1e-9 to 0.499.
+        levels: references at the places with the most mutual information, 1 to 7.
+
+    Raises `CodeError`.
+    """
+
 class StopFlag:
     """Asks the threads that count frames in this process to stop."""
 
@@ -289,7 +302,7 @@ class FrameTask:
     def count(
         self, errors: int | None, first_unit: int, units: int, stop: StopFlag | None = None
     ) -> dict[str, Any] | None:
-        """Count the frames of units `first_unit` to `first_unit + units - 1`: the same in every process, on any machine.
+        """Count the frames of units `first_unit` to `first_unit + units - 1`: the same everywhere.
 
         Args:
             errors: so many hard decisions of each frame are wrong; None: frames are as the channel makes them.
@@ -341,9 +354,12 @@ class Cells:
     def bit(self, page: int, state: int) -> bool:
         """The bit of `page` that `state` holds. Raises `ConfigError`."""
     def hard_references(self, page: int) -> NDArray[np.float64]:
-        """The hard reference voltages of `page`: one at each boundary at which its bit changes (V). Raises `ConfigError`."""
+        """The hard reference voltages of `page`, one at each boundary at which its bit changes (float64, V).
+
+        Raises `ConfigError`.
+        """
     def cdf(self, state: int, volts: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The probability that a cell in `state` is below each of `volts` (float64, one dimension). Raises `ConfigError`."""
+        """The probability that a cell in `state` is below each of `volts` (shape (n,), V). Raises `ConfigError`."""
     def density(self, state: int, volts: NDArray[np.float64]) -> NDArray[np.float64]:
         """The density of the threshold voltage of a cell in `state` at each of `volts` (1/V). Raises `ConfigError`."""
     def rber(self, page: int | None = None) -> float:
@@ -361,10 +377,10 @@ class Cells:
             placement: `mutual_information`, `nested` or `uniform`.
             assumed: references and LLRs are made for these cells, which the controller takes them for; default: these.
 
-        Returns `references` (float64, V), and for each region between them `probabilities` (float64, shape (regions, 2),
-        given bit 0 and bit 1), `llrs` (float64, natural logarithm) and `integer_llrs` (int8, as a decoder is given them,
-        `llr_step` the natural logarithm of a step); `information` (of bit and region, bits), `sensings` and
-        `bits_per_cell` (transferred). Raises `ConfigError`.
+        Returns `references` (float64, V), and for each region between them `probabilities` (float64, shape
+        (regions, 2), given bit 0 and bit 1), `llrs` (float64, natural logarithm) and `integer_llrs` (int8, as a decoder
+        is given them, `llr_step` the natural logarithm of a step); `information` (of bit and region, bits), `sensings`
+        and `bits_per_cell` (transferred). Raises `ConfigError`.
         """
 
 def retention_bake_minutes(

@@ -6,6 +6,7 @@ code 2; Ctrl-C writes what was measured and ends in 130. Results go to standard 
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import json
 import shutil
@@ -18,11 +19,26 @@ from typing import Any
 import click
 
 import softsense
-from softsense import Code, CodeError, Comparison, Config, FileError, Interrupted, RunResult, SoftsenseError, Trace
+from softsense import (
+    Cells,
+    Code,
+    CodeError,
+    Comparison,
+    Config,
+    ConfigError,
+    FileError,
+    Interrupted,
+    RunResult,
+    SoftsenseError,
+    Trace,
+    campaign,
+)
+from softsense.campaign import Goal
 
 _PLAIN_WIDTH = 150
 _BAD_INPUT = 2
 _INTERRUPTED = 130
+_CONNECT_S = 5
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -415,6 +431,248 @@ def code_bench(
     if interrupted:
         click.echo("interrupted: what is shown covers what had been decoded", err=True)
     return _INTERRUPTED if interrupted else 0
+
+
+_sampling_options = _together(
+    click.option("--levels", metavar="LEVELS", help="Read levels, such as 1-7 or 1,3,7; 1 is hard decision."),
+    click.option(
+        "--rber",
+        metavar="LIST",
+        help="Raw bit error rates, such as 0.004,0.005 or 0.004:0.012:0.0005; default: across the waterfall.",
+    ),
+    click.option(
+        "--placement",
+        default="mutual_information",
+        metavar="HOW",
+        help="Where references stand: mutual_information (default), nested, uniform or uniform:STEP_V.",
+    ),
+    click.option("--decoder", default="min-sum", metavar="NAME", help="Of LDPC codes, as in `code bench`."),
+    click.option(
+        "--iterations", default=20, type=click.IntRange(1, 10**6), help="Of LDPC codes, at most; default: 20."
+    ),
+    click.option(
+        "--method",
+        default="auto",
+        metavar="METHOD",
+        help="weight (frames with given numbers of errors), direct, analytic (BCH), or auto (default): the cheapest.",
+    ),
+    click.option("--relative-error", default=0.1, help="Standard error over rate at which it is known; default: 0.1."),
+    click.option("--down-to", default=1e-15, help="Rates below are not sampled for; default: 1e-15."),
+    click.option(
+        "--frames",
+        default=Goal.frames,
+        type=click.IntRange(1, 2**62),
+        help=f"At most, for each point; hard decisions are measured for all points at once; default: {Goal.frames:,}.",
+    ),
+    click.option("--seed", default=1, type=click.IntRange(0, 2**64 - 1), help="Of data and noise; default: 1."),
+    click.option("--workers", type=click.IntRange(1, 1024), help="Threads that decode; default: one per CPU."),
+    click.option("--dask", metavar="ADDRESS", help="Decode on a Dask cluster instead, such as tcp://host:8786."),
+    click.option(
+        "--store", type=click.Path(path_type=Path), metavar="FILE", help="Keep all counts there, and resume from it."
+    ),
+    _redundant_checks,
+)
+
+
+@cli.command("fer")
+@click.argument("name", metavar="CODE")
+@_sampling_options
+@click.option("--cells", metavar="NAME", help="Read cells, a shipped model or a TOML file, instead of at --rber.")
+@click.option("--pe-cycles", default="", metavar="LIST", help="Program/erase cycles of the cells.")
+@click.option("--retention-days", default="", metavar="LIST", help="Days since the cells were written.")
+@click.option("--page", default="mean", metavar="PAGE", help="Which page: its name or number, or mean (default).")
+@click.option(
+    "--llrs-for", metavar="PE:DAYS", help="The age references and LLRs are made for; default: the cells' own."
+)
+@click.option("--picture", type=click.Path(path_type=Path), metavar="FILE", help="Draw the curves: .png, .svg or .pdf.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON document.")
+@click.option("--no-progress", is_flag=True, help="Show no progress, even on a terminal.")
+def fer(name: str, llrs_for: str | None, picture: Path | None, as_json: bool, no_progress: bool, **options: Any) -> int:
+    """Measure frame error rates of CODE against raw bit error rate or age, down to 1e-15.
+
+    Rates too low to be seen directly are put together from frames with given numbers of errors. Nothing is
+    extrapolated: what was not seen is bounded, and the bound is stated apart.
+    """
+    from softsense import tables
+
+    if picture:
+        _check_suffix(picture, ".png", ".svg", ".pdf")
+    if llrs_for is not None:
+        options["llrs_for"] = campaign.parse_age(llrs_for)
+    with _measuring(name, no_progress, options) as (code, running):
+        interrupted = False
+        try:
+            result = softsense.measure_fer(code, **running)
+        except Interrupted as interruption:
+            interrupted, result = True, interruption.result
+            if result is None:
+                raise click.Abort from None
+    document = result.to_dict()
+    click.echo(json.dumps(document, indent=2, allow_nan=False) if as_json else tables.fer(document))
+    if picture:
+        with _replacing(picture) as path:
+            result.plot().savefig(path)
+        if not as_json:
+            click.echo(f"\nwrote {picture}")
+    if interrupted:
+        click.echo("interrupted: what is shown covers what had been decoded", err=True)
+    return _INTERRUPTED if interrupted else 0
+
+
+@cli.group("flash")
+def flash_group() -> None:
+    """Look at flash cells at an age, and at how chips are aged in an oven."""
+
+
+@flash_group.command("show")
+@click.argument("name", metavar="[CELLS]", default="mlc")
+@click.option(
+    "--pe-cycles", default=10_000, type=click.IntRange(0, 10**6), help="Program/erase cycles; default: 10000."
+)
+@click.option("--retention-days", default=365.0, type=float, help="Days since the cells were written; default: 365.")
+@click.option(
+    "--level", default=7, type=click.IntRange(1, 7), help="Read level shown beside hard decision; default: 7."
+)
+@click.option(
+    "--placement", default="mutual_information", metavar="HOW", help="mutual_information (default), nested or uniform."
+)
+@click.option("--page", default="0", metavar="PAGE", help="Page that is drawn: its name or number; default: the first.")
+@click.option("--picture", type=click.Path(path_type=Path), metavar="FILE", help="Draw how a page is read.")
+@click.option("--json", "as_json", is_flag=True, help="Print what is known as one JSON document.")
+def flash_show(
+    name: str,
+    pe_cycles: int,
+    retention_days: float,
+    level: int,
+    placement: str,
+    page: str,
+    picture: Path | None,
+    as_json: bool,
+) -> None:
+    """Show cells at an age, a shipped model (mlc, tlc-2-3-2 or tlc-1-2-4) or a TOML file.
+
+    Error rates, reference voltages, the regions between them and their log-likelihood ratios.
+    """
+    from softsense import flash, tables
+
+    cells = Cells.open(name, pe_cycles, retention_days * 24)
+    drawn = None
+    if picture:
+        _check_suffix(picture, ".png", ".svg", ".pdf")
+        from softsense import plots
+
+        drawn = plots.draw_cells(cells, flash.page_number(cells, page), level, placement)
+    facts = flash.describe(cells, level, placement)
+    if drawn and picture:
+        with _replacing(picture) as path:
+            drawn.savefig(path)
+    click.echo(json.dumps(facts, indent=2) if as_json else tables.cells(facts))
+    if picture and not as_json:
+        click.echo(f"wrote {picture}")
+
+
+@flash_group.command("bake")
+@click.option("--bake-c", default=105.0, help="Temperature of the oven; default: 105.")
+@click.option("--operating-c", default=40.0, help="Temperature at which data would rest; default: 40.")
+@click.option("--retention-days", default=30.0, help="For how long; default: 30.")
+@click.option("--cycling-c", default=40.0, help="Temperature at which blocks would be cycled; default: 40.")
+@click.option("--cycling-days", default=400.0, help="Over how many days; default: 400.")
+@click.option("--activation-energy-ev", default=1.1, help="By the failure mechanism; default: 1.1.")
+@click.option("--recovery-constant", default=0.022, help="A, by the technology; default: 0.022.")
+@click.option("--json", "as_json", is_flag=True, help="Print the times as one JSON document.")
+def flash_bake(as_json: bool, **protocol: float) -> None:
+    """Say for how long a cycled and then written chip is baked to be like one that took its time (Arrhenius' law).
+
+    Cycled in a hurry, it is baked to recover as between cycles that are days apart; then written, and baked to age.
+    """
+    from softsense import flash, tables
+
+    times = flash.bake_minutes(**protocol)
+    click.echo(json.dumps(times, indent=2) if as_json else tables.describe(tables.bake(times)))
+
+
+@cli.group("table")
+def table_group() -> None:
+    """Build and show decode tables, on which the simulator runs."""
+
+
+@table_group.command("build")
+@click.argument("name", metavar="CODE")
+@click.option("--out", "to", required=True, type=click.Path(path_type=Path), metavar="FILE", help="Write it there.")
+@_sampling_options
+@_force_option
+@click.option("--no-progress", is_flag=True, help="Show no progress, even on a terminal.")
+def table_build(name: str, to: Path, force: bool, no_progress: bool, **options: Any) -> None:
+    """Measure a decode table of CODE: failure probability and iterations for each level and raw bit error rate.
+
+    Levels go from 1 to at most 7 (default). A store lets it be stopped and resumed.
+    """
+    _check_suffix(to, ".toml")
+    if to.exists() and not force:
+        raise FileError(f"{to}: found a file, expected none (--force replaces it)")
+    with _measuring(name, no_progress, options) as (code, running):
+        try:
+            built = softsense.build_table(code, name=to.stem, **running)
+        except Interrupted:
+            raise click.Abort from None
+    with _replacing(to) as path:
+        path.write_text(built.text, encoding="utf-8")
+    click.echo(f"wrote {to}: levels 1 to {len(built.points)}, {len(built.rber)} raw bit error rates, ", nl=False)
+    click.echo(f"{built.frames:,} frames; made monotone, by at most {100 * built.largest_change:.2g} %")
+
+
+@table_group.command("show")
+@click.argument("name", metavar="TABLE")
+@click.option("--picture", type=click.Path(path_type=Path), metavar="FILE", help="Draw the curves: .png, .svg or .pdf.")
+@click.option("--json", "as_json", is_flag=True, help="Print the table as one JSON document.")
+def table_show(name: str, picture: Path | None, as_json: bool) -> None:
+    """Show what decode table TABLE is, a shipped one or a file, and what its levels can do."""
+    from softsense import decode_tables, tables
+
+    if picture:
+        _check_suffix(picture, ".png", ".svg", ".pdf")
+    document = decode_tables.describe(name)
+    click.echo(json.dumps(document, indent=2, allow_nan=False) if as_json else tables.decode_table(document))
+    if picture:
+        with _replacing(picture) as path:
+            decode_tables.draw(document).savefig(path)
+        if not as_json:
+            click.echo(f"\nwrote {picture}")
+
+
+@contextlib.contextmanager
+def _measuring(name: str, no_progress: bool, options: dict[str, Any]) -> Iterator[tuple[Code, dict[str, Any]]]:
+    """What `fer` and `table build` share: the code, and the options of Python, with workers and progress."""
+    given = dict(options)
+    code = Code.open(name, given.pop("redundant_checks"))
+    address, workers = given.pop("dask"), given.pop("workers")
+    with _executor(address) as executor, _progress(no_progress, "frames") as report:
+        yield code, {**given, "workers": executor or workers, "progress": report}
+
+
+@contextlib.contextmanager
+def _executor(address: str | None) -> Iterator[Any]:
+    """The executor of a Dask cluster; None without an address."""
+    if address is None:
+        yield None
+        return
+    try:
+        from distributed import Client
+        from distributed.core import connect
+    except ImportError:
+        raise ConfigError("--dask: found no Dask, expected it: pip install 'softsense[dask]'") from None
+
+    async def reach() -> None:
+        connection = await connect(address, timeout=_CONNECT_S)
+        await connection.close()
+
+    try:
+        # A client that finds no scheduler prints tracebacks.
+        asyncio.run(reach())
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"--dask: {address}: cannot connect: {error}") from None
+    with Client(address, set_as_default=False) as client:
+        yield client.get_executor()
 
 
 def _check_suffix(file: Path, *known: str) -> None:

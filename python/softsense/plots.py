@@ -1,5 +1,5 @@
 """Pictures: of a comparison where reads spend their time, their tail, what soft sensing costs, and the levels; of an
-LDPC code its base matrix and its Tanner graph.
+LDPC code its base matrix and its Tanner graph; of frame error rates and decode tables their curves.
 """
 
 from __future__ import annotations
@@ -15,13 +15,15 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullFormatter
 from matplotlib.transforms import blended_transform_factory
 
-from softsense._core import Code, CodeError
+from softsense._core import Cells, Code, CodeError
 from softsense.api import NO_SOFT_SENSING, Comparison, RunResult
 from softsense.tables import TIME_PARTS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
+
+    from softsense.campaign import FerResult
 
 # Okabe and Ito's palette, which colour-blind readers can tell apart; a policy has the same colour in every panel.
 _POLICY_COLOURS = {
@@ -44,9 +46,13 @@ _PART_COLOURS = {
     "decode": "#7a5ba8",
     "retries": "#d9593d",
 }
+# From hard decisions to the deepest level.
+_LEVEL_COLOURS = ["#d55e00", "#e69f00", "#009e73", "#56b4e9", "#0072b2", "#5e4fa2", "#000000"]
 _TAILS = {"p99": 1e-2, "p999": 1e-3}
 _MARKERS = {"mean": "o", "p99": "D", "p999": "^"}
 _STATS = {"mean": "mean", "p99": "p99", "p999": "p99.9"}
+_STATE_COLOURS = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#8c6d31", "#5e4fa2"]
+_BIT_COLOURS = ["#0072b2", "#d55e00"]
 _MOST_DRAWN_BITS = 256
 _INK = "#222222"
 _FAINT = "#6b6b6b"
@@ -139,6 +145,72 @@ def draw_code(code: Code) -> Figure:
     return figure
 
 
+def draw_fer(result: FerResult, title: str | None = None) -> Figure:
+    """Draw frame error rates, or the failure probabilities of a decode table, against raw bit error rate.
+
+    A line is a level, with the band of its intervals; points that are incomplete, or no more than bounds, are hollow;
+    the floor bound is a pale dashed line. A vertical line marks the capacity of hard decisions at the code's rate.
+
+    Returns a figure of 13 x 8 inches at 150 dpi; save it with its `savefig`.
+    """
+    figure = Figure(figsize=(13, 8), dpi=150, facecolor="white")
+    axes = figure.add_axes((0.075, 0.09, 0.88, 0.78))
+    named = result.description
+    heading = title or f"Frame error rate of {named['code']}"
+    _head(axes, "")
+    figure.text(0.025, 0.955, heading, fontsize=15, weight="bold", color=_INK, va="center", parse_math=False)
+    # What is mostly missing says nothing.
+    told = [point["fer"] for point in result.points if point["complete"] or (point["missing"] or math.inf) < 1]
+    lowest = 10.0 ** math.floor(math.log10(min((fer for fer in told if fer > 0), default=1e-3)) - 0.5)
+    for level in result.levels:
+        _fer_curve(axes, level, result.curve(level), lowest, named.get("interpolation") == "step")
+    axes.set_yscale("log")
+    axes.set_ylim(lowest, 2)
+    axes.set_xlabel("raw bit error rate")
+    axes.set_ylabel("probability that decoding fails")
+    axes.grid(color="#e6e6e6", linewidth=0.7)
+    if limit := named.get("shannon_limit"):
+        axes.axvline(limit, color=_INK, linewidth=1, linestyle=(0, (1, 2)))
+        place = {"xycoords": axes.get_xaxis_transform(), "textcoords": "offset points", "xytext": (-5, 8)}
+        label = {"rotation": 90, "ha": "right", "va": "bottom", "fontsize": 8.5, "color": _FAINT}
+        axes.annotate(f"capacity of hard decisions: {limit:.5f}", (limit, 0), **place, **label)
+    # The curves rise to the right.
+    axes.legend(loc="upper left", bbox_to_anchor=(0.01, 0.97), fontsize=9.5, labelcolor=_INK, frameon=False)
+    how = named["decoder"] or "BCH"
+    if named.get("iterations"):
+        how += f", at most {named['iterations']} iterations, seed {named['seed']}"
+    note = f"{how}   bands: 95 %   hollow: incomplete, or a bound   dashed: floor bound"
+    interrupted = "interrupted   " if result.interrupted else ""
+    figure.text(0.025, 0.915, interrupted + note, fontsize=9, color=_FAINT, va="center", parse_math=False)
+    return figure
+
+
+def _fer_curve(axes: Axes, level: int, points: list[dict[str, Any]], lowest: float, steps: bool) -> None:
+    colour = _LEVEL_COLOURS[level - 1]
+    shown = [point for point in points if point["fer"] >= lowest]
+    rber = [point["rber"] for point in shown]
+    fer = [point["fer"] for point in shown]
+    label = f"level {level}" + (" (hard decision)" if level == 1 else "")
+    axes.plot(rber, fer, color=colour, linewidth=1.6, label=label, drawstyle="steps-post" if steps else "default")
+    for complete, face in ((True, colour), (False, "white")):
+        some = [point for point in shown if point["complete"] == complete]
+        at = [point["rber"] for point in some], [point["fer"] for point in some]
+        axes.plot(*at, "o", color=colour, markerfacecolor=face, markersize=5, linestyle="none")
+    if shown and all(point["lo"] is not None for point in shown):
+        band = [[max(point[end], lowest / 10) for point in shown] for end in ("lo", "hi")]
+        axes.fill_between(rber, *band, color=colour, alpha=0.18, linewidth=0)
+    # Frames as they come have no floor bound.
+    bounds = [(point["rber"], point["floor_bound"]) for point in points if point["floor_bound"] > 0]
+    axes.plot(
+        [rber for rber, _ in bounds],
+        [bound for _, bound in bounds],
+        color=colour,
+        alpha=0.35,
+        linewidth=1,
+        linestyle="--",
+    )
+
+
 def _base_matrix(axes: Axes, code: Code, base: NDArray[np.int32]) -> None:
     rows, columns = base.shape
     _head(axes, f"Base matrix: {rows} x {columns} circulants of size {code.circulant_size:,}, coloured by shift")
@@ -216,6 +288,108 @@ def _tanner_graph(axes: Axes, code: Code) -> None:
     axes.tick_params(axis="y", length=0)
     for side in axes.spines.values():
         side.set_visible(False)
+
+
+def draw_cells(cells: Cells, page: int, level: int, placement: str = "mutual_information") -> Figure:
+    """Draw how a page is read: threshold voltages, the references that it is compared with, and what each region says.
+
+    Args:
+        cells: the cells, at their age.
+        page: which page of the wordline, from 0.
+        level: the read level, 1 to 7.
+        placement: where its references are: `mutual_information`, `nested` or `uniform`.
+
+    Raises `ConfigError`.
+    """
+    read = cells.sense(page, level, placement=placement)
+    name = cells.pages[page]
+    volts = _voltages(cells)
+    ends = np.concatenate([[volts[0]], read["references"], [volts[-1]]])
+    figure = Figure(figsize=(11, 9.5), dpi=110, layout="constrained")
+    states, bits, llrs = figure.subplots(3, 1, sharex=True, height_ratios=[1.2, 1.0, 0.9])
+
+    _head(states, "Threshold voltages: as programmed (dotted) and now")
+    fresh = cells.at(cells.pe_cycles, 0.0)
+    for state in range(cells.states):
+        colour = _STATE_COLOURS[state % len(_STATE_COLOURS)]
+        density = cells.density(state, volts)
+        states.fill_between(volts, density, color=colour, alpha=0.3, linewidth=0)
+        states.plot(volts, density, color=colour, linewidth=1.5)
+        states.plot(volts, fresh.density(state, volts), color=colour, linewidth=1.1, linestyle=":")
+        held = "".join(str(int(cells.bit(each, state))) for each in range(len(cells.pages)))
+        at = float(volts[np.argmax(density)])
+        states.annotate(
+            held, (at, density.max()), (0, 5), "data", "offset points", ha="center", color=_INK, fontsize=10
+        )
+    states.set_ylabel("density (1/V)")
+    states.set_ylim(0, 1.18 * states.get_ylim()[1])
+    states.text(
+        0.995,
+        0.97,
+        f"bits: {', '.join(cells.pages)} page",
+        transform=states.transAxes,
+        ha="right",
+        va="top",
+        color=_FAINT,
+    )
+
+    plural = "reference" if len(read["references"]) == 1 else "references"
+    _head(bits, f"The {name} page, read at level {level}: {len(read['references'])} {plural}, {len(ends) - 1} regions")
+    for bit, colour in enumerate(_BIT_COLOURS):
+        holding = [state for state in range(cells.states) if cells.bit(page, state) == bool(bit)]
+        density = sum(cells.density(state, volts) for state in holding) / len(holding)
+        bits.plot(volts, density, color=colour, linewidth=1.6, label=f"bit {bit}")
+    bits.set_yscale("log")
+    bits.set_ylim(1e-6, 20)
+    bits.set_ylabel("density given the bit (1/V)")
+    bits.legend(loc="upper right", frameon=False, labelcolor=_INK, fontsize=9)
+
+    _head(llrs, "What each region says: its log-likelihood ratio, and the integer that the decoder gets")
+    for low, high, llr, integer in zip(ends, ends[1:], read["llrs"], read["integer_llrs"], strict=False):
+        colour = _BIT_COLOURS[0 if llr > 0 else 1]
+        llrs.fill_between([low, high], 0, llr, color=colour, alpha=0.35, linewidth=0)
+        llrs.plot([low, high], [llr, llr], color=colour, linewidth=1.6)
+        if high - low > 0.035 * (volts[-1] - volts[0]):
+            place = (0, 3 if llr >= 0 else -3)
+            side = "bottom" if llr >= 0 else "top"
+            llrs.annotate(
+                f"{integer:+d}",
+                ((low + high) / 2, llr),
+                place,
+                "data",
+                "offset points",
+                ha="center",
+                va=side,
+                fontsize=8.5,
+            )
+    llrs.axhline(0, color="#aaaaaa", linewidth=0.8)
+    llrs.set_ylabel("ln P(region | 0) / P(region | 1)")
+    llrs.set_xlabel("threshold voltage (V)")
+    llrs.margins(y=0.2)
+    for axes in (states, bits, llrs):
+        for reference in read["references"]:
+            axes.axvline(reference, color=_INK, linewidth=0.7, alpha=0.55)
+        axes.set_xlim(volts[0], volts[-1])
+    days = cells.retention_hours / 24
+    figure.suptitle(
+        f"{name} page after {cells.pe_cycles:,} P/E cycles and {days:,.4g} days: "
+        f"raw bit error rate {cells.rber(page):.2e}, {read['information']:.4f} bits of information a bit",
+        x=0.01,
+        ha="left",
+        fontsize=12.5,
+        weight="bold",
+        color=_INK,
+    )
+    return figure
+
+
+def _voltages(cells: Cells) -> NDArray[np.float64]:
+    """Voltages where cells are to be found, now or when they were programmed."""
+    wide = np.linspace(-5.0, 15.0, 4001)
+    ages = (cells, cells.at(cells.pe_cycles, 0.0))
+    found = np.max([age.density(state, wide) for age in ages for state in range(cells.states)], axis=0)
+    there = np.flatnonzero(found > 1e-3)
+    return np.linspace(wide[there[0]], wide[there[-1]], 1600)
 
 
 def _policy_key(figure: Figure, runs: list[RunResult], colours: list[str]) -> None:

@@ -250,6 +250,153 @@ def bench(result: dict[str, Any]) -> list[tuple[str, str]]:
     return rows
 
 
+def fer(document: dict[str, Any]) -> str:
+    """What `softsense.measure_fer` found: a block for each level, and where its curve crosses given failure rates."""
+    iterations = "" if document["iterations"] is None else f", at most {document['iterations']} iterations"
+    goal = document["goal"]
+    rows = [
+        ("code", f"{document['code']} (n = {document['codeword_bits']:,}, k = {document['data_bits']:,})"),
+        ("decoder", f"{document['decoder'] or 'BCH'}{iterations}, seed {document['seed']}"),
+        (
+            "sought",
+            f"relative error {goal['relative_error']:g} down to {goal['down_to']:g}, "
+            f"at most {goal['frames']:,} frames a point",
+        ),
+    ]
+    blocks = [describe(rows)]
+    points = document["points"]
+    blocks += [
+        f"Level {level}{' (hard decision)' if level == 1 else ''}\n"
+        + _points([point for point in points if point["level"] == level])
+        for level in sorted({point["level"] for point in points})
+    ]
+    if thresholds := document["thresholds"]:
+        blocks.append(f"Raw bit error rate at which decoding fails with\n{_thresholds(thresholds)}")
+    if any(not point["complete"] for point in points):
+        blocks.append(
+            "* incomplete: by extrapolation, more than 25 % is missing: frames with fewer errors than any that failed"
+        )
+    return "\n\n".join(blocks)
+
+
+def decode_table(document: dict[str, Any]) -> str:
+    """What `softsense.decode_tables.describe` says of a decode table."""
+    levels, rber = document["level"], document["rber"]
+    rows = [
+        ("table", document["name"]),
+        ("code", document["code"]),
+        ("decoder", document["decoder"]),
+        ("source", document["source"]),
+        (
+            "grid",
+            f"{len(rber)} raw bit error rates from {rber[0]:g} to {rber[-1]:g}, "
+            f"{'interpolated in ln P_fail' if document['interpolation'] == 'log' else 'as steps'}",
+        ),
+        ("levels", f"1 to {len(levels)}, {'with' if 'iterations' in levels[0] else 'without'} iterations"),
+    ]
+    blocks = [describe(rows)]
+    if thresholds := document["thresholds"]:
+        blocks.append(f"Raw bit error rate at which decoding fails with\n{_thresholds(thresholds)}")
+    columns = [_aligned(["", "RBER", *(f"{rate:.4g}" for rate in rber)], str.rjust)]
+    for number, level in enumerate(levels, start=1):
+        # Without frames, a value with an interval is a bound unless it is exact.
+        bounds = [
+            frames == 0 and level["p_fail_lo"][i] < level["p_fail"][i]
+            for i, frames in enumerate(level.get("frames", []))
+        ] or [False] * len(rber)
+        cells = [_rate(p) + ("*" if bound else " ") for p, bound in zip(level["p_fail"], bounds, strict=True)]
+        columns.append(_aligned(["level", str(number), *cells], str.rjust))
+    blocks.append(f"Failure probability (* an upper bound)\n{_panel(columns)}")
+    return "\n\n".join(blocks)
+
+
+def cells(facts: dict[str, Any]) -> str:
+    """What `softsense.flash.describe` says of cells."""
+    rows = [
+        ("cells", f"{facts['states']} states, {len(facts['pages'])} pages a wordline"),
+        ("age", f"{facts['pe_cycles']:,} P/E cycles, {facts['retention_days']:,g} days"),
+        ("raw bit error rate", f"{_rate(facts['rber'])}, the mean of the pages"),
+        ("level", f"{facts['level']}, references by {facts['placement'].replace('_', ' ')}"),
+    ]
+    pages = facts["pages"]
+    columns = [
+        ("page", [page["name"] for page in pages], str.ljust),
+        ("bits of the states", [page["bits"] for page in pages], str.ljust),
+        ("RBER", [_rate(page["rber"]) for page in pages], str.rjust),
+        ("hard references (V)", [" ".join(f"{v:.3f}" for v in page["hard_references_v"]) for page in pages], str.ljust),
+        ("information, hard", [f"{page['hard_information_bits']:.4f}" for page in pages], str.rjust),
+        (f"at level {facts['level']}", [f"{page['information_bits']:.4f}" for page in pages], str.rjust),
+        ("sensings", [str(page["sensings"]) for page in pages], str.rjust),
+        ("bits a cell", [str(page["bits_per_cell"]) for page in pages], str.rjust),
+    ]
+    blocks = [describe(rows), _panel([_aligned(["", title, *shown], align) for title, shown, align in columns])]
+    for page in pages:
+        ends = ["", *(f"{reference:.3f}" for reference in page["references_v"]), ""]
+        regions = [
+            ("from (V)", ends[:-1]),
+            ("to (V)", ends[1:]),
+            ("P(region | 0)", [_rate(zero) for zero, _ in page["probabilities"]]),
+            ("P(region | 1)", [_rate(one) for _, one in page["probabilities"]]),
+            ("LLR", [f"{llr:+.2f}" for llr in page["llrs"]]),
+            ("integer", [f"{llr:+d}" for llr in page["integer_llrs"]]),
+        ]
+        table = _panel([_aligned(["", title, *shown], str.rjust) for title, shown in regions])
+        blocks.append(f"Regions of the {page['name']} page\n{table}")
+    return "\n\n".join(blocks)
+
+
+def bake(times: dict[str, float]) -> list[tuple[str, str]]:
+    """What `softsense.flash.bake_minutes` says."""
+    return [
+        ("recovery", f"{times['recovery_bake_minutes']:.1f} minutes, after cycling"),
+        ("retention", f"{times['retention_bake_minutes']:.1f} minutes, after writing"),
+    ]
+
+
+def _points(points: Sequence[dict[str, Any]]) -> str:
+    columns = []
+    if "pe_cycles" in points[0]:
+        columns.append(("P/E\ncycles", [f"{p['pe_cycles']:,}" for p in points]))
+        columns.append(("retention\ndays", [f"{p['retention_days']:,g}" for p in points]))
+    columns += [
+        ("\nRBER", [f"{p['rber']:.4g}" for p in points]),
+        ("frame error\nrate", [_rate(p["fer"]) + (" " if p["complete"] else "*") for p in points]),
+        ("95 %\nfrom", [_rate(p["lo"]) for p in points]),
+        ("\nto", [_rate(p["hi"]) for p in points]),
+        ("relative\nerror", [_rate(p["relative_error"]) for p in points]),
+        ("missing\n%", ["-" if p["missing"] is None else _share_missing(p["missing"]) for p in points]),
+        ("floor\nbound", [_rate(p["floor_bound"]) for p in points]),
+        ("\nmethod", [p["method"] for p in points]),
+        ("frames\ndecoded", [f"{p['frames']:,}" for p in points]),
+        ("\nfailures", [f"{p['failures']:,}" for p in points]),
+        ("mean\niterations", [_number(p["mean_iterations"], 2) for p in points]),
+    ]
+    return _panel([_aligned([*header.split("\n"), *cells], str.rjust) for header, cells in columns])
+
+
+def _share_missing(share: float) -> str:
+    return f"{100 * share:.1f}" if share < 10 else f"{100 * share:.0e}"
+
+
+def _thresholds(thresholds: Sequence[dict[str, Any]]) -> str:
+    levels = sorted({found["level"] for found in thresholds})
+    targets = sorted({found["failure"] for found in thresholds}, reverse=True)
+    at = {(found["level"], found["failure"]): found for found in thresholds}
+
+    def say(level: int, target: float) -> str:
+        if not (found := at.get((level, target))):
+            return "-"
+        ends = ["?" if end is None else f"{end:.5f}" for end in (found["lo"], found["hi"])]
+        interval = "" if ends[0] == ends[1] else f" ({' to '.join(ends)})"
+        return f"{found['rber']:.5f}{' ' if found['complete'] else '*'}{interval}"
+
+    columns = [_aligned(["", "level", *map(str, levels)], str.rjust)]
+    columns += [
+        _aligned(["", f"{target:.0e}", *(say(level, target) for level in levels)], str.ljust) for target in targets
+    ]
+    return _panel(columns)
+
+
 def _rate(value: float | None) -> str:
     return "-" if value is None else f"{value:.3g}"
 

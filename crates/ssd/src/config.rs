@@ -708,6 +708,18 @@ pub fn schema() -> String {
     serde_json::to_string_pretty(&schema).expect("a schema is plain data") + "\n"
 }
 
+/// Fields that are one of several things with fields of their own: setting a field of one of these chooses it.
+const CHOICES: [&str; 8] = [
+    "decoder.time",
+    "host.issue",
+    "reliability",
+    "reliability.exact.placement",
+    "reliability.exact.rber",
+    "reliability.table.rber",
+    "workload.addresses",
+    "workload.arrivals",
+];
+
 /// Applies `path=value` to a table.
 fn set(table: &mut toml::Table, text: &str) -> Result<()> {
     let bad = |message: &str| Error::config(format!("--set {text}"), message);
@@ -724,10 +736,12 @@ fn set(table: &mut toml::Table, text: &str) -> Result<()> {
     let keys: Vec<&str> = path.trim().split('.').collect();
     let (last, parents) = keys.split_last().expect("a split has at least one part");
     let mut at = table;
-    for key in parents {
+    for (depth, key) in parents.iter().enumerate() {
         let entry = at.entry(*key).or_insert_with(|| toml::Value::Table(toml::Table::new()));
-        // A scalar on the way (reliability = "perfect") gives way to the table that is asked for.
-        if !entry.is_table() {
+        // A scalar on the way (reliability = "perfect") gives way to the table that is asked for, and so does another choice.
+        let chosen = !CHOICES.contains(&keys[..=depth].join(".").as_str())
+            || entry.as_table().is_some_and(|table| table.contains_key(keys[depth + 1]));
+        if !entry.is_table() || !chosen {
             *entry = toml::Value::Table(toml::Table::new());
         }
         at = entry.as_table_mut().expect("it was just made one");
@@ -744,6 +758,52 @@ fn time(path: impl Into<String>, us: f64) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Is every choice of the schema known as one: a field that is one of at least two things, one of which is a table of one
+    /// required field?
+    #[test]
+    fn choices_are_those_of_the_schema() {
+        fn walk(root: &serde_json::Value, schema: &serde_json::Value, path: &str, found: &mut Vec<String>) {
+            if let Some(reference) = schema["$ref"].as_str() {
+                return walk(root, root.pointer(&reference[1..]).expect("a schema refers to itself"), path, found);
+            }
+            let alternatives = |key: &str| schema[key].as_array().cloned().unwrap_or_default();
+            let of_one = |one: &serde_json::Value| {
+                one["properties"].as_object().is_some_and(|fields| fields.len() == 1) && one["required"].is_array()
+            };
+            if alternatives("oneOf").len() > 1 && alternatives("oneOf").iter().any(of_one) {
+                found.push(path.to_owned());
+            }
+            for alternative in alternatives("oneOf").iter().chain(&alternatives("anyOf")) {
+                walk(root, alternative, path, found);
+            }
+            for (name, field) in schema["properties"].as_object().into_iter().flatten() {
+                let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
+                walk(root, field, &path, found);
+            }
+        }
+        let schema: serde_json::Value = serde_json::from_str(&schema()).unwrap();
+        let mut found = Vec::new();
+        walk(&schema, &schema, "", &mut found);
+        found.sort_unstable();
+        assert_eq!(found, CHOICES);
+    }
+
+    #[test]
+    fn setting_a_field_of_another_choice_chooses_it() {
+        let text = "reliability.fixed.p_fail = [0.1]\nhost.issue.closed_loop.queue_depth = 4";
+        let overrides = [
+            "reliability.table.file=laldpc-thresholds".to_owned(),
+            "reliability.table.rber.constant.rber=0.001".to_owned(),
+            "reliability.table.rber.power_law.scale=1e-5".to_owned(),
+            "reliability.table.rber.power_law.pe_exponent=1".to_owned(),
+            "host.issue.open_loop.time_scale=2.0".to_owned(),
+        ];
+        let config = CheckedConfig::from_toml(text, "t.toml", &overrides).unwrap();
+        let ReliabilitySpec::Table(table) = &config.config().reliability else { panic!("a table was asked for") };
+        assert!(matches!(table.rber, softsense_nand::RberModel::PowerLaw { scale: 1e-5, pe_exponent: 1.0, .. }));
+        assert_eq!(config.config().host.issue, Issue::OpenLoop { time_scale: 2.0 });
+    }
 
     #[test]
     fn the_defaults_are_mlc_25nm_without_its_workload() {

@@ -1,0 +1,333 @@
+"""Decode tables: what fails, and how many iterations it takes, for each read level on a grid of raw bit error rates.
+
+`build_table` is `softsense table build`: it measures a table with the package's own codecs, in the format of
+docs/model/decode-table.md. `describe` reads one, shipped or from a file.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from softsense import _core
+from softsense._core import Code, ConfigError
+from softsense.api import Interrupted
+from softsense.campaign import (
+    MOST_LEVEL,
+    THRESHOLD_TARGETS,
+    Campaign,
+    FerResult,
+    Place,
+    checked_levels,
+    numbers,
+    opened_store,
+    parse_levels,
+    placement_spec,
+)
+from softsense.runner import Progress, Runner, default_workers
+from softsense.sampling import Goal, Plan, Request, Round
+
+if TYPE_CHECKING:
+    import os
+
+    from matplotlib.figure import Figure
+
+    from softsense.store import Counts, Store
+
+_FORMAT = "softsense decode table, version 1"
+_ITERATION_UNITS = 4
+_CURVES = ("p_fail", "p_fail_lo", "p_fail_hi", "floor_bound")
+
+
+@dataclass
+class BuiltTable:
+    """A decode table, and what it was made of.
+
+    Attributes:
+        text: the table, in TOML.
+        rber: the grid.
+        points: the rates as they were measured, for each level.
+        largest_change: by what part of itself a measured rate was changed at most to make the table monotone.
+        frames: frames decoded for it.
+    """
+
+    text: str
+    rber: list[float]
+    points: list[list[dict[str, Any]]]
+    largest_change: float
+    frames: int
+
+
+def build_table(
+    code: Code | str | os.PathLike[str],
+    rber: str | Sequence[float] | None = None,
+    *,
+    levels: str | Sequence[int] | None = None,
+    name: str | None = None,
+    placement: str = "mutual_information",
+    decoder: str = "min-sum",
+    iterations: int = 20,
+    method: str = "auto",
+    relative_error: float = 0.1,
+    down_to: float = 1e-15,
+    frames: int = Goal.frames,
+    seed: int = 1,
+    workers: int | Executor | None = None,
+    store: Store | str | os.PathLike[str] | None = None,
+    progress: Progress | None = None,
+) -> BuiltTable:
+    """Measure a decode table of a code on one boundary between two Gaussian states.
+
+    Each level is measured from the highest raw bit error rate down to the first at which it fails less than `down_to`,
+    or too seldom to be seen; from there on the last value is carried on, as an upper bound. Then rates are made not to
+    fall as the raw bit error rate grows, nor to grow with the level. Iterations are those of frames as the channel
+    makes them.
+
+    Args:
+        code: a code, or a name or file that `Code.open` takes.
+        rber: the grid, from 0 to 0.5; default: round numbers across the waterfalls of all levels.
+        levels: read levels from 1 on, such as `1-7`; default: all, or 1 for a BCH code.
+        name: what the table is called; default: after the code.
+        placement: where references stand, as in `measure_fer`.
+        decoder: as `Code.decoder` takes it.
+        iterations: after how many it gives up.
+        method: as in `measure_fer`.
+        relative_error: standard error over rate at which a rate is known.
+        down_to: lower rates are not sampled for.
+        frames: frames that a point may cost at most; hard decisions are measured for all points at once.
+        seed: of data and noise.
+        workers: threads of this process (default: one per CPU), or any executor.
+        store: a store or its file, which is made if there is none; default: nothing is kept.
+        progress: called now and then with a name, the frames counted so far and the completed fraction.
+
+    Raises:
+        SoftsenseError: a code, option, store or worker is wrong; the message names it.
+        Interrupted: Ctrl-C. The store keeps every count.
+    """
+    opened = code if isinstance(code, Code) else Code.open(code)
+    goal = Goal(relative_error, down_to, frames, method)
+    bch = opened.kind == "bch"
+    levels = levels or ("1" if bch else f"1-{MOST_LEVEL}")
+    chosen = parse_levels(levels) if isinstance(levels, str) else checked_levels(levels)
+    if chosen != list(range(1, len(chosen) + 1)):
+        raise ConfigError(f"levels: found {', '.join(map(str, chosen))}, expected all levels from 1 on, such as 1-7")
+    if bch and len(chosen) > 1:
+        raise ConfigError(
+            f"levels: found 1-{len(chosen)} for {opened.name}, expected 1: a BCH code takes hard decisions"
+        )
+    standing = placement_spec(placement)
+    with opened_store(store) as kept:
+        campaign = Campaign(opened, decoder, iterations, seed, goal, kept)
+        runner = Runner(kept, default_workers() if workers is None else workers, opened.name, progress)
+        grid = numbers(rber, "rber", 0, 0.5) if rber is not None else None
+        if grid is None:
+            grid = runner.run([campaign.grid(chosen, standing)])[0] or []
+        measured: list[Any] = [None]
+        if grid:
+            measured = runner.run([_level(campaign, level, grid, standing) for level in chosen])
+        if runner.interrupted or not all(measured):
+            raise Interrupted(None)
+    points = [points for points, _ in measured]
+    curves, change = _monotone([_carried(grid, of_level) for of_level in points])
+    total = sum(_frames(of_level, list(zip(grid, units, strict=False))) for of_level, units in measured)
+    options = [f"--levels 1-{len(chosen)}" if len(chosen) > 1 else "--levels 1"]
+    defaults = {"placement": "mutual_information", "decoder": "min-sum", "iterations": 20, "method": "auto"}
+    defaults |= {"relative_error": 0.1, "down_to": 1e-15, "frames": Goal.frames, "seed": 1}
+    given = {"placement": placement, "decoder": decoder, "iterations": iterations, "method": method}
+    given |= {"relative_error": relative_error, "down_to": down_to, "frames": frames, "seed": seed}
+    options += [f"--{key.replace('_', '-')} {value}" for key, value in given.items() if value != defaults[key]]
+    if rber is not None:
+        options.append(f"--rber {','.join(map(_number, grid))}")
+    text = _toml(
+        {
+            "format": _FORMAT,
+            "name": name or opened.name.replace("/", "-"),
+            "code": f"{opened.name}: {opened.kind.upper()}, n = {opened.codeword_bits}, k = {opened.data_bits}",
+            "decoder": "BCH, up to " + f"{opened.correctable} errors" if bch else f"{decoder}, {iterations} iterations",
+            "source": _source(f"softsense table build {opened.name} {' '.join(options)}", seed, total, goal, change),
+            "interpolation": "log",
+        },
+        grid,
+        curves,
+        None if bch else iterations,
+        [units for _, units in measured],
+    )
+    _core.decode_table_check(text, "the table that was built")
+    return BuiltTable(text, grid, points, change, total)
+
+
+def _level(
+    campaign: Campaign, level: int, grid: Sequence[float], placement: str | dict[str, Any]
+) -> Plan[tuple[list[dict[str, Any]], list[Counts]] | None]:
+    """Rates of a level from the highest raw bit error rate down, and frames as the channel makes them at each."""
+    places = [campaign.gaussian(level, rate, placement) for rate in reversed(grid)]
+    if level == 1 and campaign.goal.method != "direct":
+        points = yield from campaign.hard_points(places)
+    else:
+        points = yield from campaign.descent(places)
+    units: list[Counts] = []
+    if campaign.code.kind == "ldpc":
+        units = yield from _iterations(campaign, places)
+        if len(units) < len(places):
+            return None
+    return points, units[::-1]
+
+
+def _iterations(campaign: Campaign, places: Sequence[Place]) -> Plan[list[Counts]]:
+    """Frames as the channel makes them, which say the iterations; as good as none where all failed."""
+    yield Round([Request(place.task, None, 1) for place in places])
+    units = [_ITERATION_UNITS if any(campaign.view(place.task, None, 1).iterations) else 1 for place in places]
+    yield Round([Request(place.task, None, count) for place, count in zip(places, units, strict=True)])
+    found = [campaign.view(place.task, None, count) for place, count in zip(places, units, strict=True)]
+    return [counts for counts in found if counts.frames]
+
+
+def _frames(points: Sequence[dict[str, Any]], units: Sequence[tuple[float, Counts]]) -> int:
+    """Frames decoded for a level."""
+    weighed = [point["frames"] for point in points if point["method"] == "weight"]
+    # All points of level 1 share their strata.
+    total = sum(weighed) if points[0]["level"] > 1 else max(weighed, default=0)
+    # Frames that say the iterations are the first ones of those counted directly.
+    direct = {point["rber"]: point["frames"] for point in points if point["method"] == "direct"}
+    return total + sum(max(direct.get(rate, 0), counts.frames) for rate, counts in units)
+
+
+def _carried(grid: Sequence[float], points: Sequence[dict[str, Any]]) -> dict[str, list[float]]:
+    """A level's curves on the grid; below what was measured, the last value goes on as an upper bound."""
+    at = {point["rber"]: point for point in points}
+    curves: dict[str, list[float]] = {curve: [] for curve in (*_CURVES, "frames")}
+    last: dict[str, Any] | None = None
+    carrying = False
+    for rate in reversed(grid):
+        point = at.get(rate)
+        carrying = carrying or point is None or not point["complete"]
+        if point and (not carrying or last is None):
+            last = point if not carrying else point | {"fer": min(1.0, point["hi"] + point["floor_bound"]), "lo": 0.0}
+        assert last is not None
+        values = (last["fer"], 0.0 if carrying else last["lo"], last["hi"], last["floor_bound"])
+        for curve, value in zip(_CURVES, values, strict=True):
+            curves[curve].insert(0, value)
+        curves["frames"].insert(0, 0 if carrying else last["frames"])
+        carrying = carrying or last["fer"] == 0
+    return curves
+
+
+def _monotone(levels: list[dict[str, list[float]]]) -> tuple[list[dict[str, list[float]]], float]:
+    """Curves that do not fall along the grid nor rise with level, and by what part of itself a rate changed at most."""
+    change = 0.0
+    for index, curves in enumerate(levels):
+        before = list(curves["p_fail"])
+        for curve in ("p_fail", "p_fail_lo", "p_fail_hi"):
+            values = curves[curve]
+            for i in range(len(values)):
+                if i and values[i] < values[i - 1]:
+                    values[i] = values[i - 1]
+            if index:
+                curves[curve] = [min(pair) for pair in zip(values, levels[index - 1][curve], strict=True)]
+        # A rate that was not measured is a bound, whatever its value.
+        moved = zip(before, curves["p_fail"], curves["frames"], strict=True)
+        change = max([change, *(abs(new / old - 1) for old, new, frames in moved if frames and old)])
+    return levels, change
+
+
+def _source(command: str, seed: int, frames: int, goal: Goal, change: float) -> str:
+    if not frames:
+        return f"{command}, softsense {_core.__version__}: the binomial tail"
+    return (
+        f"measured: {command}, softsense {_core.__version__}, seed {seed}, {frames:,} frames. p_fail_lo to p_fail_hi "
+        f"is the 95 % interval of what was measured; floor_bound may come on top. Where frames is 0, p_fail is an "
+        f"upper bound, carried on from a higher rber: rates below {goal.down_to:g} were not sampled, nor any that "
+        f"{goal.frames:,} frames do not show. Made monotone in rber and level, which changed p_fail by at most "
+        f"{100 * change:.2g} %."
+    )
+
+
+def _toml(
+    head: dict[str, str],
+    grid: Sequence[float],
+    levels: Sequence[dict[str, list[float]]],
+    limit: int | None,
+    units: Sequence[Sequence[Counts]],
+) -> str:
+    lines = [f'{key} = "{_escaped(value)}"' for key, value in head.items()]
+    if limit is not None:
+        lines.append(f"max_iterations = {limit}")
+    lines.append(f"rber = [{', '.join(map(_number, grid))}]")
+    for index, curves in enumerate(levels):
+        lines += ["", "[[level]]"]
+        lines += [f"{curve} = [{', '.join(map(_number, curves[curve]))}]" for curve in _CURVES]
+        lines.append(f"frames = [{', '.join(map(str, curves['frames']))}]")
+        if limit is not None:
+            lines.append("iterations = [")
+            lines += [
+                f"    [{', '.join(f'{share:.9f}' for share in _distribution(counts, limit))}],"
+                for counts in units[index]
+            ]
+            lines.append("]")
+    return "\n".join(lines) + "\n"
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"')
+
+
+def _number(value: float) -> str:
+    text = f"{value:.6g}"
+    return text if "." in text or "e" in text else f"{text}.0"
+
+
+def _distribution(counts: Counts, limit: int) -> list[float]:
+    """Of frames that decoded, the shares that took 1, 2, ... iterations; one sees that a word came right."""
+    if not any(counts.iterations):
+        return [0.0] * (limit - 1) + [1.0]
+    none, *some = counts.iterations
+    some = some or [0]
+    some[0] += none
+    while not some[-1]:
+        some.pop()
+    return [n / sum(some) for n in some]
+
+
+# Reading -------------------------------------------------------------------------------------------------------------
+
+
+def describe(name: str | os.PathLike[str]) -> dict[str, Any]:
+    """What a decode table holds, ready for JSON: a shipped one by its name, or a file.
+
+    Besides the fields of the file, `thresholds` says the raw bit error rates at which each level fails with 1e-2, 1e-6,
+    1e-10 and 1e-15; ends of their intervals are None where the table has none. Raises `TableError`.
+    """
+    table = tomllib.loads(_core.decode_table_text(str(name)))
+    result = _as_result(table)
+    if table["interpolation"] == "log":
+        thresholds = result.thresholds
+    else:
+        thresholds = [
+            {"level": level, "failure": target, "rber": above[0], "lo": None, "hi": None, "complete": True}
+            for level in result.levels
+            for target in THRESHOLD_TARGETS
+            if (above := [p["rber"] for p in result.curve(level) if p["fer"] > target])
+        ]
+    return {**table, "thresholds": thresholds}
+
+
+def draw(table: dict[str, Any]) -> Figure:
+    """Draw what `describe` returns: failure probability against raw bit error rate; save it with its `savefig`."""
+    return _as_result(table).plot(f"decode table {table['name']}")
+
+
+def _as_result(table: dict[str, Any]) -> FerResult:
+    """The curves of a decode table as frame error rates, to be drawn and asked for thresholds."""
+    points = []
+    for number, level in enumerate(table["level"], start=1):
+        for i, rate in enumerate(table["rber"]):
+            fer = level["p_fail"][i]
+            lo, hi = (level[end][i] if end in level else None for end in ("p_fail_lo", "p_fail_hi"))
+            # Without frames, a value with an interval is a bound unless it is exact.
+            measured = "frames" not in level or level["frames"][i] > 0 or lo == fer
+            point = {"level": number, "rber": rate, "fer": fer, "lo": lo, "hi": hi, "complete": measured, "missing": 0}
+            points.append(point | {"floor_bound": level["floor_bound"][i] if "floor_bound" in level else 0.0})
+    return FerResult({key: table[key] for key in ("name", "code", "decoder", "interpolation")}, points)

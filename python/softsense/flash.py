@@ -1,0 +1,112 @@
+"""Flash cells at an age: what they hold, how pages are read, and how long a chip is baked to age like that."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from softsense._core import Cells, ConfigError, recovery_bake_minutes, retention_bake_minutes
+
+MAX_LEVEL = 7
+
+
+def page_number(cells: Cells, page: str) -> int:
+    """The number of the page that `page` names or numbers.
+
+    Raises `ConfigError`.
+    """
+    if page in cells.pages:
+        return cells.pages.index(page)
+    if page.isdecimal() and int(page) < len(cells.pages):
+        return int(page)
+    raise ConfigError(f"page: found `{page}`, expected {', '.join(cells.pages)}, or 0 to {len(cells.pages) - 1}")
+
+
+def describe(cells: Cells, level: int = MAX_LEVEL, placement: str = "mutual_information") -> dict[str, Any]:
+    """What is known of cells at their age, as numbers ready for JSON.
+
+    Args:
+        cells: the cells.
+        level: the read level that is described beside hard decision, 1 to 7.
+        placement: where its references are: `mutual_information`, `nested` or `uniform`.
+
+    Raises `ConfigError`.
+    """
+    pages = []
+    for page, name in enumerate(cells.pages):
+        read = cells.sense(page, level, placement=placement)
+        hard = cells.sense(page, 1)
+        pages.append(
+            {
+                "name": name,
+                "bits": "".join(str(int(cells.bit(page, state))) for state in range(cells.states)),
+                "rber": cells.rber(page),
+                "hard_references_v": cells.hard_references(page).tolist(),
+                "hard_information_bits": hard["information"],
+                "hard_sensings": hard["sensings"],
+                "references_v": read["references"].tolist(),
+                "llrs": read["llrs"].tolist(),
+                "integer_llrs": read["integer_llrs"].tolist(),
+                "probabilities": read["probabilities"].tolist(),
+                "information_bits": read["information"],
+                "sensings": read["sensings"],
+                "bits_per_cell": read["bits_per_cell"],
+            }
+        )
+    return {
+        "pe_cycles": cells.pe_cycles,
+        "retention_days": cells.retention_hours / 24,
+        "states": cells.states,
+        "level": level,
+        "placement": placement,
+        "rber": cells.rber(),
+        "pages": pages,
+        "cells": json.loads(cells.spec_json),
+    }
+
+
+def bake_minutes(
+    *,
+    bake_c: float,
+    operating_c: float,
+    retention_days: float,
+    cycling_c: float,
+    cycling_days: float,
+    activation_energy_ev: float,
+    recovery_constant: float,
+) -> dict[str, float]:
+    """The two times of an aging protocol: `recovery_bake_minutes` and `retention_bake_minutes`.
+
+    Args:
+        bake_c: temperature of the oven, degrees Celsius, as are the others.
+        operating_c: temperature at which data would rest.
+        retention_days: for how long.
+        cycling_c: temperature at which blocks would be cycled.
+        cycling_days: over how many days.
+        activation_energy_ev: by the failure mechanism.
+        recovery_constant: A, by the technology.
+
+    Raises `ConfigError`.
+
+    Source: K. Zhao et al., "LDPC-in-SSD", 2013, eqs. 5 and 6.
+    """
+    for name, celsius in (("bake_c", bake_c), ("operating_c", operating_c), ("cycling_c", cycling_c)):
+        if not -273 < celsius <= 1000:
+            raise ConfigError(f"{name}: found {celsius:g}, expected degrees Celsius above -273")
+    positive = {
+        "retention_days": retention_days,
+        "cycling_days": cycling_days,
+        "activation_energy_ev": activation_energy_ev,
+        "recovery_constant": recovery_constant,
+    }
+    for name, value in positive.items():
+        if not 0 <= value <= 1e6:
+            raise ConfigError(f"{name}: found {value:g}, expected 0 to 1e6")
+    return {
+        "recovery_bake_minutes": recovery_bake_minutes(
+            recovery_constant, cycling_days * 24, cycling_c, bake_c, activation_energy_ev
+        ),
+        "retention_bake_minutes": retention_bake_minutes(
+            retention_days * 24, operating_c, bake_c, activation_energy_ev
+        ),
+    }

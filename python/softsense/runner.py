@@ -1,0 +1,233 @@
+"""Carrying out plans: units of frames counted by threads, processes or machines, and kept in a store."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+import pickle
+import signal
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from softsense._core import FrameTask, SoftsenseError, StopFlag
+from softsense.sampling import Plan, Request, block_end
+from softsense.store import Store
+
+if TYPE_CHECKING:
+    from types import FrameType
+
+Progress = Callable[[str, int, float], None]
+"""Called from the calling thread with a name, the frames counted so far and the completed fraction."""
+
+_T = TypeVar("_T")
+_MOST_ELSEWHERE = 64
+_WAIT_S = 0.1
+
+Key = tuple[str, int | None, int]
+"""A job: identity of its task, raw bit errors, first unit."""
+
+
+@dataclass(frozen=True)
+class _Job:
+    task: FrameTask
+    errors: int | None
+    first_unit: int
+    units: int
+
+    @property
+    def key(self) -> Key:
+        return (self.task.identity, self.errors, self.first_unit)
+
+    @property
+    def frames(self) -> int:
+        return self.units * self.task.unit_frames
+
+
+@dataclass
+class _Progressing:
+    """A plan, and what it waits for."""
+
+    plan: Plan[Any]
+    waits_for: dict[Key, int] = field(default_factory=dict)
+    counted: int = 0
+    expected: int = 0
+    begun: bool = False
+    ended: bool = False
+    result: Any = None
+
+    def advance(self, go_on: bool) -> list[Request]:
+        """What the next round asks for; nothing if the plan has ended."""
+        try:
+            wanted = self.plan.send(go_on) if self.begun else next(self.plan)
+        except StopIteration as end:
+            self.ended, self.result = True, end.value
+            return []
+        self.begun, self.expected = True, wanted.expected_frames
+        return wanted.requests
+
+    @property
+    def fraction(self) -> float:
+        if self.ended:
+            return 1.0
+        return self.counted / max(1, self.counted + sum(self.waits_for.values()) + self.expected)
+
+
+def count_units(pickled: bytes, errors: int | None, first_unit: int, units: int) -> tuple[str, dict[str, Any]]:
+    """Count units of a pickled task in whatever process this is; returns the task's identity there, and the counts."""
+    task = _unpickled(pickled)
+    counted = task.count(errors, first_unit, units)
+    assert counted is not None
+    return task.identity, counted
+
+
+@functools.lru_cache(maxsize=64)
+def _unpickled(pickled: bytes) -> FrameTask:
+    return pickle.loads(pickled)
+
+
+class Runner:
+    """Carries out plans: keeps their counts in a store and gives what is missing to threads, processes or machines.
+
+    Args:
+        store: where counts are looked up and kept.
+        workers: threads of this process, or any executor.
+        code: the code's name.
+        progress: called now and then with a name, the frames counted so far and the fraction that they are of all.
+    """
+
+    def __init__(self, store: Store, workers: int | Executor, code: str, progress: Progress | None = None) -> None:
+        self._store, self._workers, self._code, self._progress = store, workers, code, progress
+        self._stop = StopFlag()
+        self._threads: ThreadPoolExecutor | None = None
+        # Enough to keep every worker busy; more would only be there to be cancelled.
+        self._most_running = 2 * workers if isinstance(workers, int) else _MOST_ELSEWHERE
+        self._pickled: dict[str, bytes] = {}
+        self._asked: dict[Key, _Job] = {}
+        self._queue: deque[_Job] = deque()
+        self._running: dict[Future[Any], _Job] = {}
+        self.interrupted = False
+
+    def run(self, plans: Iterable[Plan[_T]]) -> list[_T | None]:
+        """Carry out plans, the first ones first; after Ctrl-C, end them with what there is and set `interrupted`.
+
+        Returns their results; None for plans that had not begun.
+        """
+        progressing = [_Progressing(plan) for plan in plans]
+        if isinstance(self._workers, int):
+            self._stop, self._threads = StopFlag(), ThreadPoolExecutor(self._workers)
+        with _hearing_ctrl_c() as heard:
+            try:
+                while not heard and not all(p.ended for p in progressing):
+                    for p in progressing:
+                        if not p.ended and not p.waits_for and (p.begun or len(self._asked) < self._most_running):
+                            self._advance(p)
+                    self._submit()
+                    self._collect(progressing)
+                    if self._progress:
+                        fraction = sum(p.fraction for p in progressing) / len(progressing)
+                        self._progress(f"decoding {self._code}", sum(p.counted for p in progressing), fraction)
+                self.interrupted = not all(p.ended for p in progressing)
+            finally:
+                self._end(progressing)
+            for p in progressing:
+                while p.begun and not p.ended:
+                    p.advance(False)
+        return [p.result for p in progressing]
+
+    def _advance(self, progressing: _Progressing) -> None:
+        """Go on with a plan until the store lacks something that it asks for."""
+        while not progressing.ended and not progressing.waits_for:
+            for request in progressing.advance(True):
+                for job in self._missing(request):
+                    progressing.waits_for[job.key] = job.frames
+                    if job.key not in self._asked:
+                        self._asked[job.key] = job
+                        self._queue.append(job)
+
+    def _missing(self, request: Request) -> Iterable[_Job]:
+        for first, units in self._store.missing(request.task, request.errors, 0, request.units):
+            start = first
+            while start < first + units:
+                end = min(block_end(start), first + units)
+                yield _Job(request.task, request.errors, start, end - start)
+                start = end
+
+    def _submit(self) -> None:
+        while self._queue and len(self._running) < self._most_running:
+            job = self._queue.popleft()
+            place = (job.errors, job.first_unit, job.units)
+            if self._threads:
+                future = self._threads.submit(job.task.count, *place, self._stop)
+            else:
+                identity = job.task.identity
+                if identity not in self._pickled:
+                    self._pickled[identity] = pickle.dumps(job.task)
+                future = self._workers.submit(count_units, self._pickled[identity], *place)
+            self._running[future] = job
+
+    def _collect(self, progressing: Sequence[_Progressing]) -> None:
+        done, _ = wait(self._running, timeout=_WAIT_S, return_when=FIRST_COMPLETED)
+        for future in done:
+            job = self._running.pop(future)
+            if (counted := self._result(future, job)) is None:
+                continue
+            self._store.add(job.task, self._code, job.errors, job.first_unit, job.units, counted)
+            del self._asked[job.key]
+            for p in progressing:
+                p.counted += p.waits_for.pop(job.key, 0)
+
+    def _result(self, future: Future[Any], job: _Job) -> dict[str, Any] | None:
+        if self._threads:
+            return future.result()
+        try:
+            identity, counted = future.result()
+        except SoftsenseError:
+            raise
+        except Exception as error:
+            raise SoftsenseError(f"workers: {type(error).__name__}: {error}") from error
+        if identity != job.task.identity:
+            raise SoftsenseError("workers: found another version of softsense there, expected the one that runs here")
+        return counted
+
+    def _end(self, progressing: Sequence[_Progressing]) -> None:
+        """Stop what runs, and keep what has been counted all the same."""
+        self._stop.set()
+        for future in self._running:
+            future.cancel()
+        if self._threads:
+            self._threads.shutdown(wait=True)
+        for future in [f for f in self._running if f.cancelled() or not f.done() or f.exception()]:
+            del self._running[future]
+        if self._running:
+            self._collect(progressing)
+        self._store.commit()
+
+
+@contextlib.contextmanager
+def _hearing_ctrl_c() -> Iterator[list[int]]:
+    """A list that is no longer empty after Ctrl-C; a second Ctrl-C is the usual one. Other threads hear nothing."""
+    heard: list[int] = []
+
+    def hear(number: int, frame: FrameType | None) -> None:
+        if heard:
+            raise KeyboardInterrupt
+        heard.append(number)
+
+    if threading.current_thread() is not threading.main_thread():
+        yield heard
+        return
+    before = signal.signal(signal.SIGINT, hear)
+    try:
+        yield heard
+    finally:
+        signal.signal(signal.SIGINT, before or signal.SIG_DFL)
+
+
+def default_workers() -> int:
+    """One for each CPU that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

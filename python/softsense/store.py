@@ -1,0 +1,319 @@
+"""Counts of decoded frames, kept in one file so that a campaign can be stopped, resumed and added to.
+
+Work is counted in units, each a pure function of its task and number, so what is here never has to be done again::
+
+    with softsense.Store("flash.fer") as store:
+        softsense.measure_fer("flash-8/9", "0.006:0.008:0.0005", store=store)
+
+The file is an SQLite database. It may hold the counts of any number of tasks, and belongs to one process at a time.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import time
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from softsense._core import FileError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from softsense._core import FrameTask
+
+APPLICATION_ID = 0x736F6674
+"""What marks an SQLite file as a store: `soft`, in ASCII."""
+
+VERSION = 1
+"""Of the layout; a newer one is refused."""
+
+CHANNEL_ERRORS = -1
+"""Stands in the file for frames with as many raw bit errors as the channel makes."""
+
+_COMMIT_S = 1.0
+_MAGIC = b"SQLite format 3\0"
+_SCHEMA = f"""
+CREATE TABLE tasks (
+    identity TEXT PRIMARY KEY, code TEXT NOT NULL, spec TEXT NOT NULL, unit_frames INTEGER NOT NULL
+) STRICT;
+CREATE TABLE counts (
+    identity TEXT NOT NULL REFERENCES tasks, errors INTEGER NOT NULL, first_unit INTEGER NOT NULL,
+    units INTEGER NOT NULL, frames INTEGER NOT NULL, failures INTEGER NOT NULL, undetected INTEGER NOT NULL,
+    iterations TEXT NOT NULL, crc32 INTEGER NOT NULL,
+    PRIMARY KEY (identity, errors, first_unit)
+) STRICT, WITHOUT ROWID;
+PRAGMA application_id = {APPLICATION_ID};
+PRAGMA user_version = {VERSION};
+"""
+
+
+@dataclass(frozen=True)
+class Counts:
+    """What became of a number of frames.
+
+    Attributes:
+        frames: frames decoded.
+        failures: frames given up or decided wrongly.
+        undetected: frames decided wrongly and called right; part of the failures.
+        iterations: frames that converged after 0, 1, 2, ... iterations.
+    """
+
+    frames: int = 0
+    failures: int = 0
+    undetected: int = 0
+    iterations: tuple[int, ...] = ()
+
+    def __add__(self, other: Counts) -> Counts:
+        longer, shorter = sorted((self.iterations, other.iterations), key=len, reverse=True)
+        iterations = tuple(n + (shorter[i] if i < len(shorter) else 0) for i, n in enumerate(longer))
+        return Counts(
+            self.frames + other.frames,
+            self.failures + other.failures,
+            self.undetected + other.undetected,
+            iterations,
+        )
+
+
+@dataclass(frozen=True)
+class _Row:
+    first_unit: int
+    units: int
+    counts: Counts
+
+
+class Store:
+    """Counts of frames by task, number of raw bit errors and unit.
+
+    Args:
+        path: the file, which is made if there is none; None keeps the counts in memory.
+
+    Raises:
+        FileError: the file is not a store, is damaged, is of a newer version, or is in use; it is left as it was.
+    """
+
+    def __init__(self, path: str | os.PathLike[str] | None = None) -> None:
+        self.path = None if path is None else Path(path)
+        self._rows: dict[tuple[str, int], list[_Row]] = {}
+        self._tasks: dict[str, tuple[str, str, int]] = {}
+        self._committed = time.monotonic()
+        with self._blaming():
+            if self.path is None:
+                self._base = sqlite3.connect(":memory:", isolation_level=None)
+                self._base.executescript(_SCHEMA)
+                return
+            if not self.path.exists() or (self.path.is_file() and self.path.stat().st_size == 0):
+                _make(self.path)
+            self._check_header()
+            self._base = sqlite3.connect(self.path, timeout=0, isolation_level=None)
+        try:
+            with self._blaming():
+                # The lock outlasts the transaction, and ends with the process however that ends.
+                self._base.execute("PRAGMA locking_mode = EXCLUSIVE")
+                self._base.execute("BEGIN EXCLUSIVE")
+                self._base.execute("COMMIT")
+                self._load()
+        except BaseException:
+            self._base.close()
+            raise
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Write what has not been written, and let other processes have the file."""
+        self.commit()
+        self._base.close()
+
+    def commit(self) -> None:
+        """Write what has not been written."""
+        with self._blaming():
+            if self._base.in_transaction:
+                self._base.execute("COMMIT")
+        self._committed = time.monotonic()
+
+    def tasks(self) -> list[dict[str, Any]]:
+        """Every task: its `identity`, `code`, `spec` and `unit_frames`, and the `frames` counted."""
+        found = []
+        for identity, (code, spec, unit_frames) in self._tasks.items():
+            frames = sum(row.counts.frames for (of, _), rows in self._rows.items() if of == identity for row in rows)
+            found.append(
+                {
+                    "identity": identity,
+                    "code": code,
+                    "spec": json.loads(spec),
+                    "unit_frames": unit_frames,
+                    "frames": frames,
+                }
+            )
+        return found
+
+    def counts(self, task: FrameTask, errors: int | None, units: int) -> Counts:
+        """What became of those of the first `units` units that are here; None errors are the channel's."""
+        return sum((row.counts for row in self._of(task, errors) if row.first_unit < units), Counts())
+
+    def missing(self, task: FrameTask, errors: int | None, first_unit: int, units: int) -> list[tuple[int, int]]:
+        """The gaps in a range of units, each as its first unit and its number of units."""
+        gaps = []
+        start, end = first_unit, first_unit + units
+        for row in self._of(task, errors):
+            if row.first_unit + row.units <= start:
+                continue
+            if row.first_unit >= end:
+                break
+            if row.first_unit > start:
+                gaps.append((start, row.first_unit - start))
+            start = row.first_unit + row.units
+        if start < end:
+            gaps.append((start, end - start))
+        return gaps
+
+    def add(
+        self, task: FrameTask, code: str, errors: int | None, first_unit: int, units: int, counts: dict[str, Any]
+    ) -> None:
+        """Keep what `FrameTask.count` said of a range of units; about once a second it is written for good.
+
+        Raises:
+            FileError: units that are here already, counts that cannot be, or a file that cannot be written.
+        """
+        weight = CHANNEL_ERRORS if errors is None else errors
+        row = _Row(first_unit, units, Counts(**{**counts, "iterations": tuple(counts["iterations"])}))
+        with self._blaming():
+            if not self._base.in_transaction:
+                self._base.execute("BEGIN")
+            if task.identity not in self._tasks:
+                self._tasks[task.identity] = (code, task.spec_json, task.unit_frames)
+                self._base.execute(
+                    "INSERT INTO tasks VALUES (?, ?, ?, ?)", (task.identity, *self._tasks[task.identity])
+                )
+            self._keep(task.identity, weight, row)
+            values = _values(task.identity, weight, row)
+            self._base.execute(f"INSERT INTO counts VALUES ({', '.join('?' * 9)})", (*values, _crc(values)))
+        if time.monotonic() - self._committed > _COMMIT_S:
+            self.commit()
+
+    def _of(self, task: FrameTask, errors: int | None) -> list[_Row]:
+        known = self._tasks.get(task.identity)
+        if known and known[1:] != (task.spec_json, task.unit_frames):
+            self._refuse(
+                f"task {task.identity[:12]}: found {known[1]} in units of {known[2]} frames, "
+                f"expected {task.spec_json} in units of {task.unit_frames}"
+            )
+        return self._rows.get((task.identity, CHANNEL_ERRORS if errors is None else errors), [])
+
+    def _keep(self, identity: str, errors: int, row: _Row) -> None:
+        """Put a row in its place, if it can be true and counts nothing twice."""
+        unit_frames = self._tasks[identity][2]
+        counts = row.counts
+        place = f"task {identity[:12]}, errors {errors}, units {row.first_unit} to {row.first_unit + row.units - 1}"
+        if row.first_unit < 0 or row.units < 1 or counts.frames != row.units * unit_frames:
+            self._refuse(
+                f"{place}: found {counts.frames} frames in {row.units} units, expected {unit_frames} in each unit"
+            )
+        converged = sum(counts.iterations)
+        if not (
+            min(counts.failures, counts.undetected, *counts.iterations, 0) == 0
+            and counts.undetected <= counts.failures <= counts.frames
+            and counts.frames - counts.failures <= converged <= counts.frames
+        ):
+            self._refuse(
+                f"{place}: found {counts.failures} failures, {counts.undetected} of them undetected, and {converged} "
+                f"converged of {counts.frames} frames, expected parts of a whole"
+            )
+        rows = self._rows.setdefault((identity, errors), [])
+        at = len(rows)
+        while at and rows[at - 1].first_unit > row.first_unit:
+            at -= 1
+        before = rows[at - 1] if at else None
+        after = rows[at] if at < len(rows) else None
+        if (before and before.first_unit + before.units > row.first_unit) or (
+            after and row.first_unit + row.units > after.first_unit
+        ):
+            self._refuse(f"{place}: found units that are counted already, expected each once")
+        rows.insert(at, row)
+
+    def _load(self) -> None:
+        if (state := self._base.execute("PRAGMA quick_check(1)").fetchone()[0]) != "ok":
+            self._refuse(f"found a damaged database ({state}), expected a whole one")
+        for identity, *task in self._base.execute("SELECT identity, code, spec, unit_frames FROM tasks"):
+            self._tasks[identity] = tuple(task)
+        for *values, crc in self._base.execute("SELECT * FROM counts ORDER BY identity, errors, first_unit"):
+            identity, errors, first_unit, units, *numbers, iterations = values
+            place = f"task {identity[:12]}, errors {errors}, unit {first_unit}"
+            if _crc(values) != crc:
+                self._refuse(f"{place}: found a damaged row, expected one that fits its checksum {crc:#010x}")
+            if identity not in self._tasks:
+                self._refuse(f"{place}: found counts of an unknown task, expected it among the tasks")
+            self._keep(identity, errors, _Row(first_unit, units, Counts(*numbers, tuple(json.loads(iterations)))))
+
+    def _check_header(self) -> None:
+        """Refuse a foreign file before SQLite touches it."""
+        assert self.path is not None
+        with self.path.open("rb") as file:
+            header = file.read(100)
+        if len(header) < 100 or not header.startswith(_MAGIC):
+            self._refuse("found a file that is no SQLite database, expected a store of softsense")
+        application, version = int.from_bytes(header[68:72], "big"), int.from_bytes(header[60:64], "big")
+        if application != APPLICATION_ID:
+            self._refuse(f"found an SQLite database of application {application:#010x}, expected a store of softsense")
+        if version != VERSION:
+            self._refuse(f"found a store of version {version}, expected {VERSION}")
+
+    def _refuse(self, message: str) -> None:
+        raise FileError(f"{self._name}: {message}")
+
+    @property
+    def _name(self) -> str:
+        return "store in memory" if self.path is None else str(self.path)
+
+    def _blaming(self) -> _Blaming:
+        return _Blaming(self._name)
+
+
+class _Blaming:
+    """Turns what SQLite and the operating system say into one error that names the file."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __enter__(self) -> None:
+        return
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, sqlite3.OperationalError) and "locked" in str(error):
+            raise FileError(f"{self._name}: found a store that another process uses, expected it to be free") from None
+        if isinstance(error, sqlite3.Error | ValueError | TypeError):
+            raise FileError(f"{self._name}: cannot use as a store: {error}") from None
+        if isinstance(error, OSError):
+            raise FileError(f"{self._name}: cannot use as a store: {error.strerror or error}") from None
+
+
+def _make(path: Path) -> None:
+    """Make an empty store under another name first, so that there is never half a one."""
+    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    try:
+        base = sqlite3.connect(partial, isolation_level=None)
+        try:
+            base.executescript(f"BEGIN; {_SCHEMA} COMMIT;")
+        finally:
+            base.close()
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def _values(identity: str, errors: int, row: _Row) -> tuple[Any, ...]:
+    counts = row.counts
+    numbers = (counts.frames, counts.failures, counts.undetected)
+    return (identity, errors, row.first_unit, row.units, *numbers, json.dumps(counts.iterations))
+
+
+def _crc(values: Iterable[Any]) -> int:
+    return zlib.crc32("|".join(map(str, values)).encode())
