@@ -40,6 +40,9 @@ if TYPE_CHECKING:
     import polars as pl
     from matplotlib.figure import Figure
 
+MOST_CONTINUED = 1e6
+"""What may be missing, over what was measured, of a rate that is told by extrapolation."""
+
 THRESHOLD_TARGETS = (1e-2, 1e-6, 1e-10, 1e-15)
 """Failure probabilities for which results say the raw bit error rate."""
 
@@ -217,19 +220,33 @@ class FerResult:
         return plots.draw_fer(self, title)
 
 
-def threshold(points: Sequence[dict[str, Any]], target: float) -> dict[str, Any] | None:
-    """Where a curve of points by increasing `rber` crosses the failure probability `target`; None if it does not."""
+def can_be_continued(point: dict[str, Any]) -> bool:
+    """Whether enough of a rate was measured that what is missing may be told by extrapolation."""
+    return point["missing"] is not None and point["missing"] < MOST_CONTINUED
 
-    def crossing(name: str) -> tuple[float, bool] | None:
-        for low, high in itertools.pairwise(points):
-            if low[name] and low[name] <= target <= (high[name] or 0) and low[name] < high[name]:
-                part = math.log(target / low[name]) / math.log(high[name] / low[name])
+
+def continued(point: dict[str, Any], curve: str = "fer") -> float | None:
+    """The rate of a point, or an end of its interval, with what is missing by extrapolation; None if unknown."""
+    return point[curve] * (1 + point["missing"]) if can_be_continued(point) and point[curve] is not None else None
+
+
+def threshold(points: Sequence[dict[str, Any]], target: float) -> dict[str, Any] | None:
+    """Where a curve of points by increasing `rber` crosses the failure probability `target`; None if it does not.
+
+    What is missing counts, by extrapolation: where that is more than a little, the threshold is not `complete`.
+    """
+
+    def crossing(values: Sequence[float | None]) -> tuple[float, bool] | None:
+        for (low, below), (high, above) in itertools.pairwise(zip(points, values, strict=True)):
+            if below and above and below <= target <= above and below < above:
+                part = math.log(target / below) / math.log(above / below)
                 return low["rber"] + part * (high["rber"] - low["rber"]), low["complete"] and high["complete"]
         return None
 
-    if not (found := crossing("fer")):
+    if not (found := crossing([continued(point) for point in points])):
         return None
-    ends = {end: at[0] if (at := crossing(curve)) else None for end, curve in (("lo", "hi"), ("hi", "lo"))}
+    curves = {"lo": [continued(point, "hi") for point in points], "hi": [point["lo"] for point in points]}
+    ends = {end: at[0] if (at := crossing(values)) else None for end, values in curves.items()}
     return {"failure": target, "rber": found[0], **ends, "complete": found[1]}
 
 
@@ -412,7 +429,7 @@ class Campaign:
             if point is None:
                 break
             points.append(point)
-            if not point["complete"] or point["fer"] < self.goal.down_to:
+            if (rate := continued(point)) is None or rate < self.goal.down_to:
                 break
         return points
 
@@ -472,7 +489,8 @@ class Campaign:
         """Raw bit error rates at which a BCH code fails sometimes."""
         n, t = self.code.codeword_bits, self.code.correctable
         low, high = (codes.raw_bit_error_rate(n, t, target) for target in (self.goal.down_to, 0.99))
-        step = _round_step(high / _GRID_STEPS)
+        # Exact rates cost nothing: a finer grid is closer to the curve between its points.
+        step = _round_step(high / (4 * _GRID_STEPS))
         return [_multiple(i, step) for i in range(max(1, math.floor(low / step)), math.ceil(high / step) + 1)]
 
 

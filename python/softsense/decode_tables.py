@@ -21,7 +21,9 @@ from softsense.campaign import (
     Campaign,
     FerResult,
     Place,
+    can_be_continued,
     checked_levels,
+    continued,
     numbers,
     opened_store,
     parse_levels,
@@ -29,6 +31,7 @@ from softsense.campaign import (
 )
 from softsense.runner import Progress, Runner, default_workers
 from softsense.sampling import Goal, Plan, Request, Round
+from softsense.strata import MOST_EXTRAPOLATED
 
 if TYPE_CHECKING:
     import os
@@ -39,7 +42,7 @@ if TYPE_CHECKING:
 
 _FORMAT = "softsense decode table, version 1"
 _ITERATION_UNITS = 4
-_CURVES = ("p_fail", "p_fail_lo", "p_fail_hi", "floor_bound")
+_CURVES = ("p_fail", "p_fail_lo", "p_fail_hi", "floor_bound", "missing")
 
 
 @dataclass
@@ -140,7 +143,7 @@ def build_table(
     given |= {"relative_error": relative_error, "down_to": down_to, "frames": frames, "seed": seed}
     options += [f"--{key.replace('_', '-')} {value}" for key, value in given.items() if value != defaults[key]]
     if rber is not None:
-        options.append(f"--rber {','.join(map(_number, grid))}")
+        options.append(f"--rber {rber if isinstance(rber, str) else ','.join(map(_number, grid))}")
     text = _toml(
         {
             "format": _FORMAT,
@@ -196,22 +199,26 @@ def _frames(points: Sequence[dict[str, Any]], units: Sequence[tuple[float, Count
 
 
 def _carried(grid: Sequence[float], points: Sequence[dict[str, Any]]) -> dict[str, list[float]]:
-    """A level's curves on the grid; below what was measured, the last value goes on as an upper bound."""
-    at = {point["rber"]: point for point in points}
+    """A level's curves on the grid, with what is missing added; below the lowest point the last value goes on."""
+    at = {point["rber"]: point for point in points if can_be_continued(point)}
     curves: dict[str, list[float]] = {curve: [] for curve in (*_CURVES, "frames")}
-    last: dict[str, Any] | None = None
+    # What was never seen to fail is bounded from its highest point on.
+    highest = max(points, key=lambda point: point["rber"])
+    bound = 1.0 if at else min(1.0, highest["hi"] + highest["floor_bound"])
+    last = dict.fromkeys(_CURVES, 0.0) | {"p_fail": bound, "p_fail_hi": bound}
     carrying = False
     for rate in reversed(grid):
         point = at.get(rate)
-        carrying = carrying or point is None or not point["complete"]
-        if point and (not carrying or last is None):
-            last = point if not carrying else point | {"fer": min(1.0, point["hi"] + point["floor_bound"]), "lo": 0.0}
-        assert last is not None
-        values = (last["fer"], 0.0 if carrying else last["lo"], last["hi"], last["floor_bound"])
-        for curve, value in zip(_CURVES, values, strict=True):
-            curves[curve].insert(0, value)
-        curves["frames"].insert(0, 0 if carrying else last["frames"])
-        carrying = carrying or last["fer"] == 0
+        carrying = carrying or (point is None and rate < max(at, default=1.0)) or last["p_fail"] == 0
+        if point and not carrying:
+            missing = point["missing"]
+            last = {"p_fail": continued(point), "p_fail_lo": point["lo"], "p_fail_hi": continued(point, "hi")}
+            last |= {"floor_bound": point["floor_bound"], "missing": missing}
+        else:
+            last = last | {"p_fail_lo": 0.0}
+        for curve in _CURVES:
+            curves[curve].insert(0, min(1.0, last[curve]) if curve != "missing" else last[curve])
+        curves["frames"].insert(0, point["frames"] if point and not carrying else 0)
     return curves
 
 
@@ -237,10 +244,10 @@ def _source(command: str, seed: int, frames: int, goal: Goal, change: float) -> 
     if not frames:
         return f"{command}, softsense {_core.__version__}: the binomial tail"
     return (
-        f"measured: {command}, softsense {_core.__version__}, seed {seed}, {frames:,} frames. p_fail_lo to p_fail_hi "
-        f"is the 95 % interval of what was measured; floor_bound may come on top. Where frames is 0, p_fail is an "
-        f"upper bound, carried on from a higher rber: rates below {goal.down_to:g} were not sampled, nor any that "
-        f"{goal.frames:,} frames do not show. Made monotone in rber and level, which changed p_fail by at most "
+        f"measured: {command}, softsense {_core.__version__}, seed {seed}, {frames:,} frames. p_fail contains "
+        f"missing, its share by extrapolation over what was measured; p_fail_lo to p_fail_hi is the 95 % interval, the "
+        f"upper end likewise; floor_bound is what could come on top. Where frames is 0, p_fail is carried on from a "
+        f"higher rber, where it is no less. Made monotone in rber and level, which changed p_fail by at most "
         f"{100 * change:.2g} %."
     )
 
@@ -306,7 +313,14 @@ def describe(name: str | os.PathLike[str]) -> dict[str, Any]:
         thresholds = result.thresholds
     else:
         thresholds = [
-            {"level": level, "failure": target, "rber": above[0], "lo": None, "hi": None, "complete": True}
+            {
+                "level": level,
+                "failure": target,
+                "rber": above[0],
+                "lo": None,
+                "hi": None,
+                "complete": True,
+            }
             for level in result.levels
             for target in THRESHOLD_TARGETS
             if (above := [p["rber"] for p in result.curve(level) if p["fer"] > target])
@@ -324,10 +338,22 @@ def _as_result(table: dict[str, Any]) -> FerResult:
     points = []
     for number, level in enumerate(table["level"], start=1):
         for i, rate in enumerate(table["rber"]):
-            fer = level["p_fail"][i]
+            p_fail = level["p_fail"][i]
             lo, hi = (level[end][i] if end in level else None for end in ("p_fail_lo", "p_fail_hi"))
-            # Without frames, a value with an interval is a bound unless it is exact.
-            measured = "frames" not in level or level["frames"][i] > 0 or lo == fer
-            point = {"level": number, "rber": rate, "fer": fer, "lo": lo, "hi": hi, "complete": measured, "missing": 0}
-            points.append(point | {"floor_bound": level["floor_bound"][i] if "floor_bound" in level else 0.0})
+            # Without frames, a value is carried on unless it is exact; where that crosses a failure probability, no
+            # measured curve does.
+            measured = "frames" not in level or level["frames"][i] > 0 or lo == p_fail
+            missing = level["missing"][i] if "missing" in level else 0.0
+            points.append(
+                {
+                    "level": number,
+                    "rber": rate,
+                    "fer": p_fail / (1 + missing),
+                    "lo": lo,
+                    "hi": None if hi is None else hi / (1 + missing),
+                    "floor_bound": level["floor_bound"][i] if "floor_bound" in level else 0.0,
+                    "missing": missing if measured else None,
+                    "complete": measured and missing <= MOST_EXTRAPOLATED,
+                }
+            )
     return FerResult({key: table[key] for key in ("name", "code", "decoder", "interpolation")}, points)

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use softsense_base::{Error, Purpose, Result, Stream, expect_number, expect_whole};
+use softsense_base::{Error, Purpose, Result, Stream, expect_whole};
 use softsense_ecc::bits;
 use softsense_ecc::catalogue::{Code, Encoder};
 use softsense_ecc::channel::LARGEST_REGION_LLR;
@@ -79,9 +79,7 @@ impl ExactSpec {
         self.rber.check("reliability.exact.rber")?;
         self.variation.check("reliability.exact.variation")?;
         expect_whole("reliability.exact.max_iterations", self.max_iterations, 1, 10_000)?;
-        if let Placement::Uniform { step_v: Some(step_v) } = self.placement {
-            expect_number("reliability.exact.placement.uniform.step_v", step_v, 0.0, 5.0)?;
-        }
+        self.placement.check("reliability.exact.placement")?;
         if let Some(age) = self.llrs_for {
             age.check("reliability.exact.llrs_for")?;
         }

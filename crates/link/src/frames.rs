@@ -130,7 +130,8 @@ impl CellsRead {
     }
 }
 
-/// What the decoder gets of one of `pages` of `cells`, each as likely. References and LLRs are made for the cells `assumed`.
+/// What the decoder gets of one of `pages` of `cells`, each as likely. References, those of hard decisions too, and LLRs are
+/// made for the cells `assumed`.
 ///
 /// Codewords are scrambled: a bit is 0 or 1 with equal probability whatever the code, so that the outputs of a 1 are taken
 /// for those of a 0 with the opposite sign, and the channel is symmetric.
@@ -138,6 +139,7 @@ fn sense(cells: &Cells, assumed: &Cells, pages: &[usize], level: u8, placement: 
     if !(1..=MAX_LEVEL).contains(&level) {
         return Err(Error::config("channel.level", format!("found {level}, expected a level from 1 to {MAX_LEVEL}")));
     }
+    placement.check("channel.placement")?;
     let sensings: Vec<Sensing> = pages.iter().map(|&page| Sensing::new(assumed, page, level, placement)).collect();
     if level == 1 {
         let wrong = |sensing: &Sensing| -> f64 {
@@ -151,7 +153,7 @@ fn sense(cells: &Cells, assumed: &Cells, pages: &[usize], level: u8, placement: 
     let step = sensings.iter().map(largest).fold(0.0, f64::max);
     let mut outputs: Vec<Output> = Vec::new();
     for sensing in &sensings {
-        for (llr, split) in sensing.llrs(assumed).into_iter().zip(sensing.split(cells)) {
+        for (llr, split) in sensing.llrs(assumed).into_iter().zip(sensing.split(cells, assumed.hard_references())) {
             let llr = integer_llr(llr, step);
             for (bit, [right, wrong]) in split.into_iter().enumerate() {
                 let share = 0.5 / sensings.len() as f64;

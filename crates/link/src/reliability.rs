@@ -41,8 +41,13 @@ pub struct TableSpec {
 }
 
 impl Default for ReliabilitySpec {
+    /// The measured table of `flash-8/9`, at a raw bit error rate at which hard decision fails for 28.8 % of codewords.
     fn default() -> Self {
-        ReliabilitySpec::Fixed { p_fail: vec![0.288, 0.070, 0.017, 0.004, 0.001, 0.0002, 0.0] }
+        ReliabilitySpec::Table(TableSpec {
+            file: "flash-8-9".into(),
+            rber: RberModel::Constant { rber: 0.00882 },
+            variation: Variation { chip_sigma: 0.1, ..Variation::default() },
+        })
     }
 }
 

@@ -8,8 +8,28 @@ use crate::MAX_LEVEL;
 
 const FORMAT: &str = "softsense decode table, version 1";
 
-/// Tables that ship with softsense, by name.
-const SHIPPED: [(&str, &str); 1] = [("laldpc-thresholds", include_str!("../tables/laldpc-thresholds.toml"))];
+macro_rules! shipped {
+    ($($name:literal),+ $(,)?) => { [$(($name, include_str!(concat!("../tables/", $name, ".toml")))),+] };
+}
+
+/// Tables that ship with softsense, by name: of each code but the one to learn from, after the code, and the one that
+/// LaLDPC's thresholds make.
+const SHIPPED: [(&str, &str); 14] = shipped![
+    "flash-8-9",
+    "adaptive-5-6",
+    "adaptive-3-4",
+    "adaptive-2-3",
+    "adaptive-1-2",
+    "adaptive-1-3",
+    "adaptive-1-4",
+    "bch-512B-t15",
+    "bch-1KB-t31",
+    "bch-2KB-t57",
+    "bch-4KB-t105",
+    "bch-4100B-t108",
+    "bch-4KB-t256",
+    "laldpc-thresholds",
+];
 
 /// How values between two grid points are found. Beyond the grid the nearest point holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -44,11 +64,13 @@ struct Level {
     p_fail: Vec<f64>,
     /// At each grid point, the probability that a successful decode ends after 1, 2, ... iterations.
     iterations: Option<Vec<Vec<f64>>>,
-    /// What is known of `p_fail` at each grid point: its 95 % interval, the bound of what could not be seen, and how many
-    /// frames were decoded for it. For people: nothing is computed from them.
+    /// What is known of `p_fail` at each grid point: its 95 % interval, the bound of what could not be seen, the share of it
+    /// that is extrapolated over what was measured, and how many frames were decoded for it. For people: nothing is computed
+    /// from them.
     p_fail_lo: Option<Vec<f64>>,
     p_fail_hi: Option<Vec<f64>>,
     floor_bound: Option<Vec<f64>>,
+    missing: Option<Vec<f64>>,
     frames: Option<Vec<u64>>,
 }
 
@@ -138,7 +160,7 @@ impl DecodeTable {
             }
             let lengths =
                 [&level.p_fail_lo, &level.p_fail_hi, &level.floor_bound].map(|list| list.as_ref().map(Vec::len));
-            let names = ["p_fail_lo", "p_fail_hi", "floor_bound", "frames"];
+            let names = ["p_fail_lo", "p_fail_hi", "floor_bound", "missing", "frames"];
             let lengths = lengths.into_iter().chain([level.frames.as_ref().map(Vec::len)]);
             if let Some((name, length)) =
                 names.into_iter().zip(lengths).find(|(_, length)| length.is_some_and(|l| l != points))

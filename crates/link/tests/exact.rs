@@ -305,7 +305,7 @@ fn bad_specs_are_named() {
         ),
         (
             ExactSpec { placement: Placement::Uniform { step_v: Some(-1.0) }, ..good.clone() },
-            "reliability.exact.placement.uniform.step_v: found -1, expected a number from 0 to",
+            "reliability.exact.placement.uniform.step_v: found -1, expected a number from 0.000001 to",
         ),
         (
             ExactSpec { llrs_for: Some(Age { pe_cycles: 1, retention_hours: -1.0 }), ..good.clone() },
@@ -318,7 +318,6 @@ fn bad_specs_are_named() {
     ];
     for (spec, expected) in cases {
         let error = CodewordReader::new(&spec, 1, Path::new("")).unwrap_err().to_string();
-        println!("{error}");
         assert!(error.starts_with(expected) && error.lines().count() == 1, "{error}\nexpected: {expected}");
     }
     std::fs::remove_file(&file).unwrap();

@@ -268,8 +268,8 @@ mod tests {
 
     use super::*;
 
-    /// Does the power law with the parameters of `configs/mlc-laldpc.toml` follow the RBER-by-age
-    /// values computed from LaLDPC's threshold-voltage model? It does to 5.2 %.
+    /// Can a power law stand in for LaLDPC's threshold-voltage model, where voltages are not wanted? With these
+    /// parameters it follows the published RBER by age to 5.2 %.
     #[test]
     fn power_law_follows_the_mlc_table() {
         let model = RberModel::PowerLaw { floor: 0.0, scale: 2.16e-6, pe_exponent: 1.57, retention_exponent: 1.98 };

@@ -53,6 +53,7 @@ impl Placement {
 #[derive(Debug, Clone)]
 pub struct Sensing {
     page: usize,
+    levels: usize,
     references: Vec<f64>,
 }
 
@@ -78,7 +79,7 @@ impl Sensing {
             Placement::Nested => place.nested(levels).concat(),
             Placement::Uniform { step_v } => place.uniform(levels, step_v),
         };
-        Self { page, references: references.into_iter().map(|reference| reference + offset_v).collect() }
+        Self { page, levels, references: references.into_iter().map(|reference| reference + offset_v).collect() }
     }
 
     /// The reference voltages, ascending: the level times the boundaries of the page.
@@ -96,9 +97,9 @@ impl Sensing {
         self.references.len()
     }
 
-    /// The bits that name a region, for each cell that is transferred.
+    /// The bits that are transferred for each cell: the hard decision at level 1, the name of a region at deeper ones.
     pub fn bits_per_cell(&self) -> usize {
-        self.regions().next_power_of_two().ilog2() as usize
+        if self.levels == 1 { 1 } else { self.regions().next_power_of_two().ilog2() as usize }
     }
 
     /// The probability that the voltage of a cell in `state` is below each reference: a cell at quantile u of its state
@@ -114,11 +115,12 @@ impl Sensing {
         page.regions(BELOW, ends).collect()
     }
 
-    /// [`Self::probabilities`] together with whether the hard decision at [`Cells::hard_references`] is wrong:
-    /// `[region][bit][wrong]`. The two of a region and a bit add up to its probability.
-    pub fn split(&self, cells: &Cells) -> Vec<[[f64; 2]; 2]> {
+    /// [`Self::probabilities`] together with whether the hard decision at `hard_references`, one for each boundary between
+    /// states as [`Cells::hard_references`] are, is wrong: `[region][bit][wrong]`. The two of a region and a bit add up to
+    /// its probability.
+    pub fn split(&self, cells: &Cells, hard_references: &[f64]) -> Vec<[[f64; 2]; 2]> {
         let page = PageStates::new(cells, self.page, cells.distributions());
-        let mut hard = cells.boundaries(self.page).iter().map(|&at| cells.hard_references()[at]).peekable();
+        let mut hard = cells.boundaries(self.page).iter().map(|&at| hard_references[at]).peekable();
         let mut decision = 1;
         let mut from = BELOW;
         let ends = self.references.iter().copied().chain([f64::INFINITY]);
@@ -623,7 +625,7 @@ mod tests {
                 let sensing = Sensing::new(cells, page, level, Placement::MutualInformation);
                 for read in [cells, &older(cells, name)] {
                     let probabilities = sensing.probabilities(read);
-                    let split = sensing.split(read);
+                    let split = sensing.split(read, read.hard_references());
                     assert_eq!((probabilities.len(), split.len()), (sensing.regions(), sensing.regions()));
                     for bit in 0..2 {
                         let sum: f64 = probabilities.iter().map(|region| region[bit]).sum();
@@ -647,7 +649,7 @@ mod tests {
     fn hard_decision_agrees_with_the_regions_of_level_one() {
         each_page(|name, cells, page| {
             let sensing = Sensing::new(cells, page, 1, Placement::Nested);
-            for (region, split) in sensing.split(cells).into_iter().enumerate() {
+            for (region, split) in sensing.split(cells, cells.hard_references()).into_iter().enumerate() {
                 // Region 0 is that of erased cells, and decisions alternate.
                 let decision = (region + 1) % 2;
                 assert_eq!((split[decision][1], split[1 - decision][0]), (0.0, 0.0), "{name} {page}");
@@ -708,7 +710,7 @@ mod tests {
             (sensing.sensings(), sensing.regions(), sensing.bits_per_cell())
         };
         assert_eq!(counts(0, 1), (1, 2, 1));
-        assert_eq!(counts(1, 1), (2, 3, 2));
+        assert_eq!(counts(1, 1), (2, 3, 1));
         // LDPC-in-SSD: three bits would do for seven levels of a lower page, an upper one takes four.
         assert_eq!(counts(0, 7), (7, 8, 3));
         assert_eq!(counts(1, 7), (14, 15, 4));

@@ -164,7 +164,7 @@ impl Cells {
 
     /// How `page` is read at `level`, 1 to 7.
     ///
-    /// `placement` is `mutual_information`, `nested` or `uniform`; references and LLRs are made for `assumed`, the same cells
+    /// `placement` is `mutual_information`, `nested`, `uniform` or `uniform:STEP_V`; references and LLRs are made for `assumed`, the same cells
     /// at the age that the controller believes in (default: these). Returns `references` (float64, V), and for each region
     /// between them `probabilities` (float64, shape (regions, 2), given bit 0 and bit 1), `llrs` (float64, natural logarithm)
     /// and `integer_llrs` (int8, as a decoder is given them); and `information` (mutual information of bit and region, bits),
@@ -182,15 +182,19 @@ impl Cells {
         if !(1..=MAX_LEVEL).contains(&level) {
             return Err(raise(Error::config("level", format!("found {level}, expected 1 to {MAX_LEVEL}"))));
         }
-        let placement = match placement {
-            "mutual_information" => Placement::MutualInformation,
-            "nested" => Placement::Nested,
-            "uniform" => Placement::Uniform { step_v: None },
-            other => {
-                let expected = "expected mutual_information, nested or uniform";
-                return Err(raise(Error::config("placement", format!("found `{other}`, {expected}"))));
-            }
+        let expected = || {
+            let message =
+                format!("found `{placement}`, expected mutual_information, nested, uniform or uniform:STEP_V");
+            raise(Error::config("placement", message))
         };
+        let placement = match placement.split_once(':') {
+            None if placement == "mutual_information" => Placement::MutualInformation,
+            None if placement == "nested" => Placement::Nested,
+            None if placement == "uniform" => Placement::Uniform { step_v: None },
+            Some(("uniform", step)) => Placement::Uniform { step_v: Some(step.parse().map_err(|_| expected())?) },
+            _ => return Err(expected()),
+        };
+        placement.check("placement").map_err(raise)?;
         let assumed = &assumed.unwrap_or(self).cells;
         if assumed.pages() != self.cells.pages() || assumed.states() != self.cells.states() {
             let message = format!("found cells of {} states, expected {}", assumed.states(), self.cells.states());
