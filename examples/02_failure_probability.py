@@ -25,6 +25,7 @@ import polars as pl
 import softsense
 from softsense import codes, decode_tables
 from softsense._core import capacity
+from softsense.strata import MOST_EXTRAPOLATED
 
 TARGETS = decode_tables.THRESHOLD_TARGETS
 LEVELS = range(1, 8)
@@ -91,7 +92,7 @@ def judge(measured: dict[tuple[int, float], dict[str, Any]], bch: float) -> list
         ratio = found["rber"] / bch
         close = abs(ratio / published - 1) <= 0.15
         verdict = "does not hold" if ratio <= 1 else "holds" if close else "holds in direction"
-        ends = {end: found[end] / bch for end in ("lo", "hi")}
+        ends = {end: found[end] / bch if found[end] else ratio for end in ("lo", "hi")}
         claims.append({"claim": words, "published": published, "measured": ratio, **ends, "verdict": verdict})
     return claims
 
@@ -114,9 +115,13 @@ def draw(table: dict[str, Any], bch: softsense.Code) -> plt.Figure:
         p_fail, low, high = (np.array(curve[name])[known] for name in ("p_fail", "p_fail_lo", "p_fail_hi"))
         axis.fill_between(grid[known], np.maximum(low, 1e-18), high, color=colour, alpha=0.2, linewidth=0)
         label = "level 1 (hard decision)" if level == 1 else f"level {level}"
-        axis.plot(grid[known], p_fail, color=colour, marker="o", markersize=3, label=label)
+        axis.plot(grid[known], p_fail, color=colour, label=label)
+        measured = np.array(curve["missing"])[known] <= MOST_EXTRAPOLATED
+        for points, face in ((measured, colour), (~measured, "white")):
+            axis.plot(grid[known][points], p_fail[points], "o", color=colour, markersize=4, markerfacecolor=face)
         axis.plot(PUBLISHED[level - 1], PUBLISHED_FAILURE, marker="v", color=colour, markersize=9, markeredgecolor="k")
     axis.plot([], [], marker="v", color="white", markeredgecolor="k", linestyle="", label="published, at 1e-15")
+    axis.plot([], [], "o", color="0.3", markerfacecolor="white", markersize=4, label="partly extrapolated")
     axis.set(yscale="log", ylim=(1e-16, 2), xlim=(0.003, 0.022))
     axis.set_xlabel("raw bit error rate of hard decisions")
     axis.set_ylabel("probability that decoding fails")

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     import polars as pl
     from matplotlib.figure import Figure
 
-MOST_CONTINUED = 1e6
+MOST_CONTINUED = 1e4
 """What may be missing, over what was measured, of a rate that is told by extrapolation."""
 
 THRESHOLD_TARGETS = (1e-2, 1e-6, 1e-10, 1e-15)

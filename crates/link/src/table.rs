@@ -50,7 +50,8 @@ pub enum Interpolation {
 #[derive(Debug, Clone, PartialEq)]
 pub struct DecodeTable {
     text: String,
-    source: String,
+    code: String,
+    decoder: String,
     interpolation: Interpolation,
     rber: Vec<f64>,
     levels: Vec<Level>,
@@ -80,11 +81,10 @@ struct File {
     format: String,
     #[serde(rename = "name")]
     _name: String,
-    #[serde(rename = "code")]
-    _code: String,
-    #[serde(rename = "decoder")]
-    _decoder: String,
-    source: String,
+    code: String,
+    decoder: String,
+    #[serde(rename = "source")]
+    _source: String,
     interpolation: Interpolation,
     rber: Vec<f64>,
     level: Vec<Level>,
@@ -185,8 +185,8 @@ impl DecodeTable {
                 }
             }
         }
-        let File { source, interpolation, rber, level, max_iterations, .. } = file;
-        Ok(Self { text: text.into(), source, interpolation, rber, levels: level, max_iterations })
+        let File { code, decoder, interpolation, rber, level, max_iterations, .. } = file;
+        Ok(Self { text: text.into(), code, decoder, interpolation, rber, levels: level, max_iterations })
     }
 
     /// The file that the table was read from.
@@ -194,9 +194,9 @@ impl DecodeTable {
         &self.text
     }
 
-    /// Where its numbers come from.
-    pub fn source(&self) -> &str {
-        &self.source
+    /// Whose failures it tells: the code and the decoder.
+    pub fn describe(&self) -> String {
+        format!("{}; {}", self.code, self.decoder)
     }
 
     /// How many read levels it has.

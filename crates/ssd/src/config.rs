@@ -487,9 +487,9 @@ impl CheckedConfig {
             ReliabilitySpec::Perfect => "perfect: nothing fails at level 1".to_string(),
             ReliabilitySpec::Fixed { p_fail } => format!("failure probability by level {p_fail:?}, then 0"),
             ReliabilitySpec::Table(table) => {
-                let source =
-                    self.reliability.table().map_or_else(String::new, |table| format!(" ({})", table.source()));
-                format!("decode table {}{source}, at RBER {}", table.file, table.rber.describe())
+                let about =
+                    self.reliability.table().map_or_else(String::new, |table| format!(" ({})", table.describe()));
+                format!("decode table {}{about}, at RBER {}", table.file, table.rber.describe())
             }
             ReliabilitySpec::Exact(exact) if self.reliability.knows_iterations() => format!(
                 "every read decoded: {} by {} in at most {} iterations, at RBER {}",
