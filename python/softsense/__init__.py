@@ -14,6 +14,9 @@ tables of them. Configurations, traces and codes are checked by the Rust core; w
 `SoftsenseError` that names the place.
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from softsense._core import (
     Cells,
     Code,
@@ -33,10 +36,12 @@ from softsense._core import (
     policies,
 )
 from softsense.api import NO_SOFT_SENSING, Comparison, Interrupted, RunResult, compare, load_config, run
-from softsense.campaign import FerResult, measure_fer
 from softsense.codes import bench
-from softsense.decode_tables import BuiltTable, build_table
 from softsense.store import Store
+
+if TYPE_CHECKING:
+    from softsense.campaign import FerResult, measure_fer
+    from softsense.decode_tables import BuiltTable, build_table
 
 __all__ = [
     "NO_SOFT_SENSING",
@@ -69,3 +74,17 @@ __all__ = [
     "policies",
     "run",
 ]
+
+# What needs NumPy waits until it is asked for, so that importing softsense is quick.
+_LATE = {
+    "BuiltTable": "softsense.decode_tables",
+    "FerResult": "softsense.campaign",
+    "build_table": "softsense.decode_tables",
+    "measure_fer": "softsense.campaign",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LATE:
+        return getattr(import_module(_LATE[name]), name)
+    raise AttributeError(f"module `softsense` has no attribute `{name}`")
