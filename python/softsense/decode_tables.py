@@ -6,6 +6,7 @@ docs/model/decode-table.md. `describe` reads one, shipped or from a file.
 
 from __future__ import annotations
 
+import inspect
 import tomllib
 from collections.abc import Sequence
 from concurrent.futures import Executor
@@ -85,9 +86,9 @@ def build_table(
     """Measure a decode table of a code on one boundary between two Gaussian states.
 
     Each level is measured from the highest raw bit error rate down to the first at which it fails less than `down_to`,
-    or too seldom to be seen; from there on the last value is carried on, as an upper bound. Then rates are made not to
-    fall as the raw bit error rate grows, nor to grow with the level. Iterations are those of frames as the channel
-    makes them.
+    or of which too little was measured; from there on the last value is carried on. What is missing of a rate, by
+    extrapolation, is added to it. Then rates are made not to fall as the raw bit error rate grows, nor to grow with the
+    level. Iterations are those of frames as the channel makes them.
 
     Args:
         code: a code, or a name or file that `Code.open` takes.
@@ -137,11 +138,10 @@ def build_table(
     curves, change = _monotone([_carried(grid, of_level) for of_level in points])
     total = sum(_frames(of_level, list(zip(grid, units, strict=False))) for of_level, units in measured)
     options = [f"--levels 1-{len(chosen)}" if len(chosen) > 1 else "--levels 1"]
-    defaults = {"placement": "mutual_information", "decoder": "min-sum", "iterations": 20, "method": "auto"}
-    defaults |= {"relative_error": 0.1, "down_to": 1e-15, "frames": Goal.frames, "seed": 1}
     given = {"placement": placement, "decoder": decoder, "iterations": iterations, "method": method}
     given |= {"relative_error": relative_error, "down_to": down_to, "frames": frames, "seed": seed}
-    options += [f"--{key.replace('_', '-')} {value}" for key, value in given.items() if value != defaults[key]]
+    usual = inspect.signature(build_table).parameters
+    options += [f"--{key.replace('_', '-')} {value}" for key, value in given.items() if value != usual[key].default]
     if rber is not None:
         options.append(f"--rber {rber if isinstance(rber, str) else ','.join(map(_number, grid))}")
     text = _toml(
