@@ -57,6 +57,21 @@ class Config:
         """Label and value rows of the `[workload]` section."""
     def write_workload(self, to: str, format: str = "mqsim") -> int:
         """Write the `[workload]` section as a trace file; returns the number of requests."""
+    def sample_codewords(self, count: int) -> dict[str, Any]:
+        """Codewords of the device as it starts, spread evenly over the mapped ones: at most `count`, fewer if not all is
+        mapped.
+
+        Returns columns `chip` (uint32, in the order in which the stripe meets the chips), `block` (uint32), `page_type`
+        (uint8) and `rber` (float64; with interleaving the mean over a codeword's chips). A function of the config.
+
+        Raises `ConfigError` where no raw bit error rates are known.
+        """
+    def p_fail(self, rber: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The probability that decoding fails at each of `rber` (float64, shape (n,)), by the decode table.
+
+        Returns one row for each level of the table, the first hard decision (float64, shape (levels, n)). Raises
+        `ConfigError` where there is no table.
+        """
 
 class Trace:
     """A block trace, recognised and scanned from start to end."""

@@ -83,7 +83,8 @@ class RunResult:
 
         Columns: request (u64), arrival_ns (u64), kind (read, write, trim), offset_bytes (u64), bytes (u64),
         response_ns (u64), max_level (u8, the highest read level that any of its codewords needed, 0 if none was read),
-        retries (u16).
+        retries (u16), energy_uj (f64, of its own operations: without garbage collection and programs from the write
+        buffer).
         """
         if self._log is None:
             raise ValueError("requests were not logged: pass log_requests=True, or a path to a Parquet file")
@@ -174,6 +175,8 @@ class Comparison:
             row["slowdown"] = self.slowdown(result)
             row["codeword_read_mean_us"] = s["codeword_reads"]["mean_us"]
             row["uncorrectable"] = s["codeword_reads"]["uncorrectable"]
+            row["energy_read_mean_uj"] = s["energy"]["mean_read_uj"]
+            row["energy_request_mean_uj"] = s["energy"]["mean_request_uj"]
             row["write_amplification"] = s["writes_detail"]["write_amplification"]
             row["gc_blocks_reclaimed"] = s["gc"]["blocks_reclaimed"]
             for unit, share in s["utilisation"].items():
@@ -588,6 +591,7 @@ def _request_frame(chunks: list[dict[str, Any]]) -> pl.DataFrame:
         "response_ns": pl.UInt64,
         "max_level": pl.UInt8,
         "retries": pl.UInt16,
+        "energy_uj": pl.Float64,
     }
     if not chunks:
         return pl.DataFrame(schema=types)

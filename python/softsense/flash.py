@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from softsense._core import Cells, ConfigError, recovery_bake_minutes, retention_bake_minutes
+import numpy as np
+
+from softsense._core import Cells, Config, ConfigError, recovery_bake_minutes, retention_bake_minutes
 
 MAX_LEVEL = 7
+_CALIBRATION_CODEWORDS = 65_536
 
 
 def page_number(cells: Cells, page: str) -> int:
@@ -110,3 +113,43 @@ def bake_minutes(
             retention_days * 24, operating_c, bake_c, activation_energy_ev
         ),
     }
+
+
+def calibrate(config: Config, p_fail: float, level: int = 1) -> list[float]:
+    """The `chip_factors` of a config, scaled so that decoding fails with a given probability in the mean over the device.
+
+    The device is as it starts: at the wear and the age of `precondition`, with its page types and its blocks. 65,536 of
+    its codewords are sampled, and their failure probabilities taken from the decode table; one factor on all raw bit
+    error rates is then found by bisection. The ratios of the chip factors stay.
+
+    Args:
+        config: with `reliability.table` and `variation.chip_factors`, and without overdispersion or interleaving.
+        p_fail: the mean probability that decoding fails, above 0 and below 1.
+        level: the read level at which it does.
+
+    Returns factors with four digits after the point, in the order of the config. A function of the config.
+
+    Raises `ConfigError`.
+    """
+    table = json.loads(config.to_json())["reliability"]
+    table = table.get("table") if isinstance(table, dict) else None
+    if table is None:
+        raise ConfigError("reliability: found no decode table, expected `reliability.table`")
+    variation = table["variation"]
+    if not variation["chip_factors"]:
+        raise ConfigError("reliability.table.variation.chip_factors: found none, expected the factors to be scaled")
+    if variation["overdispersion"]:
+        raise ConfigError("reliability.table.variation.overdispersion: found it, expected 0: rates must scale together")
+    if not 0 < p_fail < 1:
+        raise ConfigError(f"p_fail: found {p_fail:g}, expected a probability above 0 and below 1")
+    levels = len(config.p_fail(np.zeros(1)))
+    if not 1 <= level <= levels:
+        raise ConfigError(f"level: found {level}, expected 1 to {levels}")
+    rber = config.sample_codewords(_CALIBRATION_CODEWORDS)["rber"]
+    low, high = 0.0, 0.5 / rber.min()
+    while high - low > 1e-9 * high:
+        middle = (low + high) / 2
+        fails = config.p_fail(np.minimum(middle * rber, 0.5))[level - 1].mean()
+        low, high = (low, middle) if fails > p_fail else (middle, high)
+    scale = float(low + high) / 2
+    return [round(factor * scale, 4) for factor in variation["chip_factors"]]

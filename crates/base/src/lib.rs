@@ -2,6 +2,7 @@
 //! mergeable statistics. Knows nothing of flash, codes or SSDs.
 //!
 //! - [`Ns`]: integer nanoseconds, the only time there is in the engine.
+//! - [`Pj`]: integer picojoules, so that energies add up exactly.
 //! - [`Error`]: bad input, with the place it was found at, what was found and what was expected.
 //! - [`Stream`]: random numbers derived by hashing (seed, purpose, index), never advanced across purposes.
 //! - [`Histogram`]: a mergeable histogram of durations with a bounded relative error.
@@ -17,4 +18,4 @@ pub use error::{Error, ErrorKind, Result, expect_number, expect_whole, line_of};
 pub use histogram::{Histogram, ResponseSummary};
 pub use statistics::{beta_quantile, binomial_interval, climb, maximum, normal_cdf};
 pub use stream::{Purpose, Stream};
-pub use units::{Ns, format_bytes, format_count, format_duration};
+pub use units::{Ns, Pj, format_bytes, format_count, format_duration};

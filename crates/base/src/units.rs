@@ -1,6 +1,6 @@
 use std::fmt;
 use std::iter::Sum;
-use std::ops::{Add, AddAssign, Sub};
+use std::ops::{Add, AddAssign, Sub, SubAssign};
 
 use serde::{Deserialize, Serialize};
 
@@ -79,6 +79,51 @@ impl fmt::Display for Ns {
     }
 }
 
+/// An energy, in integer picojoules, so that sums do not depend on their order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub struct Pj(pub u64);
+
+impl Pj {
+    /// From microjoules, rounded to the nearest picojoule. Negative and NaN become zero.
+    pub fn from_uj(uj: f64) -> Pj {
+        Pj((uj * 1e6).round() as u64)
+    }
+
+    /// In microjoules.
+    pub fn as_uj(self) -> f64 {
+        self.0 as f64 * 1e-6
+    }
+
+    /// This energy `n` times.
+    pub const fn times(self, n: u64) -> Pj {
+        Pj(self.0 * n)
+    }
+
+    /// What of this energy is spent in `part` of the time `whole`, rounded down.
+    pub fn share(self, part: Ns, whole: Ns) -> Pj {
+        Pj((u128::from(self.0) * u128::from(part.0) / u128::from(whole.0.max(1))) as u64)
+    }
+}
+
+impl Add for Pj {
+    type Output = Pj;
+    fn add(self, other: Pj) -> Pj {
+        Pj(self.0 + other.0)
+    }
+}
+
+impl AddAssign for Pj {
+    fn add_assign(&mut self, other: Pj) {
+        self.0 += other.0;
+    }
+}
+
+impl SubAssign for Pj {
+    fn sub_assign(&mut self, other: Pj) {
+        self.0 -= other.0;
+    }
+}
+
 /// A duration for people: `812 ns`, `130.3 us`, `4.2 ms`, `8.1 s`, `3.2 h`, `6.7 d`.
 pub fn format_duration(duration: Ns) -> String {
     let ns = duration.0 as f64;
@@ -128,6 +173,14 @@ mod tests {
         assert_eq!(Ns::from_us(0.0004), Ns(0));
         assert_eq!(Ns::from_us(130.3444), Ns(130_344));
         assert_eq!(Ns(1_500).as_us(), 1.5);
+    }
+
+    #[test]
+    fn energies_are_exact() {
+        assert_eq!(Pj::from_uj(0.7).times(3), Pj(2_100_000));
+        assert_eq!(Pj::from_uj(1.85).share(Ns(28), Ns(125)), Pj(414_400));
+        assert_eq!(Pj(1).share(Ns(0), Ns(0)), Pj(0));
+        assert_eq!(Pj(52_000_000).as_uj(), 52.0);
     }
 
     #[test]

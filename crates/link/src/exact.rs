@@ -401,12 +401,16 @@ impl CodewordReader {
     /// Reads the codeword at `place` in its `write`-th life: level 1, and after each failure one level more, up to
     /// `max_level`.
     ///
+    /// # Arguments
+    /// - `conditions`: of each of the pages among which the codeword is divided: as many equal parts, in the order of its
+    ///   bits. Each part is read with the references and LLRs of its own page.
+    ///
     /// # Panics
-    /// If the condition is that of another kind of flash than the spec's, or there is no such page or level.
-    pub fn read(&mut self, place: u64, write: u64, condition: CellCondition, max_level: u8) -> CodewordRead {
-        let mut read = CodewordRead { raw_errors: self.raw_errors(place, write, condition), attempts: Vec::new() };
+    /// If a condition is that of another kind of flash than the spec's, or there is no such page or level.
+    pub fn read(&mut self, place: u64, write: u64, conditions: &[CellCondition], max_level: u8) -> CodewordRead {
+        let mut read = CodewordRead { raw_errors: self.raw_errors(place, write, conditions), attempts: Vec::new() };
         for level in 1..=max_level.min(self.levels()) {
-            read.attempts.push(self.attempt(place, write, condition, level));
+            read.attempts.push(self.attempt(place, write, conditions, level));
             if read.attempts.last().is_some_and(|attempt| attempt.converged) {
                 break;
             }
@@ -415,14 +419,14 @@ impl CodewordReader {
     }
 
     /// How many hard decisions of a codeword are wrong; arguments as those of [`Self::read`].
-    pub fn raw_errors(&mut self, place: u64, write: u64, condition: CellCondition) -> usize {
-        self.sense(place, write, condition, 1);
+    pub fn raw_errors(&mut self, place: u64, write: u64, conditions: &[CellCondition]) -> usize {
+        self.sense(place, write, conditions, 1);
         bits::distance(&self.word, &self.held.codeword)
     }
 
     /// One attempt to decode a codeword, with `level`, up to [`Self::levels`]; arguments as those of [`Self::read`].
-    pub fn attempt(&mut self, place: u64, write: u64, condition: CellCondition, level: u8) -> DecodeAttempt {
-        let step = self.sense(place, write, condition, level);
+    pub fn attempt(&mut self, place: u64, write: u64, conditions: &[CellCondition], level: u8) -> DecodeAttempt {
+        let step = self.sense(place, write, conditions, level);
         let decoder = self.decoder.for_step(&self.code, step);
         let verdict = if level == 1 {
             decoder.decode_hard(&mut self.word)
@@ -437,27 +441,49 @@ impl CodewordReader {
         }
     }
 
-    /// Senses a codeword: into `word` at level 1, into `llrs` at others. Returns the step of the LLRs.
-    fn sense(&mut self, place: u64, write: u64, condition: CellCondition, level: u8) -> f64 {
+    /// Senses a codeword: into `word` at level 1, into `llrs` at others. Returns the step of the LLRs, which is that of the
+    /// part with the largest; those of other parts are made to match it.
+    fn sense(&mut self, place: u64, write: u64, conditions: &[CellCondition], level: u8) -> f64 {
         assert!((1..=self.levels()).contains(&level), "level {level}, not from 1 to {}", self.levels());
-        self.hold(place, write, condition.page());
-        let (key, placed) = self.assumed_condition(condition).placed();
-        let (code, spec, cell_spec) = (&self.code, &self.spec, self.cell_spec.as_ref());
-        let references = self.references.entry((key, level)).or_insert_with(|| {
-            References::new(&placed.cells(cell_spec), placed.page(), level, spec.placement, code.codeword_bits())
-        });
-        let cells = condition.cells(cell_spec);
-        let region_of = |state: usize| RegionOf::new(&references.sensing.cumulative(&cells, state));
-        let states: Vec<RegionOf> = (0..cells.states()).map(region_of).collect();
-        let llr = |cell: &Cell| references.llrs[states[cell.state()].region(cell.quantile())];
-        if level == 1 {
-            for (byte, cells) in self.word.iter_mut().zip(self.held.cells.chunks(8)) {
-                *byte = cells.iter().zip(0..8).fold(0, |byte, (cell, at)| byte | u8::from(llr(cell) < 0) << (7 - at));
+        self.hold(place, write, conditions[0].page());
+        let keys: Vec<([i64; 3], u8)> = conditions
+            .iter()
+            .map(|&condition| {
+                let (key, placed) = self.assumed_condition(condition).placed();
+                let (code, spec, cell_spec) = (&self.code, &self.spec, self.cell_spec.as_ref());
+                self.references.entry((key, level)).or_insert_with(|| {
+                    References::new(&placed.cells(cell_spec), placed.page(), level, spec.placement, code.codeword_bits())
+                });
+                (key, level)
+            })
+            .collect();
+        let step = keys.iter().map(|key| self.references[key].step).fold(0.0, f64::max);
+        // Parts end at whole bytes.
+        let part_bits = self.held.cells.len().div_ceil(conditions.len()).next_multiple_of(8);
+        let parts = self.held.cells.chunks(part_bits).zip(conditions).zip(&keys);
+        for (index, ((held, condition), key)) in parts.enumerate() {
+            let references = &self.references[key];
+            let cells = condition.cells(self.cell_spec.as_ref());
+            let region_of = |state: usize| RegionOf::new(&references.sensing.cumulative(&cells, state));
+            let states: Vec<RegionOf> = (0..cells.states()).map(region_of).collect();
+            let llrs: Vec<i8> = if level == 1 || references.step == step {
+                references.llrs.clone()
+            } else {
+                let scaled = |&llr: &i8| libm::round(f64::from(llr) * references.step / step) as i8;
+                references.llrs.iter().map(scaled).collect()
+            };
+            let llr = |cell: &Cell| llrs[states[cell.state()].region(cell.quantile())];
+            let from = index * part_bits;
+            if level == 1 {
+                for (byte, cells) in self.word[from / 8..].iter_mut().zip(held.chunks(8)) {
+                    let bit = |(cell, at): (&Cell, u32)| u8::from(llr(cell) < 0) << (7 - at);
+                    *byte = cells.iter().zip(0..8).fold(0, |byte, cell| byte | bit(cell));
+                }
+            } else {
+                self.llrs[from..].iter_mut().zip(held).for_each(|(to, cell)| *to = llr(cell));
             }
-        } else {
-            self.llrs.iter_mut().zip(&self.held.cells).for_each(|(to, cell)| *to = llr(cell));
         }
-        references.step
+        step
     }
 
     /// What the controller takes cells for.

@@ -41,12 +41,13 @@ pub struct TableSpec {
 }
 
 impl Default for ReliabilitySpec {
-    /// The measured table of `flash-8/9`, at a raw bit error rate at which hard decision fails for 28.8 % of codewords.
+    /// The measured table of `flash-8/9`, at raw bit error rates at which hard decision fails for 28.8 % of codewords.
     fn default() -> Self {
+        let chip_factors = vec![1.9333, 2.5934, 2.2832, 3.0628];
         ReliabilitySpec::Table(TableSpec {
             file: "flash-8-9".into(),
-            rber: RberModel::Constant { rber: 0.00882 },
-            variation: Variation { chip_sigma: 0.1, ..Variation::default() },
+            rber: RberModel::Constant { rber: 0.003406 },
+            variation: Variation { chip_factors, block_sigma: 0.1, ..Variation::default() },
         })
     }
 }
@@ -54,7 +55,7 @@ impl Default for ReliabilitySpec {
 /// Where a codeword lies and what it has been through.
 #[derive(Debug, Clone, Copy)]
 pub struct CellAge {
-    /// Chip of the device.
+    /// Chip of the device, in the order in which the stripe meets them.
     pub chip: u64,
     /// Block of the device.
     pub block: u64,
@@ -113,10 +114,19 @@ impl Flash {
         Self { model: model.clone(), compiled: model.compiled(), factors: Factors::new(variation, seed) }
     }
 
-    /// The raw bit error rate of the codeword at `place`, in `page` of its wordline or spread over all.
-    fn rber(&self, place: u64, write: u64, age: &CellAge, page: Option<usize>) -> f64 {
+    /// The raw bit error rate of a page; `page` is its number in the wordline, none for the mean of those.
+    fn page_rber(&self, write: u64, age: &CellAge, page: Option<usize>) -> f64 {
         let factor = self.factors.factor(age.chip, age.block, age.page, write) * age.page_type_factor;
-        let rber = (self.compiled.at(age.wear, page) * factor).min(0.5);
+        (self.compiled.at(age.wear, page) * factor).min(0.5)
+    }
+
+    /// The raw bit error rate of a codeword that is divided equally among `parts` pages: the mean of theirs.
+    fn rber(&self, place: u64, write: u64, parts: u32, age: &impl Fn(u32) -> CellAge) -> f64 {
+        let of_part = |part| {
+            let age = age(part);
+            self.page_rber(write, &age, age.page_type)
+        };
+        let rber = if parts == 1 { of_part(0) } else { (0..parts).map(of_part).sum::<f64>() / f64::from(parts) };
         self.factors.codeword_rber(rber, place, write)
     }
 }
@@ -143,7 +153,7 @@ struct Reading {
 /// What is known of a codeword.
 #[derive(Debug)]
 struct Known {
-    condition: CellCondition,
+    conditions: Vec<CellCondition>,
     attempts: [Option<DecodeAttempt>; MAX_LEVEL as usize],
 }
 
@@ -160,47 +170,62 @@ impl Exact {
         let (data_bits, iterative) = (code.data_bits(), matches!(code, Code::Ldpc(_)));
         let reader = CodewordReader::of_code(spec, seed, code)?;
         let levels = reader.levels();
-        let flash = Flash::new(&spec.rber, spec.variation, seed);
+        let flash = Flash::new(&spec.rber, spec.variation.clone(), seed);
         let reading = Mutex::new(Reading { reader, known: HashMap::new() });
         Ok(Self { flash, levels, data_bits, iterative, code_text, reading })
     }
 
-    /// What the cells of a codeword are like. A factor on the RBER of threshold voltages acts as further P/E cycles, or fewer.
-    fn condition(&self, place: u64, write: u32, age: &CellAge) -> CellCondition {
+    /// What the cells of each part of a codeword are like. A factor on the RBER of threshold voltages acts as further P/E
+    /// cycles, or fewer. What errors of a codeword have in common, all its parts have.
+    fn conditions(&self, place: u64, write: u32, parts: u32, age: &impl Fn(u32) -> CellAge) -> Vec<CellCondition> {
+        (0..parts).map(|part| self.condition(place, write, age(part))).collect()
+    }
+
+    fn condition(&self, place: u64, write: u32, age: CellAge) -> CellCondition {
         let steps = libm::round(libm::log1p(age.wear.retention_hours) / RETENTION_STEP);
         let wear = Wear { retention_hours: libm::expm1(steps * RETENTION_STEP), ..age.wear };
-        let age = CellAge { wear, ..*age };
+        let age = CellAge { wear, ..age };
+        let rber = |page| {
+            let of_page = self.flash.page_rber(write.into(), &age, page);
+            self.flash.factors.codeword_rber(of_page, place, write.into())
+        };
         let Some(pages) = self.flash.model.pages() else {
-            return CellCondition::Boundary { rber: self.flash.rber(place, write.into(), &age, None) };
+            return CellCondition::Boundary { rber: rber(None) };
         };
         // Without page types codewords take the pages of a wordline in turn.
         let page = age.page_type.unwrap_or((place % pages as u64) as usize);
-        let rber = self.flash.rber(place, write.into(), &age, Some(page));
+        let rber = rber(Some(page));
         let unvaried = rber == self.flash.compiled.at(wear, Some(page));
         let wear = if unvaried { wear } else { self.flash.compiled.wear_for(wear, Some(page), rber) };
         CellCondition::Voltages { wear, page }
     }
 
     /// One attempt at a codeword with `level`.
-    fn attempt(&self, place: u64, write: u32, condition: CellCondition, level: u8) -> DecodeAttempt {
+    fn attempt(&self, place: u64, write: u32, conditions: &[CellCondition], level: u8) -> DecodeAttempt {
         let mut reading = self.reading.lock().expect("a panic in a decoder ends the run");
         let Reading { reader, known } = &mut *reading;
         if known.len() >= MOST_KNOWN {
             known.clear();
         }
-        let nothing = Known { condition, attempts: Default::default() };
-        let entry = known.entry((place, write)).or_insert(nothing);
-        if entry.condition != condition {
-            *entry = Known { condition, attempts: Default::default() };
+        let nothing = || Known { conditions: conditions.to_vec(), attempts: Default::default() };
+        let entry = known.entry((place, write)).or_insert_with(nothing);
+        if entry.conditions != conditions {
+            *entry = nothing();
         }
         *entry.attempts[usize::from(level) - 1]
-            .get_or_insert_with(|| reader.attempt(place, write.into(), condition, level))
+            .get_or_insert_with(|| reader.attempt(place, write.into(), conditions, level))
     }
 
     /// The first attempt that succeeds, one level after the other.
-    fn first_success(&self, place: u64, write: u32, age: &CellAge) -> Option<DecodeAttempt> {
-        let condition = self.condition(place, write, age);
-        (1..=self.levels).map(|level| self.attempt(place, write, condition, level)).find(|attempt| attempt.converged)
+    fn first_success(
+        &self,
+        place: u64,
+        write: u32,
+        parts: u32,
+        age: &impl Fn(u32) -> CellAge,
+    ) -> Option<DecodeAttempt> {
+        let conditions = self.conditions(place, write, parts, age);
+        (1..=self.levels).map(|level| self.attempt(place, write, &conditions, level)).find(|attempt| attempt.converged)
     }
 }
 
@@ -253,7 +278,7 @@ impl Reliability {
                 table.rber.check("reliability.table.rber")?;
                 table.variation.check("reliability.table.variation")?;
                 let decode_table = DecodeTable::open(&table.file, directory)?;
-                Kind::Table(Box::new((decode_table, Flash::new(&table.rber, table.variation, seed))))
+                Kind::Table(Box::new((decode_table, Flash::new(&table.rber, table.variation.clone(), seed))))
             }
             ReliabilitySpec::Exact(exact) => Kind::Exact(Box::new(Exact::new(exact, seed, directory)?)),
         };
@@ -327,10 +352,23 @@ impl Reliability {
         }
     }
 
-    /// The required level of the codeword at `place` (of the device) in its `write`-th life. `age` is
-    /// asked for only where it matters.
+    /// The factor on the raw bit error rate of a chip; 1 where none are known.
+    pub fn chip_factor(&self, chip: u64) -> f64 {
+        self.flash().map_or(1.0, |flash| flash.factors.chip_factor(chip))
+    }
+
+    /// The raw bit error rate of a codeword; arguments as those of [`Self::required_level`]. `None` where none is known.
+    pub fn rber(&self, place: u64, write: u32, parts: u32, age: impl Fn(u32) -> CellAge) -> Option<f64> {
+        self.flash().map(|flash| flash.rber(place, write.into(), parts, &age))
+    }
+
+    /// The required level of the codeword at `place` (of the device) in its `write`-th life.
+    ///
+    /// # Arguments
+    /// - `parts`: pages among which the codeword is divided equally.
+    /// - `age`: the cells of each of them, from 0; asked for only where it matters.
     #[inline]
-    pub fn required_level(&self, place: u64, write: u32, age: impl FnOnce() -> CellAge) -> RequiredLevel {
+    pub fn required_level(&self, place: u64, write: u32, parts: u32, age: impl Fn(u32) -> CellAge) -> RequiredLevel {
         match &self.kind {
             Kind::Perfect => RequiredLevel(1),
             Kind::Fixed(thresholds) => {
@@ -340,24 +378,23 @@ impl Reliability {
             }
             Kind::Table(table) => {
                 let luck = self.luck.uniform(place, u64::from(write));
-                let age = age();
-                let rber = table.1.rber(place, write.into(), &age, age.page_type);
+                let rber = table.1.rber(place, write.into(), parts, &age);
                 let level = (1..=table.0.levels()).find(|&level| luck >= table.0.p_fail(level, rber));
                 level.map_or(RequiredLevel::NONE, RequiredLevel)
             }
             Kind::Exact(exact) => {
-                let success = exact.first_success(place, write, &age());
+                let success = exact.first_success(place, write, parts, &age);
                 success.map_or(RequiredLevel::NONE, |attempt| RequiredLevel(attempt.level))
             }
         }
     }
 
     /// Whether the decoder's first success with a codeword is another word than was written, which nobody notices. Known
-    /// only where codewords are really decoded.
+    /// only where codewords are really decoded. Arguments as those of [`Self::required_level`].
     #[inline]
-    pub fn undetected(&self, place: u64, write: u32, age: impl FnOnce() -> CellAge) -> Option<bool> {
+    pub fn undetected(&self, place: u64, write: u32, parts: u32, age: impl Fn(u32) -> CellAge) -> Option<bool> {
         let Kind::Exact(exact) = &self.kind else { return None };
-        Some(exact.first_success(place, write, &age()).is_some_and(|attempt| !attempt.correct))
+        Some(exact.first_success(place, write, parts, &age).is_some_and(|attempt| !attempt.correct))
     }
 
     /// How many iterations the decode of a codeword takes at `level`; `None` where that is not known. A word that needs none
@@ -365,17 +402,26 @@ impl Reliability {
     ///
     /// # Arguments
     /// - `success`: whether the decode succeeds. A real decode at a level above the required one says for itself.
-    pub fn decode_iterations(&self, place: u64, write: u32, level: u8, success: bool, age: &CellAge) -> Option<u16> {
+    /// - the others: as those of [`Self::required_level`].
+    pub fn decode_iterations(
+        &self,
+        place: u64,
+        write: u32,
+        level: u8,
+        success: bool,
+        parts: u32,
+        age: impl Fn(u32) -> CellAge,
+    ) -> Option<u16> {
         match &self.kind {
             Kind::Perfect | Kind::Fixed(_) => None,
             Kind::Table(table) => {
-                let rber = table.1.rber(place, write.into(), age, age.page_type);
+                let rber = table.1.rber(place, write.into(), parts, &age);
                 // Eight levels at most, so (write, level) pack into one index.
                 let uniform = self.iterations.uniform(place, u64::from(write) * 8 + u64::from(level));
                 table.0.iterations(level, rber, success, uniform)
             }
             Kind::Exact(exact) if exact.iterative => {
-                let attempt = exact.attempt(place, write, exact.condition(place, write, age), level);
+                let attempt = exact.attempt(place, write, &exact.conditions(place, write, parts, &age), level);
                 Some(attempt.iterations.max(1) as u16)
             }
             Kind::Exact(_) => None,
@@ -403,7 +449,7 @@ mod tests {
         let p_fail = [0.4, 0.1, 0.02];
         let reliability = build(ReliabilitySpec::Fixed { p_fail: p_fail.to_vec() }).unwrap();
         let n = 200_000;
-        let levels: Vec<u8> = (0..n).map(|place| reliability.required_level(place, 1, || age(0.0)).0).collect();
+        let levels: Vec<u8> = (0..n).map(|place| reliability.required_level(place, 1, 1, |_| age(0.0)).0).collect();
         for (index, p) in p_fail.into_iter().enumerate() {
             let failing = levels.iter().filter(|&&level| usize::from(level) > index + 1).count();
             assert!((failing as f64 / n as f64 - p).abs() < 0.0045, "level {}: {failing}", index + 1);
@@ -414,7 +460,7 @@ mod tests {
     #[test]
     fn certain_failure_at_every_level_is_uncorrectable() {
         let reliability = build(ReliabilitySpec::Fixed { p_fail: vec![1.0; 7] }).unwrap();
-        let required = reliability.required_level(1, 1, || age(0.0));
+        let required = reliability.required_level(1, 1, 1, |_| age(0.0));
         assert_eq!(required, RequiredLevel::NONE);
         assert!(!required.met_by(MAX_LEVEL));
     }
@@ -426,7 +472,7 @@ mod tests {
         let table = TableSpec { file: "laldpc-thresholds".into(), rber, variation };
         let reliability = build(ReliabilitySpec::Table(table)).unwrap();
         for place in 0..500 {
-            let at = |days: f64| reliability.required_level(place, 2, || age(days * 24.0));
+            let at = |days: f64| reliability.required_level(place, 2, 1, |_| age(days * 24.0));
             let levels = [0.0, 1.0, 30.0, 365.0, 1000.0].map(at);
             assert!(levels.windows(2).all(|w| w[0] <= w[1]), "{levels:?}");
         }
@@ -442,7 +488,7 @@ mod tests {
         assert_eq!(reliability.pages(), Some(2));
         let level = |page_type| {
             let age = CellAge { page_type, ..age(8760.0) };
-            (0..10).map(|place| reliability.required_level(place, 0, || age).0).max()
+            (0..10).map(|place| reliability.required_level(place, 0, 1, |_| age).0).max()
         };
         assert_eq!([Some(0), Some(1), None].map(level), [Some(1), Some(4), Some(3)]);
     }
@@ -457,7 +503,7 @@ mod tests {
             let table = TableSpec { file: "laldpc-thresholds".into(), rber, variation };
             let reliability = build(ReliabilitySpec::Table(table)).unwrap();
             let mut count = [0; 9];
-            (0..2000).for_each(|place| count[reliability.required_level(place, 0, || age(0.0)).0 as usize] += 1);
+            (0..2000).for_each(|place| count[reliability.required_level(place, 0, 1, |_| age(0.0)).0 as usize] += 1);
             count
         };
         assert_eq!(levels(0.0)[2], 2000);

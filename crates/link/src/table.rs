@@ -14,8 +14,9 @@ macro_rules! shipped {
 
 /// Tables that ship with softsense, by name: of each code but the one to learn from, after the code, and the one that
 /// LaLDPC's thresholds make.
-const SHIPPED: [(&str, &str); 14] = shipped![
+const SHIPPED: [(&str, &str); 15] = shipped![
     "flash-8-9",
+    "flash-8-9-nested",
     "adaptive-5-6",
     "adaptive-3-4",
     "adaptive-2-3",

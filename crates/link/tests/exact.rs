@@ -44,7 +44,7 @@ fn raw_errors_at_a_boundary_are_binomial() {
     let mut reader = boundary_reader("bch-512B-t15");
     let (codewords, bits) = (4000, reader.code().codeword_bits() as f64);
     for rber in [0.01004, 0.0397] {
-        let errors: Vec<f64> = (0..codewords).map(|place| reader.raw_errors(place, 1, boundary(rber)) as f64).collect();
+        let errors: Vec<f64> = (0..codewords).map(|place| reader.raw_errors(place, 1, &[boundary(rber)]) as f64).collect();
         let n = codewords as f64;
         let mean = errors.iter().sum::<f64>() / n;
         let variance = errors.iter().map(|e| (e - mean).powi(2)).sum::<f64>() / (n - 1.0);
@@ -74,7 +74,7 @@ fn raw_error_rates_of_pages_are_those_of_their_cells() {
             let mut reader = reader(&spec("bch-512B-t15", RberModel::ThresholdVoltage(cell_spec)));
             for page in 0..cells.pages() {
                 let condition = CellCondition::Voltages { wear, page };
-                let errors: usize = (0..2000).map(|place| reader.raw_errors(place, 3, condition)).sum();
+                let errors: usize = (0..2000).map(|place| reader.raw_errors(place, 3, &[condition])).sum();
                 let found = errors as f64 / (2000 * reader.code().codeword_bits()) as f64;
                 let expected = cells.rber(page);
                 println!("{name} {wear:?} {references:?} page {page}: {found:.3e} for {expected:.3e}");
@@ -92,7 +92,7 @@ fn raw_error_rates_of_pages_are_those_of_their_cells() {
 fn assert_same_failures(spec: &ExactSpec, condition: CellCondition, level: u8, channel: ReadChannel) {
     let mut reader = reader(spec);
     let codewords = 1000;
-    let attempts: Vec<_> = (0..codewords).map(|place| reader.attempt(place, level.into(), condition, level)).collect();
+    let attempts: Vec<_> = (0..codewords).map(|place| reader.attempt(place, level.into(), &[condition], level)).collect();
     let frame_spec = FrameSpec { decoder: spec.decoder.clone(), iterations: spec.max_iterations, seed: 1, channel };
     let task = FrameTask::new(reader.code().clone(), frame_spec).unwrap();
     let counts = task.count(None, 0, 2, &AtomicBool::new(false)).unwrap().unwrap();
@@ -159,12 +159,12 @@ fn rereads_agree() {
     let spec = spec("flash-8/9", RberModel::ThresholdVoltage(CellSpec::default()));
     let mut reader = reader(&spec);
     let condition = voltages(22_000, 2000.0, 1);
-    let first: Vec<_> = (0..20).map(|place| reader.read(place, 4, condition, 7)).collect();
+    let first: Vec<_> = (0..20).map(|place| reader.read(place, 4, &[condition], 7)).collect();
     let mut clone = reader.clone();
     for place in (0..20).rev() {
-        assert_ne!(reader.read(place, 5, condition, 7), first[place as usize], "another write");
-        assert_eq!(reader.read(place, 4, condition, 7), first[place as usize]);
-        assert_eq!(clone.read(place, 4, condition, 7), first[place as usize]);
+        assert_ne!(reader.read(place, 5, &[condition], 7), first[place as usize], "another write");
+        assert_eq!(reader.read(place, 4, &[condition], 7), first[place as usize]);
+        assert_eq!(clone.read(place, 4, &[condition], 7), first[place as usize]);
     }
     assert!(first.windows(2).any(|reads| reads[0] != reads[1]), "places differ");
     assert!(first.iter().any(|read| read.attempts.len() > 2), "some were read at several levels: {first:?}");
@@ -176,7 +176,7 @@ fn raw_errors_at_a_boundary_only_grow_with_rber() {
     let mut reader = boundary_reader("bch-512B-t15");
     for place in 0..200 {
         let errors =
-            [1e-4, 1e-3, 1.001e-3, 2e-3, 5e-3, 0.01, 0.02, 0.1].map(|p| reader.raw_errors(place, 0, boundary(p)));
+            [1e-4, 1e-3, 1.001e-3, 2e-3, 5e-3, 0.01, 0.02, 0.1].map(|p| reader.raw_errors(place, 0, &[boundary(p)]));
         assert!(errors.windows(2).all(|w| w[0] <= w[1]), "{errors:?}");
     }
 }
@@ -190,7 +190,7 @@ fn required_levels_hardly_ever_fall_with_retention() {
     for place in 0..300 {
         let ages = [1.0, 3.0, 10.0, 30.0, 60.0, 100.0, 200.0, 365.0, 500.0];
         let mut at =
-            |days: f64| reader.read(place, 2, voltages(15_000, days * 24.0, place as usize % 2), 7).required_level().0;
+            |days: f64| reader.read(place, 2, &[voltages(15_000, days * 24.0, place as usize % 2)], 7).required_level().0;
         let levels = ages.map(&mut at);
         for w in levels.windows(2) {
             steps += 1;
@@ -212,7 +212,7 @@ fn references_and_llrs_for_another_age_are_worse() {
     let fresh = Age { pe_cycles, retention_hours: 0.0 };
     let mut mismatched = reader(&ExactSpec { llrs_for: Some(fresh), ..own.clone() });
     let condition = voltages(pe_cycles, retention_hours, 0);
-    let errors: usize = (0..1000).map(|place| mismatched.raw_errors(place, 0, condition)).sum();
+    let errors: usize = (0..1000).map(|place| mismatched.raw_errors(place, 0, &[condition])).sum();
     let found = errors as f64 / (1000 * mismatched.code().codeword_bits()) as f64;
     let fixed = CellSpec { references: References { tracked: false, offset_v: 0.0 }, ..CellSpec::default() };
     let expected = fixed.at(Wear { pe_cycles, retention_hours }).rber(0);
@@ -228,9 +228,9 @@ fn references_and_llrs_for_another_age_are_worse() {
     let mut own = reader(&own);
     let condition = boundary(0.0185);
     let failures = |reader: &mut CodewordReader| {
-        (0..200).filter(|&place| !reader.attempt(place, 0, condition, 3).converged).count()
+        (0..200).filter(|&place| !reader.attempt(place, 0, &[condition], 3).converged).count()
     };
-    assert_eq!(own.raw_errors(7, 0, condition), mismatched.raw_errors(7, 0, condition));
+    assert_eq!(own.raw_errors(7, 0, &[condition]), mismatched.raw_errors(7, 0, &[condition]));
     let (own, mismatched) = (failures(&mut own), failures(&mut mismatched));
     println!("level 3 failures of 200: own {own}, mismatched {mismatched}");
     assert!(mismatched > own + 40, "{mismatched} of 200 fail, {own} with their own LLRs");
@@ -243,7 +243,7 @@ fn bch_decodes_up_to_t_errors() {
     let mut reader = boundary_reader("bch-512B-t15");
     let mut decoded = 0;
     for place in 0..1000 {
-        let read = reader.read(place, 0, boundary(15.0 / 4291.0), 1);
+        let read = reader.read(place, 0, &[boundary(15.0 / 4291.0)], 1);
         assert_eq!(read.required_level().met_by(1), read.raw_errors <= 15, "{read:?}");
         assert!(!read.undetected());
         decoded += u32::from(read.required_level().met_by(1));
@@ -258,7 +258,7 @@ fn undetected_errors_of_a_perfect_code_are_those_of_two_errors_or_more() {
     let mut reader = reader(&spec("bch:m=5,t=1,k=26", RberModel::Constant { rber: 0.05 }));
     let mut undetected = 0;
     for place in 0..500 {
-        let read = reader.read(place, 0, boundary(0.05), 7);
+        let read = reader.read(place, 0, &[boundary(0.05)], 7);
         assert_eq!(read.required_level().0, 1);
         assert_eq!(read.undetected(), read.raw_errors > 1, "{read:?}");
         undetected += u32::from(read.undetected());
@@ -274,7 +274,7 @@ fn sum_product_reads_too() {
     let mut sum_product = reader(&ExactSpec { decoder: "layered-sum-product-f32".into(), ..own.clone() });
     let mut min_sum = reader(&own);
     let failures = |reader: &mut CodewordReader, level, rber| {
-        (0..20).filter(|&place| !reader.attempt(place, 0, boundary(rber), level).correct).count()
+        (0..20).filter(|&place| !reader.attempt(place, 0, &[boundary(rber)], level).correct).count()
     };
     for (level, rber) in [(1, 0.0092), (3, 0.0186)] {
         let found = (failures(&mut sum_product, level, rber), failures(&mut min_sum, level, rber));

@@ -1,13 +1,16 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use softsense_base::{Error, Purpose, Result, Stream, beta_quantile};
+use softsense_base::{Error, Purpose, Result, Stream, beta_quantile, expect_number};
 
 /// How much chips, blocks and pages differ: the standard deviation of ln(RBER factor) of each. A
 /// factor is log-normal with mean 1, so variation spreads the RBER and leaves its mean alone.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Variation {
-    /// Between chips.
+    /// Factors of known chips, such as measured ones: the chips of the device take them in turn, in the order in which the
+    /// stripe meets the chips. They need not have mean 1. Empty: chips are drawn, with `chip_sigma`.
+    pub chip_factors: Vec<f64>,
+    /// Between chips, where there are no `chip_factors`.
     pub chip_sigma: f64,
     /// Between blocks of a chip.
     pub block_sigma: f64,
@@ -32,6 +35,13 @@ impl Variation {
                 let message = format!("found {sigma}, expected a standard deviation of ln(RBER) from 0 to 3");
                 return Err(Error::config(format!("{path}.{field}"), message));
             }
+        }
+        for (index, &factor) in self.chip_factors.iter().enumerate() {
+            expect_number(format!("{path}.chip_factors[{index}]"), factor, 0.0, 1e6)?;
+        }
+        if !self.chip_factors.is_empty() && self.chip_sigma > 0.0 {
+            let message = format!("found {} beside `chip_factors`, expected one of them", self.chip_sigma);
+            return Err(Error::config(format!("{path}.chip_sigma"), message));
         }
         if !(0.0..1.0).contains(&self.overdispersion) {
             let message = format!("found {}, expected a correlation from 0 to below 1", self.overdispersion);
@@ -63,9 +73,17 @@ impl Factors {
         }
     }
 
+    /// The factor of the chip with this number.
+    pub fn chip_factor(&self, chip: u64) -> f64 {
+        match self.variation.chip_factors.as_slice() {
+            [] => log_normal(&self.chip, self.variation.chip_sigma, chip, 0),
+            factors => factors[(chip % factors.len() as u64) as usize],
+        }
+    }
+
     /// The factor of the page `page` (of the device), in its `write`-th life, in `block` of `chip`.
     pub fn factor(&self, chip: u64, block: u64, page: u64, write: u64) -> f64 {
-        log_normal(&self.chip, self.variation.chip_sigma, chip, 0)
+        self.chip_factor(chip)
             * log_normal(&self.block, self.variation.block_sigma, block, 0)
             * log_normal(&self.page, self.variation.page_sigma, page, write)
     }
@@ -112,12 +130,22 @@ mod tests {
 
     #[test]
     fn factors_are_fixed_by_seed_and_place() {
-        let variation = Variation { chip_sigma: 0.2, block_sigma: 0.1, page_sigma: 0.1, overdispersion: 0.0 };
-        let (a, b) = (Factors::new(variation, 1), Factors::new(variation, 1));
+        let variation = Variation { chip_sigma: 0.2, block_sigma: 0.1, page_sigma: 0.1, ..Variation::default() };
+        let (a, b) = (Factors::new(variation.clone(), 1), Factors::new(variation.clone(), 1));
         assert_eq!(a.factor(3, 5, 7, 2).to_bits(), b.factor(3, 5, 7, 2).to_bits());
         assert_ne!(a.factor(3, 5, 7, 2), a.factor(3, 5, 7, 3));
         assert_ne!(a.factor(3, 5, 7, 2), Factors::new(variation, 2).factor(3, 5, 7, 2));
         assert_eq!(Factors::new(Variation::default(), 1).factor(3, 5, 7, 2), 1.0);
+    }
+
+    #[test]
+    fn known_chips_are_taken_in_turn() {
+        let variation = Variation { chip_factors: vec![0.5, 2.0, 1.5], ..Variation::default() };
+        variation.check("variation").unwrap();
+        let factors = Factors::new(variation.clone(), 1);
+        assert_eq!([0, 1, 2, 3, 7].map(|chip| factors.factor(chip, 0, 0, 0)), [0.5, 2.0, 1.5, 0.5, 2.0]);
+        let error = Variation { chip_sigma: 0.1, ..variation }.check("variation").unwrap_err();
+        assert_eq!(error.to_string(), "variation.chip_sigma: found 0.1 beside `chip_factors`, expected one of them");
     }
 
     /// Have counts of errors the variance of the beta-binomial distribution, n p (1 - p) (1 + (n - 1) rho), and its mean?

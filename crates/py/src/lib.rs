@@ -6,7 +6,8 @@ mod frames;
 
 use std::path::Path;
 
-use numpy::{IntoPyArray, PyArray1};
+use numpy::ndarray::Array2;
+use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1};
 use pyo3::create_exception;
 use pyo3::exceptions::{PyException, PyValueError};
 use pyo3::prelude::*;
@@ -139,6 +140,34 @@ impl Config {
         let mut workload = spec.source(self.checked.config().seed, self.checked.user_bytes()).map_err(raise)?;
         py.detach(|| trace::write_requests(&mut workload, Path::new(to), format)).map_err(raise)
     }
+
+    /// Codewords of the device as it starts, spread evenly over the mapped ones: `chip` (uint32, in the order of the
+    /// stripe), `block` (uint32), `page_type` (uint8), `rber` (float64). Raises ConfigError.
+    fn sample_codewords<'py>(&self, py: Python<'py>, count: u32) -> PyResult<Bound<'py, PyDict>> {
+        let samples = py.detach(|| run::sample_codewords(&self.checked, count)).map_err(raise)?;
+        let columns = PyDict::new(py);
+        let chips: Vec<u32> = samples.iter().map(|sample| sample.chip).collect();
+        columns.set_item("chip", chips.into_pyarray(py))?;
+        let blocks: Vec<u32> = samples.iter().map(|sample| sample.block).collect();
+        columns.set_item("block", blocks.into_pyarray(py))?;
+        let page_types: Vec<u8> = samples.iter().map(|sample| sample.page_type).collect();
+        columns.set_item("page_type", page_types.into_pyarray(py))?;
+        let rber: Vec<f64> = samples.iter().map(|sample| sample.rber).collect();
+        columns.set_item("rber", rber.into_pyarray(py))?;
+        Ok(columns)
+    }
+
+    /// The probability that decoding fails at each raw bit error rate (float64, shape (n,)), by the decode table: one row
+    /// for each of its levels (float64, shape (levels, n)). Raises ConfigError where there is no table.
+    fn p_fail<'py>(&self, py: Python<'py>, rber: PyReadonlyArray1<'py, f64>) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let table = self.checked.reliability().table().ok_or_else(|| {
+            raise(Error::config("reliability", "found no decode table, expected `reliability.table`"))
+        })?;
+        let rber = rber.as_array();
+        let shape = (usize::from(table.levels()), rber.len());
+        let p_fail = Array2::from_shape_fn(shape, |(level, at)| table.p_fail(level as u8 + 1, rber[at]));
+        Ok(p_fail.into_pyarray(py))
+    }
 }
 
 /// A block trace, recognised and scanned from start to end.
@@ -257,7 +286,7 @@ impl Run {
 
     /// The columns of the requests that have completed since the last call: `request` (uint64),
     /// `arrival_ns` (uint64), `kind` (uint8: 0 read, 1 write, 2 trim), `offset_bytes` (uint64), `bytes`
-    /// (uint64), `response_ns` (uint64), `max_level` (uint8), `retries` (uint16).
+    /// (uint64), `response_ns` (uint64), `max_level` (uint8), `retries` (uint16), `energy_uj` (float64).
     fn take_log<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let rows = self.run.take_log();
         let columns = PyDict::new(py);
@@ -273,6 +302,8 @@ impl Run {
         columns.set_item("max_level", levels.into_pyarray(py))?;
         let retries: Vec<u16> = rows.iter().map(|row| row.retries).collect();
         columns.set_item("retries", retries.into_pyarray(py))?;
+        let energies: Vec<f64> = rows.iter().map(|row| row.energy.as_uj()).collect();
+        columns.set_item("energy_uj", energies.into_pyarray(py))?;
         Ok(columns)
     }
 }

@@ -14,7 +14,7 @@ use crate::geometry::Geometry;
 use crate::workload::WorkloadSpec;
 
 /// Changes whenever the same config gives other numbers.
-pub const MODEL_VERSION: u32 = 1;
+pub const MODEL_VERSION: u32 = 2;
 
 /// A whole run but for its trace. The defaults are those of `configs/mlc-25nm.toml`, without its workload.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -37,6 +37,8 @@ pub struct Config {
     pub read: ReadSpec,
     /// The flash translation layer and its garbage collection.
     pub ftl: FtlSpec,
+    /// What operations cost.
+    pub energy: EnergySpec,
     /// How requests are issued, and the controller's memory.
     pub host: HostSpec,
     /// The state the device starts in.
@@ -56,6 +58,7 @@ impl Default for Config {
             reliability: ReliabilitySpec::default(),
             read: ReadSpec::default(),
             ftl: FtlSpec::default(),
+            energy: EnergySpec::default(),
             host: HostSpec::default(),
             precondition: PreconditionSpec::default(),
             workload: None,
@@ -216,6 +219,8 @@ pub struct FtlSpec {
     pub over_provisioning: f64,
     /// What consecutive page writes go to in turn, fastest first: each level once.
     pub stripe: [StripeLevel; 4],
+    /// Whether codewords are divided among chips.
+    pub interleaving: InterleavingSpec,
     /// Garbage collection of a plane begins when it has fewer free blocks than this.
     pub gc_low_watermark_blocks: u32,
     /// Garbage collection of a plane ends when it has this many free blocks.
@@ -228,8 +233,86 @@ impl Default for FtlSpec {
         Self {
             over_provisioning: 0.15,
             stripe: [Channel, Chip, Die, Plane],
+            interleaving: InterleavingSpec::default(),
             gc_low_watermark_blocks: 3,
             gc_high_watermark_blocks: 4,
+        }
+    }
+}
+
+/// Data placement interleaving: n codewords are divided among pages of n chips, an n-th of each codeword in each page, so that
+/// a codeword meets the mean of their raw bit error rates. Reading one codeword senses n pages.
+///
+/// Source: K. Zhao et al., "LDPC-in-SSD", FAST 2013, section 3.3.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct InterleavingSpec {
+    /// n: a divisor of the number of chips, 1 for no interleaving. Groups take chips that follow one another in the stripe;
+    /// their blocks are written, collected and erased together, as a superblock.
+    pub ways: u32,
+    /// What becomes of codewords of a request that do not fill a group.
+    pub remainder: Remainder,
+    /// Which groups of chips interleave.
+    pub groups: InterleavedGroups,
+}
+
+impl Default for InterleavingSpec {
+    fn default() -> Self {
+        Self { ways: 1, remainder: Remainder::Plain, groups: InterleavedGroups::All }
+    }
+}
+
+/// What becomes of codewords of a request that do not fill a group: a lone codeword, or an update of part of a group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Remainder {
+    /// Each is written whole to a page of one chip, in blocks apart. Garbage collection, which has many codewords at hand,
+    /// interleaves them when it moves them.
+    Plain,
+    /// They are interleaved at once; the rest of their group stays empty until garbage collection.
+    Pad,
+}
+
+/// Which groups of chips interleave.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum InterleavedGroups {
+    /// All.
+    All,
+    /// Those with a chip whose factor on the raw bit error rate is above this.
+    WithChipFactorAbove(f64),
+}
+
+/// What operations cost, uJ. Those of pages are for a whole page, those of codewords for one.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct EnergySpec {
+    /// Sensing a page with hard decision.
+    pub sense_uj: f64,
+    /// Sensing one extra level of a page. A sensing that a RESET cuts short costs what its time is of the whole.
+    pub sense_extra_level_uj: f64,
+    /// Transfer of a codeword to the controller, as hard decisions.
+    pub transfer_uj: f64,
+    /// Transfer of what one extra level adds to a codeword.
+    pub transfer_extra_level_uj: f64,
+    /// Programming a page, its way over the bus included.
+    pub program_uj: f64,
+    /// Erasing a block.
+    pub erase_uj: f64,
+    /// One attempt to decode a codeword.
+    pub decode_uj: f64,
+}
+
+impl Default for EnergySpec {
+    fn default() -> Self {
+        Self {
+            sense_uj: 2.4,
+            sense_extra_level_uj: 0.7,
+            transfer_uj: 3.7,
+            transfer_extra_level_uj: 1.85,
+            program_uj: 52.0,
+            erase_uj: 150.0,
+            decode_uj: 0.8,
         }
     }
 }
@@ -382,7 +465,7 @@ impl CheckedConfig {
 
     /// Checks a config; relative paths in it are taken from `directory`.
     pub fn new(config: Config, directory: PathBuf) -> Result<Self> {
-        let geometry = Geometry::new(&config.geometry, &config.flash)?;
+        let geometry = Geometry::new(&config.geometry, &config.flash, &config.ftl)?;
         let reliability = Reliability::new(&config.reliability, config.seed, &directory)?;
         let checked = Self { config, directory, geometry, reliability };
         checked.check()?;
@@ -600,6 +683,19 @@ impl CheckedConfig {
             return Err(Error::config("read.policy", message));
         }
         self.check_ftl()?;
+        let EnergySpec { sense_uj, sense_extra_level_uj, transfer_uj, transfer_extra_level_uj, program_uj, erase_uj, decode_uj } =
+            config.energy;
+        for (field, uj) in [
+            ("sense_uj", sense_uj),
+            ("sense_extra_level_uj", sense_extra_level_uj),
+            ("transfer_uj", transfer_uj),
+            ("transfer_extra_level_uj", transfer_extra_level_uj),
+            ("program_uj", program_uj),
+            ("erase_uj", erase_uj),
+            ("decode_uj", decode_uj),
+        ] {
+            expect_number(format!("energy.{field}"), uj, 0.0, 1e6)?;
+        }
         match config.host.issue {
             Issue::OpenLoop { time_scale } => expect_number("host.issue.open_loop.time_scale", time_scale, 1e-9, 1e9)?,
             Issue::ClosedLoop { queue_depth } => {
@@ -664,12 +760,6 @@ impl CheckedConfig {
             );
             return Err(Error::config("ftl.over_provisioning", message));
         }
-        use StripeLevel::{Channel, Chip, Die, Plane};
-        if ![Channel, Chip, Die, Plane].iter().all(|level| ftl.stripe.contains(level)) {
-            let message =
-                format!("found {:?}, expected each of channel, chip, die and plane once", ftl.stripe).to_lowercase();
-            return Err(Error::config("ftl.stripe", message));
-        }
         expect_whole("ftl.gc_low_watermark_blocks", ftl.gc_low_watermark_blocks, 2, 1 << 20)?;
         if ftl.gc_high_watermark_blocks < ftl.gc_low_watermark_blocks {
             let message = format!(
@@ -678,19 +768,24 @@ impl CheckedConfig {
             );
             return Err(Error::config("ftl.gc_high_watermark_blocks", message));
         }
-        // One block of each plane is open for the host, one for garbage collection; the free ones up to
-        // the high watermark and one block to collect come on top. A block is worth collecting when it has
-        // a page's worth of stale places: up to one less in each block may have to be left as it is. With
-        // so much to spare, some plane always has a block to collect when no plane can be written.
+        if let InterleavedGroups::WithChipFactorAbove(factor) = ftl.interleaving.groups {
+            expect_number("ftl.interleaving.groups.with_chip_factor_above", factor, 0.0, 1e6)?;
+        }
+        // One block of each plane is open for the host, one for garbage collection, and with interleaving one for what does not
+        // fill a group; the free ones up to the high watermark and one block to collect come on top. A block is worth collecting
+        // when it has a page's worth (with interleaving, a group's) of stale places: up to one less in each block may have to
+        // be left as it is. With so much to spare, some plane always has a block to collect when no plane can be written.
         let blocks = self.config.geometry.blocks_per_plane;
-        let in_vain = u64::from(blocks) * u64::from(self.geometry.codewords_per_page() - 1);
-        let in_vain = in_vain.div_ceil(u64::from(self.geometry.codewords_per_block())) as u32;
-        let needed = ftl.gc_high_watermark_blocks + 3 + in_vain;
+        let plain_too = self.geometry.ways() > 1 && ftl.interleaving.remainder == Remainder::Plain;
+        let open = if plain_too { 3 } else { 2 };
+        let in_vain = u64::from(blocks) * u64::from(self.geometry.codewords_per_group() - 1);
+        let in_vain = in_vain.div_ceil(u64::from(self.geometry.codewords_per_superblock())) as u32;
+        let needed = ftl.gc_high_watermark_blocks + open + 1 + in_vain;
         let blocks = f64::from(blocks);
         if over_provisioning * blocks < f64::from(needed) {
             let message = format!(
                 "found {over_provisioning}, which leaves {:.1} spare blocks of {blocks} in a plane; expected at least {}, \
-                 which leaves {needed}: {} free ones, two open ones, one to collect and {in_vain} for pages that stay \
+                 which leaves {needed}: {} free ones, {open} open ones, one to collect and {in_vain} for pages that stay \
                  filled in part",
                 over_provisioning * blocks,
                 (f64::from(needed) / blocks * 1e4).ceil() / 1e4,
@@ -709,8 +804,9 @@ pub fn schema() -> String {
 }
 
 /// Fields that are one of several things with fields of their own: setting a field of one of these chooses it.
-const CHOICES: [&str; 8] = [
+const CHOICES: [&str; 9] = [
     "decoder.time",
+    "ftl.interleaving.groups",
     "host.issue",
     "reliability",
     "reliability.exact.placement",

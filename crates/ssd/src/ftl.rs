@@ -4,6 +4,10 @@
 //!
 //! Every access is O(1), but for the victim search, which is amortised O(1): closed blocks stand in
 //! lists by their number of valid codewords.
+//!
+//! What is written, collected and erased together is a superblock, and what is programmed at once a group, or, where its
+//! codewords are not interleaved, one page of it (see [`crate::geometry`]). Without interleaving all three are one: a
+//! superblock is a block, a group a page.
 
 mod block_lists;
 mod large_array;
@@ -11,7 +15,7 @@ mod precondition;
 
 use softsense_base::Result;
 
-use crate::config::FtlSpec;
+use crate::config::{FtlSpec, InterleavedGroups, Remainder};
 use crate::geometry::Geometry;
 use block_lists::BlockLists;
 use large_array::LargeArray;
@@ -40,7 +44,7 @@ pub enum Location {
     InFlight,
 }
 
-/// Who writes a page. Each has an open block of its own in every plane, so that data which garbage
+/// Who writes a page. Each has an open superblock of its own in every set, so that data which garbage
 /// collection has found to be cold stays apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Writer {
@@ -48,20 +52,48 @@ pub enum Writer {
     Host = 0,
     /// Garbage collection.
     Gc = 1,
+    /// The host, where what it writes does not fill a group and is not interleaved.
+    HostPlain = 2,
 }
 
-/// A page that was given out to be programmed.
+/// Pages of the same index in the blocks of a superblock: all of them, which hold interleaved codewords, or a single one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct OpenPage {
-    /// Its plane.
-    pub plane: u32,
-    /// Its block, numbered over the device.
-    pub block: u32,
-    /// Its index in the block.
+pub struct Group {
+    /// The superblock.
+    pub superblock: u32,
+    /// The index of the pages in their blocks.
     pub page: u32,
+    /// A bit for each member of the set that has a page here.
+    pub members: u16,
 }
 
-/// What the FTL knows of a block.
+impl Group {
+    /// Members of the set that have a page here.
+    #[inline]
+    pub fn members(self) -> impl Iterator<Item = u32> {
+        ones(self.members)
+    }
+
+    /// How many those are.
+    #[inline]
+    pub fn pages(self) -> u32 {
+        self.members.count_ones()
+    }
+}
+
+/// The indices of the ones of a mask.
+#[inline]
+pub fn ones(mut mask: u16) -> impl Iterator<Item = u32> {
+    std::iter::from_fn(move || {
+        (mask != 0).then(|| {
+            let index = mask.trailing_zeros();
+            mask &= mask - 1;
+            index
+        })
+    })
+}
+
+/// What the FTL knows of a superblock.
 #[derive(Debug, Clone, Default)]
 struct Block {
     /// Codewords that the map points at.
@@ -71,20 +103,22 @@ struct Block {
     next: u32,
     /// Erases since the start of the run.
     erases: u32,
-    /// Pages whose program has ended. Programs of a block end in order.
-    programmed: u16,
     /// Reads on their way, which an erase must wait for.
     reads: u32,
     /// Whether it stands in a list, to be chosen as a victim.
     listed: bool,
+    /// Whether its codewords are divided among its blocks.
+    interleaved: bool,
 }
 
 #[derive(Debug, Clone, Default)]
-struct Plane {
+struct PlaneSet {
     free: std::collections::VecDeque<u32>,
-    /// The open block and its next page, for each [`Writer`].
-    open: [Option<(u32, u32)>; 2],
+    /// The open superblock of each [`Writer`], and how many of its pages have been given out. Members take turns.
+    open: [Option<(u32, u32)>; 3],
     closed: BlockLists,
+    /// Whether codewords are interleaved here.
+    interleaves: bool,
 }
 
 /// The page map.
@@ -99,25 +133,48 @@ pub struct PageMap {
     /// When each page was written, in seconds of the run and one more, so that zero, which fresh
     /// memory is without being touched, means before the run. Absent where nobody asks.
     written_s: Option<LargeArray>,
+    /// Pages of each block whose program has ended. Programs of a block end in order. Of an interleaved superblock,
+    /// those whose whole group has been programmed.
+    programmed: Vec<u16>,
     blocks: Vec<Block>,
-    planes: Vec<Plane>,
-    stripe: Vec<u32>,
+    sets: Vec<PlaneSet>,
+    remainder: Remainder,
     stripe_at: usize,
 }
 
 impl PageMap {
     /// An empty device of `user_codewords` logical codewords.
     ///
+    /// # Arguments
+    /// - `chip_factor`: the factor on the raw bit error rate of each chip, by its rank in the stripe.
+    ///
     /// # Errors
     /// When there is not enough memory for its map.
-    pub fn new(geometry: &Geometry, spec: &FtlSpec, user_codewords: u64, remember_write_times: bool) -> Result<Self> {
+    pub fn new(
+        geometry: &Geometry,
+        spec: &FtlSpec,
+        user_codewords: u64,
+        remember_write_times: bool,
+        chip_factor: impl Fn(u32) -> f64,
+    ) -> Result<Self> {
         let places = geometry.codewords() as usize;
         let pages = places / geometry.codewords_per_page() as usize;
         let per_plane = geometry.blocks_per_plane();
-        let plane = |plane| Plane {
-            free: (plane * per_plane..(plane + 1) * per_plane).collect(),
-            open: [None; 2],
-            closed: BlockLists::new(geometry.codewords_per_block()),
+        let interleaves = |set| {
+            geometry.ways() > 1
+                && match spec.interleaving.groups {
+                    InterleavedGroups::All => true,
+                    InterleavedGroups::WithChipFactorAbove(most) => (0..geometry.ways()).any(|member| {
+                        let chip = geometry.chip_of(geometry.plane_of(set, member));
+                        chip_factor(geometry.chip_rank(chip)) > most
+                    }),
+                }
+        };
+        let set = |set| PlaneSet {
+            free: (set * per_plane..(set + 1) * per_plane).collect(),
+            open: [None; 3],
+            closed: BlockLists::new(geometry.codewords_per_superblock()),
+            interleaves: interleaves(set),
         };
         Ok(Self {
             gc_low_watermark_blocks: spec.gc_low_watermark_blocks as usize,
@@ -125,9 +182,10 @@ impl PageMap {
             map: LargeArray::filled(user_codewords as usize, NOWHERE)?,
             owner: LargeArray::filled(places, NOWHERE)?,
             written_s: remember_write_times.then(|| LargeArray::zeros(pages)).transpose()?,
-            blocks: vec![Block::default(); (geometry.planes() * per_plane) as usize],
-            planes: (0..geometry.planes()).map(plane).collect(),
-            stripe: geometry.stripe(&spec.stripe),
+            programmed: vec![0; (geometry.planes() * per_plane) as usize],
+            blocks: vec![Block::default(); (geometry.sets() * per_plane) as usize],
+            sets: (0..geometry.sets()).map(set).collect(),
+            remainder: spec.interleaving.remainder,
             stripe_at: 0,
             geometry: geometry.clone(),
         })
@@ -138,28 +196,35 @@ impl PageMap {
         self.map.len() as u32
     }
 
-    /// The block of a place, numbered over the device.
+    /// The pages that hold the codeword at a place, and its bit in their group.
     #[inline]
-    pub fn block_of(&self, place: Place) -> u32 {
-        place / self.geometry.codewords_per_block()
+    pub fn group_of(&self, place: Place) -> (Group, u32) {
+        let geometry = &self.geometry;
+        let (superblock, block) = (geometry.superblock_of(place), geometry.block_of(place));
+        let page = geometry.page_of(place) % geometry.pages_per_block();
+        let slot = place % geometry.codewords_per_page();
+        if geometry.ways() == 1 {
+            return (Group { superblock, page, members: 1 }, slot);
+        }
+        let member = geometry.set_of(block / geometry.blocks_per_plane()).1;
+        (Group { superblock, page, members: self.members(superblock, member) }, geometry.bits_of(member).start + slot)
     }
 
-    /// The page of a place, numbered over the device.
-    #[inline]
-    pub fn page_of(&self, place: Place) -> u32 {
-        place / self.geometry.codewords_per_page()
+    /// The pages at page `index` of a superblock, its blocks taking turns.
+    pub fn group_at(&self, superblock: u32, index: u32) -> Group {
+        let ways = self.geometry.ways();
+        Group { superblock, page: index / ways, members: self.members(superblock, index % ways) }
     }
 
-    /// The plane of a block.
+    /// The members that hold parts of what is written to member `member` of a superblock.
     #[inline]
-    pub fn plane_of_block(&self, block: u32) -> u32 {
-        block / self.geometry.blocks_per_plane()
+    fn members(&self, superblock: u32, member: u32) -> u16 {
+        if self.blocks[superblock as usize].interleaved { self.all_members() } else { 1 << member }
     }
 
-    /// The first place of a page.
     #[inline]
-    pub fn first_place(&self, page: OpenPage) -> Place {
-        (page.block * self.geometry.pages_per_block() + page.page) * self.geometry.codewords_per_page()
+    fn all_members(&self) -> u16 {
+        (u32::from(u16::MAX) >> (16 - self.geometry.ways())) as u16
     }
 
     /// Where a logical codeword is.
@@ -173,7 +238,7 @@ impl PageMap {
             return Location::Memory(at & !IN_MEMORY);
         }
         let page_in_block = at % self.geometry.codewords_per_block() / self.geometry.codewords_per_page();
-        if page_in_block < u32::from(self.blocks[self.block_of(at) as usize].programmed) {
+        if page_in_block < u32::from(self.programmed[self.geometry.block_of(at) as usize]) {
             Location::Flash(at)
         } else {
             Location::InFlight
@@ -187,10 +252,15 @@ impl PageMap {
         (lcn != NOWHERE).then_some(lcn)
     }
 
-    /// Erases of a block since the start of the run.
+    /// Erases of a superblock since the start of the run.
     #[inline]
-    pub fn erases(&self, block: u32) -> u32 {
-        self.blocks[block as usize].erases
+    pub fn erases(&self, superblock: u32) -> u32 {
+        self.blocks[superblock as usize].erases
+    }
+
+    /// Whether what collection of a set moves is interleaved.
+    pub fn interleaves(&self, set: u32) -> bool {
+        self.sets[set as usize].interleaves
     }
 
     /// When a page of the device was written, in seconds of the run; `None` for before the run.
@@ -211,16 +281,18 @@ impl PageMap {
         let place = self.map[lcn as usize];
         if place & IN_MEMORY == 0 {
             prefetch(&self.owner, place);
-            prefetch(&self.blocks, self.block_of(place));
+            prefetch(&self.blocks, self.geometry.superblock_of(place));
         }
     }
 
-    /// The same for the owner entries of a block that will be read through.
-    pub fn prefetch_owners(&self, block: u32) {
+    /// The same for the owner entries of a superblock that will be read through.
+    pub fn prefetch_owners(&self, superblock: u32) {
         const PER_CACHE_LINE: usize = 64 / size_of::<u32>();
-        let first = block * self.geometry.codewords_per_block();
-        for place in (first..first + self.geometry.codewords_per_block()).step_by(PER_CACHE_LINE) {
-            prefetch(&self.owner, place);
+        for member in 0..self.geometry.ways() {
+            let first = self.geometry.block_in(superblock, member) * self.geometry.codewords_per_block();
+            for place in (first..first + self.geometry.codewords_per_block()).step_by(PER_CACHE_LINE) {
+                prefetch(&self.owner, place);
+            }
         }
     }
 
@@ -245,115 +317,148 @@ impl PageMap {
     #[inline]
     fn invalidate(&mut self, place: Place) {
         self.owner[place as usize] = NOWHERE;
-        let block = self.block_of(place);
-        let entry = &mut self.blocks[block as usize];
+        let superblock = self.geometry.superblock_of(place);
+        let entry = &mut self.blocks[superblock as usize];
         entry.valid -= 1;
         if entry.listed {
-            let plane = self.plane_of_block(block) as usize;
-            self.planes[plane].closed.moved_down(&mut self.blocks, block);
+            let set = self.geometry.set_of_superblock(superblock) as usize;
+            self.sets[set].closed.moved_down(&mut self.blocks, superblock);
         }
     }
 
-    /// The next page for the host in turn of the stripe, passing over planes with no room; `None`
-    /// when no plane has any until garbage collection has freed a block.
-    pub fn open_page_for_host(&mut self) -> Option<OpenPage> {
-        for _ in 0..self.stripe.len() {
-            let plane = self.stripe[self.stripe_at];
-            self.stripe_at = if self.stripe_at + 1 == self.stripe.len() { 0 } else { self.stripe_at + 1 };
-            if let Some(page) = self.open_page(plane, Writer::Host) {
-                return Some(page);
+    /// The next pages for the host in turn of the stripe, passing over sets with no room; `None` when no set has any until
+    /// garbage collection has freed a block.
+    ///
+    /// # Arguments
+    /// - `codewords`: how many of a request wait to be written. They are interleaved where they fill a group.
+    pub fn open_for_host(&mut self, codewords: u32) -> Option<Group> {
+        let ways = self.geometry.ways() as usize;
+        let fills = ways > 1 && (codewords >= self.geometry.codewords_per_group() || self.remainder == Remainder::Pad);
+        let planes = self.geometry.stripe().len();
+        let mut passed = 0;
+        while passed < planes {
+            let (set, _) = self.geometry.set_of(self.geometry.stripe()[self.stripe_at]);
+            let interleaves = self.sets[set as usize].interleaves;
+            // A group takes the turns of all of its set.
+            let turns = if interleaves && fills { ways - self.stripe_at % ways } else { 1 };
+            self.stripe_at = if self.stripe_at + turns == planes { 0 } else { self.stripe_at + turns };
+            passed += turns;
+            let writer = if interleaves && !fills { Writer::HostPlain } else { Writer::Host };
+            if let Some(group) = self.open(set, writer) {
+                return Some(group);
             }
         }
         None
     }
 
-    /// The next page for `writer` in `plane`. The host leaves the last free block to garbage collection.
-    pub fn open_page(&mut self, plane: u32, writer: Writer) -> Option<OpenPage> {
-        let pages = self.geometry.pages_per_block();
-        let state = &mut self.planes[plane as usize];
+    /// The next pages for `writer` in a set. The host leaves the last free superblock to garbage collection.
+    pub fn open(&mut self, set: u32, writer: Writer) -> Option<Group> {
+        let (ways, pages) = (self.geometry.ways(), self.geometry.pages_per_block());
+        let state = &mut self.sets[set as usize];
         let open = &mut state.open[writer as usize];
-        let (block, page) = match *open {
+        let (superblock, given) = match *open {
             Some(at) => at,
             None => {
-                let keep = if writer == Writer::Host { 1 } else { 0 };
+                let keep = if writer == Writer::Gc { 0 } else { 1 };
                 if state.free.len() <= keep {
                     return None;
                 }
-                (state.free.pop_front().expect("there are free blocks"), 0)
+                let superblock = state.free.pop_front().expect("there are free blocks");
+                self.blocks[superblock as usize].interleaved = state.interleaves && writer != Writer::HostPlain;
+                (superblock, 0)
             }
         };
-        *open = (page + 1 < pages).then_some((block, page + 1));
-        Some(OpenPage { plane, block, page })
+        let together = if self.blocks[superblock as usize].interleaved { ways } else { 1 };
+        *open = (given + together < pages * ways).then_some((superblock, given + together));
+        Some(self.group_at(superblock, given))
     }
 
-    /// Puts `lcn` at `slot` of a page that was given out.
+    /// Codewords that fit `group`.
     #[inline]
-    pub fn place(&mut self, page: OpenPage, slot: u32, lcn: Lcn) {
-        let place = self.first_place(page) + slot;
+    pub fn room(&self, group: Group) -> u32 {
+        group.pages() * self.geometry.codewords_per_page()
+    }
+
+    /// Puts `lcn` at `slot` of pages that were given out, from 0 up to their [`Self::room`].
+    #[inline]
+    pub fn place(&mut self, group: Group, slot: u32, lcn: Lcn) {
+        let bit = self.geometry.bits_of(group.members.trailing_zeros()).start + slot;
+        let place = self.geometry.place(group.superblock, group.page, bit);
         self.point(lcn, place);
         self.owner[place as usize] = lcn;
-        self.blocks[page.block as usize].valid += 1;
+        self.blocks[group.superblock as usize].valid += 1;
     }
 
-    /// Notes that the program of a page has ended, at `now_s` seconds of the run.
-    pub fn programmed(&mut self, page: OpenPage, now_s: u64) {
-        let entry = &mut self.blocks[page.block as usize];
-        debug_assert_eq!(u32::from(entry.programmed), page.page, "programs of a block end in order");
-        entry.programmed = page.page as u16 + 1;
-        if let Some(written_s) = &mut self.written_s {
-            let index = (page.block * self.geometry.pages_per_block() + page.page) as usize;
-            written_s[index] = u32::try_from(now_s + 1).unwrap_or(u32::MAX);
+    /// Notes that the programs of all pages of a group have ended, at `now_s` seconds of the run.
+    pub fn programmed(&mut self, group: Group, now_s: u64) {
+        let pages = self.geometry.pages_per_block();
+        for member in group.members() {
+            let block = self.geometry.block_in(group.superblock, member);
+            let programmed = &mut self.programmed[block as usize];
+            debug_assert_eq!(u32::from(*programmed), group.page, "programs of a block end in order");
+            *programmed = group.page as u16 + 1;
+            if let Some(written_s) = &mut self.written_s {
+                let index = (block * pages + group.page) as usize;
+                written_s[index] = u32::try_from(now_s + 1).unwrap_or(u32::MAX);
+            }
         }
-        if page.page + 1 == self.geometry.pages_per_block() {
-            self.planes[page.plane as usize].closed.insert(&mut self.blocks, page.block);
+        if group.page + 1 == pages
+            && (0..self.geometry.ways()).all(|member| {
+                u32::from(self.programmed[self.geometry.block_in(group.superblock, member) as usize]) == pages
+            })
+        {
+            let set = self.geometry.set_of_superblock(group.superblock) as usize;
+            self.sets[set].closed.insert(&mut self.blocks, group.superblock);
         }
     }
 
-    /// Whether garbage collection of a plane should begin, or go on once begun.
+    /// Whether garbage collection of a set should begin, or go on once begun.
     #[inline]
-    pub fn wants_gc(&self, plane: u32, running: bool) -> bool {
-        let free = self.planes[plane as usize].free.len();
+    pub fn wants_gc(&self, set: u32, running: bool) -> bool {
+        let free = self.sets[set as usize].free.len();
         free < if running { self.gc_high_watermark_blocks } else { self.gc_low_watermark_blocks }
     }
 
-    /// Takes the closed block with the fewest valid codewords out of the lists; `None` when collecting
-    /// would gain nothing, because no closed block has a page's worth of stale or empty places.
-    pub fn take_victim(&mut self, plane: u32) -> Option<u32> {
-        let most = self.geometry.codewords_per_block() - self.geometry.codewords_per_page();
-        self.planes[plane as usize].closed.take_least(&mut self.blocks, most + 1)
+    /// Takes the closed superblock with the fewest valid codewords out of the lists; `None` when collecting
+    /// would gain nothing, because none has a group's worth of stale or empty places.
+    pub fn take_victim(&mut self, set: u32) -> Option<u32> {
+        let most = self.geometry.codewords_per_superblock() - self.geometry.codewords_per_group();
+        self.sets[set as usize].closed.take_least(&mut self.blocks, most + 1)
     }
 
-    /// Valid codewords of a block.
-    pub fn valid(&self, block: u32) -> u32 {
-        self.blocks[block as usize].valid
+    /// Valid codewords of a superblock.
+    pub fn valid(&self, superblock: u32) -> u32 {
+        self.blocks[superblock as usize].valid
     }
 
-    /// Notes that a read of a block has begun.
+    /// Notes that a read of a superblock has begun.
     #[inline]
-    pub fn read_begins(&mut self, block: u32) {
-        self.blocks[block as usize].reads += 1;
+    pub fn read_begins(&mut self, superblock: u32) {
+        self.blocks[superblock as usize].reads += 1;
     }
 
-    /// Notes that a read of a block has ended.
+    /// Notes that a read of a superblock has ended.
     #[inline]
-    pub fn read_ends(&mut self, block: u32) {
-        self.blocks[block as usize].reads -= 1;
+    pub fn read_ends(&mut self, superblock: u32) {
+        self.blocks[superblock as usize].reads -= 1;
     }
 
-    /// Whether reads of a block are on their way.
+    /// Whether reads of a superblock are on their way.
     #[inline]
-    pub fn is_being_read(&self, block: u32) -> bool {
-        self.blocks[block as usize].reads > 0
+    pub fn is_being_read(&self, superblock: u32) -> bool {
+        self.blocks[superblock as usize].reads > 0
     }
 
-    /// Notes that a block has been erased: it is free.
-    pub fn erased(&mut self, block: u32) {
-        let plane = self.plane_of_block(block) as usize;
-        let entry = &mut self.blocks[block as usize];
+    /// Notes that all blocks of a superblock have been erased: it is free.
+    pub fn erased(&mut self, superblock: u32) {
+        let set = self.geometry.set_of_superblock(superblock) as usize;
+        let entry = &mut self.blocks[superblock as usize];
         assert!(entry.valid == 0 && entry.reads == 0 && !entry.listed, "an erased block holds nothing anyone needs");
         entry.erases += 1;
-        entry.programmed = 0;
-        self.planes[plane].free.push_back(block);
+        for member in 0..self.geometry.ways() {
+            self.programmed[self.geometry.block_in(superblock, member) as usize] = 0;
+        }
+        self.sets[set].free.push_back(superblock);
     }
 
     /// Panics unless map, owners, valid counts and lists agree. Slow: for tests.
@@ -362,7 +467,7 @@ impl PageMap {
         for (lcn, &at) in self.map.iter().enumerate() {
             if at & IN_MEMORY == 0 {
                 assert_eq!(self.owner[at as usize], lcn as u32, "the owner of place {at}");
-                valid[self.block_of(at) as usize] += 1;
+                valid[self.geometry.superblock_of(at) as usize] += 1;
             }
         }
         let owned = self.owner.iter().filter(|&&lcn| lcn != NOWHERE).count();
@@ -370,8 +475,8 @@ impl PageMap {
         for (block, entry) in self.blocks.iter().enumerate() {
             assert_eq!(entry.valid, valid[block], "valid codewords of block {block}");
         }
-        for plane in &self.planes {
-            plane.closed.assert_consistent(&self.blocks);
+        for set in &self.sets {
+            set.closed.assert_consistent(&self.blocks);
         }
     }
 }

@@ -2,10 +2,20 @@
 //!
 //! Planes are numbered channel-major: plane = ((channel x chips + chip) x dies + die) x planes + plane.
 //! A codeword's place is ((plane x blocks + block) x pages + page) x codewords + slot.
+//!
+//! With n-way interleaving the planes stand in *sets* of n, on n chips that follow one another in the stripe. Blocks of the
+//! same index in the planes of a set are one *superblock*, pages of the same index in those a *group*. A codeword's bit
+//! in its group is member x codewords + slot, where the member is the index of its plane in the set. Without interleaving a
+//! set is a plane, a superblock a block and a group a page, with the same numbers.
+
+use std::ops::Range;
 
 use softsense_base::{Error, Result, expect_whole};
 
-use crate::config::{BusyUnit, FlashSpec, GeometrySpec, StripeLevel};
+use crate::config::{BusyUnit, FlashSpec, FtlSpec, GeometrySpec, StripeLevel};
+
+/// Codewords of a group at most, so that 16 bits say which.
+const MOST_IN_GROUP: u32 = 16;
 
 /// Places of codewords fit 31 bits; the rest of a `u32` marks what is not in flash.
 pub const MAX_CODEWORDS: u64 = (1 << 31) - 2;
@@ -23,11 +33,20 @@ pub struct Geometry {
     pages_per_block: u32,
     codewords_per_page: u32,
     page_types: u32,
+    ways: u32,
+    /// All planes in the order in which consecutive page writes go to them; those of a set stand together.
+    stripe: Vec<u32>,
+    /// The planes of each set, one set after the other.
+    members: Vec<u32>,
+    /// The set of each plane, and which member of it the plane is.
+    set_of_plane: Vec<(u32, u32)>,
+    /// When the stripe meets each chip.
+    chip_ranks: Vec<u32>,
 }
 
 impl Geometry {
     /// Checks the counts.
-    pub fn new(spec: &GeometrySpec, flash: &FlashSpec) -> Result<Self> {
+    pub fn new(spec: &GeometrySpec, flash: &FlashSpec, ftl: &FtlSpec) -> Result<Self> {
         for (field, value, high) in [
             ("channels", spec.channels, 1024),
             ("chips_per_channel", spec.chips_per_channel, 1024),
@@ -67,7 +86,22 @@ impl Geometry {
         if planes > 1 << 20 {
             return Err(Error::config("geometry", format!("found {planes} planes, expected at most {}", 1 << 20)));
         }
-        Ok(Self {
+        use StripeLevel::{Channel, Chip, Die, Plane};
+        if ![Channel, Chip, Die, Plane].iter().all(|level| ftl.stripe.contains(level)) {
+            let message =
+                format!("found {:?}, expected each of channel, chip, die and plane once", ftl.stripe).to_lowercase();
+            return Err(Error::config("ftl.stripe", message));
+        }
+        let (chips, ways) = (spec.channels * spec.chips_per_channel, ftl.interleaving.ways);
+        if ways == 0 || !chips.is_multiple_of(ways) || ways > 1 && ways * spec.codewords_per_page > MOST_IN_GROUP {
+            let most = (MOST_IN_GROUP / spec.codewords_per_page).max(1);
+            let message = format!(
+                "found {ways}, expected 1 for none, or a divisor of the {chips} chips up to {most}: a group has at most \
+                 {MOST_IN_GROUP} codewords"
+            );
+            return Err(Error::config("ftl.interleaving.ways", message));
+        }
+        let mut geometry = Self {
             channels: spec.channels,
             planes_per_channel,
             planes_per_chip,
@@ -81,7 +115,45 @@ impl Geometry {
             pages_per_block: spec.pages_per_block,
             codewords_per_page: spec.codewords_per_page,
             page_types: flash.page_types.len() as u32,
-        })
+            ways,
+            stripe: Vec::new(),
+            members: Vec::new(),
+            set_of_plane: Vec::new(),
+            chip_ranks: Vec::new(),
+        };
+        geometry.number_sets(&ftl.stripe);
+        Ok(geometry)
+    }
+
+    /// Finds the sets: planes of the same place in chips that follow one another in the stripe.
+    fn number_sets(&mut self, levels: &[StripeLevel; 4]) {
+        let plain = self.striped(levels);
+        let mut chips: Vec<u32> = Vec::new();
+        self.chip_ranks = vec![0; (self.planes / self.planes_per_chip) as usize];
+        for &plane in plain.iter().filter(|&&plane| plane.is_multiple_of(self.planes_per_chip)) {
+            let chip = self.chip_of(plane);
+            self.chip_ranks[chip as usize] = chips.len() as u32;
+            chips.push(chip);
+        }
+        let mut set_of_plane = vec![(u32::MAX, 0); self.planes as usize];
+        let mut members = Vec::with_capacity(self.planes as usize);
+        for plane in 0..self.planes {
+            if set_of_plane[plane as usize].0 == u32::MAX {
+                let set = members.len() as u32 / self.ways;
+                let first = self.chip_ranks[self.chip_of(plane) as usize] / self.ways * self.ways;
+                for member in 0..self.ways {
+                    let plane = chips[(first + member) as usize] * self.planes_per_chip + plane % self.planes_per_chip;
+                    set_of_plane[plane as usize] = (set, member);
+                    members.push(plane);
+                }
+            }
+        }
+        let first_met = plain.iter().map(|&plane| set_of_plane[plane as usize].0);
+        let mut met = vec![false; members.len() / self.ways as usize];
+        let in_order = first_met.filter(|&set| !std::mem::replace(&mut met[set as usize], true));
+        let ways = self.ways as usize;
+        self.stripe = in_order.flat_map(|set| &members[set as usize * ways..][..ways]).copied().collect();
+        (self.members, self.set_of_plane) = (members, set_of_plane);
     }
 
     /// Channels of the device.
@@ -147,8 +219,108 @@ impl Geometry {
         page_in_block % self.page_types
     }
 
-    /// All planes, in the order in which consecutive page writes go to them.
-    pub fn stripe(&self, levels: &[StripeLevel; 4]) -> Vec<u32> {
+    /// When the stripe meets a chip, counted from 0: chips of a set follow one another.
+    pub fn chip_rank(&self, chip: u32) -> u32 {
+        self.chip_ranks[chip as usize]
+    }
+
+    /// Chips among which a codeword is divided; 1 without interleaving.
+    #[inline]
+    pub fn ways(&self) -> u32 {
+        self.ways
+    }
+
+    /// Sets of planes.
+    pub fn sets(&self) -> u32 {
+        self.planes / self.ways
+    }
+
+    /// The set of a plane, and which member of it the plane is.
+    #[inline]
+    pub fn set_of(&self, plane: u32) -> (u32, u32) {
+        if self.ways == 1 { (plane, 0) } else { self.set_of_plane[plane as usize] }
+    }
+
+    /// The plane that is member `member` of a set.
+    #[inline]
+    pub fn plane_of(&self, set: u32, member: u32) -> u32 {
+        if self.ways == 1 { set } else { self.members[(set * self.ways + member) as usize] }
+    }
+
+    /// Codewords of a group.
+    #[inline]
+    pub fn codewords_per_group(&self) -> u32 {
+        self.codewords_per_page * self.ways
+    }
+
+    /// Codewords of a superblock.
+    pub fn codewords_per_superblock(&self) -> u32 {
+        self.codewords_per_block() * self.ways
+    }
+
+    /// The set of a superblock.
+    #[inline]
+    pub fn set_of_superblock(&self, superblock: u32) -> u32 {
+        superblock / self.blocks_per_plane
+    }
+
+    /// The superblock of a place.
+    #[inline]
+    pub fn superblock_of(&self, place: u32) -> u32 {
+        let block = self.block_of(place);
+        if self.ways == 1 {
+            return block;
+        }
+        self.set_of(block / self.blocks_per_plane).0 * self.blocks_per_plane + block % self.blocks_per_plane
+    }
+
+    /// The block that a superblock has in a member of its set, numbered over the device.
+    #[inline]
+    pub fn block_in(&self, superblock: u32, member: u32) -> u32 {
+        if self.ways == 1 {
+            return superblock;
+        }
+        let plane = self.plane_of(self.set_of_superblock(superblock), member);
+        plane * self.blocks_per_plane + superblock % self.blocks_per_plane
+    }
+
+    /// The page that a group has in a member of its set, numbered over the device.
+    #[inline]
+    pub fn page_in(&self, superblock: u32, page: u32, member: u32) -> u32 {
+        self.block_in(superblock, member) * self.pages_per_block + page
+    }
+
+    /// The place of bit `bit` of the group at `page` of a superblock.
+    #[inline]
+    pub fn place(&self, superblock: u32, page: u32, bit: u32) -> u32 {
+        let (member, slot) = if self.ways == 1 { (0, bit) } else { (bit / self.codewords_per_page, bit % self.codewords_per_page) };
+        self.page_in(superblock, page, member) * self.codewords_per_page + slot
+    }
+
+    /// The block of a place, numbered over the device.
+    #[inline]
+    pub fn block_of(&self, place: u32) -> u32 {
+        place / self.codewords_per_block()
+    }
+
+    /// The page of a place, numbered over the device.
+    #[inline]
+    pub fn page_of(&self, place: u32) -> u32 {
+        place / self.codewords_per_page
+    }
+
+    /// The bits of a group that are codewords of one member.
+    #[inline]
+    pub fn bits_of(&self, member: u32) -> Range<u32> {
+        member * self.codewords_per_page..(member + 1) * self.codewords_per_page
+    }
+
+    /// All planes, in the order in which consecutive page writes go to them; those of a set stand together.
+    pub fn stripe(&self) -> &[u32] {
+        &self.stripe
+    }
+
+    fn striped(&self, levels: &[StripeLevel; 4]) -> Vec<u32> {
         let dies_per_chip = self.planes_per_chip / self.planes_per_die;
         let size_and_stride = |level| match level {
             StripeLevel::Channel => (self.channels, self.planes_per_channel),
@@ -172,10 +344,10 @@ impl Geometry {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::InterleavingSpec;
     use crate::config::StripeLevel::{Channel, Chip, Die, Plane};
 
-    #[test]
-    fn striping_visits_every_plane_once_channels_first() {
+    fn geometry(stripe: [StripeLevel; 4], ways: u32) -> Result<Geometry> {
         let spec = GeometrySpec {
             channels: 3,
             chips_per_channel: 2,
@@ -183,13 +355,63 @@ mod tests {
             planes_per_die: 4,
             ..GeometrySpec::default()
         };
-        let geometry = Geometry::new(&spec, &FlashSpec::default()).unwrap();
-        let stripe = geometry.stripe(&[Channel, Chip, Die, Plane]);
+        let interleaving = InterleavingSpec { ways, ..InterleavingSpec::default() };
+        Geometry::new(&spec, &FlashSpec::default(), &FtlSpec { stripe, interleaving, ..FtlSpec::default() })
+    }
+
+    #[test]
+    fn striping_visits_every_plane_once_channels_first() {
+        let geometry = geometry([Channel, Chip, Die, Plane], 1).unwrap();
+        let stripe = geometry.stripe();
         assert_eq!(stripe[..3].iter().map(|&p| geometry.channel_of(p)).collect::<Vec<_>>(), [0, 1, 2]);
         assert_eq!((geometry.chip_of(stripe[0]), geometry.chip_of(stripe[3])), (0, 1));
-        let mut sorted = geometry.stripe(&[Plane, Chip, Die, Channel]);
+        let mut sorted = self::geometry([Plane, Chip, Die, Channel], 1).unwrap().stripe().to_vec();
         assert_eq!(sorted[..4], [0, 1, 2, 3]);
         sorted.sort_unstable();
         assert_eq!(sorted, (0..48).collect::<Vec<_>>());
+    }
+
+    /// Is a set a plane of each of n chips, in whatever order the stripe goes, and every plane in one set?
+    #[test]
+    fn sets_have_planes_of_different_chips() {
+        for stripe in [[Channel, Chip, Die, Plane], [Plane, Die, Chip, Channel], [Die, Channel, Plane, Chip]] {
+            for ways in [1, 2, 3, 6] {
+                let geometry = geometry(stripe, ways).unwrap();
+                let mut seen = vec![false; 48];
+                for set in 0..geometry.sets() {
+                    let planes: Vec<u32> = (0..ways).map(|member| geometry.plane_of(set, member)).collect();
+                    let ranks: Vec<u32> = planes.iter().map(|&p| geometry.chip_rank(geometry.chip_of(p))).collect();
+                    assert!(ranks.windows(2).all(|pair| pair[1] == pair[0] + 1), "{ranks:?}");
+                    assert!(planes.iter().all(|p| p % 8 == planes[0] % 8), "the same plane of each chip: {planes:?}");
+                    for (member, &plane) in planes.iter().enumerate() {
+                        assert_eq!(geometry.set_of(plane), (set, member as u32));
+                        assert!(!std::mem::replace(&mut seen[plane as usize], true));
+                    }
+                }
+                assert!(seen.into_iter().all(|seen| seen));
+                let sets: Vec<u32> = geometry.stripe().iter().map(|&plane| geometry.set_of(plane).0).collect();
+                assert!(sets.chunks(ways as usize).all(|set| set.iter().all(|s| *s == set[0])), "sets stand together");
+            }
+        }
+    }
+
+    #[test]
+    fn places_and_bits_of_groups_name_each_other() {
+        let geometry = geometry([Channel, Chip, Die, Plane], 2).unwrap();
+        for (superblock, page) in [(0, 0), (5, 63), (2048 * 24 - 1, 1)] {
+            for bit in 0..geometry.codewords_per_group() {
+                let place = geometry.place(superblock, page, bit);
+                assert_eq!(geometry.superblock_of(place), superblock);
+                assert_eq!(geometry.page_of(place) % 64, page);
+                let member = geometry.set_of(geometry.block_of(place) / 2048).1;
+                assert!(geometry.bits_of(member).contains(&bit));
+            }
+        }
+    }
+
+    #[test]
+    fn ways_that_do_not_divide_the_chips_are_named() {
+        let error = geometry([Channel, Chip, Die, Plane], 4).unwrap_err().to_string();
+        assert!(error.starts_with("ftl.interleaving.ways: found 4, expected 1 for none, or a divisor of the 6 chips"));
     }
 }

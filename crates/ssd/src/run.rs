@@ -2,13 +2,13 @@
 
 use std::time::Instant;
 
-use softsense_base::{Histogram, Ns, Result};
+use softsense_base::{Error, Histogram, Ns, Result};
 use softsense_link::ReliabilitySpec;
 
 use crate::config::{CheckedConfig, MODEL_VERSION};
-use crate::request::RequestKind;
-use crate::simulation::{LogRow, Simulation};
-use crate::summary::{CodewordReads, GcSummary, ReadTimeUs, Responses, Summary, WritesDetail};
+use crate::request::{Request, RequestKind, RequestSource};
+use crate::simulation::{CodewordSample, LogRow, Simulation};
+use crate::summary::{CodewordReads, EnergySummary, GcSummary, ReadTimeUs, Responses, Summary, WritesDetail};
 use crate::trace::{Beyond, Trace};
 
 /// Where the requests of a run come from.
@@ -17,6 +17,30 @@ pub enum Requests<'a> {
     Trace(&'a Trace, Beyond),
     /// The config's `[workload]`.
     Workload,
+}
+
+/// Codewords of a device as it starts, spread evenly over the mapped ones.
+///
+/// # Errors
+/// When memory is short, or the config's `reliability` knows no raw bit error rates.
+pub fn sample_codewords(config: &CheckedConfig, count: u32) -> Result<Vec<CodewordSample>> {
+    if !config.reliability().needs_age() {
+        let message = "found no raw bit error rates, expected `reliability.table` or `reliability.exact`";
+        return Err(Error::config("reliability", message));
+    }
+    Ok(Simulation::new(config, Box::new(NoRequests), false)?.sample_codewords(count))
+}
+
+struct NoRequests;
+
+impl RequestSource for NoRequests {
+    fn next_request(&mut self) -> Result<Option<Request>> {
+        Ok(None)
+    }
+
+    fn fraction_read(&self) -> f64 {
+        1.0
+    }
 }
 
 /// One run.
@@ -112,7 +136,7 @@ impl Run {
             retries: mean_us(time.retries),
         };
         let programmed = s.host_codewords_programmed + s.gc_codewords_programmed + s.padding_codewords;
-        let codewords_per_block = f64::from(self.config.geometry().codewords_per_block());
+        let codewords_per_superblock = f64::from(self.config.geometry().codewords_per_superblock());
         Summary {
             softsense_version: env!("CARGO_PKG_VERSION").into(),
             model_version: MODEL_VERSION,
@@ -143,6 +167,7 @@ impl Run {
                 mean_us: mean_us(time.total()),
                 time_us,
                 level_histogram: s.level_histogram.to_vec(),
+                interleaved: s.interleaved_codewords,
                 attempts: count + s.retries,
                 uncorrectable: s.uncorrectable,
                 undetected: matches!(spec.reliability, ReliabilitySpec::Exact(_)).then_some(s.undetected),
@@ -160,10 +185,11 @@ impl Run {
                 read_modify_writes: s.read_modify_writes,
             },
             operations: s.operations,
+            energy: EnergySummary::new(&s.energy, s.reads.count(), s.writes.count(), s.completed()),
             gc: GcSummary {
                 blocks_reclaimed: s.gc_victims,
                 mean_valid_fraction: (s.gc_victims > 0)
-                    .then(|| s.gc_victim_valid as f64 / (s.gc_victims as f64 * codewords_per_block)),
+                    .then(|| s.gc_victim_valid as f64 / (s.gc_victims as f64 * codewords_per_superblock)),
             },
             utilisation: self.simulation.utilisation(),
         }

@@ -17,17 +17,17 @@ mod writes;
 
 use std::collections::VecDeque;
 
-use softsense_base::{Error, Ns, Result};
+use softsense_base::{Error, Ns, Pj, Result};
 use softsense_link::{ReadSpec, Reliability};
 
-use crate::config::{self, CheckedConfig, Issue, Layout, PartialWrite};
+use crate::config::{self, CheckedConfig, EnergySpec, Issue, Layout, PartialWrite};
 use crate::events::{Event, EventQueue, Key, instant};
-use crate::ftl::{Lcn, Location, PageMap};
+use crate::ftl::{Group, Lcn, Location, PageMap};
 use crate::geometry::Geometry;
 use crate::request::{Request, RequestKind, RequestSource};
 use crate::slab::Slab;
-use back_end::{BusyUnit, Channel, Owner, Program, Read};
-pub use statistics::{LogRow, Operations, ReadTime, Statistics};
+use back_end::{BusyUnit, Channel, Owner, Part, Program, Read};
+pub use statistics::{Energy, LogRow, Operations, ReadTime, Statistics};
 use writes::{GcJob, WriteBuffer};
 
 /// Half of what nanoseconds in 64 bits can count, so that whatever a request sets off ends in time: 292 years.
@@ -89,6 +89,32 @@ impl Timing {
     }
 }
 
+/// What operations cost, as the hot paths want it.
+#[derive(Debug)]
+struct OperationEnergy {
+    sense: Pj,
+    sense_extra_level: Pj,
+    transfer: Pj,
+    transfer_extra_level: Pj,
+    program: Pj,
+    erase: Pj,
+    decode: Pj,
+}
+
+impl OperationEnergy {
+    fn new(spec: &EnergySpec) -> Self {
+        Self {
+            sense: Pj::from_uj(spec.sense_uj),
+            sense_extra_level: Pj::from_uj(spec.sense_extra_level_uj),
+            transfer: Pj::from_uj(spec.transfer_uj),
+            transfer_extra_level: Pj::from_uj(spec.transfer_extra_level_uj),
+            program: Pj::from_uj(spec.program_uj),
+            erase: Pj::from_uj(spec.erase_uj),
+            decode: Pj::from_uj(spec.decode_uj),
+        }
+    }
+}
+
 /// A request inside the device.
 #[derive(Debug, Clone, Copy)]
 struct Active {
@@ -99,12 +125,14 @@ struct Active {
     remaining: u32,
     max_level: u8,
     retries: u16,
+    energy: Pj,
 }
 
 /// One run of one device over one stream of requests.
 pub struct Simulation {
     geometry: Geometry,
     timing: Timing,
+    energy: OperationEnergy,
     reliability: Reliability,
     read: ReadSpec,
     issue: Issue,
@@ -127,12 +155,14 @@ pub struct Simulation {
     events: EventQueue,
     requests: Slab<Active>,
     reads: Slab<Read>,
+    parts: Vec<Part>,
     programs: Slab<Program>,
     /// Codewords on their way between host and controller memory: how many, of which request.
     moves: Slab<(u32, u32)>,
     units: Vec<BusyUnit>,
     channels: Vec<Channel>,
-    /// What each decoder is at: a read and a slot of its page.
+    decoders_per_channel: u32,
+    /// What each decoder is at: a read and a bit of its group.
     decoding: Vec<(u32, u32)>,
     ftl: PageMap,
     gc: Vec<Option<GcJob>>,
@@ -155,7 +185,8 @@ impl Simulation {
         let geometry = config.geometry().clone();
         let reliability = config.reliability().clone();
         let user_codewords = config.user_codewords();
-        let mut ftl = PageMap::new(&geometry, &spec.ftl, user_codewords, reliability.needs_retention())?;
+        let chip_factor = |rank: u32| reliability.chip_factor(u64::from(rank));
+        let mut ftl = PageMap::new(&geometry, &spec.ftl, user_codewords, reliability.needs_retention(), chip_factor)?;
         let start = &spec.precondition;
         match start.layout {
             Layout::Sequential => ftl.fill_sequentially((user_codewords as f64 * start.mapped_fraction) as u32),
@@ -164,6 +195,7 @@ impl Simulation {
         let buffer_codewords = spec.host.write_buffer_bytes / u64::from(spec.geometry.codeword_bytes);
         let mut simulation = Self {
             timing: Timing::new(config),
+            energy: OperationEnergy::new(&spec.energy),
             reliability,
             read: spec.read,
             issue: spec.host.issue,
@@ -183,13 +215,15 @@ impl Simulation {
             events: EventQueue::default(),
             requests: Slab::default(),
             reads: Slab::default(),
+            parts: Vec::new(),
             programs: Slab::default(),
             moves: Slab::default(),
             units: (0..geometry.busy_units()).map(|_| BusyUnit::default()).collect(),
             channels: (0..geometry.channels()).map(|channel| Channel::new(channel, spec.decoder.per_channel)).collect(),
+            decoders_per_channel: spec.decoder.per_channel,
             decoding: vec![(0, 0); (geometry.channels() * spec.decoder.per_channel) as usize],
             ftl,
-            gc: (0..geometry.planes()).map(|_| None).collect(),
+            gc: (0..geometry.sets()).map(|_| None).collect(),
             gc_running: 0,
             stalled_writes: VecDeque::new(),
             writes_blocked: false,
@@ -306,7 +340,14 @@ impl Simulation {
     fn admit(&mut self, request: Request) {
         let number = self.issued;
         self.issued += 1;
-        let index = self.requests.insert(Active { request, number, remaining: 0, max_level: 0, retries: 0 });
+        let index = self.requests.insert(Active {
+            request,
+            number,
+            remaining: 0,
+            max_level: 0,
+            retries: 0,
+            energy: Pj::default(),
+        });
         let size = self.codeword_bytes;
         let end = request.offset_bytes + request.bytes;
         assert!(end <= u64::from(self.ftl.user_codewords()) * size, "requests fit the device");
@@ -333,19 +374,18 @@ impl Simulation {
         }
     }
 
-    /// Reads codewords for a request: those of one page with one sensing.
+    /// Reads codewords for a request: those of one page, or group, with one sensing.
     fn read_codewords(&mut self, request: u32, codewords: std::ops::Range<Lcn>) {
         let mut in_memory = 0;
-        let mut page: Option<(u32, u16)> = None;
-        let slots = self.geometry.codewords_per_page();
+        let mut group: Option<(Group, u16)> = None;
         for lcn in codewords {
             match self.ftl.locate(lcn) {
                 Location::Flash(place) => {
-                    let (this_page, bit) = (self.ftl.page_of(place), 1 << (place % slots));
-                    match &mut page {
-                        Some((of, mask)) if *of == this_page => *mask |= bit,
+                    let (this_group, bit) = self.ftl.group_of(place);
+                    match &mut group {
+                        Some((of, mask)) if *of == this_group => *mask |= 1 << bit,
                         _ => {
-                            if let Some((of, mask)) = page.replace((this_page, bit)) {
+                            if let Some((of, mask)) = group.replace((this_group, 1 << bit)) {
                                 self.start_read(Owner::Request(request), of, mask);
                             }
                         }
@@ -361,7 +401,7 @@ impl Simulation {
                 }
             }
         }
-        if let Some((of, mask)) = page {
+        if let Some((of, mask)) = group {
             self.start_read(Owner::Request(request), of, mask);
         }
         if in_memory > 0 {
@@ -418,6 +458,29 @@ impl Simulation {
         &self.ftl
     }
 
+    /// Codewords of the device as they are now, spread evenly over the mapped ones; none where no raw bit error rates are
+    /// known.
+    pub fn sample_codewords(&self, count: u32) -> Vec<CodewordSample> {
+        let codewords = f64::from(self.ftl.user_codewords());
+        // Multiples of the golden section leave no gaps, and keep step with no stride of the device.
+        let sampled = (0..count).map(|index| ((f64::from(index) * 0.618_033_988_749_894_9).fract() * codewords) as Lcn);
+        let flash = sampled.filter_map(|lcn| match self.ftl.locate(lcn) {
+            Location::Flash(place) => Some(place),
+            Location::Unmapped | Location::Memory(_) | Location::InFlight => None,
+        });
+        let sample = |place| {
+            let (group, _) = self.ftl.group_of(place);
+            let age = |part| self.cell_age(group, part);
+            let write = self.ftl.erases(group.superblock);
+            let rber = self.reliability.rber(u64::from(place), write, group.pages(), age)?;
+            let block = self.geometry.block_of(place);
+            let plane = block / self.geometry.blocks_per_plane();
+            let chip = self.geometry.chip_rank(self.geometry.chip_of(plane));
+            Some(CodewordSample { chip, block, page_type: self.geometry.page_type_of(group.page) as u8, rber })
+        };
+        flash.filter_map(sample).collect()
+    }
+
     /// Mean busy share of planes (or dies), channel buses and decoders up to now.
     pub fn utilisation(&self) -> Utilisation {
         let elapsed = self.now.0 as f64;
@@ -437,6 +500,19 @@ impl Simulation {
         assert_eq!((self.requests.len(), self.reads.len(), self.programs.len()), (0, 0, 0), "nothing is under way");
         assert!(self.stalled_writes.is_empty() && self.gc_running == 0, "no write and no collection is stuck");
     }
+}
+
+/// A codeword of the device.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct CodewordSample {
+    /// The chip of its place, in the order in which the stripe meets them.
+    pub chip: u32,
+    /// The block of its place, numbered over the device.
+    pub block: u32,
+    /// The kind of its page.
+    pub page_type: u8,
+    /// Its raw bit error rate; where it is divided among chips, the mean of theirs.
+    pub rber: f64,
 }
 
 /// Mean busy shares.

@@ -2,9 +2,9 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use softsense_base::ResponseSummary;
+use softsense_base::{Pj, ResponseSummary};
 
-use crate::simulation::{Operations, Utilisation};
+use crate::simulation::{Energy, Operations, Utilisation};
 
 /// The result of a run.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -53,6 +53,8 @@ pub struct Summary {
     pub writes_detail: WritesDetail,
     /// Operations of flash, buses and decoders, whoever asked for them.
     pub operations: Operations,
+    /// What they cost.
+    pub energy: EnergySummary,
     /// Garbage collection.
     pub gc: GcSummary,
     /// Mean busy shares.
@@ -81,6 +83,8 @@ pub struct CodewordReads {
     pub time_us: ReadTimeUs,
     /// How many ended at level 1, 2, ...
     pub level_histogram: Vec<u64>,
+    /// Those that were divided among several chips.
+    pub interleaved: u64,
     /// Attempts at them.
     pub attempts: u64,
     /// Those that no level decoded.
@@ -139,4 +143,54 @@ pub struct GcSummary {
     pub blocks_reclaimed: u64,
     /// Their mean valid fraction when they were chosen.
     pub mean_valid_fraction: Option<f64>,
+}
+
+/// What operations cost, uJ.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct EnergySummary {
+    /// Sensing with hard decision.
+    pub sense_uj: f64,
+    /// Sensing extra levels.
+    pub sense_extra_levels_uj: f64,
+    /// Transfers to decoders.
+    pub transfer_uj: f64,
+    /// Programs, with the way of their data over the bus.
+    pub program_uj: f64,
+    /// Erases.
+    pub erase_uj: f64,
+    /// Decodes.
+    pub decode_uj: f64,
+    /// All of it.
+    pub total_uj: f64,
+    /// What sensings that a RESET cut short would have cost beyond what is counted, had they gone on to their end.
+    pub cut_short_uj: f64,
+    /// Of a host read, mean; `null` without reads.
+    pub mean_read_uj: Option<f64>,
+    /// Of a host write, mean, with the reads of partly covered codewords and without garbage collection; `null` without
+    /// writes.
+    pub mean_write_uj: Option<f64>,
+    /// Of garbage collection: its reads, programs and erases.
+    pub background_uj: f64,
+    /// All of it over all completed requests; `null` without any.
+    pub mean_request_uj: Option<f64>,
+}
+
+impl EnergySummary {
+    pub(crate) fn new(energy: &Energy, reads: u64, writes: u64, requests: u64) -> Self {
+        let mean = |energy: Pj, count: u64| (count > 0).then(|| energy.as_uj() / count as f64);
+        Self {
+            sense_uj: energy.sense.as_uj(),
+            sense_extra_levels_uj: energy.sense_extra_levels.as_uj(),
+            transfer_uj: energy.transfer.as_uj(),
+            program_uj: energy.program.as_uj(),
+            erase_uj: energy.erase.as_uj(),
+            decode_uj: energy.decode.as_uj(),
+            total_uj: energy.total().as_uj(),
+            cut_short_uj: energy.cut_short.as_uj(),
+            mean_read_uj: mean(energy.reads, reads),
+            mean_write_uj: mean(energy.writes, writes),
+            background_uj: energy.background.as_uj(),
+            mean_request_uj: mean(energy.total(), requests),
+        }
+    }
 }

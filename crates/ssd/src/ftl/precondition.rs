@@ -34,7 +34,7 @@ impl PageMap {
         let rows = pages.div_ceil(planes);
         for first_row in (0..rows).step_by(TILE_ROWS as usize) {
             for position in 0..planes {
-                let plane = self.stripe[position as usize];
+                let plane = self.geometry.stripe()[position as usize];
                 for row in first_row..rows.min(first_row + TILE_ROWS) {
                     let page = u64::from(row) * u64::from(planes) + u64::from(position);
                     if page >= u64::from(pages) {
@@ -44,7 +44,7 @@ impl PageMap {
                     let first_place = (block * pages_per_block + row % pages_per_block) * slots;
                     let first_lcn = page as Lcn * slots;
                     let count = slots.min(codewords - first_lcn);
-                    self.blocks[block as usize].valid += count;
+                    self.blocks[self.geometry.superblock_of(first_place) as usize].valid += count;
                     for slot in 0..count {
                         self.map[(first_lcn + slot) as usize] = first_place + slot;
                         self.owner[(first_place + slot) as usize] = first_lcn + slot;
@@ -52,9 +52,10 @@ impl PageMap {
                 }
             }
         }
-        for position in 0..planes {
-            let pages_of_plane = pages / planes + u32::from(position < pages % planes);
-            self.adopt_blocks(self.stripe[position as usize], pages_of_plane);
+        let ways = self.geometry.ways();
+        for position in (0..planes).step_by(ways as usize) {
+            let pages_of_set = pages / planes * ways + (pages % planes).saturating_sub(position).min(ways);
+            self.adopt_blocks(self.geometry.set_of(self.geometry.stripe()[position as usize]).0, pages_of_set);
         }
         self.stripe_at = (pages % planes) as usize;
     }
@@ -65,16 +66,17 @@ impl PageMap {
     /// [`steady_state_victim_fraction`]. Which codewords lie where is scattered.
     pub fn fill_steady_state(&mut self, seed: u64) {
         let stream = Stream::new(seed, Purpose::Precondition);
-        let (planes, total) = (self.geometry.planes(), self.user_codewords());
-        let capacity = self.geometry.codewords_per_block();
+        let (sets, total) = (self.geometry.sets(), self.user_codewords());
+        let capacity = self.geometry.codewords_per_superblock();
+        let per_group = self.geometry.codewords_per_group();
         let closed = self.geometry.blocks_per_plane() - self.gc_high_watermark_blocks as u32;
         // Logical codewords are dealt in steps of about the golden section of their number, which
         // spreads any range of them evenly over planes, blocks and ages.
         let step = u64::from(coprime_near((f64::from(total) * 0.618_033_988_749_894_9) as u32, total));
         let mut lcn: Lcn = 0;
-        for plane in 0..planes {
-            let up_to_plane = |plane: u32| (u64::from(total) * u64::from(plane) / u64::from(planes)) as u32;
-            let valid = up_to_plane(plane + 1) - up_to_plane(plane);
+        for set in 0..sets {
+            let up_to_set = |set: u32| (u64::from(total) * u64::from(set) / u64::from(sets)) as u32;
+            let valid = up_to_set(set + 1) - up_to_set(set);
             let delta = steady_state_victim_fraction(f64::from(valid) / (f64::from(closed) * f64::from(capacity)));
             // Valid codewords of the blocks up to age a: the integral of delta^a, rounded, so that the
             // differences add up exactly.
@@ -89,13 +91,12 @@ impl PageMap {
                 let wanted = newer_than(age + 1) - newer_than(age) + carry;
                 let count = wanted.min(capacity);
                 carry = wanted - count;
-                let block = plane * self.geometry.blocks_per_plane() + index;
-                self.blocks[block as usize].valid = count;
-                let first_place = block * capacity;
+                let superblock = set * self.geometry.blocks_per_plane() + index;
+                self.blocks[superblock as usize].valid = count;
                 let mut left = count;
                 for offset in 0..capacity {
                     // Selection sampling: each subset of the block's places is equally likely.
-                    let place = first_place + offset;
+                    let place = self.geometry.place(superblock, offset / per_group, offset % per_group);
                     let draw = ((stream.bits(u64::from(place), 0) >> 32) * u64::from(capacity - offset)) >> 32;
                     if draw < u64::from(left) {
                         self.map[lcn as usize] = place;
@@ -107,23 +108,31 @@ impl PageMap {
                 }
             }
             assert_eq!(carry, 0, "the newest block has room: what all blocks hold is below their capacity");
-            self.adopt_blocks(plane, closed * self.geometry.pages_per_block());
+            self.adopt_blocks(set, closed * self.geometry.pages_per_block() * self.geometry.ways());
         }
     }
 
-    /// Takes note that the first `pages` pages of a plane have been written, in order: full blocks are
+    /// Takes note that the first `pages` pages of a set have been written, its members taking turns: full superblocks are
     /// closed, oldest first, and one that is not full is open for the host.
-    fn adopt_blocks(&mut self, plane: u32, pages: u32) {
-        let pages_per_block = self.geometry.pages_per_block();
-        let state = &mut self.planes[plane as usize];
-        for block in state.free.drain(..pages.div_ceil(pages_per_block) as usize) {
-            let index = block % self.geometry.blocks_per_plane();
-            let written = (pages - index * pages_per_block).min(pages_per_block);
-            self.blocks[block as usize].programmed = written as u16;
-            if written == pages_per_block {
-                state.closed.insert(&mut self.blocks, block);
+    fn adopt_blocks(&mut self, set: u32, pages: u32) {
+        let (ways, pages_per_block) = (self.geometry.ways(), self.geometry.pages_per_block());
+        let interleaves = self.sets[set as usize].interleaves;
+        // Pages of a group are written together.
+        let pages = if interleaves { pages.next_multiple_of(ways) } else { pages };
+        let per_superblock = pages_per_block * ways;
+        let state = &mut self.sets[set as usize];
+        for superblock in state.free.drain(..pages.div_ceil(per_superblock) as usize) {
+            let index = superblock % self.geometry.blocks_per_plane();
+            let written = (pages - index * per_superblock).min(per_superblock);
+            self.blocks[superblock as usize].interleaved = interleaves;
+            for member in 0..ways {
+                let block = self.geometry.block_in(superblock, member);
+                self.programmed[block as usize] = (written / ways + u32::from(member < written % ways)) as u16;
+            }
+            if written == per_superblock {
+                state.closed.insert(&mut self.blocks, superblock);
             } else {
-                state.open[Writer::Host as usize] = Some((block, written));
+                state.open[Writer::Host as usize] = Some((superblock, written));
             }
         }
     }

@@ -8,17 +8,20 @@
 //! once. Success cuts that short with a RESET (or drops the result, when sensing was over); failure
 //! finds it under way, or done and waiting. The unit is kept until the outcome is known. One level is
 //! sensed ahead, not more: the other register holds the level whose outcome is open.
+//!
+//! A read of interleaved codewords senses the pages of its group in as many units, each in its turn; each
+//! channel transfers what its pages have of a codeword, an n-th, and the codeword is decoded when all of it has arrived.
 
 use std::collections::VecDeque;
 
-use softsense_base::Ns;
+use softsense_base::{Ns, Pj};
 use softsense_link::{Attempt, CellAge};
 use softsense_nand::Wear;
 
 use super::statistics::ReadTime;
 use super::{DecodeTime, Simulation};
-use crate::events::{Event, Key};
-use crate::ftl::{Lcn, OpenPage, Place};
+use crate::events::{Event, Key, instant};
+use crate::ftl::{Group, Lcn, ones};
 
 const NONE: u32 = u32::MAX;
 
@@ -29,41 +32,51 @@ pub(super) enum Owner {
     Request(u32),
     /// A host write that covers a codeword in part.
     Modify { request: u32, lcn: Lcn },
-    /// Garbage collection of a plane.
+    /// Garbage collection of a set.
     Gc(u32),
 }
 
-/// A page read, from its first sensing to the last decode of its last attempt.
+/// A read of a page, or of a group of interleaved ones, from its first sensing to the last decode of its last attempt.
 #[derive(Debug, Clone)]
 pub(super) struct Read {
     owner: Owner,
-    unit: u32,
-    channel: u32,
-    block: u32,
-    first_place: Place,
+    group: Group,
     page_type: u8,
-    /// Whether the unit is sensing the next level, or has, before the outcome of this one is known.
-    looking_ahead: bool,
-    /// Codewords asked for; those of this attempt; those of them that have failed. Bits are slots.
+    /// Codewords asked for; those of this attempt; those of them that have failed. Bits are those of the group.
     wanted: u16,
     pending: u16,
     failed: u16,
     attempt: Attempt,
     attempts: u8,
-    to_transfer: u8,
     to_decode: u8,
-    /// Required level of the codeword in each slot.
+    /// Of each codeword, the pages whose part of it has yet to arrive.
+    to_arrive: [u8; 16],
+    /// Required level of each codeword.
     required: [u8; 16],
     queued_at: Ns,
-    sensed_at: Ns,
     time: ReadTime,
+    energy: Pj,
 }
 
-/// A page program.
+/// What a read has to do with one page of its group. Parts are numbered read x ways + member.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Part {
+    /// First attempt: when its sensing began.
+    sensing_from: Ns,
+    sensed_at: Ns,
+    /// Codewords that wait for the bus or are on it.
+    to_transfer: u8,
+    /// Whether the unit is sensing the next level, or has, before the outcome of this one is known.
+    looking_ahead: bool,
+}
+
+/// A program of a page, or of a group of interleaved ones at once.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Program {
-    pub(super) page: OpenPage,
+    pub(super) group: Group,
     pub(super) writer: ProgramOwner,
+    /// Pages whose program has not ended.
+    pub(super) remaining: u8,
 }
 
 /// Whom a page program is for.
@@ -73,16 +86,19 @@ pub(super) enum ProgramOwner {
     Request { request: u32, codewords: u32 },
     /// The write buffer; one of its flights.
     Buffer { flight: u32 },
-    /// Garbage collection of the page's plane.
+    /// Garbage collection of the set.
     Gc,
 }
 
 /// What waits for, or is done by, a busy unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Work {
+    /// A part of a read.
     Read(u32),
+    /// A part of a program, numbered like those of reads.
     Program(u32),
-    Erase { block: u32 },
+    /// One of the blocks of a superblock.
+    Erase { superblock: u32 },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -109,7 +125,7 @@ enum ArrayState {
 #[derive(Debug)]
 pub(super) struct BusyUnit {
     state: ArrayState,
-    /// The read whose page is in the cache register, waiting for the bus or on it.
+    /// The part of a read whose page is in the cache register, waiting for the bus or on it.
     register: u32,
     /// The event that ends what the array is at. A sensing that was cut short leaves its event
     /// behind, which is known by not being this one.
@@ -151,9 +167,9 @@ impl BusyUnit {
 
 #[derive(Debug, Clone, Copy)]
 enum Transfer {
-    /// A codeword of a page read.
-    Read { read: u32, slot: u32 },
-    /// A page to be programmed.
+    /// What a part of a read has of a codeword, which is a bit of the group.
+    Read { part: u32, bit: u32 },
+    /// A part of a program: a page.
     Program(u32),
 }
 
@@ -182,57 +198,77 @@ impl Channel {
     }
 }
 
-/// The slots of a mask.
-fn slots(mut mask: u16) -> impl Iterator<Item = u32> {
-    std::iter::from_fn(move || {
-        (mask != 0).then(|| {
-            let slot = mask.trailing_zeros();
-            mask &= mask - 1;
-            slot
-        })
-    })
-}
-
 impl Simulation {
-    /// Begins to read the codewords `wanted` of a page of the device.
-    pub(super) fn start_read(&mut self, owner: Owner, page: u32, wanted: u16) {
-        let first_place = page * self.geometry.codewords_per_page();
-        let block = self.ftl.block_of(first_place);
-        let plane = self.ftl.plane_of_block(block);
-        self.ftl.read_begins(block);
+    /// Begins to read the codewords `wanted`, bits of a group.
+    pub(super) fn start_read(&mut self, owner: Owner, group: Group, wanted: u16) {
+        self.ftl.read_begins(group.superblock);
         let mut required = [0; 16];
         let mut deepest = 1;
-        for slot in slots(wanted) {
-            let place = first_place + slot;
-            let level =
-                self.reliability.required_level(u64::from(place), self.ftl.erases(block), || self.cell_age(place)).0;
-            required[slot as usize] = level;
+        for bit in ones(wanted) {
+            let place = self.geometry.place(group.superblock, group.page, bit);
+            let write = self.ftl.erases(group.superblock);
+            let age = |part| self.cell_age(group, part);
+            let level = self.reliability.required_level(u64::from(place), write, group.pages(), age).0;
+            required[bit as usize] = level;
             deepest = deepest.max(level);
         }
-        let unit = self.geometry.busy_unit_of(plane);
         let read = self.reads.insert(Read {
             owner,
-            unit,
-            channel: self.geometry.channel_of(plane),
-            block,
-            first_place,
-            page_type: self.geometry.page_type_of(page % self.geometry.pages_per_block()) as u8,
-            looking_ahead: false,
+            group,
+            page_type: self.geometry.page_type_of(group.page) as u8,
             wanted,
             pending: wanted,
             failed: 0,
             attempt: self.read.first(deepest),
             attempts: 1,
-            to_transfer: 0,
             to_decode: 0,
+            to_arrive: [0; 16],
             required,
             queued_at: self.now,
-            sensed_at: Ns::ZERO,
             time: ReadTime::default(),
+            energy: Pj::default(),
         });
+        let ways = self.geometry.ways();
+        if self.parts.len() < ((read + 1) * ways) as usize {
+            self.parts.resize(((read + 1) * ways) as usize, Part::default());
+        }
+        self.begin_attempt(read);
         // Garbage collection's reads are in no more of a hurry than its programs: they wait with them.
         let hurried = self.reads_first && !matches!(owner, Owner::Gc(_));
-        self.submit(unit, Work::Read(read), hurried);
+        for member in group.members() {
+            let unit = self.unit_of(group, member);
+            self.submit(unit, Work::Read(read * ways + member), hurried);
+        }
+    }
+
+    /// The pending codewords of a read will be transferred and decoded.
+    fn begin_attempt(&mut self, read: u32) {
+        let op = &mut self.reads[read];
+        op.to_decode = op.pending.count_ones() as u8;
+        for bit in ones(op.pending) {
+            op.to_arrive[bit as usize] = op.group.pages() as u8;
+        }
+    }
+
+    /// The unit that has a page of a group.
+    #[inline]
+    pub(super) fn unit_of(&self, group: Group, member: u32) -> u32 {
+        let set = self.geometry.set_of_superblock(group.superblock);
+        self.geometry.busy_unit_of(self.geometry.plane_of(set, member))
+    }
+
+    /// The channel of a page of a group.
+    #[inline]
+    fn channel_of(&self, group: Group, member: u32) -> u32 {
+        let set = self.geometry.set_of_superblock(group.superblock);
+        self.geometry.channel_of(self.geometry.plane_of(set, member))
+    }
+
+    /// The read, or program, and the member that a part is of.
+    #[inline]
+    fn of_part(&self, part: u32) -> (u32, u32) {
+        let ways = self.geometry.ways();
+        if ways == 1 { (part, 0) } else { (part / ways, part % ways) }
     }
 
     /// Hands work to a unit: done at once if it is idle, else queued.
@@ -251,28 +287,42 @@ impl Simulation {
 
     fn begin(&mut self, unit: u32, work: Work) {
         match work {
-            Work::Read(read) => {
-                let duration = self.sense_time(read, self.reads[read].attempt);
-                let op = &mut self.reads[read];
-                if op.attempts == 1 {
-                    let codewords = u64::from(op.wanted.count_ones());
-                    op.time.wait_plane += (self.now - op.queued_at).times(codewords);
-                    op.time.sense += duration.times(codewords);
-                }
-                self.statistics.operations.senses += u64::from(op.attempt.hard);
-                self.statistics.operations.extra_levels_sensed += u64::from(op.attempt.extra_levels);
-                self.run_array(unit, ArrayState::Sensing(read), duration);
+            Work::Read(part) => {
+                let (read, _) = self.of_part(part);
+                let duration = self.sense(read, self.reads[read].attempt);
+                self.parts[part as usize].sensing_from = self.now;
+                self.run_array(unit, ArrayState::Sensing(part), duration);
             }
-            Work::Program(program) => {
-                self.units[unit as usize].state = ArrayState::Loading(program);
-                let channel = self.geometry.channel_of(self.programs[program].page.plane);
-                self.request_bus(channel, Transfer::Program(program));
+            Work::Program(part) => {
+                self.units[unit as usize].state = ArrayState::Loading(part);
+                let (program, member) = self.of_part(part);
+                let channel = self.channel_of(self.programs[program].group, member);
+                self.request_bus(channel, Transfer::Program(part));
             }
-            Work::Erase { block } => {
+            Work::Erase { superblock } => {
                 self.statistics.operations.erases += 1;
-                self.run_array(unit, ArrayState::Erasing(block), self.timing.erase);
+                self.statistics.energy.erase += self.energy.erase;
+                self.statistics.energy.background += self.energy.erase;
+                self.run_array(unit, ArrayState::Erasing(superblock), self.timing.erase);
             }
         }
+    }
+
+    /// Counts the sensing of a page for an attempt, and returns how long it takes.
+    fn sense(&mut self, read: u32, attempt: Attempt) -> Ns {
+        let (hard, extra) = self.sense_energy(attempt);
+        self.statistics.operations.senses += u64::from(attempt.hard);
+        self.statistics.operations.extra_levels_sensed += u64::from(attempt.extra_levels);
+        self.statistics.energy.sense += hard;
+        self.statistics.energy.sense_extra_levels += extra;
+        self.reads[read].energy += hard + extra;
+        self.sense_time(read, attempt)
+    }
+
+    /// What sensing a page for an attempt costs: the hard-decision level, and the extra ones.
+    fn sense_energy(&self, attempt: Attempt) -> (Pj, Pj) {
+        let hard = if attempt.hard { self.energy.sense } else { Pj::default() };
+        (hard, self.energy.sense_extra_level.times(u64::from(attempt.extra_levels)))
     }
 
     /// Puts the array of a unit to something that takes `duration`.
@@ -303,14 +353,14 @@ impl Simulation {
             return;
         }
         match entry.state {
-            ArrayState::Sensing(read) => self.sensed(unit, read),
-            ArrayState::SensingAhead(read) => entry.state = ArrayState::SensedAhead(read),
-            ArrayState::Programming(program) => {
-                self.program_done(program);
+            ArrayState::Sensing(part) => self.sensed(unit, part),
+            ArrayState::SensingAhead(part) => entry.state = ArrayState::SensedAhead(part),
+            ArrayState::Programming(part) => {
+                self.program_done(self.of_part(part).0);
                 self.array_free(unit);
             }
-            ArrayState::Erasing(block) => {
-                self.erase_done(block);
+            ArrayState::Erasing(superblock) => {
+                self.erase_done(superblock);
                 self.array_free(unit);
             }
             ArrayState::Resetting => self.array_free(unit),
@@ -319,44 +369,43 @@ impl Simulation {
     }
 
     /// A page has been sensed: to the cache register with it, if there is one and it is empty.
-    fn sensed(&mut self, unit: u32, read: u32) {
-        self.reads[read].sensed_at = self.now;
+    fn sensed(&mut self, unit: u32, part: u32) {
+        self.parts[part as usize].sensed_at = self.now;
         if !self.cache_register {
-            self.units[unit as usize].state = ArrayState::Holding(read);
-            self.start_transfers(read);
+            self.units[unit as usize].state = ArrayState::Holding(part);
+            self.start_transfers(part);
         } else if self.units[unit as usize].register == NONE {
-            self.latch(unit, read);
+            self.latch(unit, part);
         } else {
-            self.units[unit as usize].state = ArrayState::Stalled(read);
+            self.units[unit as usize].state = ArrayState::Stalled(part);
         }
     }
 
     /// The page is in the cache register and the array is free: for looking ahead, or for others.
-    fn latch(&mut self, unit: u32, read: u32) {
-        self.units[unit as usize].register = read;
-        self.start_transfers(read);
+    fn latch(&mut self, unit: u32, part: u32) {
+        self.units[unit as usize].register = part;
+        self.start_transfers(part);
+        let (read, _) = self.of_part(part);
         if self.read.policy.looks_ahead()
             && !self.units[unit as usize].is_awaited()
             && let Some(next) = self.read.after_failure(self.reads[read].attempt.level)
         {
-            let duration = self.sense_time(read, next);
-            self.reads[read].looking_ahead = true;
-            self.statistics.operations.senses += u64::from(next.hard);
-            self.statistics.operations.extra_levels_sensed += u64::from(next.extra_levels);
+            let duration = self.sense(read, next);
+            self.parts[part as usize].looking_ahead = true;
             self.statistics.operations.look_ahead_senses += 1;
-            self.run_array(unit, ArrayState::SensingAhead(read), duration);
+            self.run_array(unit, ArrayState::SensingAhead(part), duration);
         } else {
             self.array_free(unit);
         }
     }
 
-    fn start_transfers(&mut self, read: u32) {
-        let op = &mut self.reads[read];
-        let (pending, channel) = (op.pending, op.channel);
-        let codewords = pending.count_ones() as u8;
-        (op.to_transfer, op.to_decode) = (codewords, codewords);
-        for slot in slots(pending) {
-            self.request_bus(channel, Transfer::Read { read, slot });
+    fn start_transfers(&mut self, part: u32) {
+        let (read, member) = self.of_part(part);
+        let Read { pending, group, .. } = self.reads[read];
+        self.parts[part as usize].to_transfer = pending.count_ones() as u8;
+        let channel = self.channel_of(group, member);
+        for bit in ones(pending) {
+            self.request_bus(channel, Transfer::Read { part, bit });
         }
     }
 
@@ -374,16 +423,7 @@ impl Simulation {
     #[inline]
     fn start_transfer(&mut self, channel: u32, transfer: Transfer) {
         let duration = match transfer {
-            Transfer::Read { read, .. } => {
-                let op = &mut self.reads[read];
-                let hard = if op.attempt.hard { self.timing.transfer } else { Ns::ZERO };
-                let duration = hard + self.timing.transfer_extra_level.times(u64::from(op.attempt.extra_levels));
-                if op.attempts == 1 {
-                    op.time.wait_bus += self.now - op.sensed_at;
-                    op.time.transfer += duration;
-                }
-                duration
-            }
+            Transfer::Read { part, .. } => self.transfer_time(self.of_part(part).0),
             Transfer::Program(_) => self.timing.program_transfer,
         };
         let entry = &mut self.channels[channel as usize];
@@ -394,23 +434,32 @@ impl Simulation {
 
     pub(super) fn transfer_done(&mut self, channel: u32) {
         match self.channels[channel as usize].bus.take().expect("a transfer was under way") {
-            Transfer::Read { read, slot } => {
-                self.statistics.operations.transfers += 1;
-                self.request_decoder(channel, read, slot);
-                let op = &mut self.reads[read];
-                op.to_transfer -= 1;
-                if op.to_transfer == 0 {
-                    let unit = op.unit;
-                    self.page_transferred(unit);
+            Transfer::Read { part, bit } => {
+                self.part_arrived(part, bit);
+                let state = &mut self.parts[part as usize];
+                state.to_transfer -= 1;
+                if state.to_transfer == 0 {
+                    let (read, member) = self.of_part(part);
+                    self.page_transferred(self.unit_of(self.reads[read].group, member));
                 }
             }
-            Transfer::Program(program) => {
-                let page = self.programs[program].page;
-                let kind = self.geometry.page_type_of(page.page);
+            Transfer::Program(part) => {
+                let (program, member) = self.of_part(part);
+                let Program { group, writer, .. } = self.programs[program];
+                let kind = self.geometry.page_type_of(group.page);
                 let duration = self.timing.page_types[kind as usize].program;
-                let unit = self.geometry.busy_unit_of(page.plane);
+                let unit = self.unit_of(group, member);
                 self.statistics.operations.programs += 1;
-                self.run_array(unit, ArrayState::Programming(program), duration);
+                self.statistics.energy.program += self.energy.program;
+                match writer {
+                    ProgramOwner::Request { request, .. } => {
+                        self.requests[request].energy += self.energy.program;
+                        self.statistics.energy.writes += self.energy.program;
+                    }
+                    ProgramOwner::Buffer { .. } => self.statistics.energy.writes += self.energy.program,
+                    ProgramOwner::Gc => self.statistics.energy.background += self.energy.program,
+                }
+                self.run_array(unit, ArrayState::Programming(part), duration);
             }
         }
         if self.channels[channel as usize].bus.is_none()
@@ -418,6 +467,32 @@ impl Simulation {
         {
             self.start_transfer(channel, transfer);
         }
+    }
+
+    /// The controller has what a part has of a codeword. With the last one, the codeword goes to a decoder of the channel of
+    /// its own place, and its time so far is that of this part.
+    fn part_arrived(&mut self, part: u32, bit: u32) {
+        let (read, _) = self.of_part(part);
+        let duration = self.transfer_time(read);
+        let op = &mut self.reads[read];
+        op.to_arrive[bit as usize] -= 1;
+        if op.to_arrive[bit as usize] > 0 {
+            return;
+        }
+        if op.attempts == 1 {
+            let Part { sensing_from, sensed_at, .. } = self.parts[part as usize];
+            op.time.wait_plane += sensing_from - op.queued_at;
+            op.time.sense += sensed_at - sensing_from;
+            op.time.wait_bus += self.now - duration - sensed_at;
+            op.time.transfer += duration;
+        }
+        let hard = if op.attempt.hard { self.energy.transfer } else { Pj::default() };
+        let energy = hard + self.energy.transfer_extra_level.times(u64::from(op.attempt.extra_levels));
+        op.energy += energy;
+        self.statistics.energy.transfer += energy;
+        self.statistics.operations.transfers += 1;
+        let channel = self.channel_of(self.reads[read].group, bit / self.geometry.codewords_per_page());
+        self.request_decoder(channel, read, bit);
     }
 
     /// The last codeword of a page has left its unit: the register, or the array, is free.
@@ -435,62 +510,121 @@ impl Simulation {
 
     /// A codeword has arrived to be decoded: at once, or in its turn.
     #[inline]
-    fn request_decoder(&mut self, channel: u32, read: u32, slot: u32) {
+    fn request_decoder(&mut self, channel: u32, read: u32, bit: u32) {
         let entry = &mut self.channels[channel as usize];
         match entry.idle_decoders.pop() {
-            Some(decoder) => self.start_decode(channel, decoder, read, slot, self.now),
-            None => entry.decoder_queue.push_back((read, slot, self.now)),
+            Some(decoder) => self.start_decode(channel, decoder, read, bit, self.now),
+            None => entry.decoder_queue.push_back((read, bit, self.now)),
         }
     }
 
     #[inline]
-    fn start_decode(&mut self, channel: u32, decoder: u32, read: u32, slot: u32, queued_at: Ns) {
-        let duration = self.decode_time(read, slot);
+    fn start_decode(&mut self, channel: u32, decoder: u32, read: u32, bit: u32, queued_at: Ns) {
+        let duration = self.decode_time(read, bit);
         self.channels[channel as usize].decoder_busy_ns += duration.0;
         let op = &mut self.reads[read];
         if op.attempts == 1 {
             op.time.wait_decoder += self.now - queued_at;
             op.time.decode += duration;
         }
-        self.decoding[decoder as usize] = (read, slot);
+        self.decoding[decoder as usize] = (read, bit);
         self.events.schedule(self.now + duration, Event::DecodeDone { decoder });
     }
 
     pub(super) fn decode_done(&mut self, decoder: u32) {
-        let (read, slot) = self.decoding[decoder as usize];
+        let (read, bit) = self.decoding[decoder as usize];
+        let channel = decoder / self.decoders_per_channel;
         self.statistics.operations.decodes += 1;
+        self.statistics.energy.decode += self.energy.decode;
         let op = &mut self.reads[read];
-        let channel = op.channel;
+        op.energy += self.energy.decode;
         op.to_decode -= 1;
         let over = op.to_decode == 0;
-        if op.required[slot as usize] <= op.attempt.level {
-            if matches!(op.owner, Owner::Request(_)) {
-                self.count_undetected(read, slot);
-            }
-            self.codeword_read(read, true);
-        } else {
-            op.failed |= 1 << slot;
+        let decoded = op.required[bit as usize] <= op.attempt.level;
+        if !decoded {
+            op.failed |= 1 << bit;
             if op.attempts == 1 {
                 // Retries last from the first failure to the end: see `codeword_read`.
                 op.time.retries.0 = op.time.retries.0.wrapping_sub(self.now.0);
             }
         }
         match self.channels[channel as usize].decoder_queue.pop_front() {
-            Some((read, slot, queued_at)) => self.start_decode(channel, decoder, read, slot, queued_at),
+            Some((read, bit, queued_at)) => self.start_decode(channel, decoder, read, bit, queued_at),
             None => self.channels[channel as usize].idle_decoders.push(decoder),
+        }
+        if over {
+            self.settle(read);
+        }
+        if decoded {
+            if matches!(self.reads[read].owner, Owner::Request(_)) {
+                self.count_undetected(read, bit);
+            }
+            self.codeword_read(read, true);
         }
         if over {
             self.attempt_over(read);
         }
     }
 
+    /// All decodes of an attempt are over. If none has failed, or nothing is left to try, no sensing ahead is of use, and
+    /// whoever asked for the read is charged for it.
+    fn settle(&mut self, read: u32) {
+        let Read { owner, group, failed, attempt, .. } = self.reads[read];
+        if failed != 0 && self.read.after_failure(attempt.level).is_some() {
+            return;
+        }
+        for member in group.members() {
+            let part = read * self.geometry.ways() + member;
+            if std::mem::take(&mut self.parts[part as usize].looking_ahead) {
+                self.stop_looking_ahead(read, self.unit_of(group, member));
+            }
+        }
+        let energy = self.reads[read].energy;
+        match owner {
+            Owner::Request(request) => {
+                self.requests[request].energy += energy;
+                self.statistics.energy.reads += energy;
+            }
+            Owner::Modify { request, .. } => {
+                self.requests[request].energy += energy;
+                self.statistics.energy.writes += energy;
+            }
+            Owner::Gc(_) => self.statistics.energy.background += energy,
+        }
+    }
+
+    /// The level that a unit senses ahead, or has, is not needed.
+    fn stop_looking_ahead(&mut self, read: u32, unit: u32) {
+        self.statistics.operations.look_ahead_wasted += 1;
+        let BusyUnit { state, ends, .. } = self.units[unit as usize];
+        if !matches!(state, ArrayState::SensingAhead(_)) {
+            return self.array_free(unit);
+        }
+        self.statistics.operations.resets += 1;
+        let next = self.read.after_failure(self.reads[read].attempt.level).expect("it was sensed ahead");
+        let (left, whole) = (instant(ends) - self.now, self.sense_time(read, next));
+        let (hard, extra) = self.sense_energy(next);
+        let (hard, extra) = (hard.share(left, whole), extra.share(left, whole));
+        self.statistics.energy.sense -= hard;
+        self.statistics.energy.sense_extra_levels -= extra;
+        self.statistics.energy.cut_short += hard + extra;
+        self.reads[read].energy -= hard + extra;
+        if self.timing.reset > Ns::ZERO {
+            self.run_array(unit, ArrayState::Resetting, self.timing.reset);
+        } else {
+            self.units[unit as usize].ends = 0;
+            self.array_free(unit);
+        }
+    }
+
     /// The host gets a codeword that the decoder takes for right.
     #[inline]
-    fn count_undetected(&mut self, read: u32, slot: u32) {
-        let op = &self.reads[read];
-        let place = op.first_place + slot;
-        let write = self.ftl.erases(op.block);
-        let undetected = self.reliability.undetected(u64::from(place), write, || self.cell_age(place));
+    fn count_undetected(&mut self, read: u32, bit: u32) {
+        let group = self.reads[read].group;
+        let place = self.geometry.place(group.superblock, group.page, bit);
+        let write = self.ftl.erases(group.superblock);
+        let age = |part| self.cell_age(group, part);
+        let undetected = self.reliability.undetected(u64::from(place), write, group.pages(), age);
         self.statistics.undetected += u64::from(undetected == Some(true));
     }
 
@@ -503,6 +637,7 @@ impl Simulation {
         }
         if let Owner::Request(request) = op.owner {
             let (level, retries) = (op.attempt.level, op.attempts - 1);
+            self.statistics.interleaved_codewords += u64::from(op.group.pages() > 1);
             self.statistics.codeword_read(level, retries, decoded);
             let active = &mut self.requests[request];
             active.max_level = active.max_level.max(level);
@@ -528,48 +663,38 @@ impl Simulation {
         op.attempt = next;
         op.attempts += 1;
         op.pending = std::mem::take(&mut op.failed);
-        let unit = op.unit;
-        if std::mem::take(&mut op.looking_ahead) {
-            match self.units[unit as usize].state {
-                ArrayState::SensingAhead(_) => self.units[unit as usize].state = ArrayState::Sensing(read),
-                ArrayState::SensedAhead(_) => self.sensed(unit, read),
-                state => unreachable!("{state:?} while looking ahead"),
+        let group = op.group;
+        self.begin_attempt(read);
+        for member in group.members() {
+            let (part, unit) = (read * self.geometry.ways() + member, self.unit_of(group, member));
+            if std::mem::take(&mut self.parts[part as usize].looking_ahead) {
+                match self.units[unit as usize].state {
+                    ArrayState::SensingAhead(_) => self.units[unit as usize].state = ArrayState::Sensing(part),
+                    ArrayState::SensedAhead(_) => self.sensed(unit, part),
+                    state => unreachable!("{state:?} while looking ahead"),
+                }
+            } else if self.units[unit as usize].state == ArrayState::Idle {
+                self.submit(unit, Work::Read(part), true);
+            } else {
+                self.units[unit as usize].retries.push_back(Work::Read(part));
             }
-        } else if self.units[unit as usize].state == ArrayState::Idle {
-            self.submit(unit, Work::Read(read), true);
-        } else {
-            self.units[unit as usize].retries.push_back(Work::Read(read));
         }
     }
 
-    /// Every codeword of a page read has been decoded or given up.
+    /// Every codeword of a read has been decoded or given up.
     fn end_read(&mut self, read: u32) {
-        let Read { owner, unit, block, first_place, wanted, looking_ahead, .. } = self.reads[read];
+        let Read { owner, group, wanted, .. } = self.reads[read];
         if matches!(owner, Owner::Request(_)) {
             self.statistics.read_time += self.reads[read].time;
         }
         self.reads.remove(read);
-        self.ftl.read_ends(block);
-        if looking_ahead {
-            self.statistics.operations.look_ahead_wasted += 1;
-            if matches!(self.units[unit as usize].state, ArrayState::SensingAhead(_)) {
-                self.statistics.operations.resets += 1;
-                if self.timing.reset > Ns::ZERO {
-                    self.run_array(unit, ArrayState::Resetting, self.timing.reset);
-                } else {
-                    self.units[unit as usize].ends = 0;
-                    self.array_free(unit);
-                }
-            } else {
-                self.array_free(unit);
-            }
-        }
+        self.ftl.read_ends(group.superblock);
         match owner {
             Owner::Request(_) => {}
             Owner::Modify { request, lcn } => self.write_codewords_whole(request, lcn..lcn + 1),
-            Owner::Gc(plane) => self.gc_page_read(plane, first_place, wanted),
+            Owner::Gc(set) => self.gc_group_read(set, group, wanted),
         }
-        self.gc_reads_of_block_ended(block);
+        self.gc_reads_of_superblock_ended(group.superblock);
     }
 
     #[inline]
@@ -579,38 +704,53 @@ impl Simulation {
         hard + page_type.sense_extra_level.times(u64::from(attempt.extra_levels))
     }
 
+    /// How long what one page has of a codeword occupies the bus.
     #[inline]
-    fn decode_time(&self, read: u32, slot: u32) -> Ns {
+    fn transfer_time(&self, read: u32) -> Ns {
+        let op = &self.reads[read];
+        let hard = if op.attempt.hard { self.timing.transfer } else { Ns::ZERO };
+        let whole = hard + self.timing.transfer_extra_level.times(u64::from(op.attempt.extra_levels));
+        let pages = op.group.pages();
+        if pages == 1 { whole } else { Ns(whole.0.div_ceil(u64::from(pages))) }
+    }
+
+    #[inline]
+    fn decode_time(&self, read: u32, bit: u32) -> Ns {
         match self.timing.decode {
             DecodeTime::Fixed(duration) => duration,
             DecodeTime::PerIteration(duration) => {
                 let op = &self.reads[read];
-                let place = op.first_place + slot;
-                let (level, success) = (op.attempt.level, op.required[slot as usize] <= op.attempt.level);
-                let (write, age) = (self.ftl.erases(op.block), self.cell_age(place));
-                let iterations = self.reliability.decode_iterations(u64::from(place), write, level, success, &age);
+                let place = u64::from(self.geometry.place(op.group.superblock, op.group.page, bit));
+                let (level, success) = (op.attempt.level, op.required[bit as usize] <= op.attempt.level);
+                let (write, pages) = (self.ftl.erases(op.group.superblock), op.group.pages());
+                let age = |part| self.cell_age(op.group, part);
+                let iterations = self.reliability.decode_iterations(place, write, level, success, pages, age);
                 duration.times(u64::from(iterations.expect("the config was checked to know iterations")))
             }
         }
     }
 
-    /// Where a codeword lies and what its cells have been through, now.
-    fn cell_age(&self, place: Place) -> CellAge {
-        let (block, page) = (self.ftl.block_of(place), self.ftl.page_of(place));
-        let plane = self.ftl.plane_of_block(block);
-        let page_type = self.geometry.page_type_of(page % self.geometry.pages_per_block());
+    /// Where a page of a group lies and what its cells have been through, now.
+    ///
+    /// # Arguments
+    /// - `part`: which of its pages, counted from 0.
+    pub(super) fn cell_age(&self, group: Group, part: u32) -> CellAge {
+        let member = if group.pages() == 1 { group.members.trailing_zeros() } else { part };
+        let plane = self.geometry.plane_of(self.geometry.set_of_superblock(group.superblock), member);
+        let page = self.geometry.page_in(group.superblock, group.page, member);
+        let page_type = self.geometry.page_type_of(group.page);
         let now_s = self.now.as_secs();
         let retention_hours = match self.ftl.written_s(page) {
             Some(written_s) => (now_s - f64::from(written_s)).max(0.0) / 3600.0,
             None => self.initial_retention_hours + now_s / 3600.0,
         };
         CellAge {
-            chip: u64::from(self.geometry.chip_of(plane)),
-            block: u64::from(block),
+            chip: u64::from(self.geometry.chip_rank(self.geometry.chip_of(plane))),
+            block: u64::from(self.geometry.block_in(group.superblock, member)),
             page: u64::from(page),
             page_type: (self.timing.page_types.len() > 1).then_some(page_type as usize),
             page_type_factor: self.timing.page_types[page_type as usize].rber_factor,
-            wear: Wear { pe_cycles: self.initial_pe_cycles + self.ftl.erases(block), retention_hours },
+            wear: Wear { pe_cycles: self.initial_pe_cycles + self.ftl.erases(group.superblock), retention_hours },
         }
     }
 }

@@ -4,7 +4,7 @@ use std::ops::AddAssign;
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use softsense_base::{Histogram, Ns};
+use softsense_base::{Histogram, Ns, Pj};
 use softsense_link::MAX_LEVEL;
 
 use super::Active;
@@ -61,7 +61,7 @@ pub struct Operations {
     pub look_ahead_wasted: u64,
     /// Those of them that were cut short by a RESET.
     pub resets: u64,
-    /// Codewords transferred to a decoder.
+    /// Codewords transferred to a decoder, from however many pages.
     pub transfers: u64,
     /// Decodes.
     pub decodes: u64,
@@ -69,6 +69,38 @@ pub struct Operations {
     pub programs: u64,
     /// Block erases.
     pub erases: u64,
+}
+
+/// What operations have cost, by what they were and by whom they were for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Energy {
+    /// Sensing with hard decision.
+    pub sense: Pj,
+    /// Sensing extra levels.
+    pub sense_extra_levels: Pj,
+    /// Transfers to decoders.
+    pub transfer: Pj,
+    /// Programs.
+    pub program: Pj,
+    /// Erases.
+    pub erase: Pj,
+    /// Decodes.
+    pub decode: Pj,
+    /// What sensings that were cut short would have cost beyond that.
+    pub cut_short: Pj,
+    /// For host reads.
+    pub reads: Pj,
+    /// For host writes.
+    pub writes: Pj,
+    /// For garbage collection.
+    pub background: Pj,
+}
+
+impl Energy {
+    /// All of it.
+    pub fn total(&self) -> Pj {
+        self.sense + self.sense_extra_levels + self.transfer + self.program + self.erase + self.decode
+    }
 }
 
 /// One completed request.
@@ -90,6 +122,8 @@ pub struct LogRow {
     pub max_level: u8,
     /// Attempts beyond the first, over its codewords.
     pub retries: u16,
+    /// What its own operations cost: not those of garbage collection, nor programs from the write buffer.
+    pub energy: Pj,
 }
 
 /// What a run counts.
@@ -113,6 +147,8 @@ pub struct Statistics {
     pub uncorrectable_in_background: u64,
     /// Attempts beyond the first of host codeword reads.
     pub retries: u64,
+    /// Host codeword reads of interleaved codewords.
+    pub interleaved_codewords: u64,
     /// Where the time of host codeword reads went.
     pub read_time: ReadTime,
     /// Codewords read from controller memory.
@@ -137,6 +173,8 @@ pub struct Statistics {
     pub gc_victim_valid: u64,
     /// Operations.
     pub operations: Operations,
+    /// What they cost.
+    pub energy: Energy,
     log: Option<Vec<LogRow>>,
 }
 
@@ -184,6 +222,7 @@ impl Statistics {
                 response,
                 max_level: active.max_level,
                 retries: active.retries,
+                energy: active.energy,
             });
         }
     }

@@ -1,10 +1,14 @@
 //! Writes: read-modify-write of partly covered codewords, the write buffer, page programs, and garbage
 //! collection.
 //!
-//! Garbage collection works on one block of a plane at a time. It reads the block's valid codewords
-//! page by page, through error correction, programs them in its own open block, and erases the victim
-//! when all are programmed and nobody reads the victim any more. Its operations wait in the same
-//! queues as the host's programs. Data written by the host in between is not moved.
+//! Garbage collection works on one superblock of a set at a time (without interleaving: on a block of a plane). It reads the
+//! valid codewords page by page or group by group, through error correction, programs them in its own open superblock,
+//! interleaved where the set interleaves, and erases the victim when all are programmed and nobody reads the victim any
+//! more. Its operations wait in the same queues as the host's programs. Data written by the host in between is not moved.
+//!
+//! With interleaving, codewords of a request that fill a group are programmed to all its chips at once, and done together.
+//! What does not fill one is written plain or padded, as the config says. A group is never changed: an update of part of
+//! it goes elsewhere, and what it replaces is stale.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -12,7 +16,7 @@ use std::ops::Range;
 use super::Simulation;
 use super::back_end::{Owner, Program, ProgramOwner, Work};
 use crate::config::PartialWrite;
-use crate::ftl::{Lcn, Location, OpenPage, Place, Writer};
+use crate::ftl::{Group, Lcn, Location, Place, Writer, ones};
 use crate::slab::Slab;
 
 /// The controller's write buffer: slots of one codeword each.
@@ -41,17 +45,18 @@ impl WriteBuffer {
     }
 }
 
-/// Garbage collection of a plane, at work on one block.
+/// Garbage collection of a set, at work on one superblock.
 #[derive(Debug)]
 pub(super) struct GcJob {
     victim: u32,
-    /// The next page of the victim to look at.
+    /// The next page of the victim to look at, its blocks taking turns.
     next_page: u32,
     /// Places whose codewords have been read and wait to be programmed.
     collected: Vec<Place>,
     reading: bool,
     programs: u32,
-    erasing: bool,
+    /// Blocks of the victim that are being erased.
+    erasing: u32,
 }
 
 impl Simulation {
@@ -75,9 +80,8 @@ impl Simulation {
         let last = end - 1;
         let modify = |simulation: &mut Self, lcn: Lcn, place: Place| {
             simulation.statistics.read_modify_writes += 1;
-            let slots = simulation.geometry.codewords_per_page();
-            let page = simulation.ftl.page_of(place);
-            simulation.start_read(Owner::Modify { request, lcn }, page, 1 << (place % slots));
+            let (group, bit) = simulation.ftl.group_of(place);
+            simulation.start_read(Owner::Modify { request, lcn }, group, 1 << bit);
         };
         if let Some(place) = must_read(self, start) {
             modify(self, start, place);
@@ -101,49 +105,57 @@ impl Simulation {
             self.buffer_codewords(request, codewords);
             return;
         }
-        let slots = self.geometry.codewords_per_page();
         let mut next = codewords.start;
         while next < codewords.end {
-            let page = if self.stalled_writes.is_empty() { self.ftl.open_page_for_host() } else { None };
-            let Some(page) = page else {
+            let left = codewords.end - next;
+            let group = if self.stalled_writes.is_empty() { self.ftl.open_for_host(left) } else { None };
+            let Some(group) = group else {
                 self.stalled_writes.extend((next..codewords.end).map(|lcn| (request, lcn)));
                 self.start_gc_somewhere();
                 return;
             };
-            let count = slots.min(codewords.end - next);
-            self.program_for_request(page, request, next..next + count);
+            let count = self.ftl.room(group).min(left);
+            self.program_for_request(group, request, next..next + count);
             next += count;
         }
     }
 
-    fn program_for_request(&mut self, page: OpenPage, request: u32, codewords: Range<Lcn>) {
+    fn program_for_request(&mut self, group: Group, request: u32, codewords: Range<Lcn>) {
         let count = codewords.end - codewords.start;
         for (slot, lcn) in codewords.enumerate() {
-            self.ftl.place(page, slot as u32, lcn);
+            self.ftl.place(group, slot as u32, lcn);
         }
-        self.start_program(page, count, ProgramOwner::Request { request, codewords: count });
+        self.start_program(group, count, ProgramOwner::Request { request, codewords: count });
     }
 
     #[inline(always)]
-    fn start_program(&mut self, page: OpenPage, codewords: u32, writer: ProgramOwner) {
-        self.statistics.padding_codewords += u64::from(self.geometry.codewords_per_page() - codewords);
+    fn start_program(&mut self, group: Group, codewords: u32, writer: ProgramOwner) {
+        self.statistics.padding_codewords += u64::from(self.ftl.room(group) - codewords);
         let by_host = !matches!(writer, ProgramOwner::Gc);
         if by_host {
             self.statistics.host_codewords_programmed += u64::from(codewords);
         } else {
             self.statistics.gc_codewords_programmed += u64::from(codewords);
         }
-        let program = self.programs.insert(Program { page, writer });
-        self.submit(self.geometry.busy_unit_of(page.plane), Work::Program(program), false);
-        if by_host && self.gc[page.plane as usize].is_none() && self.ftl.wants_gc(page.plane, false) {
-            self.gc_begin(page.plane);
+        let program = self.programs.insert(Program { group, writer, remaining: group.pages() as u8 });
+        for member in group.members() {
+            self.submit(self.unit_of(group, member), Work::Program(program * self.geometry.ways() + member), false);
+        }
+        let set = self.geometry.set_of_superblock(group.superblock);
+        if by_host && self.gc[set as usize].is_none() && self.ftl.wants_gc(set, false) {
+            self.gc_begin(set);
         }
     }
 
+    /// A page of a program has ended.
     pub(super) fn program_done(&mut self, program: u32) {
-        let Program { page, writer } = self.programs[program];
+        self.programs[program].remaining -= 1;
+        let Program { group, writer, remaining } = self.programs[program];
+        if remaining > 0 {
+            return;
+        }
         self.programs.remove(program);
-        self.ftl.programmed(page, self.now.0 / 1_000_000_000);
+        self.ftl.programmed(group, self.now.0 / 1_000_000_000);
         match writer {
             ProgramOwner::Request { request, codewords } => self.codewords_done(request, codewords),
             ProgramOwner::Buffer { flight } => {
@@ -153,8 +165,9 @@ impl Simulation {
                 self.admit_to_buffer();
             }
             ProgramOwner::Gc => {
-                self.gc[page.plane as usize].as_mut().expect("collection is at work").programs -= 1;
-                self.gc_continue(page.plane);
+                let set = self.geometry.set_of_superblock(group.superblock);
+                self.gc[set as usize].as_mut().expect("collection is at work").programs -= 1;
+                self.gc_continue(set);
             }
         }
         if self.writes_blocked && self.gc_running == 0 {
@@ -165,18 +178,19 @@ impl Simulation {
     /// A block is free again: writes that waited for one go on.
     fn resume_stalled_writes(&mut self) {
         self.writes_blocked = false;
-        let slots = self.geometry.codewords_per_page() as usize;
+        let most = self.geometry.codewords_per_group() as usize;
         while let Some(&(request, first)) = self.stalled_writes.front() {
-            let Some(page) = self.ftl.open_page_for_host() else { break };
-            let count = self
+            let adjacent = self
                 .stalled_writes
                 .iter()
-                .take(slots)
+                .take(most)
                 .zip(first..)
                 .take_while(|&(&(of, lcn), expected)| of == request && lcn == expected)
-                .count();
-            self.stalled_writes.drain(..count);
-            self.program_for_request(page, request, first..first + count as u32);
+                .count() as u32;
+            let Some(group) = self.ftl.open_for_host(adjacent) else { break };
+            let count = self.ftl.room(group).min(adjacent);
+            self.stalled_writes.drain(..count as usize);
+            self.program_for_request(group, request, first..first + count);
         }
         if self.write_buffer.is_some() {
             self.admit_to_buffer();
@@ -225,10 +239,10 @@ impl Simulation {
         self.flush_buffer(false);
     }
 
-    /// Programs pages from the write buffer as long as they are full (or at all, when draining) and
+    /// Programs pages, or groups, from the write buffer as long as they are full (or at all, when draining) and
     /// there is room in flash. Returns how many slots left the queue.
     fn flush_buffer(&mut self, drain: bool) -> usize {
-        let per_page = self.geometry.codewords_per_page() as usize;
+        let per_group = self.geometry.codewords_per_group() as usize;
         let mut left = 0;
         loop {
             let Some(buffer) = self.write_buffer.as_mut() else { return 0 };
@@ -240,22 +254,24 @@ impl Simulation {
                 buffer.free.push(slot);
                 left += 1;
             }
-            if buffer.pending.is_empty() || !drain && buffer.pending.len() < per_page {
+            if buffer.pending.is_empty() || !drain && buffer.pending.len() < per_group {
                 return left;
             }
-            let Some(page) = self.ftl.open_page_for_host() else {
+            let waiting = buffer.pending.len() as u32;
+            let Some(group) = self.ftl.open_for_host(waiting) else {
                 self.start_gc_somewhere();
                 return left;
             };
+            let room = self.ftl.room(group) as usize;
             let buffer = self.write_buffer.as_mut().expect("it was just there");
-            let mut programmed = Vec::with_capacity(per_page);
-            while programmed.len() < per_page
+            let mut programmed = Vec::with_capacity(room);
+            while programmed.len() < room
                 && let Some(slot) = buffer.pending.pop_front()
             {
                 left += 1;
                 let lcn = buffer.held[slot as usize];
                 if self.ftl.locate(lcn) == Location::Memory(slot) {
-                    self.ftl.place(page, programmed.len() as u32, lcn);
+                    self.ftl.place(group, programmed.len() as u32, lcn);
                     programmed.push(slot);
                 } else {
                     buffer.free.push(slot);
@@ -263,7 +279,7 @@ impl Simulation {
             }
             let count = programmed.len() as u32;
             let flight = buffer.flights.insert(programmed);
-            self.start_program(page, count, ProgramOwner::Buffer { flight });
+            self.start_program(group, count, ProgramOwner::Buffer { flight });
         }
     }
 
@@ -281,9 +297,9 @@ impl Simulation {
     fn start_gc_somewhere(&mut self) {
         self.writes_blocked = true;
         if self.gc_running == 0 {
-            for plane in 0..self.geometry.planes() {
-                if self.ftl.wants_gc(plane, false) {
-                    self.gc_begin(plane);
+            for set in 0..self.geometry.sets() {
+                if self.ftl.wants_gc(set, false) {
+                    self.gc_begin(set);
                 }
             }
             assert!(
@@ -293,102 +309,118 @@ impl Simulation {
         }
     }
 
-    fn gc_begin(&mut self, plane: u32) {
-        let Some(victim) = self.ftl.take_victim(plane) else { return };
+    fn gc_begin(&mut self, set: u32) {
+        let Some(victim) = self.ftl.take_victim(set) else { return };
         self.ftl.prefetch_owners(victim);
         self.statistics.gc_victims += 1;
         self.statistics.gc_victim_valid += u64::from(self.ftl.valid(victim));
-        let job = GcJob { victim, next_page: 0, collected: Vec::new(), reading: false, programs: 0, erasing: false };
-        self.gc[plane as usize] = Some(job);
+        let job = GcJob { victim, next_page: 0, collected: Vec::new(), reading: false, programs: 0, erasing: 0 };
+        self.gc[set as usize] = Some(job);
         self.gc_running += 1;
-        self.gc_continue(plane);
+        self.gc_continue(set);
     }
 
-    /// Does whatever the collection of a plane can do now.
-    fn gc_continue(&mut self, plane: u32) {
-        let slots = self.geometry.codewords_per_page();
-        let pages = self.geometry.pages_per_block();
-        let job = self.gc[plane as usize].as_mut().expect("collection is at work");
-        if job.reading || job.erasing {
+    /// Does whatever the collection of a set can do now.
+    fn gc_continue(&mut self, set: u32) {
+        let pages = self.geometry.pages_per_block() * self.geometry.ways();
+        let job = self.gc[set as usize].as_mut().expect("collection is at work");
+        if job.reading || job.erasing > 0 {
             return;
         }
         while job.next_page < pages {
-            let page = job.victim * pages + job.next_page;
-            job.next_page += 1;
+            let group = self.ftl.group_at(job.victim, job.next_page);
+            job.next_page += group.pages();
             let mut wanted = 0u16;
-            for slot in 0..slots {
-                if let Some(lcn) = self.ftl.owner(page * slots + slot) {
-                    self.ftl.prefetch(lcn);
-                    wanted |= 1 << slot;
+            for member in group.members() {
+                for bit in self.geometry.bits_of(member) {
+                    let place = self.geometry.place(group.superblock, group.page, bit);
+                    if let Some(lcn) = self.ftl.owner(place) {
+                        self.ftl.prefetch(lcn);
+                        wanted |= 1 << bit;
+                    }
                 }
             }
             if wanted != 0 {
                 job.reading = true;
-                self.start_read(Owner::Gc(plane), page, wanted);
+                self.start_read(Owner::Gc(set), group, wanted);
                 return;
             }
         }
         if !job.collected.is_empty() {
-            self.gc_program(plane);
-            return self.gc_continue(plane);
+            self.gc_program(set);
+            return self.gc_continue(set);
         }
         if job.programs == 0 && !self.ftl.is_being_read(job.victim) {
-            job.erasing = true;
-            let block = job.victim;
-            self.submit(self.geometry.busy_unit_of(plane), Work::Erase { block }, false);
+            job.erasing = self.geometry.ways();
+            let superblock = job.victim;
+            for member in 0..self.geometry.ways() {
+                let unit = self.geometry.busy_unit_of(self.geometry.plane_of(set, member));
+                self.submit(unit, Work::Erase { superblock }, false);
+            }
         }
     }
 
-    /// A page of the victim has been read.
-    pub(super) fn gc_page_read(&mut self, plane: u32, first_place: Place, wanted: u16) {
-        let slots = self.geometry.codewords_per_page() as usize;
-        let job = self.gc[plane as usize].as_mut().expect("collection is at work");
+    /// A page or group of the victim has been read.
+    pub(super) fn gc_group_read(&mut self, set: u32, group: Group, wanted: u16) {
+        let job = self.gc[set as usize].as_mut().expect("collection is at work");
         job.reading = false;
-        job.collected.extend((0..16).filter(|slot| wanted & (1 << slot) != 0).map(|slot| first_place + slot));
-        if job.collected.len() >= slots {
-            self.gc_program(plane);
+        job.collected.extend(ones(wanted).map(|bit| self.geometry.place(group.superblock, group.page, bit)));
+        if job.collected.len() >= self.gc_room(set) {
+            self.gc_program(set);
         }
-        self.gc_continue(plane);
+        self.gc_continue(set);
     }
 
-    /// Programs one page of collected codewords, if any of them is still valid.
-    fn gc_program(&mut self, plane: u32) {
-        let slots = self.geometry.codewords_per_page() as usize;
-        let job = self.gc[plane as usize].as_mut().expect("collection is at work");
+    /// Codewords that collection of a set programs at once.
+    fn gc_room(&self, set: u32) -> usize {
+        let interleaves = self.ftl.interleaves(set);
+        (if interleaves { self.geometry.codewords_per_group() } else { self.geometry.codewords_per_page() }) as usize
+    }
+
+    /// Programs one page or group of collected codewords, if any of them is still valid.
+    fn gc_program(&mut self, set: u32) {
+        let room = self.gc_room(set);
+        let job = self.gc[set as usize].as_mut().expect("collection is at work");
         let ftl = &mut self.ftl;
         job.collected.retain(|&place| ftl.owner(place).is_some());
-        let count = job.collected.len().min(slots);
+        let count = job.collected.len().min(room);
         if count == 0 {
             return;
         }
         job.programs += 1;
-        let page = ftl.open_page(plane, Writer::Gc).expect("the host leaves a block to collection");
+        let group = ftl.open(set, Writer::Gc).expect("the host leaves a block to collection");
         for (slot, place) in job.collected.drain(..count).enumerate() {
             let lcn = ftl.owner(place).expect("stale places were just dropped");
-            ftl.place(page, slot as u32, lcn);
+            ftl.place(group, slot as u32, lcn);
         }
-        self.start_program(page, count as u32, ProgramOwner::Gc);
+        self.start_program(group, count as u32, ProgramOwner::Gc);
     }
 
-    /// A read of a block has ended; a victim may have waited for that.
+    /// A read of a superblock has ended; a victim may have waited for that.
     #[inline]
-    pub(super) fn gc_reads_of_block_ended(&mut self, block: u32) {
+    pub(super) fn gc_reads_of_superblock_ended(&mut self, superblock: u32) {
         if self.gc_running == 0 {
             return;
         }
-        let plane = self.ftl.plane_of_block(block);
-        if self.gc[plane as usize].as_ref().is_some_and(|job| job.victim == block) {
-            self.gc_continue(plane);
+        let set = self.geometry.set_of_superblock(superblock);
+        if self.gc[set as usize].as_ref().is_some_and(|job| job.victim == superblock) {
+            self.gc_continue(set);
         }
     }
 
-    pub(super) fn erase_done(&mut self, block: u32) {
-        let plane = self.ftl.plane_of_block(block);
-        self.ftl.erased(block);
-        self.gc[plane as usize] = None;
+    /// A block of a superblock has been erased.
+    pub(super) fn erase_done(&mut self, superblock: u32) {
+        let set = self.geometry.set_of_superblock(superblock);
+        let job = self.gc[set as usize].as_mut().expect("collection is at work");
+        job.erasing -= 1;
+        if job.erasing > 0 {
+            return;
+        }
+        self.ftl.erased(superblock);
+        self.gc[set as usize] = None;
         self.gc_running -= 1;
-        if self.ftl.wants_gc(plane, true) {
-            self.gc_begin(plane);
+        if self.ftl.wants_gc(set, true) {
+            self.gc_begin(set);
         }
         self.resume_stalled_writes();
     }
