@@ -28,6 +28,15 @@ _STATS = {"mean": "mean", "p50": "p50", "p95": "p95", "p99": "p99", "p999": "p99
 Column = tuple[str, list[str]]
 """A header of one or two lines, and a cell for each row."""
 
+_ENERGIES = {
+    "sense": "hard\nsensing",
+    "sense_extra_levels": "extra\nlevels",
+    "transfer": "\ntransfer",
+    "program": "\nprogram",
+    "erase": "\nerase",
+    "decode": "\ndecode",
+}
+
 
 def describe(rows: Sequence[tuple[str, str]], indent: str = "") -> str:
     """Label and value rows, aligned."""
@@ -91,6 +100,21 @@ def results(comparison: Comparison, width: int = 150) -> str:
             _block("Read level at which codewords decoded (% of codeword reads)", "policy", names, columns, width)
         )
 
+    def energy(uj: float | None) -> str:
+        return _number(uj, 4)
+
+    served = [max(s["requests"], 1) for s in summaries]
+    columns = [
+        (label, [energy(s["energy"][f"{what}_uj"] / n) for s, n in zip(summaries, served, strict=True)])
+        for what, label in _ENERGIES.items()
+    ]
+    columns += [
+        column("in\nall", energy, "energy", "mean_request_uj"),
+        column("a\nread", energy, "energy", "mean_read_uj"),
+        column("a\nwrite", energy, "energy", "mean_write_uj"),
+    ]
+    blocks.append(_block("Energy of a request (mean, uJ)", "policy", names, columns, width))
+
     columns = [
         column("write\namplif.", lambda v: _number(v, 3), "writes_detail", "write_amplification"),
         column("GC\nblocks", _count, "gc", "blocks_reclaimed"),
@@ -103,6 +127,16 @@ def results(comparison: Comparison, width: int = 150) -> str:
     ]
     blocks.append(_block("Device", "policy", names, columns, width))
     return "\n\n".join(blocks)
+
+
+def chips(rows: Sequence[dict[str, float]]) -> str:
+    """Known chips: their factors, raw bit error rates, and how often decoding fails."""
+    names = [str(number) for number in range(len(rows))] + ["mean"]
+    columns = []
+    for key, digits, label in (("factor", 4, "\nfactor"), ("rber", 5, "\nRBER"), ("p_fail", 3, "decoding\nfails")):
+        values = [row[key] for row in rows]
+        columns.append((label, [_number(value, digits) for value in [*values, sum(values) / len(values)]]))
+    return _block("Chips in the order of the stripe", "chip", names, columns, 150)
 
 
 def finding(comparison: Comparison) -> str:

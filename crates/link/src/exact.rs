@@ -452,7 +452,13 @@ impl CodewordReader {
                 let (key, placed) = self.assumed_condition(condition).placed();
                 let (code, spec, cell_spec) = (&self.code, &self.spec, self.cell_spec.as_ref());
                 self.references.entry((key, level)).or_insert_with(|| {
-                    References::new(&placed.cells(cell_spec), placed.page(), level, spec.placement, code.codeword_bits())
+                    References::new(
+                        &placed.cells(cell_spec),
+                        placed.page(),
+                        level,
+                        spec.placement,
+                        code.codeword_bits(),
+                    )
                 });
                 (key, level)
             })

@@ -44,7 +44,8 @@ fn raw_errors_at_a_boundary_are_binomial() {
     let mut reader = boundary_reader("bch-512B-t15");
     let (codewords, bits) = (4000, reader.code().codeword_bits() as f64);
     for rber in [0.01004, 0.0397] {
-        let errors: Vec<f64> = (0..codewords).map(|place| reader.raw_errors(place, 1, &[boundary(rber)]) as f64).collect();
+        let errors: Vec<f64> =
+            (0..codewords).map(|place| reader.raw_errors(place, 1, &[boundary(rber)]) as f64).collect();
         let n = codewords as f64;
         let mean = errors.iter().sum::<f64>() / n;
         let variance = errors.iter().map(|e| (e - mean).powi(2)).sum::<f64>() / (n - 1.0);
@@ -56,6 +57,45 @@ fn raw_errors_at_a_boundary_are_binomial() {
         assert!((mean - expected_mean).abs() < bound, "mean {mean} for {expected_mean} +- {bound}");
         assert!((variance / expected_variance - 1.0).abs() < 4.0 * (2.0 / n).sqrt(), "variance {variance}");
     }
+}
+
+/// Has a codeword that is divided among pages the errors of each part? 3,000 codewords of 4,291 bits in three parts: the count
+/// of each is known to 1 % at least; the bound is five standard errors.
+#[test]
+fn each_part_of_a_codeword_has_the_errors_of_its_page() {
+    let rates = [0.002, 0.02, 0.006];
+    let mut reader = boundary_reader("bch-512B-t15");
+    let (codewords, bits) = (3000, reader.code().codeword_bits());
+    let conditions = rates.map(boundary);
+    let part = bits.div_ceil(3).next_multiple_of(8);
+    let errors: usize = (0..codewords).map(|place| reader.raw_errors(place, 1, &conditions)).sum();
+    let sizes = [part, part, bits - 2 * part];
+    let expected: f64 = sizes.iter().zip(rates).map(|(&size, rate)| size as f64 * rate * codewords as f64).sum();
+    assert!((errors as f64 - expected).abs() < 5.0 * expected.sqrt(), "{errors} for {expected}");
+    // The first part alone: cells keep their quantiles, so what a clean rest leaves is its own.
+    let first: usize =
+        (0..codewords).map(|place| reader.raw_errors(place, 1, &[boundary(0.02), boundary(0.0), boundary(0.0)])).sum();
+    let expected = part as f64 * 0.02 * codewords as f64;
+    assert!((first as f64 - expected).abs() < 5.0 * expected.sqrt(), "{first} for {expected}");
+}
+
+/// Does a codeword in parts of different rates fail like one at their mean, which is what decode tables are asked for? At hard
+/// decision 1,500 codewords of flash-8/9 in four parts around the middle of the waterfall, against as many at the mean: the
+/// difference of the shares has a standard error of 1.8 %, the bound is four. At level 2 nothing fails either way.
+#[test]
+fn parts_of_different_rates_fail_like_their_mean() {
+    let mut reader = boundary_reader("flash-8/9");
+    let rates = [0.0070, 0.0088, 0.0094, 0.0120];
+    let mean = rates.iter().sum::<f64>() / 4.0;
+    let mut failures = |conditions: &[CellCondition], level, codewords| {
+        (0..codewords).filter(|&place| !reader.attempt(place, 1, conditions, level).converged).count() as f64
+            / codewords as f64
+    };
+    let (parts, whole) = (failures(&rates.map(boundary), 1, 1500), failures(&[boundary(mean)], 1, 1500));
+    println!("{parts} in parts, {whole} at the mean rate");
+    assert!(whole > 0.3 && whole < 0.7, "{whole} is in the waterfall");
+    assert!((parts - whole).abs() < 4.0 * 0.018, "{parts} in parts, {whole} at the mean rate");
+    assert_eq!((failures(&rates.map(boundary), 2, 200), failures(&[boundary(mean)], 2, 200)), (0.0, 0.0));
 }
 
 /// Is the raw error rate of each page that of its cells, in closed form, at ages off the grid of references, with
@@ -92,7 +132,8 @@ fn raw_error_rates_of_pages_are_those_of_their_cells() {
 fn assert_same_failures(spec: &ExactSpec, condition: CellCondition, level: u8, channel: ReadChannel) {
     let mut reader = reader(spec);
     let codewords = 1000;
-    let attempts: Vec<_> = (0..codewords).map(|place| reader.attempt(place, level.into(), &[condition], level)).collect();
+    let attempts: Vec<_> =
+        (0..codewords).map(|place| reader.attempt(place, level.into(), &[condition], level)).collect();
     let frame_spec = FrameSpec { decoder: spec.decoder.clone(), iterations: spec.max_iterations, seed: 1, channel };
     let task = FrameTask::new(reader.code().clone(), frame_spec).unwrap();
     let counts = task.count(None, 0, 2, &AtomicBool::new(false)).unwrap().unwrap();
@@ -189,8 +230,9 @@ fn required_levels_hardly_ever_fall_with_retention() {
     let (mut falls, mut rises, mut steps) = (0, 0, 0);
     for place in 0..300 {
         let ages = [1.0, 3.0, 10.0, 30.0, 60.0, 100.0, 200.0, 365.0, 500.0];
-        let mut at =
-            |days: f64| reader.read(place, 2, &[voltages(15_000, days * 24.0, place as usize % 2)], 7).required_level().0;
+        let mut at = |days: f64| {
+            reader.read(place, 2, &[voltages(15_000, days * 24.0, place as usize % 2)], 7).required_level().0
+        };
         let levels = ages.map(&mut at);
         for w in levels.windows(2) {
             steps += 1;

@@ -572,7 +572,11 @@ impl CheckedConfig {
             ReliabilitySpec::Table(table) => {
                 let about =
                     self.reliability.table().map_or_else(String::new, |table| format!(" ({})", table.describe()));
-                format!("decode table {}{about}, at RBER {}", table.file, table.rber.describe())
+                let chips = match table.variation.chip_factors.as_slice() {
+                    [] => String::new(),
+                    factors => format!(", chips {factors:?} of it"),
+                };
+                format!("decode table {}{about}, at RBER {}{chips}", table.file, table.rber.describe())
             }
             ReliabilitySpec::Exact(exact) if self.reliability.knows_iterations() => format!(
                 "every read decoded: {} by {} in at most {} iterations, at RBER {}",
@@ -585,6 +589,18 @@ impl CheckedConfig {
                 format!("every read decoded: {}, at RBER {}", exact.code, exact.rber.describe())
             }
         };
+        let interleaving = &ftl.interleaving;
+        let interleaved = (interleaving.ways > 1).then(|| {
+            let groups = match interleaving.groups {
+                InterleavedGroups::All => "all groups".to_string(),
+                InterleavedGroups::WithChipFactorAbove(factor) => format!("groups with a chip above factor {factor}"),
+            };
+            let remainder = match interleaving.remainder {
+                Remainder::Plain => "plain",
+                Remainder::Pad => "padded",
+            };
+            ("interleaving", format!("{}-way, {groups}; what does not fill a group is {remainder}", interleaving.ways))
+        });
         let layout = match precondition.layout {
             Layout::Sequential => "sequential",
             Layout::SteadyState => "steady state",
@@ -634,8 +650,10 @@ impl CheckedConfig {
                 ),
             ),
         ]
+        .into_iter()
+        .chain(interleaved)
         .map(|(label, value)| (label.to_string(), value))
-        .to_vec()
+        .collect()
     }
 
     fn check(&self) -> Result<()> {
@@ -683,8 +701,15 @@ impl CheckedConfig {
             return Err(Error::config("read.policy", message));
         }
         self.check_ftl()?;
-        let EnergySpec { sense_uj, sense_extra_level_uj, transfer_uj, transfer_extra_level_uj, program_uj, erase_uj, decode_uj } =
-            config.energy;
+        let EnergySpec {
+            sense_uj,
+            sense_extra_level_uj,
+            transfer_uj,
+            transfer_extra_level_uj,
+            program_uj,
+            erase_uj,
+            decode_uj,
+        } = config.energy;
         for (field, uj) in [
             ("sense_uj", sense_uj),
             ("sense_extra_level_uj", sense_extra_level_uj),

@@ -200,19 +200,25 @@ impl PageMap {
     #[inline]
     pub fn group_of(&self, place: Place) -> (Group, u32) {
         let geometry = &self.geometry;
-        let (superblock, block) = (geometry.superblock_of(place), geometry.block_of(place));
-        let page = geometry.page_of(place) % geometry.pages_per_block();
-        let slot = place % geometry.codewords_per_page();
+        let block = geometry.block_of(place);
+        let in_block = place - block * geometry.codewords_per_block();
+        let page = in_block / geometry.codewords_per_page();
+        let slot = in_block - page * geometry.codewords_per_page();
         if geometry.ways() == 1 {
-            return (Group { superblock, page, members: 1 }, slot);
+            return (Group { superblock: block, page, members: 1 }, slot);
         }
+        let superblock = geometry.superblock_of(place);
         let member = geometry.set_of(block / geometry.blocks_per_plane()).1;
         (Group { superblock, page, members: self.members(superblock, member) }, geometry.bits_of(member).start + slot)
     }
 
     /// The pages at page `index` of a superblock, its blocks taking turns.
+    #[inline]
     pub fn group_at(&self, superblock: u32, index: u32) -> Group {
         let ways = self.geometry.ways();
+        if ways == 1 {
+            return Group { superblock, page: index, members: 1 };
+        }
         Group { superblock, page: index / ways, members: self.members(superblock, index % ways) }
     }
 
@@ -237,12 +243,9 @@ impl PageMap {
         if at & IN_MEMORY != 0 {
             return Location::Memory(at & !IN_MEMORY);
         }
-        let page_in_block = at % self.geometry.codewords_per_block() / self.geometry.codewords_per_page();
-        if page_in_block < u32::from(self.programmed[self.geometry.block_of(at) as usize]) {
-            Location::Flash(at)
-        } else {
-            Location::InFlight
-        }
+        let block = self.geometry.block_of(at);
+        let page = (at - block * self.geometry.codewords_per_block()) / self.geometry.codewords_per_page();
+        if page < u32::from(self.programmed[block as usize]) { Location::Flash(at) } else { Location::InFlight }
     }
 
     /// The logical codeword whose current data lies at `place`, if any.
@@ -282,6 +285,7 @@ impl PageMap {
         if place & IN_MEMORY == 0 {
             prefetch(&self.owner, place);
             prefetch(&self.blocks, self.geometry.superblock_of(place));
+            prefetch(&self.programmed, self.geometry.block_of(place));
         }
     }
 

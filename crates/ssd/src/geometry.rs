@@ -293,7 +293,8 @@ impl Geometry {
     /// The place of bit `bit` of the group at `page` of a superblock.
     #[inline]
     pub fn place(&self, superblock: u32, page: u32, bit: u32) -> u32 {
-        let (member, slot) = if self.ways == 1 { (0, bit) } else { (bit / self.codewords_per_page, bit % self.codewords_per_page) };
+        let (member, slot) =
+            if self.ways == 1 { (0, bit) } else { (bit / self.codewords_per_page, bit % self.codewords_per_page) };
         self.page_in(superblock, page, member) * self.codewords_per_page + slot
     }
 

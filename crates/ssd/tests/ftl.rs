@@ -138,6 +138,56 @@ proptest! {
     }
 }
 
+/// How codewords are divided among the four chips of [`small_interleaved`].
+fn interleaving() -> impl Strategy<Value = String> {
+    let groups = prop_oneof![Just("\"all\"".to_string()), Just("{ with_chip_factor_above = 1.0 }".to_string())];
+    (prop::sample::select(vec![2u32, 4]), prop::sample::select(vec!["plain", "pad"]), groups).prop_map(
+        |(ways, remainder, groups)| {
+            format!("ftl.interleaving={{ ways = {ways}, remainder = \"{remainder}\", groups = {groups} }}")
+        },
+    )
+}
+
+/// [`small`] with four chips, of which some are worse than others.
+fn small_interleaved(codewords_per_page: u32, more: &[&str]) -> CheckedConfig {
+    let chips = [
+        "geometry.chips_per_channel=2",
+        "geometry.dies_per_chip=1",
+        "geometry.blocks_per_plane=24",
+        "reliability.table.variation.chip_factors=[0.9, 0.8, 2.0, 1.0]",
+    ];
+    small(codewords_per_page, &[&chips[..], more].concat())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// The same with interleaving: groups, lone codewords, updates of parts of groups, and collection of superblocks.
+    #[test]
+    fn interleaved_data_is_where_it_was_put(operations in operations(), interleaving in interleaving(),
+                                            codewords_per_page in prop::sample::select(vec![1u32, 2, 4]), buffered in any::<bool>(),
+                                            layout in prop::sample::select(vec!["sequential", "steady_state"])) {
+        let buffer = if buffered { "host.write_buffer_bytes=65536" } else { "host.write_buffer_bytes=0" };
+        let layout = format!("precondition.layout={layout}");
+        let mapped = if layout.ends_with("state") { "precondition.mapped_fraction=1.0" } else { "precondition.mapped_fraction=0.3" };
+        let config = small_interleaved(codewords_per_page, &[&interleaving, mapped, "host.issue={ closed_loop = { queue_depth = 1 } }", buffer, &layout]);
+        assert_served(&config, requests(&config, &operations));
+    }
+
+    /// The same under load.
+    #[test]
+    fn nothing_interleaved_is_lost_under_load(operations in operations(), interleaving in interleaving(),
+                                              policy in prop::sample::select(vec!["two_step", "look_ahead", "look_ahead_progressive"]),
+                                              busy in prop::sample::select(vec!["plane", "die"]), cached in any::<bool>()) {
+        let cached = cached || policy != "two_step";
+        let (policy, busy) = (format!("read.policy={policy}"), format!("flash.busy_unit={busy}"));
+        let cache = format!("flash.cache_register={cached}");
+        let config = small_interleaved(2, &[&interleaving, &policy, &busy, &cache, "flash.reset_us=3.0", "host.issue={ open_loop = { time_scale = 0.05 } }"]);
+        let requests = requests(&config, &operations);
+        assert_served(&config, requests.into_iter().filter(|r| r.kind != RequestKind::Trim).collect());
+    }
+}
+
 /// A read of what was just written gets it from the controller's memory; a later one from flash.
 #[test]
 fn data_on_its_way_to_flash_is_read_from_memory() {
@@ -187,19 +237,28 @@ const PAGES: u32 = 128;
 /// Uniform overwriting of a device at `over_provisioning` for so many times its user capacity: write
 /// amplification.
 fn write_amplification(over_provisioning: f64, layout: &str, turns: f64) -> f64 {
+    overwriting(over_provisioning, layout, turns, 1)
+}
+
+/// The same on so many chips, in whole groups of them.
+fn overwriting(over_provisioning: f64, layout: &str, turns: f64, ways: u64) -> f64 {
     let geometry = format!(
-        "geometry={{ channels = 1, chips_per_channel = 1, dies_per_chip = 1, planes_per_die = 1, \
+        "geometry={{ channels = {ways}, chips_per_channel = 1, dies_per_chip = 1, planes_per_die = 1, \
          blocks_per_plane = {BLOCKS}, pages_per_block = {PAGES} }}"
     );
+    let interleaving = format!("ftl.interleaving.ways={ways}");
     let over_provisioning = format!("ftl.over_provisioning={over_provisioning}");
     let layout = format!("precondition.layout={layout}");
     let closed_loop = "host.issue={ closed_loop = { queue_depth = 64 } }";
-    let config =
-        shipped("mlc-25nm.toml", &[&geometry, "reliability=perfect", closed_loop, &over_provisioning, &layout]);
+    let config = shipped(
+        "mlc-25nm.toml",
+        &[&geometry, "reliability=perfect", closed_loop, &over_provisioning, &layout, &interleaving],
+    );
     let stream = Stream::new(11, Purpose::Workload);
-    let n = (config.user_codewords() as f64 * turns) as u64;
+    let groups = config.user_codewords() / ways;
+    let n = (groups as f64 * turns) as u64;
     let writes =
-        (0..n).map(|i| request(RequestKind::Write, Ns::ZERO, stream.bits(i, 0) % config.user_codewords(), 1)).collect();
+        (0..n).map(|i| request(RequestKind::Write, Ns::ZERO, ways * (stream.bits(i, 0) % groups), ways)).collect();
     let statistics = run(&config, writes).statistics().clone();
     (statistics.host_codewords_programmed + statistics.gc_codewords_programmed) as f64
         / statistics.host_codewords_written as f64
@@ -236,6 +295,14 @@ fn greedy_write_amplification_meets_the_closed_form() {
         let limit = 1.0 / (1.0 - steady_state_victim_fraction(utilisation));
         assert!((desnoyers_greedy(1.0 / utilisation, 1e7) / limit - 1.0).abs() < 1e-4, "the forms agree in the limit");
     }
+}
+
+/// Whole groups of two chips are overwritten as codewords of one are: superblocks amplify alike.
+#[test]
+fn superblocks_amplify_like_blocks() {
+    let found = overwriting(0.15, "sequential", 4.0, 2);
+    let expected = write_amplification(0.15, "sequential", 4.0);
+    assert!((found / expected - 1.0).abs() < 0.02, "{found} for {expected}");
 }
 
 /// Preconditioning to the steady state is the state that simulated overwriting ends in: starting from
