@@ -109,6 +109,18 @@ def test_logging_changes_nothing_and_agrees_with_the_summary(config: Path, small
         _ = plain.requests
 
 
+def test_requests_have_their_energy(config: Path, small: list[str]) -> None:
+    result = softsense.run(config, policy="look_ahead", overrides=small, log_requests=True)
+    energy, counted = result.summary["energy"], result.summary
+    by_operation = [energy[f"{what}_uj"] for what in ("sense", "transfer", "program", "erase", "decode")]
+    assert sum(by_operation) + energy["sense_extra_levels_uj"] == pytest.approx(energy["total_uj"])
+    of_hosts = energy["mean_read_uj"] * counted["reads"] + energy["mean_write_uj"] * counted["writes"]
+    assert of_hosts + energy["background_uj"] == pytest.approx(energy["total_uj"])
+    assert result.requests["energy_uj"].sum() == pytest.approx(of_hosts)
+    assert energy["decode_uj"] == pytest.approx(0.8 * counted["operations"]["decodes"])
+    assert energy["program_uj"] == pytest.approx(52.0 * counted["operations"]["programs"])
+
+
 def test_a_policy_may_carry_its_retry(config: Path, small: list[str]) -> None:
     pair = softsense.compare(config, policies="two_step:restart, two_step:incremental", overrides=small, baseline=False)
     assert [r.summary["retry"] for r in pair.runs] == ["restart", "incremental"]

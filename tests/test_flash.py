@@ -1,7 +1,10 @@
 """Are flash cells seen from Python what the Rust core says, and do its commands answer in one line or one document?"""
 
 import json
+import math
+import re
 from pathlib import Path
+from statistics import NormalDist
 
 import numpy as np
 import pytest
@@ -99,3 +102,64 @@ def test_the_tutorial_runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> N
     names: dict[str, object] = {"softsense": softsense}
     for block in blocks:
         exec(compile(block, "tutorial", "exec"), names)
+
+
+def test_the_shipped_chips_are_calibrated(config: Path) -> None:
+    """LDPC-in-SSD's mean hard-decision failure over its four chips, and what the config says of how it was come by."""
+    loaded = softsense.load_config(config)
+    table = json.loads(loaded.to_json())["reliability"]["table"]
+    start = json.loads(loaded.to_json())["precondition"]
+    cells = Cells.open("mlc", start["pe_cycles"], start["retention_days"] * 24)
+    assert table["rber"]["constant"]["rber"] == pytest.approx(cells.rber(), abs=5e-7)
+    chosen = table["variation"]["chip_factors"]
+    quantiles = [NormalDist().inv_cdf((chip - 0.5) / 4) for chip in (1, 3, 2, 4)]
+    ratios = [math.exp(0.2 * (z - quantiles[0])) for z in quantiles]
+    assert [factor / chosen[0] for factor in chosen] == pytest.approx(ratios, rel=1e-4)
+    assert flash.calibrate(loaded, 0.288) == pytest.approx(chosen, abs=1e-4)
+    chips = flash.chip_failures(loaded)
+    assert sum(chip["p_fail"] for chip in chips) / 4 == pytest.approx(0.288, abs=5e-4)
+
+
+def test_calibration_meets_any_probability(config: Path) -> None:
+    """With page types that differ, at a deeper level, from other factors: the mean over sampled codewords is met."""
+    pages = [
+        {"name": "lower", "sense_us": 41.0, "sense_extra_level_us": 14.0, "program_us": 121.0, "rber_factor": 0.5},
+        {"name": "upper", "sense_us": 55.0, "sense_extra_level_us": 14.0, "program_us": 1450.0, "rber_factor": 1.5},
+    ]
+    inline = ", ".join("{" + ", ".join(f"{key} = {json.dumps(value)}" for key, value in p.items()) + "}" for p in pages)
+    small = ["geometry.blocks_per_plane=64", f"flash.page_types=[{inline}]"]
+    loaded = softsense.load_config(config, [*small, "reliability.table.variation.chip_factors=[1.0, 5.0]"])
+    for level, p_fail in ((1, 0.9), (3, 0.1)):
+        factors = flash.calibrate(loaded, p_fail, level)
+        assert factors[1] / factors[0] == pytest.approx(5, rel=1e-3)
+        scaled = loaded.with_overrides([f"reliability.table.variation.chip_factors={factors}"])
+        sample = scaled.sample_codewords(65_536)
+        assert scaled.p_fail(sample["rber"])[level - 1].mean() == pytest.approx(p_fail, abs=2e-3)
+        assert {"chip", "block", "page_type", "rber"} == set(sample)
+
+
+@pytest.mark.parametrize(
+    ("overrides", "p_fail", "level", "message"),
+    [
+        ([], 1.5, 1, "p_fail: found 1.5, expected a probability above 0 and below 1"),
+        ([], 0.3, 8, "level: found 8, expected 1 to 7"),
+        (["reliability=perfect"], 0.3, 1, "reliability: found no decode table, expected `reliability.table`"),
+        (["reliability.table.variation.chip_factors=[]"], 0.3, 1, "chip_factors: found none"),
+        (["reliability.table.variation.overdispersion=0.001"], 0.3, 1, "overdispersion: found it, expected 0"),
+    ],
+)
+def test_what_cannot_be_calibrated_is_named(
+    config: Path, overrides: list[str], p_fail: float, level: int, message: str
+) -> None:
+    with pytest.raises(ConfigError, match=re.escape(message)):
+        flash.calibrate(softsense.load_config(config, overrides), p_fail, level)
+
+
+def test_calibrate_prints_factors_and_chips(softsense_command: Softsense, config: Path) -> None:
+    small = ["--set", "geometry.blocks_per_plane=64"]
+    printed = softsense_command("flash", "calibrate", config, "--p-fail", "0.1", *small)
+    assert printed.returncode == 0, printed.stderr
+    assert printed.stdout.startswith("chip_factors = [")
+    assert printed.stdout.splitlines()[-1].split()[-1] == "0.100"
+    as_json = json.loads(softsense_command("flash", "calibrate", config, "--p-fail", "0.1", *small, "--json").stdout)
+    assert len(as_json["chip_factors"]) == len(as_json["chips"]) == 4

@@ -9,10 +9,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 import softsense
+from softsense import flash
 
 ROOT = Path(__file__).parents[1]
 MLC_25NM = ROOT / "configs" / "mlc-25nm.toml"
@@ -45,14 +45,19 @@ def test_mlc_25nm_has_the_paper_s_timing_and_geometry(published: Callable[[str],
     assert bus["transfer_us"] + 6 * bus["transfer_extra_level_us"] == timing["transfer_seven_levels"]
     assert config["decoder"]["time"]["fixed_us"] == timing["decode"]
     assert config["flash"]["erase_us"] == timing["erase"]
-    # Chips differ: the mean over their log-normal factors is what the paper's chips failed with.
-    reliability = config["reliability"]["table"]
-    table = tomllib.loads((ROOT / f"crates/link/tables/{reliability['file']}.toml").read_text())
-    sigma, z = reliability["variation"]["chip_sigma"], np.linspace(-5, 5, 4001)
-    rates = reliability["rber"]["constant"]["rber"] * np.exp(sigma * z - sigma**2 / 2)
-    p_fail = np.exp(np.interp(rates, table["rber"], np.log(table["level"][0]["p_fail"])))
-    mean = np.average(p_fail, weights=np.exp(-z * z / 2))
-    assert mean == pytest.approx(paper["claims"]["hard_decision_failure_at_10k_pe"], rel=0.005)
+    energy, published_energy = config["energy"], paper["energy_uj"]
+    assert (energy["sense_uj"], energy["transfer_uj"]) == (
+        published_energy["sense_hard"],
+        published_energy["transfer_hard"],
+    )
+    for field in ("sense_extra_level", "program", "decode"):
+        assert energy[f"{field}_uj"] == published_energy[field]
+    chips = flash.chip_failures(softsense.load_config(MLC_25NM))
+    assert len(chips) == paper["aging_protocol"]["chips"]
+    mean = sum(chip["p_fail"] for chip in chips) / len(chips)
+    assert mean == pytest.approx(paper["claims"]["hard_decision_failure_at_10k_pe"], rel=0.002)
+    assert config["precondition"]["pe_cycles"] == paper["claims"]["pe_cycles"]
+    assert config["precondition"]["retention_days"] == paper["aging_protocol"]["retention_days"]
     for field in ("channels", "dies_per_chip", "planes_per_die", "blocks_per_plane", "pages_per_block"):
         assert config["geometry"][field] == paper["geometry"][field]
 

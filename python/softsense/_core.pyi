@@ -58,8 +58,7 @@ class Config:
     def write_workload(self, to: str, format: str = "mqsim") -> int:
         """Write the `[workload]` section as a trace file; returns the number of requests."""
     def sample_codewords(self, count: int) -> dict[str, Any]:
-        """Codewords of the device as it starts, spread evenly over the mapped ones: at most `count`, fewer if not all is
-        mapped.
+        """Codewords of the device as it starts, spread evenly: `count`, or fewer if not all is mapped.
 
         Returns columns `chip` (uint32, in the order in which the stripe meets the chips), `block` (uint32), `page_type`
         (uint8) and `rber` (float64; with interleaving the mean over a codeword's chips). A function of the config.

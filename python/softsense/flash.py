@@ -116,7 +116,7 @@ def bake_minutes(
 
 
 def calibrate(config: Config, p_fail: float, level: int = 1) -> list[float]:
-    """The `chip_factors` of a config, scaled so that decoding fails with a given probability in the mean over the device.
+    """The `chip_factors` of a config, scaled so that decoding fails with a given probability in the mean.
 
     The device is as it starts: at the wear and the age of `precondition`, with its page types and its blocks. 65,536 of
     its codewords are sampled, and their failure probabilities taken from the decode table; one factor on all raw bit

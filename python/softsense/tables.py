@@ -101,7 +101,7 @@ def results(comparison: Comparison, width: int = 150) -> str:
         )
 
     def energy(uj: float | None) -> str:
-        return _number(uj, 4)
+        return _number(uj, 2)
 
     served = [max(s["requests"], 1) for s in summaries]
     columns = [
