@@ -397,6 +397,12 @@ class Cells:
         and `bits_per_cell` (transferred). Raises `ConfigError`.
         """
 
+def placement_json(text: str) -> str:
+    """Where references stand, from `mutual_information`, `nested`, `uniform` or `uniform:STEP_V`, as JSON for a task.
+
+    Raises `ConfigError`.
+    """
+
 def retention_bake_minutes(
     retention_hours: float, operating_c: float, bake_c: float, activation_energy_ev: float
 ) -> float:

@@ -139,21 +139,6 @@ def parse_age(text: str) -> tuple[int, float]:
     raise ConfigError(f"llrs_for: found `{text}`, expected program/erase cycles and days, such as 10000:30")
 
 
-def placement_spec(text: str) -> str | dict[str, Any]:
-    """Where references stand, from `mutual_information`, `nested`, `uniform` or `uniform:STEP_V`, as a task has it.
-
-    Raises:
-        ConfigError: another word, or a step that is no number.
-    """
-    name, colon, step = text.partition(":")
-    if name in ("mutual_information", "nested") and not colon:
-        return name
-    with contextlib.suppress(ValueError):
-        if name == "uniform":
-            return {"uniform": {"step_v": float(step) if colon else None}}
-    raise ConfigError(f"placement: found `{text}`, expected mutual_information, nested, uniform or uniform:STEP_V")
-
-
 # Frame error rates ---------------------------------------------------------------------------------------------------
 
 
@@ -561,7 +546,7 @@ def measure_fer(
     opened = code if isinstance(code, Code) else Code.open(code)
     goal = Goal(relative_error, down_to, frames, method)
     chosen = parse_levels(levels) if isinstance(levels, str) else checked_levels(levels or [1])
-    standing = placement_spec(placement)
+    standing = json.loads(_core.placement_json(placement))
     if (cells is None) != (not pe_cycles and not retention_days) or (cells is not None and rber is not None):
         raise ConfigError("cells: expected either rber, or cells with pe_cycles and retention_days")
     with opened_store(store) as kept:

@@ -7,6 +7,7 @@ docs/model/decode-table.md. `describe` reads one, shipped or from a file.
 from __future__ import annotations
 
 import inspect
+import json
 import tomllib
 from collections.abc import Sequence
 from concurrent.futures import Executor
@@ -28,7 +29,6 @@ from softsense.campaign import (
     numbers,
     opened_store,
     parse_levels,
-    placement_spec,
 )
 from softsense.runner import Progress, Runner, default_workers
 from softsense.sampling import Goal, Plan, Request, Round
@@ -122,7 +122,7 @@ def build_table(
         raise ConfigError(
             f"levels: found 1-{len(chosen)} for {opened.name}, expected 1: a BCH code takes hard decisions"
         )
-    standing = placement_spec(placement)
+    standing = json.loads(_core.placement_json(placement))
     with opened_store(store) as kept:
         campaign = Campaign(opened, decoder, iterations, seed, goal, kept)
         runner = Runner(kept, default_workers() if workers is None else workers, opened.name, progress)

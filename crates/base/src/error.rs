@@ -1,4 +1,30 @@
+use std::borrow::Cow;
 use std::fmt;
+use std::path::Path;
+
+/// The text that a name means: that of a shipped thing, or of a file, whose path is relative to `directory`; and where it is
+/// from, for messages.
+///
+/// # Errors
+/// When there is no such file, of `kind`: `what` was expected, or one of the shipped.
+pub fn shipped_or_file<'a>(
+    shipped: &[(&'a str, &'a str)],
+    name_or_path: &str,
+    directory: &Path,
+    kind: ErrorKind,
+    what: &str,
+) -> Result<(Cow<'a, str>, String)> {
+    if let Some((name, text)) = shipped.iter().find(|(name, _)| *name == name_or_path) {
+        return Ok(((*text).into(), (*name).into()));
+    }
+    let path = directory.join(name_or_path);
+    let text = std::fs::read_to_string(&path).map_err(|error| {
+        let names: Vec<_> = shipped.iter().map(|(name, _)| *name).collect();
+        let message = format!("{error}; expected {what}, or one of the shipped: {}", names.join(", "));
+        Error::new(kind, path.display().to_string(), message)
+    })?;
+    Ok((text.into(), path.display().to_string()))
+}
 
 /// What kind of input was bad. A broken invariant of softsense itself is not here: it panics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

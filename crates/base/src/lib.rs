@@ -14,7 +14,7 @@ mod statistics;
 mod stream;
 mod units;
 
-pub use error::{Error, ErrorKind, Result, expect_number, expect_whole, line_of};
+pub use error::{Error, ErrorKind, Result, expect_number, expect_whole, line_of, shipped_or_file};
 pub use histogram::{Histogram, ResponseSummary};
 pub use statistics::{beta_quantile, binomial_interval, climb, maximum, normal_cdf};
 pub use stream::{Purpose, Stream};

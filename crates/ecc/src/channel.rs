@@ -227,8 +227,7 @@ impl Noise {
             Some(count) => {
                 check_errors(count, codeword_bits)?;
                 let (right, wrong) = (draw_from(&|o| o.right), draw_from(&|o| o.wrong));
-                let impossible =
-                    if count > 0 { wrong.is_none() } else { false } || count < codeword_bits && right.is_none();
+                let impossible = count > 0 && wrong.is_none() || count < codeword_bits && right.is_none();
                 if impossible {
                     let message = format!("found {count} errors a codeword, which this channel cannot make");
                     return Err(Error::code("errors", message));

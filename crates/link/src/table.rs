@@ -2,7 +2,7 @@ use std::path::Path;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use softsense_base::{Error, Result, line_of};
+use softsense_base::{Error, ErrorKind, Result, line_of, shipped_or_file};
 
 use crate::MAX_LEVEL;
 
@@ -100,17 +100,9 @@ impl DecodeTable {
 
     /// Opens a shipped table by name, or a file (relative paths are taken from `directory`).
     pub fn open(name_or_path: &str, directory: &Path) -> Result<Self> {
-        if let Some((name, text)) = SHIPPED.iter().find(|(name, _)| *name == name_or_path) {
-            return Self::parse(text, name);
-        }
-        let path = directory.join(name_or_path);
-        let text = std::fs::read_to_string(&path).map_err(|error| {
-            let shipped: Vec<_> = Self::shipped().collect();
-            let message =
-                format!("{error}; expected a decode table file, or one of the shipped: {}", shipped.join(", "));
-            Error::table(path.display().to_string(), message)
-        })?;
-        Self::parse(&text, &path.display().to_string())
+        let (text, origin) =
+            shipped_or_file(&SHIPPED, name_or_path, directory, ErrorKind::Table, "a decode table file")?;
+        Self::parse(&text, &origin)
     }
 
     /// Reads a table from TOML text; `origin` names it in errors.

@@ -2,7 +2,7 @@ use std::path::Path;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use softsense_base::{Error, Result, expect_number, line_of};
+use softsense_base::{Error, ErrorKind, Result, expect_number, line_of, shipped_or_file};
 
 use crate::Wear;
 use crate::distribution::{Distribution, Noise, Tail, bisect};
@@ -201,16 +201,8 @@ impl CellSpec {
     /// # Errors
     /// A file that cannot be read, is not TOML of this shape, or has a field out of range.
     pub fn open(name_or_path: &str, directory: &Path) -> Result<Self> {
-        if let Some((name, text)) = SHIPPED.iter().find(|(name, _)| *name == name_or_path) {
-            return Self::parse(text, name);
-        }
-        let path = directory.join(name_or_path);
-        let text = std::fs::read_to_string(&path).map_err(|error| {
-            let shipped: Vec<_> = Self::shipped().collect();
-            let message = format!("{error}; expected a file of cells, or one of the shipped: {}", shipped.join(", "));
-            Error::config(path.display().to_string(), message)
-        })?;
-        Self::parse(&text, &path.display().to_string())
+        let (text, origin) = shipped_or_file(&SHIPPED, name_or_path, directory, ErrorKind::Config, "a file of cells")?;
+        Self::parse(&text, &origin)
     }
 
     fn parse(text: &str, origin: &str) -> Result<Self> {

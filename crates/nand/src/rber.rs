@@ -268,24 +268,6 @@ mod tests {
 
     use super::*;
 
-    /// Can a power law stand in for LaLDPC's threshold-voltage model, where voltages are not wanted? With these
-    /// parameters it follows the published RBER by age to 5.2 %.
-    #[test]
-    fn power_law_follows_the_mlc_table() {
-        let model = RberModel::PowerLaw { floor: 0.0, scale: 2.16e-6, pe_exponent: 1.57, retention_exponent: 1.98 };
-        let table = [
-            (8_000, [2.3e-3, 3.2e-3, 3.9e-3, 4.5e-3, 4.8e-3]),
-            (10_000, [3.4e-3, 4.7e-3, 5.6e-3, 6.5e-3, 6.9e-3]),
-            (12_000, [4.7e-3, 6.3e-3, 7.5e-3, 8.5e-3, 9.1e-3]),
-        ];
-        for (pe_cycles, row) in table {
-            for (days, expected) in [30.0, 100.0, 200.0, 365.0, 500.0].into_iter().zip(row) {
-                let found = model.rber(Wear { pe_cycles, retention_hours: days * 24.0 });
-                assert!((found / expected - 1.0).abs() < 0.06, "{pe_cycles} P/E, {days} d: {found:.2e} for {expected}");
-            }
-        }
-    }
-
     #[test]
     fn tlc_grows_with_wear_and_retention() {
         let at = |pe_cycles, retention_hours| RberModel::Tlc72Layer.rber(Wear { pe_cycles, retention_hours });

@@ -1,6 +1,8 @@
+use std::str::FromStr;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use softsense_base::{Result, expect_number, maximum};
+use softsense_base::{Error, Result, expect_number, maximum};
 
 use crate::Cells;
 use crate::cells::MAX_STATES;
@@ -34,6 +36,27 @@ pub enum Placement {
         #[serde(default)]
         step_v: Option<f64>,
     },
+}
+
+impl FromStr for Placement {
+    type Err = Error;
+
+    /// From `mutual_information`, `nested`, `uniform` or `uniform:STEP_V`.
+    fn from_str(text: &str) -> Result<Self> {
+        let expected = || {
+            let message = format!("found `{text}`, expected mutual_information, nested, uniform or uniform:STEP_V");
+            Error::config("placement", message)
+        };
+        let placement = match text.split_once(':') {
+            None if text == "mutual_information" => Placement::MutualInformation,
+            None if text == "nested" => Placement::Nested,
+            None if text == "uniform" => Placement::Uniform { step_v: None },
+            Some(("uniform", step)) => Placement::Uniform { step_v: Some(step.parse().map_err(|_| expected())?) },
+            _ => return Err(expected()),
+        };
+        placement.check("placement")?;
+        Ok(placement)
+    }
 }
 
 impl Placement {

@@ -182,19 +182,7 @@ impl Cells {
         if !(1..=MAX_LEVEL).contains(&level) {
             return Err(raise(Error::config("level", format!("found {level}, expected 1 to {MAX_LEVEL}"))));
         }
-        let expected = || {
-            let message =
-                format!("found `{placement}`, expected mutual_information, nested, uniform or uniform:STEP_V");
-            raise(Error::config("placement", message))
-        };
-        let placement = match placement.split_once(':') {
-            None if placement == "mutual_information" => Placement::MutualInformation,
-            None if placement == "nested" => Placement::Nested,
-            None if placement == "uniform" => Placement::Uniform { step_v: None },
-            Some(("uniform", step)) => Placement::Uniform { step_v: Some(step.parse().map_err(|_| expected())?) },
-            _ => return Err(expected()),
-        };
-        placement.check("placement").map_err(raise)?;
+        let placement: Placement = placement.parse().map_err(raise)?;
         let assumed = &assumed.unwrap_or(self).cells;
         if assumed.pages() != self.cells.pages() || assumed.states() != self.cells.states() {
             let message = format!("found cells of {} states, expected {}", assumed.states(), self.cells.states());
@@ -215,6 +203,13 @@ impl Cells {
         read.set_item("bits_per_cell", sensing.bits_per_cell())?;
         Ok(read)
     }
+}
+
+/// Where references stand, by its name on the command line, as JSON for a frame task. Raises ConfigError.
+#[pyfunction]
+pub fn placement_json(text: &str) -> PyResult<String> {
+    let placement: Placement = text.parse().map_err(raise)?;
+    Ok(serde_json::to_string(&placement).expect("a placement is plain data"))
 }
 
 /// Minutes in an oven at `bake_c` that age stored data as `retention_hours` at `operating_c` do.

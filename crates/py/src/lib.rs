@@ -351,6 +351,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(codes::measure_code, module)?)?;
     module.add_function(wrap_pyfunction!(codes::capacity, module)?)?;
     module.add_class::<flash::Cells>()?;
+    module.add_function(wrap_pyfunction!(flash::placement_json, module)?)?;
     module.add_function(wrap_pyfunction!(flash::retention_bake, module)?)?;
     module.add_function(wrap_pyfunction!(flash::recovery_bake, module)?)?;
     module.add_class::<frames::StopFlag>()?;
