@@ -405,18 +405,18 @@ fn deviation(raw_error_rate: f64) -> f64 {
     -1.0 / (0.5 * (low + high))
 }
 
-/// The regions between thresholds, from the lowest.
-struct Regions {
+/// The regions between thresholds, from the lowest, in units of the mean of Gaussian noise around +-1.
+pub(crate) struct Regions {
     /// The probability of each, given that +1 was sent.
     probabilities: Vec<f64>,
 }
 
 impl Regions {
-    fn new(raw_error_rate: f64, thresholds: &[f64]) -> Self {
+    pub(crate) fn new(raw_error_rate: f64, thresholds: &[f64]) -> Self {
         Self::with_deviation(deviation(raw_error_rate), thresholds)
     }
 
-    fn with_deviation(deviation: f64, thresholds: &[f64]) -> Self {
+    pub(crate) fn with_deviation(deviation: f64, thresholds: &[f64]) -> Self {
         let mut last = 0.0;
         let ends = thresholds.iter().map(|threshold| normal_cdf((threshold - 1.0) / deviation)).chain([1.0]);
         let probabilities = ends.map(|end| end - std::mem::replace(&mut last, end)).collect();
@@ -434,9 +434,14 @@ impl Regions {
         self.pairs().map(|(p, q)| term(p, q)).sum()
     }
 
+    /// The LLR of each region, and its probability given that +1 was sent.
+    pub(crate) fn outputs(&self) -> Vec<(f64, f64)> {
+        self.pairs().map(|(p, q)| (libm::log(p / q), p)).collect()
+    }
+
     /// The LLR of each region in integers, and the natural logarithm of a step.
     fn integer_llrs(&self) -> (Vec<i8>, f64) {
-        let llrs: Vec<f64> = self.pairs().map(|(p, q)| libm::log(p / q)).collect();
+        let llrs: Vec<f64> = self.outputs().into_iter().map(|(llr, _)| llr).collect();
         let step = llrs[llrs.len() - 1] / f64::from(LARGEST_REGION_LLR);
         (llrs.iter().map(|llr| libm::round(llr / step) as i8).collect(), step)
     }

@@ -1,7 +1,7 @@
-use softsense_base::{Error, Result, normal_cdf};
+use softsense_base::{Error, Result};
 
 use super::{QuasiCyclic, Rule};
-use crate::channel::{best_thresholds, capacity};
+use crate::channel::{Regions, best_thresholds, capacity};
 
 /// How the ones of a parity-check matrix are spread over rows and columns: the fraction of edges of the Tanner graph
 /// that meet a bit, and a check, of each degree.
@@ -192,17 +192,8 @@ fn outputs(p: f64, levels: usize) -> Vec<(f64, f64)> {
         let llr = libm::log((1.0 - p) / p);
         return vec![(llr, 1.0 - p), (-llr, p)];
     }
-    // A 0 is sent as +1; the sign is wrong where the noise is below -1.
-    let deviation = 1.0 / bisect(6.5, 100, |x| normal_cdf(-x) > p).0;
-    regions(deviation, &best_thresholds(p, levels))
-}
-
-/// Those of the regions between `thresholds`, ascending and symmetric about zero, of +1 in Gaussian noise.
-fn regions(deviation: f64, thresholds: &[f64]) -> Vec<(f64, f64)> {
-    let mut last = 0.0;
-    let ends = thresholds.iter().map(|threshold| normal_cdf((threshold - 1.0) / deviation)).chain([1.0]);
-    let masses: Vec<f64> = ends.map(|end| end - std::mem::replace(&mut last, end)).collect();
-    masses.iter().zip(masses.iter().rev()).map(|(mass, opposite)| (libm::log(mass / opposite), *mass)).collect()
+    // A 0 is sent as +1.
+    Regions::new(p, &best_thresholds(p, levels)).outputs()
 }
 
 /// A probability mass function over whole numbers of steps from -limit to limit; index 0 is -limit.
@@ -482,7 +473,7 @@ mod tests {
         let thresholds: Vec<f64> = (-120..=120).map(|step| f64::from(step) * 0.025).collect();
         for (bits, checks, known) in [(3, 6, 0.8809), (4, 8, 0.8376), (5, 10, 0.7936)] {
             let degrees = DegreeDistribution::regular(bits, checks);
-            let succeeds = |deviation| degrees.succeeds(Rule::SumProduct, &regions(deviation, &thresholds), None);
+            let succeeds = |deviation| degrees.succeeds(Rule::SumProduct, &Regions::with_deviation(deviation, &thresholds).outputs(), None);
             assert!(succeeds(known * 0.999) && !succeeds(known * 1.001), "({bits}, {checks})");
         }
     }
