@@ -591,6 +591,31 @@ def flash_bake(as_json: bool, **protocol: float) -> None:
     click.echo(json.dumps(times, indent=2) if as_json else tables.describe(tables.bake(times)))
 
 
+@flash_group.command("calibrate")
+@click.argument("config", type=click.Path(path_type=Path))
+@click.option("--p-fail", required=True, type=float, metavar="P", help="The mean probability that decoding fails.")
+@click.option("--level", default=1, help="The read level at which it does; default: 1, hard decision.")
+@_config_options
+@click.option("--json", "as_json", is_flag=True, help="Print the factors as one JSON document.")
+def flash_calibrate(
+    config: Path, p_fail: float, level: int, overrides: tuple[str, ...], seed: int | None, as_json: bool
+) -> None:
+    """Scale the chip_factors of CONFIG so that decoding fails with probability P in the mean over its codewords.
+
+    The device is taken as it starts: at the wear and age of [precondition], with its decode table.
+    """
+    from softsense import flash, tables
+
+    resolved = softsense.load_config(config, overrides, seed=seed)
+    factors = flash.calibrate(resolved, p_fail, level)
+    chips = flash.chip_failures(resolved.with_overrides([f"reliability.table.variation.chip_factors={factors}"]), level)
+    if as_json:
+        click.echo(json.dumps({"chip_factors": factors, "chips": chips}, indent=2))
+        return
+    click.echo(f"chip_factors = {factors}\n")
+    click.echo(tables.chips(chips))
+
+
 @cli.group("table")
 def table_group() -> None:
     """Build and show decode tables, on which the simulator runs."""
@@ -638,6 +663,72 @@ def table_show(name: str, picture: Path | None, as_json: bool) -> None:
             decode_tables.draw(document).savefig(path)
         if not as_json:
             click.echo(f"\nwrote {picture}")
+
+
+@cli.command("reproduce")
+@click.argument("name", metavar="[PAPER]", required=False)
+@click.option("--list", "listing", is_flag=True, help="List the papers and their figures.")
+@click.option(
+    "--figure", "figures", multiple=True, metavar="N[,N...]", help="Only these figures; repeatable; default: all."
+)
+@click.option("--quick", is_flag=True, help="Few seeds, a look within minutes (default).")
+@click.option("--full", is_flag=True, help="The seeds and grids of the documentation.")
+@click.option(
+    "--traces", type=click.Path(path_type=Path), metavar="FOLDER", help="Real traces; without them they are left out."
+)
+@click.option("--out", type=click.Path(path_type=Path), help="Folder for results; default: out/<paper>.")
+@click.option("--jobs", type=click.IntRange(min=1), help="Simulations at once; default: one per CPU, at most 4.")
+@click.option("--no-progress", is_flag=True, help="Show no progress, even on a terminal.")
+def reproduce_command(
+    name: str | None,
+    listing: bool,
+    figures: tuple[str, ...],
+    quick: bool,
+    full: bool,
+    traces: Path | None,
+    out: Path | None,
+    jobs: int | None,
+    no_progress: bool,
+) -> int:
+    """Reproduce the figures of PAPER and judge its claims.
+
+    One folder takes a picture and a CSV for each figure, claims.json, and report.md, which sets what was measured
+    beside what was published.
+    """
+    from softsense import papers, tables
+
+    if listing or name is None:
+        for paper in papers.papers():
+            click.echo(f"{paper.name}: {paper.published}")
+            rows = [(figure.id, figure.title) for figure in paper.figures]
+            click.echo(tables.describe(rows, indent="  "))
+        return 0
+    if quick and full:
+        raise ConfigError("--full: found both --quick and --full, expected one")
+    paper = papers.paper(name)
+    chosen = paper.chosen(part.strip() for text in figures for part in text.split(","))
+    plan = papers.with_traces(paper.plan(full), traces)
+    with _Folder(out or Path("out") / paper.name) as folder:
+        if plan.left_out:
+            left = ", ".join(workload.name for workload in plan.left_out)
+            click.echo(f"left out, as --traces was not given: {left}\n")
+        with _progress(no_progress, "runs") as report:
+            result = papers.reproduce(
+                paper,
+                chosen,
+                plan,
+                folder,
+                traces=traces,
+                jobs=jobs or softsense.api.default_jobs(),
+                progress=report,
+            )
+        if not result.figures:
+            raise click.Abort
+        click.echo(papers.table(result))
+        click.echo(f"\nwrote {', '.join(str(path) for path in folder.written())}")
+        if result.interrupted:
+            click.echo("interrupted: what is shown and written covers the figures that were complete", err=True)
+        return _INTERRUPTED if result.interrupted else 0
 
 
 @contextlib.contextmanager

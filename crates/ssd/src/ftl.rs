@@ -59,6 +59,8 @@ pub enum Writer {
 /// Pages of the same index in the blocks of a superblock: all of them, which hold interleaved codewords, or a single one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Group {
+    /// The set of planes.
+    pub set: u32,
     /// The superblock.
     pub superblock: u32,
     /// The index of the pages in their blocks.
@@ -204,22 +206,24 @@ impl PageMap {
         let in_block = place - block * geometry.codewords_per_block();
         let page = in_block / geometry.codewords_per_page();
         let slot = in_block - page * geometry.codewords_per_page();
+        let plane = block / geometry.blocks_per_plane();
         if geometry.ways() == 1 {
-            return (Group { superblock: block, page, members: 1 }, slot);
+            return (Group { set: plane, superblock: block, page, members: 1 }, slot);
         }
-        let superblock = geometry.superblock_of(place);
-        let member = geometry.set_of(block / geometry.blocks_per_plane()).1;
-        (Group { superblock, page, members: self.members(superblock, member) }, geometry.bits_of(member).start + slot)
+        let (set, member) = geometry.set_of(plane);
+        let superblock = set * geometry.blocks_per_plane() + block % geometry.blocks_per_plane();
+        let members = self.members(superblock, member);
+        (Group { set, superblock, page, members }, geometry.bits_of(member).start + slot)
     }
 
-    /// The pages at page `index` of a superblock, its blocks taking turns.
+    /// The pages at page `index` of a superblock of a set, its blocks taking turns.
     #[inline]
-    pub fn group_at(&self, superblock: u32, index: u32) -> Group {
+    pub fn group_at(&self, set: u32, superblock: u32, index: u32) -> Group {
         let ways = self.geometry.ways();
         if ways == 1 {
-            return Group { superblock, page: index, members: 1 };
+            return Group { set, superblock, page: index, members: 1 };
         }
-        Group { superblock, page: index / ways, members: self.members(superblock, index % ways) }
+        Group { set, superblock, page: index / ways, members: self.members(superblock, index % ways) }
     }
 
     /// The members that hold parts of what is written to member `member` of a superblock.
@@ -374,7 +378,7 @@ impl PageMap {
         };
         let together = if self.blocks[superblock as usize].interleaved { ways } else { 1 };
         *open = (given + together < pages * ways).then_some((superblock, given + together));
-        Some(self.group_at(superblock, given))
+        Some(self.group_at(set, superblock, given))
     }
 
     /// Codewords that fit `group`.
@@ -411,8 +415,7 @@ impl PageMap {
                 u32::from(self.programmed[self.geometry.block_in(group.superblock, member) as usize]) == pages
             })
         {
-            let set = self.geometry.set_of_superblock(group.superblock) as usize;
-            self.sets[set].closed.insert(&mut self.blocks, group.superblock);
+            self.sets[group.set as usize].closed.insert(&mut self.blocks, group.superblock);
         }
     }
 

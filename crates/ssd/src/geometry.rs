@@ -42,6 +42,8 @@ pub struct Geometry {
     set_of_plane: Vec<(u32, u32)>,
     /// When the stripe meets each chip.
     chip_ranks: Vec<u32>,
+    /// The busy unit and the channel of each plane: looked up, as a division for each operation is a tenth of its time.
+    unit_and_channel: Vec<(u32, u32)>,
 }
 
 impl Geometry {
@@ -120,7 +122,11 @@ impl Geometry {
             members: Vec::new(),
             set_of_plane: Vec::new(),
             chip_ranks: Vec::new(),
+            unit_and_channel: Vec::new(),
         };
+        geometry.unit_and_channel = (0..planes)
+            .map(|plane| (plane / geometry.planes_per_busy_unit, plane / geometry.planes_per_channel))
+            .collect();
         geometry.number_sets(&ftl.stripe);
         Ok(geometry)
     }
@@ -199,7 +205,7 @@ impl Geometry {
     /// The channel of a plane.
     #[inline]
     pub fn channel_of(&self, plane: u32) -> u32 {
-        plane / self.planes_per_channel
+        self.unit_and_channel[plane as usize].1
     }
 
     /// The chip of a plane, numbered over the device.
@@ -210,7 +216,7 @@ impl Geometry {
     /// What does one array operation at a time for a plane.
     #[inline]
     pub fn busy_unit_of(&self, plane: u32) -> u32 {
-        plane / self.planes_per_busy_unit
+        self.unit_and_channel[plane as usize].0
     }
 
     /// The kind of a page, by its index in the block.
@@ -293,9 +299,8 @@ impl Geometry {
     /// The place of bit `bit` of the group at `page` of a superblock.
     #[inline]
     pub fn place(&self, superblock: u32, page: u32, bit: u32) -> u32 {
-        let (member, slot) =
-            if self.ways == 1 { (0, bit) } else { (bit / self.codewords_per_page, bit % self.codewords_per_page) };
-        self.page_in(superblock, page, member) * self.codewords_per_page + slot
+        let member = self.member_of(bit);
+        self.page_in(superblock, page, member) * self.codewords_per_page + bit - self.bits_of(member).start
     }
 
     /// The block of a place, numbered over the device.
@@ -308,6 +313,12 @@ impl Geometry {
     #[inline]
     pub fn page_of(&self, place: u32) -> u32 {
         place / self.codewords_per_page
+    }
+
+    /// The member that has the place of a codeword, by its bit in the group.
+    #[inline]
+    pub fn member_of(&self, bit: u32) -> u32 {
+        if self.ways == 1 { 0 } else { bit / self.codewords_per_page }
     }
 
     /// The bits of a group that are codewords of one member.

@@ -473,7 +473,9 @@ mod tests {
         let thresholds: Vec<f64> = (-120..=120).map(|step| f64::from(step) * 0.025).collect();
         for (bits, checks, known) in [(3, 6, 0.8809), (4, 8, 0.8376), (5, 10, 0.7936)] {
             let degrees = DegreeDistribution::regular(bits, checks);
-            let succeeds = |deviation| degrees.succeeds(Rule::SumProduct, &Regions::with_deviation(deviation, &thresholds).outputs(), None);
+            let succeeds = |deviation| {
+                degrees.succeeds(Rule::SumProduct, &Regions::with_deviation(deviation, &thresholds).outputs(), None)
+            };
             assert!(succeeds(known * 0.999) && !succeeds(known * 1.001), "({bits}, {checks})");
         }
     }

@@ -253,15 +253,13 @@ impl Simulation {
     /// The unit that has a page of a group.
     #[inline]
     pub(super) fn unit_of(&self, group: Group, member: u32) -> u32 {
-        let set = self.geometry.set_of_superblock(group.superblock);
-        self.geometry.busy_unit_of(self.geometry.plane_of(set, member))
+        self.geometry.busy_unit_of(self.geometry.plane_of(group.set, member))
     }
 
     /// The channel of a page of a group.
     #[inline]
     fn channel_of(&self, group: Group, member: u32) -> u32 {
-        let set = self.geometry.set_of_superblock(group.superblock);
-        self.geometry.channel_of(self.geometry.plane_of(set, member))
+        self.geometry.channel_of(self.geometry.plane_of(group.set, member))
     }
 
     /// The read, or program, and the member that a part is of.
@@ -491,7 +489,7 @@ impl Simulation {
         op.energy += energy;
         self.statistics.energy.transfer += energy;
         self.statistics.operations.transfers += 1;
-        let channel = self.channel_of(self.reads[read].group, bit / self.geometry.codewords_per_page());
+        let channel = self.channel_of(self.reads[read].group, self.geometry.member_of(bit));
         self.request_decoder(channel, read, bit);
     }
 
@@ -694,7 +692,7 @@ impl Simulation {
             Owner::Modify { request, lcn } => self.write_codewords_whole(request, lcn..lcn + 1),
             Owner::Gc(set) => self.gc_group_read(set, group, wanted),
         }
-        self.gc_reads_of_superblock_ended(group.superblock);
+        self.gc_reads_ended(group);
     }
 
     #[inline]
@@ -736,7 +734,7 @@ impl Simulation {
     /// - `part`: which of its pages, counted from 0.
     pub(super) fn cell_age(&self, group: Group, part: u32) -> CellAge {
         let member = if group.pages() == 1 { group.members.trailing_zeros() } else { part };
-        let plane = self.geometry.plane_of(self.geometry.set_of_superblock(group.superblock), member);
+        let plane = self.geometry.plane_of(group.set, member);
         let page = self.geometry.page_in(group.superblock, group.page, member);
         let page_type = self.geometry.page_type_of(group.page);
         let now_s = self.now.as_secs();

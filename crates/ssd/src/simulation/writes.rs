@@ -141,7 +141,7 @@ impl Simulation {
         for member in group.members() {
             self.submit(self.unit_of(group, member), Work::Program(program * self.geometry.ways() + member), false);
         }
-        let set = self.geometry.set_of_superblock(group.superblock);
+        let set = group.set;
         if by_host && self.gc[set as usize].is_none() && self.ftl.wants_gc(set, false) {
             self.gc_begin(set);
         }
@@ -165,7 +165,7 @@ impl Simulation {
                 self.admit_to_buffer();
             }
             ProgramOwner::Gc => {
-                let set = self.geometry.set_of_superblock(group.superblock);
+                let set = group.set;
                 self.gc[set as usize].as_mut().expect("collection is at work").programs -= 1;
                 self.gc_continue(set);
             }
@@ -328,7 +328,7 @@ impl Simulation {
             return;
         }
         while job.next_page < pages {
-            let group = self.ftl.group_at(job.victim, job.next_page);
+            let group = self.ftl.group_at(set, job.victim, job.next_page);
             job.next_page += group.pages();
             let mut wanted = 0u16;
             for member in group.members() {
@@ -398,13 +398,12 @@ impl Simulation {
 
     /// A read of a superblock has ended; a victim may have waited for that.
     #[inline]
-    pub(super) fn gc_reads_of_superblock_ended(&mut self, superblock: u32) {
+    pub(super) fn gc_reads_ended(&mut self, group: Group) {
         if self.gc_running == 0 {
             return;
         }
-        let set = self.geometry.set_of_superblock(superblock);
-        if self.gc[set as usize].as_ref().is_some_and(|job| job.victim == superblock) {
-            self.gc_continue(set);
+        if self.gc[group.set as usize].as_ref().is_some_and(|job| job.victim == group.superblock) {
+            self.gc_continue(group.set);
         }
     }
 

@@ -1,0 +1,601 @@
+"""Reproductions of published figures: what all papers share.
+
+A paper is a module of this package with a `PAPER`: its figures, each with the simulations it needs, what is measured of
+them and how it is drawn, and its claims. `reproduce` runs the simulations that several figures share once, sets what
+was measured beside what was published, and writes pictures, numbers and a report.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field, replace
+from importlib import import_module
+from pathlib import Path
+from statistics import fmean, stdev
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+from softsense._core import Config, ConfigError, FileError, Trace
+from softsense.api import Progress, run
+
+if TYPE_CHECKING:
+    import polars as pl
+    from matplotlib.figure import Figure as Picture
+
+HOLDS = "holds"
+IN_DIRECTION = "holds in direction"
+NOT = "does not hold"
+NOT_MEASURED = "not measured"
+TOLERANCE = 0.15
+"""A published number is met by an interval that reaches within this part of it."""
+
+RULE = """A number has a 95 % interval: over seeds with Student's t, paired by seed where it is a ratio of two runs. It
+*holds* if the interval meets the published number give or take 15 % of it (for an increase, 15 % of the increase). It
+*holds in direction* if not, but the whole interval lies on the published side of no effect. A bound *holds* if the
+upper end of the interval keeps it, and *in direction* if it does not but is better than what the claim improves on. An
+order of techniques *holds* if the means over seeds are in that order in every workload that was given, and *in
+direction* if they are in the mean of workloads. Anything else *does not hold*. What needs a workload that was not given
+is *not measured*."""
+
+_POLL_S = 0.1
+_PAPERS = ("ldpc_in_ssd",)
+# Two-sided 95 % quantiles of Student's t for 1 to 30 degrees of freedom.
+_T_95 = (
+    *(12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469, 2.3646, 2.3060, 2.2622, 2.2281),
+    *(2.2010, 2.1788, 2.1604, 2.1448, 2.1314, 2.1199, 2.1098, 2.1009, 2.0930, 2.0860),
+    *(2.0796, 2.0739, 2.0687, 2.0639, 2.0595, 2.0555, 2.0518, 2.0484, 2.0452, 2.0423),
+)
+
+
+# Numbers and verdicts ------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Number:
+    """A measured number with the ends of its 95 % interval, which are the number itself where it has no error."""
+
+    value: float
+    lo: float
+    hi: float
+
+    @staticmethod
+    def exact(value: float) -> Number:
+        """A number without an error."""
+        return Number(value, value, value)
+
+    @staticmethod
+    def of(values: Sequence[float]) -> Number:
+        """The mean of independent values with Student's interval; a single value has none and stands for itself."""
+        mean = fmean(values)
+        if len(values) < 2:
+            return Number.exact(mean)
+        half = t_quantile(len(values) - 1) * stdev(values) / math.sqrt(len(values))
+        return Number(mean, mean - half, mean + half)
+
+    @staticmethod
+    def ratio(above: Sequence[float], below: Sequence[float]) -> Number:
+        """The mean of ratios, paired by seed."""
+        return Number.of([a / b for a, b in zip(above, below, strict=True)])
+
+    def plus(self, shift: float) -> Number:
+        """The number and its interval, shifted."""
+        return Number(self.value + shift, self.lo + shift, self.hi + shift)
+
+
+def t_quantile(degrees: int) -> float:
+    """The two-sided 95 % quantile of Student's t; beyond 30 degrees of freedom that of 30, which is a little more."""
+    return _T_95[min(degrees, len(_T_95)) - 1]
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What a paper says, and by which rule it is judged.
+
+    Attributes:
+        id: its name in `claims.json`.
+        figure: id of the figure that measures it.
+        claim: the claim in words.
+        published: the published number, or the bound; None for an order.
+        rule: `near` a number, `at most` a bound, or an `order` of techniques.
+        no_effect: what the number would be without the effect; None where there is no such thing.
+        unit: how numbers are printed: `x` a ratio, `%` a share, `+%` an increase, `us`, `min` or nothing.
+        all_workloads: whether it speaks of all workloads of the paper, and is not measured if one was left out.
+    """
+
+    id: str
+    figure: str
+    claim: str
+    published: float | None = None
+    rule: Literal["near", "at most", "order"] = "near"
+    no_effect: float | None = None
+    unit: Literal["x", "%", "+%", "us", "min", ""] = "x"
+    all_workloads: bool = False
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What was measured for a claim.
+
+    Attributes:
+        number: with its interval; None for an order that has none.
+        why: one paragraph, from what was measured, on why it differs from what was published.
+        improves: of a bound, whether it is better than what the claim improves on.
+        in_all: of an order, whether it is met in every workload.
+        in_mean: of an order, whether it is met in the mean of workloads.
+    """
+
+    number: Number | None
+    why: str = ""
+    improves: bool = False
+    in_all: bool = False
+    in_mean: bool = False
+
+
+def verdict(claim: Claim, evidence: Evidence) -> str:
+    """Judge a claim by `RULE`."""
+    number = evidence.number
+    if claim.rule == "order":
+        return HOLDS if evidence.in_all else IN_DIRECTION if evidence.in_mean else NOT
+    assert number is not None
+    assert claim.published is not None
+    if claim.rule == "at most":
+        return HOLDS if number.hi <= claim.published else IN_DIRECTION if evidence.improves else NOT
+    margin = TOLERANCE * abs(claim.published)
+    none = claim.no_effect
+    # The side of a number that is published as hardly above no effect is above.
+    below = none is not None and claim.published < none
+    beyond = none is not None and (number.hi < none if below else number.lo > none)
+    if none is not None and claim.published == none:
+        # Near no effect is not enough: the claim says on which side.
+        return NOT if not beyond else HOLDS if number.lo <= none + margin else IN_DIRECTION
+    if number.lo <= claim.published + margin and number.hi >= claim.published - margin:
+        return HOLDS
+    return IN_DIRECTION if beyond else NOT
+
+
+def judged(claim: Claim, evidence: Evidence | None) -> dict[str, Any]:
+    """A row of `claims.json`; without evidence the claim was not measured."""
+    number = evidence.number if evidence else None
+    return {
+        "id": claim.id,
+        "figure": claim.figure,
+        "claim": claim.claim,
+        "published": claim.published,
+        "measured": number.value if number else None,
+        "lo": number.lo if number else None,
+        "hi": number.hi if number else None,
+        "verdict": verdict(claim, evidence) if evidence else NOT_MEASURED,
+        "why": evidence.why if evidence else "It needs a workload that was not given.",
+    }
+
+
+# Papers --------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Workload:
+    """Requests: a trace file in the folder of traces, or a synthetic workload.
+
+    Attributes:
+        name: as in the paper.
+        what: what it really is, for the report.
+        file: of the trace; None for a synthetic workload.
+        options: keyword arguments of `Trace`.
+        overrides: config fields, those of `[workload]` for a synthetic one.
+    """
+
+    name: str
+    what: str
+    file: str | None = None
+    options: tuple[tuple[str, str], ...] = ()
+    overrides: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Case:
+    """A simulation: equal cases are run once."""
+
+    workload: Workload
+    policy: str
+    overrides: tuple[str, ...] = ()
+    seed: int = 1
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How much is measured.
+
+    Attributes:
+        full: whether larger grids are wanted.
+        seeds: with each of which every simulation is done.
+        workloads: those of the paper that are to be had.
+        left_out: those that are not.
+        overrides: of the device in all simulations.
+        requests: of synthetic workloads that a figure makes for itself.
+    """
+
+    full: bool
+    seeds: tuple[int, ...]
+    workloads: tuple[Workload, ...]
+    requests: int
+    left_out: tuple[Workload, ...] = ()
+    overrides: tuple[str, ...] = ()
+
+
+Runs = Mapping[Case, dict[str, Any]]
+"""The summaries of cases."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What a figure measured: its numbers, the evidence for claims by their ids, and paragraphs for the report."""
+
+    frame: pl.DataFrame
+    evidence: dict[str, Evidence] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure: the simulations that it needs, what it makes of them, and how that is drawn."""
+
+    id: str
+    title: str
+    measure: Callable[[Plan, Runs], Measured]
+    draw: Callable[[pl.DataFrame], Picture]
+    cases: Callable[[Plan], Sequence[Case]] = lambda plan: ()
+
+    @property
+    def stem(self) -> str:
+        """Of its files: `fig05`, or its id."""
+        return f"fig{int(self.id):02}" if self.id.isdecimal() else self.id
+
+
+@dataclass(frozen=True)
+class Paper:
+    """A paper: where it was published, its figures in order, its claims, and how much quick and full runs measure."""
+
+    name: str
+    title: str
+    published: str
+    figures: tuple[Figure, ...]
+    claims: tuple[Claim, ...]
+    plan: Callable[[bool], Plan]
+    intro: str = ""
+
+    def chosen(self, ids: Iterable[str]) -> list[Figure]:
+        """The figures of these ids in the paper's order, all if there are none; `ConfigError` names the known ones."""
+        known = {figure.id: figure for figure in self.figures}
+        wanted = list(ids)
+        for figure in wanted:
+            if figure not in known:
+                raise ConfigError(f"--figure: found {figure}, expected one of {', '.join(known)}")
+        return [figure for figure in self.figures if not wanted or figure.id in wanted]
+
+
+def papers() -> list[Paper]:
+    """All papers that can be reproduced."""
+    return [import_module(f"softsense.papers.{name}").PAPER for name in _PAPERS]
+
+
+def paper(name: str) -> Paper:
+    """The paper of that name; `ConfigError` names the known ones."""
+    known = {each.name: each for each in papers()}
+    if name not in known:
+        raise ConfigError(f"paper: found {name}, expected one of {', '.join(known)}")
+    return known[name]
+
+
+def with_traces(plan: Plan, folder: Path | None) -> Plan:
+    """The plan with the workloads that are to be had: without a folder those that need no trace.
+
+    Raises `FileError` for a file that the folder lacks.
+    """
+    kept, left = [], []
+    for workload in plan.workloads:
+        if workload.file is None:
+            kept.append(workload)
+        elif folder is None:
+            left.append(workload)
+        else:
+            if not (folder / workload.file).is_file():
+                raise FileError(f"--traces {folder}: found no {workload.file}, expected it for {workload.name}")
+            kept.append(workload)
+    return replace(plan, workloads=tuple(kept), left_out=tuple(left))
+
+
+def configured(overrides: Sequence[str]) -> Config:
+    """The default configuration, that of `configs/mlc-25nm.toml` without its workload, with fields replaced."""
+    config = Config.from_toml("", "mlc-25nm")
+    # Of the resolved one, so that a field of a section can be replaced alone.
+    return config.with_overrides(list(overrides)) if overrides else config
+
+
+# Reproducing ---------------------------------------------------------------------------------------------------------
+
+
+class Folder(Protocol):
+    """Where results go, a file at a time and whole."""
+
+    def write(self, name: str, text: str) -> None:
+        """Write a text file."""
+
+    def replacing(self, name: str) -> AbstractContextManager[Path]:
+        """A temporary path that takes the name when the block ends."""
+
+
+@dataclass
+class Reproduction:
+    """What was reproduced: claims as in `claims.json`, figures with what they measured, and whether it was stopped."""
+
+    paper: Paper
+    plan: Plan
+    claims: list[dict[str, Any]] = field(default_factory=list)
+    figures: list[tuple[Figure, Measured]] = field(default_factory=list)
+    runs: int = 0
+    interrupted: bool = False
+
+
+class _StopError(Exception):
+    """Ends a simulation that nobody waits for any more."""
+
+
+class _Simulations(Mapping[Case, dict[str, Any]]):
+    """Cases that are being simulated, each once, in threads of which each does one at a time."""
+
+    def __init__(self, cases: Iterable[Case], plan: Plan, traces: Path | None, jobs: int) -> None:
+        self._plan, self._stop = plan, threading.Event()
+        self._traces: dict[Workload, Trace] = {}
+        distinct = list(dict.fromkeys(cases))
+        for workload in dict.fromkeys(case.workload for case in distinct if case.workload.file):
+            assert traces is not None
+            self._traces[workload] = Trace(os.fspath(traces / str(workload.file)), **dict(workload.options))
+        self._fractions = dict.fromkeys(distinct, 0.0)
+        self._threads = ThreadPoolExecutor(jobs)
+        self._futures: dict[Case, Future[dict[str, Any]]] = {
+            case: self._threads.submit(self._simulate, case) for case in distinct
+        }
+
+    def __getitem__(self, case: Case) -> dict[str, Any]:
+        return self._futures[case].result()
+
+    def __iter__(self) -> Any:
+        return iter(self._futures)
+
+    def __len__(self) -> int:
+        return len(self._futures)
+
+    def wait(self, cases: Iterable[Case], progress: Progress | None) -> None:
+        """Return when all these cases have ended; an error of any case is raised."""
+        waiting = {self._futures[case] for case in cases}
+        while waiting:
+            ended, waiting = wait(waiting, _POLL_S)
+            for future in ended:
+                future.result()
+            self.report(progress)
+
+    def report(self, progress: Progress | None) -> None:
+        """Tell how far all cases are."""
+        if progress and self._futures:
+            done = sum(future.done() for future in self._futures.values())
+            progress("simulating", done, sum(self._fractions.values()) / len(self._fractions))
+
+    def close(self) -> None:
+        """Stop what is still running."""
+        self._stop.set()
+        self._threads.shutdown(cancel_futures=True)
+
+    def _simulate(self, case: Case) -> dict[str, Any]:
+        config = configured([*self._plan.overrides, *case.workload.overrides, *case.overrides])
+
+        def watch(_: str, requests: int, fraction: float) -> None:
+            if self._stop.is_set():
+                raise _StopError
+            self._fractions[case] = fraction
+
+        trace = self._traces.get(case.workload)
+        # A device with fewer channels may be smaller than a trace.
+        result = run(config, trace, policy=case.policy, seed=case.seed, beyond="wrap", progress=watch)
+        self._fractions[case] = 1.0
+        return result.summary
+
+
+def reproduce(
+    paper: Paper,
+    figures: Sequence[Figure],
+    plan: Plan,
+    folder: Folder,
+    *,
+    traces: Path | None = None,
+    jobs: int = 1,
+    progress: Progress | None = None,
+) -> Reproduction:
+    """Measure figures, write each when it is complete, and at the end `claims.json` and `report.md` over all of them.
+
+    Ctrl-C ends it early: what is complete by then is written, and the result says `interrupted`. Results do not depend
+    on `jobs`.
+
+    Args:
+        paper: whose figures they are.
+        figures: some of its figures, in its order.
+        plan: how much is measured.
+        folder: where results go.
+        traces: the folder of traces; needed if a workload of the plan has a file.
+        jobs: simulations that run at once, each with the memory of a whole device.
+        progress: called now and then with a name, the completed simulations and the completed fraction.
+
+    Raises `SoftsenseError`.
+    """
+    result = Reproduction(paper, plan)
+    simulations = None
+    try:
+        cases = {figure.id: list(figure.cases(plan)) for figure in figures}
+        simulations = _Simulations([case for each in cases.values() for case in each], plan, traces, jobs)
+        result.runs = len(simulations)
+        for figure in figures:
+            simulations.wait(cases[figure.id], progress)
+            measured = figure.measure(plan, simulations)
+            picture = figure.draw(measured.frame)
+            with folder.replacing(f"{figure.stem}.csv") as path:
+                measured.frame.write_csv(path, float_precision=6)
+            with folder.replacing(f"{figure.stem}.png") as path:
+                picture.savefig(path)
+            result.figures.append((figure, measured))
+            for claim in paper.claims:
+                if claim.figure == figure.id:
+                    there = not (claim.all_workloads and plan.left_out)
+                    result.claims.append(judged(claim, measured.evidence.get(claim.id) if there else None))
+    except KeyboardInterrupt:
+        result.interrupted = True
+    finally:
+        if simulations:
+            simulations.close()
+        if result.figures:
+            folder.write("claims.json", json.dumps(result.claims, indent=2, allow_nan=False) + "\n")
+            folder.write("report.md", report(result))
+    return result
+
+
+# Telling -------------------------------------------------------------------------------------------------------------
+
+
+def shown(value: float | None, unit: str) -> str:
+    """A number of a claim, as people read it."""
+    if value is None:
+        return "-"
+    if unit in ("%", "+%"):
+        return f"{100 * value:{'+' if unit == '+%' else ''}.1f} %"
+    digits = {"us": 1, "min": 1, "x": 3 if abs(value) < 1.995 else 2}.get(unit, 3)
+    text = f"{value:.{digits}f}"
+    return text if unit in ("x", "") else f"{text} {unit}"
+
+
+def _row(claim: Claim, found: Mapping[str, Any]) -> list[str]:
+    """Published, measured with its interval, verdict."""
+    published = shown(claim.published, claim.unit)
+    if claim.rule == "at most":
+        published = f"at most {published.lstrip('+')}"
+    measured = shown(found["measured"], claim.unit)
+    if found["lo"] is not None and found["lo"] < found["hi"]:
+        measured += f" ({shown(found['lo'], claim.unit)} to {shown(found['hi'], claim.unit)})"
+    return [published if claim.published is not None else "an order", measured, found["verdict"]]
+
+
+def table(result: Reproduction) -> str:
+    """The claims as a table for the terminal."""
+    claims = {claim.id: claim for claim in result.paper.claims}
+    rows = [["figure", "claim", "published", "measured (95 %)", "verdict"]]
+    rows += [[found["figure"], found["id"], *_row(claims[found["id"]], found)] for found in result.claims]
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    return "\n".join([lines[0], "-" * max(map(len, lines)), *lines[1:]])
+
+
+def report(result: Reproduction) -> str:
+    """What was published beside what was measured, in Markdown."""
+    claims = {claim.id: claim for claim in result.paper.claims}
+    plan = result.plan
+    seeds = f"seeds {plan.seeds[0]} to {plan.seeds[-1]}" if len(plan.seeds) > 1 else f"seed {plan.seeds[0]}"
+    lines = [f"# {result.paper.title}", "", f"{result.paper.published}.", ""]
+    if result.paper.intro:
+        lines += [result.paper.intro, ""]
+    if result.interrupted:
+        lines += ["**Interrupted**: this report covers the figures that were complete.", ""]
+    scale = "full" if plan.full else "quick: with few seeds intervals are wide, and numbers are easily met"
+    lines += [f"Measured with {seeds} ({scale}).", "", "| workload | what it is |", "|---|---|"]
+    lines += [f"| {workload.name} | {workload.what} |" for workload in plan.workloads]
+    lines += [f"| {workload.name} | left out: its trace was not given |" for workload in plan.left_out]
+    lines += ["", "## Claims", "", " ".join(RULE.split()), ""]
+    lines += ["| figure | claim | published | measured (95 %) | verdict |", "|---|---|---|---|---|"]
+    for found in result.claims:
+        cells = [found["figure"], found["claim"], *_row(claims[found["id"]], found)]
+        lines.append(f"| {' | '.join(cells)} |")
+    for figure, measured in result.figures:
+        lines += ["", f"## {figure.title}", "", f"![{figure.title}]({figure.stem}.png)", ""]
+        lines += [f"Numbers: [{figure.stem}.csv]({figure.stem}.csv).", ""]
+        for note in measured.notes:
+            lines += [note, ""]
+        for found in result.claims:
+            if found["figure"] == figure.id and found["why"]:
+                lines += [f"**{found['claim']}: {found['verdict']}.** {found['why']}", ""]
+        lines.pop()
+    return "\n".join(lines) + "\n"
+
+
+def draw_bars(
+    frame: pl.DataFrame,
+    title: str,
+    label: str,
+    *,
+    colours: Mapping[str, str],
+    line: float | None = 1.0,
+    note: str = "",
+    digits: int = 2,
+) -> Picture:
+    """Grouped bars with their intervals.
+
+    Args:
+        frame: columns group, bar, value, lo, hi; groups and bars are drawn in the order in which they first stand.
+        title: of the figure.
+        label: of the values.
+        colours: of bars by their names.
+        line: a level to be marked, such as that of no change.
+        note: a line below the title.
+        digits: of values, which are printed where there are few bars.
+    """
+    from matplotlib.figure import Figure as Picture
+
+    from softsense import plots
+
+    groups = frame["group"].unique(maintain_order=True).to_list()
+    bars = frame["bar"].unique(maintain_order=True).to_list()
+    picture = Picture(figsize=(10, 4.6), dpi=110, facecolor="white")
+    axes = picture.add_axes((0.075, 0.08, 0.915, 0.71))
+    plots._head(axes, "")
+    width = 0.8 / len(bars)
+    few = len(groups) * len(bars) <= 28
+    values = {(row["group"], row["bar"]): row for row in frame.iter_rows(named=True)}
+    top = max(row["hi"] for row in values.values())
+    for i, bar in enumerate(bars):
+        rows = [(place, values[group, bar]) for place, group in enumerate(groups) if (group, bar) in values]
+        at = [place + width * (i - (len(bars) - 1) / 2) for place, _ in rows]
+        heights = [row["value"] for _, row in rows]
+        errors = [[row["value"] - row["lo"] for _, row in rows], [row["hi"] - row["value"] for _, row in rows]]
+        axes.bar(at, heights, 0.92 * width, color=colours[bar], label=bar)
+        if any(map(any, errors)):
+            axes.errorbar(at, heights, errors, fmt="none", ecolor=plots._INK, elinewidth=0.9, capsize=2)
+        for x, (_, row) in zip(at, rows, strict=True):
+            if few:
+                place = {"xytext": (0, 3), "textcoords": "offset points", "ha": "center", "va": "bottom"}
+                # So that the line of no change does not strike numbers out.
+                place["bbox"] = {"facecolor": "white", "edgecolor": "none", "pad": 0.4, "alpha": 0.85}
+                text = f"{row['value']:.{digits}f}"
+                axes.annotate(text, (x, max(row["hi"], 0.0)), **place, fontsize=7.5, color=plots._INK)
+    if line is not None:
+        axes.axhline(line, color=plots._FAINT, linewidth=0.9, linestyle=(0, (4, 2)))
+    axes.set_ylim(min(0.0, *(row["lo"] for row in values.values())), 1.1 * max(top, line or 0.0))
+    axes.set_xlim(-0.55, len(groups) - 0.45)
+    axes.set_xticks(range(len(groups)), groups, fontsize=9.5, color=plots._INK)
+    axes.tick_params(axis="x", length=0)
+    axes.set_ylabel(label)
+    axes.grid(axis="y", color="#e6e6e6", linewidth=0.7)
+    heading(picture, title, note)
+    handles, labels = axes.get_legend_handles_labels()
+    style = {"frameon": False, "fontsize": 9, "labelcolor": plots._INK, "handlelength": 1.0, "columnspacing": 1.4}
+    picture.legend(handles, labels, loc="upper left", bbox_to_anchor=(0.065, 0.885), ncols=len(bars), **style)
+    return picture
+
+
+def heading(picture: Picture, title: str, note: str = "") -> None:
+    """The title of a picture and a line below it, in the house's type."""
+    from softsense import plots
+
+    height = picture.get_figheight()
+    picture.text(0.015, 1 - 0.22 / height, title, fontsize=12.5, weight="bold", color=plots._INK, va="center")
+    if note:
+        picture.text(0.015, 1 - 0.47 / height, note, fontsize=9, color=plots._FAINT, va="center")

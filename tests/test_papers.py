@@ -1,0 +1,380 @@
+"""Do reproductions judge as they say, and do they keep, repeat and name what they should?"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import threading
+import time
+import tomllib
+from collections.abc import Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from softsense import FileError, cli, flash, papers
+from softsense.papers import (
+    HOLDS,
+    IN_DIRECTION,
+    NOT,
+    NOT_MEASURED,
+    Case,
+    Claim,
+    Evidence,
+    Figure,
+    Measured,
+    Number,
+    Paper,
+    Plan,
+    Runs,
+    Workload,
+    draw_bars,
+    ldpc_in_ssd,
+)
+
+TINY = (
+    "geometry.channels=4",
+    "geometry.chips_per_channel=2",
+    "geometry.dies_per_chip=1",
+    "geometry.planes_per_die=1",
+    "geometry.blocks_per_plane=64",
+)
+KEYS = ["id", "figure", "claim", "published", "measured", "lo", "hi", "verdict", "why"]
+
+
+def tiny_workload(name: str, reads: float, requests: int = 400) -> Workload:
+    return Workload(
+        name,
+        "a few requests",
+        overrides=(
+            f"workload.requests={requests}",
+            f"workload.read_fraction={reads}",
+            "workload.addresses=uniform",
+            "workload.arrivals={ poisson = { requests_per_s = 2000.0 } }",
+            "workload.footprint_bytes=16777216",
+        ),
+    )
+
+
+def tiny_plan(full: bool = False) -> Plan:
+    workloads = (tiny_workload("Postmark", 0.8), tiny_workload("Synthetic2", 0.99))
+    return Plan(full, (1, 2), workloads, 500, overrides=TINY)
+
+
+class Folder:
+    """Results in a folder, without the checks of the command line."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def write(self, name: str, text: str) -> None:
+        """As `papers.Folder`."""
+        (self.path / name).write_text(text)
+
+    @contextmanager
+    def replacing(self, name: str) -> Any:
+        """As `papers.Folder`."""
+        yield self.path / name
+
+
+# Verdicts and intervals.
+
+
+@pytest.mark.parametrize(
+    ("number", "expected"),
+    [
+        (Number.exact(3.0), HOLDS),
+        (Number.exact(3.44), HOLDS),
+        (Number(3.6, 3.4, 3.8), HOLDS),
+        (Number(3.9, 3.8, 4.0), IN_DIRECTION),
+        (Number(1.5, 1.1, 1.9), IN_DIRECTION),
+        (Number(1.5, 0.9, 2.1), NOT),
+        (Number(0.8, 0.7, 0.9), NOT),
+    ],
+)
+def test_a_number_holds_within_15_percent_and_in_direction_beyond_no_effect(number: Number, expected: str) -> None:
+    claim = Claim("c", "1", "three times", 3.0, no_effect=1.0)
+    assert papers.verdict(claim, Evidence(number)) == expected
+
+
+def test_of_an_increase_15_percent_of_the_increase_count() -> None:
+    claim = Claim("c", "1", "a fifth more", 0.20, no_effect=0.0, unit="+%")
+    assert papers.verdict(claim, Evidence(Number.exact(0.229))) == HOLDS
+    assert papers.verdict(claim, Evidence(Number.exact(0.231))) == IN_DIRECTION
+    assert papers.verdict(claim, Evidence(Number.exact(-0.1))) == NOT
+
+
+def test_a_number_below_no_effect_has_its_direction_below() -> None:
+    claim = Claim("c", "1", "half", 0.5, no_effect=1.0)
+    assert papers.verdict(claim, Evidence(Number(0.8, 0.7, 0.9))) == IN_DIRECTION
+    assert papers.verdict(claim, Evidence(Number(0.9, 0.7, 1.1))) == NOT
+
+
+def test_slightly_more_than_nothing_is_more() -> None:
+    claim = Claim("c", "1", "slightly above 1", 1.0, no_effect=1.0)
+    assert papers.verdict(claim, Evidence(Number(1.05, 1.01, 1.09))) == HOLDS
+    assert papers.verdict(claim, Evidence(Number(1.34, 1.33, 1.36))) == IN_DIRECTION
+    assert papers.verdict(claim, Evidence(Number(0.98, 0.97, 0.99))) == NOT
+
+
+def test_without_a_direction_a_number_holds_or_does_not() -> None:
+    claim = Claim("c", "1", "eleven minutes", 11.0)
+    assert papers.verdict(claim, Evidence(Number.exact(11.5))) == HOLDS
+    assert papers.verdict(claim, Evidence(Number.exact(1.5))) == NOT
+
+
+def test_a_bound_holds_if_the_whole_interval_keeps_it() -> None:
+    claim = Claim("c", "1", "below a fifth", 0.20, "at most")
+    assert papers.verdict(claim, Evidence(Number(0.15, 0.10, 0.20))) == HOLDS
+    assert papers.verdict(claim, Evidence(Number(0.15, 0.10, 0.21), improves=True)) == IN_DIRECTION
+    assert papers.verdict(claim, Evidence(Number(0.15, 0.10, 0.21))) == NOT
+
+
+def test_an_order_holds_in_all_workloads_or_in_their_mean() -> None:
+    claim = Claim("c", "1", "more", rule="order")
+    assert papers.verdict(claim, Evidence(None, in_all=True, in_mean=True)) == HOLDS
+    assert papers.verdict(claim, Evidence(None, in_mean=True)) == IN_DIRECTION
+    assert papers.verdict(claim, Evidence(None)) == NOT
+
+
+def test_what_was_not_measured_says_so() -> None:
+    found = papers.judged(Claim("c", "1", "more", 2.0), None)
+    assert list(found) == KEYS
+    assert found["verdict"] == NOT_MEASURED
+    assert found["measured"] is None
+
+
+def test_intervals_are_student_s() -> None:
+    number = Number.of([1.0, 2.0, 3.0, 4.0, 5.0])
+    half = 2.7764 * 2.5**0.5 / 5**0.5
+    assert (number.value, number.lo, number.hi) == pytest.approx((3.0, 3 - half, 3 + half))
+    assert Number.of([2.0]) == Number(2.0, 2.0, 2.0)
+    known = {1: 12.706, 2: 4.303, 4: 2.776, 9: 2.262, 19: 2.093, 29: 2.045, 30: 2.042}
+    assert {n: round(papers.t_quantile(n), 3) for n in known} == known
+    assert papers.t_quantile(100) > 1.984
+
+
+def test_ratios_are_paired() -> None:
+    """Common luck cancels: both twice as long with one seed is no spread of their ratio."""
+    number = Number.ratio([1.0, 2.0, 4.0], [2.0, 4.0, 8.0])
+    assert (number.value, number.lo, number.hi) == (0.5, 0.5, 0.5)
+
+
+# A paper of two figures, to be stopped and repeated.
+
+
+def tiny_figure(id_: str, requests: int) -> Figure:
+    workload = tiny_workload(f"figure {id_}", 0.9, requests)
+    cases = [Case(workload, "two_step:restart", seed=seed) for seed in (1, 2)]
+
+    def measure(plan: Plan, runs: Runs) -> Measured:
+        means = [runs[case]["response"]["read"]["mean_us"] for case in cases]
+        number = Number.of(means)
+        row = {"group": "all", "bar": "two-step", "value": number.value, "lo": number.lo, "hi": number.hi}
+        return Measured(pl.DataFrame([row]), {f"claim_{id_}": Evidence(number, "For this reason.")})
+
+    def draw(frame: pl.DataFrame) -> Any:
+        return draw_bars(frame, f"Figure {id_}", "us", colours={"two-step": "#000000"})
+
+    return Figure(id_, f"Figure {id_}: tiny", measure, draw, lambda plan: cases)
+
+
+def tiny_paper(figures: Sequence[Figure]) -> Paper:
+    claims = tuple(
+        Claim(f"claim_{figure.id}", figure.id, "reads take 100 us", 100.0, no_effect=0.0, unit="us")
+        for figure in figures
+    )
+    return Paper("tiny", "Tiny, reproduced", "Nobody, 2013", tuple(figures), claims, tiny_plan)
+
+
+def use(monkeypatch: pytest.MonkeyPatch, paper: Paper) -> None:
+    monkeypatch.setattr(ldpc_in_ssd, "PAPER", paper)
+
+
+def test_claims_report_and_pictures_are_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    use(monkeypatch, tiny_paper([tiny_figure("1", 200), tiny_figure("extra", 200)]))
+    assert cli.main(["reproduce", "tiny", "--out", str(tmp_path / "out")]) == 0
+    names = sorted(path.name for path in (tmp_path / "out").iterdir())
+    assert names == ["claims.json", "extra.csv", "extra.png", "fig01.csv", "fig01.png", "report.md"]
+    claims = json.loads((tmp_path / "out" / "claims.json").read_text())
+    assert [list(claim) for claim in claims] == [KEYS, KEYS]
+    assert claims[0]["lo"] <= claims[0]["measured"] <= claims[0]["hi"]
+    report = (tmp_path / "out" / "report.md").read_text()
+    for text in ("# Tiny, reproduced", "fig01.png", "extra.csv", "For this reason.", "100.0 us", claims[0]["verdict"]):
+        assert text in report
+    printed = capsys.readouterr()
+    assert printed.err == ""
+    assert "claim_extra" in printed.out
+    assert str(tmp_path / "out" / "report.md") in printed.out
+
+
+def test_only_the_figures_asked_for_are_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    use(monkeypatch, tiny_paper([tiny_figure("1", 200), tiny_figure("2", 10**12)]))
+    assert cli.main(["reproduce", "tiny", "--figure", "1", "--out", str(tmp_path)]) == 0
+    assert [claim["id"] for claim in json.loads((tmp_path / "claims.json").read_text())] == ["claim_1"]
+
+
+def interrupt_once_there_is(path: Path) -> None:
+    """Press Ctrl-C a moment after the file or folder has come to be."""
+
+    def press() -> None:
+        while not path.exists():
+            time.sleep(0.01)
+        time.sleep(0.2)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=press, daemon=True).start()
+
+
+def test_ctrl_c_keeps_the_figures_that_were_complete(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    use(monkeypatch, tiny_paper([tiny_figure("1", 200), tiny_figure("2", 10**12)]))
+    interrupt_once_there_is(tmp_path / "fig01.png")
+    assert cli.main(["reproduce", "tiny", "--jobs", "3", "--out", str(tmp_path)]) == 130
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["claims.json", "fig01.csv", "fig01.png", "report.md"]
+    assert "Interrupted" in (tmp_path / "report.md").read_text()
+    assert "interrupted" in capsys.readouterr().err
+
+
+def test_ctrl_c_before_any_figure_writes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    use(monkeypatch, tiny_paper([tiny_figure("2", 10**12)]))
+    interrupt_once_there_is(tmp_path / "out")
+    assert cli.main(["reproduce", "tiny", "--out", str(tmp_path / "out")]) == 130
+    assert not (tmp_path / "out").exists()
+
+
+# Bad input.
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["laldcp"], ["laldcp", "ldpc-in-ssd"]),
+        (["ldpc-in-ssd", "--figure", "4"], ["--figure", "4", "11", "energy"]),
+        (["ldpc-in-ssd", "--figure", "3,seven"], ["seven", "sensitivity"]),
+        (["ldpc-in-ssd", "--quick", "--full"], ["--quick", "--full"]),
+        (["ldpc-in-ssd", "--jobs", "0"], ["--jobs"]),
+        (["ldpc-in-ssd", "--figure", "8", "--out", "file/out"], ["file", "cannot write"]),
+    ],
+)
+def test_bad_input_is_one_error(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    arguments: list[str],
+    says: list[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "file").write_text("in the way")
+    assert cli.main(["reproduce", *arguments]) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.startswith("error: ")
+    assert printed.err.count("\n") == 1
+    assert all(word in printed.err for word in says)
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_a_folder_that_lacks_a_trace_says_which(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "umass_Financial1_req3-50002.4Kpages.trace.zst").touch()
+    assert cli.main(["reproduce", "ldpc-in-ssd", "--figure", "8", "--traces", str(tmp_path)]) == 2
+    printed = capsys.readouterr()
+    assert printed.err.count("\n") == 1
+    assert all(word in printed.err for word in (str(tmp_path), "postmark.disksim.trace.zst", "Postmark"))
+    with pytest.raises(FileError, match="umass_WebSearch1"):
+        papers.with_traces(replace(tiny_plan(), workloads=ldpc_in_ssd.PAPER.plan(True).workloads[3:]), tmp_path)
+
+
+def test_without_a_name_papers_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments in (["reproduce"], ["reproduce", "--list"]):
+        assert cli.main(arguments) == 0
+        printed = capsys.readouterr().out
+        assert all(word in printed for word in ("ldpc-in-ssd", "FAST 2013", "sensitivity"))
+
+
+# LDPC-in-SSD.
+
+
+def test_results_do_not_depend_on_jobs(tmp_path: Path) -> None:
+    plan, found = tiny_plan(), []
+    for jobs in (1, 3):
+        folder = tmp_path / str(jobs)
+        folder.mkdir()
+        figures = ldpc_in_ssd.PAPER.chosen(["11", "12", "14"])
+        papers.reproduce(ldpc_in_ssd.PAPER, figures, plan, Folder(folder), jobs=jobs)
+        found.append([(folder / name).read_text() for name in ("claims.json", "report.md", "fig11.csv", "fig14.csv")])
+    assert found[0] == found[1]
+
+
+def test_every_figure_of_ldpc_in_ssd_comes_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a device of 8 planes and 400 requests, so that only what cannot be wrong there is asserted."""
+    monkeypatch.setattr(flash, "_CALIBRATION_CODEWORDS", 1024)
+    monkeypatch.setattr(ldpc_in_ssd, "_SAMPLED", 1024)
+    paper = ldpc_in_ssd.PAPER
+    result = papers.reproduce(paper, paper.figures, tiny_plan(), Folder(tmp_path))
+    claims = json.loads((tmp_path / "claims.json").read_text())
+    assert [claim["id"] for claim in claims] == [claim.id for claim in paper.claims]
+    assert all(list(claim) == KEYS for claim in claims)
+    told = {id_ for _, measured in result.figures for id_ in measured.evidence}
+    assert told == {claim.id for claim in paper.claims}
+    verdicts = {claim["id"]: claim["verdict"] for claim in claims}
+    assert NOT_MEASURED not in verdicts.values()
+    assert set(verdicts.values()) <= {HOLDS, IN_DIRECTION, NOT}
+    assert verdicts["retention_bake"] == HOLDS
+    assert verdicts["recovery_bake"] == NOT
+    assert verdicts["progressive_beats_look_ahead"] == HOLDS
+    report = (tmp_path / "report.md").read_text()
+    for figure in paper.figures:
+        assert (tmp_path / f"{figure.stem}.png").read_bytes().startswith(b"\x89PNG")
+        assert f"{figure.stem}.csv" in report
+
+
+def test_without_traces_what_needs_them_is_not_measured(tmp_path: Path) -> None:
+    plan = replace(tiny_plan(), workloads=tiny_plan().workloads[1:], left_out=(Workload("Postmark", "real", "x"),))
+    papers.reproduce(ldpc_in_ssd.PAPER, ldpc_in_ssd.PAPER.chosen(["11"]), plan, Folder(tmp_path))
+    verdicts = {claim["id"]: claim["verdict"] for claim in json.loads((tmp_path / "claims.json").read_text())}
+    assert verdicts["increase_postmark"] == NOT_MEASURED
+    assert verdicts["order_of_workloads"] == NOT_MEASURED
+    assert verdicts["increase_synthetic2"] != NOT_MEASURED
+    assert "Postmark | left out" in (tmp_path / "report.md").read_text()
+
+
+def test_lone_reads_are_those_of_the_equations(tmp_path: Path) -> None:
+    """2,000 reads of 12,000 codewords with each of six seeds: 2 % are four standard errors of the two-step read."""
+    plan = replace(tiny_plan(), seeds=tuple(range(1, 7)), requests=2000)
+    papers.reproduce(ldpc_in_ssd.PAPER, ldpc_in_ssd.PAPER.chosen(["eqs"]), plan, Folder(tmp_path))
+    frame = pl.read_csv(tmp_path / "eqs.csv")
+    measured = {row["equation"]: row["measured_us"] / row["equation_us"] for row in frame.iter_rows(named=True)}
+    for equation in ("eq_1", "eq_2", "eq_3"):
+        assert measured[equation] == pytest.approx(1.0, abs=0.02), equation
+
+
+def test_published_numbers_are_those_of_the_paper(shared: Path) -> None:
+    paper = tomllib.loads((shared / "published" / "ldpc_in_ssd.toml").read_text())
+    sections = ("claims", "energy_uj", "aging_protocol", "workloads", "geometry")
+    there = {key: value for section in sections for key, value in paper[section].items()}
+    there["low_parallelism_channels"] = paper["geometry"]["low_parallelism_channels"]
+    assert {key: there[key] for key in ldpc_in_ssd.PUBLISHED} == ldpc_in_ssd.PUBLISHED
+    protocol = {**paper["aging_protocol"], "recovery_constant": paper["aging_protocol"]["recovery_constant_a"]}
+    protocol["cycling_days"] = protocol["t_cyc_days"]
+    assert {key: protocol[key] for key in ldpc_in_ssd.PROTOCOL} == ldpc_in_ssd.PROTOCOL
+
+
+def test_the_bars_have_room(tmp_path: Path) -> None:
+    """Values that reach below zero or have no interval are drawn as well."""
+    rows = [
+        {"group": group, "bar": bar, "value": value, "lo": value - 0.1, "hi": value}
+        for group, bar, value in (("a", "x", -1.0), ("a", "y", 2.0), ("b", "x", 0.0))
+    ]
+    picture = draw_bars(pl.DataFrame(rows), "t", "l", colours={"x": "#000000", "y": "#ff0000"}, note="n", line=None)
+    (axes,) = picture.axes
+    assert axes.get_ylim()[0] <= -1.1
+    assert axes.get_ylim()[1] >= 2.0
