@@ -53,7 +53,7 @@ def test_every_code_has_its_table() -> None:
 
 
 def test_nested_references_fail_no_less() -> None:
-    """Level 1 and 7 are the same either way, but for what was measured; between, references that must stay cost something."""
+    """Levels 1 and 7 are the same either way, but for sampling; between, references that must stay cost something."""
     free, nested = (decode_tables.describe(name) for name in ("flash-8-9", "flash-8-9-nested"))
     assert free["rber"] == nested["rber"]
     for level, (ours, theirs) in enumerate(zip(nested["level"], free["level"], strict=True), start=1):

@@ -65,11 +65,11 @@ class Config:
 
         Raises `ConfigError` where no raw bit error rates are known.
         """
-    def p_fail(self, rber: NDArray[np.float64]) -> NDArray[np.float64]:
+    def p_fail(self, rber: NDArray[np.float64], levels: int | None = None) -> NDArray[np.float64]:
         """The probability that decoding fails at each of `rber` (float64, shape (n,)), by the decode table.
 
-        Returns one row for each level of the table, the first hard decision (float64, shape (levels, n)). Raises
-        `ConfigError` where there is no table.
+        Returns one row for each level of the table, or the first `levels` of them; the first is hard decision (float64,
+        shape (levels, n)). Raises `ConfigError` where there is no table, or it has fewer.
         """
 
 class Trace:

@@ -594,7 +594,9 @@ def flash_bake(as_json: bool, **protocol: float) -> None:
 @flash_group.command("calibrate")
 @click.argument("config", type=click.Path(path_type=Path))
 @click.option("--p-fail", required=True, type=float, metavar="P", help="The mean probability that decoding fails.")
-@click.option("--level", default=1, help="The read level at which it does; default: 1, hard decision.")
+@click.option(
+    "--level", default=1, type=click.IntRange(1, 7), help="The read level at which it does; default: 1, hard decision."
+)
 @_config_options
 @click.option("--json", "as_json", is_flag=True, help="Print the factors as one JSON document.")
 def flash_calibrate(

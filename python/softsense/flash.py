@@ -142,12 +142,11 @@ def calibrate(config: Config, p_fail: float, level: int = 1) -> list[float]:
         raise ConfigError("reliability.table.variation.overdispersion: found it, expected 0: rates must scale together")
     if not 0 < p_fail < 1:
         raise ConfigError(f"p_fail: found {p_fail:g}, expected a probability above 0 and below 1")
-    _check_level(config, level)
     rber = config.sample_codewords(_CALIBRATION_CODEWORDS)["rber"]
     low, high = 0.0, 0.5 / rber.min()
     while high - low > 1e-9 * high:
         middle = (low + high) / 2
-        fails = config.p_fail(np.minimum(middle * rber, 0.5))[level - 1].mean()
+        fails = config.p_fail(np.minimum(middle * rber, 0.5), level)[-1].mean()
         low, high = (low, middle) if fails > p_fail else (middle, high)
     scale = float(low + high) / 2
     return [round(factor * scale, 4) for factor in variation["chip_factors"]]
@@ -165,18 +164,11 @@ def chip_failures(config: Config, level: int = 1) -> list[dict[str, float]]:
 
     Raises `ConfigError`.
     """
-    _check_level(config, level)
     factors = json.loads(config.to_json())["reliability"]["table"]["variation"]["chip_factors"]
     sample = config.sample_codewords(_CALIBRATION_CODEWORDS)
-    fails = config.p_fail(sample["rber"])[level - 1]
+    fails = config.p_fail(sample["rber"], level)[-1]
     rows = []
     for index, factor in enumerate(factors):
         chosen = sample["chip"] % len(factors) == index
         rows.append({"factor": factor, "rber": sample["rber"][chosen].mean(), "p_fail": fails[chosen].mean()})
     return rows
-
-
-def _check_level(config: Config, level: int) -> None:
-    levels = len(config.p_fail(np.zeros(1)))
-    if not 1 <= level <= levels:
-        raise ConfigError(f"level: found {level}, expected 1 to {levels}")

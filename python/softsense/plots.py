@@ -47,15 +47,15 @@ _PART_COLOURS = {
     "retries": "#d9593d",
 }
 # From hard decisions to the deepest level.
-_LEVEL_COLOURS = ["#d55e00", "#e69f00", "#009e73", "#56b4e9", "#0072b2", "#5e4fa2", "#000000"]
+LEVEL_COLOURS = ["#d55e00", "#e69f00", "#009e73", "#56b4e9", "#0072b2", "#5e4fa2", "#000000"]
 _TAILS = {"p99": 1e-2, "p999": 1e-3}
 _MARKERS = {"mean": "o", "p99": "D", "p999": "^"}
 _STATS = {"mean": "mean", "p99": "p99", "p999": "p99.9"}
-_STATE_COLOURS = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#8c6d31", "#5e4fa2"]
+STATE_COLOURS = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#8c6d31", "#5e4fa2"]
 _BIT_COLOURS = ["#0072b2", "#d55e00"]
 _MOST_DRAWN_BITS = 256
-_INK = "#222222"
-_FAINT = "#6b6b6b"
+INK = "#222222"
+FAINT = "#6b6b6b"
 
 
 def draw(comparison: Comparison, title: str | None = None) -> Figure:
@@ -94,14 +94,14 @@ def draw(comparison: Comparison, title: str | None = None) -> Figure:
     heading = "What each way of reading costs" if len(runs) > 1 else f"Reading with {_label(runs[0])}"
     heading = f"{heading}: {title}" if title else heading
     size = min(15, 15 * 92 / len(heading))
-    figure.text(0.025, 1 - 0.28 / height, heading, fontsize=size, weight="bold", color=_INK, va="center")
+    figure.text(0.025, 1 - 0.28 / height, heading, fontsize=size, weight="bold", color=INK, va="center")
     _policy_key(figure, runs, colours)
     interrupted = "interrupted   " if comparison.interrupted else ""
     note = (
         f"{interrupted}{max(r.summary['requests'] for r in runs):,} requests   seed {first['seed']}   "
         f"softsense {first['softsense_version']}, model {first['model_version']}"
     )
-    figure.text(0.025, 0.15 / height, note, fontsize=8.5, color=_FAINT, va="center")
+    figure.text(0.025, 0.15 / height, note, fontsize=8.5, color=FAINT, va="center")
     return figure
 
 
@@ -136,12 +136,12 @@ def draw_code(code: Code) -> Figure:
         f"LDPC code {code.name}",
         fontsize=15,
         weight="bold",
-        color=_INK,
+        color=INK,
         va="center",
         parse_math=False,
     )
     note = f"n = {code.codeword_bits:,}   k = {code.data_bits:,}   rate {code.rate:.4f}"
-    figure.text(0.955, 1 - 0.3 / height, note, fontsize=9.5, color=_FAINT, ha="right", va="center")
+    figure.text(0.955, 1 - 0.3 / height, note, fontsize=9.5, color=FAINT, ha="right", va="center")
     return figure
 
 
@@ -157,8 +157,8 @@ def draw_fer(result: FerResult, title: str | None = None) -> Figure:
     axes = figure.add_axes((0.075, 0.09, 0.88, 0.78))
     named = result.description
     heading = title or f"Frame error rate of {named['code']}"
-    _head(axes, "")
-    figure.text(0.025, 0.955, heading, fontsize=15, weight="bold", color=_INK, va="center", parse_math=False)
+    head(axes, "")
+    figure.text(0.025, 0.955, heading, fontsize=15, weight="bold", color=INK, va="center", parse_math=False)
     # What is mostly missing says nothing.
     told = [point["fer"] for point in result.points if point["complete"] or (point["missing"] or math.inf) < 1]
     lowest = 10.0 ** math.floor(math.log10(min((fer for fer in told if fer > 0), default=1e-3)) - 0.5)
@@ -170,23 +170,23 @@ def draw_fer(result: FerResult, title: str | None = None) -> Figure:
     axes.set_ylabel("probability that decoding fails")
     axes.grid(color="#e6e6e6", linewidth=0.7)
     if limit := named.get("shannon_limit"):
-        axes.axvline(limit, color=_INK, linewidth=1, linestyle=(0, (1, 2)))
+        axes.axvline(limit, color=INK, linewidth=1, linestyle=(0, (1, 2)))
         place = {"xycoords": axes.get_xaxis_transform(), "textcoords": "offset points", "xytext": (-5, 8)}
-        label = {"rotation": 90, "ha": "right", "va": "bottom", "fontsize": 8.5, "color": _FAINT}
+        label = {"rotation": 90, "ha": "right", "va": "bottom", "fontsize": 8.5, "color": FAINT}
         axes.annotate(f"capacity of hard decisions: {limit:.5f}", (limit, 0), **place, **label)
     # The curves rise to the right.
-    axes.legend(loc="upper left", bbox_to_anchor=(0.01, 0.97), fontsize=9.5, labelcolor=_INK, frameon=False)
+    axes.legend(loc="upper left", bbox_to_anchor=(0.01, 0.97), fontsize=9.5, labelcolor=INK, frameon=False)
     how = named["decoder"] or "BCH"
     if named.get("iterations"):
         how += f", at most {named['iterations']} iterations, seed {named['seed']}"
     note = f"{how}   bands: 95 %   hollow: incomplete, or a bound   dashed: floor bound"
     interrupted = "interrupted   " if result.interrupted else ""
-    figure.text(0.025, 0.915, interrupted + note, fontsize=9, color=_FAINT, va="center", parse_math=False)
+    figure.text(0.025, 0.915, interrupted + note, fontsize=9, color=FAINT, va="center", parse_math=False)
     return figure
 
 
 def _fer_curve(axes: Axes, level: int, points: list[dict[str, Any]], lowest: float, steps: bool) -> None:
-    colour = _LEVEL_COLOURS[level - 1]
+    colour = LEVEL_COLOURS[level - 1]
     shown = [point for point in points if point["fer"] >= lowest]
     rber = [point["rber"] for point in shown]
     fer = [point["fer"] for point in shown]
@@ -213,7 +213,7 @@ def _fer_curve(axes: Axes, level: int, points: list[dict[str, Any]], lowest: flo
 
 def _base_matrix(axes: Axes, code: Code, base: NDArray[np.int32]) -> None:
     rows, columns = base.shape
-    _head(axes, f"Base matrix: {rows} x {columns} circulants of size {code.circulant_size:,}, coloured by shift")
+    head(axes, f"Base matrix: {rows} x {columns} circulants of size {code.circulant_size:,}, coloured by shift")
     # No colour of this map is near white, which is for zero blocks.
     image = axes.imshow(
         np.ma.masked_less(base, 0),
@@ -228,13 +228,13 @@ def _base_matrix(axes: Axes, code: Code, base: NDArray[np.int32]) -> None:
     for edge in np.arange(0.5, rows - 1):
         axes.axhline(edge, color="#eeeeee", linewidth=0.6 if rows <= 40 else 0.3)
     if code.encoding == "structured":
-        axes.axvline(columns - rows - 0.5, color=_INK, linewidth=1.4)
-        axes.text(columns - rows - 0.2, -0.6, "parity", fontsize=9, color=_INK, ha="left", va="bottom")
-        axes.text(columns - rows - 0.8, -0.6, "data", fontsize=9, color=_INK, ha="right", va="bottom")
+        axes.axvline(columns - rows - 0.5, color=INK, linewidth=1.4)
+        axes.text(columns - rows - 0.2, -0.6, "parity", fontsize=9, color=INK, ha="left", va="bottom")
+        axes.text(columns - rows - 0.8, -0.6, "data", fontsize=9, color=INK, ha="right", va="bottom")
     if columns <= 16:
         for (row, column), shift in np.ndenumerate(base):
             if shift >= 0:
-                colour = "white" if shift < 0.6 * code.circulant_size else _INK
+                colour = "white" if shift < 0.6 * code.circulant_size else INK
                 axes.text(column, row, shift, ha="center", va="center", fontsize=9, color=colour)
     axes.set_xlabel("block column")
     axes.set_ylabel("block row")
@@ -248,11 +248,11 @@ def _base_matrix(axes: Axes, code: Code, base: NDArray[np.int32]) -> None:
     key.outline.set_visible(False)
     key.locator = MaxNLocator(8, integer=True)
     key.update_ticks()
-    key.ax.tick_params(colors=_FAINT, labelsize=8.5)
+    key.ax.tick_params(colors=FAINT, labelsize=8.5)
 
 
 def _ones(axes: Axes, code: Code) -> None:
-    _head(axes, f"Parity-check matrix: {code.checks:,} x {code.codeword_bits:,}, its ones")
+    head(axes, f"Parity-check matrix: {code.checks:,} x {code.codeword_bits:,}, its ones")
     rows, columns = code.edges()
     size = min(8.0, max(0.3, 500 / code.codeword_bits))
     axes.plot(columns, rows, "s", color="#0072b2", markersize=size, markeredgewidth=0, rasterized=len(rows) > 20_000)
@@ -263,7 +263,7 @@ def _ones(axes: Axes, code: Code) -> None:
 
 
 def _tanner_graph(axes: Axes, code: Code) -> None:
-    _head(axes, "Tanner graph: each check (square) and its bits (circles: data filled, parity open)")
+    head(axes, "Tanner graph: each check (square) and its bits (circles: data filled, parity open)")
     rows, columns = code.edges()
     n, checks = code.codeword_bits, code.checks
     at_bit = (np.arange(n) + 0.5) / n
@@ -277,10 +277,10 @@ def _tanner_graph(axes: Axes, code: Code) -> None:
     size = min(6.0, 900 / n)
     data = np.zeros(n, dtype=bool)
     data[code.data_positions()] = True
-    for chosen, face in ((data, _INK), (~data, "white")):
-        style = {"markersize": size, "markerfacecolor": face, "markeredgecolor": _INK, "markeredgewidth": 0.8}
+    for chosen, face in ((data, INK), (~data, "white")):
+        style = {"markersize": size, "markerfacecolor": face, "markeredgecolor": INK, "markeredgewidth": 0.8}
         axes.plot(at_bit[chosen], np.zeros(chosen.sum()), "o", clip_on=False, zorder=3, **style)
-    axes.plot(at_check, np.ones(checks), "s", color=_INK, markersize=size, clip_on=False, zorder=3)
+    axes.plot(at_check, np.ones(checks), "s", color=INK, markersize=size, clip_on=False, zorder=3)
     axes.set_xlim(0, 1)
     axes.set_ylim(-0.03, 1.03)
     axes.set_yticks([0, 1], [f"{n} bits", f"{checks} checks"])
@@ -308,19 +308,17 @@ def draw_cells(cells: Cells, page: int, level: int, placement: str = "mutual_inf
     figure = Figure(figsize=(11, 9.5), dpi=110, layout="constrained")
     states, bits, llrs = figure.subplots(3, 1, sharex=True, height_ratios=[1.2, 1.0, 0.9])
 
-    _head(states, "Threshold voltages: as programmed (dotted) and now")
+    head(states, "Threshold voltages: as programmed (dotted) and now")
     fresh = cells.at(cells.pe_cycles, 0.0)
     for state in range(cells.states):
-        colour = _STATE_COLOURS[state % len(_STATE_COLOURS)]
+        colour = STATE_COLOURS[state % len(STATE_COLOURS)]
         density = cells.density(state, volts)
         states.fill_between(volts, density, color=colour, alpha=0.3, linewidth=0)
         states.plot(volts, density, color=colour, linewidth=1.5)
         states.plot(volts, fresh.density(state, volts), color=colour, linewidth=1.1, linestyle=":")
         held = "".join(str(int(cells.bit(each, state))) for each in range(len(cells.pages)))
         at = float(volts[np.argmax(density)])
-        states.annotate(
-            held, (at, density.max()), (0, 5), "data", "offset points", ha="center", color=_INK, fontsize=10
-        )
+        states.annotate(held, (at, density.max()), (0, 5), "data", "offset points", ha="center", color=INK, fontsize=10)
     states.set_ylabel("density (1/V)")
     states.set_ylim(0, 1.18 * states.get_ylim()[1])
     states.text(
@@ -330,11 +328,11 @@ def draw_cells(cells: Cells, page: int, level: int, placement: str = "mutual_inf
         transform=states.transAxes,
         ha="right",
         va="top",
-        color=_FAINT,
+        color=FAINT,
     )
 
     plural = "reference" if len(read["references"]) == 1 else "references"
-    _head(bits, f"The {name} page, read at level {level}: {len(read['references'])} {plural}, {len(ends) - 1} regions")
+    head(bits, f"The {name} page, read at level {level}: {len(read['references'])} {plural}, {len(ends) - 1} regions")
     for bit, colour in enumerate(_BIT_COLOURS):
         holding = [state for state in range(cells.states) if cells.bit(page, state) == bool(bit)]
         density = sum(cells.density(state, volts) for state in holding) / len(holding)
@@ -342,9 +340,9 @@ def draw_cells(cells: Cells, page: int, level: int, placement: str = "mutual_inf
     bits.set_yscale("log")
     bits.set_ylim(1e-6, 20)
     bits.set_ylabel("density given the bit (1/V)")
-    bits.legend(loc="upper right", frameon=False, labelcolor=_INK, fontsize=9)
+    bits.legend(loc="upper right", frameon=False, labelcolor=INK, fontsize=9)
 
-    _head(llrs, "What each region says: its log-likelihood ratio, and the integer that the decoder gets")
+    head(llrs, "What each region says: its log-likelihood ratio, and the integer that the decoder gets")
     for low, high, llr, integer in zip(ends, ends[1:], read["llrs"], read["integer_llrs"], strict=False):
         colour = _BIT_COLOURS[0 if llr > 0 else 1]
         llrs.fill_between([low, high], 0, llr, color=colour, alpha=0.35, linewidth=0)
@@ -368,7 +366,7 @@ def draw_cells(cells: Cells, page: int, level: int, placement: str = "mutual_inf
     llrs.margins(y=0.2)
     for axes in (states, bits, llrs):
         for reference in read["references"]:
-            axes.axvline(reference, color=_INK, linewidth=0.7, alpha=0.55)
+            axes.axvline(reference, color=INK, linewidth=0.7, alpha=0.55)
         axes.set_xlim(volts[0], volts[-1])
     days = cells.retention_hours / 24
     figure.suptitle(
@@ -378,7 +376,7 @@ def draw_cells(cells: Cells, page: int, level: int, placement: str = "mutual_inf
         ha="left",
         fontsize=12.5,
         weight="bold",
-        color=_INK,
+        color=INK,
     )
     return figure
 
@@ -407,13 +405,13 @@ def _policy_key(figure: Figure, runs: list[RunResult], colours: list[str]) -> No
         fontsize=9.5 if len(runs) <= 7 else 8.5,
         handlelength=1.2,
         columnspacing=1.6,
-        labelcolor=_INK,
+        labelcolor=INK,
     )
 
 
 def _time_split(axes: Axes, runs: list[RunResult], colours: list[str]) -> None:
     reads = [r.summary["codeword_reads"] for r in runs]
-    _head(axes, "Where a codeword read's time goes")
+    head(axes, "Where a codeword read's time goes")
     if not any(r["count"] for r in reads):
         _nothing(axes, "no codeword was read from flash")
         return
@@ -431,11 +429,11 @@ def _time_split(axes: Axes, runs: list[RunResult], colours: list[str]) -> None:
         for row, (start, span) in enumerate(zip(left, width, strict=True)):
             text = f"{span:.0f} %" if shares else _us(span)
             if span > 0.018 * (len(text) + 0.5) * widest:
-                colour = "white" if part in ("sense", "transfer", "decode", "retries") else _INK
+                colour = "white" if part in ("sense", "transfer", "decode", "retries") else INK
                 axes.text(start + span / 2, row, text, ha="center", va="center", fontsize=8.5, color=colour)
         left += width
     for row, mean in enumerate(means):
-        axes.text(left[row] + 0.012 * widest, row, _time(mean), va="center", fontsize=10, weight="bold", color=_INK)
+        axes.text(left[row] + 0.012 * widest, row, _time(mean), va="center", fontsize=10, weight="bold", color=INK)
     axes.set_xlim(0, 1.2 * widest)
     if shares:
         axes.set_xticks(range(0, 101, 20))
@@ -462,14 +460,14 @@ def _legend(axes: Axes, *entries: Any, at: tuple[float, float], **spacing: Any) 
         frameon=False,
         fontsize=8.5,
         borderaxespad=0,
-        labelcolor=_INK,
+        labelcolor=INK,
         **spacing,
     )
 
 
 def _tail(axes: Axes, runs: list[RunResult], colours: list[str], kind: str) -> None:
     single = len(runs) == 1
-    _head(axes, "Tail of the response time" if single else f"Tail of {kind} response")
+    head(axes, "Tail of the response time" if single else f"Tail of {kind} response")
     curves = (
         [(runs[0], k, _KIND_COLOURS[k]) for k in ("read", "write")]
         if single
@@ -521,7 +519,7 @@ def _tail(axes: Axes, runs: list[RunResult], colours: list[str], kind: str) -> N
                 textcoords="offset points",
                 va="center",
                 fontsize=8.5,
-                color=_FAINT,
+                color=FAINT,
             )
     if single:
         _legend(
@@ -535,7 +533,7 @@ def _tail(axes: Axes, runs: list[RunResult], colours: list[str], kind: str) -> N
 
 
 def _slowdown(axes: Axes, comparison: Comparison, colours: list[str], kind: str) -> None:
-    _head(axes, f"{kind.capitalize()} response against no soft sensing")
+    head(axes, f"{kind.capitalize()} response against no soft sensing")
     runs = comparison.runs
     values = {stat: [comparison.slowdown(r, stat, kind) for r in runs] for stat in _STATS}
     known = [v for column in values.values() for v in column if v]
@@ -558,10 +556,10 @@ def _slowdown(axes: Axes, comparison: Comparison, colours: list[str], kind: str)
 def _responses(axes: Axes, runs: list[RunResult], colours: list[str], kind: str) -> None:
     """In place of slowdowns where there is no baseline: response times themselves."""
     if len(runs) > 1:
-        _head(axes, f"{kind.capitalize()} response")
+        head(axes, f"{kind.capitalize()} response")
         names, rows, shades = None, [(r, kind) for r in runs], colours
     else:
-        _head(axes, "Response time by kind of request")
+        head(axes, "Response time by kind of request")
         rows = [(runs[0], k) for k in ("read", "write", "all") if runs[0].summary["response"][k]["count"]]
         names, shades = [k for _, k in rows], [_KIND_COLOURS[k] for _, k in rows]
     values = {stat: [r.summary["response"][k][f"{stat}_us"] for r, k in rows] for stat in _STATS}
@@ -601,7 +599,7 @@ def _dots(
                 textcoords="offset points",
                 va="center",
                 fontsize=8.5,
-                color=_INK,
+                color=INK,
                 weight="bold" if stat == "mean" else "normal",
                 zorder=4,
                 bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.6, "alpha": 0.8},
@@ -609,13 +607,13 @@ def _dots(
     for row in range(len(runs) - 1):
         axes.axhline(row + 0.5, color="#eeeeee", linewidth=0.8, zorder=0)
     _policy_rows(axes, runs, colours, names)
-    handles = [Line2D([], [], marker=_MARKERS[s], linestyle="", color=_FAINT, markersize=6) for s in _STATS]
+    handles = [Line2D([], [], marker=_MARKERS[s], linestyle="", color=FAINT, markersize=6) for s in _STATS]
     _legend(axes, handles, list(_STATS.values()), at=(-0.01, 0.985), ncols=3, handletextpad=0.2, columnspacing=0.9)
     axes.grid(axis="x", color="#e6e6e6", linewidth=0.7)
 
 
 def _levels(axes: Axes, runs: list[RunResult], colours: list[str]) -> None:
-    _head(axes, "Read level at which codewords decoded")
+    head(axes, "Read level at which codewords decoded")
     shown = [(r, c) for r, c in zip(runs, colours, strict=True) if r.name != NO_SOFT_SENSING]
     counts = [np.array(r.summary["codeword_reads"]["level_histogram"], dtype=float) for r, _ in shown]
     if not any(c.sum() for c in counts):
@@ -637,7 +635,7 @@ def _levels(axes: Axes, runs: list[RunResult], colours: list[str]) -> None:
             right = left + (last - first + 1) * width
             # Beside the last bars of a level there is room; over others a number stands in the middle.
             at, side = (left, "left") if first > 0 and last == len(shown) - 1 else ((left + right) / 2, "center")
-            axes.text(at, heights[last] * 1.2, _percent(heights[last]), ha=side, va="bottom", fontsize=8, color=_INK)
+            axes.text(at, heights[last] * 1.2, _percent(heights[last]), ha=side, va="bottom", fontsize=8, color=INK)
     axes.set_yscale("log")
     axes.set_ylim(floor, 4.0)
     axes.set_xlim(0.4, max(deepest, 2) + 0.7)
@@ -704,20 +702,21 @@ def _policy_rows(axes: Axes, runs: list[RunResult], colours: list[str], names: l
     axes.tick_params(axis="y", length=0)
 
 
-def _head(axes: Axes, title: str) -> None:
-    axes.set_title(title, loc="left", fontsize=11.5, weight="bold", color=_INK, pad=22)
+def head(axes: Axes, title: str) -> None:
+    """The title of a panel, and its frame without top and right."""
+    axes.set_title(title, loc="left", fontsize=11.5, weight="bold", color=INK, pad=22)
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
     for side in ("left", "bottom"):
         axes.spines[side].set_color("#aaaaaa")
-    axes.tick_params(colors=_FAINT, labelsize=9)
-    axes.xaxis.label.set(color=_FAINT, fontsize=9.5)
-    axes.yaxis.label.set(color=_FAINT, fontsize=9.5)
+    axes.tick_params(colors=FAINT, labelsize=9)
+    axes.xaxis.label.set(color=FAINT, fontsize=9.5)
+    axes.yaxis.label.set(color=FAINT, fontsize=9.5)
     axes.set_axisbelow(True)
 
 
 def _nothing(axes: Axes, why: str) -> None:
-    axes.text(0.5, 0.5, why, transform=axes.transAxes, ha="center", va="center", color=_FAINT, fontsize=11)
+    axes.text(0.5, 0.5, why, transform=axes.transAxes, ha="center", va="center", color=FAINT, fontsize=11)
     axes.set_xticks([])
     axes.set_yticks([])
     for spine in axes.spines.values():

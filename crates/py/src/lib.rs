@@ -158,13 +158,25 @@ impl Config {
     }
 
     /// The probability that decoding fails at each raw bit error rate (float64, shape (n,)), by the decode table: one row
-    /// for each of its levels (float64, shape (levels, n)). Raises ConfigError where there is no table.
-    fn p_fail<'py>(&self, py: Python<'py>, rber: PyReadonlyArray1<'py, f64>) -> PyResult<Bound<'py, PyArray2<f64>>> {
+    /// for each of its levels, or the first `levels` of them (float64, shape (levels, n)). Raises ConfigError where there
+    /// is no table, or it has fewer.
+    #[pyo3(signature = (rber, levels = None))]
+    fn p_fail<'py>(
+        &self,
+        py: Python<'py>,
+        rber: PyReadonlyArray1<'py, f64>,
+        levels: Option<u8>,
+    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let table = self.checked.reliability().table().ok_or_else(|| {
             raise(Error::config("reliability", "found no decode table, expected `reliability.table`"))
         })?;
+        let levels = levels.unwrap_or(table.levels());
+        if !(1..=table.levels()).contains(&levels) {
+            let message = format!("found {levels}, expected 1 to {}", table.levels());
+            return Err(raise(Error::config("level", message)));
+        }
         let rber = rber.as_array();
-        let shape = (usize::from(table.levels()), rber.len());
+        let shape = (usize::from(levels), rber.len());
         let p_fail = Array2::from_shape_fn(shape, |(level, at)| table.p_fail(level as u8 + 1, rber[at]));
         Ok(p_fail.into_pyarray(py))
     }

@@ -394,14 +394,14 @@ def _draw_curves(frame: pl.DataFrame, title: str) -> Picture:
 
     picture = Picture(figsize=(10, 5.8), dpi=110, facecolor="white")
     axes = picture.add_axes((0.085, 0.1, 0.9, 0.78))
-    plots._head(axes, "")
+    plots.head(axes, "")
     for (level,), curve in frame.group_by(["level"], maintain_order=True):
         assert isinstance(level, int)
         if level == 0:
-            style = {"color": plots._FAINT, "linestyle": "--"}
+            style = {"color": plots.FAINT, "linestyle": "--"}
             axes.plot(curve["rber"], curve["p_fail"], label="BCH, t = 256 (exact)", **style)
             continue
-        colour = plots._LEVEL_COLOURS[level - 1]
+        colour = plots.LEVEL_COLOURS[level - 1]
         axes.fill_between(curve["rber"], np.maximum(curve["lo"], 1e-18), curve["hi"], color=colour, alpha=0.2, lw=0)
         label = "level 1 (hard decision)" if level == 1 else f"level {level}"
         axes.plot(curve["rber"], curve["p_fail"], color=colour, linewidth=1.6, label=label)
@@ -409,14 +409,14 @@ def _draw_curves(frame: pl.DataFrame, title: str) -> Picture:
         for some, face in ((curve.filter(complete), colour), (curve.filter(~complete), "white")):
             axes.plot(some["rber"], some["p_fail"], "o", color=colour, markersize=4, markerfacecolor=face)
         at = _LALDPC_THRESHOLDS[level - 1], _AT_FAILURE
-        axes.plot(*at, marker="v", color=colour, markersize=9, markeredgecolor=plots._INK, zorder=3)
-    axes.plot([], [], marker="v", color="white", markeredgecolor=plots._INK, ls="", label="published (by LaLDPC)")
-    axes.plot([], [], "o", color=plots._FAINT, markerfacecolor="white", markersize=4, label="partly extrapolated")
+        axes.plot(*at, marker="v", color=colour, markersize=9, markeredgecolor=plots.INK, zorder=3)
+    axes.plot([], [], marker="v", color="white", markeredgecolor=plots.INK, ls="", label="published (by LaLDPC)")
+    axes.plot([], [], "o", color=plots.FAINT, markerfacecolor="white", markersize=4, label="partly extrapolated")
     axes.set(yscale="log", ylim=(1e-16, 2), xlim=(0.003, 0.0225))
     axes.set_xlabel("raw bit error rate of hard decisions")
     axes.set_ylabel("probability that decoding fails")
     axes.grid(color="#e6e6e6", linewidth=0.7)
-    axes.legend(frameon=False, loc="lower right", fontsize=9, labelcolor=plots._INK)
+    axes.legend(frameon=False, loc="lower right", fontsize=9, labelcolor=plots.INK)
     heading(picture, title, "rate 8/9, 4 KB of data; bands: 95 %")
     return picture
 
@@ -599,21 +599,21 @@ def _draw_fig09(frame: pl.DataFrame) -> Picture:
 
     picture = Picture(figsize=(10, 4.4), dpi=110, facecolor="white")
     axes = picture.add_axes((0.07, 0.13, 0.915, 0.64))
-    plots._head(axes, "")
+    plots.head(axes, "")
     edges = np.linspace(frame["rber"].min() * 0.97, frame["rber"].max() * 1.03, 41)
     bottom = np.zeros(len(edges) - 1)
     for chip in sorted(_CHIP_ORDER):
         of_chip = frame.filter(pl.col("chip") == chip)
         counts, _ = np.histogram(of_chip["rber"], edges)
         label = f"chip {chip}: {100 * of_chip['p_fail'][0]:.1f} %"
-        colour = plots._STATE_COLOURS[chip - 1]
+        colour = plots.STATE_COLOURS[chip - 1]
         axes.bar(edges[:-1], counts, np.diff(edges), bottom, align="edge", color=colour, label=label)
         bottom += counts
     axes.set_xlabel("raw bit error rate")
     axes.set_ylabel("blocks")
     axes.grid(axis="y", color="#e6e6e6", linewidth=0.7)
     axes.set_ylim(0, 1.2 * bottom.max())
-    style = {"frameon": False, "fontsize": 9, "labelcolor": plots._INK, "handlelength": 1.0, "columnspacing": 1.4}
+    style = {"frameon": False, "fontsize": 9, "labelcolor": plots.INK, "handlelength": 1.0, "columnspacing": 1.4}
     picture.legend(loc="upper left", bbox_to_anchor=(0.06, 0.87), ncols=_CHIPS, **style)
     title = "Figure 9: 128 blocks of four chips, 10,000 P/E cycles and a month old"
     heading(picture, title, "percentages: of codewords of the chip, how many hard decision fails to decode")
@@ -994,6 +994,8 @@ _LONE_READS = (
     "workload.arrivals=immediate",
     "host.issue.closed_loop.queue_depth=1",
 )
+# Sampling alone may part a mean from its equation.
+_EQUATION = 0.005
 _EQUATIONS = {"eq_1": TWO_STEP, "eq_2": LOOK_AHEAD, "eq_3": PROGRESSIVE}
 
 
@@ -1240,7 +1242,7 @@ def _draw_energy(frame: pl.DataFrame) -> Picture:
 
     picture = Picture(figsize=(10, 4.2), dpi=110, facecolor="white")
     axes = picture.add_axes((0.2, 0.13, 0.78, 0.7))
-    plots._head(axes, "")
+    plots.head(axes, "")
     labels = {
         "look_ahead_energy": "look-ahead:\nflash access",
         "progressive_decode_energy": "progressive:\ndecoding",
@@ -1253,9 +1255,9 @@ def _draw_energy(frame: pl.DataFrame) -> Picture:
         axes.plot(100 * mine["increase"], [y] * len(mine), "o", color="#0072b2", alpha=0.45, markersize=7, mew=0)
         axes.plot(100 * main["increase"], [y], "o", color="#d55e00", markersize=9, zorder=3)
         axes.plot(100 * nearest["increase"], [y] * len(nearest), "o", color="#009e73", markersize=9, zorder=3)
-        axes.plot([100 * mine["published"][0]] * 2, [y - 0.28, y + 0.28], color=plots._INK, linewidth=2)
-        axes.text(-0.015, y, label, ha="right", va="center", transform=axes.get_yaxis_transform(), color=plots._INK)
-    axes.plot([], [], color=plots._INK, linewidth=2, label="published")
+        axes.plot([100 * mine["published"][0]] * 2, [y - 0.28, y + 0.28], color=plots.INK, linewidth=2)
+        axes.text(-0.015, y, label, ha="right", va="center", transform=axes.get_yaxis_transform(), color=plots.INK)
+    axes.plot([], [], color=plots.INK, linewidth=2, label="published")
     axes.plot([], [], "o", color="#d55e00", markersize=9, label="as read from the text")
     axes.plot([], [], "o", color="#009e73", markersize=9, label="the one way nearest to both numbers of sensing")
     axes.plot([], [], "o", color="#0072b2", alpha=0.45, markersize=7, mew=0, label="other ways")
@@ -1263,7 +1265,7 @@ def _draw_energy(frame: pl.DataFrame) -> Picture:
     axes.set_ylim(-2.6, 0.6)
     axes.set_xlabel("increase of energy (%)")
     axes.grid(axis="x", color="#e6e6e6", linewidth=0.7)
-    style = {"frameon": False, "fontsize": 9, "labelcolor": plots._INK, "ncols": 4}
+    style = {"frameon": False, "fontsize": 9, "labelcolor": plots.INK, "ncols": 4}
     picture.legend(loc="upper left", bbox_to_anchor=(0.06, 0.93), **style)
     heading(picture, "Section 5.5: energy that the techniques cost")
     return picture
@@ -1675,10 +1677,16 @@ PAPER = Paper(
             no_effect=0.0,
             all_workloads=True,
         ),
-        Claim("eq_1", "eqs", "eq. 1 is the mean of two-step reads: measured over equation", 1.0),
-        Claim("eq_2", "eqs", "eq. 2 is the mean of look-ahead reads", 1.0),
-        Claim("eq_3", "eqs", "eq. 3, with conditional probabilities, is the mean of progressive reads", 1.0),
-        Claim("eq_4", "eqs", "eq. 4 as printed is the number of further attempts", 1.0),
+        Claim("eq_1", "eqs", "eq. 1 is the mean of two-step reads: measured over equation", 1.0, tolerance=_EQUATION),
+        Claim("eq_2", "eqs", "eq. 2 is the mean of look-ahead reads", 1.0, tolerance=_EQUATION),
+        Claim(
+            "eq_3",
+            "eqs",
+            "eq. 3, with conditional probabilities, is the mean of progressive reads",
+            1.0,
+            tolerance=_EQUATION,
+        ),
+        Claim("eq_4", "eqs", "eq. 4 as printed is the number of further attempts", 1.0, tolerance=_EQUATION),
         Claim(
             "look_ahead_energy",
             "energy",
