@@ -66,7 +66,9 @@ pub struct Group {
     /// The index of the pages in their blocks.
     pub page: u32,
     /// A bit for each member of the set that has a page here.
-    pub members: u16,
+    members: u16,
+    /// How many those are.
+    pages: u8,
 }
 
 impl Group {
@@ -79,7 +81,14 @@ impl Group {
     /// How many those are.
     #[inline]
     pub fn pages(self) -> u32 {
-        self.members.count_ones()
+        u32::from(self.pages)
+    }
+
+    /// The member that has the page with this number, from 0.
+    #[inline]
+    pub fn member(self, page: u32) -> u32 {
+        // All members, or a single one.
+        if self.pages == 1 { self.members.trailing_zeros() } else { page }
     }
 }
 
@@ -208,12 +217,12 @@ impl PageMap {
         let slot = in_block - page * geometry.codewords_per_page();
         let plane = block / geometry.blocks_per_plane();
         if geometry.ways() == 1 {
-            return (Group { set: plane, superblock: block, page, members: 1 }, slot);
+            return (Group { set: plane, superblock: block, page, members: 1, pages: 1 }, slot);
         }
         let (set, member) = geometry.set_of(plane);
         let superblock = set * geometry.blocks_per_plane() + block % geometry.blocks_per_plane();
-        let members = self.members(superblock, member);
-        (Group { set, superblock, page, members }, geometry.bits_of(member).start + slot)
+        let (members, pages) = self.members(superblock, member);
+        (Group { set, superblock, page, members, pages }, geometry.bits_of(member).start + slot)
     }
 
     /// The pages at page `index` of a superblock of a set, its blocks taking turns.
@@ -221,20 +230,21 @@ impl PageMap {
     pub fn group_at(&self, set: u32, superblock: u32, index: u32) -> Group {
         let ways = self.geometry.ways();
         if ways == 1 {
-            return Group { set, superblock, page: index, members: 1 };
+            return Group { set, superblock, page: index, members: 1, pages: 1 };
         }
-        Group { set, superblock, page: index / ways, members: self.members(superblock, index % ways) }
+        let (members, pages) = self.members(superblock, index % ways);
+        Group { set, superblock, page: index / ways, members, pages }
     }
 
-    /// The members that hold parts of what is written to member `member` of a superblock.
+    /// The members that hold parts of what is written to member `member` of a superblock, and their number.
     #[inline]
-    fn members(&self, superblock: u32, member: u32) -> u16 {
-        if self.blocks[superblock as usize].interleaved { self.all_members() } else { 1 << member }
-    }
-
-    #[inline]
-    fn all_members(&self) -> u16 {
-        (u32::from(u16::MAX) >> (16 - self.geometry.ways())) as u16
+    fn members(&self, superblock: u32, member: u32) -> (u16, u8) {
+        let ways = self.geometry.ways();
+        if self.blocks[superblock as usize].interleaved {
+            (u16::MAX >> (16 - ways), ways as u8)
+        } else {
+            (1 << member, 1)
+        }
     }
 
     /// Where a logical codeword is.
@@ -360,6 +370,7 @@ impl PageMap {
     }
 
     /// The next pages for `writer` in a set. The host leaves the last free superblock to garbage collection.
+    #[inline]
     pub fn open(&mut self, set: u32, writer: Writer) -> Option<Group> {
         let (ways, pages) = (self.geometry.ways(), self.geometry.pages_per_block());
         let state = &mut self.sets[set as usize];
@@ -390,7 +401,7 @@ impl PageMap {
     /// Puts `lcn` at `slot` of pages that were given out, from 0 up to their [`Self::room`].
     #[inline]
     pub fn place(&mut self, group: Group, slot: u32, lcn: Lcn) {
-        let bit = self.geometry.bits_of(group.members.trailing_zeros()).start + slot;
+        let bit = self.geometry.bits_of(group.member(0)).start + slot;
         let place = self.geometry.place(group.superblock, group.page, bit);
         self.point(lcn, place);
         self.owner[place as usize] = lcn;

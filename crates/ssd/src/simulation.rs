@@ -26,7 +26,7 @@ use crate::ftl::{Group, Lcn, Location, PageMap};
 use crate::geometry::Geometry;
 use crate::request::{Request, RequestKind, RequestSource};
 use crate::slab::Slab;
-use back_end::{BusyUnit, Channel, Owner, Part, Program, Read};
+use back_end::{BusyUnit, Channel, Decoding, Owner, Part, Program, Read};
 pub use statistics::{Energy, LogRow, Operations, ReadTime, Statistics};
 use writes::{GcJob, WriteBuffer};
 
@@ -161,9 +161,8 @@ pub struct Simulation {
     moves: Slab<(u32, u32)>,
     units: Vec<BusyUnit>,
     channels: Vec<Channel>,
-    decoders_per_channel: u32,
-    /// What each decoder is at: a read and a bit of its group.
-    decoding: Vec<(u32, u32)>,
+    /// What each decoder is at.
+    decoding: Vec<Decoding>,
     ftl: PageMap,
     gc: Vec<Option<GcJob>>,
     gc_running: u32,
@@ -220,8 +219,7 @@ impl Simulation {
             moves: Slab::default(),
             units: (0..geometry.busy_units()).map(|_| BusyUnit::default()).collect(),
             channels: (0..geometry.channels()).map(|channel| Channel::new(channel, spec.decoder.per_channel)).collect(),
-            decoders_per_channel: spec.decoder.per_channel,
-            decoding: vec![(0, 0); (geometry.channels() * spec.decoder.per_channel) as usize],
+            decoding: vec![Decoding::default(); (geometry.channels() * spec.decoder.per_channel) as usize],
             ftl,
             gc: (0..geometry.sets()).map(|_| None).collect(),
             gc_running: 0,

@@ -49,7 +49,7 @@ pub(super) struct Read {
     attempt: Attempt,
     attempts: u8,
     to_decode: u8,
-    /// Of each codeword, the pages whose part of it has yet to arrive.
+    /// Of each codeword, the pages whose part of it has yet to arrive; kept only where there are several.
     to_arrive: [u8; 16],
     /// Required level of each codeword.
     required: [u8; 16],
@@ -88,6 +88,14 @@ pub(super) enum ProgramOwner {
     Buffer { flight: u32 },
     /// Garbage collection of the set.
     Gc,
+}
+
+/// What a decoder of a channel is at: a bit of the group of a read.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Decoding {
+    channel: u32,
+    read: u32,
+    bit: u32,
 }
 
 /// What waits for, or is done by, a busy unit.
@@ -242,11 +250,13 @@ impl Simulation {
     }
 
     /// The pending codewords of a read will be transferred and decoded.
+    #[inline]
     fn begin_attempt(&mut self, read: u32) {
         let op = &mut self.reads[read];
         op.to_decode = op.pending.count_ones() as u8;
-        for bit in ones(op.pending) {
-            op.to_arrive[bit as usize] = op.group.pages() as u8;
+        let pages = op.group.pages() as u8;
+        if pages > 1 {
+            op.to_arrive.fill(pages);
         }
     }
 
@@ -469,13 +479,16 @@ impl Simulation {
 
     /// The controller has what a part has of a codeword. With the last one, the codeword goes to a decoder of the channel of
     /// its own place, and its time so far is that of this part.
+    #[inline]
     fn part_arrived(&mut self, part: u32, bit: u32) {
         let (read, _) = self.of_part(part);
         let duration = self.transfer_time(read);
         let op = &mut self.reads[read];
-        op.to_arrive[bit as usize] -= 1;
-        if op.to_arrive[bit as usize] > 0 {
-            return;
+        if op.group.pages() > 1 {
+            op.to_arrive[bit as usize] -= 1;
+            if op.to_arrive[bit as usize] > 0 {
+                return;
+            }
         }
         if op.attempts == 1 {
             let Part { sensing_from, sensed_at, .. } = self.parts[part as usize];
@@ -525,13 +538,12 @@ impl Simulation {
             op.time.wait_decoder += self.now - queued_at;
             op.time.decode += duration;
         }
-        self.decoding[decoder as usize] = (read, bit);
+        self.decoding[decoder as usize] = Decoding { channel, read, bit };
         self.events.schedule(self.now + duration, Event::DecodeDone { decoder });
     }
 
     pub(super) fn decode_done(&mut self, decoder: u32) {
-        let (read, bit) = self.decoding[decoder as usize];
-        let channel = decoder / self.decoders_per_channel;
+        let Decoding { channel, read, bit } = self.decoding[decoder as usize];
         self.statistics.operations.decodes += 1;
         self.statistics.energy.decode += self.energy.decode;
         let op = &mut self.reads[read];
@@ -566,15 +578,18 @@ impl Simulation {
 
     /// All decodes of an attempt are over. If none has failed, or nothing is left to try, no sensing ahead is of use, and
     /// whoever asked for the read is charged for it.
+    #[inline]
     fn settle(&mut self, read: u32) {
         let Read { owner, group, failed, attempt, .. } = self.reads[read];
         if failed != 0 && self.read.after_failure(attempt.level).is_some() {
             return;
         }
-        for member in group.members() {
-            let part = read * self.geometry.ways() + member;
-            if std::mem::take(&mut self.parts[part as usize].looking_ahead) {
-                self.stop_looking_ahead(read, self.unit_of(group, member));
+        if self.read.policy.looks_ahead() {
+            for member in group.members() {
+                let part = read * self.geometry.ways() + member;
+                if std::mem::take(&mut self.parts[part as usize].looking_ahead) {
+                    self.stop_looking_ahead(read, self.unit_of(group, member));
+                }
             }
         }
         let energy = self.reads[read].energy;
@@ -733,7 +748,7 @@ impl Simulation {
     /// # Arguments
     /// - `part`: which of its pages, counted from 0.
     pub(super) fn cell_age(&self, group: Group, part: u32) -> CellAge {
-        let member = if group.pages() == 1 { group.members.trailing_zeros() } else { part };
+        let member = group.member(part);
         let plane = self.geometry.plane_of(group.set, member);
         let page = self.geometry.page_in(group.superblock, group.page, member);
         let page_type = self.geometry.page_type_of(group.page);
