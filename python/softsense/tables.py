@@ -126,6 +126,17 @@ def results(comparison: Comparison, width: int = 150) -> str:
         column("requests per s\nof wall clock", _count, "requests_per_s"),
     ]
     blocks.append(_block("Device", "policy", names, columns, width))
+
+    if any(s["mapping"] for s in summaries):
+        columns = [
+            column("hit\nratio", lambda v: _number(v, 3), "mapping", "hit_ratio"),
+            column("evicted\nentries", _count, "mapping", "evictions"),
+            column("of them\nchanged", _count, "mapping", "dirty_evictions"),
+            column("pages\nread", _count, "mapping", "translation_reads"),
+            column("pages\nprogrammed", _count, "mapping", "translation_programs"),
+            column("soft\nstarts", _count, "codeword_reads", "soft_starts"),
+        ]
+        blocks.append(_block("Mapping cache and translation pages", "policy", names, columns, width))
     return "\n\n".join(blocks)
 
 

@@ -126,15 +126,20 @@ impl ReadSpec {
         Ok(())
     }
 
-    /// The first attempt. `required_level` is known to `ideal` alone; the others do not look at it.
+    /// The first attempt.
+    ///
+    /// # Arguments
+    /// - `required_level`: known to `ideal` alone; the others do not look at it.
+    /// - `remembered_level`: that of the last read, where it is remembered; else 1.
     #[inline]
-    pub fn first(&self, required_level: u8) -> Attempt {
-        match self.policy {
-            Policy::Ideal => Attempt::fresh(required_level.min(self.max_level)),
+    pub fn first(&self, required_level: u8, remembered_level: u8) -> Attempt {
+        let level = match self.policy {
+            Policy::Ideal => required_level,
             Policy::TwoStep | Policy::LookAhead | Policy::Progressive | Policy::LookAheadProgressive => {
-                Attempt::fresh(1)
+                remembered_level
             }
-        }
+        };
+        Attempt::fresh(level.min(self.max_level))
     }
 
     /// The attempt after a failure at `level`; `None` when there is nothing left to try.
@@ -160,7 +165,7 @@ mod tests {
 
     fn attempts(policy: Policy, retry: Retry, required: u8) -> Vec<Attempt> {
         let spec = ReadSpec { policy, retry, max_level: MAX_LEVEL };
-        let mut all = vec![spec.first(required)];
+        let mut all = vec![spec.first(required, 1)];
         while all.last().unwrap().level < required {
             all.push(spec.after_failure(all.last().unwrap().level).unwrap());
         }

@@ -221,6 +221,8 @@ pub struct FtlSpec {
     pub stripe: [StripeLevel; 4],
     /// Whether codewords are divided among chips.
     pub interleaving: InterleavingSpec,
+    /// Where the map is.
+    pub mapping: Mapping,
     /// Garbage collection of a plane begins when it has fewer free blocks than this.
     pub gc_low_watermark_blocks: u32,
     /// Garbage collection of a plane ends when it has this many free blocks.
@@ -234,10 +236,64 @@ impl Default for FtlSpec {
             over_provisioning: 0.15,
             stripe: [Channel, Chip, Die, Plane],
             interleaving: InterleavingSpec::default(),
+            mapping: Mapping::Page,
             gc_low_watermark_blocks: 3,
             gc_high_watermark_blocks: 4,
         }
     }
+}
+
+/// Where the map from logical codewords to places is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Mapping {
+    /// All of it in the controller's memory.
+    Page,
+    /// In translation pages in flash, with the entries in use in a cache (DFTL).
+    Demand(DemandSpec),
+}
+
+/// A demand-based FTL: the map in flash, and a cache of its entries.
+///
+/// Source: A. Gupta, Y. Kim, B. Urgaonkar, "DFTL", ASPLOS 2009; read levels and eviction by level: Y. Du et al., "LaLDPC",
+/// MSST 2017.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct DemandSpec {
+    /// Size of the mapping cache, bytes.
+    pub cache_bytes: u64,
+    /// Size of an entry in the cache and in translation pages, bytes.
+    pub entry_bytes: u32,
+    /// Which entry goes when another is needed.
+    pub eviction: Eviction,
+    /// Whether an entry remembers the level at which its codeword was last read, from which the next read starts.
+    pub remember_levels: bool,
+}
+
+impl Default for DemandSpec {
+    fn default() -> Self {
+        Self { cache_bytes: 65_536, entry_bytes: 8, eviction: Eviction::Lru, remember_levels: false }
+    }
+}
+
+impl DemandSpec {
+    /// Entries of the cache.
+    pub fn capacity(&self) -> u32 {
+        (self.cache_bytes / u64::from(self.entry_bytes)).min(u64::from(u32::MAX)) as u32
+    }
+}
+
+/// Which entry of the mapping cache goes when another is needed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Eviction {
+    /// The least recently used.
+    Lru,
+    /// The least recently used of the lowest read level (LaLDPC, algorithm 1).
+    LowestLevel {
+        /// Most recently used entries that are spared.
+        fixed_entries: u32,
+    },
 }
 
 /// Data placement interleaving: n codewords are divided among pages of n chips, an n-th of each codeword in each page, so that
@@ -522,6 +578,16 @@ impl CheckedConfig {
         (physical as f64 * (1.0 - self.config.ftl.over_provisioning)).floor() as u64
     }
 
+    /// Codewords of translation pages; none if the whole map is in memory.
+    pub fn translation_codewords(&self) -> u64 {
+        match self.config.ftl.mapping {
+            Mapping::Page => 0,
+            Mapping::Demand(demand) => {
+                self.user_codewords().div_ceil(u64::from(self.config.geometry.codeword_bytes / demand.entry_bytes))
+            }
+        }
+    }
+
     /// Bytes the user can address.
     pub fn user_bytes(&self) -> u64 {
         self.user_codewords() * u64::from(self.config.geometry.codeword_bytes)
@@ -589,6 +655,18 @@ impl CheckedConfig {
                 format!("every read decoded: {}, at RBER {}", exact.code, exact.rber.describe())
             }
         };
+        let mapping = match ftl.mapping {
+            Mapping::Page => None,
+            Mapping::Demand(demand) => {
+                let eviction = match demand.eviction {
+                    Eviction::Lru => "LRU".to_string(),
+                    Eviction::LowestLevel { fixed_entries } => format!("lowest level first, {fixed_entries} fixed"),
+                };
+                let levels = if demand.remember_levels { ", read levels remembered" } else { "" };
+                let (size, entries) = (format_bytes(demand.cache_bytes), demand.capacity());
+                Some(("mapping", format!("in flash, cache of {size} for {entries} entries, {eviction}{levels}")))
+            }
+        };
         let interleaving = &ftl.interleaving;
         let interleaved = (interleaving.ways > 1).then(|| {
             let groups = match interleaving.groups {
@@ -652,6 +730,7 @@ impl CheckedConfig {
         ]
         .into_iter()
         .chain(interleaved)
+        .chain(mapping)
         .map(|(label, value)| (label.to_string(), value))
         .collect()
     }
@@ -793,6 +872,17 @@ impl CheckedConfig {
             );
             return Err(Error::config("ftl.gc_high_watermark_blocks", message));
         }
+        if let Mapping::Demand(demand) = ftl.mapping {
+            expect_whole("ftl.mapping.demand.entry_bytes", demand.entry_bytes, 1, 512)?;
+            let (least, most) = (u64::from(demand.entry_bytes), 1 << 34);
+            if !(least..=most).contains(&demand.cache_bytes) {
+                let message = format!(
+                    "found {}, expected one entry of {least} bytes at least, 16 GiB at most",
+                    demand.cache_bytes
+                );
+                return Err(Error::config("ftl.mapping.demand.cache_bytes", message));
+            }
+        }
         if let InterleavedGroups::WithChipFactorAbove(factor) = ftl.interleaving.groups {
             expect_number("ftl.interleaving.groups.with_chip_factor_above", factor, 0.0, 1e6)?;
         }
@@ -805,13 +895,20 @@ impl CheckedConfig {
         let open = if plain_too { 3 } else { 2 };
         let in_vain = u64::from(blocks) * u64::from(self.geometry.codewords_per_group() - 1);
         let in_vain = in_vain.div_ceil(u64::from(self.geometry.codewords_per_superblock())) as u32;
-        let needed = ftl.gc_high_watermark_blocks + open + 1 + in_vain;
+        // Translation pages, each in a page of its own, take blocks of their own, of which two are open, and one more may be
+        // as good as stale.
+        let in_sets = u64::from(self.geometry.sets()) * u64::from(self.geometry.pages_per_superblock());
+        let translation = match self.translation_codewords() {
+            0 => 0,
+            codewords => codewords.div_ceil(in_sets) as u32 + 3,
+        };
+        let needed = ftl.gc_high_watermark_blocks + open + 1 + in_vain + translation;
         let blocks = f64::from(blocks);
         if over_provisioning * blocks < f64::from(needed) {
             let message = format!(
                 "found {over_provisioning}, which leaves {:.1} spare blocks of {blocks} in a plane; expected at least {}, \
-                 which leaves {needed}: {} free ones, {open} open ones, one to collect and {in_vain} for pages that stay \
-                 filled in part",
+                 which leaves {needed}: {} free ones, {open} open ones, one to collect, {in_vain} for pages that stay \
+                 filled in part and {translation} for translation pages",
                 over_provisioning * blocks,
                 (f64::from(needed) / blocks * 1e4).ceil() / 1e4,
                 ftl.gc_high_watermark_blocks
@@ -829,9 +926,11 @@ pub fn schema() -> String {
 }
 
 /// Fields that are one of several things with fields of their own: setting a field of one of these chooses it.
-const CHOICES: [&str; 9] = [
+const CHOICES: [&str; 11] = [
     "decoder.time",
     "ftl.interleaving.groups",
+    "ftl.mapping",
+    "ftl.mapping.demand.eviction",
     "host.issue",
     "reliability",
     "reliability.exact.placement",

@@ -11,6 +11,7 @@
 
 mod block_lists;
 mod large_array;
+mod mapping_cache;
 mod precondition;
 
 use softsense_base::Result;
@@ -20,6 +21,7 @@ use crate::geometry::Geometry;
 use block_lists::BlockLists;
 use large_array::LargeArray;
 
+pub use mapping_cache::{Evicted, MappingCache};
 pub use precondition::steady_state_victim_fraction;
 
 /// A logical codeword number.
@@ -54,6 +56,10 @@ pub enum Writer {
     Gc = 1,
     /// The host, where what it writes does not fill a group and is not interleaved.
     HostPlain = 2,
+    /// The demand-based FTL, which writes translation pages.
+    Translation = 3,
+    /// Garbage collection of translation pages.
+    GcTranslation = 4,
 }
 
 /// Pages of the same index in the blocks of a superblock: all of them, which hold interleaved codewords, or a single one.
@@ -126,7 +132,7 @@ struct Block {
 struct PlaneSet {
     free: std::collections::VecDeque<u32>,
     /// The open superblock of each [`Writer`], and how many of its pages have been given out. Members take turns.
-    open: [Option<(u32, u32)>; 3],
+    open: [Option<(u32, u32)>; 5],
     closed: BlockLists,
     /// Whether codewords are interleaved here.
     interleaves: bool,
@@ -151,12 +157,16 @@ pub struct PageMap {
     sets: Vec<PlaneSet>,
     remainder: Remainder,
     stripe_at: usize,
+    /// Logical codewords of the user; those of translation pages follow.
+    user_codewords: u32,
+    translation_at: u32,
 }
 
 impl PageMap {
     /// An empty device of `user_codewords` logical codewords.
     ///
     /// # Arguments
+    /// - `translation_codewords`: codewords of translation pages, which follow those of the user.
     /// - `chip_factor`: the factor on the raw bit error rate of each chip, by its rank in the stripe.
     ///
     /// # Errors
@@ -165,6 +175,7 @@ impl PageMap {
         geometry: &Geometry,
         spec: &FtlSpec,
         user_codewords: u64,
+        translation_codewords: u64,
         remember_write_times: bool,
         chip_factor: impl Fn(u32) -> f64,
     ) -> Result<Self> {
@@ -183,14 +194,14 @@ impl PageMap {
         };
         let set = |set| PlaneSet {
             free: (set * per_plane..(set + 1) * per_plane).collect(),
-            open: [None; 3],
+            open: [None; 5],
             closed: BlockLists::new(geometry.codewords_per_superblock()),
             interleaves: interleaves(set),
         };
         Ok(Self {
             gc_low_watermark_blocks: spec.gc_low_watermark_blocks as usize,
             gc_high_watermark_blocks: spec.gc_high_watermark_blocks as usize,
-            map: LargeArray::filled(user_codewords as usize, NOWHERE)?,
+            map: LargeArray::filled((user_codewords + translation_codewords) as usize, NOWHERE)?,
             owner: LargeArray::filled(places, NOWHERE)?,
             written_s: remember_write_times.then(|| LargeArray::zeros(pages)).transpose()?,
             programmed: vec![0; (geometry.planes() * per_plane) as usize],
@@ -198,13 +209,15 @@ impl PageMap {
             sets: (0..geometry.sets()).map(set).collect(),
             remainder: spec.interleaving.remainder,
             stripe_at: 0,
+            user_codewords: user_codewords as u32,
+            translation_at: 0,
             geometry: geometry.clone(),
         })
     }
 
-    /// Logical codewords of the device.
+    /// Logical codewords of the user.
     pub fn user_codewords(&self) -> u32 {
-        self.map.len() as u32
+        self.user_codewords
     }
 
     /// The pages that hold the codeword at a place, and its bit in their group.
@@ -369,21 +382,34 @@ impl PageMap {
         None
     }
 
-    /// The next pages for `writer` in a set. The host leaves the last free superblock to garbage collection.
+    /// The next page for a translation page, sets taking turns; `None` when none has room until garbage collection has freed
+    /// a block.
+    pub fn open_for_translation(&mut self) -> Option<Group> {
+        let sets = self.geometry.sets();
+        (0..sets).find_map(|_| {
+            let plane = self.geometry.stripe()[(self.translation_at * self.geometry.ways()) as usize];
+            self.translation_at = if self.translation_at + 1 == sets { 0 } else { self.translation_at + 1 };
+            self.open(self.geometry.set_of(plane).0, Writer::Translation)
+        })
+    }
+
+    /// The next pages for `writer` in a set. All others leave the last free superblock to garbage collection, of which each job
+    /// takes one at most, and gives one back.
     #[inline]
     pub fn open(&mut self, set: u32, writer: Writer) -> Option<Group> {
+        let keep = if matches!(writer, Writer::Gc | Writer::GcTranslation) { 0 } else { 1 };
         let (ways, pages) = (self.geometry.ways(), self.geometry.pages_per_block());
         let state = &mut self.sets[set as usize];
         let open = &mut state.open[writer as usize];
         let (superblock, given) = match *open {
             Some(at) => at,
             None => {
-                let keep = if writer == Writer::Gc { 0 } else { 1 };
                 if state.free.len() <= keep {
                     return None;
                 }
                 let superblock = state.free.pop_front().expect("there are free blocks");
-                self.blocks[superblock as usize].interleaved = state.interleaves && writer != Writer::HostPlain;
+                self.blocks[superblock as usize].interleaved =
+                    state.interleaves && matches!(writer, Writer::Host | Writer::Gc);
                 (superblock, 0)
             }
         };

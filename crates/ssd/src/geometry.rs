@@ -259,6 +259,11 @@ impl Geometry {
         self.codewords_per_page * self.ways
     }
 
+    /// Pages of a superblock.
+    pub fn pages_per_superblock(&self) -> u32 {
+        self.pages_per_block * self.ways
+    }
+
     /// Codewords of a superblock.
     pub fn codewords_per_superblock(&self) -> u32 {
         self.codewords_per_block() * self.ways

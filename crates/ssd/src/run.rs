@@ -5,10 +5,12 @@ use std::time::Instant;
 use softsense_base::{Error, Histogram, Ns, Result};
 use softsense_link::ReliabilitySpec;
 
-use crate::config::{CheckedConfig, MODEL_VERSION};
+use crate::config::{CheckedConfig, MODEL_VERSION, Mapping};
 use crate::request::{Request, RequestKind, RequestSource};
 use crate::simulation::{CodewordSample, LogRow, Simulation};
-use crate::summary::{CodewordReads, EnergySummary, GcSummary, ReadTimeUs, Responses, Summary, WritesDetail};
+use crate::summary::{
+    CodewordReads, EnergySummary, GcSummary, MappingSummary, ReadTimeUs, Responses, Summary, WritesDetail,
+};
 use crate::trace::{Beyond, Trace};
 
 /// Where the requests of a run come from.
@@ -135,7 +137,8 @@ impl Run {
             decode: mean_us(time.decode),
             retries: mean_us(time.retries),
         };
-        let programmed = s.host_codewords_programmed + s.gc_codewords_programmed + s.padding_codewords;
+        let for_data = s.host_codewords_programmed + s.gc_codewords_programmed + s.padding_codewords;
+        let programmed = for_data + s.translation_codewords_programmed;
         let codewords_per_superblock = f64::from(self.config.geometry().codewords_per_superblock());
         Summary {
             softsense_version: env!("CARGO_PKG_VERSION").into(),
@@ -168,6 +171,7 @@ impl Run {
                 time_us,
                 level_histogram: s.level_histogram.to_vec(),
                 interleaved: s.interleaved_codewords,
+                soft_starts: s.soft_starts,
                 attempts: count + s.retries,
                 uncorrectable: s.uncorrectable,
                 undetected: matches!(spec.reliability, ReliabilitySpec::Exact(_)).then_some(s.undetected),
@@ -179,6 +183,7 @@ impl Run {
                 host_codewords: s.host_codewords_written,
                 coalesced_codewords: s.coalesced_codewords,
                 gc_codewords: s.gc_codewords_programmed,
+                translation_codewords: s.translation_codewords_programmed,
                 padding_codewords: s.padding_codewords,
                 write_amplification: (s.host_codewords_written > 0)
                     .then(|| programmed as f64 / s.host_codewords_written as f64),
@@ -190,6 +195,20 @@ impl Run {
                 blocks_reclaimed: s.gc_victims,
                 mean_valid_fraction: (s.gc_victims > 0)
                     .then(|| s.gc_victim_valid as f64 / (s.gc_victims as f64 * codewords_per_superblock)),
+            },
+            mapping: match spec.ftl.mapping {
+                Mapping::Page => None,
+                Mapping::Demand(demand) => Some(MappingSummary {
+                    entries: demand.capacity(),
+                    hits: s.mapping_hits,
+                    misses: s.mapping_misses,
+                    hit_ratio: (s.mapping_hits + s.mapping_misses > 0)
+                        .then(|| s.mapping_hits as f64 / (s.mapping_hits + s.mapping_misses) as f64),
+                    evictions: s.mapping_evictions,
+                    dirty_evictions: s.mapping_dirty_evictions,
+                    translation_reads: s.translation_reads,
+                    translation_programs: s.translation_codewords_programmed,
+                }),
             },
             utilisation: self.simulation.utilisation(),
         }

@@ -13,6 +13,7 @@
 
 mod back_end;
 mod statistics;
+mod translation;
 mod writes;
 
 use std::collections::VecDeque;
@@ -20,14 +21,15 @@ use std::collections::VecDeque;
 use softsense_base::{Error, Ns, Pj, Result};
 use softsense_link::{ReadSpec, Reliability};
 
-use crate::config::{self, CheckedConfig, EnergySpec, Issue, Layout, PartialWrite};
+use crate::config::{self, CheckedConfig, EnergySpec, Issue, Layout, Mapping, PartialWrite};
 use crate::events::{Event, EventQueue, Key, instant};
-use crate::ftl::{Group, Lcn, Location, PageMap};
+use crate::ftl::{Group, Lcn, Location, MappingCache, PageMap};
 use crate::geometry::Geometry;
 use crate::request::{Request, RequestKind, RequestSource};
 use crate::slab::Slab;
 use back_end::{BusyUnit, Channel, Decoding, Owner, Part, Program, Read};
 pub use statistics::{Energy, LogRow, Operations, ReadTime, Statistics};
+use translation::{Access, Translation};
 use writes::{GcJob, WriteBuffer};
 
 /// Half of what nanoseconds in 64 bits can count, so that whatever a request sets off ends in time: 292 years.
@@ -164,6 +166,7 @@ pub struct Simulation {
     /// What each decoder is at.
     decoding: Vec<Decoding>,
     ftl: PageMap,
+    translation: Option<Translation>,
     gc: Vec<Option<GcJob>>,
     gc_running: u32,
     /// Codewords whose write waits for garbage collection to free a block, with their requests.
@@ -185,12 +188,28 @@ impl Simulation {
         let reliability = config.reliability().clone();
         let user_codewords = config.user_codewords();
         let chip_factor = |rank: u32| reliability.chip_factor(u64::from(rank));
-        let mut ftl = PageMap::new(&geometry, &spec.ftl, user_codewords, reliability.needs_retention(), chip_factor)?;
+        let translation_codewords = config.translation_codewords();
+        let remember_write_times = reliability.needs_retention();
+        let mut ftl = PageMap::new(
+            &geometry,
+            &spec.ftl,
+            user_codewords,
+            translation_codewords,
+            remember_write_times,
+            chip_factor,
+        )?;
         let start = &spec.precondition;
         match start.layout {
             Layout::Sequential => ftl.fill_sequentially((user_codewords as f64 * start.mapped_fraction) as u32),
             Layout::SteadyState => ftl.fill_steady_state(spec.seed),
         }
+        let translation = match &spec.ftl.mapping {
+            Mapping::Page => None,
+            Mapping::Demand(demand) => {
+                ftl.fill_translation_pages((translation_codewords as f64 * start.mapped_fraction).ceil() as u32);
+                Some(Translation::new(demand, spec.geometry.codeword_bytes, user_codewords as u32)?)
+            }
+        };
         let buffer_codewords = spec.host.write_buffer_bytes / u64::from(spec.geometry.codeword_bytes);
         let mut simulation = Self {
             timing: Timing::new(config),
@@ -221,6 +240,7 @@ impl Simulation {
             channels: (0..geometry.channels()).map(|channel| Channel::new(channel, spec.decoder.per_channel)).collect(),
             decoding: vec![Decoding::default(); (geometry.channels() * spec.decoder.per_channel) as usize],
             ftl,
+            translation,
             gc: (0..geometry.sets()).map(|_| None).collect(),
             gc_running: 0,
             stalled_writes: VecDeque::new(),
@@ -353,18 +373,19 @@ impl Simulation {
             RequestKind::Read => {
                 let codewords = (request.offset_bytes / size) as Lcn..end.div_ceil(size) as Lcn;
                 self.requests[index].remaining = codewords.len() as u32;
-                self.read_codewords(index, codewords);
+                self.translate(index, codewords, Access::Read);
             }
             RequestKind::Write => {
                 let codewords = (request.offset_bytes / size) as Lcn..end.div_ceil(size) as Lcn;
                 self.requests[index].remaining = codewords.len() as u32;
-                self.write_codewords(index, codewords);
+                self.translate(index, codewords, Access::Write);
             }
             RequestKind::Trim => {
                 // Only codewords that are covered whole have no data left.
                 let whole = request.offset_bytes.div_ceil(size) as Lcn..(end / size) as Lcn;
                 for lcn in whole {
                     self.ftl.unmap(lcn);
+                    self.entry_changed(lcn);
                 }
                 self.requests[index].remaining = 1;
                 self.finish_in_memory(index, 1);
@@ -451,6 +472,11 @@ impl Simulation {
         self.now
     }
 
+    /// The mapping cache, if the map is in flash.
+    pub fn mapping_cache(&self) -> Option<&MappingCache> {
+        self.translation.as_ref().map(Translation::cache)
+    }
+
     /// The page map, for tests of what it must keep.
     pub fn ftl(&self) -> &PageMap {
         &self.ftl
@@ -497,6 +523,7 @@ impl Simulation {
         assert_eq!(self.statistics.completed(), self.issued, "every request completes once");
         assert_eq!((self.requests.len(), self.reads.len(), self.programs.len()), (0, 0, 0), "nothing is under way");
         assert!(self.stalled_writes.is_empty() && self.gc_running == 0, "no write and no collection is stuck");
+        assert!(self.translation.as_ref().is_none_or(Translation::is_idle), "no translation page is under way");
     }
 }
 

@@ -57,6 +57,8 @@ pub struct Summary {
     pub energy: EnergySummary,
     /// Garbage collection.
     pub gc: GcSummary,
+    /// The mapping cache; `null` where the whole map is in memory.
+    pub mapping: Option<MappingSummary>,
     /// Mean busy shares.
     pub utilisation: Utilisation,
 }
@@ -85,6 +87,8 @@ pub struct CodewordReads {
     pub level_histogram: Vec<u64>,
     /// Those that were divided among several chips.
     pub interleaved: u64,
+    /// Those whose first attempt was above level 1.
+    pub soft_starts: u64,
     /// Attempts at them.
     pub attempts: u64,
     /// Those that no level decoded.
@@ -128,6 +132,8 @@ pub struct WritesDetail {
     pub coalesced_codewords: u64,
     /// By garbage collection.
     pub gc_codewords: u64,
+    /// Translation pages, but for those that garbage collection moved.
+    pub translation_codewords: u64,
     /// Places in programmed pages that were left empty.
     pub padding_codewords: u64,
     /// Codewords' worth of pages programmed over codewords written by the host; `null` without writes.
@@ -193,4 +199,25 @@ impl EnergySummary {
             mean_request_uj: mean(energy.total(), requests),
         }
     }
+}
+
+/// The mapping cache of a demand-based FTL.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct MappingSummary {
+    /// Entries it has room for.
+    pub entries: u32,
+    /// Codewords of requests whose entry was at hand.
+    pub hits: u64,
+    /// Those whose entry was not.
+    pub misses: u64,
+    /// Hits over both; `null` without any.
+    pub hit_ratio: Option<f64>,
+    /// Entries that had to go.
+    pub evictions: u64,
+    /// Those of them that had changed.
+    pub dirty_evictions: u64,
+    /// Translation pages read, for requests and to be updated.
+    pub translation_reads: u64,
+    /// Translation pages programmed, but for those that garbage collection moved.
+    pub translation_programs: u64,
 }

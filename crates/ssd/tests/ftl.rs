@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use proptest::prelude::*;
 use softsense_base::{Ns, Purpose, Stream};
-use softsense_ssd::config::CheckedConfig;
+use softsense_ssd::config::{CheckedConfig, Mapping};
 use softsense_ssd::ftl::{Location, steady_state_victim_fraction};
 use softsense_ssd::request::{Request, RequestKind};
 use softsense_ssd::simulation::Simulation;
@@ -153,7 +153,7 @@ fn small_interleaved(codewords_per_page: u32, more: &[&str]) -> CheckedConfig {
     let chips = [
         "geometry.chips_per_channel=2",
         "geometry.dies_per_chip=1",
-        "geometry.blocks_per_plane=24",
+        "geometry.blocks_per_plane=48",
         "reliability.table.variation.chip_factors=[0.9, 0.8, 2.0, 1.0]",
     ];
     small(codewords_per_page, &[&chips[..], more].concat())
@@ -185,6 +185,63 @@ proptest! {
         let config = small_interleaved(2, &[&interleaving, &policy, &busy, &cache, "flash.reset_us=3.0", "host.issue={ open_loop = { time_scale = 0.05 } }"]);
         let requests = requests(&config, &operations);
         assert_served(&config, requests.into_iter().filter(|r| r.kind != RequestKind::Trim).collect());
+    }
+}
+
+/// A map in flash whose cache holds a few entries, eight to a translation page.
+fn demand() -> impl Strategy<Value = String> {
+    let eviction = prop_oneof![
+        Just("\"lru\"".to_string()),
+        (0u32..8).prop_map(|fixed| format!("{{ lowest_level = {{ fixed_entries = {fixed} }} }}")),
+    ];
+    (1u32..40, eviction, any::<bool>()).prop_map(|(entries, eviction, remember)| {
+        let bytes = entries * 512;
+        format!(
+            "ftl.mapping.demand={{ cache_bytes = {bytes}, entry_bytes = 512, eviction = {eviction}, \
+             remember_levels = {remember} }}"
+        )
+    })
+}
+
+/// No more entries than there is room for, and every codeword of a request was a hit or a miss.
+fn assert_cache(config: &CheckedConfig, simulation: &Simulation) {
+    let Mapping::Demand(demand) = config.config().ftl.mapping else { panic!("the map is in flash") };
+    let cache = simulation.mapping_cache().unwrap();
+    assert!(u64::from(cache.len()) * u64::from(demand.entry_bytes) <= demand.cache_bytes);
+    assert!(!cache.is_empty() || simulation.statistics().mapping_misses == 0);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// The same with the map in flash: misses, dirty evictions, updates of translation pages, and their collection.
+    #[test]
+    fn data_behind_a_mapping_cache_is_where_it_was_put(operations in operations(), demand in demand(), interleaving in interleaving(),
+                                                       codewords_per_page in prop::sample::select(vec![1u32, 2, 4]), buffered in any::<bool>(),
+                                                       layout in prop::sample::select(vec!["sequential", "steady_state"])) {
+        let buffer = if buffered { "host.write_buffer_bytes=65536" } else { "host.write_buffer_bytes=0" };
+        let layout = format!("precondition.layout={layout}");
+        let mapped = if layout.ends_with("state") { "precondition.mapped_fraction=1.0" } else { "precondition.mapped_fraction=0.3" };
+        let config = small_interleaved(codewords_per_page, &[&interleaving, &demand, mapped, "host.issue={ closed_loop = { queue_depth = 1 } }", buffer, &layout]);
+        let requests = requests(&config, &operations);
+        let expected = expected(&config, &requests);
+        let simulation = run(&config, requests);
+        assert_map(&simulation, &expected);
+        assert_cache(&config, &simulation);
+    }
+
+    /// The same under load.
+    #[test]
+    fn nothing_behind_a_mapping_cache_is_lost_under_load(operations in operations(), demand in demand(), interleaving in interleaving(),
+                                                         policy in prop::sample::select(vec!["two_step", "progressive", "look_ahead_progressive"]),
+                                                         busy in prop::sample::select(vec!["plane", "die"])) {
+        let (policy, busy) = (format!("read.policy={policy}"), format!("flash.busy_unit={busy}"));
+        let config = small_interleaved(2, &[&interleaving, &demand, &policy, &busy, "flash.reset_us=3.0", "host.issue={ open_loop = { time_scale = 0.05 } }"]);
+        let requests: Vec<_> = requests(&config, &operations).into_iter().filter(|r| r.kind != RequestKind::Trim).collect();
+        let expected = expected(&config, &requests);
+        let simulation = run(&config, requests);
+        assert_map(&simulation, &expected);
+        assert_cache(&config, &simulation);
     }
 }
 

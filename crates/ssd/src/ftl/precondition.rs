@@ -67,9 +67,11 @@ impl PageMap {
     pub fn fill_steady_state(&mut self, seed: u64) {
         let stream = Stream::new(seed, Purpose::Precondition);
         let (sets, total) = (self.geometry.sets(), self.user_codewords());
+        let translation = self.map.len() as u32 - total;
+        let for_translation = translation.div_ceil(sets * self.geometry.pages_per_superblock());
         let capacity = self.geometry.codewords_per_superblock();
         let per_group = self.geometry.codewords_per_group();
-        let closed = self.geometry.blocks_per_plane() - self.gc_high_watermark_blocks as u32;
+        let closed = self.geometry.blocks_per_plane() - self.gc_high_watermark_blocks as u32 - for_translation;
         // Logical codewords are dealt in steps of about the golden section of their number, which
         // spreads any range of them evenly over planes, blocks and ages.
         let step = u64::from(coprime_near((f64::from(total) * 0.618_033_988_749_894_9) as u32, total));
@@ -109,6 +111,22 @@ impl PageMap {
             }
             assert_eq!(carry, 0, "the newest block has room: what all blocks hold is below their capacity");
             self.adopt_blocks(set, closed * self.geometry.pages_per_block() * self.geometry.ways());
+        }
+    }
+
+    /// Writes the translation pages of the mapped codewords.
+    ///
+    /// # Arguments
+    /// - `pages`: how many.
+    pub fn fill_translation_pages(&mut self, pages: u32) {
+        for page in 0..pages {
+            let group = self.open_for_translation().expect("over-provisioning leaves room for translation pages");
+            self.place(group, 0, self.user_codewords + page);
+            self.programmed(group, 0);
+            if let Some(written_s) = &mut self.written_s {
+                // They are as old as the data.
+                written_s[self.geometry.page_in(group.superblock, group.page, group.member(0)) as usize] = 0;
+            }
         }
     }
 

@@ -34,6 +34,10 @@ pub(super) enum Owner {
     Modify { request: u32, lcn: Lcn },
     /// Garbage collection of a set.
     Gc(u32),
+    /// Requests that wait for a translation page.
+    Load { page: u32 },
+    /// The update of a translation page.
+    WriteBack { page: u32 },
 }
 
 /// A read of a page, or of a group of interleaved ones, from its first sensing to the last decode of its last attempt.
@@ -48,6 +52,8 @@ pub(super) struct Read {
     failed: u16,
     attempt: Attempt,
     attempts: u8,
+    /// Whether the first attempt was above level 1.
+    soft_start: bool,
     to_decode: u8,
     /// Of each codeword, the pages whose part of it has yet to arrive; kept only where there are several.
     to_arrive: [u8; 16],
@@ -86,6 +92,8 @@ pub(super) enum ProgramOwner {
     Request { request: u32, codewords: u32 },
     /// The write buffer; one of its flights.
     Buffer { flight: u32 },
+    /// The update of a translation page.
+    Translation { page: u32 },
     /// Garbage collection of the set.
     Gc,
 }
@@ -211,9 +219,14 @@ impl Simulation {
     pub(super) fn start_read(&mut self, owner: Owner, group: Group, wanted: u16) {
         self.ftl.read_begins(group.superblock);
         let mut required = [0; 16];
-        let mut deepest = 1;
+        let (mut deepest, mut remembered) = (1, 1);
         for bit in ones(wanted) {
             let place = self.geometry.place(group.superblock, group.page, bit);
+            if self.translation.is_some()
+                && let Some(lcn) = self.ftl.owner(place)
+            {
+                remembered = remembered.max(self.remembered_level(lcn).unwrap_or(1));
+            }
             let write = self.ftl.erases(group.superblock);
             let age = |part| self.cell_age(group, part);
             let level = self.reliability.required_level(u64::from(place), write, group.pages(), age).0;
@@ -227,8 +240,9 @@ impl Simulation {
             wanted,
             pending: wanted,
             failed: 0,
-            attempt: self.read.first(deepest),
+            attempt: self.read.first(deepest, remembered),
             attempts: 1,
+            soft_start: self.read.first(deepest, remembered).level > 1,
             to_decode: 0,
             to_arrive: [0; 16],
             required,
@@ -242,7 +256,7 @@ impl Simulation {
         }
         self.begin_attempt(read);
         // Garbage collection's reads are in no more of a hurry than its programs: they wait with them.
-        let hurried = self.reads_first && !matches!(owner, Owner::Gc(_));
+        let hurried = self.reads_first && !matches!(owner, Owner::Gc(_) | Owner::WriteBack { .. });
         for member in group.members() {
             let unit = self.unit_of(group, member);
             self.submit(unit, Work::Read(read * ways + member), hurried);
@@ -465,7 +479,9 @@ impl Simulation {
                         self.statistics.energy.writes += self.energy.program;
                     }
                     ProgramOwner::Buffer { .. } => self.statistics.energy.writes += self.energy.program,
-                    ProgramOwner::Gc => self.statistics.energy.background += self.energy.program,
+                    ProgramOwner::Gc | ProgramOwner::Translation { .. } => {
+                        self.statistics.energy.background += self.energy.program;
+                    }
                 }
                 self.run_array(unit, ArrayState::Programming(part), duration);
             }
@@ -569,6 +585,12 @@ impl Simulation {
             if matches!(self.reads[read].owner, Owner::Request(_)) {
                 self.count_undetected(read, bit);
             }
+            if self.translation.is_some() {
+                let Read { group, attempt, .. } = self.reads[read];
+                if let Some(lcn) = self.ftl.owner(self.geometry.place(group.superblock, group.page, bit)) {
+                    self.remember_level(lcn, attempt.level);
+                }
+            }
             self.codeword_read(read, true);
         }
         if over {
@@ -602,7 +624,7 @@ impl Simulation {
                 self.requests[request].energy += energy;
                 self.statistics.energy.writes += energy;
             }
-            Owner::Gc(_) => self.statistics.energy.background += energy,
+            Owner::Gc(_) | Owner::Load { .. } | Owner::WriteBack { .. } => self.statistics.energy.background += energy,
         }
     }
 
@@ -651,6 +673,7 @@ impl Simulation {
         if let Owner::Request(request) = op.owner {
             let (level, retries) = (op.attempt.level, op.attempts - 1);
             self.statistics.interleaved_codewords += u64::from(op.group.pages() > 1);
+            self.statistics.soft_starts += u64::from(op.soft_start);
             self.statistics.codeword_read(level, retries, decoded);
             let active = &mut self.requests[request];
             active.max_level = active.max_level.max(level);
@@ -706,6 +729,8 @@ impl Simulation {
             Owner::Request(_) => {}
             Owner::Modify { request, lcn } => self.write_codewords_whole(request, lcn..lcn + 1),
             Owner::Gc(set) => self.gc_group_read(set, group, wanted),
+            Owner::Load { page } => self.loaded(page),
+            Owner::WriteBack { page } => self.program_translation(page),
         }
         self.gc_reads_ended(group);
     }

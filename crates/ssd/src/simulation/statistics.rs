@@ -149,6 +149,20 @@ pub struct Statistics {
     pub retries: u64,
     /// Host codeword reads of interleaved codewords.
     pub interleaved_codewords: u64,
+    /// Host codeword reads whose first attempt was above level 1.
+    pub soft_starts: u64,
+    /// Codewords of requests whose map entry was at hand, where the map is in flash.
+    pub mapping_hits: u64,
+    /// Those whose entry was not.
+    pub mapping_misses: u64,
+    /// Entries that had to go.
+    pub mapping_evictions: u64,
+    /// Those of them that had changed.
+    pub mapping_dirty_evictions: u64,
+    /// Translation pages read, for requests and to be updated.
+    pub translation_reads: u64,
+    /// Translation pages programmed, but for those that garbage collection moves.
+    pub translation_codewords_programmed: u64,
     /// Where the time of host codeword reads went.
     pub read_time: ReadTime,
     /// Codewords read from controller memory.

@@ -129,13 +129,17 @@ impl Simulation {
     }
 
     #[inline(always)]
-    fn start_program(&mut self, group: Group, codewords: u32, writer: ProgramOwner) {
+    pub(super) fn start_program(&mut self, group: Group, codewords: u32, writer: ProgramOwner) {
         self.statistics.padding_codewords += u64::from(self.ftl.room(group) - codewords);
         let by_host = !matches!(writer, ProgramOwner::Gc);
-        if by_host {
-            self.statistics.host_codewords_programmed += u64::from(codewords);
-        } else {
-            self.statistics.gc_codewords_programmed += u64::from(codewords);
+        match writer {
+            ProgramOwner::Request { .. } | ProgramOwner::Buffer { .. } => {
+                self.statistics.host_codewords_programmed += u64::from(codewords);
+            }
+            ProgramOwner::Gc => self.statistics.gc_codewords_programmed += u64::from(codewords),
+            ProgramOwner::Translation { .. } => {
+                self.statistics.translation_codewords_programmed += u64::from(codewords);
+            }
         }
         let program = self.programs.insert(Program { group, writer, remaining: group.pages() as u8 });
         for member in group.members() {
@@ -164,6 +168,7 @@ impl Simulation {
                 buffer.flights.remove(flight);
                 self.admit_to_buffer();
             }
+            ProgramOwner::Translation { page } => self.translation_programmed(page),
             ProgramOwner::Gc => {
                 let set = group.set;
                 self.gc[set as usize].as_mut().expect("collection is at work").programs -= 1;
@@ -178,6 +183,7 @@ impl Simulation {
     /// A block is free again: writes that waited for one go on.
     fn resume_stalled_writes(&mut self) {
         self.writes_blocked = false;
+        self.resume_stalled_translations();
         let most = self.geometry.codewords_per_group() as usize;
         while let Some(&(request, first)) = self.stalled_writes.front() {
             let adjacent = self
@@ -294,7 +300,7 @@ impl Simulation {
 
     /// A write cannot go on: if no collection is under way that will free a block, one begins. Stale
     /// codewords may all stand in blocks whose programs have not ended; then the next end tries again.
-    fn start_gc_somewhere(&mut self) {
+    pub(super) fn start_gc_somewhere(&mut self) {
         self.writes_blocked = true;
         if self.gc_running == 0 {
             for set in 0..self.geometry.sets() {
@@ -383,17 +389,25 @@ impl Simulation {
         let job = self.gc[set as usize].as_mut().expect("collection is at work");
         let ftl = &mut self.ftl;
         job.collected.retain(|&place| ftl.owner(place).is_some());
+        // A victim holds translation pages, or data.
+        let of_map = job.collected.first().is_some_and(|&place| ftl.owner(place) >= Some(ftl.user_codewords()));
+        let room = if of_map { self.geometry.codewords_per_page() as usize } else { room };
         let count = job.collected.len().min(room);
         if count == 0 {
             return;
         }
         job.programs += 1;
-        let group = ftl.open(set, Writer::Gc).expect("the host leaves a block to collection");
+        let writer = if of_map { Writer::GcTranslation } else { Writer::Gc };
+        let group = ftl.open(set, writer).expect("the host leaves a block to collection");
+        let mut moved = [0; 16];
         for (slot, place) in job.collected.drain(..count).enumerate() {
-            let lcn = ftl.owner(place).expect("stale places were just dropped");
-            ftl.place(group, slot as u32, lcn);
+            moved[slot] = ftl.owner(place).expect("stale places were just dropped");
+            ftl.place(group, slot as u32, moved[slot]);
         }
         self.start_program(group, count as u32, ProgramOwner::Gc);
+        if self.translation.is_some() {
+            moved[..count].iter().for_each(|&lcn| self.entry_changed(lcn));
+        }
     }
 
     /// A read of a superblock has ended; a victim may have waited for that.

@@ -1,0 +1,388 @@
+use std::collections::BTreeMap;
+
+use softsense_base::Result;
+use softsense_link::MAX_LEVEL;
+
+use super::Lcn;
+use super::large_array::LargeArray;
+use crate::config::Eviction;
+
+const NONE: u32 = u32::MAX;
+
+/// One list of the fixed entries, then one for each level of the others.
+const LISTS: usize = MAX_LEVEL as usize + 1;
+const FIXED: usize = 0;
+
+/// The map entries that a demand-based FTL has at hand, in order of use, each with a read level.
+///
+/// Eviction by level spares the *fixed* entries, those used last. The others stand in a list for each level, so that the
+/// least recent entry of the lowest level is found without a scan: every operation takes O(levels). An entry that is not
+/// fixed and whose level changes is put among others by its time of use, in O(log n); that happens when garbage
+/// collection moves what has not been used for long.
+///
+/// Source: Y. Du et al., "LaLDPC", MSST 2017, algorithm 1; A. Gupta, Y. Kim, B. Urgaonkar, "DFTL", ASPLOS 2009.
+#[derive(Debug)]
+pub struct MappingCache {
+    capacity: u32,
+    fixed: u32,
+    /// The slot of each logical codeword's entry.
+    slots: LargeArray,
+    entries: Vec<Entry>,
+    lists: [List; LISTS],
+    /// Entries that came to a level out of order, by time of use.
+    displaced: [BTreeMap<u64, u32>; LISTS],
+    /// Codewords whose entries share a translation page.
+    per_page: u32,
+    /// For each translation page, the first of its dirty entries.
+    dirty: Vec<u32>,
+    uses: u64,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Entry {
+    lcn: Lcn,
+    used: u64,
+    level: u8,
+    list: u8,
+    displaced: bool,
+    dirty: bool,
+    newer: u32,
+    older: u32,
+    dirty_before: u32,
+    dirty_after: u32,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct List {
+    newest: u32,
+    oldest: u32,
+    count: u32,
+}
+
+/// An entry that had to go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Evicted {
+    /// Whose it was.
+    pub lcn: Lcn,
+    /// Whether its translation page does not know what it said.
+    pub dirty: bool,
+    /// The read level that is forgotten with it.
+    pub level: u8,
+}
+
+impl MappingCache {
+    /// An empty cache of `capacity` entries of `codewords` logical codewords, `per_page` to a translation page.
+    ///
+    /// # Errors
+    /// When memory is short.
+    pub fn new(capacity: u32, eviction: Eviction, codewords: u32, per_page: u32) -> Result<Self> {
+        assert!(capacity > 0 && per_page > 0);
+        Ok(Self {
+            capacity,
+            fixed: match eviction {
+                Eviction::Lru => u32::MAX,
+                Eviction::LowestLevel { fixed_entries } => fixed_entries,
+            },
+            slots: LargeArray::filled(codewords as usize, NONE)?,
+            entries: Vec::new(),
+            lists: [List { newest: NONE, oldest: NONE, count: 0 }; LISTS],
+            displaced: Default::default(),
+            per_page,
+            dirty: vec![NONE; codewords.div_ceil(per_page) as usize],
+            uses: 0,
+        })
+    }
+
+    /// Entries at hand.
+    pub fn len(&self) -> u32 {
+        self.entries.len() as u32
+    }
+
+    /// Whether nothing is at hand.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// The read level of a codeword whose entry is at hand.
+    #[inline]
+    pub fn level(&self, lcn: Lcn) -> Option<u8> {
+        let slot = self.slots[lcn as usize];
+        (slot != NONE).then(|| self.entries[slot as usize].level)
+    }
+
+    /// Whether the entry of a codeword is at hand and has changed.
+    pub fn is_dirty(&self, lcn: Lcn) -> bool {
+        let slot = self.slots[lcn as usize];
+        slot != NONE && self.entries[slot as usize].dirty
+    }
+
+    /// Uses the entry of a codeword; false if it is not at hand.
+    #[inline]
+    pub fn touch(&mut self, lcn: Lcn) -> bool {
+        let slot = self.slots[lcn as usize];
+        if slot == NONE {
+            return false;
+        }
+        self.detach(slot);
+        self.put_first(slot);
+        true
+    }
+
+    /// Adds an entry that is not at hand, as the one used last, and returns what had to go for it.
+    pub fn insert(&mut self, lcn: Lcn, level: u8) -> Option<Evicted> {
+        debug_assert!(self.slots[lcn as usize] == NONE && (1..=MAX_LEVEL).contains(&level));
+        let entry = Entry {
+            lcn,
+            used: 0,
+            level,
+            list: 0,
+            displaced: false,
+            dirty: false,
+            newer: NONE,
+            older: NONE,
+            dirty_before: NONE,
+            dirty_after: NONE,
+        };
+        if self.len() < self.capacity {
+            let slot = self.len();
+            self.entries.push(entry);
+            self.slots[lcn as usize] = slot;
+            self.put_first(slot);
+            return None;
+        }
+        let slot = self.victim();
+        let Entry { lcn: gone, dirty, level, .. } = self.entries[slot as usize];
+        self.clean(slot);
+        self.detach(slot);
+        self.slots[gone as usize] = NONE;
+        self.entries[slot as usize] = entry;
+        self.slots[lcn as usize] = slot;
+        self.put_first(slot);
+        Some(Evicted { lcn: gone, dirty, level })
+    }
+
+    /// Notes that an entry has changed; false if it is not at hand.
+    #[inline]
+    pub fn mark_dirty(&mut self, lcn: Lcn) -> bool {
+        let slot = self.slots[lcn as usize];
+        if slot == NONE {
+            return false;
+        }
+        if !self.entries[slot as usize].dirty {
+            let page = (lcn / self.per_page) as usize;
+            let after = std::mem::replace(&mut self.dirty[page], slot);
+            if after != NONE {
+                self.entries[after as usize].dirty_before = slot;
+            }
+            let entry = &mut self.entries[slot as usize];
+            (entry.dirty, entry.dirty_before, entry.dirty_after) = (true, NONE, after);
+        }
+        true
+    }
+
+    /// Remembers a read level, if the entry is at hand. That is no use of it.
+    #[inline]
+    pub fn set_level(&mut self, lcn: Lcn, level: u8) {
+        let slot = self.slots[lcn as usize];
+        if slot == NONE || self.entries[slot as usize].level == level {
+            return;
+        }
+        if usize::from(self.entries[slot as usize].list) != FIXED {
+            self.detach(slot);
+            let entry = &mut self.entries[slot as usize];
+            (entry.list, entry.displaced) = (level, true);
+            self.displaced[usize::from(level)].insert(entry.used, slot);
+        }
+        self.entries[slot as usize].level = level;
+    }
+
+    /// Notes that a translation page has been written with all that its entries say; how many had changed.
+    pub fn clean_page(&mut self, page: u32) -> u32 {
+        let mut cleaned = 0;
+        while self.dirty[page as usize] != NONE {
+            self.clean(self.dirty[page as usize]);
+            cleaned += 1;
+        }
+        cleaned
+    }
+
+    fn clean(&mut self, slot: u32) {
+        let Entry { lcn, dirty, dirty_before, dirty_after, .. } = self.entries[slot as usize];
+        if !dirty {
+            return;
+        }
+        match dirty_before {
+            NONE => self.dirty[(lcn / self.per_page) as usize] = dirty_after,
+            before => self.entries[before as usize].dirty_after = dirty_after,
+        }
+        if dirty_after != NONE {
+            self.entries[dirty_after as usize].dirty_before = dirty_before;
+        }
+        self.entries[slot as usize].dirty = false;
+    }
+
+    /// The least recent entry of the lowest level among those that are not fixed; if all are, the least recent.
+    fn victim(&self) -> u32 {
+        for level in 1..LISTS {
+            let in_order = self.lists[level].oldest;
+            let displaced = self.displaced[level].first_key_value();
+            match (in_order, displaced) {
+                (NONE, None) => {}
+                (NONE, Some((_, &slot))) => return slot,
+                (slot, None) => return slot,
+                (slot, Some((&used, &other))) => {
+                    return if self.entries[slot as usize].used < used { slot } else { other };
+                }
+            }
+        }
+        self.lists[FIXED].oldest
+    }
+
+    /// Makes an entry that is in no list the one used last, and lets the fixed one used least recently go among the others.
+    #[inline]
+    fn put_first(&mut self, slot: u32) {
+        self.uses += 1;
+        self.entries[slot as usize].used = self.uses;
+        self.push(slot, FIXED);
+        if self.lists[FIXED].count > self.fixed {
+            let oldest = self.lists[FIXED].oldest;
+            self.detach(oldest);
+            self.push(oldest, usize::from(self.entries[oldest as usize].level));
+        }
+    }
+
+    /// Puts an entry that is more recent than all of a list at its head.
+    #[inline]
+    fn push(&mut self, slot: u32, list: usize) {
+        let List { newest, .. } = self.lists[list];
+        let entry = &mut self.entries[slot as usize];
+        (entry.list, entry.displaced, entry.newer, entry.older) = (list as u8, false, NONE, newest);
+        match newest {
+            NONE => self.lists[list].oldest = slot,
+            newest => self.entries[newest as usize].newer = slot,
+        }
+        self.lists[list].newest = slot;
+        self.lists[list].count += 1;
+    }
+
+    #[inline]
+    fn detach(&mut self, slot: u32) {
+        let Entry { list, displaced, newer, older, used, .. } = self.entries[slot as usize];
+        if displaced {
+            self.displaced[usize::from(list)].remove(&used);
+            return;
+        }
+        let list = &mut self.lists[usize::from(list)];
+        match newer {
+            NONE => list.newest = older,
+            newer => self.entries[newer as usize].older = older,
+        }
+        match older {
+            NONE => list.oldest = newer,
+            older => self.entries[older as usize].newer = newer,
+        }
+        list.count -= 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Algorithm 1 of LaLDPC as it is printed: one list by use, scanned.
+    struct Scanned {
+        capacity: usize,
+        fixed: usize,
+        /// The one used last first: codeword, level, dirty.
+        entries: Vec<(Lcn, u8, bool)>,
+    }
+
+    impl Scanned {
+        fn find(&self, lcn: Lcn) -> Option<usize> {
+            self.entries.iter().position(|entry| entry.0 == lcn)
+        }
+
+        fn insert(&mut self, lcn: Lcn, level: u8) -> Option<Evicted> {
+            let gone = (self.entries.len() == self.capacity).then(|| {
+                let from = self.fixed.min(self.entries.len() - 1);
+                let lowest = self.entries[from..].iter().map(|entry| entry.1).min().unwrap();
+                let all = self.fixed >= self.entries.len();
+                let at = self.entries.iter().rposition(|entry| all || entry.1 == lowest).unwrap();
+                let at = if all { self.entries.len() - 1 } else { at };
+                let (lcn, level, dirty) = self.entries.remove(at);
+                Evicted { lcn, level, dirty }
+            });
+            self.entries.insert(0, (lcn, level, false));
+            gone
+        }
+    }
+
+    #[derive(Debug, Clone)]
+    enum Step {
+        Use(Lcn, u8),
+        Dirty(Lcn),
+        Level(Lcn, u8),
+        Clean(u32),
+    }
+
+    fn steps() -> impl Strategy<Value = Vec<Step>> {
+        let lcn = 0..48u32;
+        let step = prop_oneof![
+            6 => (lcn.clone(), 1..=MAX_LEVEL).prop_map(|(lcn, level)| Step::Use(lcn, level)),
+            2 => lcn.clone().prop_map(Step::Dirty),
+            3 => (lcn, 1..=MAX_LEVEL).prop_map(|(lcn, level)| Step::Level(lcn, level)),
+            1 => (0..6u32).prop_map(Step::Clean),
+        ];
+        prop::collection::vec(step, 1..400)
+    }
+
+    proptest! {
+        /// Is every eviction the one that a scan finds, entry by entry, whatever the number of fixed entries?
+        #[test]
+        fn evictions_are_those_of_a_scan(steps in steps(), capacity in 1u32..24, fixed in 0u32..30, lru in any::<bool>()) {
+            let eviction = if lru { Eviction::Lru } else { Eviction::LowestLevel { fixed_entries: fixed } };
+            let fixed = if lru { usize::MAX } else { fixed as usize };
+            let mut cache = MappingCache::new(capacity, eviction, 48, 8).unwrap();
+            let mut scanned = Scanned { capacity: capacity as usize, fixed, entries: Vec::new() };
+            for step in steps {
+                match step {
+                    Step::Use(lcn, level) => match scanned.find(lcn) {
+                        Some(at) => {
+                            let entry = scanned.entries.remove(at);
+                            scanned.entries.insert(0, entry);
+                            prop_assert!(cache.touch(lcn));
+                        }
+                        None => {
+                            prop_assert!(!cache.touch(lcn));
+                            prop_assert_eq!(cache.insert(lcn, level), scanned.insert(lcn, level));
+                        }
+                    },
+                    Step::Dirty(lcn) => {
+                        let at = scanned.find(lcn);
+                        prop_assert_eq!(cache.mark_dirty(lcn), at.is_some());
+                        if let Some(at) = at { scanned.entries[at].2 = true; }
+                    }
+                    Step::Level(lcn, level) => {
+                        cache.set_level(lcn, level);
+                        if let Some(at) = scanned.find(lcn) { scanned.entries[at].1 = level; }
+                    }
+                    Step::Clean(page) => {
+                        let mut cleaned = 0;
+                        for entry in &mut scanned.entries {
+                            if entry.0 / 8 == page && std::mem::take(&mut entry.2) { cleaned += 1; }
+                        }
+                        prop_assert_eq!(cache.clean_page(page), cleaned);
+                    }
+                }
+                prop_assert!(cache.len() <= capacity);
+                for lcn in 0..48 {
+                    let expected = scanned.find(lcn).map(|at| scanned.entries[at]);
+                    prop_assert_eq!(cache.level(lcn), expected.map(|entry| entry.1));
+                    prop_assert_eq!(cache.is_dirty(lcn), expected.is_some_and(|entry| entry.2));
+                }
+            }
+        }
+    }
+}

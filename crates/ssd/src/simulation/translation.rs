@@ -1,0 +1,242 @@
+//! Address translation of a demand-based FTL: which map entries are at hand, and the reads and programs of translation
+//! pages that it takes to have them there.
+//!
+//! A request's codewords are translated by translation page. Those whose entries are all at hand go on at once; the others
+//! wait for one read of their page, through error correction. An entry that had changed and had to go is written back: its
+//! page is read, and programmed with everything that has changed in it (batched update). Write-backs go on beside what
+//! caused them: their data is in the controller's memory. At most one of a page is under way.
+//!
+//! Where data lies is known to [`PageMap`](crate::ftl::PageMap) at any time; here is counted and waited for what knowing it
+//! would take. Garbage collection looks places up in the pages themselves, which hold their owners. An entry that is at hand
+//! is updated when it moves a codeword; for any other the translation page is updated.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use softsense_base::Result;
+
+use super::Simulation;
+use super::back_end::{Owner, ProgramOwner};
+use crate::config::DemandSpec;
+use crate::ftl::{Evicted, Lcn, Location, MappingCache};
+
+/// What codewords are translated for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Access {
+    Read,
+    Write,
+}
+
+/// Codewords of a request that wait for their translation page.
+#[derive(Debug)]
+struct Waiting {
+    request: u32,
+    codewords: Range<Lcn>,
+    access: Access,
+}
+
+/// A translation page that is being written back.
+#[derive(Debug, Default)]
+struct WriteBack {
+    /// Whether it is being programmed, so that what changes now comes too late.
+    programming: bool,
+    /// Whether something has.
+    again: bool,
+}
+
+#[derive(Debug)]
+pub(super) struct Translation {
+    cache: MappingCache,
+    remember_levels: bool,
+    /// The logical codeword of the first translation page: they follow those of the user.
+    first: Lcn,
+    per_page: u32,
+    loads: HashMap<u32, Vec<Waiting>>,
+    write_backs: HashMap<u32, WriteBack>,
+    /// Write-backs that wait for room in flash.
+    stalled: Vec<u32>,
+}
+
+impl Translation {
+    pub(super) fn new(spec: &DemandSpec, codeword_bytes: u32, user_codewords: u32) -> Result<Self> {
+        let capacity = spec.capacity();
+        let per_page = codeword_bytes / spec.entry_bytes;
+        Ok(Self {
+            cache: MappingCache::new(capacity, spec.eviction, user_codewords, per_page)?,
+            remember_levels: spec.remember_levels,
+            first: user_codewords,
+            per_page,
+            loads: HashMap::new(),
+            write_backs: HashMap::new(),
+            stalled: Vec::new(),
+        })
+    }
+
+    pub(super) fn cache(&self) -> &MappingCache {
+        &self.cache
+    }
+
+    /// Whether nothing is under way.
+    pub(super) fn is_idle(&self) -> bool {
+        self.loads.is_empty() && self.write_backs.is_empty() && self.stalled.is_empty()
+    }
+}
+
+impl Simulation {
+    /// Codewords of a request are read or written as soon as their map entries are at hand.
+    pub(super) fn translate(&mut self, request: u32, codewords: Range<Lcn>, access: Access) {
+        let Some(translation) = &mut self.translation else { return self.access(request, codewords, access) };
+        let per_page = translation.per_page;
+        let Range { mut start, end } = codewords;
+        while start < end {
+            let page = start / per_page;
+            let codewords = start..end.min((page + 1) * per_page);
+            start = codewords.end;
+            let translation = self.translation.as_mut().expect("it was just there");
+            let hits = codewords.clone().filter(|&lcn| translation.cache.level(lcn).is_some()).count() as u64;
+            let misses = codewords.len() as u64 - hits;
+            self.statistics.mapping_hits += hits;
+            self.statistics.mapping_misses += misses;
+            if misses == 0 {
+                codewords.clone().for_each(|lcn| {
+                    translation.cache.touch(lcn);
+                });
+                self.access(request, codewords, access);
+                continue;
+            }
+            let waiting = translation.loads.entry(page).or_default();
+            waiting.push(Waiting { request, codewords, access });
+            if waiting.len() == 1 {
+                self.load(page);
+            }
+        }
+    }
+
+    fn access(&mut self, request: u32, codewords: Range<Lcn>, access: Access) {
+        match access {
+            Access::Read => self.read_codewords(request, codewords),
+            Access::Write => {
+                codewords.clone().for_each(|lcn| self.entry_changed(lcn));
+                self.write_codewords(request, codewords);
+            }
+        }
+    }
+
+    /// The map entry of a codeword says something new, and its data is fresh.
+    pub(super) fn entry_changed(&mut self, lcn: Lcn) {
+        let Some(translation) = &mut self.translation else { return };
+        if lcn >= translation.first {
+            return;
+        }
+        translation.cache.set_level(lcn, 1);
+        if !translation.cache.mark_dirty(lcn) {
+            self.write_back(lcn / self.translation.as_ref().expect("it was just there").per_page);
+        }
+    }
+
+    /// Reads a translation page that requests wait for.
+    fn load(&mut self, page: u32) {
+        match self.locate_translation(page) {
+            Location::Flash(place) => {
+                self.statistics.translation_reads += 1;
+                let (group, bit) = self.ftl.group_of(place);
+                self.start_read(Owner::Load { page }, group, 1 << bit);
+            }
+            // It is at hand, or nothing of it was ever written.
+            Location::Memory(_) | Location::InFlight | Location::Unmapped => self.loaded(page),
+        }
+    }
+
+    fn locate_translation(&self, page: u32) -> Location {
+        self.ftl.locate(self.translation.as_ref().expect("there are translation pages").first + page)
+    }
+
+    /// A translation page is in the controller's memory: its entries are taken from it, and who waited goes on.
+    pub(super) fn loaded(&mut self, page: u32) {
+        let translation = self.translation.as_mut().expect("there are translation pages");
+        let waiting = translation.loads.remove(&page).expect("somebody waits");
+        for Waiting { request, codewords, access } in waiting {
+            for lcn in codewords.clone() {
+                let translation = self.translation.as_mut().expect("it was just there");
+                if translation.cache.touch(lcn) {
+                    continue;
+                }
+                let gone = translation.cache.insert(lcn, 1);
+                self.statistics.mapping_evictions += u64::from(gone.is_some());
+                if let Some(Evicted { lcn, dirty: true, .. }) = gone {
+                    self.statistics.mapping_dirty_evictions += 1;
+                    let page = lcn / self.translation.as_ref().expect("it was just there").per_page;
+                    self.write_back(page);
+                }
+            }
+            self.access(request, codewords, access);
+        }
+    }
+
+    /// Brings a translation page up to date.
+    fn write_back(&mut self, page: u32) {
+        let translation = self.translation.as_mut().expect("there are translation pages");
+        if let Some(under_way) = translation.write_backs.get_mut(&page) {
+            under_way.again |= under_way.programming;
+            return;
+        }
+        translation.write_backs.insert(page, WriteBack::default());
+        match self.locate_translation(page) {
+            Location::Flash(place) => {
+                self.statistics.translation_reads += 1;
+                let (group, bit) = self.ftl.group_of(place);
+                self.start_read(Owner::WriteBack { page }, group, 1 << bit);
+            }
+            Location::Memory(_) | Location::InFlight | Location::Unmapped => self.program_translation(page),
+        }
+    }
+
+    /// Programs a translation page with all that has changed in it, or waits for room.
+    pub(super) fn program_translation(&mut self, page: u32) {
+        let Some(group) = self.ftl.open_for_translation() else {
+            self.translation.as_mut().expect("there are translation pages").stalled.push(page);
+            self.start_gc_somewhere();
+            return;
+        };
+        let translation = self.translation.as_mut().expect("there are translation pages");
+        translation.cache.clean_page(page);
+        translation.write_backs.get_mut(&page).expect("it is being written back").programming = true;
+        self.ftl.place(group, 0, translation.first + page);
+        self.start_program(group, 1, ProgramOwner::Translation { page });
+    }
+
+    /// A translation page has been programmed.
+    pub(super) fn translation_programmed(&mut self, page: u32) {
+        let translation = self.translation.as_mut().expect("there are translation pages");
+        let done = translation.write_backs.remove(&page).expect("it was being written back");
+        if done.again {
+            self.write_back(page);
+        }
+    }
+
+    /// Write-backs that waited for room go on.
+    pub(super) fn resume_stalled_translations(&mut self) {
+        let Some(translation) = &mut self.translation else { return };
+        for page in std::mem::take(&mut translation.stalled) {
+            self.program_translation(page);
+        }
+    }
+
+    /// The read level that the map entry of a codeword remembers.
+    #[inline]
+    pub(super) fn remembered_level(&self, lcn: Lcn) -> Option<u8> {
+        let translation = self.translation.as_ref().filter(|translation| translation.remember_levels)?;
+        if lcn < translation.first { translation.cache.level(lcn) } else { None }
+    }
+
+    /// A codeword has been read at `level`.
+    #[inline]
+    pub(super) fn remember_level(&mut self, lcn: Lcn, level: u8) {
+        if let Some(translation) = &mut self.translation
+            && translation.remember_levels
+            && lcn < translation.first
+        {
+            translation.cache.set_level(lcn, level);
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! The map in flash, with its entries in a cache: what a read takes by closed form, how often entries are at hand, and what
+//! it costs to bring translation pages up to date. That data survives is in `ftl.rs`.
+
+mod support;
+
+use softsense_base::{Ns, Purpose, Stream};
+use softsense_ssd::config::CheckedConfig;
+use softsense_ssd::request::{Request, RequestKind};
+use support::{request, run, shipped};
+
+/// LaLDPC's device and latencies, T_L = 85 + 24 (L - 1), on which every codeword needs level 3: one attempt at it takes 133 us,
+/// a read from level 1 takes 85 + 109 + 133.
+const LEVEL_3: f64 = 133.0;
+const FROM_LEVEL_1: f64 = 85.0 + 109.0 + 133.0;
+
+fn level_3(more: &[&str]) -> CheckedConfig {
+    let base = [
+        "geometry.blocks_per_plane=96",
+        "reliability={ fixed = { p_fail = [1.0, 1.0, 0.0] } }",
+        "read.policy=progressive",
+        "read.retry=restart",
+    ];
+    shipped("mlc-laldpc.toml", &[&base[..], more].concat())
+}
+
+fn apart(requests: impl Iterator<Item = (RequestKind, u64)>) -> Vec<Request> {
+    requests.zip(0..).map(|((kind, lcn), i)| request(kind, Ns::from_us(20_000.0 * f64::from(i)), lcn, 1)).collect()
+}
+
+fn responses_us(config: &CheckedConfig, requests: Vec<Request>) -> Vec<f64> {
+    run(config, requests).take_log().iter().map(|row| row.response.as_us()).collect()
+}
+
+/// LaLDPC, section III-B: a miss reads the translation page, whose cells are no better, and then from level 1; a hit starts
+/// where the last read ended; a write starts over.
+#[test]
+fn reads_start_at_the_level_of_the_last_one() {
+    use RequestKind::{Read, Write};
+    let requests = || apart([(Read, 5), (Read, 5), (Read, 6), (Write, 5), (Read, 5), (Read, 5)].into_iter());
+    for (remember, hit) in [("true", LEVEL_3), ("false", FROM_LEVEL_1)] {
+        let remember = format!("ftl.mapping.demand.remember_levels={remember}");
+        let found = responses_us(&level_3(&[&remember]), requests());
+        let miss = 2.0 * FROM_LEVEL_1;
+        assert_eq!((found[0], found[1], found[2]), (miss, hit, miss), "{remember}");
+        // Transfer and program; the entry was at hand.
+        assert_eq!((found[3], found[4], found[5]), (920.0, FROM_LEVEL_1, hit), "{remember}");
+    }
+}
+
+/// Section III-E, with a hit ratio r: T = r T_L + (1 - r) (T_1 + ... + T_L), and here the read of the translation page on a miss.
+/// Under uniform reads LRU hits with the share of entries it has room for, 0.3; 20,000 reads know that to 0.0032, of which
+/// four are allowed.
+#[test]
+fn the_mean_read_is_that_of_the_hit_ratio() {
+    let cache = format!("ftl.mapping.demand={{ cache_bytes = {}, remember_levels = true }}", 300 * 8);
+    let config = level_3(&[&cache]);
+    let stream = Stream::new(2, Purpose::Workload);
+    let reads = 20_000;
+    let simulation = run(&config, apart((0..reads).map(|i| (RequestKind::Read, stream.bits(i, 0) % 1000))));
+    let statistics = simulation.statistics();
+    let ratio = statistics.mapping_hits as f64 / reads as f64;
+    assert!((ratio - 0.3).abs() < 4.0 * 0.0032, "{ratio}");
+    let expected = ratio * LEVEL_3 + (1.0 - ratio) * 2.0 * FROM_LEVEL_1;
+    assert!((statistics.reads.mean_ns().unwrap() / 1e3 - expected).abs() < 1e-6);
+    assert_eq!(statistics.soft_starts, statistics.mapping_hits);
+    assert_eq!(statistics.translation_reads, statistics.mapping_misses);
+    assert_eq!(simulation.mapping_cache().unwrap().len(), 300);
+}
+
+/// Entries that had changed are written back when they go, all those of a translation page at once.
+#[test]
+fn what_has_changed_is_written_back_in_batches() {
+    let config = level_3(&["ftl.mapping.demand.cache_bytes=128"]);
+    // Sixteen writes of one translation page fill the cache; a seventeenth, of another, drives one of them out.
+    let writes = (0..16).map(|lcn| (RequestKind::Write, lcn)).chain([(RequestKind::Write, 600)]);
+    let simulation = run(&config, apart(writes));
+    let statistics = simulation.statistics();
+    assert_eq!(
+        (statistics.mapping_misses, statistics.mapping_evictions, statistics.mapping_dirty_evictions),
+        (17, 1, 1)
+    );
+    assert_eq!(statistics.translation_codewords_programmed, 1);
+    // One for each miss, and one to be updated.
+    assert_eq!(statistics.translation_reads, 17 + 1);
+    let cache = simulation.mapping_cache().unwrap();
+    assert!((1..16).all(|lcn| !cache.is_dirty(lcn) && cache.level(lcn) == Some(1)), "all were written back together");
+    assert!(cache.is_dirty(600) && cache.level(0).is_none());
+}
+
+/// Misses of one request on one translation page, and of requests that come while it is read, wait for one read.
+#[test]
+fn one_read_of_a_translation_page_serves_all_who_wait() {
+    let config = level_3(&["ftl.mapping.demand.cache_bytes=65536"]);
+    let mut requests = vec![request(RequestKind::Read, Ns::ZERO, 0, 8)];
+    requests.push(request(RequestKind::Read, Ns::from_us(10.0), 9, 1));
+    let simulation = run(&config, requests);
+    let statistics = simulation.statistics();
+    assert_eq!((statistics.mapping_misses, statistics.translation_reads), (9, 1));
+}
