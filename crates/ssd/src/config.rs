@@ -268,11 +268,20 @@ pub struct DemandSpec {
     pub eviction: Eviction,
     /// Whether an entry remembers the level at which its codeword was last read, from which the next read starts.
     pub remember_levels: bool,
+    /// After so many reads that succeeded at once at the remembered level, one level less is tried; 0 for never, as in the
+    /// paper.
+    pub lower_after_reads: u32,
 }
 
 impl Default for DemandSpec {
     fn default() -> Self {
-        Self { cache_bytes: 65_536, entry_bytes: 8, eviction: Eviction::Lru, remember_levels: false }
+        Self {
+            cache_bytes: 65_536,
+            entry_bytes: 8,
+            eviction: Eviction::Lru,
+            remember_levels: false,
+            lower_after_reads: 0,
+        }
     }
 }
 

@@ -47,6 +47,16 @@ fn reads_start_at_the_level_of_the_last_one() {
     }
 }
 
+/// An option that the paper has not: after two reads that succeed at once, a level less is tried, in vain here, where a read
+/// from level 2 takes 109 + 133 us.
+#[test]
+fn levels_come_down_if_they_may() {
+    let config = level_3(&["ftl.mapping.demand={ remember_levels = true, lower_after_reads = 2 }"]);
+    let found = responses_us(&config, apart((0..7).map(|_| (RequestKind::Read, 5))));
+    let tried = 109.0 + 133.0;
+    assert_eq!(found[1..], [LEVEL_3, LEVEL_3, tried, LEVEL_3, LEVEL_3, tried]);
+}
+
 /// Section III-E, with a hit ratio r: T = r T_L + (1 - r) (T_1 + ... + T_L), and here the read of the translation page on a miss.
 /// Under uniform reads LRU hits with the share of entries it has room for, 0.3; 20,000 reads know that to 0.0032, of which
 /// four are allowed.

@@ -42,6 +42,8 @@ pub struct MappingCache {
 struct Entry {
     lcn: Lcn,
     used: u64,
+    /// Reads that succeeded at once at this level since it was set.
+    successes: u32,
     level: u8,
     list: u8,
     displaced: bool,
@@ -134,6 +136,7 @@ impl MappingCache {
         let entry = Entry {
             lcn,
             used: 0,
+            successes: 0,
             level,
             list: 0,
             displaced: false,
@@ -180,6 +183,22 @@ impl MappingCache {
         true
     }
 
+    /// A codeword has been read at `level`, which is remembered if its entry is at hand. After `lower_after` reads in a row
+    /// that succeeded at the remembered level `at_once`, one level less is; 0 for never.
+    #[inline]
+    pub fn read_ended(&mut self, lcn: Lcn, level: u8, at_once: bool, lower_after: u32) {
+        let slot = self.slots[lcn as usize];
+        if slot == NONE {
+            return;
+        }
+        let entry = &mut self.entries[slot as usize];
+        let lower = at_once && entry.level == level && level > 1 && lower_after > 0 && {
+            entry.successes += 1;
+            entry.successes >= lower_after
+        };
+        self.set_level(lcn, if lower { level - 1 } else { level });
+    }
+
     /// Remembers a read level, if the entry is at hand. That is no use of it.
     #[inline]
     pub fn set_level(&mut self, lcn: Lcn, level: u8) {
@@ -193,7 +212,8 @@ impl MappingCache {
             (entry.list, entry.displaced) = (level, true);
             self.displaced[usize::from(level)].insert(entry.used, slot);
         }
-        self.entries[slot as usize].level = level;
+        let entry = &mut self.entries[slot as usize];
+        (entry.level, entry.successes) = (level, 0);
     }
 
     /// Notes that a translation page has been written with all that its entries say; how many had changed.

@@ -586,9 +586,9 @@ impl Simulation {
                 self.count_undetected(read, bit);
             }
             if self.translation.is_some() {
-                let Read { group, attempt, .. } = self.reads[read];
+                let Read { group, attempt, attempts, .. } = self.reads[read];
                 if let Some(lcn) = self.ftl.owner(self.geometry.place(group.superblock, group.page, bit)) {
-                    self.remember_level(lcn, attempt.level);
+                    self.remember_level(lcn, attempt.level, attempts == 1);
                 }
             }
             self.codeword_read(read, true);

@@ -48,6 +48,7 @@ struct WriteBack {
 pub(super) struct Translation {
     cache: MappingCache,
     remember_levels: bool,
+    lower_after_reads: u32,
     /// The logical codeword of the first translation page: they follow those of the user.
     first: Lcn,
     per_page: u32,
@@ -64,6 +65,7 @@ impl Translation {
         Ok(Self {
             cache: MappingCache::new(capacity, spec.eviction, user_codewords, per_page)?,
             remember_levels: spec.remember_levels,
+            lower_after_reads: spec.lower_after_reads,
             first: user_codewords,
             per_page,
             loads: HashMap::new(),
@@ -229,14 +231,14 @@ impl Simulation {
         if lcn < translation.first { translation.cache.level(lcn) } else { None }
     }
 
-    /// A codeword has been read at `level`.
+    /// A codeword has been read at `level`, at once or after attempts at others.
     #[inline]
-    pub(super) fn remember_level(&mut self, lcn: Lcn, level: u8) {
+    pub(super) fn remember_level(&mut self, lcn: Lcn, level: u8, at_once: bool) {
         if let Some(translation) = &mut self.translation
             && translation.remember_levels
             && lcn < translation.first
         {
-            translation.cache.set_level(lcn, level);
+            translation.cache.read_ended(lcn, level, at_once, translation.lower_after_reads);
         }
     }
 }
