@@ -138,19 +138,19 @@ impl Simulation {
 
     /// Reads a translation page that requests wait for.
     fn load(&mut self, page: u32) {
-        match self.locate_translation(page) {
-            Location::Flash(place) => {
-                self.statistics.translation_reads += 1;
-                let (group, bit) = self.ftl.group_of(place);
-                self.start_read(Owner::Load { page }, group, 1 << bit);
-            }
-            // It is at hand, or nothing of it was ever written.
-            Location::Memory(_) | Location::InFlight | Location::Unmapped => self.loaded(page),
+        if !self.read_translation(page, Owner::Load { page }) {
+            self.loaded(page);
         }
     }
 
-    fn locate_translation(&self, page: u32) -> Location {
-        self.ftl.locate(self.translation.as_ref().expect("there are translation pages").first + page)
+    /// Begins to read a translation page; false if it is in the controller's memory, or nothing of it was ever written.
+    fn read_translation(&mut self, page: u32, owner: Owner) -> bool {
+        let first = self.translation.as_ref().expect("there are translation pages").first;
+        let Location::Flash(place) = self.ftl.locate(first + page) else { return false };
+        self.statistics.translation_reads += 1;
+        let (group, bit) = self.ftl.group_of(place);
+        self.start_read(owner, group, 1 << bit);
+        true
     }
 
     /// A translation page is in the controller's memory: its entries are taken from it, and who waited goes on.
@@ -183,13 +183,8 @@ impl Simulation {
             return;
         }
         translation.write_backs.insert(page, WriteBack::default());
-        match self.locate_translation(page) {
-            Location::Flash(place) => {
-                self.statistics.translation_reads += 1;
-                let (group, bit) = self.ftl.group_of(place);
-                self.start_read(Owner::WriteBack { page }, group, 1 << bit);
-            }
-            Location::Memory(_) | Location::InFlight | Location::Unmapped => self.program_translation(page),
+        if !self.read_translation(page, Owner::WriteBack { page }) {
+            self.program_translation(page);
         }
     }
 
