@@ -155,6 +155,15 @@ def test_what_cannot_be_calibrated_is_named(
         flash.calibrate(softsense.load_config(config, overrides), p_fail, level)
 
 
+def test_chips_that_are_not_known_are_named(config: Path) -> None:
+    for overrides, message in (
+        (["reliability=perfect"], "reliability: found no decode table"),
+        (["reliability.table.variation.chip_factors=[]"], "chip_factors: found none"),
+    ):
+        with pytest.raises(ConfigError, match=re.escape(message)):
+            flash.chip_failures(softsense.load_config(config, overrides))
+
+
 def test_calibrate_prints_factors_and_chips(softsense_command: Softsense, config: Path) -> None:
     small = ["--set", "geometry.blocks_per_plane=64"]
     printed = softsense_command("flash", "calibrate", config, "--p-fail", "0.1", *small)

@@ -131,13 +131,7 @@ def calibrate(config: Config, p_fail: float, level: int = 1) -> list[float]:
 
     Raises `ConfigError`.
     """
-    table = json.loads(config.to_json())["reliability"]
-    table = table.get("table") if isinstance(table, dict) else None
-    if table is None:
-        raise ConfigError("reliability: found no decode table, expected `reliability.table`")
-    variation = table["variation"]
-    if not variation["chip_factors"]:
-        raise ConfigError("reliability.table.variation.chip_factors: found none, expected the factors to be scaled")
+    variation = _known_chips(config)
     if variation["overdispersion"]:
         raise ConfigError("reliability.table.variation.overdispersion: found it, expected 0: rates must scale together")
     if not 0 < p_fail < 1:
@@ -164,7 +158,7 @@ def chip_failures(config: Config, level: int = 1) -> list[dict[str, float]]:
 
     Raises `ConfigError`.
     """
-    factors = json.loads(config.to_json())["reliability"]["table"]["variation"]["chip_factors"]
+    factors = _known_chips(config)["chip_factors"]
     sample = config.sample_codewords(_CALIBRATION_CODEWORDS)
     fails = config.p_fail(sample["rber"], level)[-1]
     rows = []
@@ -172,3 +166,14 @@ def chip_failures(config: Config, level: int = 1) -> list[dict[str, float]]:
         chosen = sample["chip"] % len(factors) == index
         rows.append({"factor": factor, "rber": sample["rber"][chosen].mean(), "p_fail": fails[chosen].mean()})
     return rows
+
+
+def _known_chips(config: Config) -> dict[str, Any]:
+    """The variation of a config with a decode table and known chips."""
+    reliability = json.loads(config.to_json())["reliability"]
+    if not isinstance(reliability, dict) or "table" not in reliability:
+        raise ConfigError("reliability: found no decode table, expected `reliability.table`")
+    variation: dict[str, Any] = reliability["table"]["variation"]
+    if not variation["chip_factors"]:
+        raise ConfigError("reliability.table.variation.chip_factors: found none, expected those of known chips")
+    return variation
