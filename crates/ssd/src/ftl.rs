@@ -220,6 +220,18 @@ impl PageMap {
         self.user_codewords
     }
 
+    /// The logical codeword of a translation page: they follow those of the user.
+    #[inline]
+    pub fn translation_page(&self, page: u32) -> Lcn {
+        self.user_codewords + page
+    }
+
+    /// Whether a logical codeword is a translation page.
+    #[inline]
+    pub fn is_translation_page(&self, lcn: Lcn) -> bool {
+        lcn >= self.user_codewords
+    }
+
     /// The pages that hold the codeword at a place, and its bit in their group.
     #[inline]
     pub fn group_of(&self, place: Place) -> (Group, u32) {
@@ -233,7 +245,7 @@ impl PageMap {
             return (Group { set: plane, superblock: block, page, members: 1, pages: 1 }, slot);
         }
         let (set, member) = geometry.set_of(plane);
-        let superblock = set * geometry.blocks_per_plane() + block % geometry.blocks_per_plane();
+        let superblock = geometry.superblock_of(place);
         let (members, pages) = self.members(superblock, member);
         (Group { set, superblock, page, members, pages }, geometry.bits_of(member).start + slot)
     }
@@ -398,7 +410,7 @@ impl PageMap {
     #[inline]
     pub fn open(&mut self, set: u32, writer: Writer) -> Option<Group> {
         let keep = if matches!(writer, Writer::Gc | Writer::GcTranslation) { 0 } else { 1 };
-        let (ways, pages) = (self.geometry.ways(), self.geometry.pages_per_block());
+        let (ways, pages) = (self.geometry.ways(), self.geometry.pages_per_superblock());
         let state = &mut self.sets[set as usize];
         let open = &mut state.open[writer as usize];
         let (superblock, given) = match *open {
@@ -414,7 +426,7 @@ impl PageMap {
             }
         };
         let together = if self.blocks[superblock as usize].interleaved { ways } else { 1 };
-        *open = (given + together < pages * ways).then_some((superblock, given + together));
+        *open = (given + together < pages).then_some((superblock, given + together));
         Some(self.group_at(set, superblock, given))
     }
 

@@ -314,12 +314,6 @@ impl Geometry {
         place / self.codewords_per_block()
     }
 
-    /// The page of a place, numbered over the device.
-    #[inline]
-    pub fn page_of(&self, place: u32) -> u32 {
-        place / self.codewords_per_page
-    }
-
     /// The member that has the place of a codeword, by its bit in the group.
     #[inline]
     pub fn member_of(&self, bit: u32) -> u32 {
@@ -419,7 +413,7 @@ mod tests {
             for bit in 0..geometry.codewords_per_group() {
                 let place = geometry.place(superblock, page, bit);
                 assert_eq!(geometry.superblock_of(place), superblock);
-                assert_eq!(geometry.page_of(place) % 64, page);
+                assert_eq!(place / geometry.codewords_per_page() % 64, page);
                 let member = geometry.set_of(geometry.block_of(place) / 2048).1;
                 assert!(geometry.bits_of(member).contains(&bit));
             }

@@ -121,7 +121,7 @@ impl PageMap {
     pub fn fill_translation_pages(&mut self, pages: u32) {
         for page in 0..pages {
             let group = self.open_for_translation().expect("over-provisioning leaves room for translation pages");
-            self.place(group, 0, self.user_codewords + page);
+            self.place(group, 0, self.translation_page(page));
             self.programmed(group, 0);
             if let Some(written_s) = &mut self.written_s {
                 // They are as old as the data.
@@ -133,11 +133,11 @@ impl PageMap {
     /// Takes note that the first `pages` pages of a set have been written, its members taking turns: full superblocks are
     /// closed, oldest first, and one that is not full is open for the host.
     fn adopt_blocks(&mut self, set: u32, pages: u32) {
-        let (ways, pages_per_block) = (self.geometry.ways(), self.geometry.pages_per_block());
+        let ways = self.geometry.ways();
         let interleaves = self.sets[set as usize].interleaves;
         // Pages of a group are written together.
         let pages = if interleaves { pages.next_multiple_of(ways) } else { pages };
-        let per_superblock = pages_per_block * ways;
+        let per_superblock = self.geometry.pages_per_superblock();
         let state = &mut self.sets[set as usize];
         for superblock in state.free.drain(..pages.div_ceil(per_superblock) as usize) {
             let index = superblock % self.geometry.blocks_per_plane();

@@ -233,6 +233,7 @@ impl Simulation {
             required[bit as usize] = level;
             deepest = deepest.max(level);
         }
+        let attempt = self.read.first(deepest, remembered);
         let read = self.reads.insert(Read {
             owner,
             group,
@@ -240,9 +241,9 @@ impl Simulation {
             wanted,
             pending: wanted,
             failed: 0,
-            attempt: self.read.first(deepest, remembered),
+            attempt,
             attempts: 1,
-            soft_start: self.read.first(deepest, remembered).level > 1,
+            soft_start: attempt.level > 1,
             to_decode: 0,
             to_arrive: [0; 16],
             required,

@@ -49,8 +49,6 @@ pub(super) struct Translation {
     cache: MappingCache,
     remember_levels: bool,
     lower_after_reads: u32,
-    /// The logical codeword of the first translation page: they follow those of the user.
-    first: Lcn,
     per_page: u32,
     loads: HashMap<u32, Vec<Waiting>>,
     write_backs: HashMap<u32, WriteBack>,
@@ -66,7 +64,6 @@ impl Translation {
             cache: MappingCache::new(capacity, spec.eviction, user_codewords, per_page)?,
             remember_levels: spec.remember_levels,
             lower_after_reads: spec.lower_after_reads,
-            first: user_codewords,
             per_page,
             loads: HashMap::new(),
             write_backs: HashMap::new(),
@@ -127,12 +124,13 @@ impl Simulation {
     /// The map entry of a codeword says something new, and its data is fresh.
     pub(super) fn entry_changed(&mut self, lcn: Lcn) {
         let Some(translation) = &mut self.translation else { return };
-        if lcn >= translation.first {
+        if self.ftl.is_translation_page(lcn) {
             return;
         }
+        let page = lcn / translation.per_page;
         translation.cache.set_level(lcn, 1);
         if !translation.cache.mark_dirty(lcn) {
-            self.write_back(lcn / self.translation.as_ref().expect("it was just there").per_page);
+            self.write_back(page);
         }
     }
 
@@ -145,8 +143,7 @@ impl Simulation {
 
     /// Begins to read a translation page; false if it is in the controller's memory, or nothing of it was ever written.
     fn read_translation(&mut self, page: u32, owner: Owner) -> bool {
-        let first = self.translation.as_ref().expect("there are translation pages").first;
-        let Location::Flash(place) = self.ftl.locate(first + page) else { return false };
+        let Location::Flash(place) = self.ftl.locate(self.ftl.translation_page(page)) else { return false };
         self.statistics.translation_reads += 1;
         let (group, bit) = self.ftl.group_of(place);
         self.start_read(owner, group, 1 << bit);
@@ -166,8 +163,8 @@ impl Simulation {
                 let gone = translation.cache.insert(lcn, 1);
                 self.statistics.mapping_evictions += u64::from(gone.is_some());
                 if let Some(Evicted { lcn, dirty: true, .. }) = gone {
+                    let page = lcn / translation.per_page;
                     self.statistics.mapping_dirty_evictions += 1;
-                    let page = lcn / self.translation.as_ref().expect("it was just there").per_page;
                     self.write_back(page);
                 }
             }
@@ -198,7 +195,7 @@ impl Simulation {
         let translation = self.translation.as_mut().expect("there are translation pages");
         translation.cache.clean_page(page);
         translation.write_backs.get_mut(&page).expect("it is being written back").programming = true;
-        self.ftl.place(group, 0, translation.first + page);
+        self.ftl.place(group, 0, self.ftl.translation_page(page));
         self.start_program(group, 1, ProgramOwner::Translation { page });
     }
 
@@ -223,7 +220,7 @@ impl Simulation {
     #[inline]
     pub(super) fn remembered_level(&self, lcn: Lcn) -> Option<u8> {
         let translation = self.translation.as_ref().filter(|translation| translation.remember_levels)?;
-        if lcn < translation.first { translation.cache.level(lcn) } else { None }
+        if self.ftl.is_translation_page(lcn) { None } else { translation.cache.level(lcn) }
     }
 
     /// A codeword has been read at `level`, at once or after attempts at others.
@@ -231,7 +228,7 @@ impl Simulation {
     pub(super) fn remember_level(&mut self, lcn: Lcn, level: u8, at_once: bool) {
         if let Some(translation) = &mut self.translation
             && translation.remember_levels
-            && lcn < translation.first
+            && !self.ftl.is_translation_page(lcn)
         {
             translation.cache.read_ended(lcn, level, at_once, translation.lower_after_reads);
         }

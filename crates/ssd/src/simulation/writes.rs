@@ -328,7 +328,7 @@ impl Simulation {
 
     /// Does whatever the collection of a set can do now.
     fn gc_continue(&mut self, set: u32) {
-        let pages = self.geometry.pages_per_block() * self.geometry.ways();
+        let pages = self.geometry.pages_per_superblock();
         let job = self.gc[set as usize].as_mut().expect("collection is at work");
         if job.reading || job.erasing > 0 {
             return;
@@ -390,7 +390,8 @@ impl Simulation {
         let ftl = &mut self.ftl;
         job.collected.retain(|&place| ftl.owner(place).is_some());
         // A victim holds translation pages, or data.
-        let of_map = job.collected.first().is_some_and(|&place| ftl.owner(place) >= Some(ftl.user_codewords()));
+        let first = job.collected.first().and_then(|&place| ftl.owner(place));
+        let of_map = first.is_some_and(|lcn| ftl.is_translation_page(lcn));
         let room = if of_map { self.geometry.codewords_per_page() as usize } else { room };
         let count = job.collected.len().min(room);
         if count == 0 {
