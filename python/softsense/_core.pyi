@@ -43,6 +43,9 @@ class Config:
     user_bytes: int
     has_workload: bool
     @staticmethod
+    def open(name_or_path: str | os.PathLike[str], overrides: list[str] = []) -> Config:
+        """Open a shipped configuration by name, such as `mlc-25nm`, or a TOML file."""
+    @staticmethod
     def from_toml(text: str, origin: str, overrides: list[str] = []) -> Config:
         """Read TOML; `origin` is the file's name, and paths in it resolve beside that file."""
     def with_overrides(self, overrides: list[str]) -> Config:

@@ -241,10 +241,10 @@ class Comparison:
 def load_config(
     path: str | os.PathLike[str], overrides: Sequence[str] = (), *, seed: int | None = None, policy: str | None = None
 ) -> Config:
-    """Read a configuration file.
+    """Read a configuration.
 
     Args:
-        path: a TOML file.
+        path: a TOML file, or the name of a shipped configuration: `mlc-25nm`, `mlc-laldpc` or `tlc-3d`.
         overrides: fields to replace, each written as `ftl.over_provisioning=0.28`.
         seed: replaces the configuration's seed.
         policy: replaces the read policy, such as `two_step`, or policy and retry, such as `two_step:restart`.
@@ -253,13 +253,7 @@ def load_config(
         FileError: the file cannot be read.
         ConfigError: a field, or a combination of fields, is wrong.
     """
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-    except OSError as error:
-        raise FileError(f"{path}: {error.strerror or error}") from None
-    except UnicodeDecodeError as error:
-        raise ConfigError(f"{path}: not a text file: byte {error.start} is not UTF-8") from None
-    return Config.from_toml(text, str(path), _overrides(overrides, seed, policy))
+    return Config.open(path, _overrides(overrides, seed, policy))
 
 
 def run(

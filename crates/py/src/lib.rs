@@ -4,7 +4,7 @@ mod codes;
 mod flash;
 mod frames;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use numpy::ndarray::Array2;
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1};
@@ -79,6 +79,15 @@ struct Config {
 
 #[pymethods]
 impl Config {
+    /// Opens a shipped configuration by name, or a TOML file; `overrides` are such as `ftl.over_provisioning=0.28`.
+    /// Raises ConfigError, TableError or FileError.
+    #[staticmethod]
+    #[pyo3(signature = (name_or_path, overrides = Vec::new()))]
+    fn open(name_or_path: PathBuf, overrides: Vec<String>) -> PyResult<Self> {
+        let name_or_path = name_or_path.to_string_lossy();
+        Ok(Self { checked: CheckedConfig::open(&name_or_path, &overrides).map_err(raise)? })
+    }
+
     /// Reads TOML. `origin` names its file, beside which paths in it are taken; `overrides` are such
     /// as `ftl.over_provisioning=0.28`. Raises ConfigError or TableError.
     #[staticmethod]

@@ -8,6 +8,7 @@
 //! |---|---|---|
 //! | trace: 1,000,000 requests of 4 KiB and 8 KiB, 70 % reads, 1 GiB footprint, Poisson at 50,000/s, MQSim text, `two_step` with 10 % hard failure, 128 GiB device | 1,000,000 requests/s with parsing | 2,000,000 |
 //! | overwrite: 5,000,000 random 4 KiB overwrites with garbage collection (8 GiB, 15 % over-provisioned, from the steady state) | 1,000,000 requests/s | |
+//! | demand: 10,000,000 requests of 4 KiB, 70 % reads, Zipf 0.9 over all of 32 GiB of flash whose map is in flash, 64 KiB of mapping cache, eviction and reads by level (LaLDPC), Poisson at 10,000/s | 500,000 requests/s | |
 //! | precondition: 512 GiB, sequential and steady state | 5 s, 1.5 GB | |
 
 use std::path::{Path, PathBuf};
@@ -46,6 +47,15 @@ requests = 5_000_000
 read_fraction = 0.0
 arrivals = "immediate"
 "#;
+
+/// On `mlc-laldpc`.
+const DEMAND: [&str; 5] = [
+    "geometry.blocks_per_plane=2048",
+    "ftl.mapping={ demand = { eviction = { lowest_level = { fixed_entries = 2000 } }, remember_levels = true } }",
+    "workload.requests=10_000_000",
+    "workload.read_fraction=0.7",
+    "workload.footprint_bytes=29_205_774_336",
+];
 
 const PRECONDITION: &str = r#"
 [geometry]
@@ -100,6 +110,13 @@ fn bench_overwrite() {
     report(&finish(Run::new(&config(OVERWRITE, &[]), Requests::Workload, false).unwrap()));
 }
 
+fn bench_demand() {
+    let config = CheckedConfig::open("mlc-laldpc", &DEMAND.map(str::to_owned)).expect("the benchmark's config is good");
+    let summary = finish(Run::new(&config, Requests::Workload, false).unwrap());
+    eprintln!("  hit ratio {:.3}", summary.mapping.as_ref().and_then(|mapping| mapping.hit_ratio).unwrap_or(0.0));
+    report(&summary);
+}
+
 fn bench_precondition(layout: &str) {
     let config = config(PRECONDITION, &[&format!("precondition.layout={layout}")]);
     let begun = Instant::now();
@@ -131,6 +148,7 @@ fn main() {
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["child", "trace", path] => return bench_trace(Path::new(path)),
         ["child", "overwrite"] => return bench_overwrite(),
+        ["child", "demand"] => return bench_demand(),
         ["child", "precondition", layout] => return bench_precondition(layout),
         _ => {}
     }
@@ -150,6 +168,7 @@ fn main() {
     found.push(speed("trace, with parsing", best_of(&["child", "trace", &trace_path]), 1e6));
     found.push(speed("overwrite with garbage collection", best_of(&["child", "overwrite"]), 1e6));
     std::fs::remove_file(&path).unwrap();
+    found.push(speed("demand-based map, 64 KiB of cache", best_of(&["child", "demand"]), 5e5));
     for layout in ["sequential", "steady_state"] {
         let [_, setup_s, peak] = child(&["child", "precondition", layout]);
         let what = |of: &str| format!("precondition 512 GiB, {layout}, {of}");

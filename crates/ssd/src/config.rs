@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
-use softsense_base::{Error, Result, expect_number, expect_whole, format_bytes, line_of};
+use softsense_base::{Error, ErrorKind, Result, expect_number, expect_whole, format_bytes, line_of, shipped_or_file};
 use softsense_link::{ReadSpec, Reliability, ReliabilitySpec};
 
 use crate::events::MAX_INDEX;
@@ -15,6 +15,13 @@ use crate::workload::WorkloadSpec;
 
 /// Changes whenever the same config gives other numbers.
 pub const MODEL_VERSION: u32 = 2;
+
+/// The shipped configs.
+const SHIPPED: [(&str, &str); 3] = [
+    ("mlc-25nm", include_str!("../../../configs/mlc-25nm.toml")),
+    ("mlc-laldpc", include_str!("../../../configs/mlc-laldpc.toml")),
+    ("tlc-3d", include_str!("../../../configs/tlc-3d.toml")),
+];
 
 /// A whole run but for its trace. The defaults are those of `configs/mlc-25nm.toml`, without its workload.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -271,6 +278,9 @@ pub struct DemandSpec {
     /// After so many reads that succeeded at once at the remembered level, one level less is tried; 0 for never, as in the
     /// paper.
     pub lower_after_reads: u32,
+    /// Whether the directory of translation pages, which is always at hand, remembers a level for each of them, too. The paper
+    /// does not.
+    pub remember_translation_levels: bool,
 }
 
 impl Default for DemandSpec {
@@ -281,6 +291,7 @@ impl Default for DemandSpec {
             eviction: Eviction::Lru,
             remember_levels: false,
             lower_after_reads: 0,
+            remember_translation_levels: false,
         }
     }
 }
@@ -298,6 +309,12 @@ impl DemandSpec {
 pub enum Eviction {
     /// The least recently used.
     Lru,
+    /// The least recently used of those that were used once only; entries used again are protected, up to a number, beyond
+    /// which the least recently used of them counts as used once.
+    SegmentedLru {
+        /// Protected entries at most.
+        protected_entries: u32,
+    },
     /// The least recently used of the lowest read level (LaLDPC, algorithm 1).
     LowestLevel {
         /// Most recently used entries that are spared.
@@ -497,6 +514,15 @@ pub struct CheckedConfig {
 }
 
 impl CheckedConfig {
+    /// Opens a shipped config by name, or a file; `overrides` as in [`CheckedConfig::from_toml`].
+    ///
+    /// # Errors
+    /// When there is no such config, and those of `from_toml`.
+    pub fn open(name_or_path: &str, overrides: &[String]) -> Result<Self> {
+        let (text, origin) = shipped_or_file(&SHIPPED, name_or_path, Path::new(""), ErrorKind::Io, "a config file")?;
+        Self::from_toml(&text, &origin, overrides)
+    }
+
     /// Reads and checks a config. `origin` is its file, for messages and relative paths. `overrides`
     /// are `path=value` with a TOML value (a bare word is taken as a string).
     ///
@@ -669,9 +695,17 @@ impl CheckedConfig {
             Mapping::Demand(demand) => {
                 let eviction = match demand.eviction {
                     Eviction::Lru => "LRU".to_string(),
+                    Eviction::SegmentedLru { protected_entries } => {
+                        format!("segmented LRU, {protected_entries} protected")
+                    }
                     Eviction::LowestLevel { fixed_entries } => format!("lowest level first, {fixed_entries} fixed"),
                 };
-                let levels = if demand.remember_levels { ", read levels remembered" } else { "" };
+                let levels = match (demand.remember_levels, demand.remember_translation_levels) {
+                    (false, false) => "",
+                    (true, false) => ", read levels remembered",
+                    (false, true) => ", read levels of translation pages remembered",
+                    (true, true) => ", read levels remembered, also of translation pages",
+                };
                 let (size, entries) = (format_bytes(demand.cache_bytes), demand.capacity());
                 Some(("mapping", format!("in flash, cache of {size} for {entries} entries, {eviction}{levels}")))
             }
@@ -1036,16 +1070,14 @@ mod tests {
 
     #[test]
     fn the_defaults_are_mlc_25nm_without_its_workload() {
-        let text = include_str!("../../../configs/mlc-25nm.toml");
-        let mut shipped: Config = toml::from_str(text).unwrap();
+        let mut shipped = CheckedConfig::open("mlc-25nm", &[]).unwrap().config().clone();
         shipped.workload = None;
         assert_eq!(Config::default(), shipped);
     }
 
     #[test]
     fn a_resolved_config_reads_back_as_itself() {
-        let checked =
-            CheckedConfig::from_toml(include_str!("../../../configs/tlc-3d.toml"), "tlc-3d.toml", &[]).unwrap();
+        let checked = CheckedConfig::open("tlc-3d", &[]).unwrap();
         let again = CheckedConfig::from_toml(&checked.to_toml(), "again.toml", &[]).unwrap();
         assert_eq!(checked.config(), again.config());
         assert_eq!(checked.sha256(), again.sha256());

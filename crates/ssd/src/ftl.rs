@@ -226,6 +226,12 @@ impl PageMap {
         self.user_codewords + page
     }
 
+    /// The number of the translation page whose logical codeword this is.
+    #[inline]
+    pub fn translation_page_index(&self, lcn: Lcn) -> usize {
+        (lcn - self.user_codewords) as usize
+    }
+
     /// Whether a logical codeword is a translation page.
     #[inline]
     pub fn is_translation_page(&self, lcn: Lcn) -> bool {
@@ -317,7 +323,7 @@ impl PageMap {
         prefetch(&self.map, lcn);
     }
 
-    /// The same for what overwriting `lcn` will change besides: its owner entry and its block.
+    /// The same for what reading or overwriting `lcn` will need besides: its owner entry, its block and when it was written.
     #[inline]
     pub fn prefetch_owner_and_block(&self, lcn: Lcn) {
         let place = self.map[lcn as usize];
@@ -325,6 +331,9 @@ impl PageMap {
             prefetch(&self.owner, place);
             prefetch(&self.blocks, self.geometry.superblock_of(place));
             prefetch(&self.programmed, self.geometry.block_of(place));
+            if let Some(written_s) = &self.written_s {
+                prefetch(written_s, place / self.geometry.codewords_per_page());
+            }
         }
     }
 

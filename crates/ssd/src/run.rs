@@ -127,6 +127,7 @@ impl Run {
         let spec = self.config.config();
         let count = s.codewords_read();
         let mean_us = |sum: Ns| (count > 0).then(|| sum.as_us() / count as f64);
+        let share = |part: u64, rest: u64| (part + rest > 0).then(|| part as f64 / (part + rest) as f64);
         let time = &s.read_time;
         let time_us = ReadTimeUs {
             wait_plane: mean_us(time.wait_plane),
@@ -169,6 +170,7 @@ impl Run {
                 count,
                 mean_us: mean_us(time.total()),
                 time_us,
+                service_us: mean_us(s.read_service),
                 level_histogram: s.level_histogram.to_vec(),
                 interleaved: s.interleaved_codewords,
                 soft_starts: s.soft_starts,
@@ -200,10 +202,12 @@ impl Run {
                 Mapping::Page => None,
                 Mapping::Demand(demand) => Some(MappingSummary {
                     entries: demand.capacity(),
-                    hits: s.mapping_hits,
-                    misses: s.mapping_misses,
-                    hit_ratio: (s.mapping_hits + s.mapping_misses > 0)
-                        .then(|| s.mapping_hits as f64 / (s.mapping_hits + s.mapping_misses) as f64),
+                    hits: s.mapping_hits(),
+                    misses: s.mapping_misses(),
+                    hit_ratio: share(s.mapping_hits(), s.mapping_misses()),
+                    read_hits: s.mapping_read_hits,
+                    read_misses: s.mapping_read_misses,
+                    read_hit_ratio: share(s.mapping_read_hits, s.mapping_read_misses),
                     evictions: s.mapping_evictions,
                     dirty_evictions: s.mapping_dirty_evictions,
                     translation_reads: s.translation_reads,

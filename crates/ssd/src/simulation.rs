@@ -343,7 +343,11 @@ impl Simulation {
         while self.read_ahead.len() < READ_AHEAD && !self.source_ended {
             match self.source.next_request()? {
                 Some(request) => {
-                    self.ftl.prefetch((request.offset_bytes / self.codeword_bytes) as Lcn);
+                    let lcn = (request.offset_bytes / self.codeword_bytes) as Lcn;
+                    self.ftl.prefetch(lcn);
+                    if let Some(translation) = &self.translation {
+                        translation.cache().prefetch(lcn);
+                    }
                     self.read_ahead.push_back(request);
                 }
                 None => self.source_ended = true,

@@ -83,6 +83,9 @@ pub struct CodewordReads {
     pub mean_us: Option<f64>,
     /// Where that time went.
     pub time_us: ReadTimeUs,
+    /// Mean time that sensing, transfer and decoding of all attempts take by themselves: without waiting, without looking
+    /// ahead, without translation pages, us.
+    pub service_us: Option<f64>,
     /// How many ended at level 1, 2, ...
     pub level_histogram: Vec<u64>,
     /// Those that were divided among several chips.
@@ -212,6 +215,12 @@ pub struct MappingSummary {
     pub misses: u64,
     /// Hits over both; `null` without any.
     pub hit_ratio: Option<f64>,
+    /// Hits of codewords of reads.
+    pub read_hits: u64,
+    /// Misses of codewords of reads.
+    pub read_misses: u64,
+    /// Hits of reads over both; `null` without any.
+    pub read_hit_ratio: Option<f64>,
     /// Entries that had to go.
     pub evictions: u64,
     /// Those of them that had changed.

@@ -26,6 +26,12 @@ pub struct WorkloadSpec {
     pub arrivals: Arrivals,
     /// Requests stay within the first so many bytes of the device; without it, within the whole device.
     pub footprint_bytes: Option<u64>,
+    /// Writes stay within the first so many bytes of the footprint, and reads within the rest of it, `addresses` in each;
+    /// without it, both go everywhere.
+    pub written_bytes: Option<u64>,
+    /// The probability, from 0 to 1, that a read goes to where one of the last 1,048,576 writes went, the k-th last with a
+    /// probability of about 1/k; the others go where reads go. Before the first write all do.
+    pub read_after_write: f64,
     /// Requests start at multiples of this, in bytes.
     pub align_bytes: u64,
 }
@@ -84,6 +90,8 @@ impl Default for WorkloadSpec {
             addresses: Addresses::Uniform,
             arrivals: Arrivals::Poisson { requests_per_s: 5_000.0 },
             footprint_bytes: None,
+            written_bytes: None,
+            read_after_write: 0.0,
             align_bytes: 4096,
         }
     }
@@ -94,6 +102,8 @@ mod draw {
     pub const KIND: u64 = 0;
     pub const SIZE: u64 = 1;
     pub const GAP: u64 = 2;
+    pub const AFTER_WRITE: u64 = 3;
+    pub const RECENCY: u64 = 4;
     /// The first of as many as an address needs.
     pub const ADDRESS: u64 = 16;
     /// The first index of the draws that belong to no request: the keys of the permutation of hot blocks.
@@ -102,6 +112,9 @@ mod draw {
 
 /// 2^53 blocks are exact in an `f64`.
 const MAX_BLOCKS: u64 = 1 << 53;
+
+/// Writes that reads may go after.
+const REMEMBERED_WRITES: usize = 1 << 20;
 
 impl WorkloadSpec {
     /// Checks every field on its own; whether the workload fits a device is checked by [`Self::source`].
@@ -115,6 +128,12 @@ impl WorkloadSpec {
         }
         if !(0.0..=1.0).contains(&self.read_fraction) {
             return error("read_fraction", format!("found {}, expected a number from 0 to 1", self.read_fraction));
+        }
+        if !(0.0..=1.0).contains(&self.read_after_write) {
+            return error(
+                "read_after_write",
+                format!("found {}, expected a number from 0 to 1", self.read_after_write),
+            );
         }
         if self.align_bytes == 0 || self.align_bytes > 1 << 40 {
             return error("align_bytes", format!("found {}, expected 1 to 2^40 bytes", self.align_bytes));
@@ -182,25 +201,17 @@ impl WorkloadSpec {
                 format!("found {footprint}, expected at most the capacity of the device ({capacity_bytes} bytes)"),
             ));
         }
-        for (i, size) in self.sizes.iter().enumerate() {
-            if size.bytes > footprint {
-                return Err(Error::config(
-                    format!("workload.sizes[{i}].bytes"),
-                    format!("found {}, expected at most the footprint ({footprint} bytes)", size.bytes),
-                ));
-            }
-        }
-        let blocks = footprint / self.align_bytes;
-        if blocks == 0 || blocks > MAX_BLOCKS {
-            return Err(Error::config(
-                "workload.align_bytes",
-                format!(
-                    "found {}, by which the footprint ({footprint} bytes) has {blocks} blocks, expected 1 to 2^53",
-                    self.align_bytes
-                ),
-            ));
+        let written = self.written_bytes.unwrap_or(footprint);
+        if written == 0 || written > footprint || (written < footprint && !written.is_multiple_of(self.align_bytes)) {
+            let message =
+                format!("found {written}, expected a multiple of align_bytes up to the footprint ({footprint} bytes)");
+            return Err(Error::config("workload.written_bytes", message));
         }
         let stream = Stream::new(seed, Purpose::Workload);
+        let mut regions = vec![self.region(&stream, 0, written)?];
+        if written < footprint {
+            regions.push(self.region(&stream, written, footprint - written)?);
+        }
         let mut total = 0.0;
         let sizes = self
             .sizes
@@ -216,16 +227,11 @@ impl WorkloadSpec {
             next: 0,
             read_fraction: self.read_fraction,
             sizes,
-            blocks,
             align_bytes: self.align_bytes,
-            footprint_bytes: footprint,
-            places: match self.addresses {
-                Addresses::Uniform => Places::Uniform,
-                Addresses::Zipf { exponent } => {
-                    Places::Zipf(Zipf::new(blocks, exponent), Permutation::new(&stream, blocks))
-                }
-                Addresses::Sequential => Places::Sequential { next: 0 },
-            },
+            regions,
+            read_after_write: self.read_after_write,
+            written: Vec::new(),
+            writes: 0,
             clock: match self.arrivals {
                 Arrivals::Poisson { requests_per_s } => {
                     Clock::Poisson { mean_ns: 1e9 / requests_per_s, now_ns: 0, remainder_ns: 0.0 }
@@ -234,6 +240,30 @@ impl WorkloadSpec {
                 Arrivals::Immediate => Clock::Immediate,
             },
         })
+    }
+
+    /// The part of the device from byte `start` on, `bytes` long.
+    fn region(&self, stream: &Stream, start: u64, bytes: u64) -> Result<Region> {
+        for (i, size) in self.sizes.iter().enumerate() {
+            if size.bytes > bytes {
+                return Err(Error::config(
+                    format!("workload.sizes[{i}].bytes"),
+                    format!("found {}, expected at most the {bytes} bytes that it goes to", size.bytes),
+                ));
+            }
+        }
+        let blocks = bytes / self.align_bytes;
+        if blocks == 0 || blocks > MAX_BLOCKS {
+            let message =
+                format!("found {}, by which {bytes} bytes have {blocks} blocks, expected 1 to 2^53", self.align_bytes);
+            return Err(Error::config("workload.align_bytes", message));
+        }
+        let places = match self.addresses {
+            Addresses::Uniform => Places::Uniform,
+            Addresses::Zipf { exponent } => Places::Zipf(Zipf::new(blocks, exponent), Permutation::new(stream, blocks)),
+            Addresses::Sequential => Places::Sequential { next: 0 },
+        };
+        Ok(Region { start, bytes, blocks, places })
     }
 
     /// Labels and values for people.
@@ -257,10 +287,17 @@ impl WorkloadSpec {
             Arrivals::Fixed { requests_per_s } => format!("fixed, {} requests/s", rate(requests_per_s)),
             Arrivals::Immediate => "all at time 0".to_owned(),
         };
-        let footprint = self.footprint_bytes.map_or("the whole device".to_owned(), format_bytes);
+        let mut footprint = self.footprint_bytes.map_or("the whole device".to_owned(), format_bytes);
+        if let Some(written) = self.written_bytes {
+            footprint += &format!(", writes in the first {}, reads in the rest", format_bytes(written));
+        }
+        let mut reads = format!("{:.1} %", self.read_fraction * 100.0);
+        if self.read_after_write > 0.0 {
+            reads += &format!(", {:.1} % of them of what was written before", self.read_after_write * 100.0);
+        }
         [
             ("requests", format_count(self.requests)),
-            ("reads", format!("{:.1} %", self.read_fraction * 100.0)),
+            ("reads", reads),
             ("sizes", sizes.join(", ")),
             ("addresses", format!("{addresses}, aligned to {}", format_bytes(self.align_bytes))),
             ("footprint", footprint),
@@ -275,6 +312,33 @@ enum Places {
     Uniform,
     Zipf(Zipf, Permutation),
     Sequential { next: u64 },
+}
+
+/// A part of the device that requests go to.
+struct Region {
+    start: u64,
+    bytes: u64,
+    blocks: u64,
+    places: Places,
+}
+
+impl Region {
+    /// Where request `i` of so many bytes starts.
+    #[inline]
+    fn offset(&mut self, stream: &Stream, i: u64, bytes: u64, align_bytes: u64) -> u64 {
+        // A request that would leave the region is moved back to the last block where it fits.
+        let last = (self.bytes - bytes) / align_bytes;
+        let block = match &mut self.places {
+            Places::Uniform => below(stream.bits(i, draw::ADDRESS), self.blocks),
+            Places::Zipf(zipf, permutation) => permutation.of(zipf.rank(stream, i)),
+            Places::Sequential { next } => {
+                let block = if *next > last { 0 } else { *next };
+                *next = block + bytes.div_ceil(align_bytes);
+                block
+            }
+        };
+        self.start + block.min(last) * align_bytes
+    }
 }
 
 enum Clock {
@@ -298,10 +362,13 @@ pub struct Workload {
     read_fraction: f64,
     /// Cumulative share and size.
     sizes: Vec<(f64, u64)>,
-    blocks: u64,
     align_bytes: u64,
-    footprint_bytes: u64,
-    places: Places,
+    /// Where writes go, and, if that is another, where reads do.
+    regions: Vec<Region>,
+    read_after_write: f64,
+    /// Where the last writes went, a ring.
+    written: Vec<u64>,
+    writes: u64,
     clock: Clock,
 }
 
@@ -317,19 +384,31 @@ impl Workload {
     }
 
     #[inline]
-    fn offset(&mut self, i: u64, bytes: u64) -> u64 {
-        // A request that would leave the footprint is moved back to the last block where it fits.
-        let last = (self.footprint_bytes - bytes) / self.align_bytes;
-        let block = match &mut self.places {
-            Places::Uniform => below(self.stream.bits(i, draw::ADDRESS), self.blocks),
-            Places::Zipf(zipf, permutation) => permutation.of(zipf.rank(&self.stream, i)),
-            Places::Sequential { next } => {
-                let block = if *next > last { 0 } else { *next };
-                *next = block + bytes.div_ceil(self.align_bytes);
-                block
+    fn write_offset(&mut self, i: u64, bytes: u64) -> u64 {
+        let offset = self.regions[0].offset(&self.stream, i, bytes, self.align_bytes);
+        if self.read_after_write > 0.0 {
+            if self.written.len() < REMEMBERED_WRITES {
+                self.written.push(offset);
+            } else {
+                self.written[self.writes as usize % REMEMBERED_WRITES] = offset;
             }
-        };
-        block.min(last) * self.align_bytes
+            self.writes += 1;
+        }
+        offset
+    }
+
+    #[inline]
+    fn read_offset(&mut self, i: u64, bytes: u64) -> u64 {
+        if !self.written.is_empty() && self.stream.uniform(i, draw::AFTER_WRITE) < self.read_after_write {
+            let known = self.written.len() as f64;
+            // P(k or less) = ln(k + 1) / ln(n + 1) for k of n.
+            let k = libm::exp(self.stream.uniform(i, draw::RECENCY) * libm::log(known + 1.0));
+            let k = (k as u64).clamp(1, self.written.len() as u64);
+            let offset = self.written[((self.writes - k) % REMEMBERED_WRITES as u64) as usize];
+            return offset.min((self.regions[0].bytes - bytes) / self.align_bytes * self.align_bytes);
+        }
+        let region = self.regions.last_mut().expect("there is one at least");
+        region.offset(&self.stream, i, bytes, self.align_bytes)
     }
 
     #[inline]
@@ -360,12 +439,13 @@ impl RequestSource for Workload {
         self.next += 1;
         let read = self.stream.uniform(i, draw::KIND) < self.read_fraction;
         let bytes = self.bytes(i);
-        Ok(Some(Request {
-            arrival: self.arrival(i),
-            kind: if read { RequestKind::Read } else { RequestKind::Write },
-            offset_bytes: self.offset(i, bytes),
-            bytes,
-        }))
+        let arrival = self.arrival(i);
+        let (kind, offset_bytes) = if read {
+            (RequestKind::Read, self.read_offset(i, bytes))
+        } else {
+            (RequestKind::Write, self.write_offset(i, bytes))
+        };
+        Ok(Some(Request { arrival, kind, offset_bytes, bytes }))
     }
 
     fn fraction_read(&self) -> f64 {
@@ -631,6 +711,39 @@ mod tests {
         }
     }
 
+    /// Reads after writes: their share, and how far back they go, P(k or less) = ln(k + 1) / ln(n + 1). With 100,000 reads
+    /// five standard errors of a share are 0.008 at most; each write has a block of its own, so that k is known.
+    #[test]
+    fn reads_after_writes_go_to_the_latest_ones() {
+        let spec = WorkloadSpec {
+            requests: 200_000,
+            read_fraction: 0.5,
+            addresses: Addresses::Sequential,
+            footprint_bytes: Some(2 * GIB),
+            written_bytes: Some(GIB),
+            read_after_write: 0.6,
+            ..WorkloadSpec::default()
+        };
+        let (mut writes, mut reads, mut after, mut latest, mut expected) = (0u64, 0.0, 0.0, 0.0, 0.0);
+        for request in all(&spec, 10, 4 * GIB) {
+            let block = request.offset_bytes / 4096;
+            if request.kind == RequestKind::Write {
+                assert_eq!(block, writes);
+                writes += 1;
+                continue;
+            }
+            reads += 1.0;
+            if request.offset_bytes < GIB {
+                assert!(block < writes, "only what was written is read after it");
+                after += 1.0;
+                latest += f64::from(u8::from(writes - block <= 10));
+                expected += (11f64.min(writes as f64 + 1.0)).ln() / (writes as f64 + 1.0).ln();
+            }
+        }
+        assert!((after / reads - 0.6f64).abs() < 0.008, "{after} of {reads}");
+        assert!((latest / after - expected / after).abs() < 0.01f64, "{latest}, not {expected}");
+    }
+
     #[test]
     fn sequential_requests_follow_one_another_and_start_again() {
         let spec = WorkloadSpec {
@@ -689,6 +802,10 @@ mod tests {
                 WorkloadSpec { arrivals: Arrivals::Poisson { requests_per_s: 0.0 }, ..good.clone() },
                 "workload.arrivals.poisson.requests_per_s: found 0",
             ),
+            (
+                WorkloadSpec { read_after_write: -0.1, ..good.clone() },
+                "workload.read_after_write: found -0.1, expected a number from 0 to 1",
+            ),
             (WorkloadSpec { align_bytes: 0, ..good.clone() }, "workload.align_bytes: found 0"),
             (WorkloadSpec { footprint_bytes: Some(100), ..good.clone() }, "workload.footprint_bytes: found 100"),
         ];
@@ -700,6 +817,14 @@ mod tests {
         assert!(
             spec.source(1, GIB).err().unwrap().to_string().starts_with("workload.footprint_bytes: found 2147483648")
         );
+        for written in [0, 5000, 2 * GIB] {
+            let spec = WorkloadSpec { written_bytes: Some(written), ..good.clone() };
+            let error = spec.source(1, GIB).err().unwrap().to_string();
+            assert!(
+                error.starts_with(&format!("workload.written_bytes: found {written}, expected a multiple")),
+                "{error}"
+            );
+        }
         let spec = WorkloadSpec { sizes: vec![SizeShare { bytes: 8192, share: 1.0 }], ..good };
         assert!(spec.source(1, 4096).err().unwrap().to_string().starts_with("workload.sizes[0].bytes: found 8192"));
     }

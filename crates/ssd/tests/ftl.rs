@@ -208,7 +208,7 @@ fn assert_cache(config: &CheckedConfig, simulation: &Simulation) {
     let Mapping::Demand(demand) = config.config().ftl.mapping else { panic!("the map is in flash") };
     let cache = simulation.mapping_cache().unwrap();
     assert!(u64::from(cache.len()) * u64::from(demand.entry_bytes) <= demand.cache_bytes);
-    assert!(!cache.is_empty() || simulation.statistics().mapping_misses == 0);
+    assert!(!cache.is_empty() || simulation.statistics().mapping_misses() == 0);
 }
 
 proptest! {

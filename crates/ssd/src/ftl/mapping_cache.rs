@@ -3,28 +3,34 @@ use std::collections::BTreeMap;
 use softsense_base::Result;
 use softsense_link::MAX_LEVEL;
 
-use super::Lcn;
 use super::large_array::LargeArray;
+use super::{Lcn, prefetch};
 use crate::config::Eviction;
 
 const NONE: u32 = u32::MAX;
 
-/// One list of the fixed entries, then one for each level of the others.
+/// One list of the spared entries, then one for each level of the others.
 const LISTS: usize = MAX_LEVEL as usize + 1;
-const FIXED: usize = 0;
+const SPARED: usize = 0;
 
 /// The map entries that a demand-based FTL has at hand, in order of use, each with a read level.
 ///
-/// Eviction by level spares the *fixed* entries, those used last. The others stand in a list for each level, so that the
-/// least recent entry of the lowest level is found without a scan: every operation takes O(levels). An entry that is not
-/// fixed and whose level changes is put among others by its time of use, in O(log n); that happens when garbage
-/// collection moves what has not been used for long.
+/// Some entries are *spared* while there are others: with eviction by level the fixed ones, those used last; with segmented
+/// LRU the protected ones, those used last of those that were used again; with LRU all, which comes to the same as none. With
+/// eviction by level the others stand in a list for each level, so that the least recent entry of the lowest level is found
+/// without a scan: every operation takes O(levels). An entry that is not spared and whose level changes is put among others
+/// by its time of use, in O(log n); that happens when garbage collection moves what has not been used for long.
 ///
-/// Source: Y. Du et al., "LaLDPC", MSST 2017, algorithm 1; A. Gupta, Y. Kim, B. Urgaonkar, "DFTL", ASPLOS 2009.
+/// Source: Y. Du et al., "LaLDPC", MSST 2017, algorithm 1; A. Gupta, Y. Kim, B. Urgaonkar, "DFTL", ASPLOS 2009; segmented LRU:
+/// R. Karedla, J. S. Love, B. G. Wherry, "Caching strategies to improve disk system performance", Computer 1994.
 #[derive(Debug)]
 pub struct MappingCache {
     capacity: u32,
-    fixed: u32,
+    /// Entries that are spared at most.
+    spared: u32,
+    /// Whether an entry is spared from its first use on, or from its second.
+    spares_new: bool,
+    by_level: bool,
     /// The slot of each logical codeword's entry.
     slots: LargeArray,
     entries: Vec<Entry>,
@@ -81,10 +87,13 @@ impl MappingCache {
         assert!(capacity > 0 && per_page > 0);
         Ok(Self {
             capacity,
-            fixed: match eviction {
+            spared: match eviction {
                 Eviction::Lru => u32::MAX,
+                Eviction::SegmentedLru { protected_entries } => protected_entries,
                 Eviction::LowestLevel { fixed_entries } => fixed_entries,
             },
+            spares_new: !matches!(eviction, Eviction::SegmentedLru { .. }),
+            by_level: matches!(eviction, Eviction::LowestLevel { .. }),
             slots: LargeArray::filled(codewords as usize, NONE)?,
             entries: Vec::new(),
             lists: [List { newest: NONE, oldest: NONE, count: 0 }; LISTS],
@@ -103,6 +112,12 @@ impl MappingCache {
     /// Whether nothing is at hand.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
+    }
+
+    /// Asks the CPU to fetch where the entry of a codeword is, which will be needed soon.
+    #[inline]
+    pub fn prefetch(&self, lcn: Lcn) {
+        prefetch(&self.slots, lcn);
     }
 
     /// The read level of a codeword whose entry is at hand.
@@ -126,7 +141,7 @@ impl MappingCache {
             return false;
         }
         self.detach(slot);
-        self.put_first(slot);
+        self.put_first(slot, true);
         true
     }
 
@@ -150,7 +165,7 @@ impl MappingCache {
             let slot = self.len();
             self.entries.push(entry);
             self.slots[lcn as usize] = slot;
-            self.put_first(slot);
+            self.put_first(slot, self.spares_new);
             return None;
         }
         let slot = self.victim();
@@ -160,7 +175,7 @@ impl MappingCache {
         self.slots[gone as usize] = NONE;
         self.entries[slot as usize] = entry;
         self.slots[lcn as usize] = slot;
-        self.put_first(slot);
+        self.put_first(slot, self.spares_new);
         Some(Evicted { lcn: gone, dirty, level })
     }
 
@@ -206,7 +221,7 @@ impl MappingCache {
         if slot == NONE || self.entries[slot as usize].level == level {
             return;
         }
-        if usize::from(self.entries[slot as usize].list) != FIXED {
+        if self.by_level && usize::from(self.entries[slot as usize].list) != SPARED {
             self.detach(slot);
             let entry = &mut self.entries[slot as usize];
             (entry.list, entry.displaced) = (level, true);
@@ -241,7 +256,7 @@ impl MappingCache {
         self.entries[slot as usize].dirty = false;
     }
 
-    /// The least recent entry of the lowest level among those that are not fixed; if all are, the least recent.
+    /// The least recent entry of the lowest level among those that are not spared; if all are, the least recent.
     fn victim(&self) -> u32 {
         for level in 1..LISTS {
             let in_order = self.lists[level].oldest;
@@ -255,23 +270,33 @@ impl MappingCache {
                 }
             }
         }
-        self.lists[FIXED].oldest
+        self.lists[SPARED].oldest
     }
 
-    /// Makes an entry that is in no list the one used last, and lets the fixed one used least recently go among the others.
+    /// Makes an entry that is in no list the one used last, spared or not; the spared one used least recently may have to go
+    /// among the others.
     #[inline]
-    fn put_first(&mut self, slot: u32) {
+    fn put_first(&mut self, slot: u32, spare: bool) {
         self.uses += 1;
         self.entries[slot as usize].used = self.uses;
-        self.push(slot, FIXED);
-        if self.lists[FIXED].count > self.fixed {
-            let oldest = self.lists[FIXED].oldest;
+        if !spare {
+            return self.push(slot, self.list_of_others(slot));
+        }
+        self.push(slot, SPARED);
+        if self.lists[SPARED].count > self.spared {
+            let oldest = self.lists[SPARED].oldest;
             self.detach(oldest);
-            self.push(oldest, usize::from(self.entries[oldest as usize].level));
+            self.push(oldest, self.list_of_others(oldest));
         }
     }
 
-    /// Puts an entry that is more recent than all of a list at its head.
+    /// The list that an entry is in when it is not spared.
+    #[inline]
+    fn list_of_others(&self, slot: u32) -> usize {
+        if self.by_level { usize::from(self.entries[slot as usize].level) } else { 1 }
+    }
+
+    /// Puts an entry at the head of a list.
     #[inline]
     fn push(&mut self, slot: u32, list: usize) {
         let List { newest, .. } = self.lists[list];
@@ -311,32 +336,58 @@ mod tests {
 
     use super::*;
 
-    /// Algorithm 1 of LaLDPC as it is printed: one list by use, scanned.
+    /// What is evicted as it is written in the papers: lists by use, scanned.
     struct Scanned {
         capacity: usize,
-        fixed: usize,
-        /// The one used last first: codeword, level, dirty.
+        eviction: Eviction,
+        /// The one used last first: codeword, level, dirty. With segmented LRU those that are not protected.
         entries: Vec<(Lcn, u8, bool)>,
+        protected: Vec<(Lcn, u8, bool)>,
     }
 
     impl Scanned {
-        fn find(&self, lcn: Lcn) -> Option<usize> {
-            self.entries.iter().position(|entry| entry.0 == lcn)
+        fn find(&mut self, lcn: Lcn) -> Option<&mut (Lcn, u8, bool)> {
+            self.entries.iter_mut().chain(&mut self.protected).find(|entry| entry.0 == lcn)
+        }
+
+        fn touch(&mut self, lcn: Lcn) {
+            let list = if self.entries.iter().any(|e| e.0 == lcn) { &mut self.entries } else { &mut self.protected };
+            let entry = list.remove(list.iter().position(|e| e.0 == lcn).unwrap());
+            let Eviction::SegmentedLru { protected_entries } = self.eviction else {
+                return self.entries.insert(0, entry);
+            };
+            self.protected.insert(0, entry);
+            if self.protected.len() > protected_entries as usize {
+                self.entries.insert(0, self.protected.pop().unwrap());
+            }
         }
 
         fn insert(&mut self, lcn: Lcn, level: u8) -> Option<Evicted> {
-            let gone = (self.entries.len() == self.capacity).then(|| {
-                let from = self.fixed.min(self.entries.len() - 1);
-                let lowest = self.entries[from..].iter().map(|entry| entry.1).min().unwrap();
-                let all = self.fixed >= self.entries.len();
-                let at = self.entries.iter().rposition(|entry| all || entry.1 == lowest).unwrap();
-                let at = if all { self.entries.len() - 1 } else { at };
-                let (lcn, level, dirty) = self.entries.remove(at);
+            let gone = (self.entries.len() + self.protected.len() == self.capacity).then(|| {
+                // Algorithm 1 of LaLDPC: the last entry of the lowest level outside the fixed ones.
+                let fixed = match self.eviction {
+                    Eviction::LowestLevel { fixed_entries } => fixed_entries as usize,
+                    Eviction::Lru | Eviction::SegmentedLru { .. } => 0,
+                };
+                let by_level = matches!(self.eviction, Eviction::LowestLevel { .. }) && fixed < self.entries.len();
+                let lowest = self.entries.iter().skip(fixed).map(|entry| entry.1).min();
+                let (lcn, level, dirty) = match self.entries.iter().rposition(|e| !by_level || Some(e.1) == lowest) {
+                    Some(at) => self.entries.remove(at),
+                    None => self.protected.pop().unwrap(),
+                };
                 Evicted { lcn, level, dirty }
             });
             self.entries.insert(0, (lcn, level, false));
             gone
         }
+    }
+
+    fn evictions() -> impl Strategy<Value = Eviction> {
+        prop_oneof![
+            Just(Eviction::Lru),
+            (0u32..30).prop_map(|protected_entries| Eviction::SegmentedLru { protected_entries }),
+            (0u32..30).prop_map(|fixed_entries| Eviction::LowestLevel { fixed_entries }),
+        ]
     }
 
     #[derive(Debug, Clone)]
@@ -359,38 +410,33 @@ mod tests {
     }
 
     proptest! {
-        /// Is every eviction the one that a scan finds, entry by entry, whatever the number of fixed entries?
+        /// Is every eviction the one that a scan finds, entry by entry, whatever is spared?
         #[test]
-        fn evictions_are_those_of_a_scan(steps in steps(), capacity in 1u32..24, fixed in 0u32..30, lru in any::<bool>()) {
-            let eviction = if lru { Eviction::Lru } else { Eviction::LowestLevel { fixed_entries: fixed } };
-            let fixed = if lru { usize::MAX } else { fixed as usize };
+        fn evictions_are_those_of_a_scan(steps in steps(), capacity in 1u32..24, eviction in evictions()) {
             let mut cache = MappingCache::new(capacity, eviction, 48, 8).unwrap();
-            let mut scanned = Scanned { capacity: capacity as usize, fixed, entries: Vec::new() };
+            let (entries, protected) = (Vec::new(), Vec::new());
+            let mut scanned = Scanned { capacity: capacity as usize, eviction, entries, protected };
             for step in steps {
                 match step {
-                    Step::Use(lcn, level) => match scanned.find(lcn) {
-                        Some(at) => {
-                            let entry = scanned.entries.remove(at);
-                            scanned.entries.insert(0, entry);
-                            prop_assert!(cache.touch(lcn));
-                        }
-                        None => {
-                            prop_assert!(!cache.touch(lcn));
-                            prop_assert_eq!(cache.insert(lcn, level), scanned.insert(lcn, level));
-                        }
-                    },
+                    Step::Use(lcn, level) if scanned.find(lcn).is_none() => {
+                        prop_assert!(!cache.touch(lcn));
+                        prop_assert_eq!(cache.insert(lcn, level), scanned.insert(lcn, level));
+                    }
+                    Step::Use(lcn, _) => {
+                        scanned.touch(lcn);
+                        prop_assert!(cache.touch(lcn));
+                    }
                     Step::Dirty(lcn) => {
-                        let at = scanned.find(lcn);
-                        prop_assert_eq!(cache.mark_dirty(lcn), at.is_some());
-                        if let Some(at) = at { scanned.entries[at].2 = true; }
+                        prop_assert_eq!(cache.mark_dirty(lcn), scanned.find(lcn).is_some());
+                        if let Some(entry) = scanned.find(lcn) { entry.2 = true; }
                     }
                     Step::Level(lcn, level) => {
                         cache.set_level(lcn, level);
-                        if let Some(at) = scanned.find(lcn) { scanned.entries[at].1 = level; }
+                        if let Some(entry) = scanned.find(lcn) { entry.1 = level; }
                     }
                     Step::Clean(page) => {
                         let mut cleaned = 0;
-                        for entry in &mut scanned.entries {
+                        for entry in scanned.entries.iter_mut().chain(&mut scanned.protected) {
                             if entry.0 / 8 == page && std::mem::take(&mut entry.2) { cleaned += 1; }
                         }
                         prop_assert_eq!(cache.clean_page(page), cleaned);
@@ -398,7 +444,7 @@ mod tests {
                 }
                 prop_assert!(cache.len() <= capacity);
                 for lcn in 0..48 {
-                    let expected = scanned.find(lcn).map(|at| scanned.entries[at]);
+                    let expected = scanned.find(lcn).map(|entry| *entry);
                     prop_assert_eq!(cache.level(lcn), expected.map(|entry| entry.1));
                     prop_assert_eq!(cache.is_dirty(lcn), expected.is_some_and(|entry| entry.2));
                 }

@@ -550,6 +550,10 @@ impl Simulation {
     fn start_decode(&mut self, channel: u32, decoder: u32, read: u32, bit: u32, queued_at: Ns) {
         let duration = self.decode_time(read, bit);
         self.channels[channel as usize].decoder_busy_ns += duration.0;
+        if matches!(self.reads[read].owner, Owner::Request(_)) {
+            let attempt = self.sense_time(read, self.reads[read].attempt) + self.transfer_time(read) + duration;
+            self.statistics.read_service += attempt;
+        }
         let op = &mut self.reads[read];
         if op.attempts == 1 {
             op.time.wait_decoder += self.now - queued_at;

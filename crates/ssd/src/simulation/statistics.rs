@@ -151,10 +151,14 @@ pub struct Statistics {
     pub interleaved_codewords: u64,
     /// Host codeword reads whose first attempt was above level 1.
     pub soft_starts: u64,
-    /// Codewords of requests whose map entry was at hand, where the map is in flash.
-    pub mapping_hits: u64,
+    /// Codewords of reads whose map entry was at hand, where the map is in flash.
+    pub mapping_read_hits: u64,
     /// Those whose entry was not.
-    pub mapping_misses: u64,
+    pub mapping_read_misses: u64,
+    /// Codewords of writes whose map entry was at hand.
+    pub mapping_write_hits: u64,
+    /// Those whose entry was not.
+    pub mapping_write_misses: u64,
     /// Entries that had to go.
     pub mapping_evictions: u64,
     /// Those of them that had changed.
@@ -165,6 +169,8 @@ pub struct Statistics {
     pub translation_codewords_programmed: u64,
     /// Where the time of host codeword reads went.
     pub read_time: ReadTime,
+    /// What their attempts took by themselves.
+    pub read_service: Ns,
     /// Codewords read from controller memory.
     pub codewords_from_controller: u64,
     /// Codewords read that were never written.
@@ -206,6 +212,16 @@ impl Statistics {
     /// Host codewords read from flash.
     pub fn codewords_read(&self) -> u64 {
         self.level_histogram.iter().sum::<u64>() + self.uncorrectable
+    }
+
+    /// Codewords of requests whose map entry was at hand.
+    pub fn mapping_hits(&self) -> u64 {
+        self.mapping_read_hits + self.mapping_write_hits
+    }
+
+    /// Those whose entry was not.
+    pub fn mapping_misses(&self) -> u64 {
+        self.mapping_read_misses + self.mapping_write_misses
     }
 
     /// Response times of all requests.

@@ -10,7 +10,6 @@
 //! would take. Garbage collection looks places up in the pages themselves, which hold their owners. An entry that is at hand
 //! is updated when it moves a codeword; for any other the translation page is updated.
 
-use std::collections::HashMap;
 use std::ops::Range;
 
 use softsense_base::Result;
@@ -28,15 +27,25 @@ pub(super) enum Access {
 }
 
 /// Codewords of a request that wait for their translation page.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Waiting {
     request: u32,
     codewords: Range<Lcn>,
     access: Access,
 }
 
+/// What the directory knows of a translation page.
+#[derive(Debug, Clone)]
+struct TranslationPage {
+    /// Who waits for it to be read.
+    waiting: Vec<Waiting>,
+    write_back: Option<WriteBack>,
+    /// The level at which it was last read, if that is remembered; else 1.
+    level: u8,
+}
+
 /// A translation page that is being written back.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 struct WriteBack {
     /// Whether it is being programmed, so that what changes now comes too late.
     programming: bool,
@@ -49,9 +58,9 @@ pub(super) struct Translation {
     cache: MappingCache,
     remember_levels: bool,
     lower_after_reads: u32,
+    remember_translation_levels: bool,
     per_page: u32,
-    loads: HashMap<u32, Vec<Waiting>>,
-    write_backs: HashMap<u32, WriteBack>,
+    directory: Vec<TranslationPage>,
     /// Write-backs that wait for room in flash.
     stalled: Vec<u32>,
 }
@@ -64,9 +73,12 @@ impl Translation {
             cache: MappingCache::new(capacity, spec.eviction, user_codewords, per_page)?,
             remember_levels: spec.remember_levels,
             lower_after_reads: spec.lower_after_reads,
+            remember_translation_levels: spec.remember_translation_levels,
             per_page,
-            loads: HashMap::new(),
-            write_backs: HashMap::new(),
+            directory: vec![
+                TranslationPage { waiting: Vec::new(), write_back: None, level: 1 };
+                user_codewords.div_ceil(per_page) as usize
+            ],
             stalled: Vec::new(),
         })
     }
@@ -77,7 +89,8 @@ impl Translation {
 
     /// Whether nothing is under way.
     pub(super) fn is_idle(&self) -> bool {
-        self.loads.is_empty() && self.write_backs.is_empty() && self.stalled.is_empty()
+        let at_rest = |page: &TranslationPage| page.waiting.is_empty() && page.write_back.is_none();
+        self.directory.iter().all(at_rest) && self.stalled.is_empty()
     }
 }
 
@@ -94,8 +107,16 @@ impl Simulation {
             let translation = self.translation.as_mut().expect("it was just there");
             let hits = codewords.clone().filter(|&lcn| translation.cache.level(lcn).is_some()).count() as u64;
             let misses = codewords.len() as u64 - hits;
-            self.statistics.mapping_hits += hits;
-            self.statistics.mapping_misses += misses;
+            match access {
+                Access::Read => {
+                    self.statistics.mapping_read_hits += hits;
+                    self.statistics.mapping_read_misses += misses;
+                }
+                Access::Write => {
+                    self.statistics.mapping_write_hits += hits;
+                    self.statistics.mapping_write_misses += misses;
+                }
+            }
             if misses == 0 {
                 codewords.clone().for_each(|lcn| {
                     translation.cache.touch(lcn);
@@ -103,7 +124,7 @@ impl Simulation {
                 self.access(request, codewords, access);
                 continue;
             }
-            let waiting = translation.loads.entry(page).or_default();
+            let waiting = &mut translation.directory[page as usize].waiting;
             waiting.push(Waiting { request, codewords, access });
             if waiting.len() == 1 {
                 self.load(page);
@@ -125,6 +146,7 @@ impl Simulation {
     pub(super) fn entry_changed(&mut self, lcn: Lcn) {
         let Some(translation) = &mut self.translation else { return };
         if self.ftl.is_translation_page(lcn) {
+            translation.directory[self.ftl.translation_page_index(lcn)].level = 1;
             return;
         }
         let page = lcn / translation.per_page;
@@ -153,7 +175,7 @@ impl Simulation {
     /// A translation page is in the controller's memory: its entries are taken from it, and who waited goes on.
     pub(super) fn loaded(&mut self, page: u32) {
         let translation = self.translation.as_mut().expect("there are translation pages");
-        let waiting = translation.loads.remove(&page).expect("somebody waits");
+        let waiting = std::mem::take(&mut translation.directory[page as usize].waiting);
         for Waiting { request, codewords, access } in waiting {
             for lcn in codewords.clone() {
                 let translation = self.translation.as_mut().expect("it was just there");
@@ -175,11 +197,12 @@ impl Simulation {
     /// Brings a translation page up to date.
     fn write_back(&mut self, page: u32) {
         let translation = self.translation.as_mut().expect("there are translation pages");
-        if let Some(under_way) = translation.write_backs.get_mut(&page) {
+        let write_back = &mut translation.directory[page as usize].write_back;
+        if let Some(under_way) = write_back {
             under_way.again |= under_way.programming;
             return;
         }
-        translation.write_backs.insert(page, WriteBack::default());
+        *write_back = Some(WriteBack::default());
         if !self.read_translation(page, Owner::WriteBack { page }) {
             self.program_translation(page);
         }
@@ -194,7 +217,9 @@ impl Simulation {
         };
         let translation = self.translation.as_mut().expect("there are translation pages");
         translation.cache.clean_page(page);
-        translation.write_backs.get_mut(&page).expect("it is being written back").programming = true;
+        let entry = &mut translation.directory[page as usize];
+        entry.level = 1;
+        entry.write_back.as_mut().expect("it is being written back").programming = true;
         self.ftl.place(group, 0, self.ftl.translation_page(page));
         self.start_program(group, 1, ProgramOwner::Translation { page });
     }
@@ -202,7 +227,7 @@ impl Simulation {
     /// A translation page has been programmed.
     pub(super) fn translation_programmed(&mut self, page: u32) {
         let translation = self.translation.as_mut().expect("there are translation pages");
-        let done = translation.write_backs.remove(&page).expect("it was being written back");
+        let done = translation.directory[page as usize].write_back.take().expect("it was being written back");
         if done.again {
             self.write_back(page);
         }
@@ -216,20 +241,25 @@ impl Simulation {
         }
     }
 
-    /// The read level that the map entry of a codeword remembers.
+    /// The read level that the map entry of a codeword remembers, or the directory of a translation page.
     #[inline]
     pub(super) fn remembered_level(&self, lcn: Lcn) -> Option<u8> {
-        let translation = self.translation.as_ref().filter(|translation| translation.remember_levels)?;
-        if self.ftl.is_translation_page(lcn) { None } else { translation.cache.level(lcn) }
+        let translation = self.translation.as_ref()?;
+        if self.ftl.is_translation_page(lcn) {
+            return Some(translation.directory[self.ftl.translation_page_index(lcn)].level);
+        }
+        if translation.remember_levels { translation.cache.level(lcn) } else { None }
     }
 
     /// A codeword has been read at `level`, at once or after attempts at others.
     #[inline]
     pub(super) fn remember_level(&mut self, lcn: Lcn, level: u8, at_once: bool) {
-        if let Some(translation) = &mut self.translation
-            && translation.remember_levels
-            && !self.ftl.is_translation_page(lcn)
-        {
+        let Some(translation) = &mut self.translation else { return };
+        if self.ftl.is_translation_page(lcn) {
+            if translation.remember_translation_levels {
+                translation.directory[self.ftl.translation_page_index(lcn)].level = level;
+            }
+        } else if translation.remember_levels {
             translation.cache.read_ended(lcn, level, at_once, translation.lower_after_reads);
         }
     }
