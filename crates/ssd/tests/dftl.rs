@@ -57,6 +57,31 @@ fn levels_come_down_if_they_may() {
     assert_eq!(found[1..], [LEVEL_3, LEVEL_3, tried, LEVEL_3, LEVEL_3, tried]);
 }
 
+/// Section III-D: collection reads what it moves at the level that is remembered, and what it has moved is fresh. Every read
+/// needs level 3: three decodes from level 1, one from level 3, and all that is moved for the first time was read before.
+#[test]
+fn collection_reads_at_remembered_levels() {
+    let small = "geometry={ channels = 1, chips_per_channel = 1, dies_per_chip = 1, planes_per_die = 2, \
+                 blocks_per_plane = 32, pages_per_block = 8 }";
+    let decodes = |remember: &str| {
+        let remember = format!("ftl.mapping.demand.remember_levels={remember}");
+        let config = level_3(&[small, "ftl.over_provisioning=0.4", &remember]);
+        let codewords = config.user_codewords();
+        let stream = Stream::new(3, Purpose::Workload);
+        let reads = (0..codewords).map(|lcn| (RequestKind::Read, lcn));
+        let writes = (0..2000).map(|i| (RequestKind::Write, stream.bits(i, 0) % codewords));
+        let simulation = run(&config, apart(reads.chain(writes)));
+        let statistics = simulation.statistics();
+        assert_eq!(statistics.soft_starts, 0);
+        (statistics.gc_codewords_programmed, statistics.operations.decodes)
+    };
+    let ((moved, at_once), (same, from_level_1)) = (decodes("true"), decodes("false"));
+    assert!(moved == same && moved > 100, "{moved}");
+    // Two decodes are saved for what is moved once, and none for what is moved again without being read.
+    let saved = from_level_1 - at_once;
+    assert!(saved.is_multiple_of(2) && saved > 0 && saved <= 2 * moved, "{saved} of {moved}");
+}
+
 /// The directory of translation pages may remember levels, too, until a page is programmed anew.
 #[test]
 fn translation_pages_are_read_at_the_level_of_the_last_time() {
