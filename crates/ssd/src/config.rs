@@ -191,19 +191,61 @@ impl Default for BusSpec {
     }
 }
 
-/// The decoders: each channel has its own.
+/// The decoders.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct DecoderSpec {
-    /// Decoders on each channel.
-    pub per_channel: u32,
+    /// Whom they serve.
+    pub placement: DecoderPlacement,
+    /// Codewords that a decoder has in work at once, each for as long as it would take alone.
+    pub codewords_at_once: u32,
+    /// Codewords that may wait for the decoders of a channel, or for those of the pool. When so many do, the next one keeps
+    /// its bus until there is room. Without it there is no bound.
+    pub buffer_codewords: Option<u32>,
     /// How long one decode takes.
     pub time: DecodeTime,
 }
 
 impl Default for DecoderSpec {
     fn default() -> Self {
-        Self { per_channel: 1, time: DecodeTime::FixedUs(8.0) }
+        Self {
+            placement: DecoderPlacement::PerChannel(1),
+            codewords_at_once: 1,
+            buffer_codewords: None,
+            time: DecodeTime::FixedUs(8.0),
+        }
+    }
+}
+
+/// Whom decoders serve.
+///
+/// Source: S. Korkotsides, T. Antonakopoulos, "The effect of using multiple code rates on NVM-based storage systems", 2017.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum DecoderPlacement {
+    /// So many for each channel, 1 to 1024.
+    PerChannel(u32),
+    /// So many for all channels together, 1 to 1048576.
+    Pool(u32),
+}
+
+impl DecoderPlacement {
+    /// The name in configs.
+    fn name(self) -> &'static str {
+        match self {
+            DecoderPlacement::PerChannel(_) => "per_channel",
+            DecoderPlacement::Pool(_) => "pool",
+        }
+    }
+}
+
+impl DecoderSpec {
+    /// How many pools of decoders a device with so many channels has, and how many codewords each has in work at most.
+    pub(crate) fn pools(&self, channels: u32) -> (u32, u32) {
+        match self.placement {
+            DecoderPlacement::PerChannel(decoders) => (channels, decoders * self.codewords_at_once),
+            DecoderPlacement::Pool(decoders) => (1, decoders * self.codewords_at_once),
+        }
     }
 }
 
@@ -655,6 +697,16 @@ impl CheckedConfig {
         let page_types = flash.page_types.iter().map(|t| {
             format!("{} {} + {} a level, program {}", t.name, t.sense_us, t.sense_extra_level_us, t.program_us)
         });
+        let mut decoders = match decoder.placement {
+            DecoderPlacement::PerChannel(count) => format!("decoders a channel: {count}"),
+            DecoderPlacement::Pool(count) => format!("pool of {count} decoders"),
+        };
+        if decoder.codewords_at_once > 1 {
+            decoders += &format!(" of {} codewords at once", decoder.codewords_at_once);
+        }
+        if let Some(codewords) = decoder.buffer_codewords {
+            decoders += &format!(", buffer of {codewords} codewords");
+        }
         let decode = match decoder.time {
             DecodeTime::FixedUs(us) => format!("{us} us a decode"),
             DecodeTime::PerIterationUs(us) => format!("{us} us an iteration"),
@@ -754,8 +806,8 @@ impl CheckedConfig {
             (
                 "bus, decoder",
                 format!(
-                    "transfer {} + {} us a level a codeword; decoders a channel: {}, {decode}",
-                    bus.transfer_us, bus.transfer_extra_level_us, decoder.per_channel
+                    "transfer {} + {} us a level a codeword; {decoders}, {decode}",
+                    bus.transfer_us, bus.transfer_extra_level_us
                 ),
             ),
             ("reliability", reliability),
@@ -791,7 +843,18 @@ impl CheckedConfig {
         time("flash.reset_us", config.flash.reset_us)?;
         time("bus.transfer_us", config.bus.transfer_us)?;
         time("bus.transfer_extra_level_us", config.bus.transfer_extra_level_us)?;
-        expect_whole("decoder.per_channel", config.decoder.per_channel, 1, 1024)?; // with 1024 channels, below MAX_INDEX
+        let decoder = &config.decoder;
+        let (DecoderPlacement::PerChannel(count) | DecoderPlacement::Pool(count)) = decoder.placement;
+        let (pools, most) = match decoder.placement {
+            DecoderPlacement::PerChannel(_) => (config.geometry.channels, 1024),
+            DecoderPlacement::Pool(_) => (1, 1 << 20),
+        };
+        expect_whole(format!("decoder.placement.{}", decoder.placement.name()), count, 1, most)?;
+        // All that is in work at once has an index below MAX_INDEX.
+        expect_whole("decoder.codewords_at_once", decoder.codewords_at_once, 1, (1 << 24) / (pools * count))?;
+        if let Some(codewords) = decoder.buffer_codewords {
+            expect_whole("decoder.buffer_codewords", codewords, 0, 1 << 24)?;
+        }
         let reliability = &self.reliability;
         match config.decoder.time {
             DecodeTime::FixedUs(us) => time("decoder.time.fixed_us", us)?,
@@ -969,7 +1032,8 @@ pub fn schema() -> String {
 }
 
 /// Fields that are one of several things with fields of their own: setting a field of one of these chooses it.
-const CHOICES: [&str; 11] = [
+const CHOICES: [&str; 12] = [
+    "decoder.placement",
     "decoder.time",
     "ftl.interleaving.groups",
     "ftl.mapping",

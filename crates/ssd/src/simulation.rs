@@ -27,7 +27,7 @@ use crate::ftl::{Group, Lcn, Location, MappingCache, PageMap};
 use crate::geometry::Geometry;
 use crate::request::{Request, RequestKind, RequestSource};
 use crate::slab::Slab;
-use back_end::{BusyUnit, Channel, Decoding, Owner, Part, Program, Read};
+use back_end::{BusyUnit, Channel, DecoderPool, Decoding, Owner, Part, Program, Read};
 pub use statistics::{Energy, LogRow, Operations, ReadTime, Statistics};
 use translation::{Access, Translation};
 use writes::{GcJob, WriteBuffer};
@@ -163,7 +163,8 @@ pub struct Simulation {
     moves: Slab<(u32, u32)>,
     units: Vec<BusyUnit>,
     channels: Vec<Channel>,
-    /// What each decoder is at.
+    pools: Vec<DecoderPool>,
+    /// What is being decoded, by decoder and, where one has several codewords in work, by which of them.
     decoding: Vec<Decoding>,
     ftl: PageMap,
     translation: Option<Translation>,
@@ -210,6 +211,7 @@ impl Simulation {
                 Some(Translation::new(demand, spec.geometry.codeword_bytes, user_codewords as u32)?)
             }
         };
+        let (pools, in_work) = spec.decoder.pools(geometry.channels());
         let buffer_codewords = spec.host.write_buffer_bytes / u64::from(spec.geometry.codeword_bytes);
         let mut simulation = Self {
             timing: Timing::new(config),
@@ -237,8 +239,9 @@ impl Simulation {
             programs: Slab::default(),
             moves: Slab::default(),
             units: (0..geometry.busy_units()).map(|_| BusyUnit::default()).collect(),
-            channels: (0..geometry.channels()).map(|channel| Channel::new(channel, spec.decoder.per_channel)).collect(),
-            decoding: vec![Decoding::default(); (geometry.channels() * spec.decoder.per_channel) as usize],
+            channels: (0..geometry.channels()).map(|channel| Channel::new(channel % pools)).collect(),
+            pools: (0..pools).map(|pool| DecoderPool::new(pool, in_work, spec.decoder.buffer_codewords)).collect(),
+            decoding: vec![Decoding::default(); (pools * in_work) as usize],
             ftl,
             translation,
             gc: (0..geometry.sets()).map(|_| None).collect(),
@@ -517,7 +520,7 @@ impl Simulation {
         Utilisation {
             plane: share(self.units.iter().map(|unit| unit.busy_ns(self.now)).sum(), self.units.len()),
             channel: share(self.channels.iter().map(|channel| channel.bus_busy_ns).sum(), self.channels.len()),
-            decoder: share(self.channels.iter().map(|channel| channel.decoder_busy_ns).sum(), decoders),
+            decoder: share(self.pools.iter().map(|pool| pool.busy_ns).sum(), decoders),
         }
     }
 

@@ -5,6 +5,7 @@ mod support;
 use softsense_base::{Ns, Purpose, Stream};
 use softsense_ssd::config::CheckedConfig;
 use softsense_ssd::request::{Request, RequestKind};
+use softsense_ssd::simulation::Simulation;
 use support::{request, run, shipped};
 
 /// One plane on one channel, nothing fails, everything but the named resource takes no time.
@@ -56,14 +57,107 @@ fn plane_bus_and_decoder_are_m_d_1_servers() {
     }
 }
 
-/// Two decoders of 100 us behind one queue: M/D/2 at 70 % load. As above, 3 % is five standard errors.
+/// Two decoders of 100 us behind one queue: M/D/2 at 70 % load, whether they are a channel's, a pool of four channels, or one
+/// that has two codewords in work. As above, 3 % is five standard errors.
 #[test]
 fn two_decoders_share_one_queue() {
-    let config = one_resource(&["decoder={ per_channel = 2, time = { fixed_us = 100.0 } }"]);
-    let simulation = run(&config, poisson_reads(&config, 400_000, 100.0 / 1.4));
-    let mean = simulation.statistics().read_time.wait_decoder.as_us() / simulation.statistics().codewords_read() as f64;
     let expected = 100.0 * m_d_2_wait(1.4);
-    assert!((mean / expected - 1.0).abs() < 0.03, "{mean} for {expected}");
+    for (channels, decoder) in [
+        (1, "placement = { per_channel = 2 }"),
+        (4, "placement = { pool = 2 }"),
+        (4, "placement = { pool = 1 }, codewords_at_once = 2"),
+    ] {
+        let decoder = format!("decoder={{ {decoder}, time = {{ fixed_us = 100.0 }} }}");
+        let config = one_resource(&[&decoder, &format!("geometry.channels={channels}")]);
+        let simulation = run(&config, poisson_reads(&config, 400_000, 100.0 / 1.4));
+        assert!((mean_decoder_wait_us(&simulation) / expected - 1.0).abs() < 0.03, "{decoder}, not {expected}");
+    }
+}
+
+fn mean_decoder_wait_us(simulation: &Simulation) -> f64 {
+    simulation.statistics().read_time.wait_decoder.as_us() / simulation.statistics().codewords_read() as f64
+}
+
+/// A decoder whose time goes by measured iterations: M/G/1 at 70 % load, by Pollaczek and Khinchine
+/// W = lambda E[S^2] / 2 (1 - rho), with the moments of S those of the same codewords read one by one. 3 % as above.
+#[test]
+fn decode_times_by_iterations_queue_as_their_moments_say() {
+    let config = one_resource(&[
+        "reliability={ table = { file = \"flash-8-9\", rber = { constant = { rber = 0.0085 } } } }",
+        "decoder={ placement = { pool = 1 }, time = { per_iteration_us = 10.0 } }",
+        "read.max_level=1",
+        "geometry.channels=4",
+    ]);
+    let every =
+        (0..config.user_codewords()).map(|lcn| request(RequestKind::Read, Ns::from_us(1000.0 * lcn as f64), lcn, 1));
+    let times: Vec<f64> = run(&config, every.collect()).take_log().iter().map(|row| row.response.as_us()).collect();
+    let moment = |power| times.iter().map(|time| time.powi(power)).sum::<f64>() / times.len() as f64;
+    let (mean, square) = (moment(1), moment(2));
+    assert!(square / (mean * mean) > 1.1, "decodes differ in their time: {mean} {square}");
+    let simulation = run(&config, poisson_reads(&config, 400_000, mean / 0.7));
+    let (wait, expected) = (mean_decoder_wait_us(&simulation), 0.7 / mean * square / (2.0 * 0.3));
+    assert!((wait / expected - 1.0).abs() < 0.03, "{wait} for {expected}");
+}
+
+/// The adaptive-rate pool's bound: 64 channels that bring a codeword in 40 us each, N decoders of 4 us an iteration, E
+/// iterations a codeword: min(64 / 40 us, N / (4 us E)), with and without bounded buffers; nothing is lost behind a full one.
+#[test]
+fn saturated_pools_reach_their_bound() {
+    for (decoders, iterations) in
+        [(8, 1), (8, 2), (8, 4), (8, 5), (8, 8), (8, 10), (16, 4), (16, 10), (64, 1), (64, 10)]
+    {
+        let decode_us = 4.0 * f64::from(iterations);
+        let bound = (64.0 / 40e-6f64).min(f64::from(decoders) / (decode_us * 1e-6));
+        for buffer in ["", ", buffer_codewords = 4"] {
+            let config = shipped(
+                "mlc-25nm.toml",
+                &[
+                    "geometry={ channels = 64, chips_per_channel = 4, dies_per_chip = 1, planes_per_die = 1, blocks_per_plane = 32 }",
+                    "flash.page_types=[{ name = \"page\", sense_us = 40.0 }]",
+                    "bus.transfer_us=40.0",
+                    "reliability=perfect",
+                    "ftl.over_provisioning=0.3",
+                    "host.issue={ closed_loop = { queue_depth = 1024 } }",
+                    &format!(
+                        "decoder={{ placement = {{ pool = {decoders} }}, time = {{ fixed_us = {decode_us:.1} }}{buffer} }}"
+                    ),
+                ],
+            );
+            let reads = 60_000u32;
+            // Every channel in turn: the bound is that of a uniform load.
+            let requests = (0..reads).map(|i| request(RequestKind::Read, Ns::ZERO, u64::from(i), 1)).collect();
+            let simulation = run(&config, requests);
+            assert_eq!(simulation.statistics().completed(), u64::from(reads));
+            let rate = f64::from(reads) / simulation.statistics().last_completion.as_secs();
+            assert!((0.98..=1.0).contains(&(rate / bound)), "{decoders} x {iterations}{buffer}: {rate} of {bound}");
+        }
+    }
+}
+
+/// A bounded buffer holds back what it has no room for: with decodes that take ten times as long as bringing a codeword, what
+/// waits for the decoder is bounded, and the rest of the wait is before the bus.
+#[test]
+fn a_full_buffer_holds_the_bus() {
+    let wait = |buffer: &str| {
+        let config = one_resource(&[
+            &format!("decoder={{ placement = {{ pool = 1 }}, time = {{ fixed_us = 100.0 }}{buffer} }}"),
+            "bus={ transfer_us = 10.0, transfer_extra_level_us = 0.0 }",
+            "geometry.channels=4",
+        ]);
+        let reads = (0..400).map(|i| request(RequestKind::Read, Ns::ZERO, i, 1)).collect();
+        let simulation = run(&config, reads);
+        let statistics = simulation.statistics();
+        assert_eq!(statistics.codewords_read(), 400);
+        // The last one is decoded after all others, wherever it has waited.
+        assert_eq!(statistics.last_completion, Ns::from_us(10.0 + 400.0 * 100.0), "{buffer}");
+        mean_decoder_wait_us(&simulation)
+    };
+    assert!(wait("") > 1e4);
+    // A codeword that has arrived waits for the one in work, those in the buffer and those that the other channels hold.
+    for buffer in [0, 1, 5] {
+        let mean = wait(&format!(", buffer_codewords = {buffer}"));
+        assert!(mean <= 100.0 * f64::from(buffer + 4), "{mean} with {buffer}");
+    }
 }
 
 /// Mean wait of M/D/2 in service times, for an offered load of `a` < 2: from the stationary distribution of

@@ -98,10 +98,10 @@ pub(super) enum ProgramOwner {
     Gc,
 }
 
-/// What a decoder of a channel is at: a bit of the group of a read.
+/// What a decoder of a pool is at: a bit of the group of a read.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Decoding {
-    channel: u32,
+    pool: u32,
     read: u32,
     bit: u32,
 }
@@ -189,28 +189,51 @@ enum Transfer {
     Program(u32),
 }
 
-/// A channel: one bus, and its decoders.
+/// A channel: one bus, and the decoders it brings codewords to.
 #[derive(Debug)]
 pub(super) struct Channel {
     bus: Option<Transfer>,
     bus_queue: VecDeque<Transfer>,
     pub(super) bus_busy_ns: u64,
-    idle_decoders: Vec<u32>,
-    decoder_queue: VecDeque<(u32, u32, Ns)>,
-    pub(super) decoder_busy_ns: u64,
+    pool: u32,
+    /// Since when the codeword on the bus is there, but the decoders have no room for it.
+    held_since: Option<Ns>,
 }
 
 impl Channel {
-    /// The channel `index` of the device, with so many decoders.
-    pub(super) fn new(index: u32, decoders: u32) -> Self {
+    /// A channel whose codewords are decoded by a pool.
+    pub(super) fn new(pool: u32) -> Self {
+        Self { bus: None, bus_queue: VecDeque::new(), bus_busy_ns: 0, pool, held_since: None }
+    }
+}
+
+/// Decoders that serve one channel, or all.
+#[derive(Debug)]
+pub(super) struct DecoderPool {
+    idle: Vec<u32>,
+    queue: VecDeque<(u32, u32, Ns)>,
+    pub(super) busy_ns: u64,
+    buffer_codewords: usize,
+    /// Channels that hold a codeword for which there is no room.
+    holding: VecDeque<u32>,
+}
+
+impl DecoderPool {
+    /// Pool `index` of the device, with so many codewords in work at most, and so many that may wait, without a bound if none
+    /// is given.
+    pub(super) fn new(index: u32, in_work: u32, buffer_codewords: Option<u32>) -> Self {
         Self {
-            bus: None,
-            bus_queue: VecDeque::new(),
-            bus_busy_ns: 0,
-            idle_decoders: (index * decoders..(index + 1) * decoders).rev().collect(),
-            decoder_queue: VecDeque::new(),
-            decoder_busy_ns: 0,
+            idle: (index * in_work..(index + 1) * in_work).rev().collect(),
+            queue: VecDeque::new(),
+            busy_ns: 0,
+            buffer_codewords: buffer_codewords.map_or(usize::MAX, |buffer| buffer as usize),
+            holding: VecDeque::new(),
         }
+    }
+
+    #[inline]
+    fn has_room(&self) -> bool {
+        !self.idle.is_empty() || self.queue.len() < self.buffer_codewords
     }
 }
 
@@ -456,9 +479,21 @@ impl Simulation {
     }
 
     pub(super) fn transfer_done(&mut self, channel: u32) {
+        let entry = &mut self.channels[channel as usize];
+        let pool = &mut self.pools[entry.pool as usize];
+        if matches!(entry.bus, Some(Transfer::Read { .. })) && !pool.has_room() {
+            entry.held_since = Some(self.now);
+            pool.holding.push_back(channel);
+            return;
+        }
+        self.leave_bus(channel, self.now);
+    }
+
+    /// What was on the bus is handed over, and the next transfer begins. The transfer had ended at `ended`.
+    fn leave_bus(&mut self, channel: u32, ended: Ns) {
         match self.channels[channel as usize].bus.take().expect("a transfer was under way") {
             Transfer::Read { part, bit } => {
-                self.part_arrived(part, bit);
+                self.part_arrived(part, bit, ended);
                 let state = &mut self.parts[part as usize];
                 state.to_transfer -= 1;
                 if state.to_transfer == 0 {
@@ -495,9 +530,9 @@ impl Simulation {
     }
 
     /// The controller has what a part has of a codeword. With the last one, the codeword goes to a decoder of the channel of
-    /// its own place, and its time so far is that of this part.
+    /// its own place, and its time so far is that of this part, whose transfer had ended at `ended`.
     #[inline]
-    fn part_arrived(&mut self, part: u32, bit: u32) {
+    fn part_arrived(&mut self, part: u32, bit: u32, ended: Ns) {
         let (read, _) = self.of_part(part);
         let duration = self.transfer_time(read);
         let op = &mut self.reads[read];
@@ -511,7 +546,7 @@ impl Simulation {
             let Part { sensing_from, sensed_at, .. } = self.parts[part as usize];
             op.time.wait_plane += sensing_from - op.queued_at;
             op.time.sense += sensed_at - sensing_from;
-            op.time.wait_bus += self.now - duration - sensed_at;
+            op.time.wait_bus += ended - duration - sensed_at;
             op.time.transfer += duration;
         }
         let hard = if op.attempt.hard { self.energy.transfer } else { Pj::default() };
@@ -520,7 +555,7 @@ impl Simulation {
         self.statistics.energy.transfer += energy;
         self.statistics.operations.transfers += 1;
         let channel = self.channel_of(self.reads[read].group, self.geometry.member_of(bit));
-        self.request_decoder(channel, read, bit);
+        self.request_decoder(self.channels[channel as usize].pool, read, bit, ended);
     }
 
     /// The last codeword of a page has left its unit: the register, or the array, is free.
@@ -536,20 +571,20 @@ impl Simulation {
         }
     }
 
-    /// A codeword has arrived to be decoded: at once, or in its turn.
+    /// A codeword has arrived to be decoded, at `arrived`: at once, or in its turn.
     #[inline]
-    fn request_decoder(&mut self, channel: u32, read: u32, bit: u32) {
-        let entry = &mut self.channels[channel as usize];
-        match entry.idle_decoders.pop() {
-            Some(decoder) => self.start_decode(channel, decoder, read, bit, self.now),
-            None => entry.decoder_queue.push_back((read, bit, self.now)),
+    fn request_decoder(&mut self, pool: u32, read: u32, bit: u32, arrived: Ns) {
+        let entry = &mut self.pools[pool as usize];
+        match entry.idle.pop() {
+            Some(decoder) => self.start_decode(pool, decoder, read, bit, arrived),
+            None => entry.queue.push_back((read, bit, arrived)),
         }
     }
 
     #[inline]
-    fn start_decode(&mut self, channel: u32, decoder: u32, read: u32, bit: u32, queued_at: Ns) {
+    fn start_decode(&mut self, pool: u32, decoder: u32, read: u32, bit: u32, queued_at: Ns) {
         let duration = self.decode_time(read, bit);
-        self.channels[channel as usize].decoder_busy_ns += duration.0;
+        self.pools[pool as usize].busy_ns += duration.0;
         if matches!(self.reads[read].owner, Owner::Request(_)) {
             let attempt = self.sense_time(read, self.reads[read].attempt) + self.transfer_time(read) + duration;
             self.statistics.read_service += attempt;
@@ -559,12 +594,12 @@ impl Simulation {
             op.time.wait_decoder += self.now - queued_at;
             op.time.decode += duration;
         }
-        self.decoding[decoder as usize] = Decoding { channel, read, bit };
+        self.decoding[decoder as usize] = Decoding { pool, read, bit };
         self.events.schedule(self.now + duration, Event::DecodeDone { decoder });
     }
 
     pub(super) fn decode_done(&mut self, decoder: u32) {
-        let Decoding { channel, read, bit } = self.decoding[decoder as usize];
+        let Decoding { pool, read, bit } = self.decoding[decoder as usize];
         self.statistics.operations.decodes += 1;
         self.statistics.energy.decode += self.energy.decode;
         let op = &mut self.reads[read];
@@ -579,9 +614,13 @@ impl Simulation {
                 op.time.retries.0 = op.time.retries.0.wrapping_sub(self.now.0);
             }
         }
-        match self.channels[channel as usize].decoder_queue.pop_front() {
-            Some((read, bit, queued_at)) => self.start_decode(channel, decoder, read, bit, queued_at),
-            None => self.channels[channel as usize].idle_decoders.push(decoder),
+        match self.pools[pool as usize].queue.pop_front() {
+            Some((read, bit, queued_at)) => self.start_decode(pool, decoder, read, bit, queued_at),
+            None => self.pools[pool as usize].idle.push(decoder),
+        }
+        if let Some(channel) = self.pools[pool as usize].holding.pop_front() {
+            let ended = self.channels[channel as usize].held_since.take().expect("the channel holds a codeword");
+            self.leave_bus(channel, ended);
         }
         if over {
             self.settle(read);
