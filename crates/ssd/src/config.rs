@@ -73,10 +73,12 @@ impl Default for Config {
     }
 }
 
-/// How many channels, chips, dies, planes, blocks and pages there are, and how large a codeword is.
+/// How many SSDs, channels, chips, dies, planes, blocks and pages there are, and how large a codeword is.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct GeometrySpec {
+    /// SSDs behind one controller, 1 to 256, each with all of what follows.
+    pub ssds: u32,
     /// Channels, each with one bus, 1 to 1024.
     pub channels: u32,
     /// Chips on a channel, 1 to 1024.
@@ -98,6 +100,7 @@ pub struct GeometrySpec {
 impl Default for GeometrySpec {
     fn default() -> Self {
         Self {
+            ssds: 1,
             channels: 8,
             chips_per_channel: 8,
             dies_per_chip: 2,
@@ -225,7 +228,9 @@ impl Default for DecoderSpec {
 pub enum DecoderPlacement {
     /// So many for each channel, 1 to 1024.
     PerChannel(u32),
-    /// So many for all channels together, 1 to 1048576.
+    /// So many for all channels of an SSD, 1 to 65536.
+    PerSsd(u32),
+    /// So many for all channels of all SSDs, 1 to 1048576.
     Pool(u32),
 }
 
@@ -234,18 +239,30 @@ impl DecoderPlacement {
     fn name(self) -> &'static str {
         match self {
             DecoderPlacement::PerChannel(_) => "per_channel",
+            DecoderPlacement::PerSsd(_) => "per_ssd",
             DecoderPlacement::Pool(_) => "pool",
+        }
+    }
+
+    /// Decoders that have a queue in common.
+    fn count(self) -> u32 {
+        match self {
+            DecoderPlacement::PerChannel(count) | DecoderPlacement::PerSsd(count) | DecoderPlacement::Pool(count) => {
+                count
+            }
         }
     }
 }
 
 impl DecoderSpec {
-    /// How many pools of decoders a device with so many channels has, and how many codewords each has in work at most.
-    pub(crate) fn pools(&self, channels: u32) -> (u32, u32) {
-        match self.placement {
-            DecoderPlacement::PerChannel(decoders) => (channels, decoders * self.codewords_at_once),
-            DecoderPlacement::Pool(decoders) => (1, decoders * self.codewords_at_once),
-        }
+    /// Channels whose decoders have a queue in common, and how many codewords those have in work at most.
+    pub(crate) fn pool(&self, geometry: &Geometry) -> (u32, u32) {
+        let channels = match self.placement {
+            DecoderPlacement::PerChannel(_) => 1,
+            DecoderPlacement::PerSsd(_) => geometry.channels() / geometry.ssds(),
+            DecoderPlacement::Pool(_) => geometry.channels(),
+        };
+        (channels, self.placement.count() * self.codewords_at_once)
     }
 }
 
@@ -466,6 +483,8 @@ pub struct HostSpec {
     /// Whether a plane serves waiting host reads before waiting programs and erases. Reads of garbage
     /// collection wait with the programs either way.
     pub reads_first: bool,
+    /// Which of several SSDs a codeword is on.
+    pub spread: Spread,
     /// What a write that covers a mapped codeword in part does.
     pub partial_write: PartialWrite,
     /// Write buffer in the controller, bytes; 0 for none. With it a write completes when the buffer has it.
@@ -482,11 +501,22 @@ impl Default for HostSpec {
             issue: Issue::OpenLoop { time_scale: 1.0 },
             max_outstanding: 65_536,
             reads_first: true,
+            spread: Spread::RoundRobin,
             partial_write: PartialWrite::ReadModifyWrite,
             write_buffer_bytes: 0,
             controller_memory_us: 1.0,
         }
     }
+}
+
+/// Which of several SSDs a codeword is on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Spread {
+    /// Consecutive codewords are on consecutive SSDs.
+    RoundRobin,
+    /// Each SSD has an equal part of the address space.
+    Address,
 }
 
 /// When requests are issued.
@@ -651,8 +681,9 @@ impl CheckedConfig {
 
     /// Codewords the user can address.
     pub fn user_codewords(&self) -> u64 {
-        let physical = self.geometry.codewords();
-        (physical as f64 * (1.0 - self.config.ftl.over_provisioning)).floor() as u64
+        let ssds = u64::from(self.geometry.ssds());
+        let of_ssd = self.geometry.codewords() / ssds;
+        (of_ssd as f64 * (1.0 - self.config.ftl.over_provisioning)).floor() as u64 * ssds
     }
 
     /// Codewords of translation pages; none if the whole map is in memory.
@@ -699,6 +730,7 @@ impl CheckedConfig {
         });
         let mut decoders = match decoder.placement {
             DecoderPlacement::PerChannel(count) => format!("decoders a channel: {count}"),
+            DecoderPlacement::PerSsd(count) => format!("decoders an SSD: {count}"),
             DecoderPlacement::Pool(count) => format!("pool of {count} decoders"),
         };
         if decoder.codewords_at_once > 1 {
@@ -791,7 +823,8 @@ impl CheckedConfig {
             (
                 "geometry",
                 format!(
-                    "{} channels x {} chips x {} dies x {} planes x {} blocks x {} pages of {}, codewords of {}",
+                    "{}{} channels x {} chips x {} dies x {} planes x {} blocks x {} pages of {}, codewords of {}",
+                    if g.ssds > 1 { format!("{} SSDs x ", g.ssds) } else { String::new() },
                     g.channels,
                     g.chips_per_channel,
                     g.dies_per_chip,
@@ -844,9 +877,10 @@ impl CheckedConfig {
         time("bus.transfer_us", config.bus.transfer_us)?;
         time("bus.transfer_extra_level_us", config.bus.transfer_extra_level_us)?;
         let decoder = &config.decoder;
-        let (DecoderPlacement::PerChannel(count) | DecoderPlacement::Pool(count)) = decoder.placement;
+        let count = decoder.placement.count();
         let (pools, most) = match decoder.placement {
-            DecoderPlacement::PerChannel(_) => (config.geometry.channels, 1024),
+            DecoderPlacement::PerChannel(_) => (self.geometry.channels(), 1024),
+            DecoderPlacement::PerSsd(_) => (self.geometry.ssds(), 1 << 16),
             DecoderPlacement::Pool(_) => (1, 1 << 20),
         };
         expect_whole(format!("decoder.placement.{}", decoder.placement.name()), count, 1, most)?;
@@ -914,6 +948,10 @@ impl CheckedConfig {
         }
         expect_whole("host.max_outstanding", config.host.max_outstanding, 1, MAX_INDEX / 2)?;
         time("host.controller_memory_us", config.host.controller_memory_us)?;
+        if config.host.write_buffer_bytes != 0 && self.geometry.ssds() > 1 {
+            let message = format!("found {} with several SSDs, expected 0", config.host.write_buffer_bytes);
+            return Err(Error::config("host.write_buffer_bytes", message));
+        }
         let page_bytes = self.geometry.codewords_per_page() as u64 * u64::from(config.geometry.codeword_bytes);
         if config.host.write_buffer_bytes != 0 && !(page_bytes..=1 << 40).contains(&config.host.write_buffer_bytes) {
             let message = format!(

@@ -14,9 +14,11 @@ mod large_array;
 mod mapping_cache;
 mod precondition;
 
+use std::ops::Range;
+
 use softsense_base::Result;
 
-use crate::config::{FtlSpec, InterleavedGroups, Remainder};
+use crate::config::{FtlSpec, InterleavedGroups, Remainder, Spread};
 use crate::geometry::Geometry;
 use block_lists::BlockLists;
 use large_array::LargeArray;
@@ -156,7 +158,9 @@ pub struct PageMap {
     blocks: Vec<Block>,
     sets: Vec<PlaneSet>,
     remainder: Remainder,
-    stripe_at: usize,
+    spread: Spread,
+    /// Where the stripe of each SSD goes on.
+    stripe_at: Vec<usize>,
     /// Logical codewords of the user; those of translation pages follow.
     user_codewords: u32,
     translation_at: u32,
@@ -166,6 +170,7 @@ impl PageMap {
     /// An empty device of `user_codewords` logical codewords.
     ///
     /// # Arguments
+    /// - `spread`: which SSD a codeword is on.
     /// - `translation_codewords`: codewords of translation pages, which follow those of the user.
     /// - `chip_factor`: the factor on the raw bit error rate of each chip, by its rank in the stripe.
     ///
@@ -174,6 +179,7 @@ impl PageMap {
     pub fn new(
         geometry: &Geometry,
         spec: &FtlSpec,
+        spread: Spread,
         user_codewords: u64,
         translation_codewords: u64,
         remember_write_times: bool,
@@ -208,7 +214,8 @@ impl PageMap {
             blocks: vec![Block::default(); (geometry.sets() * per_plane) as usize],
             sets: (0..geometry.sets()).map(set).collect(),
             remainder: spec.interleaving.remainder,
-            stripe_at: 0,
+            spread,
+            stripe_at: vec![0; geometry.ssds() as usize],
             user_codewords: user_codewords as u32,
             translation_at: 0,
             geometry: geometry.clone(),
@@ -378,22 +385,73 @@ impl PageMap {
         }
     }
 
-    /// The next pages for the host in turn of the stripe, passing over sets with no room; `None` when no set has any until
-    /// garbage collection has freed a block.
+    /// The SSD that a logical codeword is on.
+    #[inline]
+    pub fn ssd_of(&self, lcn: Lcn) -> u32 {
+        match (self.geometry.ssds(), self.spread) {
+            (1, _) => 0,
+            (ssds, Spread::RoundRobin) => lcn % ssds,
+            (ssds, Spread::Address) => lcn / (self.user_codewords / ssds),
+        }
+    }
+
+    /// Codewords of a range by the SSD they are on: SSD, first codeword, step from one to the next, how many.
+    pub fn by_ssd(&self, codewords: Range<Lcn>) -> impl Iterator<Item = (u32, Lcn, u32, u32)> + use<> {
+        let (ssds, step) = (self.geometry.ssds(), self.step());
+        let of_ssd = self.user_codewords / ssds;
+        let Range { mut start, end } = codewords;
+        let mut left = ssds;
+        std::iter::from_fn(move || {
+            (start < end && left > 0).then(|| {
+                left -= 1;
+                let first = start;
+                if step > 1 {
+                    start += 1;
+                    return (first % ssds, first, step, (end - first).div_ceil(step));
+                }
+                let ssd = first / of_ssd;
+                start = end.min((ssd + 1) * of_ssd);
+                (ssd, first, 1, start - first)
+            })
+        })
+    }
+
+    /// The distance of logical codewords that follow one another on an SSD.
+    #[inline]
+    pub fn step(&self) -> u32 {
+        match self.spread {
+            Spread::RoundRobin => self.geometry.ssds(),
+            Spread::Address => 1,
+        }
+    }
+
+    /// The logical codeword with number `index` of those that are on an SSD.
+    #[inline]
+    fn lcn_of(&self, ssd: u32, index: u32) -> Lcn {
+        let ssds = self.geometry.ssds();
+        match self.spread {
+            Spread::RoundRobin => index * ssds + ssd,
+            Spread::Address => ssd * (self.user_codewords / ssds) + index,
+        }
+    }
+
+    /// The next pages for the host in turn of the stripe of an SSD, passing over sets with no room; `None` when no set has any
+    /// until garbage collection has freed a block.
     ///
     /// # Arguments
     /// - `codewords`: how many of a request wait to be written. They are interleaved where they fill a group.
-    pub fn open_for_host(&mut self, codewords: u32) -> Option<Group> {
+    pub fn open_for_host(&mut self, ssd: u32, codewords: u32) -> Option<Group> {
         let ways = self.geometry.ways() as usize;
         let fills = ways > 1 && (codewords >= self.geometry.codewords_per_group() || self.remainder == Remainder::Pad);
-        let planes = self.geometry.stripe().len();
+        let planes = self.geometry.planes_of_ssd() as usize;
         let mut passed = 0;
         while passed < planes {
-            let (set, _) = self.geometry.set_of(self.geometry.stripe()[self.stripe_at]);
+            let at = self.stripe_at[ssd as usize];
+            let (set, _) = self.geometry.set_of(self.geometry.stripe(ssd)[at]);
             let interleaves = self.sets[set as usize].interleaves;
             // A group takes the turns of all of its set.
-            let turns = if interleaves && fills { ways - self.stripe_at % ways } else { 1 };
-            self.stripe_at = if self.stripe_at + turns == planes { 0 } else { self.stripe_at + turns };
+            let turns = if interleaves && fills { ways - at % ways } else { 1 };
+            self.stripe_at[ssd as usize] = if at + turns == planes { 0 } else { at + turns };
             passed += turns;
             let writer = if interleaves && !fills { Writer::HostPlain } else { Writer::Host };
             if let Some(group) = self.open(set, writer) {
@@ -406,9 +464,10 @@ impl PageMap {
     /// The next page for a translation page, sets taking turns; `None` when none has room until garbage collection has freed
     /// a block.
     pub fn open_for_translation(&mut self) -> Option<Group> {
-        let sets = self.geometry.sets();
+        let (sets, ways, planes) = (self.geometry.sets(), self.geometry.ways(), self.geometry.planes_of_ssd());
         (0..sets).find_map(|_| {
-            let plane = self.geometry.stripe()[(self.translation_at * self.geometry.ways()) as usize];
+            let at = self.translation_at * ways;
+            let plane = self.geometry.stripe(at / planes)[(at % planes) as usize];
             self.translation_at = if self.translation_at + 1 == sets { 0 } else { self.translation_at + 1 };
             self.open(self.geometry.set_of(plane).0, Writer::Translation)
         })

@@ -1,6 +1,6 @@
-//! The shape of a device and the numbering of everything in it.
+//! The shape of a device, which may be several SSDs, and the numbering of everything in it.
 //!
-//! Planes are numbered channel-major: plane = ((channel x chips + chip) x dies + die) x planes + plane.
+//! Channels are numbered SSD by SSD, planes channel by channel: plane = ((channel x chips + chip) x dies + die) x planes + plane.
 //! A codeword's place is ((plane x blocks + block) x pages + page) x codewords + slot.
 //!
 //! With n-way interleaving the planes stand in *sets* of n, on n chips that follow one another in the stripe. Blocks of the
@@ -23,6 +23,7 @@ pub const MAX_CODEWORDS: u64 = (1 << 31) - 2;
 /// Counts and strides of a device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Geometry {
+    ssds: u32,
     channels: u32,
     planes_per_channel: u32,
     planes_per_chip: u32,
@@ -34,7 +35,7 @@ pub struct Geometry {
     codewords_per_page: u32,
     page_types: u32,
     ways: u32,
-    /// All planes in the order in which consecutive page writes go to them; those of a set stand together.
+    /// All planes, SSD by SSD, in the order in which consecutive page writes go to them; those of a set stand together.
     stripe: Vec<u32>,
     /// The planes of each set, one set after the other.
     members: Vec<u32>,
@@ -50,6 +51,7 @@ impl Geometry {
     /// Checks the counts.
     pub fn new(spec: &GeometrySpec, flash: &FlashSpec, ftl: &FtlSpec) -> Result<Self> {
         for (field, value, high) in [
+            ("ssds", spec.ssds, 256),
             ("channels", spec.channels, 1024),
             ("chips_per_channel", spec.chips_per_channel, 1024),
             ("dies_per_chip", spec.dies_per_chip, 64),
@@ -69,6 +71,7 @@ impl Geometry {
             return Err(Error::config("flash.page_types", message));
         }
         let counts = [
+            spec.ssds,
             spec.channels,
             spec.chips_per_channel,
             spec.dies_per_chip,
@@ -84,7 +87,8 @@ impl Geometry {
         }
         let planes_per_chip = spec.dies_per_chip * spec.planes_per_die;
         let planes_per_channel = spec.chips_per_channel * planes_per_chip;
-        let planes = spec.channels * planes_per_channel;
+        let planes_of_ssd = spec.channels * planes_per_channel;
+        let planes = spec.ssds.saturating_mul(planes_of_ssd);
         if planes > 1 << 20 {
             return Err(Error::config("geometry", format!("found {planes} planes, expected at most {}", 1 << 20)));
         }
@@ -104,7 +108,8 @@ impl Geometry {
             return Err(Error::config("ftl.interleaving.ways", message));
         }
         let mut geometry = Self {
-            channels: spec.channels,
+            ssds: spec.ssds,
+            channels: spec.ssds * spec.channels,
             planes_per_channel,
             planes_per_chip,
             planes_per_die: spec.planes_per_die,
@@ -162,12 +167,17 @@ impl Geometry {
         (self.members, self.set_of_plane) = (members, set_of_plane);
     }
 
-    /// Channels of the device.
+    /// SSDs of the device.
+    pub fn ssds(&self) -> u32 {
+        self.ssds
+    }
+
+    /// Channels of all SSDs.
     pub fn channels(&self) -> u32 {
         self.channels
     }
 
-    /// Planes of the device.
+    /// Planes of all SSDs.
     pub fn planes(&self) -> u32 {
         self.planes
     }
@@ -326,22 +336,32 @@ impl Geometry {
         member * self.codewords_per_page..(member + 1) * self.codewords_per_page
     }
 
-    /// All planes, in the order in which consecutive page writes go to them; those of a set stand together.
-    pub fn stripe(&self) -> &[u32] {
-        &self.stripe
+    /// The planes of an SSD, in the order in which consecutive page writes go to them; those of a set stand together.
+    #[inline]
+    pub fn stripe(&self, ssd: u32) -> &[u32] {
+        let planes = self.planes_of_ssd() as usize;
+        &self.stripe[ssd as usize * planes..][..planes]
+    }
+
+    /// Planes of an SSD.
+    #[inline]
+    pub fn planes_of_ssd(&self) -> u32 {
+        self.planes / self.ssds
     }
 
     fn striped(&self, levels: &[StripeLevel; 4]) -> Vec<u32> {
         let dies_per_chip = self.planes_per_chip / self.planes_per_die;
         let size_and_stride = |level| match level {
-            StripeLevel::Channel => (self.channels, self.planes_per_channel),
+            StripeLevel::Channel => (self.channels / self.ssds, self.planes_per_channel),
             StripeLevel::Chip => (self.planes_per_channel / self.planes_per_chip, self.planes_per_chip),
             StripeLevel::Die => (dies_per_chip, self.planes_per_die),
             StripeLevel::Plane => (self.planes_per_die, 1),
         };
         (0..self.planes)
-            .map(|mut index| {
-                levels.iter().fold(0, |plane, &level| {
+            .map(|index| {
+                let first = index / self.planes_of_ssd() * self.planes_of_ssd();
+                let mut index = index - first;
+                levels.iter().fold(first, |plane, &level| {
                     let (size, stride) = size_and_stride(level);
                     let digit = index % size;
                     index /= size;
@@ -373,10 +393,10 @@ mod tests {
     #[test]
     fn striping_visits_every_plane_once_channels_first() {
         let geometry = geometry([Channel, Chip, Die, Plane], 1).unwrap();
-        let stripe = geometry.stripe();
+        let stripe = geometry.stripe(0);
         assert_eq!(stripe[..3].iter().map(|&p| geometry.channel_of(p)).collect::<Vec<_>>(), [0, 1, 2]);
         assert_eq!((geometry.chip_of(stripe[0]), geometry.chip_of(stripe[3])), (0, 1));
-        let mut sorted = self::geometry([Plane, Chip, Die, Channel], 1).unwrap().stripe().to_vec();
+        let mut sorted = self::geometry([Plane, Chip, Die, Channel], 1).unwrap().stripe(0).to_vec();
         assert_eq!(sorted[..4], [0, 1, 2, 3]);
         sorted.sort_unstable();
         assert_eq!(sorted, (0..48).collect::<Vec<_>>());
@@ -400,7 +420,7 @@ mod tests {
                     }
                 }
                 assert!(seen.into_iter().all(|seen| seen));
-                let sets: Vec<u32> = geometry.stripe().iter().map(|&plane| geometry.set_of(plane).0).collect();
+                let sets: Vec<u32> = geometry.stripe(0).iter().map(|&plane| geometry.set_of(plane).0).collect();
                 assert!(sets.chunks(ways as usize).all(|set| set.iter().all(|s| *s == set[0])), "sets stand together");
             }
         }

@@ -194,6 +194,7 @@ impl Simulation {
         let mut ftl = PageMap::new(
             &geometry,
             &spec.ftl,
+            spec.host.spread,
             user_codewords,
             translation_codewords,
             remember_write_times,
@@ -201,7 +202,10 @@ impl Simulation {
         )?;
         let start = &spec.precondition;
         match start.layout {
-            Layout::Sequential => ftl.fill_sequentially((user_codewords as f64 * start.mapped_fraction) as u32),
+            Layout::Sequential => {
+                let of_ssd = user_codewords / u64::from(geometry.ssds());
+                ftl.fill_sequentially((of_ssd as f64 * start.mapped_fraction) as u32);
+            }
             Layout::SteadyState => ftl.fill_steady_state(spec.seed),
         }
         let translation = match &spec.ftl.mapping {
@@ -211,7 +215,8 @@ impl Simulation {
                 Some(Translation::new(demand, spec.geometry.codeword_bytes, user_codewords as u32)?)
             }
         };
-        let (pools, in_work) = spec.decoder.pools(geometry.channels());
+        let (channels_of_pool, in_work) = spec.decoder.pool(&geometry);
+        let pools = geometry.channels() / channels_of_pool;
         let buffer_codewords = spec.host.write_buffer_bytes / u64::from(spec.geometry.codeword_bytes);
         let mut simulation = Self {
             timing: Timing::new(config),
@@ -239,7 +244,7 @@ impl Simulation {
             programs: Slab::default(),
             moves: Slab::default(),
             units: (0..geometry.busy_units()).map(|_| BusyUnit::default()).collect(),
-            channels: (0..geometry.channels()).map(|channel| Channel::new(channel % pools)).collect(),
+            channels: (0..geometry.channels()).map(|channel| Channel::new(channel / channels_of_pool)).collect(),
             pools: (0..pools).map(|pool| DecoderPool::new(pool, in_work, spec.decoder.buffer_codewords)).collect(),
             decoding: vec![Decoding::default(); (pools * in_work) as usize],
             ftl,

@@ -47,6 +47,16 @@ fn reads_start_at_the_level_of_the_last_one() {
     }
 }
 
+/// A write that covers a codeword in part reads the old one, at the remembered level, and sets the level back all the same.
+#[test]
+fn a_partial_write_sets_the_level_back() {
+    let config = level_3(&["ftl.mapping.demand.remember_levels=true"]);
+    let mut requests =
+        apart([RequestKind::Read, RequestKind::Write, RequestKind::Read].map(|kind| (kind, 5)).into_iter());
+    requests[1].bytes = 512;
+    assert_eq!(responses_us(&config, requests)[1..], [LEVEL_3 + 920.0, FROM_LEVEL_1]);
+}
+
 /// An option that the paper has not: after two reads that succeed at once, a level less is tried, in vain here, where a read
 /// from level 2 takes 109 + 133 us.
 #[test]

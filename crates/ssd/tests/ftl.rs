@@ -192,13 +192,14 @@ proptest! {
 fn demand() -> impl Strategy<Value = String> {
     let eviction = prop_oneof![
         Just("\"lru\"".to_string()),
+        (0u32..8).prop_map(|protected| format!("{{ segmented_lru = {{ protected_entries = {protected} }} }}")),
         (0u32..8).prop_map(|fixed| format!("{{ lowest_level = {{ fixed_entries = {fixed} }} }}")),
     ];
     (1u32..40, eviction, any::<bool>()).prop_map(|(entries, eviction, remember)| {
         let bytes = entries * 512;
         format!(
             "ftl.mapping.demand={{ cache_bytes = {bytes}, entry_bytes = 512, eviction = {eviction}, \
-             remember_levels = {remember} }}"
+             remember_levels = {remember}, remember_translation_levels = {remember} }}"
         )
     })
 }
@@ -242,6 +243,43 @@ proptest! {
         let simulation = run(&config, requests);
         assert_map(&simulation, &expected);
         assert_cache(&config, &simulation);
+    }
+}
+
+/// Several SSDs behind one controller.
+fn several() -> impl Strategy<Value = [String; 2]> {
+    (1u32..4, prop::sample::select(vec!["round_robin", "address"]))
+        .prop_map(|(ssds, spread)| [format!("geometry.ssds={ssds}"), format!("host.spread={spread}")])
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// The same on several SSDs, under load, each codeword on its own of them, with decoders in common or not.
+    #[test]
+    fn data_stays_on_its_ssd(operations in operations(), several in several(), ways in 1u32..3,
+                             layout in prop::sample::select(vec!["sequential", "steady_state"]), in_flash in any::<bool>(),
+                             decoder in prop::sample::select(vec!["{ per_channel = 1 }", "{ per_ssd = 1 }", "{ pool = 2 }"])) {
+        let placement = format!("decoder={{ placement = {decoder}, buffer_codewords = 1 }}");
+        let ways = format!("ftl.interleaving.ways={ways}");
+        let layout = format!("precondition.layout={layout}");
+        let map = if in_flash { "ftl.mapping.demand={ cache_bytes = 8192, entry_bytes = 512 }" } else { "ftl.mapping=page" };
+        let config = small_interleaved(2, &[&several[0], &several[1], &placement, &layout, &ways, map,
+                                            "precondition.mapped_fraction=1.0", "host.issue={ open_loop = { time_scale = 0.05 } }"]);
+        let requests: Vec<_> = requests(&config, &operations).into_iter().filter(|r| r.kind != RequestKind::Trim).collect();
+        let (count, expected) = (requests.len() as u64, expected(&config, &requests));
+        let simulation = run(&config, requests);
+        prop_assert_eq!(simulation.statistics().completed(), count);
+        assert_map(&simulation, &expected);
+        let (geometry, ftl) = (config.geometry(), simulation.ftl());
+        for lcn in 0..config.user_codewords() as u32 {
+            if let Location::Flash(place) = ftl.locate(lcn) {
+                let plane = geometry.block_of(place) / geometry.blocks_per_plane();
+                prop_assert_eq!(plane / geometry.planes_of_ssd(), ftl.ssd_of(lcn));
+            }
+        }
+        let shares: Vec<usize> = (0..geometry.ssds()).map(|ssd| (0..config.user_codewords() as u32).filter(|&lcn| ftl.ssd_of(lcn) == ssd).count()).collect();
+        prop_assert!(shares.iter().all(|&share| share == shares[0]), "{shares:?}");
     }
 }
 

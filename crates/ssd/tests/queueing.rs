@@ -134,6 +134,48 @@ fn saturated_pools_reach_their_bound() {
     }
 }
 
+/// Eight SSDs of eight channels, the data of two of which is hot: with as many decoders, one for each SSD or all in a pool, the
+/// hot ones' are the bottleneck of the former, 2 / (4 us E) over their share of the load; all eight of the latter.
+#[test]
+fn a_pool_serves_hot_data_with_all_its_decoders() {
+    let (share, iterations) = (0.8, 8.0);
+    let rate = |decoders: &str, spread: &str| {
+        let decode_us = 4.0 * iterations;
+        let config = shipped(
+            "mlc-25nm.toml",
+            &[
+                "geometry={ ssds = 8, channels = 8, chips_per_channel = 4, dies_per_chip = 1, planes_per_die = 1, blocks_per_plane = 32 }",
+                "flash.page_types=[{ name = \"page\", sense_us = 40.0 }]",
+                "bus.transfer_us=40.0",
+                "reliability=perfect",
+                "ftl.over_provisioning=0.3",
+                "host.issue={ closed_loop = { queue_depth = 4096 } }",
+                &format!("host.spread={spread}"),
+                &format!("decoder={{ placement = {{ {decoders} }}, time = {{ fixed_us = {decode_us:.1} }} }}"),
+            ],
+        );
+        let stream = Stream::new(5, Purpose::Workload);
+        let codewords = config.user_codewords();
+        let reads = 100_000u32;
+        let place = |i: u32| {
+            let (i, hot) = (u64::from(i), codewords / 4);
+            let at = stream.bits(i, 1);
+            if stream.uniform(i, 0) < share { at % hot } else { hot + at % (codewords - hot) }
+        };
+        let requests = (0..reads).map(|i| request(RequestKind::Read, Ns::ZERO, place(i), 1)).collect();
+        let simulation = run(&config, requests);
+        f64::from(reads) / simulation.statistics().last_completion.as_secs()
+    };
+    let of_decoders = |count: f64| count / (4e-6 * iterations);
+    let (dedicated, pooled) = (rate("per_ssd = 1", "address"), rate("pool = 8", "address"));
+    // The last requests drain unevenly: 4,096 of 100,000.
+    assert!((dedicated / (of_decoders(2.0) / share) - 1.0).abs() < 0.04, "{dedicated}");
+    assert!((pooled / of_decoders(8.0) - 1.0).abs() < 0.03, "{pooled}");
+    // Spread codeword by codeword over all SSDs, hot data is on all of them, and where decoders are does not matter.
+    let uniform = rate("per_ssd = 1", "round_robin");
+    assert!((uniform / of_decoders(8.0) - 1.0).abs() < 0.04, "{uniform}");
+}
+
 /// A bounded buffer holds back what it has no room for: with decodes that take ten times as long as bringing a codeword, what
 /// waits for the decoder is bounded, and the rest of the wait is before the bus.
 #[test]

@@ -1,6 +1,6 @@
 use softsense_base::{Purpose, Stream};
 
-use super::{Lcn, PageMap, Writer};
+use super::{PageMap, Writer};
 
 /// The valid fraction of greedy garbage collection's victims under endless uniform overwriting of a
 /// device whose blocks are `utilisation` full on average: the root below 1 of
@@ -22,10 +22,14 @@ pub fn steady_state_victim_fraction(utilisation: f64) -> f64 {
 }
 
 impl PageMap {
-    /// Maps the first `codewords` logical codewords of an empty device as one sequential pass of page
+    /// Maps the first `codewords` logical codewords of each SSD of an empty device as one sequential pass of page
     /// writes leaves them.
     pub fn fill_sequentially(&mut self, codewords: u32) {
-        let (slots, planes) = (self.geometry.codewords_per_page(), self.geometry.planes());
+        (0..self.geometry.ssds()).for_each(|ssd| self.fill_ssd_sequentially(ssd, codewords));
+    }
+
+    fn fill_ssd_sequentially(&mut self, ssd: u32, codewords: u32) {
+        let (slots, planes) = (self.geometry.codewords_per_page(), self.geometry.planes_of_ssd());
         let pages_per_block = self.geometry.pages_per_block();
         let pages = codewords.div_ceil(slots);
         // A tile is a few rows of the stripe: the part of the map that it fills stays in the cache, and
@@ -34,7 +38,7 @@ impl PageMap {
         let rows = pages.div_ceil(planes);
         for first_row in (0..rows).step_by(TILE_ROWS as usize) {
             for position in 0..planes {
-                let plane = self.geometry.stripe()[position as usize];
+                let plane = self.geometry.stripe(ssd)[position as usize];
                 for row in first_row..rows.min(first_row + TILE_ROWS) {
                     let page = u64::from(row) * u64::from(planes) + u64::from(position);
                     if page >= u64::from(pages) {
@@ -42,12 +46,13 @@ impl PageMap {
                     }
                     let block = plane * self.geometry.blocks_per_plane() + row / pages_per_block;
                     let first_place = (block * pages_per_block + row % pages_per_block) * slots;
-                    let first_lcn = page as Lcn * slots;
-                    let count = slots.min(codewords - first_lcn);
+                    let first = page as u32 * slots;
+                    let count = slots.min(codewords - first);
                     self.blocks[self.geometry.superblock_of(first_place) as usize].valid += count;
                     for slot in 0..count {
-                        self.map[(first_lcn + slot) as usize] = first_place + slot;
-                        self.owner[(first_place + slot) as usize] = first_lcn + slot;
+                        let lcn = self.lcn_of(ssd, first + slot);
+                        self.map[lcn as usize] = first_place + slot;
+                        self.owner[(first_place + slot) as usize] = lcn;
                     }
                 }
             }
@@ -55,9 +60,9 @@ impl PageMap {
         let ways = self.geometry.ways();
         for position in (0..planes).step_by(ways as usize) {
             let pages_of_set = pages / planes * ways + (pages % planes).saturating_sub(position).min(ways);
-            self.adopt_blocks(self.geometry.set_of(self.geometry.stripe()[position as usize]).0, pages_of_set);
+            self.adopt_blocks(self.geometry.set_of(self.geometry.stripe(ssd)[position as usize]).0, pages_of_set);
         }
-        self.stripe_at = (pages % planes) as usize;
+        self.stripe_at[ssd as usize] = (pages % planes) as usize;
     }
 
     /// Maps every logical codeword of an empty device as endless uniform overwriting under greedy
@@ -65,17 +70,21 @@ impl PageMap {
     /// block of age a (0 the newest, 1 the oldest) valid to the fraction `delta^a`, delta being
     /// [`steady_state_victim_fraction`]. Which codewords lie where is scattered.
     pub fn fill_steady_state(&mut self, seed: u64) {
+        (0..self.geometry.ssds()).for_each(|ssd| self.fill_ssd_steady_state(ssd, seed));
+    }
+
+    fn fill_ssd_steady_state(&mut self, ssd: u32, seed: u64) {
         let stream = Stream::new(seed, Purpose::Precondition);
-        let (sets, total) = (self.geometry.sets(), self.user_codewords());
-        let translation = self.map.len() as u32 - total;
-        let for_translation = translation.div_ceil(sets * self.geometry.pages_per_superblock());
+        let (sets, total) = (self.geometry.sets() / self.geometry.ssds(), self.user_codewords() / self.geometry.ssds());
+        let translation = self.map.len() as u32 - self.user_codewords();
+        let for_translation = translation.div_ceil(self.geometry.sets() * self.geometry.pages_per_superblock());
         let capacity = self.geometry.codewords_per_superblock();
         let per_group = self.geometry.codewords_per_group();
         let closed = self.geometry.blocks_per_plane() - self.gc_high_watermark_blocks as u32 - for_translation;
         // Logical codewords are dealt in steps of about the golden section of their number, which
         // spreads any range of them evenly over planes, blocks and ages.
         let step = u64::from(coprime_near((f64::from(total) * 0.618_033_988_749_894_9) as u32, total));
-        let mut lcn: Lcn = 0;
+        let mut index = 0;
         for set in 0..sets {
             let up_to_set = |set: u32| (u64::from(total) * u64::from(set) / u64::from(sets)) as u32;
             let valid = up_to_set(set + 1) - up_to_set(set);
@@ -86,14 +95,15 @@ impl PageMap {
                 let a = f64::from(age) / f64::from(closed);
                 libm::round(f64::from(valid) * (1.0 - libm::pow(delta, a)) / (1.0 - delta)) as u32
             };
+            let set = ssd * sets + set;
             let mut carry = 0;
-            for index in 0..closed {
+            for block in 0..closed {
                 // The oldest first. A rounded share may exceed a block by one, which a newer one takes.
-                let age = closed - 1 - index;
+                let age = closed - 1 - block;
                 let wanted = newer_than(age + 1) - newer_than(age) + carry;
                 let count = wanted.min(capacity);
                 carry = wanted - count;
-                let superblock = set * self.geometry.blocks_per_plane() + index;
+                let superblock = set * self.geometry.blocks_per_plane() + block;
                 self.blocks[superblock as usize].valid = count;
                 let mut left = count;
                 for offset in 0..capacity {
@@ -101,10 +111,11 @@ impl PageMap {
                     let place = self.geometry.place(superblock, offset / per_group, offset % per_group);
                     let draw = ((stream.bits(u64::from(place), 0) >> 32) * u64::from(capacity - offset)) >> 32;
                     if draw < u64::from(left) {
+                        let lcn = self.lcn_of(ssd, index);
                         self.map[lcn as usize] = place;
                         self.owner[place as usize] = lcn;
-                        let next = u64::from(lcn) + step;
-                        lcn = if next >= u64::from(total) { next - u64::from(total) } else { next } as Lcn;
+                        let next = u64::from(index) + step;
+                        index = if next >= u64::from(total) { next - u64::from(total) } else { next } as u32;
                         left -= 1;
                     }
                 }

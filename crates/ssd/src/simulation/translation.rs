@@ -135,10 +135,7 @@ impl Simulation {
     fn access(&mut self, request: u32, codewords: Range<Lcn>, access: Access) {
         match access {
             Access::Read => self.read_codewords(request, codewords),
-            Access::Write => {
-                codewords.clone().for_each(|lcn| self.entry_changed(lcn));
-                self.write_codewords(request, codewords);
-            }
+            Access::Write => self.write_codewords(request, codewords),
         }
     }
 

@@ -101,27 +101,32 @@ impl Simulation {
     /// Writes codewords for a request, whose data is all at hand.
     pub(super) fn write_codewords_whole(&mut self, request: u32, codewords: Range<Lcn>) {
         self.statistics.host_codewords_written += u64::from(codewords.end - codewords.start);
+        if self.translation.is_some() {
+            codewords.clone().for_each(|lcn| self.entry_changed(lcn));
+        }
         if self.write_buffer.is_some() {
             self.buffer_codewords(request, codewords);
             return;
         }
-        let mut next = codewords.start;
-        while next < codewords.end {
-            let left = codewords.end - next;
-            let group = if self.stalled_writes.is_empty() { self.ftl.open_for_host(left) } else { None };
-            let Some(group) = group else {
-                self.stalled_writes.extend((next..codewords.end).map(|lcn| (request, lcn)));
-                self.start_gc_somewhere();
-                return;
-            };
-            let count = self.ftl.room(group).min(left);
-            self.program_for_request(group, request, next..next + count);
-            next += count;
+        for (ssd, first, step, count) in self.ftl.by_ssd(codewords) {
+            let mut written = 0;
+            while written < count {
+                let left = count - written;
+                let group = if self.stalled_writes.is_empty() { self.ftl.open_for_host(ssd, left) } else { None };
+                let Some(group) = group else {
+                    self.stalled_writes.extend((written..count).map(|index| (request, first + index * step)));
+                    self.start_gc_somewhere();
+                    break;
+                };
+                let together = self.ftl.room(group).min(left);
+                self.program_for_request(group, request, (0..together).map(|index| first + (written + index) * step));
+                written += together;
+            }
         }
     }
 
-    fn program_for_request(&mut self, group: Group, request: u32, codewords: Range<Lcn>) {
-        let count = codewords.end - codewords.start;
+    fn program_for_request(&mut self, group: Group, request: u32, codewords: impl ExactSizeIterator<Item = Lcn>) {
+        let count = codewords.len() as u32;
         for (slot, lcn) in codewords.enumerate() {
             self.ftl.place(group, slot as u32, lcn);
         }
@@ -186,17 +191,18 @@ impl Simulation {
         self.resume_stalled_translations();
         let most = self.geometry.codewords_per_group() as usize;
         while let Some(&(request, first)) = self.stalled_writes.front() {
+            let (ssd, step) = (self.ftl.ssd_of(first), self.ftl.step());
             let adjacent = self
                 .stalled_writes
                 .iter()
                 .take(most)
-                .zip(first..)
-                .take_while(|&(&(of, lcn), expected)| of == request && lcn == expected)
+                .zip((first..).step_by(step as usize))
+                .take_while(|&(&(of, lcn), expected)| of == request && lcn == expected && self.ftl.ssd_of(lcn) == ssd)
                 .count() as u32;
-            let Some(group) = self.ftl.open_for_host(adjacent) else { break };
+            let Some(group) = self.ftl.open_for_host(ssd, adjacent) else { break };
             let count = self.ftl.room(group).min(adjacent);
             self.stalled_writes.drain(..count as usize);
-            self.program_for_request(group, request, first..first + count);
+            self.program_for_request(group, request, (0..count).map(|index| first + index * step));
         }
         if self.write_buffer.is_some() {
             self.admit_to_buffer();
@@ -264,7 +270,8 @@ impl Simulation {
                 return left;
             }
             let waiting = buffer.pending.len() as u32;
-            let Some(group) = self.ftl.open_for_host(waiting) else {
+            // There is no write buffer where there are several SSDs.
+            let Some(group) = self.ftl.open_for_host(0, waiting) else {
                 self.start_gc_somewhere();
                 return left;
             };
