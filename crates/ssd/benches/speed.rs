@@ -9,6 +9,7 @@
 //! | trace: 1,000,000 requests of 4 KiB and 8 KiB, 70 % reads, 1 GiB footprint, Poisson at 50,000/s, MQSim text, `two_step` with 10 % hard failure, 128 GiB device | 1,000,000 requests/s with parsing | 2,000,000 |
 //! | overwrite: 5,000,000 random 4 KiB overwrites with garbage collection (8 GiB, 15 % over-provisioned, from the steady state) | 1,000,000 requests/s | |
 //! | demand: 10,000,000 requests of 4 KiB, 70 % reads, Zipf 0.9 over all of 32 GiB of flash whose map is in flash, 64 KiB of mapping cache, eviction and reads by level (LaLDPC), Poisson at 10,000/s | 500,000 requests/s | |
+//! | array: 5,000,000 reads of a codeword at saturation from 8 SSDs of 8 channels, with a pool of 64 decoders | 1,500,000 requests/s | |
 //! | precondition: 512 GiB, sequential and steady state | 5 s, 1.5 GB | |
 
 use std::path::{Path, PathBuf};
@@ -56,6 +57,33 @@ const DEMAND: [&str; 5] = [
     "workload.read_fraction=0.7",
     "workload.footprint_bytes=29_205_774_336",
 ];
+
+const ARRAY: &str = r#"
+reliability = "perfect"
+[geometry]
+ssds = 8
+channels = 8
+chips_per_channel = 4
+dies_per_chip = 1
+planes_per_die = 1
+blocks_per_plane = 256
+[flash]
+unit_queue = 8
+[[flash.page_types]]
+sense_us = 40.0
+[bus]
+transfer_us = 40.0
+[decoder]
+placement.pool = 64
+buffer_codewords = 64
+time.fixed_us = 16.0
+[host]
+issue.closed_loop.queue_depth = 2048
+[workload]
+requests = 5_000_000
+read_fraction = 1.0
+arrivals = "immediate"
+"#;
 
 const PRECONDITION: &str = r#"
 [geometry]
@@ -110,6 +138,10 @@ fn bench_overwrite() {
     report(&finish(Run::new(&config(OVERWRITE, &[]), Requests::Workload, false).unwrap()));
 }
 
+fn bench_array() {
+    report(&finish(Run::new(&config(ARRAY, &[]), Requests::Workload, false).unwrap()));
+}
+
 fn bench_demand() {
     let config = CheckedConfig::open("mlc-laldpc", &DEMAND.map(str::to_owned)).expect("the benchmark's config is good");
     let summary = finish(Run::new(&config, Requests::Workload, false).unwrap());
@@ -148,6 +180,7 @@ fn main() {
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["child", "trace", path] => return bench_trace(Path::new(path)),
         ["child", "overwrite"] => return bench_overwrite(),
+        ["child", "array"] => return bench_array(),
         ["child", "demand"] => return bench_demand(),
         ["child", "precondition", layout] => return bench_precondition(layout),
         _ => {}
@@ -169,6 +202,7 @@ fn main() {
     found.push(speed("overwrite with garbage collection", best_of(&["child", "overwrite"]), 1e6));
     std::fs::remove_file(&path).unwrap();
     found.push(speed("demand-based map, 64 KiB of cache", best_of(&["child", "demand"]), 5e5));
+    found.push(speed("array of 8 SSDs at saturation", best_of(&["child", "array"]), 1.5e6));
     for layout in ["sequential", "steady_state"] {
         let [_, setup_s, peak] = child(&["child", "precondition", layout]);
         let what = |of: &str| format!("precondition 512 GiB, {layout}, {of}");

@@ -129,6 +129,9 @@ pub struct FlashSpec {
     pub cache_register: bool,
     /// What does one thing at a time: a plane, or a whole die.
     pub busy_unit: BusyUnit,
+    /// Operations that may wait for a plane, or die. While more do where the next request wants to read, or will write first, it
+    /// waits at the host, and all behind it. Without it there is no bound.
+    pub unit_queue: Option<u32>,
 }
 
 impl Default for FlashSpec {
@@ -142,6 +145,7 @@ impl Default for FlashSpec {
             reset_us: 0.0,
             cache_register: true,
             busy_unit: BusyUnit::Plane,
+            unit_queue: None,
         }
     }
 }
@@ -871,6 +875,9 @@ impl CheckedConfig {
             time(path("sense_extra_level_us"), page_type.sense_extra_level_us)?;
             time(path("program_us"), page_type.program_us)?;
             expect_number(path("rber_factor"), page_type.rber_factor, 0.0, 100.0)?;
+        }
+        if let Some(bound) = config.flash.unit_queue {
+            expect_whole("flash.unit_queue", bound, 1, 1 << 24)?;
         }
         time("flash.erase_us", config.flash.erase_us)?;
         time("flash.reset_us", config.flash.reset_us)?;

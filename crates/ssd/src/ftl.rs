@@ -461,6 +461,11 @@ impl PageMap {
         None
     }
 
+    /// The plane whose turn it is in the stripe of an SSD.
+    pub fn next_plane(&self, ssd: u32) -> u32 {
+        self.geometry.stripe(ssd)[self.stripe_at[ssd as usize]]
+    }
+
     /// The next page for a translation page, sets taking turns; `None` when none has room until garbage collection has freed
     /// a block.
     pub fn open_for_translation(&mut self) -> Option<Group> {

@@ -142,6 +142,8 @@ pub struct Simulation {
     max_outstanding: usize,
     reads_first: bool,
     cache_register: bool,
+    /// Operations that may wait for a busy unit before the host waits.
+    unit_queue: usize,
     partial_write: PartialWrite,
     initial_pe_cycles: u32,
     initial_retention_hours: f64,
@@ -150,6 +152,8 @@ pub struct Simulation {
     /// The next request and the key of its arrival; with a closed loop nothing waits here.
     arriving: Option<(Key, Request)>,
     read_ahead: VecDeque<Request>,
+    /// In a closed loop, the next request, which waits for room.
+    held: Option<Request>,
     source_ended: bool,
     issued: u64,
 
@@ -228,12 +232,14 @@ impl Simulation {
             max_outstanding: spec.host.max_outstanding as usize,
             reads_first: spec.host.reads_first,
             cache_register: spec.flash.cache_register,
+            unit_queue: spec.flash.unit_queue.map_or(usize::MAX, |bound| bound as usize),
             partial_write: spec.host.partial_write,
             initial_pe_cycles: start.pe_cycles,
             initial_retention_hours: start.retention_days * 24.0,
             source,
             arriving: None,
             read_ahead: VecDeque::with_capacity(READ_AHEAD),
+            held: None,
             source_ended: false,
             issued: 0,
             now: Ns::ZERO,
@@ -281,6 +287,7 @@ impl Simulation {
         if let Some((key, request)) = self.arriving
             && self.requests.len() < self.max_outstanding
             && self.events.next_key().is_none_or(|next| key < next)
+            && self.has_room_for(&request)
         {
             // An arrival that had to wait for a place at the host comes in now, its wait counted.
             self.now = self.now.max(instant(key));
@@ -336,7 +343,15 @@ impl Simulation {
             }
             Issue::ClosedLoop { queue_depth } => {
                 while self.requests.len() < queue_depth as usize {
-                    let Some(mut request) = self.next_request()? else { break };
+                    let next = match self.held.take() {
+                        Some(held) => Some(held),
+                        None => self.next_request()?,
+                    };
+                    let Some(mut request) = next else { break };
+                    if !self.has_room_for(&request) {
+                        self.held = Some(request);
+                        break;
+                    }
                     request.arrival = self.now;
                     self.admit(request);
                 }
@@ -365,6 +380,31 @@ impl Simulation {
             self.ftl.prefetch_owner_and_block((soon.offset_bytes / self.codeword_bytes) as Lcn);
         }
         Ok(self.read_ahead.pop_front())
+    }
+
+    /// Whether the queues of the busy units that a request wants first are below their bound.
+    #[inline]
+    fn has_room_for(&self, request: &Request) -> bool {
+        self.unit_queue == usize::MAX || self.queues_have_room_for(request)
+    }
+
+    fn queues_have_room_for(&self, request: &Request) -> bool {
+        let has_room = |plane| self.units[self.geometry.busy_unit_of(plane) as usize].waiting() < self.unit_queue;
+        let size = self.codeword_bytes;
+        let first = (request.offset_bytes / size) as Lcn;
+        match request.kind {
+            RequestKind::Read => {
+                let end = (request.offset_bytes + request.bytes).div_ceil(size) as Lcn;
+                (first..end).all(|lcn| match self.ftl.locate(lcn) {
+                    Location::Flash(place) => {
+                        has_room(self.geometry.block_of(place) / self.geometry.blocks_per_plane())
+                    }
+                    Location::Unmapped | Location::Memory(_) | Location::InFlight => true,
+                })
+            }
+            RequestKind::Write => has_room(self.ftl.next_plane(self.ftl.ssd_of(first))),
+            RequestKind::Trim => true,
+        }
     }
 
     fn admit(&mut self, request: Request) {
@@ -531,7 +571,10 @@ impl Simulation {
 
     /// A run that has ended has nothing left inside: every request completed, every operation over.
     fn assert_everything_ended(&self) {
-        assert!(self.source_ended && self.arriving.is_none(), "requests were left in the source");
+        assert!(
+            self.source_ended && self.arriving.is_none() && self.held.is_none(),
+            "requests were left in the source"
+        );
         assert_eq!(self.statistics.completed(), self.issued, "every request completes once");
         assert_eq!((self.requests.len(), self.reads.len(), self.programs.len()), (0, 0, 0), "nothing is under way");
         assert!(self.stalled_writes.is_empty() && self.gc_running == 0, "no write and no collection is stuck");

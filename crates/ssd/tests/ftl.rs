@@ -261,10 +261,11 @@ proptest! {
                              layout in prop::sample::select(vec!["sequential", "steady_state"]), in_flash in any::<bool>(),
                              decoder in prop::sample::select(vec!["{ per_channel = 1 }", "{ per_ssd = 1 }", "{ pool = 2 }"])) {
         let placement = format!("decoder={{ placement = {decoder}, buffer_codewords = 1 }}");
+        let queue = if ways == 1 { "flash.unit_queue=2" } else { "flash.busy_unit=die" };
         let ways = format!("ftl.interleaving.ways={ways}");
         let layout = format!("precondition.layout={layout}");
         let map = if in_flash { "ftl.mapping.demand={ cache_bytes = 8192, entry_bytes = 512 }" } else { "ftl.mapping=page" };
-        let config = small_interleaved(2, &[&several[0], &several[1], &placement, &layout, &ways, map,
+        let config = small_interleaved(2, &[&several[0], &several[1], &placement, &layout, &ways, map, queue,
                                             "precondition.mapped_fraction=1.0", "host.issue={ open_loop = { time_scale = 0.05 } }"]);
         let requests: Vec<_> = requests(&config, &operations).into_iter().filter(|r| r.kind != RequestKind::Trim).collect();
         let (count, expected) = (requests.len() as u64, expected(&config, &requests));

@@ -6,7 +6,7 @@ use softsense_base::{Ns, Purpose, Stream};
 use softsense_ssd::config::CheckedConfig;
 use softsense_ssd::request::{Request, RequestKind};
 use softsense_ssd::simulation::Simulation;
-use support::{request, run, shipped};
+use support::{request, run, shipped, simulation};
 
 /// One plane on one channel, nothing fails, everything but the named resource takes no time.
 fn one_resource(more: &[&str]) -> CheckedConfig {
@@ -174,6 +174,34 @@ fn a_pool_serves_hot_data_with_all_its_decoders() {
     // Spread codeword by codeword over all SSDs, hot data is on all of them, and where decoders are does not matter.
     let uniform = rate("per_ssd = 1", "round_robin");
     assert!((uniform / of_decoders(8.0) - 1.0).abs() < 0.04, "{uniform}");
+}
+
+/// A bounded queue at a plane blocks the host: what waits inside is bounded, nothing is lost, and the device is as busy.
+#[test]
+fn a_full_queue_blocks_the_host() {
+    let inside = |unit_queue: &str, issue: &str| {
+        let config = one_resource(&[
+            "geometry.channels=4",
+            "flash.page_types=[{ name = \"page\", sense_us = 100.0, sense_extra_level_us = 0.0, program_us = 0.0 }]",
+            &format!("host.issue={issue}"),
+            unit_queue,
+        ]);
+        let reads = (0..4000).map(|i| request(RequestKind::Read, Ns::ZERO, i, 1)).collect();
+        let mut simulation = simulation(&config, reads);
+        let mut most = 0;
+        while simulation.advance(1).unwrap() {
+            most = most.max(simulation.issued() - simulation.statistics().completed());
+        }
+        assert_eq!(simulation.statistics().completed(), 4000);
+        assert_eq!(simulation.statistics().last_completion, Ns::from_us(100.0 * 1000.0), "{unit_queue}");
+        most
+    };
+    for issue in ["{ open_loop = { time_scale = 1.0 } }", "{ closed_loop = { queue_depth = 4000 } }"] {
+        assert!(inside("flash.busy_unit=plane", issue) > 3900);
+        // Four planes, each with one at work, three waiting, and what moves on at this instant.
+        let most = inside("flash.unit_queue=3", issue);
+        assert!((12..=20).contains(&most), "{most} inside, {issue}");
+    }
 }
 
 /// A bounded buffer holds back what it has no room for: with decodes that take ten times as long as bringing a codeword, what

@@ -177,7 +177,12 @@ impl BusyUnit {
     }
 
     fn is_awaited(&self) -> bool {
-        !self.retries.is_empty() || !self.reads.is_empty() || !self.others.is_empty()
+        self.waiting() > 0
+    }
+
+    /// Operations that wait.
+    pub(super) fn waiting(&self) -> usize {
+        self.retries.len() + self.reads.len() + self.others.len()
     }
 }
 
