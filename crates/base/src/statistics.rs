@@ -62,6 +62,17 @@ pub fn binomial_interval(failures: u64, trials: u64, confidence: f64) -> (f64, f
     (low, high)
 }
 
+/// The probability that at most `count` of `n` independent events of probability `p` happen; to 1e-9 for n up to 10^5.
+pub fn binomial_cdf(count: u64, n: u64, p: f64) -> f64 {
+    if count >= n || p <= 0.0 {
+        return 1.0;
+    }
+    if p >= 1.0 {
+        return 0.0;
+    }
+    beta_cdf((n - count) as f64, count as f64 + 1.0, 1.0 - p)
+}
+
 /// Where the beta distribution function of `a` and `b`, both above 0, is `probability`, to about 14 digits.
 pub fn beta_quantile(a: f64, b: f64, probability: f64) -> f64 {
     let (mut low, mut high) = (0.0, 1.0);
@@ -107,4 +118,25 @@ fn beta_cdf(a: f64, b: f64, x: f64) -> f64 {
         }
     }
     libm::exp(front) / (a * fraction)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Against the sum of its terms, each from the one before it.
+    #[test]
+    fn the_binomial_distribution_is_the_sum_of_its_terms() {
+        for (n, p) in [(10u64, 0.3), (1000, 0.002), (65_536, 1e-4), (65_536, 1e-6)] {
+            let mut term = libm::exp(n as f64 * libm::log1p(-p));
+            let mut sum = 0.0;
+            for count in 0..=n.min(40) {
+                sum += term;
+                let found = binomial_cdf(count, n, p);
+                assert!((found - sum).abs() < 1e-9, "{count} of {n} at {p}: {found}, not {sum}");
+                term *= (n - count) as f64 / (count + 1) as f64 * p / (1.0 - p);
+            }
+        }
+        assert_eq!((binomial_cdf(0, 5, 0.0), binomial_cdf(4, 5, 1.0), binomial_cdf(5, 5, 1.0)), (1.0, 0.0, 1.0));
+    }
 }

@@ -4,7 +4,7 @@ use std::sync::Mutex;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use softsense_base::{Error, Purpose, Result, Stream};
+use softsense_base::{Error, Purpose, Result, Stream, binomial_cdf};
 use softsense_ecc::catalogue::Code;
 use softsense_nand::{Factors, Rber, RberModel, Variation, Wear};
 
@@ -397,6 +397,28 @@ impl Reliability {
         Some(exact.first_success(place, write, parts, &age).is_some_and(|attempt| !attempt.correct))
     }
 
+    /// Whether a codeword of `bits` raw bits has `errors` of them wrong at most. The luck is that of its iterations with hard
+    /// decision: those with the fewest errors would take the fewest. `None` where no raw bit error rates are known, or errors
+    /// are. Other arguments as those of [`Self::required_level`].
+    pub fn has_few_errors(
+        &self,
+        place: u64,
+        write: u32,
+        parts: u32,
+        age: impl Fn(u32) -> CellAge,
+        errors: u32,
+        bits: u32,
+    ) -> Option<bool> {
+        let Kind::Table(table) = &self.kind else { return None };
+        let rber = table.1.rber(place, write.into(), parts, &age);
+        Some(self.iterations_luck(place, write, 1) < binomial_cdf(errors.into(), bits.into(), rber))
+    }
+
+    fn iterations_luck(&self, place: u64, write: u32, level: u8) -> f64 {
+        // Eight levels at most, so (write, level) pack into one index.
+        self.iterations.uniform(place, u64::from(write) * 8 + u64::from(level))
+    }
+
     /// How many iterations the decode of a codeword takes at `level`; `None` where that is not known. A word that needs none
     /// takes one: to find that out.
     ///
@@ -416,9 +438,7 @@ impl Reliability {
             Kind::Perfect | Kind::Fixed(_) => None,
             Kind::Table(table) => {
                 let rber = table.1.rber(place, write.into(), parts, &age);
-                // Eight levels at most, so (write, level) pack into one index.
-                let uniform = self.iterations.uniform(place, u64::from(write) * 8 + u64::from(level));
-                table.0.iterations(level, rber, success, uniform)
+                table.0.iterations(level, rber, success, self.iterations_luck(place, write, level))
             }
             Kind::Exact(exact) if exact.iterative => {
                 let attempt = exact.attempt(place, write, &exact.conditions(place, write, parts, &age), level);

@@ -50,9 +50,8 @@ arrivals = "immediate"
 "#;
 
 /// On `mlc-laldpc`.
-const DEMAND: [&str; 5] = [
+const DEMAND: [&str; 4] = [
     "geometry.blocks_per_plane=2048",
-    "ftl.mapping={ demand = { eviction = { lowest_level = { fixed_entries = 2000 } }, remember_levels = true } }",
     "workload.requests=10_000_000",
     "workload.read_fraction=0.7",
     "workload.footprint_bytes=29_205_774_336",

@@ -209,8 +209,21 @@ pub struct DecoderSpec {
     /// Codewords that may wait for the decoders of a channel, or for those of the pool. When so many do, the next one keeps
     /// its bus until there is room. Without it there is no bound.
     pub buffer_codewords: Option<u32>,
+    /// Codewords with so few wrong bits need no decoder.
+    pub bypass: Option<BypassSpec>,
     /// How long one decode takes.
     pub time: DecodeTime,
+}
+
+/// Codewords that need no decoder: those without errors, which their syndrome tells, or with few, which an inner code corrects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct BypassSpec {
+    /// Wrong bits at most, 0 for none.
+    #[serde(default)]
+    pub errors: u32,
+    /// Bits of a codeword in flash, data and parity.
+    pub codeword_bits: u32,
 }
 
 impl Default for DecoderSpec {
@@ -219,6 +232,7 @@ impl Default for DecoderSpec {
             placement: DecoderPlacement::PerChannel(1),
             codewords_at_once: 1,
             buffer_codewords: None,
+            bypass: None,
             time: DecodeTime::FixedUs(8.0),
         }
     }
@@ -740,6 +754,9 @@ impl CheckedConfig {
         if decoder.codewords_at_once > 1 {
             decoders += &format!(" of {} codewords at once", decoder.codewords_at_once);
         }
+        if let Some(BypassSpec { errors, .. }) = decoder.bypass {
+            decoders += &format!(", none for up to {errors} wrong bits");
+        }
         if let Some(codewords) = decoder.buffer_codewords {
             decoders += &format!(", buffer of {codewords} codewords");
         }
@@ -891,8 +908,24 @@ impl CheckedConfig {
             DecoderPlacement::Pool(_) => (1, 1 << 20),
         };
         expect_whole(format!("decoder.placement.{}", decoder.placement.name()), count, 1, most)?;
-        // All that is in work at once has an index below MAX_INDEX.
-        expect_whole("decoder.codewords_at_once", decoder.codewords_at_once, 1, (1 << 24) / (pools * count))?;
+        expect_whole("decoder.codewords_at_once", decoder.codewords_at_once, 1, 1 << 20)?;
+        // Each has an index in an event.
+        let (in_work, most) = ([pools, count, decoder.codewords_at_once], u64::from(MAX_INDEX / 4));
+        if in_work.iter().fold(1, |product: u64, &n| product.saturating_mul(n.into())) > most {
+            let [pools, count, at_once] = in_work;
+            let message =
+                format!("found {pools} x {count} x {at_once} codewords in work at once, expected {most} at most");
+            return Err(Error::config("decoder", message));
+        }
+        if let Some(bypass) = decoder.bypass {
+            expect_whole("decoder.bypass.codeword_bits", bypass.codeword_bits, 1, 1 << 30)?;
+            expect_whole("decoder.bypass.errors", bypass.errors, 0, bypass.codeword_bits)?;
+            if !matches!(config.reliability, ReliabilitySpec::Table(_)) {
+                let message =
+                    "found without `reliability.table`, expected it: errors are counted by raw bit error rates";
+                return Err(Error::config("decoder.bypass", message));
+            }
+        }
         if let Some(codewords) = decoder.buffer_codewords {
             expect_whole("decoder.buffer_codewords", codewords, 0, 1 << 24)?;
         }

@@ -21,7 +21,7 @@ use std::collections::VecDeque;
 use softsense_base::{Error, Ns, Pj, Result};
 use softsense_link::{ReadSpec, Reliability};
 
-use crate::config::{self, CheckedConfig, EnergySpec, Issue, Layout, Mapping, PartialWrite};
+use crate::config::{self, BypassSpec, CheckedConfig, EnergySpec, Issue, Layout, Mapping, PartialWrite};
 use crate::events::{Event, EventQueue, Key, instant};
 use crate::ftl::{Group, Lcn, Location, MappingCache, PageMap};
 use crate::geometry::Geometry;
@@ -170,6 +170,10 @@ pub struct Simulation {
     pools: Vec<DecoderPool>,
     /// What is being decoded, by decoder and, where one has several codewords in work, by which of them.
     decoding: Vec<Decoding>,
+    /// How many of those are decoders; after them come codewords that need none.
+    decoders: u32,
+    not_bypassing: Vec<u32>,
+    bypass: Option<BypassSpec>,
     ftl: PageMap,
     translation: Option<Translation>,
     gc: Vec<Option<GcJob>>,
@@ -253,6 +257,9 @@ impl Simulation {
             channels: (0..geometry.channels()).map(|channel| Channel::new(channel / channels_of_pool)).collect(),
             pools: (0..pools).map(|pool| DecoderPool::new(pool, in_work, spec.decoder.buffer_codewords)).collect(),
             decoding: vec![Decoding::default(); (pools * in_work) as usize],
+            decoders: pools * in_work,
+            not_bypassing: Vec::new(),
+            bypass: spec.decoder.bypass,
             ftl,
             translation,
             gc: (0..geometry.sets()).map(|_| None).collect(),
@@ -561,7 +568,7 @@ impl Simulation {
     pub fn utilisation(&self) -> Utilisation {
         let elapsed = self.now.0 as f64;
         let share = |busy: u64, of: usize| if elapsed > 0.0 { busy as f64 / (elapsed * of as f64) } else { 0.0 };
-        let decoders = self.decoding.len();
+        let decoders = self.decoders as usize;
         Utilisation {
             plane: share(self.units.iter().map(|unit| unit.busy_ns(self.now)).sum(), self.units.len()),
             channel: share(self.channels.iter().map(|channel| channel.bus_busy_ns).sum(), self.channels.len()),

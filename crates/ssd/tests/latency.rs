@@ -93,7 +93,7 @@ fn ideal_and_restart_equal_laldpc() {
             let policy = format!("read.policy={policy}");
             let config = shipped(
                 "mlc-laldpc.toml",
-                &[&reliability, &policy, "read.retry=restart", "geometry.blocks_per_plane=64"],
+                &[&reliability, &policy, "read.retry=restart", "ftl.mapping=page", "geometry.blocks_per_plane=64"],
             );
             let simulation = run(&config, lone_reads(&config, 100));
             let statistics = simulation.statistics();
@@ -106,7 +106,7 @@ fn ideal_and_restart_equal_laldpc() {
 /// At 6.3e-3 (10,000 P/E, one year) LaLDPC's thresholds ask for level 3; for fresh data for level 1.
 #[test]
 fn the_laldpc_device_needs_level_3_after_a_year_and_level_1_after_a_write() {
-    let overrides = ["geometry.blocks_per_plane=64", "read.policy=ideal"];
+    let overrides = ["geometry.blocks_per_plane=64", "read.policy=ideal", "ftl.mapping=page"];
     let config = shipped("mlc-laldpc.toml", &overrides);
     let mut requests = lone_reads(&config, 100);
     requests.push(request(RequestKind::Write, Ns::from_secs(5), 7, 1));

@@ -5,7 +5,7 @@ mod support;
 use softsense_base::{Ns, Purpose, Stream};
 use softsense_ssd::config::CheckedConfig;
 use softsense_ssd::request::{Request, RequestKind};
-use softsense_ssd::simulation::Simulation;
+use softsense_ssd::simulation::{Operations, Simulation};
 use support::{request, run, shipped, simulation};
 
 /// One plane on one channel, nothing fails, everything but the named resource takes no time.
@@ -174,6 +174,35 @@ fn a_pool_serves_hot_data_with_all_its_decoders() {
     // Spread codeword by codeword over all SSDs, hot data is on all of them, and where decoders are does not matter.
     let uniform = rate("per_ssd = 1", "round_robin");
     assert!((uniform / of_decoders(8.0) - 1.0).abs() < 0.04, "{uniform}");
+}
+
+/// Codewords of 65,536 bits at a raw bit error rate of 5e-5 have 3.28 errors in the mean, and at most 3 with probability 0.583:
+/// so many need no decoder and wait for none. 40,000 codewords know that to 0.0025, of which four are allowed.
+#[test]
+fn codewords_with_few_errors_need_no_decoder() {
+    let config = one_resource(&[
+        "reliability={ table = { file = \"adaptive-1-2\", rber = { constant = { rber = 5e-5 } } } }",
+        "decoder={ placement = { pool = 1 }, time = { per_iteration_us = 100.0 }, bypass = { errors = 3, codeword_bits = 65536 } }",
+        "read.max_level=1",
+        "geometry.channels=4",
+    ]);
+    let codewords = config.user_codewords();
+    assert!(codewords > 40_000);
+    let reads = (0..40_000).map(|lcn| request(RequestKind::Read, Ns::from_us(5000.0 * lcn as f64), lcn, 1)).collect();
+    let mut simulation = run(&config, reads);
+    let Operations { bypasses, decodes, .. } = simulation.statistics().operations;
+    assert_eq!(bypasses + decodes, 40_000);
+    let mut term = (-65_536.0 * 5e-5f64).exp();
+    let mut expected = 0.0;
+    for errors in 0..4 {
+        expected += term;
+        term *= 65_536.0 * 5e-5 / f64::from(errors + 1);
+    }
+    assert!((bypasses as f64 / 40_000.0 - expected).abs() < 4.0 * 0.0025, "{bypasses}, not {expected}");
+    let at_once = simulation.take_log().iter().filter(|row| row.response == Ns::ZERO).count() as u64;
+    assert_eq!(at_once, bypasses);
+    let busy = simulation.utilisation().decoder * simulation.now().as_us();
+    assert!((busy / (100.0 * decodes as f64)).round() >= 1.0, "the others take an iteration at least");
 }
 
 /// A bounded queue at a plane blocks the host: what waits inside is bounded, nothing is lost, and the device is as busy.

@@ -20,6 +20,7 @@ use softsense_nand::Wear;
 
 use super::statistics::ReadTime;
 use super::{DecodeTime, Simulation};
+use crate::config::BypassSpec;
 use crate::events::{Event, Key, instant};
 use crate::ftl::{Group, Lcn, ones};
 
@@ -484,14 +485,34 @@ impl Simulation {
     }
 
     pub(super) fn transfer_done(&mut self, channel: u32) {
-        let entry = &mut self.channels[channel as usize];
-        let pool = &mut self.pools[entry.pool as usize];
-        if matches!(entry.bus, Some(Transfer::Read { .. })) && !pool.has_room() {
-            entry.held_since = Some(self.now);
-            pool.holding.push_back(channel);
+        let Channel { bus, pool, .. } = self.channels[channel as usize];
+        if let Some(Transfer::Read { part, bit }) = bus
+            && !self.pools[pool as usize].has_room()
+            && !self.bypasses(self.of_part(part).0, bit)
+        {
+            self.channels[channel as usize].held_since = Some(self.now);
+            self.pools[pool as usize].holding.push_back(channel);
             return;
         }
         self.leave_bus(channel, self.now);
+    }
+
+    /// Whether a codeword, with hard decision, needs no decoder.
+    #[inline]
+    fn bypasses(&self, read: u32, bit: u32) -> bool {
+        self.bypass.is_some_and(|bypass| self.has_few_errors(read, bit, bypass))
+    }
+
+    fn has_few_errors(&self, read: u32, bit: u32, bypass: BypassSpec) -> bool {
+        let op = &self.reads[read];
+        if op.attempt.level > 1 {
+            return false;
+        }
+        let place = u64::from(self.geometry.place(op.group.superblock, op.group.page, bit));
+        let (write, pages) = (self.ftl.erases(op.group.superblock), op.group.pages());
+        let age = |part| self.cell_age(op.group, part);
+        let few = self.reliability.has_few_errors(place, write, pages, age, bypass.errors, bypass.codeword_bits);
+        few.expect("the config was checked to know raw bit error rates")
     }
 
     /// What was on the bus is handed over, and the next transfer begins. The transfer had ended at `ended`.
@@ -560,7 +581,11 @@ impl Simulation {
         self.statistics.energy.transfer += energy;
         self.statistics.operations.transfers += 1;
         let channel = self.channel_of(self.reads[read].group, self.geometry.member_of(bit));
-        self.request_decoder(self.channels[channel as usize].pool, read, bit, ended);
+        if self.bypasses(read, bit) {
+            self.bypass_decoders(read, bit);
+        } else {
+            self.request_decoder(self.channels[channel as usize].pool, read, bit, ended);
+        }
     }
 
     /// The last codeword of a page has left its unit: the register, or the array, is free.
@@ -574,6 +599,29 @@ impl Simulation {
         if let ArrayState::Stalled(next) = entry.state {
             self.latch(unit, next);
         }
+    }
+
+    /// A codeword that needs no decoder is as good as decoded.
+    fn bypass_decoders(&mut self, read: u32, bit: u32) {
+        self.statistics.operations.bypasses += 1;
+        // With so few errors hard decision is all it needs.
+        self.reads[read].required[bit as usize] = 1;
+        let decoding = Decoding { pool: NONE, read, bit };
+        let index = match self.not_bypassing.pop() {
+            Some(index) => {
+                self.decoding[index as usize] = decoding;
+                index
+            }
+            None => {
+                self.decoding.push(decoding);
+                self.decoding.len() as u32 - 1
+            }
+        };
+        if matches!(self.reads[read].owner, Owner::Request(_)) {
+            let attempt = self.sense_time(read, self.reads[read].attempt) + self.transfer_time(read);
+            self.statistics.read_service += attempt;
+        }
+        self.events.schedule(self.now, Event::DecodeDone { decoder: index });
     }
 
     /// A codeword has arrived to be decoded, at `arrived`: at once, or in its turn.
@@ -605,10 +653,12 @@ impl Simulation {
 
     pub(super) fn decode_done(&mut self, decoder: u32) {
         let Decoding { pool, read, bit } = self.decoding[decoder as usize];
-        self.statistics.operations.decodes += 1;
-        self.statistics.energy.decode += self.energy.decode;
         let op = &mut self.reads[read];
-        op.energy += self.energy.decode;
+        if pool != NONE {
+            self.statistics.operations.decodes += 1;
+            self.statistics.energy.decode += self.energy.decode;
+            op.energy += self.energy.decode;
+        }
         op.to_decode -= 1;
         let over = op.to_decode == 0;
         let decoded = op.required[bit as usize] <= op.attempt.level;
@@ -619,13 +669,10 @@ impl Simulation {
                 op.time.retries.0 = op.time.retries.0.wrapping_sub(self.now.0);
             }
         }
-        match self.pools[pool as usize].queue.pop_front() {
-            Some((read, bit, queued_at)) => self.start_decode(pool, decoder, read, bit, queued_at),
-            None => self.pools[pool as usize].idle.push(decoder),
-        }
-        if let Some(channel) = self.pools[pool as usize].holding.pop_front() {
-            let ended = self.channels[channel as usize].held_since.take().expect("the channel holds a codeword");
-            self.leave_bus(channel, ended);
+        if pool == NONE {
+            self.not_bypassing.push(decoder);
+        } else {
+            self.decoder_free(pool, decoder);
         }
         if over {
             self.settle(read);
@@ -644,6 +691,19 @@ impl Simulation {
         }
         if over {
             self.attempt_over(read);
+        }
+    }
+
+    /// A decoder takes what has waited longest; a channel that has held a codeword for want of room lets it go.
+    #[inline]
+    fn decoder_free(&mut self, pool: u32, decoder: u32) {
+        match self.pools[pool as usize].queue.pop_front() {
+            Some((read, bit, queued_at)) => self.start_decode(pool, decoder, read, bit, queued_at),
+            None => self.pools[pool as usize].idle.push(decoder),
+        }
+        if let Some(channel) = self.pools[pool as usize].holding.pop_front() {
+            let ended = self.channels[channel as usize].held_since.take().expect("the channel holds a codeword");
+            self.leave_bus(channel, ended);
         }
     }
 

@@ -65,6 +65,8 @@ pub struct Operations {
     pub transfers: u64,
     /// Decodes.
     pub decodes: u64,
+    /// Codewords that needed no decoder.
+    pub bypasses: u64,
     /// Page programs.
     pub programs: u64,
     /// Block erases.
