@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,22 @@ SMALL = [
 """A device of a few hundred megabytes that is set up in no time, and a workload that does not saturate it."""
 
 Softsense = Callable[..., subprocess.CompletedProcess[str]]
+
+
+class Folder:
+    """Results in a folder, without the checks of the command line."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def write(self, name: str, text: str) -> None:
+        """As `papers.Folder`."""
+        (self.path / name).write_text(text)
+
+    @contextmanager
+    def replacing(self, name: str) -> Iterator[Path]:
+        """As `papers.Folder`."""
+        yield self.path / name
 
 
 @pytest.fixture

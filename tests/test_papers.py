@@ -9,7 +9,6 @@ import threading
 import time
 import tomllib
 from collections.abc import Sequence
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from typing import Any
 import polars as pl
 import pytest
 
+from conftest import Folder
 from softsense import FileError, cli, flash, papers
 from softsense.papers import (
     HOLDS,
@@ -33,9 +33,10 @@ from softsense.papers import (
     Plan,
     Runs,
     Workload,
-    draw_bars,
     ldpc_in_ssd,
+    synthetic,
 )
+from softsense.papers.drawing import draw_bars
 
 TINY = (
     "geometry.channels=4",
@@ -51,12 +52,13 @@ def tiny_workload(name: str, reads: float, requests: int = 400) -> Workload:
     return Workload(
         name,
         "a few requests",
-        overrides=(
-            f"workload.requests={requests}",
-            f"workload.read_fraction={reads}",
-            "workload.addresses=uniform",
-            "workload.arrivals={ poisson = { requests_per_s = 2000.0 } }",
-            "workload.footprint_bytes=16777216",
+        overrides=synthetic(
+            requests=requests,
+            read_fraction=reads,
+            sizes=[{"bytes": 4096, "share": 1.0}],
+            addresses="uniform",
+            arrivals={"poisson": {"requests_per_s": 2000.0}},
+            footprint_bytes=16777216,
         ),
     )
 
@@ -64,22 +66,6 @@ def tiny_workload(name: str, reads: float, requests: int = 400) -> Workload:
 def tiny_plan(full: bool = False) -> Plan:
     workloads = (tiny_workload("Postmark", 0.8), tiny_workload("Synthetic2", 0.99))
     return Plan(full, (1, 2), workloads, 500, overrides=TINY)
-
-
-class Folder:
-    """Results in a folder, without the checks of the command line."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-
-    def write(self, name: str, text: str) -> None:
-        """As `papers.Folder`."""
-        (self.path / name).write_text(text)
-
-    @contextmanager
-    def replacing(self, name: str) -> Any:
-        """As `papers.Folder`."""
-        yield self.path / name
 
 
 # Verdicts and intervals.
@@ -189,7 +175,7 @@ def tiny_paper(figures: Sequence[Figure]) -> Paper:
         Claim(f"claim_{figure.id}", figure.id, "reads take 100 us", 100.0, no_effect=0.0, unit="us")
         for figure in figures
     )
-    return Paper("tiny", "Tiny, reproduced", "Nobody, 2013", tuple(figures), claims, tiny_plan)
+    return Paper("tiny", "Tiny, reproduced", "Nobody, 2013", tuple(figures), claims, tiny_plan, "mlc-25nm")
 
 
 def use(monkeypatch: pytest.MonkeyPatch, paper: Paper) -> None:
@@ -297,7 +283,34 @@ def test_without_a_name_papers_are_listed(capsys: pytest.CaptureFixture[str]) ->
     for arguments in (["reproduce"], ["reproduce", "--list"]):
         assert cli.main(arguments) == 0
         printed = capsys.readouterr().out
-        assert all(word in printed for word in ("ldpc-in-ssd", "FAST 2013", "sensitivity"))
+        assert all(word in printed for word in ("ldpc-in-ssd", "FAST 2013", "sensitivity", "laldpc", "MSST 2017"))
+
+
+def test_files_of_figures_are_in_order() -> None:
+    ids = ("5", "5a", "12", "eq", "cache", "table3")
+    stems = [replace(tiny_figure("1", 1), id=id_).stem for id_ in ids]
+    assert stems == ["fig05", "fig05a", "fig12", "eq", "cache", "table3"]
+
+
+def test_a_synthetic_workload_leaves_nothing_of_the_shipped_one() -> None:
+    """What it does not say is the default, not that of the device's config."""
+    (override,) = synthetic(requests=7, arrivals={"fixed": {"requests_per_s": 3.5}}, addresses="uniform")
+    config = papers.configured("mlc-25nm", [override])
+    workload = json.loads(config.to_json())["workload"]
+    assert (workload["requests"], workload["arrivals"]) == (7, {"fixed": {"requests_per_s": 3.5}})
+    assert (workload["addresses"], workload["footprint_bytes"]) == ("uniform", None)
+
+
+def test_a_stand_in_takes_the_place_of_a_trace_that_is_not_given(tmp_path: Path) -> None:
+    standing = tiny_workload("w", 0.5)
+    real = Workload("w", "real", "w.trace", stand_in=standing)
+    plan = replace(tiny_plan(), workloads=(real, Workload("left", "real", "left.trace")))
+    without = papers.with_traces(plan, None)
+    assert without.workloads == (standing,)
+    assert [workload.name for workload in without.left_out] == ["left"]
+    for name in ("w.trace", "left.trace"):
+        (tmp_path / name).touch()
+    assert papers.with_traces(plan, tmp_path) == plan
 
 
 # LDPC-in-SSD.

@@ -74,6 +74,10 @@ def test_mlc_laldpc_has_table_i(published: Callable[[str], dict[str, Any]]) -> N
         timing["transfer_extra_level"],
     ]
     assert config["decoder"]["time"]["fixed_us"] == timing["decode"]
+    mapping, paper = config["ftl"]["mapping"]["demand"], published("laldpc.toml")["basic_experiment"]
+    assert mapping["cache_bytes"] == paper["mapping_cache_mb"] * 1024, "read in KiB"
+    assert mapping["entry_bytes"] == paper["cache_entry_bytes"]
+    assert mapping["eviction"] == {"lowest_level": {"fixed_entries": paper["fixed_entries"]}}
 
 
 @pytest.mark.parametrize("p_fail", [0.01, 0.10, 0.30])

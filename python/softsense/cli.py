@@ -676,7 +676,7 @@ def table_show(name: str, picture: Path | None, as_json: bool) -> None:
 @click.option("--quick", is_flag=True, help="Few seeds, a look within minutes (default).")
 @click.option("--full", is_flag=True, help="The seeds and grids of the documentation.")
 @click.option(
-    "--traces", type=click.Path(path_type=Path), metavar="FOLDER", help="Real traces; without them they are left out."
+    "--traces", type=click.Path(path_type=Path), metavar="FOLDER", help="Real traces; without them stand-ins, or none."
 )
 @click.option("--out", type=click.Path(path_type=Path), help="Folder for results; default: out/<paper>.")
 @click.option("--jobs", type=click.IntRange(min=1), help="Simulations at once; default: one per CPU, at most 4.")

@@ -43,7 +43,7 @@ given, and *in direction* if they are in the mean of workloads. Anything else *d
 that was not given is *not measured*."""
 
 _POLL_S = 0.1
-_PAPERS = ("ldpc_in_ssd",)
+_PAPERS = ("ldpc_in_ssd", "laldpc")
 # Two-sided 95 % quantiles of Student's t for 1 to 30 degrees of freedom.
 _T_95 = (
     *(12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469, 2.3646, 2.3060, 2.2622, 2.2281),
@@ -181,7 +181,7 @@ def judged(claim: Claim, evidence: Evidence | None) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Workload:
-    """Requests: a trace file in the folder of traces, or a synthetic workload.
+    """Requests: a trace file in the folder of traces, or a synthetic workload (`synthetic`).
 
     Attributes:
         name: as in the paper.
@@ -189,6 +189,7 @@ class Workload:
         file: of the trace; None for a synthetic workload.
         options: keyword arguments of `Trace`.
         overrides: config fields, those of `[workload]` for a synthetic one.
+        stand_in: a synthetic workload that takes its place where no folder of traces is given.
     """
 
     name: str
@@ -196,6 +197,20 @@ class Workload:
     file: str | None = None
     options: tuple[tuple[str, str], ...] = ()
     overrides: tuple[str, ...] = ()
+    stand_in: Workload | None = None
+
+
+def synthetic(**fields: Any) -> tuple[str, ...]:
+    """The override that makes these fields the whole `[workload]`: what the device's own config says there is gone."""
+    return (f"workload={inline(fields)}",)
+
+
+def inline(value: Any) -> str:
+    """A value in the notation of overrides, inline TOML."""
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{key} = {inline(each)}" for key, each in value.items()) + " }"
+    # Numbers, strings and lists are written as in JSON.
+    return f"[{', '.join(map(inline, value))}]" if isinstance(value, list) else json.dumps(value)
 
 
 @dataclass(frozen=True)
@@ -254,13 +269,25 @@ class Figure:
 
     @property
     def stem(self) -> str:
-        """Of its files: `fig05`, or its id."""
-        return f"fig{int(self.id):02}" if self.id.isdecimal() else self.id
+        """Of its files: `fig05`, `fig05a`, or its id."""
+        number = self.id.rstrip("abcdef")
+        return f"fig{int(number):02}{self.id[len(number) :]}" if number.isdecimal() else self.id
 
 
 @dataclass(frozen=True)
 class Paper:
-    """A paper: where it was published, its figures in order, its claims, and how much quick and full runs measure."""
+    """A paper.
+
+    Attributes:
+        name: on the command line.
+        title: of the report.
+        published: by whom and where.
+        figures: in order.
+        claims: of its prose.
+        plan: how much a quick and a full run measure.
+        config: the shipped configuration of its device.
+        intro: what the report begins with.
+    """
 
     name: str
     title: str
@@ -268,6 +295,7 @@ class Paper:
     figures: tuple[Figure, ...]
     claims: tuple[Claim, ...]
     plan: Callable[[bool], Plan]
+    config: str
     intro: str = ""
 
     def chosen(self, ids: Iterable[str]) -> list[Figure]:
@@ -294,7 +322,7 @@ def paper(name: str) -> Paper:
 
 
 def with_traces(plan: Plan, folder: Path | None) -> Plan:
-    """The plan with the workloads that are to be had: without a folder those that need no trace.
+    """The plan with the workloads that are to be had: without a folder those that need no trace, and stand-ins.
 
     Raises `FileError` for a file that the folder lacks.
     """
@@ -302,6 +330,8 @@ def with_traces(plan: Plan, folder: Path | None) -> Plan:
     for workload in plan.workloads:
         if workload.file is None:
             kept.append(workload)
+        elif folder is None and workload.stand_in:
+            kept.append(workload.stand_in)
         elif folder is None:
             left.append(workload)
         else:
@@ -311,9 +341,9 @@ def with_traces(plan: Plan, folder: Path | None) -> Plan:
     return replace(plan, workloads=tuple(kept), left_out=tuple(left))
 
 
-def configured(overrides: Sequence[str]) -> Config:
-    """The default configuration, that of `configs/mlc-25nm.toml` without its workload, with fields replaced."""
-    config = Config.from_toml("", "mlc-25nm")
+def configured(name: str, overrides: Sequence[str]) -> Config:
+    """The shipped configuration of that name with fields replaced."""
+    config = Config.open(name)
     # Of the resolved one, so that a field of a section can be replaced alone.
     return config.with_overrides(list(overrides)) if overrides else config
 
@@ -350,8 +380,8 @@ class _StopError(Exception):
 class _Simulations(Mapping[Case, dict[str, Any]]):
     """Cases that are being simulated, each once, in threads of which each does one at a time."""
 
-    def __init__(self, cases: Iterable[Case], plan: Plan, traces: Path | None, jobs: int) -> None:
-        self._plan, self._stop = plan, threading.Event()
+    def __init__(self, config: str, cases: Iterable[Case], plan: Plan, traces: Path | None, jobs: int) -> None:
+        self._config, self._plan, self._stop = config, plan, threading.Event()
         self._traces: dict[Workload, Trace] = {}
         distinct = list(dict.fromkeys(cases))
         for workload in dict.fromkeys(case.workload for case in distinct if case.workload.file):
@@ -393,7 +423,7 @@ class _Simulations(Mapping[Case, dict[str, Any]]):
         self._threads.shutdown(cancel_futures=True)
 
     def _simulate(self, case: Case) -> dict[str, Any]:
-        config = configured([*self._plan.overrides, *case.workload.overrides, *case.overrides])
+        config = configured(self._config, [*self._plan.overrides, *case.workload.overrides, *case.overrides])
 
         def watch(_: str, requests: int, fraction: float) -> None:
             if self._stop.is_set():
@@ -437,7 +467,8 @@ def reproduce(
     simulations = None
     try:
         cases = {figure.id: list(figure.cases(plan)) for figure in figures}
-        simulations = _Simulations([case for each in cases.values() for case in each], plan, traces, jobs)
+        every = [case for each in cases.values() for case in each]
+        simulations = _Simulations(paper.config, every, plan, traces, jobs)
         result.runs = len(simulations)
         for figure in figures:
             simulations.wait(cases[figure.id], progress)
@@ -527,77 +558,3 @@ def report(result: Reproduction) -> str:
                 lines += [f"**{found['claim']}: {found['verdict']}.** {found['why']}", ""]
         lines.pop()
     return "\n".join(lines) + "\n"
-
-
-def draw_bars(
-    frame: pl.DataFrame,
-    title: str,
-    label: str,
-    *,
-    colours: Mapping[str, str],
-    line: float | None = 1.0,
-    note: str = "",
-    digits: int = 2,
-) -> Picture:
-    """Grouped bars with their intervals.
-
-    Args:
-        frame: columns group, bar, value, lo, hi; groups and bars are drawn in the order in which they first stand.
-        title: of the figure.
-        label: of the values.
-        colours: of bars by their names.
-        line: a level to be marked, such as that of no change.
-        note: a line below the title.
-        digits: of values, which are printed where there are few bars.
-    """
-    from matplotlib.figure import Figure as Picture
-
-    from softsense import plots
-
-    groups = frame["group"].unique(maintain_order=True).to_list()
-    bars = frame["bar"].unique(maintain_order=True).to_list()
-    picture = Picture(figsize=(10, 4.6), dpi=110, facecolor="white")
-    axes = picture.add_axes((0.075, 0.08, 0.915, 0.71))
-    plots.head(axes, "")
-    width = 0.8 / len(bars)
-    few = len(groups) * len(bars) <= 28
-    values = {(row["group"], row["bar"]): row for row in frame.iter_rows(named=True)}
-    top = max(row["hi"] for row in values.values())
-    for i, bar in enumerate(bars):
-        rows = [(place, values[group, bar]) for place, group in enumerate(groups) if (group, bar) in values]
-        at = [place + width * (i - (len(bars) - 1) / 2) for place, _ in rows]
-        heights = [row["value"] for _, row in rows]
-        errors = [[row["value"] - row["lo"] for _, row in rows], [row["hi"] - row["value"] for _, row in rows]]
-        axes.bar(at, heights, 0.92 * width, color=colours[bar], label=bar)
-        if any(map(any, errors)):
-            axes.errorbar(at, heights, errors, fmt="none", ecolor=plots.INK, elinewidth=0.9, capsize=2)
-        for x, (_, row) in zip(at, rows, strict=True):
-            if few:
-                place = {"xytext": (0, 3), "textcoords": "offset points", "ha": "center", "va": "bottom"}
-                # So that the line of no change does not strike numbers out.
-                place["bbox"] = {"facecolor": "white", "edgecolor": "none", "pad": 0.4, "alpha": 0.85}
-                text = f"{row['value']:.{digits}f}"
-                axes.annotate(text, (x, max(row["hi"], 0.0)), **place, fontsize=7.5, color=plots.INK)
-    if line is not None:
-        axes.axhline(line, color=plots.FAINT, linewidth=0.9, linestyle=(0, (4, 2)))
-    axes.set_ylim(min(0.0, *(row["lo"] for row in values.values())), 1.1 * max(top, line or 0.0))
-    axes.set_xlim(-0.55, len(groups) - 0.45)
-    axes.set_xticks(range(len(groups)), groups, fontsize=9.5, color=plots.INK)
-    axes.tick_params(axis="x", length=0)
-    axes.set_ylabel(label)
-    axes.grid(axis="y", color="#e6e6e6", linewidth=0.7)
-    heading(picture, title, note)
-    handles, labels = axes.get_legend_handles_labels()
-    style = {"frameon": False, "fontsize": 9, "labelcolor": plots.INK, "handlelength": 1.0, "columnspacing": 1.4}
-    picture.legend(handles, labels, loc="upper left", bbox_to_anchor=(0.065, 0.885), ncols=len(bars), **style)
-    return picture
-
-
-def heading(picture: Picture, title: str, note: str = "") -> None:
-    """The title of a picture and a line below it, in the house's type."""
-    from softsense import plots
-
-    height = picture.get_figheight()
-    picture.text(0.015, 1 - 0.22 / height, title, fontsize=12.5, weight="bold", color=plots.INK, va="center")
-    if note:
-        picture.text(0.015, 1 - 0.47 / height, note, fontsize=9, color=plots.FAINT, va="center")

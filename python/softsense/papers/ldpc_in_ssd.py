@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from itertools import pairwise
 from statistics import NormalDist, fmean
 from typing import TYPE_CHECKING, Any
@@ -32,9 +32,19 @@ from softsense.papers import (
     Runs,
     Workload,
     configured,
-    draw_bars,
-    heading,
+    synthetic,
 )
+from softsense.papers.comparing import (
+    Arm,
+    Compared,
+    cases,
+    listed,
+    lone_reads,
+    rank_correlation,
+    response,
+    summaries,
+)
+from softsense.papers.drawing import bars, draw_bars, heading
 from softsense.strata import MOST_EXTRAPOLATED
 
 if TYPE_CHECKING:
@@ -72,6 +82,7 @@ PROTOCOL = {
 }
 """The aging protocol of section 4.1 but for the temperature of cycling."""
 
+_DEVICE = "mlc-25nm"
 _AT_FAILURE = 1e-15
 # LaLDPC, table II: raw bit error rates below which levels 1 to 7 fail less than 1e-15, read off this paper's fig. 10.
 _LALDPC_THRESHOLDS = (0.005, 0.006, 0.008, 0.009, 0.010, 0.012, 0.013)
@@ -87,14 +98,18 @@ _READ_INTENSIVE = 0.95
 _PAGES_4K = (("format", "disksim"), ("size_unit", "4KiB"))
 
 
-def _synthetic(requests: int, reads: float, requests_per_s: float, footprint_bytes: int) -> tuple[str, ...]:
-    return (
-        f"workload.requests={requests}",
-        f"workload.read_fraction={reads}",
-        "workload.sizes=[{ bytes = 4096, share = 1.0 }]",
-        "workload.addresses=uniform",
-        f"workload.arrivals={{ poisson = {{ requests_per_s = {requests_per_s} }} }}",
-        f"workload.footprint_bytes={footprint_bytes}",
+_4_KIB = [{"bytes": 4096, "share": 1.0}]
+
+
+def _single(requests: int, reads: float, requests_per_s: float, footprint_bytes: int) -> tuple[str, ...]:
+    """Requests of 4 KiB, uniform, Poisson."""
+    return synthetic(
+        requests=requests,
+        read_fraction=reads,
+        sizes=_4_KIB,
+        addresses="uniform",
+        arrivals={"poisson": {"requests_per_s": requests_per_s}},
+        footprint_bytes=footprint_bytes,
     )
 
 
@@ -112,8 +127,8 @@ def _plan(full: bool) -> Plan:
         Workload(
             "Finance2",
             "stand-in: read fraction and rate that LaLDPC prints, 4 KiB, uniform over 1 GiB, Poisson",
-            # 4,312,858 reads and 100,684 writes in half a day.
-            overrides=_synthetic(requests, 0.977, 102.0, 1 << 30),
+            # 4,312,858 sectors read and 100,684 written in half a day, eight a request.
+            overrides=_single(requests, 0.977, 12.8, 1 << 30),
         ),
         Workload("Postmark", "real, whole", "postmark.disksim.trace.zst"),
         Workload(
@@ -122,8 +137,8 @@ def _plan(full: bool) -> Plan:
             "umass_WebSearch1_first50k.4Kpages.trace.zst",
             _PAGES_4K,
         ),
-        Workload("Synthetic1", f"66 % reads; {assumed}", overrides=_synthetic(requests, first, 20_000.0, 16 << 30)),
-        Workload("Synthetic2", f"99 % reads; {assumed}", overrides=_synthetic(requests, second, 20_000.0, 16 << 30)),
+        Workload("Synthetic1", f"66 % reads; {assumed}", overrides=_single(requests, first, 20_000.0, 16 << 30)),
+        Workload("Synthetic2", f"99 % reads; {assumed}", overrides=_single(requests, second, 20_000.0, 16 << 30)),
     )
     seeds = tuple(range(1, 7)) if full else (1, 2, 3)
     # Nothing but the time to set it up, and its capacity, changes with the number of blocks.
@@ -138,22 +153,10 @@ def _ways(ways: int) -> str:
     return f"ftl.interleaving.ways={ways}"
 
 
-@dataclass(frozen=True)
-class Arm:
-    """A way of reading, or a device, that is compared with others."""
-
-    label: str
-    policy: str
-    overrides: tuple[str, ...] = ()
-
-    def on(self, *overrides: str, label: str | None = None) -> Arm:
-        """The same on another device."""
-        return Arm(label or self.label, self.policy, (*self.overrides, *overrides))
-
-    def interleaved(self, ways: int, remainder: str = "plain") -> Arm:
-        """The same with data placement interleaving."""
-        settings = _ways(ways), f'ftl.interleaving.remainder="{remainder}"'
-        return self.on(*settings, label=f"{self.label}, {ways}-way" if self.label != "two-step" else f"{ways}-way")
+def _interleaved(arm: Arm, ways: int, remainder: str = "plain") -> Arm:
+    """The arm with data placement interleaving."""
+    settings = _ways(ways), f'ftl.interleaving.remainder="{remainder}"'
+    return arm.on(*settings, label=f"{arm.label}, {ways}-way" if arm.label != "two-step" else f"{ways}-way")
 
 
 # Retries that add levels to what they have need references that contain those of the level before.
@@ -179,100 +182,7 @@ _COLOURS = {
 }
 
 
-def _cases(plan: Plan, *arms: Arm) -> list[Case]:
-    return [
-        Case(workload, arm.policy, arm.overrides, seed)
-        for workload in plan.workloads
-        for arm in arms
-        for seed in plan.seeds
-    ]
-
-
-def _summaries(plan: Plan, runs: Runs, workload: Workload, arm: Arm) -> list[dict[str, Any]]:
-    """One for each seed."""
-    return [runs[Case(workload, arm.policy, arm.overrides, seed)] for seed in plan.seeds]
-
-
-def _response(summaries: Sequence[dict[str, Any]], kind: str = "read") -> list[float]:
-    return [summary["response"][kind]["mean_us"] for summary in summaries]
-
-
-def _mean(values: Sequence[float]) -> float:
-    return fmean(values) if values else math.nan
-
-
-class _Compared:
-    """Mean response of ways of reading over that of another, paired by seed, for each workload."""
-
-    def __init__(self, plan: Plan, runs: Runs, arms: Sequence[Arm], reference: Arm, kind: str = "read") -> None:
-        self.plan, self.runs, self.reference = plan, runs, reference
-        self.arms = list(arms)
-        self._ratios: dict[tuple[str, str], list[float]] = {}
-        self._responses: dict[tuple[str, str], float] = {}
-        for workload in plan.workloads:
-            below = _response(_summaries(plan, runs, workload, reference), kind)
-            for arm in arms:
-                above = _response(_summaries(plan, runs, workload, arm), kind)
-                self._ratios[workload.name, arm.label] = [a / b for a, b in zip(above, below, strict=True)]
-                self._responses[workload.name, arm.label] = fmean(above)
-
-    def ratios(self, workload: str, arm: Arm) -> list[float]:
-        """The ratio on one workload, for each seed."""
-        return self._ratios[workload, arm.label]
-
-    def seed_means(self, arm: Arm, workloads: Sequence[str] = ()) -> list[float]:
-        """The mean of some workloads, by default all, for each seed."""
-        each = [self.ratios(name, arm) for name in workloads or self.workloads]
-        return [fmean(of_seed) for of_seed in zip(*each, strict=True)]
-
-    def number(self, workload: str, arm: Arm) -> Number:
-        """The ratio on one workload."""
-        return Number.of(self.ratios(workload, arm))
-
-    def mean(self, arm: Arm) -> Number:
-        """The mean of workloads."""
-        return Number.of(self.seed_means(arm))
-
-    @property
-    def workloads(self) -> list[str]:
-        return [workload.name for workload in self.plan.workloads]
-
-    def worst(self, arm: Arm) -> str:
-        """The workload on which the ratio is greatest."""
-        return max(self.workloads, key=lambda name: self.number(name, arm).value)
-
-    def order(self, arms: Sequence[Arm], number: Number, why: str) -> Evidence:
-        """Whether each of the arms responds later than the next one."""
-
-        def met(values: Sequence[float]) -> bool:
-            return all(a > b for a, b in pairwise(values))
-
-        each = {name: met([self.number(name, arm).value for arm in arms]) for name in self.workloads}
-        wrong = [name for name, good in each.items() if not good]
-        mean = met([self.mean(arm).value for arm in arms])
-        where = f" Not so on {_listed(wrong)}." if wrong else ""
-        return Evidence(number, (why + where).strip(), in_all=not wrong, in_mean=mean)
-
-    def frame(self) -> pl.DataFrame:
-        """For `draw_bars`."""
-        rows = []
-        for name in self.workloads:
-            for arm in self.arms:
-                number = self.number(name, arm)
-                row = {"group": name, "bar": arm.label, "value": number.value, "lo": number.lo, "hi": number.hi}
-                rows.append(row | {"response_us": self._responses[name, arm.label]})
-        return pl.DataFrame(rows)
-
-
-def _listed(words: Sequence[str]) -> str:
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
-
-
-def _bars(title: str, label: str, note: str = "") -> Callable[[pl.DataFrame], Picture]:
-    def draw(frame: pl.DataFrame) -> Picture:
-        return draw_bars(frame, title, label, colours=_COLOURS, note=note)
-
-    return draw
+_bars = partial(bars, colours=_COLOURS)
 
 
 # Figures 3 and 10: when decoding fails -------------------------------------------------------------------------------
@@ -436,15 +346,15 @@ def _fixed_arms(*overrides: str) -> list[Arm]:
 
 
 def _cases_fig05(plan: Plan) -> list[Case]:
-    return _cases(plan, _fixed(0.0), *_fixed_arms(), _fixed(0.0, _PAD), _fixed_arms(_PAD)[-1])
+    return cases(plan, _fixed(0.0), *_fixed_arms(), _fixed(0.0, _PAD), _fixed_arms(_PAD)[-1])
 
 
 def _measure_fig05(plan: Plan, runs: Runs) -> Measured:
     arms = _fixed_arms()
-    reads = _Compared(plan, runs, arms, _fixed(0.0))
+    reads = Compared(plan, runs, arms, _fixed(0.0))
     _, some, most = arms
-    writes = _Compared(plan, runs, arms, _fixed(0.0), "write")
-    padded = _Compared(plan, runs, _fixed_arms(_PAD)[-1:], _fixed(0.0, _PAD), "write")
+    writes = Compared(plan, runs, arms, _fixed(0.0), response("write"))
+    padded = Compared(plan, runs, _fixed_arms(_PAD)[-1:], _fixed(0.0, _PAD), response("write"))
     frame = pl.concat(
         compared.frame().with_columns(pl.lit(kind).alias("kind"))
         for kind, compared in (("read", reads), ("write", writes), ("write, padded", padded))
@@ -458,7 +368,7 @@ def _measure_fig05(plan: Plan, runs: Runs) -> Measured:
     )
     worst = writes.worst(most)
     merged = [
-        fmean(s["writes_detail"]["read_modify_writes"] / s["writes"] for s in _summaries(plan, runs, w, most))
+        fmean(s["writes_detail"]["read_modify_writes"] / s["writes"] for s in summaries(plan, runs, w, most))
         for w in plan.workloads
         if w.name == worst
     ]
@@ -482,20 +392,20 @@ def _measure_fig05(plan: Plan, runs: Runs) -> Measured:
         ),
     }
     rows = [
-        f"{name} {_codewords(_summaries(plan, runs, workload, most)):.1f}"
+        f"{name} {_codewords(summaries(plan, runs, workload, most)):.1f}"
         for name, workload in ((workload.name, workload) for workload in plan.workloads)
     ]
-    note = f"Codewords that a read takes from flash, mean: {_listed(rows)}."
+    note = f"Codewords that a read takes from flash, mean: {listed(rows)}."
     return Measured(frame, claims, (note,))
 
 
-def _single_growth(reads: _Compared, some: Arm, most: Arm) -> str:
+def _single_growth(reads: Compared, some: Arm, most: Arm) -> str:
     found = []
     for workload in reads.plan.workloads:
         if workload.file is None:
             growth = [reads.number(workload.name, arm).value - 1 for arm in (most, some)]
             found.append(f"{growth[0] / growth[1]:.2f} on {workload.name}")
-    return _listed(found)
+    return listed(found)
 
 
 def _codewords(summaries: Sequence[dict[str, Any]]) -> float:
@@ -565,7 +475,7 @@ def _sample(config: Config) -> dict[str, NDArray[Any]]:
 
 
 def _measure_fig09(plan: Plan, runs: Runs) -> Measured:
-    config = configured(plan.overrides)
+    config = configured(_DEVICE, plan.overrides)
     sample = _sample(config)
     rows, hard = [], []
     for place, chip in enumerate(_CHIP_ORDER):
@@ -577,7 +487,7 @@ def _measure_fig09(plan: Plan, runs: Runs) -> Measured:
             row = {"chip": chip, "device_chip": device_chip, "block": block, "rber": float(sample["rber"][i])}
             blocks.setdefault((device_chip, block), row | {"p_fail": hard[-1]})
         rows += list(blocks.values())[:_BLOCKS_A_CHIP]
-    paper = configured(())
+    paper = configured(_DEVICE, ())
     shipped = _factors(paper)
     again = flash.calibrate(paper, PUBLISHED["hard_decision_failure_at_10k_pe"])
     off = max(abs(a / b - 1) for a, b in zip(again, shipped, strict=True))
@@ -585,7 +495,7 @@ def _measure_fig09(plan: Plan, runs: Runs) -> Measured:
     why = (
         "The chips were scaled to meet it, so this says only that they do; scaling again gives the shipped factors, "
         f"{100 * off:.2g} % off at most. What the paper shows and this does not is how the 28.8 % are shared: here "
-        f"hard decision fails on {_listed(each)} of codewords. The spread of the chips is assumed; see the last "
+        f"hard decision fails on {listed(each)} of codewords. The spread of the chips is assumed; see the last "
         "figure."
     )
     evidence = {"hard_failure": Evidence(Number.exact(float(sample["p_fail"][:, 0].mean())), why)}
@@ -630,9 +540,9 @@ def _eq_1_growth(config: Config) -> float:
 
 
 def _measure_fig11(plan: Plan, runs: Runs) -> Measured:
-    compared = _Compared(plan, runs, [TWO_STEP], NONE)
+    compared = Compared(plan, runs, [TWO_STEP], NONE)
     evidence: dict[str, Evidence] = {}
-    unloaded = _eq_1_growth(configured(plan.overrides))
+    unloaded = _eq_1_growth(configured(_DEVICE, plan.overrides))
     for id_, name, key in (
         ("increase_postmark", "Postmark", "baseline_read_increase_min"),
         ("increase_synthetic2", "Synthetic2", "baseline_read_increase_max"),
@@ -640,8 +550,8 @@ def _measure_fig11(plan: Plan, runs: Runs) -> Measured:
         if name not in compared.workloads:
             continue
         workload = next(w for w in plan.workloads if w.name == name)
-        without, with_soft = (_summaries(plan, runs, workload, arm) for arm in (NONE, TWO_STEP))
-        before, after = fmean(_response(without)), fmean(_response(with_soft))
+        without, with_soft = (summaries(plan, runs, workload, arm) for arm in (NONE, TWO_STEP))
+        before, after = (fmean(response().each(found)) for found in (without, with_soft))
         parts = [s["codeword_reads"]["time_us"] for s in without]
         waits = fmean(p["wait_plane"] + p["wait_bus"] + p["wait_decoder"] for p in parts)
         whole = fmean(s["codeword_reads"]["mean_us"] for s in without)
@@ -668,33 +578,25 @@ def _measure_fig11(plan: Plan, runs: Runs) -> Measured:
     return Measured(compared.frame(), evidence)
 
 
-def _reached(compared: _Compared, arm: Arm) -> str:
-    """The range of ratios over workloads, as percentages saved."""
-    saved = {name: 1 - compared.number(name, arm).value for name in compared.workloads}
-    least, most = min(saved, key=lambda n: saved[n]), max(saved, key=lambda n: saved[n])
-    return f"from {100 * saved[least]:.1f} % ({least}) to {100 * saved[most]:.1f} % ({most})"
-
-
 def _measure_fig12(plan: Plan, runs: Runs) -> Measured:
-    compared = _Compared(plan, runs, [LOOK_AHEAD, TWO_STEP], TWO_STEP)
-    why = f"Look-ahead saves {_reached(compared, LOOK_AHEAD)} of the mean read response."
+    compared = Compared(plan, runs, [LOOK_AHEAD, TWO_STEP], TWO_STEP)
+    why = f"Look-ahead saves {compared.saved(LOOK_AHEAD)} of the mean read response."
     shares = [f"{workload.name} {100 * _ahead(plan, runs, workload):.0f} %" for workload in plan.workloads]
-    why += f" So many sensings had one ahead of them: {_listed(shares)}; the others had somebody waiting for the plane."
+    why += f" So many sensings had one ahead of them: {listed(shares)}; the others had somebody waiting for the plane."
     evidence = {"look_ahead_reduces": compared.order([TWO_STEP, LOOK_AHEAD], compared.mean(LOOK_AHEAD), why)}
-    return Measured(_Compared(plan, runs, [LOOK_AHEAD], TWO_STEP).frame(), evidence)
+    return Measured(Compared(plan, runs, [LOOK_AHEAD], TWO_STEP).frame(), evidence)
 
 
 def _ahead(plan: Plan, runs: Runs, workload: Workload) -> float:
     """Of sensings that were not ahead, the share that had one ahead of them."""
-    counts = [summary["operations"] for summary in _summaries(plan, runs, workload, LOOK_AHEAD)]
+    counts = [summary["operations"] for summary in summaries(plan, runs, workload, LOOK_AHEAD)]
     return fmean(c["look_ahead_senses"] / max(1, c["senses"] - c["look_ahead_senses"]) for c in counts)
 
 
 def _measure_fig13(plan: Plan, runs: Runs) -> Measured:
-    compared = _Compared(plan, runs, [TWO_STEP, LOOK_AHEAD, PROGRESSIVE], TWO_STEP)
+    compared = Compared(plan, runs, [TWO_STEP, LOOK_AHEAD, PROGRESSIVE], TWO_STEP)
     reads = {
-        w.name: fmean(s["reads"] / s["requests"] for s in _summaries(plan, runs, w, PROGRESSIVE))
-        for w in plan.workloads
+        w.name: fmean(s["reads"] / s["requests"] for s in summaries(plan, runs, w, PROGRESSIVE)) for w in plan.workloads
     }
     many = [name for name, share in reads.items() if share >= _READ_INTENSIVE]
     few = [name for name in reads if name not in many]
@@ -702,19 +604,18 @@ def _measure_fig13(plan: Plan, runs: Runs) -> Measured:
         "progressive_beats_look_ahead": compared.order(
             [TWO_STEP, LOOK_AHEAD, PROGRESSIVE],
             compared.mean(PROGRESSIVE),
-            f"Progressive reading saves {_reached(compared, PROGRESSIVE)}, look-ahead "
-            f"{_reached(compared, LOOK_AHEAD)}.",
+            f"Progressive reading saves {compared.saved(PROGRESSIVE)}, look-ahead {compared.saved(LOOK_AHEAD)}.",
         )
     }
     if many and few:
         ratios = {name: compared.number(name, PROGRESSIVE).value for name in reads}
-        means = [_mean([ratios[name] for name in names]) for names in (many, few)]
+        means = [fmean([ratios[name] for name in names]) for names in (many, few)]
         saved = [1 - ratios[name] for name in reads]
-        lengths = [_codewords(_summaries(plan, runs, workload, PROGRESSIVE)) for workload in plan.workloads]
-        ranks = [_rank_correlation(by, saved) for by in (list(reads.values()), lengths)]
+        lengths = [_codewords(summaries(plan, runs, workload, PROGRESSIVE)) for workload in plan.workloads]
+        ranks = [rank_correlation(by, saved) for by in (list(reads.values()), lengths)]
         why = (
-            f"It saves {100 * (1 - means[0]):.1f} % in the mean of {_listed(many)} (at least 95 % reads), and "
-            f"{100 * (1 - means[1]):.1f} % in that of {_listed(few)}. The rank correlation of saving with the "
+            f"It saves {100 * (1 - means[0]):.1f} % in the mean of {listed(many)} (at least 95 % reads), and "
+            f"{100 * (1 - means[1]):.1f} % in that of {listed(few)}. The rank correlation of saving with the "
             f"codewords of a read is {ranks[1]:+.2f}, with the share of reads {ranks[0]:+.2f}: a request waits for "
             "its unluckiest codeword, so that the more it has, the more of its response is soft sensing. Writes "
             "delay a read by no more than the program under way, as reads go first."
@@ -726,18 +627,12 @@ def _measure_fig13(plan: Plan, runs: Runs) -> Measured:
             in_all=all_more,
             in_mean=means[0] < means[1],
         )
-    return Measured(_Compared(plan, runs, [PROGRESSIVE], TWO_STEP).frame(), evidence)
-
-
-def _rank_correlation(first: Sequence[float], second: Sequence[float]) -> float:
-    """Spearman's, without ties."""
-    ranks = [np.argsort(np.argsort(values)) for values in (first, second)]
-    return float(np.corrcoef(*ranks)[0, 1])
+    return Measured(Compared(plan, runs, [PROGRESSIVE], TWO_STEP).frame(), evidence)
 
 
 def _measure_fig14(plan: Plan, runs: Runs) -> Measured:
-    compared = _Compared(plan, runs, [LOOK_AHEAD, PROGRESSIVE, BOTH], TWO_STEP)
-    why = f"Both together save {_reached(compared, BOTH)}."
+    compared = Compared(plan, runs, [LOOK_AHEAD, PROGRESSIVE, BOTH], TWO_STEP)
+    why = f"Both together save {compared.saved(BOTH)}."
     # Both must beat each, whichever is the better one.
     orders = [compared.order([arm, BOTH], compared.mean(BOTH), why) for arm in (LOOK_AHEAD, PROGRESSIVE)]
     worst = next((order for order in orders if not order.in_all), orders[1])
@@ -748,24 +643,24 @@ def _measure_fig14(plan: Plan, runs: Runs) -> Measured:
 
 
 def _by_ways(arm: Arm) -> list[Arm]:
-    return [arm, arm.interleaved(2), arm.interleaved(4)]
+    return [arm, _interleaved(arm, 2), _interleaved(arm, 4)]
 
 
 def _measure_fig15(plan: Plan, runs: Runs) -> Measured:
-    arms = [TWO_STEP.interleaved(2), TWO_STEP.interleaved(4)]
-    compared = _Compared(plan, runs, [TWO_STEP, *arms], TWO_STEP)
+    arms = [_interleaved(TWO_STEP, 2), _interleaved(TWO_STEP, 4)]
+    compared = Compared(plan, runs, [TWO_STEP, *arms], TWO_STEP)
     failed = _failed(plan, runs, [TWO_STEP, *arms])
     start = [f"{100 * _hard_failure(*plan.overrides, _ways(ways)):.1f} %" for ways in (1, 2, _CHIPS)]
     why = (
-        f"Four-way interleaving saves {_reached(compared, arms[1])}. Of codewords read, hard decision fails for "
+        f"Four-way interleaving saves {compared.saved(arms[1])}. Of codewords read, hard decision fails for "
         f"{failed[0]} without, {failed[1]} with two and {failed[2]} with four ways (mean of workloads); of those of "
-        f"the start for {_listed(start)}. {_why_interleaving(plan)}"
+        f"the start for {listed(start)}. {_why_interleaving(plan)}"
     )
     more = (
         f"Two ways respond in {compared.mean(arms[0]).value:.3f}, four in {compared.mean(arms[1]).value:.3f} of the "
         f"baseline, mean of workloads. {_width_cost(plan, runs, arms)}"
     )
-    alone = _Compared(plan, runs, [NONE.interleaved(2), NONE.interleaved(4)], NONE)
+    alone = Compared(plan, runs, [_interleaved(NONE, 2), _interleaved(NONE, 4)], NONE)
     faster = [100 * (alone.mean(arm).value - 1) for arm in alone.arms]
     note = (
         "Interleaving does two things. It averages raw bit error rates, and it divides the transfer of a codeword "
@@ -778,13 +673,13 @@ def _measure_fig15(plan: Plan, runs: Runs) -> Measured:
             arms, Number.ratio(compared.seed_means(arms[1]), compared.seed_means(arms[0])), more
         ),
     }
-    return Measured(_Compared(plan, runs, arms, TWO_STEP).frame(), evidence, (note,))
+    return Measured(Compared(plan, runs, arms, TWO_STEP).frame(), evidence, (note,))
 
 
 def _why_interleaving(plan: Plan) -> str:
     """Raw bit error rates and failures by page type, without interleaving and with four ways."""
-    names = [page["name"] for page in json.loads(configured(()).to_json())["flash"]["page_types"]]
-    alone, four = (_sample(configured([*plan.overrides, _ways(ways)])) for ways in (1, _CHIPS))
+    names = [page["name"] for page in json.loads(configured(_DEVICE, ()).to_json())["flash"]["page_types"]]
+    alone, four = (_sample(configured(_DEVICE, [*plan.overrides, _ways(ways)])) for ways in (1, _CHIPS))
     parts = []
     for kind, name in enumerate(names):
         rber = [float(sample["rber"][sample["page_type"] == kind].mean()) for sample in (alone, four)]
@@ -794,7 +689,7 @@ def _why_interleaving(plan: Plan) -> str:
     return (
         "Interleaving gives all codewords of a group the mean of its chips' raw bit error rates. That helps where "
         f"the mean is one that hard decision corrects (1 % fail at {edge:.4f}), and harms where it is not: "
-        f"{_listed(parts)}."
+        f"{listed(parts)}."
     )
 
 
@@ -803,7 +698,7 @@ def _failed(plan: Plan, runs: Runs, arms: Sequence[Arm]) -> list[str]:
     for arm in arms:
         each = []
         for workload in plan.workloads:
-            for summary in _summaries(plan, runs, workload, arm):
+            for summary in summaries(plan, runs, workload, arm):
                 levels = summary["codeword_reads"]["level_histogram"]
                 each.append(1 - levels[0] / max(1, summary["codeword_reads"]["count"]))
         shares.append(f"{100 * fmean(each):.1f} %")
@@ -817,16 +712,16 @@ def _width_cost(plan: Plan, runs: Runs, arms: Sequence[Arm]) -> str:
         ratios = [
             s["operations"]["senses"] / max(1, s["codeword_reads"]["attempts"])
             for workload in plan.workloads
-            for s in _summaries(plan, runs, workload, arm)
+            for s in summaries(plan, runs, workload, arm)
         ]
         each.append(f"{fmean(ratios):.2f}")
     return f"Pages sensed for each attempt at a codeword: {each[0]} with two ways, {each[1]} with four."
 
 
 def _measure_fig16(plan: Plan, runs: Runs) -> Measured:
-    arms = [BOTH.interleaved(2), BOTH.interleaved(4)]
-    compared = _Compared(plan, runs, [BOTH, *arms], TWO_STEP)
-    over_none = _Compared(plan, runs, [TWO_STEP, BOTH, *arms], NONE)
+    arms = [_interleaved(BOTH, 2), _interleaved(BOTH, 4)]
+    compared = Compared(plan, runs, [BOTH, *arms], TWO_STEP)
+    over_none = Compared(plan, runs, [TWO_STEP, BOTH, *arms], NONE)
     worst, before = over_none.worst(arms[1]), over_none.worst(TWO_STEP)
     number = over_none.number(worst, arms[1]).plus(-1)
     told = ", ".join(
@@ -838,7 +733,7 @@ def _measure_fig16(plan: Plan, runs: Runs) -> Measured:
         f"techniques leave {100 * (over_none.number(over_none.worst(BOTH), BOTH).value - 1):.1f} % on "
         f"{over_none.worst(BOTH)}."
     )
-    like = _Compared(plan, runs, [arms[1]], NONE.interleaved(4))
+    like = Compared(plan, runs, [arms[1]], _interleaved(NONE, 4))
     why += (
         " Against no soft sensing on an interleaved device, whose transfers are divided as well, the worst is "
         f"{100 * (like.number(like.worst(arms[1]), arms[1]).value - 1):+.1f} % on {like.worst(arms[1])}."
@@ -855,7 +750,7 @@ def _measure_fig16(plan: Plan, runs: Runs) -> Measured:
     }
     frame = pl.concat(
         each.frame().with_columns(pl.lit(over).alias("over"))
-        for over, each in (("two-step", _Compared(plan, runs, arms, TWO_STEP)), ("no soft sensing", over_none))
+        for over, each in (("two-step", Compared(plan, runs, arms, TWO_STEP)), ("no soft sensing", over_none))
     )
     return Measured(frame, evidence)
 
@@ -872,13 +767,13 @@ def _few(arm: Arm) -> Arm:
     return arm.on(*FEW_CHANNELS)
 
 
-_FIG17 = (NONE, TWO_STEP, BOTH.interleaved(4))
+_FIG17 = (NONE, TWO_STEP, _interleaved(BOTH, 4))
 
 
 def _measure_fig17(plan: Plan, runs: Runs) -> Measured:
     all_three = _FIG17[2]
-    many = _Compared(plan, runs, [all_three], TWO_STEP)
-    few = _Compared(plan, runs, [_few(all_three)], _few(TWO_STEP))
+    many = Compared(plan, runs, [all_three], TWO_STEP)
+    few = Compared(plan, runs, [_few(all_three)], _few(TWO_STEP))
     frame = pl.concat(
         each.frame().with_columns(pl.lit(f"{channels} channels").alias("bar"))
         for channels, each in ((8, many), (PUBLISHED["low_parallelism_channels"], few))
@@ -890,7 +785,7 @@ def _measure_fig17(plan: Plan, runs: Runs) -> Measured:
         ]
     )
     added = [
-        _Compared(plan, runs, [base], reference).mean(base).value - 1
+        Compared(plan, runs, [base], reference).mean(base).value - 1
         for base, reference in ((TWO_STEP, NONE), (_few(TWO_STEP), _few(NONE)))
     ]
     wait = [_mean_wait(plan, runs, arm) for arm in (TWO_STEP, _few(TWO_STEP))]
@@ -906,7 +801,7 @@ def _measure_fig17(plan: Plan, runs: Runs) -> Measured:
 def _mean_wait(plan: Plan, runs: Runs, arm: Arm) -> float:
     waits = []
     for workload in plan.workloads:
-        for summary in _summaries(plan, runs, workload, arm):
+        for summary in summaries(plan, runs, workload, arm):
             parts = summary["codeword_reads"]["time_us"]
             waits.append(sum(parts[part] for part in ("wait_plane", "wait_bus", "wait_decoder")))
     return fmean(waits)
@@ -987,21 +882,13 @@ class _Lone:
         return self.hard() + self.eq_4() * step
 
 
-_LONE_READS = (
-    "workload.read_fraction=1.0",
-    "workload.sizes=[{ bytes = 4096, share = 1.0 }]",
-    "workload.addresses=uniform",
-    "workload.arrivals=immediate",
-    "host.issue.closed_loop.queue_depth=1",
-)
 # Sampling alone may part a mean from its equation.
 _EQUATION = 0.005
 _EQUATIONS = {"eq_1": TWO_STEP, "eq_2": LOOK_AHEAD, "eq_3": PROGRESSIVE}
 
 
 def _lone(plan: Plan) -> Workload:
-    reads = (f"workload.requests={plan.requests}", *_LONE_READS)
-    return Workload("lone reads", "one 4 KiB read at a time", overrides=reads)
+    return lone_reads(plan.requests)
 
 
 def _cases_eqs(plan: Plan) -> list[Case]:
@@ -1009,7 +896,7 @@ def _cases_eqs(plan: Plan) -> list[Case]:
 
 
 def _measure_eqs(plan: Plan, runs: Runs) -> Measured:
-    lones = {id_: _Lone(configured([*plan.overrides, *arm.overrides])) for id_, arm in _EQUATIONS.items()}
+    lones = {id_: _Lone(configured(_DEVICE, [*plan.overrides, *arm.overrides])) for id_, arm in _EQUATIONS.items()}
     says = {
         "eq_1": lones["eq_1"].two_step(),
         "eq_2": lones["eq_2"].look_ahead(),
@@ -1017,7 +904,7 @@ def _measure_eqs(plan: Plan, runs: Runs) -> Measured:
     }
     rows, numbers = [], {}
     for id_, arm in _EQUATIONS.items():
-        number = Number.of(_response(_summaries(plan, runs, _lone(plan), arm)))
+        number = Number.of(response().each(summaries(plan, runs, _lone(plan), arm)))
         numbers[id_] = number
         row = {"equation": id_, "policy": arm.policy, "equation_us": says[id_], "measured_us": number.value}
         rows.append(row | {"lo": number.lo, "hi": number.hi})
@@ -1025,7 +912,7 @@ def _measure_eqs(plan: Plan, runs: Runs) -> Measured:
     attempts = Number.of(
         [
             s["codeword_reads"]["attempts"] / s["codeword_reads"]["count"] - 1
-            for s in _summaries(plan, runs, _lone(plan), PROGRESSIVE)
+            for s in summaries(plan, runs, _lone(plan), PROGRESSIVE)
         ]
     )
     row = {"equation": "eq_3 with eq. 4 as printed", "policy": PROGRESSIVE.policy, "equation_us": lone.eq_3_with_4()}
@@ -1035,7 +922,7 @@ def _measure_eqs(plan: Plan, runs: Runs) -> Measured:
         equation_attempts=pl.Series([None, None, lone.attempts(), lone.eq_4()]),
     )
     means = lone.p_fail.mean(axis=0)
-    percent = _listed([f"{100 * p:.2g} %" for p in means])
+    percent = listed([f"{100 * p:.2g} %" for p in means])
     differ = {id_: 100 * (numbers[id_].value / says[id_] - 1) for id_ in says}
     why_4 = (
         f"Levels 1 to {len(means)} fail for {percent} of codewords in the mean. Eq. 4 multiplies these as if failures "
@@ -1112,7 +999,7 @@ def _increase(
     for i in range(len(plan.seeds)):
         ratios = []
         for workload in plan.workloads:
-            ours, theirs = (_summaries(plan, runs, workload, each)[i] for each in (arm, reference))
+            ours, theirs = (summaries(plan, runs, workload, each)[i] for each in (arm, reference))
             ratios.append(_energy(ours, parts, cut_in_full) / _energy(theirs, parts, cut_in_full))
         means.append(fmean(ratios) - 1)
     return Number.of(means)
@@ -1203,7 +1090,7 @@ def _measure_energy(plan: Plan, runs: Runs) -> Measured:
 
 def _why_energy(id_: str) -> str:
     """Why sensing costs what it does, from the times of the config."""
-    config = json.loads(configured(()).to_json())
+    config = json.loads(configured(_DEVICE, ()).to_json())
     pages = config["flash"]["page_types"]
     first = config["bus"]["transfer_us"] + config["decoder"]["time"]["fixed_us"]
     extra = fmean(page["sense_extra_level_us"] for page in pages)
@@ -1223,7 +1110,7 @@ def _why_energy(id_: str) -> str:
 
 def _ahead_by_hand(plan: Plan, runs: Runs) -> str:
     """What looking ahead costs if every read does it."""
-    energy = json.loads(configured(()).to_json())["energy"]
+    energy = json.loads(configured(_DEVICE, ()).to_json())["energy"]
     hard, soft = energy["sense_uj"], energy["sense_uj"] + (_MAX_LEVEL - 1) * energy["sense_extra_level_uj"]
     p = PUBLISHED["hard_decision_failure_at_10k_pe"]
     by_hand = (hard + soft) / (hard + p * soft) - 1
@@ -1275,7 +1162,7 @@ def _draw_energy(frame: pl.DataFrame) -> Picture:
 
 _SPREADS = (0.05, 0.1, 0.2, 0.4)
 _SHIPPED_SPREAD = 0.2
-_SENSITIVE = (NONE, TWO_STEP, TWO_STEP.interleaved(4), BOTH, BOTH.interleaved(4))
+_SENSITIVE = (NONE, TWO_STEP, _interleaved(TWO_STEP, 4), BOTH, _interleaved(BOTH, 4))
 # Small enough to be overwritten, with enough chips for four ways.
 _SMALL = (
     "geometry.channels=4",
@@ -1285,26 +1172,19 @@ _SMALL = (
     "geometry.blocks_per_plane=128",
     'precondition.layout="steady_state"',
 )
-_OVERWRITING = (
-    "workload.read_fraction=0.1",
-    "workload.sizes=[{ bytes = 4096, share = 0.5 }, { bytes = 8192, share = 0.3 }, { bytes = 16384, share = 0.2 }]",
-    "workload.addresses=uniform",
-    "workload.arrivals=immediate",
-    "host.issue.closed_loop.queue_depth=8",
-)
 
 
 def spread_factors(sigma: float, *overrides: str) -> list[float]:
     """Factors of chips 1, 3, 2 and 4 whose logarithms are normal quantiles, scaled to the published failure."""
     quantiles = [NormalDist().inv_cdf((chip - 0.5) / _CHIPS) for chip in _CHIP_ORDER]
     factors = [math.exp(sigma * quantile) for quantile in quantiles]
-    config = configured([f"reliability.table.variation.chip_factors={factors}", *overrides])
+    config = configured(_DEVICE, [f"reliability.table.variation.chip_factors={factors}", *overrides])
     return flash.calibrate(config, PUBLISHED["hard_decision_failure_at_10k_pe"])
 
 
 def _pages(factors: Sequence[float]) -> str:
     """The override that gives page types these factors of the raw bit error rate."""
-    pages = json.loads(configured(()).to_json())["flash"]["page_types"]
+    pages = json.loads(configured(_DEVICE, ()).to_json())["flash"]["page_types"]
     rows = [{**page, "rber_factor": factor} for page, factor in zip(pages, factors, strict=True)]
     texts = [", ".join(f"{key} = {json.dumps(value)}" for key, value in row.items()) for row in rows]
     return "flash.page_types=[" + ", ".join(f"{{ {text} }}" for text in texts) + "]"
@@ -1328,7 +1208,7 @@ def _devices(full: bool, device: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
 
 def _hard_failure(*overrides: str) -> float:
     """The mean probability that hard decision fails, of codewords as they are at the start."""
-    return float(_sample(configured(overrides))["p_fail"][:, 0].mean())
+    return float(_sample(configured(_DEVICE, overrides))["p_fail"][:, 0].mean())
 
 
 def _sensitive(plan: Plan) -> Plan:
@@ -1339,24 +1219,31 @@ def _sensitive(plan: Plan) -> Plan:
 
 
 def _overwriting(plan: Plan) -> Workload:
-    requests = (f"workload.requests={60_000 if plan.full else 20_000}", *_OVERWRITING)
-    return Workload("overwriting", "90 % writes, a small device in the steady state", overrides=requests)
+    requests = synthetic(
+        requests=60_000 if plan.full else 20_000,
+        read_fraction=0.1,
+        sizes=[{"bytes": 4096 << i, "share": share} for i, share in enumerate((0.5, 0.3, 0.2))],
+        addresses="uniform",
+        arrivals="immediate",
+    )
+    closed = (*requests, "host.issue.closed_loop.queue_depth=8")
+    return Workload("overwriting", "90 % writes, a small device in the steady state", overrides=closed)
 
 
 _WRITERS = (
     TWO_STEP,
-    *(TWO_STEP.interleaved(ways, remainder) for ways in (2, 4) for remainder in ("plain", "pad")),
+    *(_interleaved(TWO_STEP, ways, remainder) for ways in (2, 4) for remainder in ("plain", "pad")),
 )
 
 
 def _cases_sensitivity(plan: Plan) -> list[Case]:
     some = _sensitive(plan)
-    cases = [
+    on_devices = [
         case
         for device in _devices(plan.full, plan.overrides).values()
-        for case in _cases(some, *(arm.on(*device) if arm is not NONE else arm for arm in _SENSITIVE))
+        for case in cases(some, *(arm.on(*device) if arm is not NONE else arm for arm in _SENSITIVE))
     ]
-    return cases + [
+    return on_devices + [
         Case(_overwriting(plan), arm.policy, (*arm.overrides, *_SMALL), seed) for arm in _WRITERS for seed in plan.seeds
     ]
 
@@ -1366,8 +1253,8 @@ def _measure_sensitivity(plan: Plan, runs: Runs) -> Measured:
     rows, told = [], []
     for name, device in _devices(plan.full, plan.overrides).items():
         arms = [arm.on(*device) for arm in _SENSITIVE[1:]]
-        over_none = _Compared(some, runs, arms, NONE)
-        over_two = _Compared(some, runs, arms, arms[0])
+        over_none = Compared(some, runs, arms, NONE)
+        over_two = Compared(some, runs, arms, arms[0])
         for workload in over_none.workloads:
             for arm in arms:
                 number, relative = over_none.number(workload, arm), over_two.number(workload, arm)
@@ -1381,7 +1268,7 @@ def _measure_sensitivity(plan: Plan, runs: Runs) -> Measured:
     heads = ["device", "hard decision fails", "with four ways", *(arm.label for arm in _SENSITIVE[1:])]
     spread = "\n".join(
         [
-            f"Mean read response over no soft sensing, mean of {_listed([w.name for w in some.workloads])}. Chips "
+            f"Mean read response over no soft sensing, mean of {listed([w.name for w in some.workloads])}. Chips "
             "differ by sigma of the logarithm of their raw bit error rate (0.2 is shipped), and are scaled to 28.8 % "
             "of failure each time. Unlike pages: upper ones have more errors than lower ones, as the voltage model "
             "says. Live voltages: the voltage model itself, so that what is written during the run is fresh. "
@@ -1393,15 +1280,15 @@ def _measure_sensitivity(plan: Plan, runs: Runs) -> Measured:
     )
     amplified, lines = {}, []
     for arm in _WRITERS:
-        summaries = [runs[Case(_overwriting(plan), arm.policy, (*arm.overrides, *_SMALL), s)] for s in plan.seeds]
+        found = [runs[Case(_overwriting(plan), arm.policy, (*arm.overrides, *_SMALL), s)] for s in plan.seeds]
         remainder = "pad" if any("pad" in text for text in arm.overrides) else "plain"
         label = f"{arm.label}, {remainder}" if arm is not TWO_STEP else "off"
-        details = [summary["writes_detail"] for summary in summaries]
+        details = [summary["writes_detail"] for summary in found]
         amplified[label] = [detail["write_amplification"] for detail in details]
         number = Number.of(amplified[label])
         padding = fmean(detail["padding_codewords"] / detail["host_codewords"] for detail in details)
         moved = fmean(detail["gc_codewords"] / detail["host_codewords"] for detail in details)
-        write_us = Number.of(_response(summaries, "write"))
+        write_us = Number.of(response("write").each(found))
         row = {
             "device": "overwriting",
             "workload": "overwriting",
@@ -1462,6 +1349,7 @@ PAPER = Paper(
     "cycles and a month, four kinds of chip of which hard decision fails 28.8 % in the mean. Synthetic addresses are "
     "uniform, so that the luck of a few hot codewords decides nothing.",
     plan=_plan,
+    config=_DEVICE,
     figures=(
         Figure(
             "3",
@@ -1483,49 +1371,49 @@ PAPER = Paper(
             "Figure 11: the two-step read",
             _measure_fig11,
             _bars("Figure 11: mean read response of the two-step read", "over no soft sensing"),
-            lambda plan: _cases(plan, NONE, TWO_STEP),
+            lambda plan: cases(plan, NONE, TWO_STEP),
         ),
         Figure(
             "12",
             "Figure 12: look-ahead",
             _measure_fig12,
             _bars("Figure 12: mean read response with look-ahead", _WITH_TWO_STEP),
-            lambda plan: _cases(plan, TWO_STEP, LOOK_AHEAD),
+            lambda plan: cases(plan, TWO_STEP, LOOK_AHEAD),
         ),
         Figure(
             "13",
             "Figure 13: progressive",
             _measure_fig13,
             _bars("Figure 13: mean read response of progressive reads", _WITH_TWO_STEP),
-            lambda plan: _cases(plan, TWO_STEP, LOOK_AHEAD, PROGRESSIVE),
+            lambda plan: cases(plan, TWO_STEP, LOOK_AHEAD, PROGRESSIVE),
         ),
         Figure(
             "14",
             "Figure 14: look-ahead and progressive",
             _measure_fig14,
             _bars("Figure 14: mean read response with look-ahead, progressive, and both", _WITH_TWO_STEP),
-            lambda plan: _cases(plan, TWO_STEP, LOOK_AHEAD, PROGRESSIVE, BOTH),
+            lambda plan: cases(plan, TWO_STEP, LOOK_AHEAD, PROGRESSIVE, BOTH),
         ),
         Figure(
             "15",
             "Figure 15: data placement interleaving",
             _measure_fig15,
             _bars("Figure 15: mean read response of two-step reads with interleaving", _WITH_TWO_STEP),
-            lambda plan: _cases(plan, *(arm for base in (NONE, TWO_STEP) for arm in _by_ways(base))),
+            lambda plan: cases(plan, *(arm for base in (NONE, TWO_STEP) for arm in _by_ways(base))),
         ),
         Figure(
             "16",
             "Figure 16: all three techniques",
             _measure_fig16,
             _draw_fig16,
-            lambda plan: _cases(plan, NONE, NONE.interleaved(4), TWO_STEP, *_by_ways(BOTH)),
+            lambda plan: cases(plan, NONE, _interleaved(NONE, 4), TWO_STEP, *_by_ways(BOTH)),
         ),
         Figure(
             "17",
             "Figure 17: two channels",
             _measure_fig17,
             _draw_fig17,
-            lambda plan: _cases(plan, *_FIG17, *map(_few, _FIG17)),
+            lambda plan: cases(plan, *_FIG17, *map(_few, _FIG17)),
         ),
         Figure("eqs", "Equations 1 to 4: lone reads", _measure_eqs, _draw_eqs, _cases_eqs),
         Figure(
@@ -1533,7 +1421,7 @@ PAPER = Paper(
             "Section 5.5: energy",
             _measure_energy,
             _draw_energy,
-            lambda plan: _cases(plan, *_ENERGY_ARMS),
+            lambda plan: cases(plan, *_ENERGY_ARMS),
         ),
         Figure(
             "sensitivity",

@@ -1,0 +1,163 @@
+"""Ways of reading on workloads, compared with one another: what papers share beyond the running of simulations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from statistics import fmean
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from softsense.papers import Case, Evidence, Number, Plan, Runs, Workload, synthetic
+
+Summary = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Arm:
+    """A way of reading, or a device, that is compared with others."""
+
+    label: str
+    policy: str
+    overrides: tuple[str, ...] = ()
+
+    def on(self, *overrides: str, label: str | None = None) -> Arm:
+        """The same on another device."""
+        return Arm(label or self.label, self.policy, (*self.overrides, *overrides))
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """What is compared: the name of its column, and how it is taken from a summary."""
+
+    column: str
+    of: Callable[[Summary], float]
+
+    def each(self, summaries: Sequence[Summary]) -> list[float]:
+        """Of some summaries."""
+        return [self.of(summary) for summary in summaries]
+
+
+def response(kind: str = "read") -> Quantity:
+    """The mean response of `read`, `write` or `all` requests."""
+    return Quantity("response_us", lambda summary: summary["response"][kind]["mean_us"])
+
+
+def cases(plan: Plan, *arms: Arm) -> list[Case]:
+    """Every arm on every workload with every seed."""
+    return [
+        Case(workload, arm.policy, arm.overrides, seed)
+        for workload in plan.workloads
+        for arm in arms
+        for seed in plan.seeds
+    ]
+
+
+def summaries(plan: Plan, runs: Runs, workload: Workload, arm: Arm) -> list[Summary]:
+    """One for each seed."""
+    return [runs[Case(workload, arm.policy, arm.overrides, seed)] for seed in plan.seeds]
+
+
+def lone_reads(requests: int, **fields: Any) -> Workload:
+    """Reads of 4 KiB one at a time, uniform over the device unless `[workload]` fields say otherwise."""
+    workload = {
+        "requests": requests,
+        "read_fraction": 1.0,
+        "sizes": [{"bytes": 4096, "share": 1.0}],
+        "addresses": "uniform",
+        "arrivals": "immediate",
+    }
+    one_at_a_time = "host.issue.closed_loop.queue_depth=1"
+    return Workload(
+        "lone reads", "one 4 KiB read at a time", overrides=(*synthetic(**workload, **fields), one_at_a_time)
+    )
+
+
+class Compared:
+    """A quantity of arms over that of another, paired by seed, for each workload."""
+
+    def __init__(
+        self, plan: Plan, runs: Runs, arms: Sequence[Arm], reference: Arm, quantity: Quantity | None = None
+    ) -> None:
+        self.plan, self.runs, self.reference = plan, runs, reference
+        self.arms = list(arms)
+        self.quantity = quantity or response()
+        self._ratios: dict[tuple[str, str], list[float]] = {}
+        self._means: dict[tuple[str, str], float] = {}
+        for workload in plan.workloads:
+            below = self._values(workload, reference)
+            for arm in arms:
+                above = self._values(workload, arm)
+                self._ratios[workload.name, arm.label] = [a / b for a, b in zip(above, below, strict=True)]
+                self._means[workload.name, arm.label] = fmean(above)
+
+    def _values(self, workload: Workload, arm: Arm) -> list[float]:
+        return self.quantity.each(summaries(self.plan, self.runs, workload, arm))
+
+    def ratios(self, workload: str, arm: Arm) -> list[float]:
+        """The ratio on one workload, for each seed."""
+        return self._ratios[workload, arm.label]
+
+    def seed_means(self, arm: Arm, workloads: Sequence[str] = ()) -> list[float]:
+        """The mean of some workloads, by default all, for each seed."""
+        each = [self.ratios(name, arm) for name in workloads or self.workloads]
+        return [fmean(of_seed) for of_seed in zip(*each, strict=True)]
+
+    def number(self, workload: str, arm: Arm) -> Number:
+        """The ratio on one workload."""
+        return Number.of(self.ratios(workload, arm))
+
+    def mean(self, arm: Arm) -> Number:
+        """The mean of workloads."""
+        return Number.of(self.seed_means(arm))
+
+    @property
+    def workloads(self) -> list[str]:
+        """Their names."""
+        return [workload.name for workload in self.plan.workloads]
+
+    def worst(self, arm: Arm) -> str:
+        """The workload on which the ratio is greatest."""
+        return max(self.workloads, key=lambda name: self.number(name, arm).value)
+
+    def saved(self, arm: Arm) -> str:
+        """The range of ratios over workloads, as percentages saved."""
+        saved = {name: 1 - self.number(name, arm).value for name in self.workloads}
+        least, most = min(saved, key=lambda n: saved[n]), max(saved, key=lambda n: saved[n])
+        return f"from {100 * saved[least]:.1f} % ({least}) to {100 * saved[most]:.1f} % ({most})"
+
+    def order(self, arms: Sequence[Arm], number: Number, why: str) -> Evidence:
+        """Whether the quantity of each of the arms is more than that of the next one."""
+
+        def met(values: Sequence[float]) -> bool:
+            return all(a > b for a, b in pairwise(values))
+
+        each = {name: met([self.number(name, arm).value for arm in arms]) for name in self.workloads}
+        wrong = [name for name, good in each.items() if not good]
+        mean = met([self.mean(arm).value for arm in arms])
+        where = f" Not so on {listed(wrong)}." if wrong else ""
+        return Evidence(number, (why + where).strip(), in_all=not wrong, in_mean=mean)
+
+    def frame(self) -> pl.DataFrame:
+        """For `draw_bars`."""
+        rows = []
+        for name in self.workloads:
+            for arm in self.arms:
+                number = self.number(name, arm)
+                row = {"group": name, "bar": arm.label, "value": number.value, "lo": number.lo, "hi": number.hi}
+                rows.append(row | {self.quantity.column: self._means[name, arm.label]})
+        return pl.DataFrame(rows)
+
+
+def rank_correlation(first: Sequence[float], second: Sequence[float]) -> float:
+    """Spearman's, without ties."""
+    ranks = [np.argsort(np.argsort(values)) for values in (first, second)]
+    return float(np.corrcoef(*ranks)[0, 1])
+
+
+def listed(words: Sequence[str]) -> str:
+    """Words as they stand in a sentence."""
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
