@@ -618,6 +618,69 @@ def flash_calibrate(
     click.echo(tables.chips(chips))
 
 
+@cli.command("lifetime")
+@click.argument("config", type=click.Path(path_type=Path))
+@click.option(
+    "--tables", metavar="LIST", default="", help="Decode tables, one for each code; default: that of the config."
+)
+@click.option(
+    "--utilisation",
+    "utilisations",
+    metavar="LIST",
+    default="",
+    help="Shares of the data capacity that the user has, such as 0.7,0.9; default: that of the config.",
+)
+@click.option("--uber", default=1e-14, help="Failed decodes for each data bit read, at most; default: 1e-14.")
+@click.option("--mean-iterations", type=float, help="Decoding iterations in the mean, at most; default: any number.")
+@click.option("--level", default=1, type=click.IntRange(1, 7), help="The read level; default: 1, hard decision.")
+@_config_options
+@click.option("--picture", type=click.Path(path_type=Path), metavar="FILE", help="Draw it: .png, .svg or .pdf.")
+@click.option("--json", "as_json", is_flag=True, help="Print it as one JSON document.")
+@click.option("--no-progress", is_flag=True, help="Show no progress, even on a terminal.")
+def lifetime_command(
+    config: Path,
+    tables: str,
+    utilisations: str,
+    uber: float,
+    mean_iterations: float | None,
+    level: int,
+    overrides: tuple[str, ...],
+    seed: int | None,
+    picture: Path | None,
+    as_json: bool,
+    no_progress: bool,
+) -> None:
+    """How much can be written to CONFIG's flash until its code gives up, or several codes, one after the other.
+
+    The raw bit error rate by wear, and the age of data, are those of the config; how often decoding fails is in decode
+    tables; write amplification is simulated.
+    """
+    from softsense import lifetime
+    from softsense import tables as texts
+
+    if picture:
+        _check_suffix(picture, ".png", ".svg", ".pdf")
+    resolved = softsense.load_config(config, overrides, seed=seed)
+    try:
+        shares = [float(word) for word in utilisations.split(",") if word.strip()]
+    except ValueError:
+        raise ConfigError(f"--utilisation: found {utilisations}, expected numbers such as 0.7,0.9") from None
+    with _progress(no_progress, "steps") as report:
+        found = lifetime.lifetime(
+            resolved,
+            [word.strip() for word in tables.split(",") if word.strip()],
+            utilisations=shares,
+            demand=lifetime.Demand(uber, mean_iterations, level),
+            progress=report,
+        )
+    click.echo(json.dumps(found.to_dict(), indent=2) if as_json else texts.lifetime(found))
+    if picture:
+        with _replacing(picture) as path:
+            lifetime.draw(found).savefig(path)
+        if not as_json:
+            click.echo(f"\nwrote {picture}")
+
+
 @cli.group("table")
 def table_group() -> None:
     """Build and show decode tables, on which the simulator runs."""

@@ -226,7 +226,7 @@ class Strata:
         return self.shares(probabilities, self.planned(self.highest + 1))[0] if self.measured else 0.0
 
     def shares(self, probabilities: Floats, planned: Floats) -> tuple[float, Floats]:
-        """The rate by plan, and which share of it each of `places` stands for (float64)."""
+        """The rate by plan, and which share of it each of `places` stands for (float64): none where there is no rate."""
         terms = probabilities[: len(planned)] * planned
         total = float(terms.sum() + probabilities[len(planned) :].sum())
         weights = np.arange(len(terms))
@@ -234,7 +234,7 @@ class Strata:
         fraction = np.clip((weights - self.places[left]) / (self.places[left + 1] - self.places[left]), 0, 1)
         shares = np.bincount(left, terms * (1 - fraction), len(self.places))
         shares += np.bincount(left + 1, terms * fraction, len(self.places))
-        return total, shares / total
+        return total, shares / total if total else shares
 
     def _skipped(self, probabilities: Floats) -> float:
         """What rungs between measured strata stand for that were passed over."""

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from softsense.api import NO_SOFT_SENSING, Comparison, RunResult
 from softsense.codes import MIN_SUM_RULE
+
+if TYPE_CHECKING:
+    from softsense.lifetime import Lifetime
 
 TIME_PARTS = {
     "wait_plane": "wait for plane",
@@ -148,6 +151,28 @@ def chips(rows: Sequence[dict[str, float]]) -> str:
         values = [row[key] for row in rows]
         columns.append((label, [_number(value, digits) for value in [*values, sum(values) / len(values)]]))
     return _block("Chips in the order of the stripe", "chip", names, columns, 150)
+
+
+def lifetime(found: Lifetime) -> str:
+    """Codes and how long they last; lifetime capacities."""
+    codes = found.codes
+    columns = [
+        ("data for\na bit", [f"{code.user_share:.4f}" for code in codes]),
+        ("endurance\n(P/E)", [f"{code.endurance_pe:,}" for code in codes]),
+        ("RBER\nthen", [f"{code.rber:.3g}" for code in codes]),
+        ("UBER\nthen", [f"{code.uber:.2g}" for code in codes]),
+        ("iterations\nthen", [_number(code.mean_iterations, 2) for code in codes]),
+    ]
+    blocks = [_block("How long codes last", "table", [code.table for code in codes], columns, 150)]
+    rows = found.frame.to_dicts()
+    schemes = list(dict.fromkeys(row["scheme"] for row in rows))
+    columns = [("endurance\n(P/E)", [f"{row['endurance_pe']:,}" for row in rows[:: len(found.write_amplification)]])]
+    for share, factor in found.write_amplification.items():
+        values = [row["lifetime_capacity"] for row in rows if row["utilisation"] == share]
+        columns.append((f"{100 * share:g} % used,\nWA {factor:.2f}", [f"{value:,.0f}" for value in values]))
+    title = "Lifetime capacity (bytes that the host can write for each byte of flash)"
+    blocks.append(_block(title, "scheme", schemes, columns, 150))
+    return "\n\n".join(blocks)
 
 
 def finding(comparison: Comparison) -> str:

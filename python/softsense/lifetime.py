@@ -1,0 +1,362 @@
+"""How much can be written to flash until its codes give up: endurance, user capacity and lifetime capacity.
+
+A code lasts as long as what it reads, as old as data may get, is as good as asked for: by the raw bit error rates of a
+config and a measured decode table. Several codes can follow one another, each from when the one before it is worn out.
+Write amplification is measured by overwriting a small device with the config's flash translation layer.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from softsense import decode_tables
+from softsense._core import Code, Config, ConfigError, SoftsenseError
+from softsense.api import Progress, run
+
+if TYPE_CHECKING:
+    import polars as pl
+    from matplotlib.figure import Figure
+    from numpy.typing import NDArray
+
+ADAPTIVE = "adaptive"
+"""The scheme that goes from code to code."""
+
+_SAMPLED = 4096
+_MOST_PE = 10_000_000
+# Blocks of a plane that leave garbage collection what it needs, whatever the over-provisioning.
+_SPARE_BLOCKS = 40
+_OVERWRITES = 2
+_BUFFERED_PAGES = 16
+
+
+@dataclass(frozen=True)
+class Demand:
+    """What is asked of every read.
+
+    Attributes:
+        uber: failed decodes for each data bit read, at most (JEDEC's UBER).
+        mean_iterations: decoding iterations in the mean, at most; None for any number.
+        level: the read level, 1 for hard decision.
+    """
+
+    uber: float = 1e-14
+    mean_iterations: float | None = None
+    level: int = 1
+
+
+@dataclass(frozen=True)
+class CodeLife:
+    """A code and how long it lasts.
+
+    Attributes:
+        table: its decode table.
+        code: its name.
+        user_share: data bits for each bit in flash.
+        endurance_pe: P/E cycles up to which the demand is met; 0 if it never is.
+        rber: mean raw bit error rate then.
+        uber: then.
+        mean_iterations: then; None where the table does not know.
+    """
+
+    table: str
+    code: str
+    user_share: float
+    endurance_pe: int
+    rber: float
+    uber: float
+    mean_iterations: float | None
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A code at work, from one number of P/E cycles to another."""
+
+    life: CodeLife
+    from_pe: int
+    to_pe: int
+
+
+@dataclass(frozen=True)
+class Lifetime:
+    """What `lifetime` found.
+
+    Attributes:
+        codes: in the order of their user share, largest first.
+        stages: the codes that follow one another in the adaptive scheme.
+        write_amplification: by utilisation, the share of the data capacity that the user has.
+        frame: a row for each scheme (a table's name, or `adaptive`) and utilisation: `scheme`, `utilisation`,
+            `endurance_pe`, `user_share` (mean over life), `user_capacity` (at the start, share of the flash),
+            `write_amplification` and `lifetime_capacity` (bytes that the host can write for each byte of flash).
+    """
+
+    codes: list[CodeLife]
+    stages: list[Stage]
+    write_amplification: dict[float, float]
+    frame: pl.DataFrame
+
+    def to_dict(self) -> dict[str, Any]:
+        """Ready for JSON."""
+        codes = [vars(code) for code in self.codes]
+        stages = [{"table": s.life.table, "from_pe": s.from_pe, "to_pe": s.to_pe} for s in self.stages]
+        return {"codes": codes, "stages": stages, "schemes": self.frame.to_dicts()}
+
+
+def lifetime(
+    config: Config,
+    tables: Sequence[str] = (),
+    *,
+    utilisations: Sequence[float] = (),
+    demand: Demand | None = None,
+    progress: Progress | None = None,
+) -> Lifetime:
+    """Lifetime capacity of fixed codes, and of all of them one after the other.
+
+    LTC = sum over stages of P/E cycles x data for each bit of flash / write amplification, in bytes that the host can
+    write for each byte of flash.
+
+    Args:
+        config: with `reliability.table`, whose raw bit error rates, variation and `precondition.retention_days` say
+            what a code has to correct.
+        tables: decode tables, shipped or files, one for each code; by default that of the config.
+        utilisations: shares of the data capacity that the user has, above 0 and below 1; by default that of the config.
+        demand: of every read.
+        progress: called with what is being done, the steps done, and their share.
+
+    A function of its arguments, whatever the machine.
+
+    Raises `ConfigError` or `TableError`.
+
+    Source: S. Korkotsides, T. Antonakopoulos, "The effect of using multiple code rates on NVM-based storage systems",
+    2017, section III. Deviation: the capacity in LTC is all that the code leaves, as what the user does not have is
+    written, too; over-provisioning enters by write amplification alone.
+    """
+    demand = demand or Demand()
+    fields = tomllib.loads(config.to_toml())
+    reliability = fields["reliability"]
+    if not isinstance(reliability, dict) or "table" not in reliability:
+        raise ConfigError("reliability: found no decode table, expected `reliability.table`")
+    tables = list(tables) or [reliability["table"]["file"]]
+    if len(set(tables)) < len(tables):
+        raise ConfigError(f"tables: found {', '.join(tables)}, expected each once")
+    shares = list(utilisations) or [1 - fields["ftl"]["over_provisioning"]]
+    steps = len(tables) + len(shares)
+
+    def begun(done: int) -> None:
+        if progress:
+            progress("lifetime", done, done / steps)
+
+    wear = _Wear(config, fields)
+    codes = []
+    for i, table in enumerate(tables):
+        begun(i)
+        codes.append(wear.life(table, demand))
+    codes.sort(key=lambda code: (-code.user_share, code.endurance_pe))
+    amplification = {}
+    for i, share in enumerate(shares, len(tables)):
+        begun(i)
+        amplification[share] = write_amplification(config, share)
+    stages = _stages(codes)
+    return Lifetime(codes, stages, amplification, _frame(codes, stages, amplification))
+
+
+def write_amplification(config: Config, utilisation: float) -> float:
+    """Codewords programmed for each that the host writes, with the config's flash translation layer.
+
+    A device of two planes on each interleaved chip, with the config's blocks and pages, up to 1,024 blocks, begins in
+    the steady state of uniform overwriting and is overwritten twice more, codeword by codeword, through a small buffer.
+
+    Args:
+        config: whose FTL, geometry of blocks, and seed are taken.
+        utilisation: the share of the data capacity that the user has, above 0 and below 1.
+
+    Raises `ConfigError`.
+    """
+    if not 0 < utilisation < 1:
+        raise ConfigError(f"utilisation: found {utilisation:g}, expected a share above 0 and below 1")
+    fields = tomllib.loads(config.to_toml())
+    geometry, ways = fields["geometry"], fields["ftl"]["interleaving"]["ways"]
+    blocks, size = min(geometry["blocks_per_plane"], 1024), geometry["codeword_bytes"]
+    small = [
+        'reliability="perfect"',
+        "geometry.ssds=1",
+        f"geometry.channels={ways}",
+        "geometry.chips_per_channel=1",
+        "geometry.dies_per_chip=1",
+        "geometry.planes_per_die=2",
+        f"geometry.blocks_per_plane={blocks}",
+        f"ftl.over_provisioning={1 - utilisation}",
+        "precondition.mapped_fraction=1.0",
+        "precondition.layout=steady_state",
+        "host.issue.closed_loop.queue_depth=64",
+        # So that pages of several codewords are full.
+        f"host.write_buffer_bytes={_BUFFERED_PAGES * ways * geometry['codewords_per_page'] * size}",
+        # Only collection reads, and nothing it reads fails.
+        "decoder={ time = { fixed_us = 1.0 } }",
+    ]
+    try:
+        device = config.with_overrides(small)
+    except ConfigError as error:
+        raise ConfigError(f"utilisation {utilisation:g}: {error}") from None
+    writes = {"requests": _OVERWRITES * (device.user_bytes // size), "read_fraction": 0.0, "align_bytes": size}
+    sizes = f"[{{ bytes = {size}, share = 1.0 }}]"
+    workload = ", ".join([*(f"{key} = {value}" for key, value in writes.items()), f"sizes = {sizes}"])
+    uniform = f'workload={{ {workload}, addresses = "uniform", arrivals = "immediate" }}'
+    return run(device.with_overrides([uniform])).summary["writes_detail"]["write_amplification"]
+
+
+class _Wear:
+    """Raw bit error rates of a config's codewords at the end of retention, by wear."""
+
+    def __init__(self, config: Config, fields: dict[str, Any]) -> None:
+        blocks = min(
+            fields["geometry"]["blocks_per_plane"], math.ceil(_SPARE_BLOCKS / fields["ftl"]["over_provisioning"])
+        )
+        start = ["precondition.mapped_fraction=1.0", "precondition.layout=sequential"]
+        self._config = config.with_overrides([f"geometry.blocks_per_plane={blocks}", *start])
+        self._known: dict[int, NDArray[np.float64]] = {}
+
+    def rber(self, pe_cycles: int) -> NDArray[np.float64]:
+        """Of some codewords, all after so many P/E cycles and the config's retention."""
+        if pe_cycles not in self._known:
+            worn = self._config.with_overrides([f"precondition.pe_cycles={pe_cycles}"])
+            self._known[pe_cycles] = worn.sample_codewords(_SAMPLED)["rber"]
+        return self._known[pe_cycles]
+
+    def life(self, table: str, demand: Demand) -> CodeLife:
+        """How long the code of a table lasts."""
+        document = decode_tables.describe(table)
+        try:
+            code = Code.open(document["code"].split(":")[0])
+        except SoftsenseError:
+            message = f"table {table}: found one of `{document['code']}`, expected one of a code that can be opened"
+            raise ConfigError(message) from None
+        reader = self._config.with_overrides(
+            [
+                f"reliability.table.file={json.dumps(table)}",
+                f"read.max_level={demand.level}",
+                "decoder.time.fixed_us=1.0",
+            ]
+        )
+        iterations = _mean_iterations(document, demand.level)
+        if demand.mean_iterations is not None and iterations is None:
+            raise ConfigError(
+                f"table {table}: found no iterations at level {demand.level}, expected them to be bounded"
+            )
+
+        def at(pe_cycles: int) -> tuple[float, float, float | None]:
+            rber = self.rber(pe_cycles)
+            uber = float(reader.p_fail(rber, demand.level)[-1].mean()) / code.data_bits
+            return float(rber.mean()), uber, iterations and float(np.interp(rber, *iterations).mean())
+
+        def met(pe_cycles: int) -> bool:
+            _, uber, mean = at(pe_cycles)
+            return uber <= demand.uber and (demand.mean_iterations is None or (mean or 0.0) <= demand.mean_iterations)
+
+        low, high = 0, 1000
+        while met(high):
+            if high == _MOST_PE:
+                message = (
+                    f"found rates that {table} corrects after {high:,} P/E cycles, expected them to grow with wear"
+                )
+                raise ConfigError(f"reliability.table.rber: {message}")
+            low, high = high, min(2 * high, _MOST_PE)
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if met(middle) else (low, middle)
+        share = code.data_bits / code.codeword_bits
+        return CodeLife(table, code.name, share, low, *at(low))
+
+
+def _mean_iterations(document: dict[str, Any], level: int) -> tuple[list[float], list[float]] | None:
+    """The mean number of iterations on the table's grid of raw bit error rates."""
+    if not 1 <= level <= len(document["level"]):
+        raise ConfigError(f"level: found {level}, expected 1 to {len(document['level'])}, the levels of the table")
+    distributions = document["level"][level - 1].get("iterations")
+    if not distributions:
+        return None
+    means = [float(np.dot(np.arange(1, len(each) + 1), each) / max(sum(each), 1e-300)) for each in distributions]
+    return document["rber"], means
+
+
+def _stages(codes: Sequence[CodeLife]) -> list[Stage]:
+    """The code with the most data for the user that still meets the demand, at each number of P/E cycles."""
+    stages, worn = [], 0
+    for code in codes:
+        if code.endurance_pe > worn:
+            stages.append(Stage(code, worn, code.endurance_pe))
+            worn = code.endurance_pe
+    return stages
+
+
+def _frame(codes: Sequence[CodeLife], stages: Sequence[Stage], amplification: dict[float, float]) -> pl.DataFrame:
+    import polars as pl
+
+    schemes = [(code.table, [Stage(code, 0, code.endurance_pe)]) for code in codes]
+    if len(codes) > 1:
+        schemes.append((ADAPTIVE, list(stages)))
+    rows = []
+    for scheme, parts in schemes:
+        written = sum((part.to_pe - part.from_pe) * part.life.user_share for part in parts)
+        endurance = max((part.to_pe for part in parts), default=0)
+        for share, factor in amplification.items():
+            rows.append(
+                {
+                    "scheme": scheme,
+                    "utilisation": share,
+                    "endurance_pe": endurance,
+                    "user_share": written / endurance if endurance else 0.0,
+                    "user_capacity": parts[0].life.user_share * share if parts else 0.0,
+                    "write_amplification": factor,
+                    "lifetime_capacity": written / factor,
+                }
+            )
+    return pl.DataFrame(rows)
+
+
+def draw(found: Lifetime) -> Figure:
+    """Data for each bit of flash against P/E cycles, and the lifetime capacity of each scheme."""
+    from matplotlib.figure import Figure
+
+    from softsense import plots
+
+    figure = Figure(figsize=(11, 4.6), dpi=110, facecolor="white")
+    left, right = figure.add_axes((0.065, 0.13, 0.42, 0.72)), figure.add_axes((0.6, 0.13, 0.385, 0.72))
+    plots.head(left, "Data for the user, over life")
+    for code in found.codes:
+        left.plot([0, code.endurance_pe / 1000], [code.user_share] * 2, color="#bdbdbd", linewidth=1.2)
+        label = f" {code.code}"
+        left.annotate(label, (code.endurance_pe / 1000, code.user_share), fontsize=8, color=plots.FAINT, va="center")
+    edges = [0.0, *(stage.to_pe / 1000 for stage in found.stages)]
+    left.stairs([stage.life.user_share for stage in found.stages], edges, color="#0072b2", linewidth=2, label=ADAPTIVE)
+    left.set(
+        xlabel="P/E cycles (1,000)", ylabel="data bits for each bit in flash", ylim=(0, 1), xlim=(0, edges[-1] * 1.2)
+    )
+    left.legend(frameon=False, fontsize=9, labelcolor=plots.INK, loc="upper right")
+    plots.head(right, "Lifetime capacity")
+    schemes = found.frame["scheme"].unique(maintain_order=True).to_list()
+    shares = list(found.write_amplification)
+    height = 0.8 / len(shares)
+    for i, share in enumerate(shares):
+        rows = {row["scheme"]: row for row in found.frame.iter_rows(named=True) if row["utilisation"] == share}
+        at = [place + height * (i - (len(shares) - 1) / 2) for place in range(len(schemes))]
+        values = [rows[scheme]["lifetime_capacity"] for scheme in schemes]
+        shade = 0.85 - 0.55 * i / max(len(shares) - 1, 1) if len(shares) > 1 else 0.3
+        amplification = found.write_amplification[share]
+        label = f"{100 * share:g} % used (write amplification {amplification:.2f})"
+        right.barh(at, values, 0.9 * height, color=(shade, shade + 0.05, min(shade + 0.15, 1.0)), label=label)
+    right.set_yticks(range(len(schemes)), schemes, color=plots.INK, fontsize=9)
+    right.invert_yaxis()
+    right.set_xlabel("bytes written by the host for each byte of flash")
+    right.set_xlim(0, 1.05 * max(found.frame["lifetime_capacity"].max() or 0.0, 1.0))
+    handles, labels = right.get_legend_handles_labels()
+    style = {"frameon": False, "fontsize": 8, "labelcolor": plots.INK, "handlelength": 1.0}
+    figure.legend(handles, labels, loc="upper left", bbox_to_anchor=(0.59, 0.93), ncols=len(labels), **style)
+    right.grid(axis="x", color="#e6e6e6", linewidth=0.7)
+    return figure

@@ -1,0 +1,124 @@
+"""Is lifetime capacity what endurance, user share and write amplification make it, and are these right?"""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from conftest import Softsense
+from softsense import Config, ConfigError
+from softsense.lifetime import ADAPTIVE, Demand, draw, lifetime, write_amplification
+
+SCALE, EXPONENT = 4.4e-4, 1.57
+WEAR = [
+    "reliability.table.file=adaptive-1-2",
+    f"reliability.table.rber={{ power_law = {{ scale = {SCALE}, pe_exponent = {EXPONENT} }} }}",
+    "read.max_level=1",
+    "ftl.mapping=page",
+]
+TABLES = ["adaptive-3-4", "adaptive-1-4", "adaptive-1-2"]
+
+
+@pytest.fixture(scope="module")
+def worn() -> Config:
+    return Config.open("mlc-laldpc", WEAR)
+
+
+def victim_fraction(utilisation: float) -> float:
+    """The root below 1 of u = (delta - 1) / ln delta (Desnoyers 2014): greedy collection of large blocks."""
+    low, high = 0.0, 1.0
+    while high - low > 1e-12:
+        delta = (low + high) / 2
+        low, high = (delta, high) if (delta - 1) / math.log(delta) < utilisation else (low, delta)
+    return low
+
+
+@pytest.mark.parametrize("utilisation", [0.7, 0.85])
+def test_write_amplification_is_that_of_uniform_overwriting(worn: Config, utilisation: float) -> None:
+    """1 / (1 - delta) holds for endless blocks; finite ones do up to 5 % better."""
+    closed_form = 1 / (1 - victim_fraction(utilisation))
+    assert 0.93 * closed_form < write_amplification(worn, utilisation) < 1.02 * closed_form
+
+
+def test_pages_of_several_codewords_are_written_whole() -> None:
+    """Four codewords a page, written one by one, amplify like one a page; each alone would fill a quarter."""
+    config = Config.open("tlc-3d")
+    assert write_amplification(config, 0.7) < 2.4
+
+
+def test_endurance_is_where_the_table_says(worn: Config) -> None:
+    """By the power law alone: one cycle less meets the demand, one more does not."""
+    found = lifetime(worn, ["adaptive-1-2"], utilisations=[0.7])
+    (code,) = found.codes
+    bits = 32_768
+
+    def uber(pe_cycles: int) -> float:
+        rber = SCALE * (pe_cycles / 1000) ** EXPONENT
+        return float(worn.p_fail(np.array([rber]), 1)[0, 0]) / bits
+
+    assert uber(code.endurance_pe) <= 1e-14 < uber(code.endurance_pe + 1)
+    assert code.uber == pytest.approx(uber(code.endurance_pe), rel=1e-9)
+    assert code.user_share == bits / 65_536
+    row = found.frame.row(0, named=True)
+    expected = code.endurance_pe * code.user_share / found.write_amplification[0.7]
+    assert row["lifetime_capacity"] == pytest.approx(expected)
+
+
+def test_codes_follow_one_another(worn: Config) -> None:
+    found = lifetime(worn, TABLES, utilisations=[0.7, 0.8])
+    assert [code.table for code in found.codes] == ["adaptive-3-4", "adaptive-1-2", "adaptive-1-4"]
+    ends = [code.endurance_pe for code in found.codes]
+    assert ends == sorted(ends)
+    assert [(stage.from_pe, stage.to_pe) for stage in found.stages] == list(zip([0, *ends], ends, strict=False))
+    parts = [(end - start) * code.user_share for start, end, code in zip([0, *ends], ends, found.codes, strict=False)]
+    rows = {(row["scheme"], row["utilisation"]): row for row in found.frame.to_dicts()}
+    for share in (0.7, 0.8):
+        adaptive = rows[ADAPTIVE, share]["lifetime_capacity"]
+        assert adaptive == pytest.approx(sum(parts) / found.write_amplification[share])
+        assert all(adaptive > rows[table, share]["lifetime_capacity"] for table in TABLES)
+    assert draw(found).get_axes()
+
+
+def test_a_code_that_never_lasts_longest_has_no_stage(worn: Config) -> None:
+    """A bound on iterations wears codes out earlier; one that a code with more data outlives is passed over."""
+    free = lifetime(worn, ["adaptive-1-2"], utilisations=[0.7]).codes[0]
+    assert free.mean_iterations is not None
+    bounded = lifetime(worn, ["adaptive-1-2"], utilisations=[0.7], demand=Demand(mean_iterations=7.0)).codes[0]
+    assert bounded.endurance_pe < free.endurance_pe
+    assert bounded.mean_iterations == pytest.approx(7.0, abs=0.01)
+    impossible = lifetime(worn, TABLES, utilisations=[0.7], demand=Demand(uber=0.0, mean_iterations=0.5))
+    assert not impossible.stages
+    assert set(impossible.frame["lifetime_capacity"]) == {0.0}
+
+
+def test_bad_questions_are_named(worn: Config) -> None:
+    constant = Config.open("mlc-25nm")
+    for config, options, message in (
+        (worn, {"tables": ["adaptive-1-2", "adaptive-1-2"]}, "expected each once"),
+        (worn, {"utilisations": [1.0]}, "utilisation: found 1, expected a share"),
+        (worn, {"utilisations": [0.9999]}, "utilisation 0.9999: --set: ftl.over_provisioning"),
+        (worn, {"tables": ["laldpc-thresholds"]}, "expected one of a code that can be opened"),
+        (worn, {"demand": Demand(level=2)}, "expected at most 1, the deepest level"),
+        (constant, {"demand": Demand(level=3)}, "expected them to grow with wear"),
+        (constant.with_overrides(["reliability=perfect"]), {}, "reliability: found no decode table"),
+    ):
+        with pytest.raises(ConfigError, match=message):
+            lifetime(config, **options)
+
+
+def test_the_command_prints_draws_and_is_json(softsense_command: Softsense, tmp_path: Path) -> None:
+    options = [word for field in WEAR for word in ("--set", field)]
+    command = ["lifetime", "mlc-laldpc", *options, "--tables", "adaptive-3-4,adaptive-1-2", "--utilisation", "0.7"]
+    told = softsense_command(*command, "--picture", "life.png")
+    assert told.returncode == 0
+    assert "Lifetime capacity" in told.stdout
+    assert (tmp_path / "life.png").read_bytes().startswith(b"\x89PNG")
+    document = json.loads(softsense_command(*command, "--json").stdout)
+    assert [stage["table"] for stage in document["stages"]] == ["adaptive-3-4", "adaptive-1-2"]
+    assert {row["scheme"] for row in document["schemes"]} == {"adaptive-3-4", "adaptive-1-2", ADAPTIVE}
+    bad = softsense_command(*command[:2], "--utilisation", "much")
+    assert (bad.returncode, bad.stderr.startswith("error: --utilisation: found much")) == (2, True)
