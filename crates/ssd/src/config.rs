@@ -311,6 +311,9 @@ pub struct FtlSpec {
     pub gc_low_watermark_blocks: u32,
     /// Garbage collection of a plane ends when it has this many free blocks.
     pub gc_high_watermark_blocks: u32,
+    /// Static wear levelling: when blocks of a plane differ by more erases than this, garbage collection takes the least worn
+    /// of them, whatever it holds, every other time. Without it there is none.
+    pub wear_levelling_spread: Option<u32>,
 }
 
 impl Default for FtlSpec {
@@ -323,6 +326,7 @@ impl Default for FtlSpec {
             mapping: Mapping::Page,
             gc_low_watermark_blocks: 3,
             gc_high_watermark_blocks: 4,
+            wear_levelling_spread: None,
         }
     }
 }
@@ -1055,6 +1059,9 @@ impl CheckedConfig {
                 ftl.gc_high_watermark_blocks, ftl.gc_low_watermark_blocks
             );
             return Err(Error::config("ftl.gc_high_watermark_blocks", message));
+        }
+        if let Some(spread) = ftl.wear_levelling_spread {
+            expect_whole("ftl.wear_levelling_spread", spread, 1, 1 << 20)?;
         }
         if let Mapping::Demand(demand) = ftl.mapping {
             expect_whole("ftl.mapping.demand.entry_bytes", demand.entry_bytes, 1, 512)?;

@@ -14,6 +14,7 @@ mod large_array;
 mod mapping_cache;
 mod precondition;
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use softsense_base::Result;
@@ -140,6 +141,17 @@ struct PlaneSet {
     interleaves: bool,
 }
 
+/// Static wear levelling of a set.
+#[derive(Debug, Clone, Default)]
+struct Levelling {
+    /// Closed superblocks by their erases.
+    closed: BTreeSet<(u32, u32)>,
+    /// Erases of the superblock that has been erased most.
+    most_erases: u32,
+    /// Whether the last victim was taken to level wear.
+    levelled: bool,
+}
+
 /// The page map.
 #[derive(Debug)]
 pub struct PageMap {
@@ -158,6 +170,9 @@ pub struct PageMap {
     blocks: Vec<Block>,
     sets: Vec<PlaneSet>,
     remainder: Remainder,
+    /// Of each set; none where wear is not levelled.
+    levelling: Vec<Levelling>,
+    wear_levelling_spread: u32,
     spread: Spread,
     /// Where the stripe of each SSD goes on.
     stripe_at: Vec<usize>,
@@ -214,6 +229,10 @@ impl PageMap {
             blocks: vec![Block::default(); (geometry.sets() * per_plane) as usize],
             sets: (0..geometry.sets()).map(set).collect(),
             remainder: spec.interleaving.remainder,
+            levelling: spec
+                .wear_levelling_spread
+                .map_or(Vec::new(), |_| vec![Levelling::default(); geometry.sets() as usize]),
+            wear_levelling_spread: spec.wear_levelling_spread.unwrap_or(u32::MAX),
             spread,
             stripe_at: vec![0; geometry.ssds() as usize],
             user_codewords: user_codewords as u32,
@@ -492,7 +511,17 @@ impl PageMap {
                 if state.free.len() <= keep {
                     return None;
                 }
-                let superblock = state.free.pop_front().expect("there are free blocks");
+                let superblock = if self.levelling.is_empty() {
+                    state.free.pop_front()
+                } else {
+                    // What is moved has not been written for long: it goes where wear is greatest, the host's data where it is
+                    // least.
+                    let erases = |at: &usize| self.blocks[state.free[*at] as usize].erases;
+                    let at = 0..state.free.len();
+                    let at = if keep == 0 { at.max_by_key(erases) } else { at.min_by_key(erases) };
+                    at.and_then(|at| state.free.remove(at))
+                };
+                let superblock = superblock.expect("there are free blocks");
                 self.blocks[superblock as usize].interleaved =
                     state.interleaves && matches!(writer, Writer::Host | Writer::Gc);
                 (superblock, 0)
@@ -537,7 +566,15 @@ impl PageMap {
                 u32::from(self.programmed[self.geometry.block_in(group.superblock, member) as usize]) == pages
             })
         {
-            self.sets[group.set as usize].closed.insert(&mut self.blocks, group.superblock);
+            self.close(group.set, group.superblock);
+        }
+    }
+
+    /// All pages of a superblock have been written: it can be collected.
+    fn close(&mut self, set: u32, superblock: u32) {
+        self.sets[set as usize].closed.insert(&mut self.blocks, superblock);
+        if let Some(levelling) = self.levelling.get_mut(set as usize) {
+            levelling.closed.insert((self.blocks[superblock as usize].erases, superblock));
         }
     }
 
@@ -548,11 +585,44 @@ impl PageMap {
         free < if running { self.gc_high_watermark_blocks } else { self.gc_low_watermark_blocks }
     }
 
-    /// Takes the closed superblock with the fewest valid codewords out of the lists; `None` when collecting
-    /// would gain nothing, because none has a group's worth of stale or empty places.
+    /// Takes the closed superblock with the fewest valid codewords out of the lists, or, to level wear, the least worn one;
+    /// `None` when collecting would gain nothing, because none has a group's worth of stale or empty places.
     pub fn take_victim(&mut self, set: u32) -> Option<u32> {
+        if let Some(superblock) = self.take_least_worn(set) {
+            return Some(superblock);
+        }
         let most = self.geometry.codewords_per_superblock() - self.geometry.codewords_per_group();
-        self.sets[set as usize].closed.take_least(&mut self.blocks, most + 1)
+        let victim = self.sets[set as usize].closed.take_least(&mut self.blocks, most + 1)?;
+        if let Some(levelling) = self.levelling.get_mut(set as usize) {
+            levelling.levelled = false;
+            levelling.closed.remove(&(self.blocks[victim as usize].erases, victim));
+        }
+        Some(victim)
+    }
+
+    /// Takes the least worn closed superblock of a set if others have been erased so much more often. One that frees room goes
+    /// between two of these, so that writes need not wait for long.
+    fn take_least_worn(&mut self, set: u32) -> Option<u32> {
+        let levelling = self.levelling.get_mut(set as usize)?;
+        let &(erases, superblock) = levelling.closed.first()?;
+        if levelling.levelled || levelling.most_erases - erases <= self.wear_levelling_spread {
+            return None;
+        }
+        levelling.closed.pop_first();
+        levelling.levelled = true;
+        self.sets[set as usize].closed.take(&mut self.blocks, superblock);
+        Some(superblock)
+    }
+
+    /// Whether the last victim of a set was taken to level wear.
+    pub fn has_levelled(&self, set: u32) -> bool {
+        self.levelling.get(set as usize).is_some_and(|levelling| levelling.levelled)
+    }
+
+    /// The fewest and the most erases of a superblock since the start of the run.
+    pub fn least_and_most_erases(&self) -> (u32, u32) {
+        let erases = || self.blocks.iter().map(|block| block.erases);
+        (erases().min().unwrap_or(0), erases().max().unwrap_or(0))
     }
 
     /// Valid codewords of a superblock.
@@ -584,6 +654,9 @@ impl PageMap {
         let entry = &mut self.blocks[superblock as usize];
         assert!(entry.valid == 0 && entry.reads == 0 && !entry.listed, "an erased block holds nothing anyone needs");
         entry.erases += 1;
+        if let Some(levelling) = self.levelling.get_mut(set) {
+            levelling.most_erases = levelling.most_erases.max(entry.erases);
+        }
         for member in 0..self.geometry.ways() {
             self.programmed[self.geometry.block_in(superblock, member) as usize] = 0;
         }

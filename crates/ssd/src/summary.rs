@@ -152,6 +152,12 @@ pub struct GcSummary {
     pub blocks_reclaimed: u64,
     /// Their mean valid fraction when they were chosen.
     pub mean_valid_fraction: Option<f64>,
+    /// Those of them that were chosen to level wear.
+    pub blocks_to_level_wear: u64,
+    /// Erases of the block that was erased least since the start of the run.
+    pub least_erases: u32,
+    /// Erases of the block that was erased most.
+    pub most_erases: u32,
 }
 
 /// What operations cost, uJ.

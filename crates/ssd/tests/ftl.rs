@@ -246,6 +246,40 @@ proptest! {
     }
 }
 
+/// A twentieth of the data is overwritten, the rest never. Without levelling the blocks that hold the rest are never erased;
+/// with it no plane's blocks differ by much more than they may, and nothing is lost.
+#[test]
+fn cold_data_moves_so_that_blocks_wear_alike() {
+    let wear = |levelling: &str| {
+        let config = small(
+            2,
+            &[
+                "geometry.blocks_per_plane=32",
+                "ftl.over_provisioning=0.4",
+                "precondition.mapped_fraction=1.0",
+                levelling,
+            ],
+        );
+        let stream = Stream::new(4, Purpose::Workload);
+        let hot = config.user_codewords() / 20;
+        let writes = (0..40_000u32)
+            .map(|i| request(RequestKind::Write, Ns::from_us(300.0 * f64::from(i)), stream.bits(i.into(), 0) % hot, 1));
+        let requests: Vec<_> = writes.collect();
+        let expected = expected(&config, &requests);
+        let simulation = run(&config, requests);
+        assert_map(&simulation, &expected);
+        let (least, most) = simulation.ftl().least_and_most_erases();
+        let statistics = simulation.statistics();
+        let moved = statistics.gc_codewords_programmed as f64 / statistics.host_codewords_written as f64;
+        (least, most, statistics.gc_victims_to_level_wear, moved)
+    };
+    let (least, most, levelled, moved) = wear("ftl.gc_high_watermark_blocks=4");
+    assert!(least == 0 && most > 40 && levelled == 0 && moved < 0.05, "{least} to {most}, {levelled}, {moved}");
+    let (least, most, levelled, moved) = wear("ftl.wear_levelling_spread=8");
+    assert!(levelled > 0 && most - least <= 8 + 4, "{least} to {most}, {levelled}");
+    assert!(moved < 0.5, "{moved}");
+}
+
 /// Several SSDs behind one controller.
 fn several() -> impl Strategy<Value = [String; 2]> {
     (1u32..4, prop::sample::select(vec!["round_robin", "address"]))
@@ -261,11 +295,12 @@ proptest! {
                              layout in prop::sample::select(vec!["sequential", "steady_state"]), in_flash in any::<bool>(),
                              decoder in prop::sample::select(vec!["{ per_channel = 1 }", "{ per_ssd = 1 }", "{ pool = 2 }"])) {
         let placement = format!("decoder={{ placement = {decoder}, buffer_codewords = 1 }}");
+        let levelling = format!("ftl.wear_levelling_spread={}", 1 + ways);
         let queue = if ways == 1 { "flash.unit_queue=2" } else { "flash.busy_unit=die" };
         let ways = format!("ftl.interleaving.ways={ways}");
         let layout = format!("precondition.layout={layout}");
         let map = if in_flash { "ftl.mapping.demand={ cache_bytes = 8192, entry_bytes = 512 }" } else { "ftl.mapping=page" };
-        let config = small_interleaved(2, &[&several[0], &several[1], &placement, &layout, &ways, map, queue,
+        let config = small_interleaved(2, &[&several[0], &several[1], &placement, &layout, &ways, map, queue, &levelling,
                                             "precondition.mapped_fraction=1.0", "host.issue={ open_loop = { time_scale = 0.05 } }"]);
         let requests: Vec<_> = requests(&config, &operations).into_iter().filter(|r| r.kind != RequestKind::Trim).collect();
         let (count, expected) = (requests.len() as u64, expected(&config, &requests));

@@ -66,6 +66,11 @@ impl BlockLists {
         Some(block)
     }
 
+    /// Takes a block out that is in a list.
+    pub(super) fn take(&mut self, blocks: &mut [Block], block: u32) {
+        self.remove(blocks, block, blocks[block as usize].valid as usize);
+    }
+
     pub(super) fn assert_consistent(&self, blocks: &[Block]) {
         for (valid, &head) in self.heads.iter().enumerate().filter(|&(_, &head)| head != NOWHERE) {
             assert!(valid >= self.least, "a list below the least one");

@@ -149,8 +149,9 @@ impl PageMap {
         // Pages of a group are written together.
         let pages = if interleaves { pages.next_multiple_of(ways) } else { pages };
         let per_superblock = self.geometry.pages_per_superblock();
-        let state = &mut self.sets[set as usize];
-        for superblock in state.free.drain(..pages.div_ceil(per_superblock) as usize) {
+        let filled = pages.div_ceil(per_superblock) as usize;
+        let superblocks: Vec<u32> = self.sets[set as usize].free.drain(..filled).collect();
+        for superblock in superblocks {
             let index = superblock % self.geometry.blocks_per_plane();
             let written = (pages - index * per_superblock).min(per_superblock);
             self.blocks[superblock as usize].interleaved = interleaves;
@@ -159,9 +160,9 @@ impl PageMap {
                 self.programmed[block as usize] = (written / ways + u32::from(member < written % ways)) as u16;
             }
             if written == per_superblock {
-                state.closed.insert(&mut self.blocks, superblock);
+                self.close(set, superblock);
             } else {
-                state.open[Writer::Host as usize] = Some((superblock, written));
+                self.sets[set as usize].open[Writer::Host as usize] = Some((superblock, written));
             }
         }
     }

@@ -191,6 +191,8 @@ pub struct Statistics {
     pub read_modify_writes: u64,
     /// Blocks chosen by garbage collection.
     pub gc_victims: u64,
+    /// Those of them that were chosen to level wear.
+    pub gc_victims_to_level_wear: u64,
     /// Their valid codewords when they were chosen.
     pub gc_victim_valid: u64,
     /// Operations.
