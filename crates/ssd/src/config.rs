@@ -982,7 +982,8 @@ impl CheckedConfig {
             ("erase_uj", erase_uj),
             ("decode_uj", decode_uj),
         ] {
-            expect_number(format!("energy.{field}"), uj, 0.0, 1e6)?;
+            // So that 10^9 operations add up in 64 bits of picojoules.
+            expect_number(format!("energy.{field}"), uj, 0.0, 1e4)?;
         }
         match config.host.issue {
             Issue::OpenLoop { time_scale } => expect_number("host.issue.open_loop.time_scale", time_scale, 1e-9, 1e9)?,
