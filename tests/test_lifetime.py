@@ -95,6 +95,22 @@ def test_a_code_that_never_lasts_longest_has_no_stage(worn: Config) -> None:
     assert set(impossible.frame["lifetime_capacity"]) == {0.0}
 
 
+def test_stages_are_the_rates_of_a_config(worn: Config) -> None:
+    """A device with one codeword to a page, which the last stage leaves four blocks of 512 bytes."""
+    found = lifetime(worn, TABLES, utilisations=[0.7])
+    page = ["geometry.codeword_bytes=512", "geometry.codewords_per_page=12", "geometry.blocks_per_plane=64"]
+    rates = found.rates(worn, unit_bytes=512)
+    data = []
+    for stage in found.stages:
+        for pe_cycles in (stage.from_pe + 1, stage.to_pe):
+            device = worn.with_overrides(
+                [*page, rates, f"precondition.pe_cycles={pe_cycles}", "ftl.over_provisioning=0.3"]
+            )
+            data.append(device.user_bytes)
+    assert [round(12 * each / data[0]) for each in data] == [12, 12, 8, 8, 4, 4]
+    assert [rate["units"] for rate in found.to_dict()["rates"]] == [12, 8, 4]
+
+
 def test_bad_questions_are_named(worn: Config) -> None:
     constant = Config.open("mlc-25nm")
     for config, options, message in (

@@ -238,6 +238,14 @@ class Comparison:
         return draw(self, title)
 
 
+def inline(value: Any) -> str:
+    """A value in the notation of overrides, inline TOML; fields that are None are left out."""
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{key} = {inline(each)}" for key, each in value.items() if each is not None) + " }"
+    # Numbers, strings and lists are written as in JSON.
+    return f"[{', '.join(map(inline, value))}]" if isinstance(value, list) else json.dumps(value)
+
+
 def load_config(
     path: str | os.PathLike[str], overrides: Sequence[str] = (), *, seed: int | None = None, policy: str | None = None
 ) -> Config:

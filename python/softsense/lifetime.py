@@ -18,7 +18,7 @@ import numpy as np
 
 from softsense import decode_tables
 from softsense._core import Code, Config, ConfigError, SoftsenseError
-from softsense.api import Progress, run
+from softsense.api import Progress, inline, run
 
 if TYPE_CHECKING:
     import polars as pl
@@ -58,6 +58,7 @@ class CodeLife:
     Attributes:
         table: its decode table.
         code: its name.
+        data_bits: of a codeword.
         user_share: data bits for each bit in flash.
         endurance_pe: P/E cycles up to which the demand is met; 0 if it never is.
         rber: mean raw bit error rate then.
@@ -67,6 +68,7 @@ class CodeLife:
 
     table: str
     code: str
+    data_bits: int
     user_share: float
     endurance_pe: int
     rber: float
@@ -101,11 +103,28 @@ class Lifetime:
     write_amplification: dict[float, float]
     frame: pl.DataFrame
 
+    def rates(self, config: Config, unit_bytes: int) -> str:
+        """The stages as an override: `reliability.adaptive`, with the raw bit error rates of the config.
+
+        Args:
+            config: the one that the lifetime is of.
+            unit_bytes: what the map of the device to be calls a codeword.
+        """
+        table = json.loads(config.to_json())["reliability"]["table"]
+        adaptive = {"rates": self._rates(unit_bytes), "rber": table["rber"], "variation": table["variation"]}
+        return f"reliability={{ adaptive = {inline(adaptive)} }}"
+
+    def _rates(self, unit_bytes: int) -> list[dict[str, Any]]:
+        return [
+            {"file": s.life.table, "units": s.life.data_bits // (8 * unit_bytes), "to_pe_cycles": s.to_pe}
+            for s in self.stages
+        ]
+
     def to_dict(self) -> dict[str, Any]:
-        """Ready for JSON."""
+        """Ready for JSON; `rates` are those of `reliability.adaptive`, in units of 512 bytes."""
         codes = [vars(code) for code in self.codes]
         stages = [{"table": s.life.table, "from_pe": s.from_pe, "to_pe": s.to_pe} for s in self.stages]
-        return {"codes": codes, "stages": stages, "schemes": self.frame.to_dicts()}
+        return {"codes": codes, "stages": stages, "rates": self._rates(512), "schemes": self.frame.to_dicts()}
 
 
 def lifetime(
@@ -271,7 +290,7 @@ class _Wear:
             middle = (low + high) // 2
             low, high = (middle, high) if met(middle) else (low, middle)
         share = code.data_bits / code.codeword_bits
-        return CodeLife(table, code.name, share, low, *at(low))
+        return CodeLife(table, code.name, code.data_bits, share, low, *at(low))
 
 
 def _mean_iterations(document: dict[str, Any], level: int) -> tuple[list[float], list[float]] | None:

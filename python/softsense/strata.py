@@ -226,7 +226,7 @@ class Strata:
         return self.shares(probabilities, self.planned(self.highest + 1))[0] if self.measured else 0.0
 
     def shares(self, probabilities: Floats, planned: Floats) -> tuple[float, Floats]:
-        """The rate by plan, and which share of it each of `places` stands for (float64): none where there is no rate."""
+        """The rate by plan, and which share of it each of `places` stands for (float64), if there is a rate."""
         terms = probabilities[: len(planned)] * planned
         total = float(terms.sum() + probabilities[len(planned) :].sum())
         weights = np.arange(len(terms))

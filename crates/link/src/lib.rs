@@ -32,7 +32,7 @@ mod table;
 pub use exact::{CellCondition, CodewordRead, CodewordReader, DecodeAttempt, ExactSpec};
 pub use frames::{Age, CellsRead, FrameCounts, FrameSpec, FrameTask, NamedCells, ReadChannel};
 pub use policy::{Attempt, Policy, ReadSpec, Retry};
-pub use reliability::{CellAge, Reliability, ReliabilitySpec, RequiredLevel, TableSpec};
+pub use reliability::{AdaptiveSpec, CellAge, RateSpec, Reliability, ReliabilitySpec, RequiredLevel, TableSpec};
 pub use table::{DecodeTable, Interpolation};
 
 /// The deepest sensing: seven levels between adjacent states (LDPC-in-SSD, section 2.2).

@@ -23,8 +23,39 @@ pub enum ReliabilitySpec {
     },
     /// A decode table looked up at each codeword's raw bit error rate.
     Table(TableSpec),
+    /// A code rate for each age of a block, each with a decode table. A page holds one codeword, of as many units of data as
+    /// its block's rate leaves room for.
+    Adaptive(AdaptiveSpec),
     /// A real decode of every codeword that is read: a few thousand reads a second.
     Exact(ExactSpec),
+}
+
+/// Code rates by age, and the flash they are for.
+///
+/// Source: S. Korkotsides, T. Antonakopoulos, "The effect of using multiple code rates on NVM-based storage systems", 2017,
+/// section III.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AdaptiveSpec {
+    /// The rates in the order of their ages. `softsense lifetime` finds them.
+    pub rates: Vec<RateSpec>,
+    /// Raw bit error rate by age.
+    pub rber: RberModel,
+    /// How chips, blocks and pages differ.
+    #[serde(default)]
+    pub variation: Variation,
+}
+
+/// A code rate, and for how long blocks use it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RateSpec {
+    /// Decode table: the name of a shipped one, or a file beside the config.
+    pub file: String,
+    /// Units of data in a codeword, each of `geometry.codeword_bytes`.
+    pub units: u32,
+    /// P/E cycles of a block up to which it uses this rate; the last one is used beyond, too.
+    pub to_pe_cycles: u32,
 }
 
 /// A decode table, and the flash whose codewords it is looked up for.
@@ -97,8 +128,28 @@ enum Kind {
     Perfect,
     /// A level fails a codeword whose luck is below its threshold.
     Fixed([u64; MAX_LEVEL as usize]),
-    Table(Box<(DecodeTable, Flash)>),
+    Tables(Box<Tables>),
     Exact(Box<Exact>),
+}
+
+/// Decode tables by the P/E cycles up to which they are looked at; one alone at all of them.
+#[derive(Debug, Clone)]
+struct Tables {
+    tables: Vec<(u32, DecodeTable)>,
+    flash: Flash,
+}
+
+impl Tables {
+    /// The table for a codeword.
+    #[inline]
+    fn of(&self, age: &impl Fn(u32) -> CellAge) -> &DecodeTable {
+        let (last, before) = self.tables.split_last().expect("there is a table");
+        if before.is_empty() {
+            return &last.1;
+        }
+        let pe_cycles = age(0).wear.pe_cycles;
+        before.iter().find(|(to, _)| pe_cycles <= *to).map_or(&last.1, |(_, table)| table)
+    }
 }
 
 /// The raw bit error rates of the codewords of a device.
@@ -278,7 +329,22 @@ impl Reliability {
                 table.rber.check("reliability.table.rber")?;
                 table.variation.check("reliability.table.variation")?;
                 let decode_table = DecodeTable::open(&table.file, directory)?;
-                Kind::Table(Box::new((decode_table, Flash::new(&table.rber, table.variation.clone(), seed))))
+                let flash = Flash::new(&table.rber, table.variation.clone(), seed);
+                Kind::Tables(Box::new(Tables { tables: vec![(u32::MAX, decode_table)], flash }))
+            }
+            ReliabilitySpec::Adaptive(adaptive) => {
+                adaptive.rber.check("reliability.adaptive.rber")?;
+                adaptive.variation.check("reliability.adaptive.variation")?;
+                let ages: Vec<u32> = adaptive.rates.iter().map(|rate| rate.to_pe_cycles).collect();
+                if ages.is_empty() || !ages.windows(2).all(|pair| pair[0] < pair[1]) {
+                    let message =
+                        format!("found ages {ages:?}, expected at least one rate, and growing `to_pe_cycles`");
+                    return Err(Error::config("reliability.adaptive.rates", message));
+                }
+                let open = |rate: &RateSpec| Ok((rate.to_pe_cycles, DecodeTable::open(&rate.file, directory)?));
+                let tables = adaptive.rates.iter().map(open).collect::<Result<_>>()?;
+                let flash = Flash::new(&adaptive.rber, adaptive.variation.clone(), seed);
+                Kind::Tables(Box::new(Tables { tables, flash }))
             }
             ReliabilitySpec::Exact(exact) => Kind::Exact(Box::new(Exact::new(exact, seed, directory)?)),
         };
@@ -305,32 +371,37 @@ impl Reliability {
     pub fn levels(&self) -> u8 {
         match &self.kind {
             Kind::Perfect | Kind::Fixed(_) => MAX_LEVEL,
-            Kind::Table(table) => table.0.levels(),
+            Kind::Tables(tables) => {
+                tables.tables.iter().map(|(_, table)| table.levels()).min().expect("there is a table")
+            }
             Kind::Exact(exact) => exact.levels,
         }
     }
 
-    /// The decode table, if there is one.
+    /// The decode table, if there is one, and no other.
     pub fn table(&self) -> Option<&DecodeTable> {
         match &self.kind {
             Kind::Perfect | Kind::Fixed(_) | Kind::Exact(_) => None,
-            Kind::Table(table) => Some(&table.0),
+            Kind::Tables(tables) => match tables.tables.as_slice() {
+                [(_, table)] => Some(table),
+                _ => None,
+            },
         }
     }
 
-    /// The file that the spec names, of a table or a code, where it says more than its name.
-    pub fn file_text(&self) -> Option<&str> {
+    /// The files that the spec names, of tables or a code, where they say more than their names.
+    pub fn file_texts(&self) -> Vec<&str> {
         match &self.kind {
-            Kind::Perfect | Kind::Fixed(_) => None,
-            Kind::Table(table) => Some(table.0.text()),
-            Kind::Exact(exact) => exact.code_text.as_deref(),
+            Kind::Perfect | Kind::Fixed(_) => Vec::new(),
+            Kind::Tables(tables) => tables.tables.iter().map(|(_, table)| table.text()).collect(),
+            Kind::Exact(exact) => exact.code_text.as_deref().into_iter().collect(),
         }
     }
 
     /// Data bits of a codeword, where codewords are really decoded.
     pub fn data_bits(&self) -> Option<usize> {
         match &self.kind {
-            Kind::Perfect | Kind::Fixed(_) | Kind::Table(_) => None,
+            Kind::Perfect | Kind::Fixed(_) | Kind::Tables(_) => None,
             Kind::Exact(exact) => Some(exact.data_bits),
         }
     }
@@ -339,7 +410,7 @@ impl Reliability {
     pub fn knows_iterations(&self) -> bool {
         match &self.kind {
             Kind::Perfect | Kind::Fixed(_) => false,
-            Kind::Table(table) => table.0.max_iterations().is_some(),
+            Kind::Tables(tables) => tables.tables.iter().all(|(_, table)| table.max_iterations().is_some()),
             Kind::Exact(exact) => exact.iterative,
         }
     }
@@ -347,7 +418,7 @@ impl Reliability {
     fn flash(&self) -> Option<&Flash> {
         match &self.kind {
             Kind::Perfect | Kind::Fixed(_) => None,
-            Kind::Table(table) => Some(&table.1),
+            Kind::Tables(tables) => Some(&tables.flash),
             Kind::Exact(exact) => Some(&exact.flash),
         }
     }
@@ -376,10 +447,10 @@ impl Reliability {
                 let level = thresholds.iter().position(|&t| luck >= t).unwrap_or(MAX_LEVEL as usize);
                 RequiredLevel(level as u8 + 1)
             }
-            Kind::Table(table) => {
+            Kind::Tables(tables) => {
                 let luck = self.luck.uniform(place, u64::from(write));
-                let rber = table.1.rber(place, write.into(), parts, &age);
-                let level = (1..=table.0.levels()).find(|&level| luck >= table.0.p_fail(level, rber));
+                let (table, rber) = (tables.of(&age), tables.flash.rber(place, write.into(), parts, &age));
+                let level = (1..=table.levels()).find(|&level| luck >= table.p_fail(level, rber));
                 level.map_or(RequiredLevel::NONE, RequiredLevel)
             }
             Kind::Exact(exact) => {
@@ -409,8 +480,8 @@ impl Reliability {
         errors: u32,
         bits: u32,
     ) -> Option<bool> {
-        let Kind::Table(table) = &self.kind else { return None };
-        let rber = table.1.rber(place, write.into(), parts, &age);
+        let Kind::Tables(tables) = &self.kind else { return None };
+        let rber = tables.flash.rber(place, write.into(), parts, &age);
         Some(self.iterations_luck(place, write, 1) < binomial_cdf(errors.into(), bits.into(), rber))
     }
 
@@ -436,9 +507,9 @@ impl Reliability {
     ) -> Option<u16> {
         match &self.kind {
             Kind::Perfect | Kind::Fixed(_) => None,
-            Kind::Table(table) => {
-                let rber = table.1.rber(place, write.into(), parts, &age);
-                table.0.iterations(level, rber, success, self.iterations_luck(place, write, level))
+            Kind::Tables(tables) => {
+                let rber = tables.flash.rber(place, write.into(), parts, &age);
+                tables.of(&age).iterations(level, rber, success, self.iterations_luck(place, write, level))
             }
             Kind::Exact(exact) if exact.iterative => {
                 let attempt = exact.attempt(place, write, &exact.conditions(place, write, parts, &age), level);

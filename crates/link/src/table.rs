@@ -230,22 +230,28 @@ impl DecodeTable {
         }
     }
 
-    /// How many iterations a decode takes, for `uniform` in [0, 1): the measured distribution of the
-    /// nearest grid point below when it succeeds, the limit when it fails. `None` where iterations
-    /// were not measured.
+    /// How many iterations a decode takes, for `uniform` in [0, 1): when it succeeds, by a mixture of the distributions that were
+    /// measured at the grid points around, by their nearness; the limit when it fails. `None` where iterations were not
+    /// measured.
     pub fn iterations(&self, level: u8, rber: f64, success: bool, uniform: f64) -> Option<u16> {
         let max = self.max_iterations?;
         if !success {
             return Some(max);
         }
-        let below = self.rber.partition_point(|&grid| grid <= rber).saturating_sub(1);
-        let row = &self.levels[usize::from(level) - 1].iterations.as_ref()?[below];
+        let rows = self.levels[usize::from(level) - 1].iterations.as_ref()?;
+        let above = self.rber.partition_point(|&grid| grid <= rber).min(rows.len() - 1);
+        let below = above.saturating_sub(1);
+        let (low, high) = (self.rber[below], self.rber[above]);
+        let nearness = if high > low { ((rber - low) / (high - low)).clamp(0.0, 1.0) } else { 1.0 };
+        let (row, next) = (&rows[below], &rows[above]);
+        let of = |row: &[f64], ended: usize| row.get(ended).copied().unwrap_or(0.0);
+        let most = row.len().max(next.len());
         let mut cumulative = 0.0;
-        let ended = row.iter().position(|p| {
-            cumulative += p;
+        let ended = (0..most).find(|&ended| {
+            cumulative += (1.0 - nearness) * of(row, ended) + nearness * of(next, ended);
             uniform < cumulative
         });
-        Some(ended.unwrap_or(row.len() - 1) as u16 + 1)
+        Some(ended.unwrap_or(most - 1) as u16 + 1)
     }
 }
 
@@ -282,6 +288,10 @@ mod tests {
         // Level 2 starts from zero, so it is linear (5e-5), but never above level 1.
         assert_eq!(table.p_fail(2, 0.0015), table.p_fail(1, 0.0015));
         assert_eq!(table.p_fail(2, 0.002), 1e-4);
+        // Between the points, half of each: a quarter ends after one, three eighths after two, as many after three.
+        let halfway = [0.24, 0.26, 0.62, 0.63].map(|uniform| table.iterations(1, 0.0015, true, uniform));
+        assert_eq!(halfway, [Some(1), Some(2), Some(2), Some(3)]);
+        assert_eq!([0.0, 1.0].map(|rber| table.iterations(1, rber, true, 0.6)), [Some(2), Some(3)]);
         assert_eq!(table.iterations(1, 0.002, true, 0.2), Some(2));
         assert_eq!(table.iterations(1, 0.002, true, 0.999), Some(3));
         assert_eq!(table.iterations(1, 0.002, false, 0.0), Some(20));

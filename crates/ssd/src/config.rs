@@ -6,15 +6,18 @@ use std::path::{Path, PathBuf};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
-use softsense_base::{Error, ErrorKind, Result, expect_number, expect_whole, format_bytes, line_of, shipped_or_file};
+use softsense_base::{
+    Error, ErrorKind, Result, expect_number, expect_whole, format_bytes, format_count, line_of, shipped_or_file,
+};
 use softsense_link::{ReadSpec, Reliability, ReliabilitySpec};
 
 use crate::events::MAX_INDEX;
+use crate::ftl::PageRoom;
 use crate::geometry::Geometry;
 use crate::workload::WorkloadSpec;
 
 /// Changes whenever the same config gives other numbers.
-pub const MODEL_VERSION: u32 = 2;
+pub const MODEL_VERSION: u32 = 3;
 
 /// The shipped configs.
 const SHIPPED: [(&str, &str); 3] = [
@@ -704,8 +707,20 @@ impl CheckedConfig {
     /// Codewords the user can address.
     pub fn user_codewords(&self) -> u64 {
         let ssds = u64::from(self.geometry.ssds());
-        let of_ssd = self.geometry.codewords() / ssds;
+        let pages = self.geometry.codewords() / u64::from(self.geometry.codewords_per_page());
+        let of_ssd = pages * u64::from(self.page_room().of(0)) / ssds;
         (of_ssd as f64 * (1.0 - self.config.ftl.over_provisioning)).floor() as u64 * ssds
+    }
+
+    /// How many codewords fit a page.
+    pub fn page_room(&self) -> PageRoom {
+        match &self.config.reliability {
+            ReliabilitySpec::Adaptive(adaptive) => {
+                let rates = adaptive.rates.iter().map(|rate| (rate.to_pe_cycles, rate.units));
+                PageRoom::by_rates(rates, self.config.precondition.pe_cycles)
+            }
+            _ => PageRoom::constant(self.config.geometry.codewords_per_page),
+        }
     }
 
     /// Codewords of translation pages; none if the whole map is in memory.
@@ -739,7 +754,7 @@ impl CheckedConfig {
         hasher.update(format!("softsense model {MODEL_VERSION}\n"));
         hasher.update(self.to_json());
         // A table, or a code, is named by a file, whose content may change under the name.
-        hasher.update(self.reliability.file_text().unwrap_or_default());
+        self.reliability.file_texts().into_iter().for_each(|text| hasher.update(text));
         hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
@@ -787,6 +802,18 @@ impl CheckedConfig {
                     factors => format!(", chips {factors:?} of it"),
                 };
                 format!("decode table {}{about}, at RBER {}{chips}", table.file, table.rber.describe())
+            }
+            ReliabilitySpec::Adaptive(adaptive) => {
+                let rates = adaptive.rates.iter().map(|rate| {
+                    format!(
+                        "{} ({} units) to {} P/E cycles",
+                        rate.file,
+                        rate.units,
+                        format_count(rate.to_pe_cycles.into())
+                    )
+                });
+                let rates = rates.collect::<Vec<_>>().join(", ");
+                format!("code rates by age: {rates}; RBER {}", adaptive.rber.describe())
             }
             ReliabilitySpec::Exact(exact) if self.reliability.knows_iterations() => format!(
                 "every read decoded: {} by {} in at most {} iterations, at RBER {}",
@@ -924,7 +951,7 @@ impl CheckedConfig {
         if let Some(bypass) = decoder.bypass {
             expect_whole("decoder.bypass.codeword_bits", bypass.codeword_bits, 1, 1 << 30)?;
             expect_whole("decoder.bypass.errors", bypass.errors, 0, bypass.codeword_bits)?;
-            if !matches!(config.reliability, ReliabilitySpec::Table(_)) {
+            if !matches!(config.reliability, ReliabilitySpec::Table(_) | ReliabilitySpec::Adaptive(_)) {
                 let message =
                     "found without `reliability.table`, expected it: errors are counted by raw bit error rates";
                 return Err(Error::config("decoder.bypass", message));
@@ -1044,7 +1071,28 @@ impl CheckedConfig {
         Ok(())
     }
 
+    /// Whether pages have room for what code rates say, and nothing divides or shares a page's codeword otherwise.
+    fn check_adaptive(&self) -> Result<()> {
+        let ReliabilitySpec::Adaptive(adaptive) = &self.config.reliability else { return Ok(()) };
+        for (index, rate) in adaptive.rates.iter().enumerate() {
+            let path = format!("reliability.adaptive.rates[{index}].units");
+            expect_whole(path, rate.units, 1, self.geometry.codewords_per_page())?;
+        }
+        if self.config.ftl.interleaving.ways > 1 {
+            return Err(Error::config(
+                "ftl.interleaving.ways",
+                "found several with `reliability.adaptive`, expected 1",
+            ));
+        }
+        if self.config.ftl.mapping != Mapping::Page {
+            let message = "found a map in flash with `reliability.adaptive`, expected `page`";
+            return Err(Error::config("ftl.mapping", message));
+        }
+        Ok(())
+    }
+
     fn check_ftl(&self) -> Result<()> {
+        self.check_adaptive()?;
         let ftl = &self.config.ftl;
         let over_provisioning = ftl.over_provisioning;
         if !(over_provisioning > 0.0 && over_provisioning < 1.0) {
@@ -1118,7 +1166,7 @@ pub fn schema() -> String {
 }
 
 /// Fields that are one of several things with fields of their own: setting a field of one of these chooses it.
-const CHOICES: [&str; 12] = [
+const CHOICES: [&str; 13] = [
     "decoder.placement",
     "decoder.time",
     "ftl.interleaving.groups",
@@ -1126,6 +1174,7 @@ const CHOICES: [&str; 12] = [
     "ftl.mapping.demand.eviction",
     "host.issue",
     "reliability",
+    "reliability.adaptive.rber",
     "reliability.exact.placement",
     "reliability.exact.rber",
     "reliability.table.rber",

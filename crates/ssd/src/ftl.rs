@@ -19,7 +19,7 @@ use std::ops::Range;
 
 use softsense_base::Result;
 
-use crate::config::{FtlSpec, InterleavedGroups, Remainder, Spread};
+use crate::config::{CheckedConfig, InterleavedGroups, Remainder, Spread};
 use crate::geometry::Geometry;
 use block_lists::BlockLists;
 use large_array::LargeArray;
@@ -113,6 +113,48 @@ pub fn ones(mut mask: u16) -> impl Iterator<Item = u32> {
     })
 }
 
+/// How many codewords fit a page, by the erases of its block since the start of the run.
+#[derive(Debug, Clone)]
+pub struct PageRoom {
+    /// Erases up to which so many fit; the last one holds beyond. One alone where rates do not change.
+    by_erases: Vec<(u32, u32)>,
+}
+
+impl PageRoom {
+    /// Always as many.
+    pub fn constant(codewords: u32) -> Self {
+        Self { by_erases: vec![(u32::MAX, codewords)] }
+    }
+
+    /// By the code rates of a device whose blocks have `pe_cycles` behind them: P/E cycles up to which a rate is used, and
+    /// codewords that fit a page with it.
+    pub fn by_rates(rates: impl Iterator<Item = (u32, u32)>, pe_cycles: u32) -> Self {
+        let mut by_erases: Vec<(u32, u32)> = Vec::new();
+        let mut last = 0;
+        for (to, codewords) in rates {
+            last = codewords;
+            if let Some(erases) = to.checked_sub(pe_cycles) {
+                by_erases.push((erases, codewords));
+            }
+        }
+        by_erases.push((u32::MAX, last));
+        Self { by_erases }
+    }
+
+    /// Codewords that fit a page of a block.
+    #[inline]
+    pub fn of(&self, erases: u32) -> u32 {
+        let (last, before) = self.by_erases.split_last().expect("there is always room");
+        before.iter().find(|(to, _)| erases <= *to).map_or(last.1, |(_, codewords)| *codewords)
+    }
+
+    /// Whether it changes with erases.
+    #[inline]
+    pub fn shrinks(&self) -> bool {
+        self.by_erases.len() > 1
+    }
+}
+
 /// What the FTL knows of a superblock.
 #[derive(Debug, Clone, Default)]
 struct Block {
@@ -169,6 +211,9 @@ pub struct PageMap {
     programmed: Vec<u16>,
     blocks: Vec<Block>,
     sets: Vec<PlaneSet>,
+    page_room: PageRoom,
+    /// Erases of the superblock that has been erased most.
+    most_erases: u32,
     remainder: Remainder,
     /// Of each set; none where wear is not levelled.
     levelling: Vec<Levelling>,
@@ -182,24 +227,13 @@ pub struct PageMap {
 }
 
 impl PageMap {
-    /// An empty device of `user_codewords` logical codewords.
-    ///
-    /// # Arguments
-    /// - `spread`: which SSD a codeword is on.
-    /// - `translation_codewords`: codewords of translation pages, which follow those of the user.
-    /// - `chip_factor`: the factor on the raw bit error rate of each chip, by its rank in the stripe.
+    /// An empty device.
     ///
     /// # Errors
     /// When there is not enough memory for its map.
-    pub fn new(
-        geometry: &Geometry,
-        spec: &FtlSpec,
-        spread: Spread,
-        user_codewords: u64,
-        translation_codewords: u64,
-        remember_write_times: bool,
-        chip_factor: impl Fn(u32) -> f64,
-    ) -> Result<Self> {
+    pub fn new(config: &CheckedConfig) -> Result<Self> {
+        let (geometry, reliability, spec) = (config.geometry(), config.reliability(), &config.config().ftl);
+        let (user_codewords, translation_codewords) = (config.user_codewords(), config.translation_codewords());
         let places = geometry.codewords() as usize;
         let pages = places / geometry.codewords_per_page() as usize;
         let per_plane = geometry.blocks_per_plane();
@@ -209,7 +243,7 @@ impl PageMap {
                     InterleavedGroups::All => true,
                     InterleavedGroups::WithChipFactorAbove(most) => (0..geometry.ways()).any(|member| {
                         let chip = geometry.chip_of(geometry.plane_of(set, member));
-                        chip_factor(geometry.chip_rank(chip)) > most
+                        reliability.chip_factor(geometry.chip_rank(chip).into()) > most
                     }),
                 }
         };
@@ -224,16 +258,18 @@ impl PageMap {
             gc_high_watermark_blocks: spec.gc_high_watermark_blocks as usize,
             map: LargeArray::filled((user_codewords + translation_codewords) as usize, NOWHERE)?,
             owner: LargeArray::filled(places, NOWHERE)?,
-            written_s: remember_write_times.then(|| LargeArray::zeros(pages)).transpose()?,
+            written_s: reliability.needs_retention().then(|| LargeArray::zeros(pages)).transpose()?,
             programmed: vec![0; (geometry.planes() * per_plane) as usize],
             blocks: vec![Block::default(); (geometry.sets() * per_plane) as usize],
             sets: (0..geometry.sets()).map(set).collect(),
+            page_room: config.page_room(),
+            most_erases: 0,
             remainder: spec.interleaving.remainder,
             levelling: spec
                 .wear_levelling_spread
                 .map_or(Vec::new(), |_| vec![Levelling::default(); geometry.sets() as usize]),
             wear_levelling_spread: spec.wear_levelling_spread.unwrap_or(u32::MAX),
-            spread,
+            spread: config.config().host.spread,
             stripe_at: vec![0; geometry.ssds() as usize],
             user_codewords: user_codewords as u32,
             translation_at: 0,
@@ -535,7 +571,27 @@ impl PageMap {
     /// Codewords that fit `group`.
     #[inline]
     pub fn room(&self, group: Group) -> u32 {
-        group.pages() * self.geometry.codewords_per_page()
+        group.pages() * self.page_room.of(self.erases(group.superblock))
+    }
+
+    /// Whether there is less room as blocks wear.
+    pub fn shrinks(&self) -> bool {
+        self.page_room.shrinks()
+    }
+
+    /// Codewords for which the flash has room, as its blocks are now.
+    pub fn data_capacity(&self) -> u64 {
+        let pages = u64::from(self.geometry.pages_per_superblock());
+        self.blocks.iter().map(|block| pages * u64::from(self.page_room.of(block.erases))).sum()
+    }
+
+    /// Codewords of the fullest superblock that is worth collecting: they fit another one, and leave a group of it.
+    fn most_worth_collecting(&self) -> u32 {
+        if self.page_room.shrinks() {
+            let room = self.page_room.of(self.most_erases + 1);
+            return (self.geometry.pages_per_block() - 1) * room;
+        }
+        self.geometry.codewords_per_superblock() - self.geometry.codewords_per_group()
     }
 
     /// Puts `lcn` at `slot` of pages that were given out, from 0 up to their [`Self::room`].
@@ -591,7 +647,7 @@ impl PageMap {
         if let Some(superblock) = self.take_least_worn(set) {
             return Some(superblock);
         }
-        let most = self.geometry.codewords_per_superblock() - self.geometry.codewords_per_group();
+        let most = self.most_worth_collecting();
         let victim = self.sets[set as usize].closed.take_least(&mut self.blocks, most + 1)?;
         if let Some(levelling) = self.levelling.get_mut(set as usize) {
             levelling.levelled = false;
@@ -603,9 +659,11 @@ impl PageMap {
     /// Takes the least worn closed superblock of a set if others have been erased so much more often. One that frees room goes
     /// between two of these, so that writes need not wait for long.
     fn take_least_worn(&mut self, set: u32) -> Option<u32> {
+        let room = self.geometry.pages_per_superblock() * self.page_room.of(self.most_erases + 1);
         let levelling = self.levelling.get_mut(set as usize)?;
         let &(erases, superblock) = levelling.closed.first()?;
-        if levelling.levelled || levelling.most_erases - erases <= self.wear_levelling_spread {
+        let fits = self.blocks[superblock as usize].valid <= room;
+        if levelling.levelled || !fits || levelling.most_erases - erases <= self.wear_levelling_spread {
             return None;
         }
         levelling.closed.pop_first();
@@ -654,6 +712,7 @@ impl PageMap {
         let entry = &mut self.blocks[superblock as usize];
         assert!(entry.valid == 0 && entry.reads == 0 && !entry.listed, "an erased block holds nothing anyone needs");
         entry.erases += 1;
+        self.most_erases = self.most_erases.max(entry.erases);
         if let Some(levelling) = self.levelling.get_mut(set) {
             levelling.most_erases = levelling.most_erases.max(entry.erases);
         }

@@ -153,6 +153,7 @@ impl Run {
                 ReliabilitySpec::Perfect => "perfect".into(),
                 ReliabilitySpec::Fixed { .. } => "fixed".into(),
                 ReliabilitySpec::Table(table) => format!("table {}", table.file),
+                ReliabilitySpec::Adaptive(_) => "adaptive".into(),
                 ReliabilitySpec::Exact(exact) => format!("exact {}", exact.code),
             },
             source: self.source.clone(),
@@ -191,6 +192,8 @@ impl Run {
                 write_amplification: (s.host_codewords_written > 0)
                     .then(|| programmed as f64 / s.host_codewords_written as f64),
                 read_modify_writes: s.read_modify_writes,
+                refused_codewords: s.refused_codewords,
+                data_capacity_bytes: self.simulation.ftl().data_capacity() * u64::from(spec.geometry.codeword_bytes),
             },
             operations: s.operations,
             energy: EnergySummary::new(&s.energy, s.reads.count(), s.writes.count(), s.completed()),

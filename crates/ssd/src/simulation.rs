@@ -19,7 +19,7 @@ mod writes;
 use std::collections::VecDeque;
 
 use softsense_base::{Error, Ns, Pj, Result};
-use softsense_link::{ReadSpec, Reliability};
+use softsense_link::{ReadSpec, Reliability, ReliabilitySpec};
 
 use crate::config::{self, BypassSpec, CheckedConfig, EnergySpec, Issue, Layout, Mapping, PartialWrite};
 use crate::events::{Event, EventQueue, Key, instant};
@@ -81,7 +81,11 @@ impl Timing {
             reset: Ns::from_us(spec.flash.reset_us),
             transfer,
             transfer_extra_level: Ns::from_us(spec.bus.transfer_extra_level_us),
-            program_transfer: transfer.times(u64::from(spec.geometry.codewords_per_page)),
+            // A page is one codeword where a code rate says how much data it holds.
+            program_transfer: match spec.reliability {
+                ReliabilitySpec::Adaptive(_) => transfer,
+                _ => transfer.times(u64::from(spec.geometry.codewords_per_page)),
+            },
             decode: match spec.decoder.time {
                 config::DecodeTime::FixedUs(us) => DecodeTime::Fixed(Ns::from_us(us)),
                 config::DecodeTime::PerIterationUs(us) => DecodeTime::PerIteration(Ns::from_us(us)),
@@ -140,6 +144,8 @@ pub struct Simulation {
     issue: Issue,
     codeword_bytes: u64,
     max_outstanding: usize,
+    /// Whether what a page holds is one codeword, however much data that is.
+    pages_are_codewords: bool,
     reads_first: bool,
     cache_register: bool,
     /// Operations that may wait for a busy unit before the host waits.
@@ -196,18 +202,8 @@ impl Simulation {
         let geometry = config.geometry().clone();
         let reliability = config.reliability().clone();
         let user_codewords = config.user_codewords();
-        let chip_factor = |rank: u32| reliability.chip_factor(u64::from(rank));
         let translation_codewords = config.translation_codewords();
-        let remember_write_times = reliability.needs_retention();
-        let mut ftl = PageMap::new(
-            &geometry,
-            &spec.ftl,
-            spec.host.spread,
-            user_codewords,
-            translation_codewords,
-            remember_write_times,
-            chip_factor,
-        )?;
+        let mut ftl = PageMap::new(config)?;
         let start = &spec.precondition;
         match start.layout {
             Layout::Sequential => {
@@ -234,6 +230,7 @@ impl Simulation {
             issue: spec.host.issue,
             codeword_bytes: u64::from(spec.geometry.codeword_bytes),
             max_outstanding: spec.host.max_outstanding as usize,
+            pages_are_codewords: matches!(spec.reliability, ReliabilitySpec::Adaptive(_)),
             reads_first: spec.host.reads_first,
             cache_register: spec.flash.cache_register,
             unit_queue: spec.flash.unit_queue.map_or(usize::MAX, |bound| bound as usize),

@@ -143,6 +143,10 @@ pub struct WritesDetail {
     pub write_amplification: Option<f64>,
     /// Codewords read because a write covered them in part.
     pub read_modify_writes: u64,
+    /// Codewords of the host that were refused, as lower code rates had left no room.
+    pub refused_codewords: u64,
+    /// Data that the flash has room for at the end, with the code rates of its blocks, the user's and what is spare, bytes.
+    pub data_capacity_bytes: u64,
 }
 
 /// Garbage collection.

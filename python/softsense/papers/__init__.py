@@ -21,7 +21,7 @@ from statistics import fmean, stdev
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from softsense._core import Config, ConfigError, FileError, Trace
-from softsense.api import Progress, run
+from softsense.api import Progress, inline, run
 
 if TYPE_CHECKING:
     import polars as pl
@@ -43,7 +43,7 @@ given, and *in direction* if they are in the mean of workloads. Anything else *d
 that was not given is *not measured*."""
 
 _POLL_S = 0.1
-_PAPERS = ("ldpc_in_ssd", "laldpc")
+_PAPERS = ("ldpc_in_ssd", "laldpc", "adaptive_rate_pool")
 # Two-sided 95 % quantiles of Student's t for 1 to 30 degrees of freedom.
 _T_95 = (
     *(12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469, 2.3646, 2.3060, 2.2622, 2.2281),
@@ -203,14 +203,6 @@ class Workload:
 def synthetic(**fields: Any) -> tuple[str, ...]:
     """The override that makes these fields the whole `[workload]`: what the device's own config says there is gone."""
     return (f"workload={inline(fields)}",)
-
-
-def inline(value: Any) -> str:
-    """A value in the notation of overrides, inline TOML."""
-    if isinstance(value, dict):
-        return "{ " + ", ".join(f"{key} = {inline(each)}" for key, each in value.items()) + " }"
-    # Numbers, strings and lists are written as in JSON.
-    return f"[{', '.join(map(inline, value))}]" if isinstance(value, list) else json.dumps(value)
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,8 @@ impl PageMap {
     }
 
     fn fill_ssd_sequentially(&mut self, ssd: u32, codewords: u32) {
-        let (slots, planes) = (self.geometry.codewords_per_page(), self.geometry.planes_of_ssd());
+        let (slots, planes) = (self.page_room.of(0), self.geometry.planes_of_ssd());
+        let places_per_page = self.geometry.codewords_per_page();
         let pages_per_block = self.geometry.pages_per_block();
         let pages = codewords.div_ceil(slots);
         // A tile is a few rows of the stripe: the part of the map that it fills stays in the cache, and
@@ -45,7 +46,7 @@ impl PageMap {
                         break;
                     }
                     let block = plane * self.geometry.blocks_per_plane() + row / pages_per_block;
-                    let first_place = (block * pages_per_block + row % pages_per_block) * slots;
+                    let first_place = (block * pages_per_block + row % pages_per_block) * places_per_page;
                     let first = page as u32 * slots;
                     let count = slots.min(codewords - first);
                     self.blocks[self.geometry.superblock_of(first_place) as usize].valid += count;
@@ -78,8 +79,8 @@ impl PageMap {
         let (sets, total) = (self.geometry.sets() / self.geometry.ssds(), self.user_codewords() / self.geometry.ssds());
         let translation = self.map.len() as u32 - self.user_codewords();
         let for_translation = translation.div_ceil(self.geometry.sets() * self.geometry.pages_per_superblock());
-        let capacity = self.geometry.codewords_per_superblock();
-        let per_group = self.geometry.codewords_per_group();
+        let per_group = self.page_room.of(0) * self.geometry.ways();
+        let capacity = self.geometry.pages_per_block() * per_group;
         let closed = self.geometry.blocks_per_plane() - self.gc_high_watermark_blocks as u32 - for_translation;
         // Logical codewords are dealt in steps of about the golden section of their number, which
         // spreads any range of them evenly over planes, blocks and ages.

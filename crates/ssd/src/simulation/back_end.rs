@@ -47,7 +47,8 @@ pub(super) struct Read {
     owner: Owner,
     group: Group,
     page_type: u8,
-    /// Codewords asked for; those of this attempt; those of them that have failed. Bits are those of the group.
+    /// What is asked for, bits of the group; codewords of this attempt; those of them that have failed. They are the same bits,
+    /// unless the page is one codeword, which is bit 0.
     wanted: u16,
     pending: u16,
     failed: u16,
@@ -249,7 +250,8 @@ impl Simulation {
         self.ftl.read_begins(group.superblock);
         let mut required = [0; 16];
         let (mut deepest, mut remembered) = (1, 1);
-        for bit in ones(wanted) {
+        let codewords = if self.pages_are_codewords { 1 } else { wanted };
+        for bit in ones(codewords) {
             let place = self.geometry.place(group.superblock, group.page, bit);
             if self.translation.is_some()
                 && let Some(lcn) = self.ftl.owner(place)
@@ -268,7 +270,7 @@ impl Simulation {
             group,
             page_type: self.geometry.page_type_of(group.page) as u8,
             wanted,
-            pending: wanted,
+            pending: codewords,
             failed: 0,
             attempt,
             attempts: 1,
@@ -787,7 +789,8 @@ impl Simulation {
             let active = &mut self.requests[request];
             active.max_level = active.max_level.max(level);
             active.retries = active.retries.saturating_add(u16::from(retries));
-            self.codewords_done(request, 1);
+            let asked = if self.pages_are_codewords { self.reads[read].wanted.count_ones() } else { 1 };
+            self.codewords_done(request, asked);
         } else if !decoded {
             self.statistics.uncorrectable_in_background += 1;
         }

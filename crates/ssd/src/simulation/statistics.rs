@@ -179,6 +179,8 @@ pub struct Statistics {
     pub unmapped_codewords: u64,
     /// Codewords that the host wrote.
     pub host_codewords_written: u64,
+    /// Codewords of host writes that found no room, and never will.
+    pub refused_codewords: u64,
     /// Codewords programmed for the host: less than written where the write buffer coalesced.
     pub host_codewords_programmed: u64,
     /// Codewords programmed by garbage collection.

@@ -315,10 +315,18 @@ impl Simulation {
                     self.gc_begin(set);
                 }
             }
-            assert!(
-                self.gc_running > 0 || self.programs.len() > 0,
-                "over-provisioning leaves stale codewords to collect"
-            );
+            if self.gc_running == 0 && self.programs.len() == 0 {
+                assert!(self.ftl.shrinks(), "over-provisioning leaves stale codewords to collect");
+                self.refuse_writes();
+            }
+        }
+    }
+
+    /// Lower code rates have left no room: what waits to be written is not, and what it would have replaced stays.
+    fn refuse_writes(&mut self) {
+        self.statistics.refused_codewords += self.stalled_writes.len() as u64;
+        for (request, _) in std::mem::take(&mut self.stalled_writes) {
+            self.codewords_done(request, 1);
         }
     }
 
@@ -393,21 +401,19 @@ impl Simulation {
 
     /// Programs one page or group of collected codewords, if any of them is still valid.
     fn gc_program(&mut self, set: u32) {
-        let room = self.gc_room(set);
         let job = self.gc[set as usize].as_mut().expect("collection is at work");
         let ftl = &mut self.ftl;
         job.collected.retain(|&place| ftl.owner(place).is_some());
         // A victim holds translation pages, or data.
         let first = job.collected.first().and_then(|&place| ftl.owner(place));
         let of_map = first.is_some_and(|lcn| ftl.is_translation_page(lcn));
-        let room = if of_map { self.geometry.codewords_per_page() as usize } else { room };
-        let count = job.collected.len().min(room);
-        if count == 0 {
+        if job.collected.is_empty() {
             return;
         }
         job.programs += 1;
         let writer = if of_map { Writer::GcTranslation } else { Writer::Gc };
         let group = ftl.open(set, writer).expect("the host leaves a block to collection");
+        let count = job.collected.len().min(ftl.room(group) as usize);
         let mut moved = [0; 16];
         for (slot, place) in job.collected.drain(..count).enumerate() {
             moved[slot] = ftl.owner(place).expect("stale places were just dropped");
@@ -445,5 +451,8 @@ impl Simulation {
             self.gc_begin(set);
         }
         self.resume_stalled_writes();
+        if !self.stalled_writes.is_empty() && self.gc_running == 0 {
+            self.start_gc_somewhere();
+        }
     }
 }

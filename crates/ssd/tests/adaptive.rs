@@ -1,0 +1,192 @@
+//! Code rates by the age of blocks: how much a page holds, what a read of it takes, and what becomes of data as rates fall.
+
+mod support;
+
+use std::collections::HashMap;
+
+use softsense_base::{Ns, Purpose, Stream};
+use softsense_ssd::config::CheckedConfig;
+use softsense_ssd::ftl::{Location, PageRoom};
+use softsense_ssd::request::{Request, RequestKind};
+use softsense_ssd::simulation::Simulation;
+use support::{request, run, shipped, simulation};
+
+const UNIT: u64 = 512;
+
+/// Pages of 8 KiB in flash, of which 13, 8 or 4 blocks of 512 bytes are data, to 100, 130 and 10,000 P/E cycles. The blocks of the
+/// start have so many behind them.
+fn adaptive(pe_cycles: u32, more: &[&str]) -> CheckedConfig {
+    let pe_cycles = format!("precondition.pe_cycles={pe_cycles}");
+    let base = [
+        "geometry={ channels = 2, chips_per_channel = 1, dies_per_chip = 1, planes_per_die = 1, blocks_per_plane = 24, \
+         pages_per_block = 8, codewords_per_page = 13, codeword_bytes = 512 }",
+        "reliability={ adaptive = { rates = [ { file = \"adaptive-5-6\", units = 13, to_pe_cycles = 100 }, { file = \"adaptive-1-2\", \
+         units = 8, to_pe_cycles = 130 }, { file = \"adaptive-1-4\", units = 4, to_pe_cycles = 10000 } ], \
+         rber = { constant = { rber = 0.005 } } } }",
+        "read.max_level=1",
+        "ftl.over_provisioning=0.45",
+        pe_cycles.as_str(),
+    ];
+    shipped("mlc-25nm.toml", &[&base[..], more].concat())
+}
+
+fn units(kind: RequestKind, arrival: Ns, first: u64, count: u64) -> Request {
+    let in_codewords = request(kind, arrival, 0, 1);
+    Request { offset_bytes: first * UNIT, bytes: count * UNIT, ..in_codewords }
+}
+
+/// What is read of a page, one unit of it or all, takes one sensing, one transfer and one decode.
+#[test]
+fn a_page_is_one_codeword() {
+    let config = adaptive(0, &["geometry.channels=1", "bus.transfer_us=20.0", "decoder.time={ fixed_us = 8.0 }"]);
+    let far = |i: u32| Ns::from_us(10_000.0 * f64::from(i));
+    // Thirteen units to a page: the last request wants one of each of two.
+    let wanted = [(0, 1), (0, 13), (3, 7), (12, 2)];
+    let reads = wanted.iter().zip(0..).map(|(&(first, count), i)| units(RequestKind::Read, far(i), first, count));
+    let mut simulation = run(&config, reads.collect());
+    let sense = config.config().flash.page_types[0].sense_us;
+    let found: Vec<f64> = simulation.take_log().iter().map(|row| row.response.as_us()).collect();
+    assert_eq!(found[..3], [sense + 28.0; 3]);
+    let operations = simulation.statistics().operations;
+    assert_eq!((operations.senses, operations.transfers, operations.decodes), (5, 5, 5));
+    assert_eq!(simulation.statistics().codewords_read(), 5);
+}
+
+#[test]
+fn pages_have_room_by_the_age_of_their_block() {
+    let room = PageRoom::by_rates([(100, 13), (130, 8), (200, 4)].into_iter(), 90);
+    assert_eq!([0, 10, 11, 40, 41, 1000].map(|erases| room.of(erases)), [13, 13, 8, 8, 4, 4]);
+    assert!(room.shrinks());
+    let worn = PageRoom::by_rates([(100, 13), (130, 8)].into_iter(), 500);
+    assert_eq!((worn.of(0), worn.shrinks()), (8, false));
+    assert!(!PageRoom::constant(3).shrinks());
+    // The user has what the rate of the start leaves.
+    let pages = 2 * 24 * 8;
+    for (pe_cycles, data_units) in [(0, 13), (100, 13), (101, 8), (131, 4)] {
+        let user = (f64::from(pages * data_units) * 0.55) as u64;
+        assert_eq!(adaptive(pe_cycles, &[]).user_codewords(), user);
+    }
+}
+
+/// The last write, or trim, of each unit.
+fn served(config: &CheckedConfig, requests: &[Request]) -> HashMap<u32, bool> {
+    let mut mapped: HashMap<u32, bool> = (0..config.user_codewords() as u32).map(|lcn| (lcn, true)).collect();
+    for request in requests.iter().filter(|request| request.kind != RequestKind::Read) {
+        for unit in request.offset_bytes / UNIT..(request.offset_bytes + request.bytes) / UNIT {
+            mapped.insert(unit as u32, request.kind == RequestKind::Write);
+        }
+    }
+    mapped
+}
+
+fn assert_map(simulation: &Simulation, expected: &HashMap<u32, bool>) {
+    simulation.ftl().assert_consistent();
+    for (&lcn, &mapped) in expected {
+        match simulation.ftl().locate(lcn) {
+            Location::Flash(place) => assert!(mapped && simulation.ftl().owner(place) == Some(lcn)),
+            Location::Unmapped => assert!(!mapped, "unit {lcn} was lost"),
+            other => panic!("unit {lcn} is {other:?} after the end"),
+        }
+    }
+}
+
+/// Random writes, reads and trims of a few units each, one after the other.
+fn random_requests(config: &CheckedConfig, count: u32, hot: u64) -> Vec<Request> {
+    let stream = Stream::new(6, Purpose::Workload);
+    let user = config.user_codewords().min(hot);
+    (0..count)
+        .map(|i| {
+            let kind = match stream.bits(i.into(), 0) % 8 {
+                0 => RequestKind::Trim,
+                1 | 2 => RequestKind::Read,
+                _ => RequestKind::Write,
+            };
+            let length = 1 + stream.bits(i.into(), 1) % 20;
+            let first = stream.bits(i.into(), 2) % (user - length);
+            units(kind, Ns::from_us(4000.0 * f64::from(i)), first, length)
+        })
+        .collect()
+}
+
+/// Blocks go from 13 units a page to 8 while data is written and collected: what they hold shrinks, and nothing is lost. The
+/// user has a third of the flash, which eight units are enough for.
+#[test]
+fn nothing_is_lost_while_rates_fall() {
+    for (layout, levelling) in [("sequential", 1000), ("steady_state", 1000), ("sequential", 2), ("steady_state", 2)] {
+        let layout = format!("precondition.layout={layout}");
+        let levelling = format!("ftl.wear_levelling_spread={levelling}");
+        let config = adaptive(
+            98,
+            &["ftl.over_provisioning=0.66", &layout, &levelling, "host.issue={ closed_loop = { queue_depth = 1 } }"],
+        );
+        let requests = random_requests(&config, 1500, u64::MAX);
+        let expected = served(&config, &requests);
+        let start = simulation(&config, Vec::new()).ftl().data_capacity();
+        assert_eq!(start, 2 * 24 * 8 * 13);
+        let simulation = run(&config, requests);
+        let statistics = simulation.statistics();
+        assert_eq!((statistics.completed(), statistics.refused_codewords), (1500, 0));
+        assert_map(&simulation, &expected);
+        let (least, most) = simulation.ftl().least_and_most_erases();
+        assert!(most > 2, "{least} to {most} erases");
+        let capacity = simulation.ftl().data_capacity();
+        assert!(capacity < start && capacity >= start * 8 / 13, "{capacity} of {start}");
+        assert_eq!(statistics.uncorrectable, 0);
+    }
+}
+
+/// When the last rate has left no room for the data, writes are refused, and everything else goes on: each request completes, and
+/// each unit is read as it was accepted last.
+#[test]
+fn writes_are_refused_cleanly_when_the_flash_is_full() {
+    let config = adaptive(90, &["host.issue={ closed_loop = { queue_depth = 4 } }"]);
+    let mut requests = random_requests(&config, 12_000, u64::MAX);
+    requests.retain(|request| request.kind != RequestKind::Trim);
+    let count = requests.len() as u64;
+    let expected = served(&config, &requests);
+    let simulation = run(&config, requests);
+    let statistics = simulation.statistics();
+    assert_eq!(statistics.completed(), count);
+    assert!(statistics.refused_codewords > 0, "{} user units", config.user_codewords());
+    assert!(statistics.host_codewords_written > 10 * config.user_codewords(), "it has lived before");
+    // Refused or not, all data is where it was.
+    assert_map(&simulation, &expected);
+    assert!(simulation.ftl().data_capacity() < config.user_codewords() * 13 / 10);
+}
+
+/// An RBER of 0.03 is beyond the code of rate 5/6, and nothing for that of rate 1/2: a block's own rate decides.
+#[test]
+fn a_block_is_read_with_the_code_of_its_rate() {
+    for (pe_cycles, uncorrectable) in [(100, 20), (101, 0)] {
+        let config = adaptive(pe_cycles, &["reliability.adaptive.rber.constant.rber=0.03"]);
+        let reads =
+            (0..20u32).map(|i| units(RequestKind::Read, Ns::from_us(1000.0 * f64::from(i)), 13 * u64::from(i), 1));
+        assert_eq!(run(&config, reads.collect()).statistics().uncorrectable, uncorrectable, "{pe_cycles}");
+    }
+}
+
+#[test]
+fn what_does_not_go_together_is_named() {
+    let error = |overrides: &[&str]| {
+        let overrides: Vec<String> = overrides.iter().map(ToString::to_string).collect();
+        adaptive(0, &[]).with_overrides(&overrides).unwrap_err().to_string()
+    };
+    for (overrides, expected) in [
+        (
+            vec!["reliability.adaptive.rates=[]"],
+            "reliability.adaptive.rates: found ages [], expected at least one rate",
+        ),
+        (
+            vec!["geometry.codewords_per_page=12"],
+            "reliability.adaptive.rates[0].units: found 13, expected a whole number",
+        ),
+        (vec!["ftl.mapping.demand.cache_bytes=4096"], "ftl.mapping: found a map in flash with `reliability.adaptive`"),
+        (
+            vec!["ftl.interleaving.ways=2", "geometry.codewords_per_page=8"],
+            "reliability.adaptive.rates[0].units: found 13",
+        ),
+    ] {
+        let found = error(&overrides);
+        assert!(found.contains(expected), "{found}");
+    }
+}
