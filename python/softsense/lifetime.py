@@ -234,11 +234,13 @@ class _Wear:
     """Raw bit error rates of a config's codewords at the end of retention, by wear."""
 
     def __init__(self, config: Config, fields: dict[str, Any]) -> None:
-        blocks = min(
-            fields["geometry"]["blocks_per_plane"], math.ceil(_SPARE_BLOCKS / fields["ftl"]["over_provisioning"])
-        )
+        geometry, kinds = fields["geometry"], len(fields["flash"]["page_types"])
+        blocks = min(geometry["blocks_per_plane"], math.ceil(_SPARE_BLOCKS / fields["ftl"]["over_provisioning"]))
+        # All chips, and all kinds of page: a smaller device of the same wear is set up sooner.
+        pages = min(geometry["pages_per_block"], 16 * kinds)
         start = ["precondition.mapped_fraction=1.0", "precondition.layout=sequential"]
-        self._config = config.with_overrides([f"geometry.blocks_per_plane={blocks}", *start])
+        small = [f"geometry.blocks_per_plane={blocks}", f"geometry.pages_per_block={pages}"]
+        self._config = config.with_overrides([*small, *start])
         self._known: dict[int, NDArray[np.float64]] = {}
 
     def rber(self, pe_cycles: int) -> NDArray[np.float64]:

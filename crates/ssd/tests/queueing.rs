@@ -99,10 +99,42 @@ fn decode_times_by_iterations_queue_as_their_moments_say() {
     assert!((wait / expected - 1.0).abs() < 0.03, "{wait} for {expected}");
 }
 
+/// Several decoders whose times go by iterations, M/G/c, have no closed form: each wait is that of the recursion of Kiefer and
+/// Wolfowitz, by which a codeword takes the decoder that is free first, to the nanosecond. More decoders, less waiting.
+#[test]
+fn each_wait_for_several_decoders_is_that_of_the_recursion() {
+    let mut waits = Vec::new();
+    for decoders in 1..=4 {
+        let config = one_resource(&[
+            "reliability={ table = { file = \"flash-8-9\", rber = { constant = { rber = 0.0085 } } } }",
+            &format!("decoder={{ placement = {{ pool = {decoders} }}, time = {{ per_iteration_us = 10.0 }} }}"),
+            "read.max_level=1",
+            "geometry.channels=4",
+        ]);
+        let every = (0..config.user_codewords())
+            .map(|lcn| request(RequestKind::Read, Ns::from_us(1000.0 * lcn as f64), lcn, 1));
+        let times: Vec<Ns> = run(&config, every.collect()).take_log().iter().map(|row| row.response).collect();
+        let reads = poisson_reads(&config, 20_000, 90.0);
+        let mut free = vec![Ns::ZERO; decoders];
+        let mut expected = 0;
+        for read in &reads {
+            let first = free.iter_mut().min().expect("there are decoders");
+            let begins = (*first).max(read.arrival);
+            expected += (begins - read.arrival).0;
+            *first = begins + times[(read.offset_bytes / support::CODEWORD) as usize];
+        }
+        let simulation = run(&config, reads);
+        assert_eq!(simulation.statistics().read_time.wait_decoder.0, expected, "{decoders} decoders");
+        waits.push(expected);
+    }
+    assert!(waits.windows(2).all(|pair| pair[0] > pair[1]), "{waits:?}");
+}
+
 /// The adaptive-rate pool's bound: 64 channels that bring a codeword in 40 us each, N decoders of 4 us an iteration, E
 /// iterations a codeword: min(64 / 40 us, N / (4 us E)), with and without bounded buffers; nothing is lost behind a full one.
 #[test]
 fn saturated_pools_reach_their_bound() {
+    let mut rates = Vec::new();
     for (decoders, iterations) in
         [(8, 1), (8, 2), (8, 4), (8, 5), (8, 8), (8, 10), (16, 4), (16, 10), (64, 1), (64, 10)]
     {
@@ -130,8 +162,14 @@ fn saturated_pools_reach_their_bound() {
             assert_eq!(simulation.statistics().completed(), u64::from(reads));
             let rate = f64::from(reads) / simulation.statistics().last_completion.as_secs();
             assert!((0.98..=1.0).contains(&(rate / bound)), "{decoders} x {iterations}{buffer}: {rate} of {bound}");
+            rates.push((iterations, buffer, decoders, rate));
         }
     }
+    // More decoders, more codewords a second, at equal iterations.
+    rates.sort_by_key(|&(iterations, buffer, decoders, _)| (iterations, buffer, decoders));
+    assert!(
+        rates.windows(2).all(|pair| (pair[0].0, pair[0].1) != (pair[1].0, pair[1].1) || pair[0].3 < pair[1].3 + 1.0)
+    );
 }
 
 /// Eight SSDs of eight channels, the data of two of which is hot: with as many decoders, one for each SSD or all in a pool, the
