@@ -135,6 +135,29 @@ fn nothing_is_lost_while_rates_fall() {
     }
 }
 
+/// What is programmed over a life is what its erases made room for, each by the rate of its time, and what stands there still.
+#[test]
+fn capacity_is_accounted_for_over_a_life() {
+    let config =
+        adaptive(97, &["precondition.mapped_fraction=0.0", "host.issue={ closed_loop = { queue_depth = 8 } }"]);
+    let mut requests = random_requests(&config, 25_000, config.user_codewords() / 4);
+    requests.retain(|request| request.kind == RequestKind::Write);
+    let simulation = run(&config, requests);
+    let statistics = simulation.statistics();
+    let programmed =
+        statistics.host_codewords_programmed + statistics.gc_codewords_programmed + statistics.padding_codewords;
+    let (room, pages, blocks) = (config.page_room(), 8, 2 * 24);
+    let (mut erased, mut standing) = (0, 0);
+    for block in 0..blocks {
+        let erases = simulation.ftl().erases(block);
+        erased += (0..erases).map(|erase| u64::from(pages * room.of(erase))).sum::<u64>();
+        standing += u64::from(pages * room.of(erases));
+    }
+    assert!((0..blocks).any(|block| simulation.ftl().erases(block) > 33), "all three rates were in use");
+    assert!((erased..=erased + standing).contains(&programmed), "{programmed} of {erased} and {standing}");
+    assert_eq!(standing, simulation.ftl().data_capacity());
+}
+
 /// When the last rate has left no room for the data, writes are refused, and everything else goes on: each request completes, and
 /// each unit is read as it was accepted last.
 #[test]
