@@ -581,17 +581,18 @@ impl PageMap {
 
     /// Codewords for which the flash has room, as its blocks are now.
     pub fn data_capacity(&self) -> u64 {
-        let pages = u64::from(self.geometry.pages_per_superblock());
-        self.blocks.iter().map(|block| pages * u64::from(self.page_room.of(block.erases))).sum()
+        (0..self.blocks.len() as u32).map(|superblock| self.room_of(superblock)).sum()
+    }
+
+    /// Codewords that a superblock has room for.
+    pub fn room_of(&self, superblock: u32) -> u64 {
+        u64::from(self.geometry.pages_per_superblock()) * u64::from(self.page_room.of(self.erases(superblock)))
     }
 
     /// Codewords of the fullest superblock that is worth collecting: they fit another one, and leave a group of it.
     fn most_worth_collecting(&self) -> u32 {
-        if self.page_room.shrinks() {
-            let room = self.page_room.of(self.most_erases + 1);
-            return (self.geometry.pages_per_block() - 1) * room;
-        }
-        self.geometry.codewords_per_superblock() - self.geometry.codewords_per_group()
+        let room = self.page_room.of(self.most_erases + 1) * self.geometry.ways();
+        (self.geometry.pages_per_block() - 1) * room
     }
 
     /// Puts `lcn` at `slot` of pages that were given out, from 0 up to their [`Self::room`].

@@ -141,7 +141,6 @@ impl Run {
         let for_data = s.host_codewords_programmed + s.gc_codewords_programmed + s.padding_codewords;
         let programmed = for_data + s.translation_codewords_programmed;
         let (least_erases, most_erases) = self.simulation.ftl().least_and_most_erases();
-        let codewords_per_superblock = f64::from(self.config.geometry().codewords_per_superblock());
         Summary {
             softsense_version: env!("CARGO_PKG_VERSION").into(),
             model_version: MODEL_VERSION,
@@ -199,8 +198,7 @@ impl Run {
             energy: EnergySummary::new(&s.energy, s.reads.count(), s.writes.count(), s.completed()),
             gc: GcSummary {
                 blocks_reclaimed: s.gc_victims,
-                mean_valid_fraction: (s.gc_victims > 0)
-                    .then(|| s.gc_victim_valid as f64 / (s.gc_victims as f64 * codewords_per_superblock)),
+                mean_valid_fraction: (s.gc_victims > 0).then(|| s.gc_victim_valid as f64 / s.gc_victim_room as f64),
                 blocks_to_level_wear: s.gc_victims_to_level_wear,
                 least_erases,
                 most_erases,

@@ -135,6 +135,20 @@ fn nothing_is_lost_while_rates_fall() {
     }
 }
 
+/// A device that has only its last rate left is one like any other, with small pages.
+#[test]
+fn the_last_rate_is_collected_like_any_other() {
+    let config = adaptive(500, &["host.issue={ closed_loop = { queue_depth = 1 } }"]);
+    let requests = random_requests(&config, 3000, u64::MAX);
+    let expected = served(&config, &requests);
+    let simulation = run(&config, requests);
+    let statistics = simulation.statistics();
+    assert_eq!((statistics.completed(), statistics.refused_codewords), (3000, 0));
+    assert_map(&simulation, &expected);
+    let mean_valid = statistics.gc_victim_valid as f64 / statistics.gc_victim_room as f64;
+    assert!(mean_valid < 0.8, "victims were worth it: {mean_valid} of them was valid");
+}
+
 /// What is programmed over a life is what its erases made room for, each by the rate of its time, and what stands there still.
 #[test]
 fn capacity_is_accounted_for_over_a_life() {

@@ -197,6 +197,8 @@ pub struct Statistics {
     pub gc_victims_to_level_wear: u64,
     /// Their valid codewords when they were chosen.
     pub gc_victim_valid: u64,
+    /// Codewords that they had room for.
+    pub gc_victim_room: u64,
     /// Operations.
     pub operations: Operations,
     /// What they cost.

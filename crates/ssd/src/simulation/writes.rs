@@ -336,6 +336,7 @@ impl Simulation {
         self.statistics.gc_victims += 1;
         self.statistics.gc_victims_to_level_wear += u64::from(self.ftl.has_levelled(set));
         self.statistics.gc_victim_valid += u64::from(self.ftl.valid(victim));
+        self.statistics.gc_victim_room += self.ftl.room_of(victim);
         let job = GcJob { victim, next_page: 0, collected: Vec::new(), reading: false, programs: 0, erasing: 0 };
         self.gc[set as usize] = Some(job);
         self.gc_running += 1;
