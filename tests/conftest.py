@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -44,6 +46,11 @@ class Folder:
     def replacing(self, name: str) -> Iterator[Path]:
         """As `papers.Folder`."""
         yield self.path / name
+
+
+def judged(folder: Path) -> dict[str, dict[str, Any]]:
+    """The claims of a reproduction by their ids."""
+    return {claim["id"]: claim for claim in json.loads((folder / "claims.json").read_text())}
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@ Does its wear follow from one number, and are saturated pools where theory has t
 
 from __future__ import annotations
 
-import json
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ import polars as pl
 import pytest
 
 import softsense
-from conftest import Folder
+from conftest import Folder, judged
 from softsense import papers
 from softsense.papers import NOT_MEASURED, Case, Plan
 from softsense.papers import adaptive_rate_pool as pool
@@ -28,10 +27,6 @@ def plan(requests: int, *seeds: int) -> Plan:
 def run(case: Case) -> dict[str, Any]:
     overrides = [*DEVICE, *case.workload.overrides, *case.overrides]
     return softsense.run(papers.configured(pool.PAPER.config, overrides), policy=case.policy, seed=case.seed).summary
-
-
-def judged(folder: Path) -> dict[str, dict[str, Any]]:
-    return {claim["id"]: claim for claim in json.loads((folder / "claims.json").read_text())}
 
 
 def test_published_numbers_are_those_of_the_paper(shared: Path) -> None:

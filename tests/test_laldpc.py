@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import tomllib
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
 
 import softsense
-from conftest import Folder
+from conftest import Folder, judged
 from softsense import papers
 from softsense.papers import NOT_MEASURED, Plan, laldpc
 
@@ -35,10 +33,6 @@ def stand_in(name: str, requests: int = 2000) -> papers.Workload:
 def small_plan(*names: str, requests: int = 2000) -> Plan:
     workloads = tuple(stand_in(name, requests) for name in names)
     return Plan(False, (1, 2), workloads, 20_000, overrides=SMALL)
-
-
-def judged(folder: Path) -> dict[str, dict[str, Any]]:
-    return {claim["id"]: claim for claim in json.loads((folder / "claims.json").read_text())}
 
 
 @pytest.mark.parametrize("name", ["prn0", "proj4", "hm1", "F2"])

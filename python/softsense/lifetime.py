@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import math
-import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -157,7 +156,7 @@ def lifetime(
     written, too; over-provisioning enters by write amplification alone.
     """
     demand = demand or Demand()
-    fields = tomllib.loads(config.to_toml())
+    fields = json.loads(config.to_json())
     reliability = fields["reliability"]
     if not isinstance(reliability, dict) or "table" not in reliability:
         raise ConfigError("reliability: found no decode table, expected `reliability.table`")
@@ -199,7 +198,7 @@ def write_amplification(config: Config, utilisation: float) -> float:
     """
     if not 0 < utilisation < 1:
         raise ConfigError(f"utilisation: found {utilisation:g}, expected a share above 0 and below 1")
-    fields = tomllib.loads(config.to_toml())
+    fields = json.loads(config.to_json())
     geometry, ways = fields["geometry"], fields["ftl"]["interleaving"]["ways"]
     blocks, size = min(geometry["blocks_per_plane"], 1024), geometry["codeword_bytes"]
     small = [

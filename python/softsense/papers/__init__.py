@@ -521,6 +521,12 @@ def table(result: Reproduction) -> str:
     return "\n".join([lines[0], "-" * max(map(len, lines)), *lines[1:]])
 
 
+def markdown_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table in Markdown."""
+    lines = [f"| {' | '.join(cells)} |" for cells in (heads, *rows)]
+    return "\n".join([lines[0], f"|{'---|' * len(heads)}", *lines[1:]])
+
+
 def report(result: Reproduction) -> str:
     """What was published beside what was measured, in Markdown."""
     claims = {claim.id: claim for claim in result.paper.claims}
@@ -532,14 +538,12 @@ def report(result: Reproduction) -> str:
     if result.interrupted:
         lines += ["**Interrupted**: this report covers the figures that were complete.", ""]
     scale = "full" if plan.full else "quick: with few seeds intervals are wide, and numbers are easily met"
-    lines += [f"Measured with {seeds} ({scale}).", "", "| workload | what it is |", "|---|---|"]
-    lines += [f"| {workload.name} | {workload.what} |" for workload in plan.workloads]
-    lines += [f"| {workload.name} | left out: its trace was not given |" for workload in plan.left_out]
-    lines += ["", "## Claims", "", " ".join(RULE.split()), ""]
-    lines += ["| figure | claim | published | measured (95 %) | verdict |", "|---|---|---|---|---|"]
-    for found in result.claims:
-        cells = [found["figure"], found["claim"], *_row(claims[found["id"]], found)]
-        lines.append(f"| {' | '.join(cells)} |")
+    what = [(workload.name, workload.what) for workload in plan.workloads]
+    what += [(workload.name, "left out: its trace was not given") for workload in plan.left_out]
+    lines += [f"Measured with {seeds} ({scale}).", "", markdown_table(["workload", "what it is"], what)]
+    rows = [[found["figure"], found["claim"], *_row(claims[found["id"]], found)] for found in result.claims]
+    heads = ["figure", "claim", "published", "measured (95 %)", "verdict"]
+    lines += ["", "## Claims", "", " ".join(RULE.split()), "", markdown_table(heads, rows)]
     for figure, measured in result.figures:
         lines += ["", f"## {figure.title}", "", f"![{figure.title}]({figure.stem}.png)", ""]
         lines += [f"Numbers: [{figure.stem}.csv]({figure.stem}.csv).", ""]

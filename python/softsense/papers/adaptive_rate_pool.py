@@ -32,6 +32,7 @@ from softsense.papers import (
     Runs,
     Workload,
     inline,
+    markdown_table,
     synthetic,
 )
 from softsense.papers.comparing import listed
@@ -447,11 +448,6 @@ def _times(number: Number, by: float) -> Number:
     return Number(number.value * by, number.lo * by, number.hi * by)
 
 
-def _markdown(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    lines = [f"| {' | '.join(cells)} |" for cells in (heads, *rows)]
-    return "\n".join([lines[0], f"|{'---|' * len(heads)}", *lines[1:]])
-
-
 def _kpe(pe_cycles: float) -> str:
     return f"{pe_cycles / 1000:g}"
 
@@ -599,7 +595,7 @@ def _measure_fig04(plan: Plan, runs: Runs) -> Measured:
     note = (
         "Long codes: a codeword of 65,536 bits takes nearly the same number of iterations as the next one. The paper "
         'says that distributions are "similar for all used LDPC codes". At the end of each life:\n\n'
-        + _markdown(heads, told)
+        + markdown_table(heads, told)
     )
     return Measured(pl.DataFrame(rows), {}, (note,))
 
@@ -699,7 +695,7 @@ def _note_of_limits() -> str:
     return (
         "The paper switches when iterations pass a limit, which it does not say; here errors alone decide. A limit on "
         "the mean means switching earlier, less capacity, and a shorter life; in 1,000 P/E cycles:\n\n"
-        + _markdown(heads, [*rows, row("UBER alone", life())])
+        + markdown_table(heads, [*rows, row("UBER alone", life())])
     )
 
 
@@ -838,7 +834,7 @@ def _note_of_fits() -> str:
         f"RBER = scale (PE / 1000)^{PE_EXPONENT}; the scale of {fit():.3g} is fitted, so that rate {FITTED} lasts "
         f"{_ENDURANCE[FITTED]} kPE. Codes deliver 1e-14 up to an RBER of {listed(limits)}; 95 % intervals of the "
         f"tables there are {100 * wide:.1f} % of an endurance wide at most.{known} Endurances in kPE, with what else "
-        "might have been fitted, and other exponents:\n\n" + _markdown(heads, rows)
+        "might have been fitted, and other exponents:\n\n" + markdown_table(heads, rows)
     )
 
 
@@ -885,7 +881,7 @@ def _note_of_amplification(fixed: Mapping[str, float]) -> str:
     return (
         "Bytes that the host can write for each byte of flash, with write amplification measured under uniform "
         "overwriting: with a share of the data capacity that follows the rate, or with the same capacity for life:\n\n"
-        + _markdown(heads, rows)
+        + markdown_table(heads, rows)
     )
 
 
@@ -992,7 +988,7 @@ def _note_of_ages(plan: Plan) -> str:
         each = at(age)
         cells = [f"{each.rber:.2e}", f"{each.mean:.2f}", f"{100 * each.error_free:.1f} %"]
         rows.append([_kpe(age), each.rate, *cells, f"{each.load:.2f}"])
-    table = _markdown(heads, rows)
+    table = markdown_table(heads, rows)
     return f"The ages of all scenarios, and the rate that an adaptive device uses then:\n\n{table}"
 
 
@@ -1305,7 +1301,7 @@ def _measure_queueing(plan: Plan, runs: Runs) -> Measured:
     note = (
         f"Every decode takes the same time. Bounded: {_OF_CHIP} operations at most wait for a chip, {_OF_DECODERS} "
         "codewords for a decoder, and what finds no room blocks the host, as in the paper's figure 2. KIOPS:\n\n"
-        + _markdown(heads, told)
+        + markdown_table(heads, told)
     )
     return Measured(pl.DataFrame(rows), {"bound_of_fixed_times": Evidence(met[far], why)}, (note,))
 

@@ -31,6 +31,7 @@ from softsense.papers import (
     Runs,
     Workload,
     inline,
+    markdown_table,
     synthetic,
     t_quantile,
 )
@@ -367,12 +368,6 @@ def _draw_workloads(title: str, label: str, line: float | None = 1.0) -> Callabl
     return draw
 
 
-def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """In Markdown."""
-    lines = [f"| {' | '.join(cells)} |" for cells in (heads, *rows)]
-    return "\n".join([lines[0], f"|{'---|' * len(heads)}", *lines[1:]])
-
-
 # Tables III and IV: workloads ----------------------------------------------------------------------------------------
 
 
@@ -429,7 +424,7 @@ def _measure_table3(plan: Plan, runs: Runs) -> Measured:
         for row in rows
         if abs(row["published_read_ratio"] - row["published_reads_of_both"]) > 0.015
     ]
-    notes = [f"Printed, and what was run (* real):\n\n{_table(heads, told)}"]
+    notes = [f"Printed, and what was run (* real):\n\n{markdown_table(heads, told)}"]
     if differ:
         notes.append(f"Printed read ratios that are not reads over reads and writes: {listed(differ)}.")
     evidence = {}
@@ -648,7 +643,7 @@ def _measure_fig05b(plan: Plan, runs: Runs) -> Measured:
         in_all=expected[0] <= found <= expected[1],
         in_mean=expected[0] - 1 <= found <= expected[1] + 1,
     )
-    return Measured(pl.DataFrame(rows), evidence, (_table(heads, told),))
+    return Measured(pl.DataFrame(rows), evidence, (markdown_table(heads, told),))
 
 
 def _draw_fig05b(frame: pl.DataFrame) -> Picture:
@@ -825,7 +820,7 @@ def _main_table(plan: Plan, runs: Runs) -> str:
         "read hits",
         "translation pages read a request",
     ]
-    return f"Means of workloads:\n\n{_table(heads, rows)}"
+    return f"Means of workloads:\n\n{markdown_table(heads, rows)}"
 
 
 def _measure_response(plan: Plan, runs: Runs, id_: str, quantity: Quantity) -> Measured:
@@ -916,7 +911,7 @@ def _measure_fig13(plan: Plan, runs: Runs) -> Measured:
     ]
     note = (
         f"Over LDPC-in-SSD on the same device, mean of {listed(_names(some))}. Cache sizes are KB where the paper "
-        f"has MB (see figure `cache`):\n\n{_table(heads, told)}"
+        f"has MB (see figure `cache`):\n\n{markdown_table(heads, told)}"
     )
     evidence = {
         "larger_cache_helps": _monotone(found, "cache", rising=False),
@@ -1046,7 +1041,7 @@ def _measure_cache(plan: Plan, runs: Runs) -> Measured:
         f"{evictions:,.0f} entries are evicted in the mean of workloads, so that nothing depends on which. Then the "
         "two LaLDPC methods are one, and figures 9, 10 and 13 could not come out as they are told. "
         f"{PUBLISHED['mapping_cache_mb']} KB hold {_CACHE // PUBLISHED['cache_entry_bytes']:,} entries, which fits the "
-        "fixed lengths of 500 to 5,000, and is what is meant everywhere else here.\n\n" + _table(heads, told)
+        "fixed lengths of 500 to 5,000, and is what is meant everywhere else here.\n\n" + markdown_table(heads, told)
     )
     return Measured(pl.DataFrame(rows), {}, (note,))
 
@@ -1210,7 +1205,7 @@ def _measure_assumed(plan: Plan, runs: Runs) -> Measured:
         "on all of them. `flash-8-9`: the shipped code's measured failures instead of table II. Incremental retries: a "
         "retry senses and transfers one level more, not all again, with table II's thresholds. Segmented LRU: entries "
         f"used again are kept, in {100 * _PROTECTED:.0f} % of the cache, by all but LaLDPC-new. Levels of translation: "
-        f"LaLDPC remembers those of translation pages, too.\n\n{_table(heads, told)}"
+        f"LaLDPC remembers those of translation pages, too.\n\n{markdown_table(heads, told)}"
     )
     return Measured(pl.DataFrame(rows), {}, (note,))
 

@@ -32,6 +32,7 @@ from softsense.papers import (
     Runs,
     Workload,
     configured,
+    markdown_table,
     synthetic,
 )
 from softsense.papers.comparing import (
@@ -265,7 +266,7 @@ def _measure_fig10(plan: Plan, runs: Runs) -> Measured:
     rber = [_threshold(level, at)["rber"] for level in levels]
     steps = [b / a for a, b in pairwise(rber)]
     graceful = all(step > 1 for step in steps)
-    lines = []
+    rows = []
     for level in levels:
         limits = _limits(level)
         cells = [f"level {level}"]
@@ -274,18 +275,15 @@ def _measure_fig10(plan: Plan, runs: Runs) -> Measured:
             cells.append(f"{found['rber']:.5f}{'' if found['complete'] else '*'}" if found else "")
         cells.append(f"{_LALDPC_THRESHOLDS[level - 1]:.3f}")
         cells += [f"{limit:.5f}" for limit in limits.values()]
-        lines.append(f"| {' | '.join(cells)} |")
+        rows.append(cells)
     targets = [f"{target:.0e}" for target in decode_tables.THRESHOLD_TARGETS]
     heads = ["reader", *targets, "LaLDPC's reading, 1e-15", "capacity", "density evolution"]
     bch = [f"{_bch_at(target):.5f}" for target in decode_tables.THRESHOLD_TARGETS]
-    lines = [
+    note = (
         "Raw bit error rates at which decoding fails with a given probability; a star says partly extrapolated, an "
-        "empty cell that too little was measured:\n",
-        f"| {' | '.join(heads)} |",
-        f"|{'---|' * len(heads)}",
-        f"| {' | '.join(['BCH, t = 256', *bch, '', '', ''])} |",
-        *lines,
-    ]
+        "empty cell that too little was measured:\n\n"
+        + markdown_table(heads, [["BCH, t = 256", *bch, "", "", ""], *rows])
+    )
     why = (
         f"At a failure probability of {at:.0e} each level tolerates a higher raw bit error rate than the one before. "
         f"The first extra level brings {100 * (steps[0] - 1):.0f} %, the other five together "
@@ -294,7 +292,7 @@ def _measure_fig10(plan: Plan, runs: Runs) -> Measured:
     )
     number = Number.exact(rber[-1] / rber[0])
     evidence = {"levels_graceful": Evidence(number, why, in_all=graceful, in_mean=rber[-1] > rber[0])}
-    return Measured(_curves(levels), evidence, ("\n".join(lines),))
+    return Measured(_curves(levels), evidence, (note,))
 
 
 def _draw_curves(frame: pl.DataFrame, title: str) -> Picture:
@@ -1264,19 +1262,14 @@ def _measure_sensitivity(plan: Plan, runs: Runs) -> Measured:
         means = [over_none.mean(arm).value for arm in arms]
         fails = [_hard_failure(*plan.overrides, *device, _ways(ways)) for ways in (1, _CHIPS)]
         cells = [name, *(f"{100 * p:.1f} %" for p in fails), *(f"{mean:.3f}" for mean in means)]
-        told.append(f"| {' | '.join(cells)} |")
+        told.append(cells)
     heads = ["device", "hard decision fails", "with four ways", *(arm.label for arm in _SENSITIVE[1:])]
-    spread = "\n".join(
-        [
-            f"Mean read response over no soft sensing, mean of {listed([w.name for w in some.workloads])}. Chips "
-            "differ by sigma of the logarithm of their raw bit error rate (0.2 is shipped), and are scaled to 28.8 % "
-            "of failure each time. Unlike pages: upper ones have more errors than lower ones, as the voltage model "
-            "says. Live voltages: the voltage model itself, so that what is written during the run is fresh. "
-            "Failures are those of the data of the start:\n",
-            f"| {' | '.join(heads)} |",
-            f"|{'---|' * len(heads)}",
-            *told,
-        ]
+    spread = (
+        f"Mean read response over no soft sensing, mean of {listed([w.name for w in some.workloads])}. Chips "
+        "differ by sigma of the logarithm of their raw bit error rate (0.2 is shipped), and are scaled to 28.8 % "
+        "of failure each time. Unlike pages: upper ones have more errors than lower ones, as the voltage model "
+        "says. Live voltages: the voltage model itself, so that what is written during the run is fresh. "
+        f"Failures are those of the data of the start:\n\n{markdown_table(heads, told)}"
     )
     amplified, lines = {}, []
     for arm in _WRITERS:
@@ -1297,18 +1290,12 @@ def _measure_sensitivity(plan: Plan, runs: Runs) -> Measured:
         }
         row |= {"write_amplification_lo": number.lo, "write_amplification_hi": number.hi, "padding": padding}
         rows.append(row | {"collected": moved, "write_us": write_us.value})
-        lines.append(
-            f"| {label} | {number.value:.2f} ({number.lo:.2f} to {number.hi:.2f}) | {padding:.2f} | {moved:.2f} | "
-            f"{write_us.value:,.0f} |"
-        )
-    writes = "\n".join(
-        [
-            "Overwriting a small device in its steady state (uniform writes of one, two and four codewords, eight "
-            "requests at once), per codeword written by the host:\n",
-            "| interleaving, remainder | write amplification | padding | moved by collection | mean write (us) |",
-            "|---|---|---|---|---|",
-            *lines,
-        ]
+        amplification = f"{number.value:.2f} ({number.lo:.2f} to {number.hi:.2f})"
+        lines.append([label, amplification, f"{padding:.2f}", f"{moved:.2f}", f"{write_us.value:,.0f}"])
+    heads = ["interleaving, remainder", "write amplification", "padding", "moved by collection", "mean write (us)"]
+    writes = (
+        "Overwriting a small device in its steady state (uniform writes of one, two and four codewords, eight "
+        f"requests at once), per codeword written by the host:\n\n{markdown_table(heads, lines)}"
     )
     ratios = {label: Number.ratio(values, amplified["off"]) for label, values in amplified.items() if label != "off"}
     worst = ratios["4-way, pad"]

@@ -619,11 +619,17 @@ impl Simulation {
                 self.decoding.len() as u32 - 1
             }
         };
+        self.count_service(read, Ns::ZERO);
+        self.events.schedule(self.now, Event::DecodeDone { decoder: index });
+    }
+
+    /// Counts what an attempt at a codeword takes by itself, if the host reads it.
+    #[inline]
+    fn count_service(&mut self, read: u32, decode: Ns) {
         if matches!(self.reads[read].owner, Owner::Request(_)) {
             let attempt = self.sense_time(read, self.reads[read].attempt) + self.transfer_time(read);
-            self.statistics.read_service += attempt;
+            self.statistics.read_service += attempt + decode;
         }
-        self.events.schedule(self.now, Event::DecodeDone { decoder: index });
     }
 
     /// A codeword has arrived to be decoded, at `arrived`: at once, or in its turn.
@@ -640,10 +646,7 @@ impl Simulation {
     fn start_decode(&mut self, pool: u32, decoder: u32, read: u32, bit: u32, queued_at: Ns) {
         let duration = self.decode_time(read, bit);
         self.pools[pool as usize].busy_ns += duration.0;
-        if matches!(self.reads[read].owner, Owner::Request(_)) {
-            let attempt = self.sense_time(read, self.reads[read].attempt) + self.transfer_time(read) + duration;
-            self.statistics.read_service += attempt;
-        }
+        self.count_service(read, duration);
         let op = &mut self.reads[read];
         if op.attempts == 1 {
             op.time.wait_decoder += self.now - queued_at;
