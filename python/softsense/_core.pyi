@@ -68,6 +68,14 @@ class Config:
 
         Raises `ConfigError` where no raw bit error rates are known.
         """
+    def bch_codes(self) -> list[dict[str, Any]]:
+        """The codes of `reliability.bch` on this device, in the order of their ages; none with any other reliability.
+
+        A dict each: `to_pe_cycles`, `codeword_bytes`, `correctable` (t), `field_bits` (m), `codeword_bits` (n),
+        `parity_bytes` (room for that of a codeword), `codewords_per_unit`, `squeezed_bytes` (what parity and metadata
+        take of the data space of each unit), `units_per_block`, and `transfer_us`, `decode_us` and
+        `decode_without_errors_us` of a codeword.
+        """
     def p_fail(self, rber: NDArray[np.float64], levels: int | None = None) -> NDArray[np.float64]:
         """The probability that decoding fails at each of `rber` (float64, shape (n,)), by the decode table.
 

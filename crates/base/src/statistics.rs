@@ -73,6 +73,18 @@ pub fn binomial_cdf(count: u64, n: u64, p: f64) -> f64 {
     beta_cdf((n - count) as f64, count as f64 + 1.0, 1.0 - p)
 }
 
+/// The probability that more than `count` of `n` independent events of probability `p` happen; to 1e-8 of itself, however
+/// small, for n up to 10^5.
+pub fn binomial_tail(count: u64, n: u64, p: f64) -> f64 {
+    if count >= n || p <= 0.0 {
+        return 0.0;
+    }
+    if p >= 1.0 {
+        return 1.0;
+    }
+    beta_cdf(count as f64 + 1.0, (n - count) as f64, p)
+}
+
 /// Where the beta distribution function of `a` and `b`, both above 0, is `probability`, to about 14 digits.
 pub fn beta_quantile(a: f64, b: f64, probability: f64) -> f64 {
     let (mut low, mut high) = (0.0, 1.0);
@@ -138,5 +150,25 @@ mod tests {
             }
         }
         assert_eq!((binomial_cdf(0, 5, 0.0), binomial_cdf(4, 5, 1.0), binomial_cdf(5, 5, 1.0)), (1.0, 0.0, 1.0));
+    }
+
+    /// Is a tail as accurate as its first terms, which are nearly all of it?
+    #[test]
+    fn binomial_tails_are_accurate_however_small() {
+        for (n, count, p) in
+            [(4291u64, 15u64, 1e-4f64), (34_448, 105, 1.5e-3), (38_560, 362, 6.4e-3), (34_448, 105, 1e-5)]
+        {
+            let (least, n_, p_) = ((count + 1) as f64, n as f64, p);
+            let choices = libm::lgamma(n_ + 1.0) - libm::lgamma(least + 1.0) - libm::lgamma(n_ - least + 1.0);
+            let mut term = libm::exp(choices + least * libm::log(p_) + (n_ - least) * libm::log1p(-p_));
+            let mut sum = 0.0;
+            for errors in count + 1..count + 400 {
+                sum += term;
+                term *= (n - errors) as f64 / (errors + 1) as f64 * p / (1.0 - p);
+            }
+            let found = binomial_tail(count, n, p);
+            assert!((found / sum - 1.0).abs() < 1e-8, "{count} of {n} at {p}: {found:e}, not {sum:e}");
+        }
+        assert_eq!((binomial_tail(5, 5, 0.5), binomial_tail(4, 5, 1.0), binomial_tail(0, 5, 0.0)), (0.0, 1.0, 0.0));
     }
 }

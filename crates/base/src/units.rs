@@ -103,6 +103,12 @@ impl Pj {
     pub fn share(self, part: Ns, whole: Ns) -> Pj {
         Pj((u128::from(self.0) * u128::from(part.0) / u128::from(whole.0.max(1))) as u64)
     }
+
+    /// One of so many equal parts, rounded down.
+    #[inline]
+    pub fn part(self, of: u8) -> Pj {
+        if of == 1 { self } else { Pj(self.0 / u64::from(of)) }
+    }
 }
 
 impl Add for Pj {

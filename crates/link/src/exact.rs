@@ -12,7 +12,7 @@ use softsense_ecc::ldpc::RedundantChecks;
 use softsense_ecc::measure::{Algorithm, DecoderSpec, FrameDecoder};
 use softsense_nand::{CellSpec, Cells, Placement, RberModel, Sensing, Variation, Wear};
 
-use crate::{Age, MAX_LEVEL, RequiredLevel};
+use crate::{Age, BchSpec, MAX_LEVEL, RequiredLevel};
 
 /// Real decodes: the flash whose codewords are read, the code they are written in, and its decoder.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -57,6 +57,19 @@ fn default_iterations() -> u32 {
 }
 
 impl ExactSpec {
+    /// Reads of the codewords of BCH codes by age.
+    pub(crate) fn of_bch(spec: &BchSpec) -> Self {
+        Self {
+            code: default_code(),
+            decoder: default_decoder(),
+            max_iterations: default_iterations(),
+            rber: spec.rber.clone(),
+            variation: spec.variation.clone(),
+            placement: Placement::default(),
+            llrs_for: None,
+        }
+    }
+
     /// Opens the code, a file being taken from `directory`; and the text of such a file.
     pub(crate) fn open_code(&self, directory: &Path) -> Result<(Code, Option<String>)> {
         let at_field =
@@ -169,6 +182,8 @@ pub struct DecodeAttempt {
     pub level: u8,
     /// Whether the decoder claims success.
     pub converged: bool,
+    /// Whether it was one with hard decision that found no error.
+    pub clean: bool,
     /// Its iterations; 0 for a word that was a codeword as it came, and for decoders without any.
     pub iterations: u32,
     /// Whether the decided word is the one that was written.
@@ -427,6 +442,7 @@ impl CodewordReader {
     /// One attempt to decode a codeword, with `level`, up to [`Self::levels`]; arguments as those of [`Self::read`].
     pub fn attempt(&mut self, place: u64, write: u64, conditions: &[CellCondition], level: u8) -> DecodeAttempt {
         let step = self.sense(place, write, conditions, level);
+        let clean = level == 1 && self.word == self.held.codeword;
         let decoder = self.decoder.for_step(&self.code, step);
         let verdict = if level == 1 {
             decoder.decode_hard(&mut self.word)
@@ -436,6 +452,7 @@ impl CodewordReader {
         DecodeAttempt {
             level,
             converged: verdict.success,
+            clean,
             iterations: verdict.iterations,
             correct: self.word == self.held.codeword,
         }

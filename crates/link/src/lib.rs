@@ -23,12 +23,16 @@
 //! numbers. A [`CodewordReader`] programs, ages, senses and decodes each codeword that is read. Its luck is that of its
 //! cells: re-reads agree too, and levels are taken as nested, but required levels may fall, rarely.
 
+mod bch_by_age;
+mod by_age;
 mod exact;
 mod frames;
 mod policy;
 mod reliability;
 mod table;
 
+pub use bch_by_age::{AgedBch, AgedBchSpec, BchSpec};
+pub use by_age::ByAge;
 pub use exact::{CellCondition, CodewordRead, CodewordReader, DecodeAttempt, ExactSpec};
 pub use frames::{Age, CellsRead, FrameCounts, FrameSpec, FrameTask, NamedCells, ReadChannel};
 pub use policy::{Attempt, Policy, ReadSpec, Retry};

@@ -8,7 +8,7 @@ use softsense_base::{Error, Purpose, Result, Stream, binomial_cdf};
 use softsense_ecc::catalogue::Code;
 use softsense_nand::{Factors, Rber, RberModel, Variation, Wear};
 
-use crate::{CellCondition, CodewordReader, DecodeAttempt, DecodeTable, ExactSpec, MAX_LEVEL};
+use crate::{AgedBch, BchSpec, ByAge, CellCondition, CodewordReader, DecodeAttempt, DecodeTable, ExactSpec, MAX_LEVEL};
 
 /// Whether reads succeed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -26,6 +26,9 @@ pub enum ReliabilitySpec {
     /// A code rate for each age of a block, each with a decode table. A page holds one codeword, of as many units of data as
     /// its block's rate leaves room for.
     Adaptive(AdaptiveSpec),
+    /// A BCH code for each age of a block: a unit of data is divided among short codewords while that is young, and takes room
+    /// of others when it is old (LAE-FTL).
+    Bch(BchSpec),
     /// A real decode of every codeword that is read: a few thousand reads a second.
     Exact(ExactSpec),
 }
@@ -121,6 +124,8 @@ pub struct Reliability {
     luck: Stream,
     iterations: Stream,
     kind: Kind,
+    /// The file of the code that really decodes, if it is one.
+    code_text: Option<String>,
 }
 
 #[derive(Debug, Clone)]
@@ -129,13 +134,14 @@ enum Kind {
     /// A level fails a codeword whose luck is below its threshold.
     Fixed([u64; MAX_LEVEL as usize]),
     Tables(Box<Tables>),
+    Bch(Box<Bch>),
     Exact(Box<Exact>),
 }
 
-/// Decode tables by the P/E cycles up to which they are looked at; one alone at all of them.
+/// Decode tables by P/E cycles.
 #[derive(Debug, Clone)]
 struct Tables {
-    tables: Vec<(u32, DecodeTable)>,
+    tables: ByAge<DecodeTable>,
     flash: Flash,
 }
 
@@ -143,12 +149,50 @@ impl Tables {
     /// The table for a codeword.
     #[inline]
     fn of(&self, age: &impl Fn(u32) -> CellAge) -> &DecodeTable {
-        let (last, before) = self.tables.split_last().expect("there is a table");
-        if before.is_empty() {
-            return &last.1;
+        self.tables.at(|| age(0).wear.pe_cycles)
+    }
+}
+
+/// BCH codes by P/E cycles.
+#[derive(Debug, Clone)]
+struct Bch {
+    codes: Vec<AgedBch>,
+    fates: Fates,
+}
+
+/// What becomes of a codeword.
+#[derive(Debug, Clone)]
+enum Fates {
+    /// Bits of a codeword, and how often it fails.
+    Drawn(ByAge<(u32, DecodeTable)>, Flash),
+    Exact(Exact),
+}
+
+impl Bch {
+    fn new(spec: &BchSpec, seed: u64) -> Result<Self> {
+        let codes = spec.open()?;
+        let fates = if spec.exact {
+            let reader = |bch: &AgedBch| {
+                let exact = ExactSpec::of_bch(spec);
+                Ok((bch.to_pe_cycles, CodewordReader::of_code(&exact, seed, Code::Bch(bch.code.clone()))?))
+            };
+            let readers = codes.iter().map(reader).collect::<Result<Vec<_>>>()?;
+            Fates::Exact(Exact::new(readers, Flash::new(&spec.rber, spec.variation.clone(), seed)))
+        } else {
+            let table = |bch: &AgedBch| {
+                let name = format!("{} B, {} errors", bch.codeword_bytes, bch.code.correctable());
+                (bch.to_pe_cycles, (bch.code.codeword_bits() as u32, DecodeTable::of_bch(&name, &bch.code)))
+            };
+            Fates::Drawn(ByAge::new(codes.iter().map(table)), Flash::new(&spec.rber, spec.variation.clone(), seed))
+        };
+        Ok(Self { codes, fates })
+    }
+
+    fn flash(&self) -> &Flash {
+        match &self.fates {
+            Fates::Drawn(_, flash) => flash,
+            Fates::Exact(exact) => &exact.flash,
         }
-        let pe_cycles = age(0).wear.pe_cycles;
-        before.iter().find(|(to, _)| pe_cycles <= *to).map_or(&last.1, |(_, table)| table)
     }
 }
 
@@ -189,14 +233,15 @@ struct Exact {
     levels: u8,
     data_bits: usize,
     iterative: bool,
-    code_text: Option<String>,
+    /// Which of the readers by P/E cycles.
+    ages: ByAge<usize>,
     reading: Mutex<Reading>,
 }
 
-/// What decodes, and what it has decoded lately.
+/// What decodes, each with a code, and what it has decoded lately.
 #[derive(Debug)]
 struct Reading {
-    reader: CodewordReader,
+    readers: Vec<CodewordReader>,
     /// By place and write.
     known: HashMap<(u64, u32), Known>,
 }
@@ -204,8 +249,15 @@ struct Reading {
 /// What is known of a codeword.
 #[derive(Debug)]
 struct Known {
-    conditions: Vec<CellCondition>,
+    conditions: Conditions,
     attempts: [Option<DecodeAttempt>; MAX_LEVEL as usize],
+}
+
+/// What the cells of each part of a codeword are like, and whose codeword it is.
+#[derive(Debug, Clone, PartialEq)]
+struct Conditions {
+    reader: usize,
+    parts: Vec<CellCondition>,
 }
 
 /// Codewords that are known at once: 10 MB.
@@ -216,20 +268,22 @@ const MOST_KNOWN: usize = 1 << 16;
 const RETENTION_STEP: f64 = 1e-3;
 
 impl Exact {
-    fn new(spec: &ExactSpec, seed: u64, directory: &Path) -> Result<Self> {
-        let (code, code_text) = spec.open_code(directory)?;
+    /// # Arguments
+    /// - `readers`: each with the P/E cycles up to which codewords are its.
+    fn new(readers: Vec<(u32, CodewordReader)>, flash: Flash) -> Self {
+        let (ages, readers): (Vec<u32>, Vec<CodewordReader>) = readers.into_iter().unzip();
+        let (code, levels) = (readers[0].code(), readers[0].levels());
         let (data_bits, iterative) = (code.data_bits(), matches!(code, Code::Ldpc(_)));
-        let reader = CodewordReader::of_code(spec, seed, code)?;
-        let levels = reader.levels();
-        let flash = Flash::new(&spec.rber, spec.variation.clone(), seed);
-        let reading = Mutex::new(Reading { reader, known: HashMap::new() });
-        Ok(Self { flash, levels, data_bits, iterative, code_text, reading })
+        let ages = ByAge::new(ages.into_iter().zip(0..));
+        let reading = Mutex::new(Reading { readers, known: HashMap::new() });
+        Self { flash, levels, data_bits, iterative, ages, reading }
     }
 
     /// What the cells of each part of a codeword are like. A factor on the RBER of threshold voltages acts as further P/E
     /// cycles, or fewer. What errors of a codeword have in common, all its parts have.
-    fn conditions(&self, place: u64, write: u32, parts: u32, age: &impl Fn(u32) -> CellAge) -> Vec<CellCondition> {
-        (0..parts).map(|part| self.condition(place, write, age(part))).collect()
+    fn conditions(&self, place: u64, write: u32, parts: u32, age: &impl Fn(u32) -> CellAge) -> Conditions {
+        let reader = *self.ages.at(|| age(0).wear.pe_cycles);
+        Conditions { reader, parts: (0..parts).map(|part| self.condition(place, write, age(part))).collect() }
     }
 
     fn condition(&self, place: u64, write: u32, age: CellAge) -> CellCondition {
@@ -252,19 +306,19 @@ impl Exact {
     }
 
     /// One attempt at a codeword with `level`.
-    fn attempt(&self, place: u64, write: u32, conditions: &[CellCondition], level: u8) -> DecodeAttempt {
+    fn attempt(&self, place: u64, write: u32, conditions: &Conditions, level: u8) -> DecodeAttempt {
         let mut reading = self.reading.lock().expect("a panic in a decoder ends the run");
-        let Reading { reader, known } = &mut *reading;
+        let Reading { readers, known } = &mut *reading;
         if known.len() >= MOST_KNOWN {
             known.clear();
         }
-        let nothing = || Known { conditions: conditions.to_vec(), attempts: Default::default() };
+        let nothing = || Known { conditions: conditions.clone(), attempts: Default::default() };
         let entry = known.entry((place, write)).or_insert_with(nothing);
-        if entry.conditions != conditions {
+        if entry.conditions != *conditions {
             *entry = nothing();
         }
         *entry.attempts[usize::from(level) - 1]
-            .get_or_insert_with(|| reader.attempt(place, write.into(), conditions, level))
+            .get_or_insert_with(|| readers[conditions.reader].attempt(place, write.into(), &conditions.parts, level))
     }
 
     /// The first attempt that succeeds, one level after the other.
@@ -278,18 +332,21 @@ impl Exact {
         let conditions = self.conditions(place, write, parts, age);
         (1..=self.levels).map(|level| self.attempt(place, write, &conditions, level)).find(|attempt| attempt.converged)
     }
+
+    fn required_level(&self, place: u64, write: u32, parts: u32, age: &impl Fn(u32) -> CellAge) -> RequiredLevel {
+        let success = self.first_success(place, write, parts, age);
+        success.map_or(RequiredLevel::NONE, |attempt| RequiredLevel(attempt.level))
+    }
 }
 
 impl Clone for Exact {
     fn clone(&self) -> Self {
-        let reader = self.reading.lock().expect("a panic in a decoder ends the run").reader.clone();
+        let readers = self.reading.lock().expect("a panic in a decoder ends the run").readers.clone();
         Self {
             flash: self.flash.clone(),
-            levels: self.levels,
-            data_bits: self.data_bits,
-            iterative: self.iterative,
-            code_text: self.code_text.clone(),
-            reading: Mutex::new(Reading { reader, known: HashMap::new() }),
+            ages: self.ages.clone(),
+            reading: Mutex::new(Reading { readers, known: HashMap::new() }),
+            ..*self
         }
     }
 }
@@ -302,6 +359,7 @@ fn threshold(p: f64) -> u64 {
 impl Reliability {
     /// Builds the reliability of a device; files of tables and codes are taken from `directory`.
     pub fn new(spec: &ReliabilitySpec, seed: u64, directory: &Path) -> Result<Self> {
+        let mut code_text = None;
         let kind = match spec {
             ReliabilitySpec::Perfect => Kind::Perfect,
             ReliabilitySpec::Fixed { p_fail } => {
@@ -330,7 +388,7 @@ impl Reliability {
                 table.variation.check("reliability.table.variation")?;
                 let decode_table = DecodeTable::open(&table.file, directory)?;
                 let flash = Flash::new(&table.rber, table.variation.clone(), seed);
-                Kind::Tables(Box::new(Tables { tables: vec![(u32::MAX, decode_table)], flash }))
+                Kind::Tables(Box::new(Tables { tables: ByAge::always(decode_table), flash }))
             }
             ReliabilitySpec::Adaptive(adaptive) => {
                 adaptive.rber.check("reliability.adaptive.rber")?;
@@ -342,14 +400,21 @@ impl Reliability {
                     return Err(Error::config("reliability.adaptive.rates", message));
                 }
                 let open = |rate: &RateSpec| Ok((rate.to_pe_cycles, DecodeTable::open(&rate.file, directory)?));
-                let tables = adaptive.rates.iter().map(open).collect::<Result<_>>()?;
+                let tables = ByAge::new(adaptive.rates.iter().map(open).collect::<Result<Vec<_>>>()?);
                 let flash = Flash::new(&adaptive.rber, adaptive.variation.clone(), seed);
                 Kind::Tables(Box::new(Tables { tables, flash }))
             }
-            ReliabilitySpec::Exact(exact) => Kind::Exact(Box::new(Exact::new(exact, seed, directory)?)),
+            ReliabilitySpec::Bch(bch) => Kind::Bch(Box::new(Bch::new(bch, seed)?)),
+            ReliabilitySpec::Exact(exact) => {
+                let (code, text) = exact.open_code(directory)?;
+                code_text = text;
+                let reader = CodewordReader::of_code(exact, seed, code)?;
+                let flash = Flash::new(&exact.rber, exact.variation.clone(), seed);
+                Kind::Exact(Box::new(Exact::new(vec![(u32::MAX, reader)], flash)))
+            }
         };
         let (luck, iterations) = (Stream::new(seed, Purpose::CodewordLuck), Stream::new(seed, Purpose::Iterations));
-        Ok(Self { luck, iterations, kind })
+        Ok(Self { luck, iterations, kind, code_text })
     }
 
     /// Whether [`CellAge`] is looked at at all.
@@ -371,9 +436,8 @@ impl Reliability {
     pub fn levels(&self) -> u8 {
         match &self.kind {
             Kind::Perfect | Kind::Fixed(_) => MAX_LEVEL,
-            Kind::Tables(tables) => {
-                tables.tables.iter().map(|(_, table)| table.levels()).min().expect("there is a table")
-            }
+            Kind::Tables(tables) => tables.tables.iter().map(DecodeTable::levels).min().expect("there is a table"),
+            Kind::Bch(_) => 1,
             Kind::Exact(exact) => exact.levels,
         }
     }
@@ -381,27 +445,25 @@ impl Reliability {
     /// The decode table, if there is one, and no other.
     pub fn table(&self) -> Option<&DecodeTable> {
         match &self.kind {
-            Kind::Perfect | Kind::Fixed(_) | Kind::Exact(_) => None,
-            Kind::Tables(tables) => match tables.tables.as_slice() {
-                [(_, table)] => Some(table),
-                _ => None,
-            },
+            Kind::Tables(tables) if !tables.tables.changes() => tables.tables.iter().next(),
+            Kind::Perfect | Kind::Fixed(_) | Kind::Tables(_) | Kind::Bch(_) | Kind::Exact(_) => None,
         }
     }
 
     /// The files that the spec names, of tables or a code, where they say more than their names.
     pub fn file_texts(&self) -> Vec<&str> {
         match &self.kind {
-            Kind::Perfect | Kind::Fixed(_) => Vec::new(),
-            Kind::Tables(tables) => tables.tables.iter().map(|(_, table)| table.text()).collect(),
-            Kind::Exact(exact) => exact.code_text.as_deref().into_iter().collect(),
+            Kind::Tables(tables) => tables.tables.iter().map(DecodeTable::text).collect(),
+            Kind::Perfect | Kind::Fixed(_) | Kind::Bch(_) | Kind::Exact(_) => {
+                self.code_text.as_deref().into_iter().collect()
+            }
         }
     }
 
     /// Data bits of a codeword, where codewords are really decoded.
     pub fn data_bits(&self) -> Option<usize> {
         match &self.kind {
-            Kind::Perfect | Kind::Fixed(_) | Kind::Tables(_) => None,
+            Kind::Perfect | Kind::Fixed(_) | Kind::Tables(_) | Kind::Bch(_) => None,
             Kind::Exact(exact) => Some(exact.data_bits),
         }
     }
@@ -409,8 +471,8 @@ impl Reliability {
     /// Whether decoding iterations are known.
     pub fn knows_iterations(&self) -> bool {
         match &self.kind {
-            Kind::Perfect | Kind::Fixed(_) => false,
-            Kind::Tables(tables) => tables.tables.iter().all(|(_, table)| table.max_iterations().is_some()),
+            Kind::Perfect | Kind::Fixed(_) | Kind::Bch(_) => false,
+            Kind::Tables(tables) => tables.tables.iter().all(|table| table.max_iterations().is_some()),
             Kind::Exact(exact) => exact.iterative,
         }
     }
@@ -419,8 +481,34 @@ impl Reliability {
         match &self.kind {
             Kind::Perfect | Kind::Fixed(_) => None,
             Kind::Tables(tables) => Some(&tables.flash),
+            Kind::Bch(bch) => Some(bch.flash()),
             Kind::Exact(exact) => Some(&exact.flash),
         }
+    }
+
+    /// The BCH codes by age, in their order; none with any other kind.
+    pub fn bch_codes(&self) -> &[AgedBch] {
+        match &self.kind {
+            Kind::Bch(bch) => &bch.codes,
+            Kind::Perfect | Kind::Fixed(_) | Kind::Tables(_) | Kind::Exact(_) => &[],
+        }
+    }
+
+    /// What really decodes, where codewords are.
+    fn exact(&self) -> Option<&Exact> {
+        match &self.kind {
+            Kind::Exact(exact) => Some(exact),
+            Kind::Bch(bch) => match &bch.fates {
+                Fates::Exact(exact) => Some(exact),
+                Fates::Drawn(..) => None,
+            },
+            Kind::Perfect | Kind::Fixed(_) | Kind::Tables(_) => None,
+        }
+    }
+
+    /// Whether codewords are really decoded.
+    pub fn is_exact(&self) -> bool {
+        self.exact().is_some()
     }
 
     /// The factor on the raw bit error rate of a chip; 1 where none are known.
@@ -453,10 +541,32 @@ impl Reliability {
                 let level = (1..=table.levels()).find(|&level| luck >= table.p_fail(level, rber));
                 level.map_or(RequiredLevel::NONE, RequiredLevel)
             }
-            Kind::Exact(exact) => {
-                let success = exact.first_success(place, write, parts, &age);
-                success.map_or(RequiredLevel::NONE, |attempt| RequiredLevel(attempt.level))
+            Kind::Bch(bch) => match &bch.fates {
+                Fates::Drawn(codes, flash) => {
+                    let (_, table) = codes.at(|| age(0).wear.pe_cycles);
+                    let p_fail = table.p_fail(1, flash.rber(place, write.into(), parts, &age));
+                    let fails = self.luck.uniform(place, u64::from(write)) < p_fail;
+                    if fails { RequiredLevel::NONE } else { RequiredLevel(1) }
+                }
+                Fates::Exact(exact) => exact.required_level(place, write, parts, &age),
+            },
+            Kind::Exact(exact) => exact.required_level(place, write, parts, &age),
+        }
+    }
+
+    /// Whether a codeword of a BCH code by age has no wrong bit, which its syndromes tell. Arguments as those of
+    /// [`Self::required_level`].
+    #[inline]
+    pub fn is_clean(&self, place: u64, write: u32, parts: u32, age: impl Fn(u32) -> CellAge) -> bool {
+        let Kind::Bch(bch) = &self.kind else { return false };
+        match &bch.fates {
+            Fates::Drawn(codes, flash) => {
+                let (bits, _) = codes.at(|| age(0).wear.pe_cycles);
+                let rber = flash.rber(place, write.into(), parts, &age);
+                // The luckiest are those without an error, as the least lucky have too many.
+                1.0 - self.luck.uniform(place, u64::from(write)) <= libm::exp(f64::from(*bits) * libm::log1p(-rber))
             }
+            Fates::Exact(exact) => exact.attempt(place, write, &exact.conditions(place, write, parts, &age), 1).clean,
         }
     }
 
@@ -464,7 +574,7 @@ impl Reliability {
     /// only where codewords are really decoded. Arguments as those of [`Self::required_level`].
     #[inline]
     pub fn undetected(&self, place: u64, write: u32, parts: u32, age: impl Fn(u32) -> CellAge) -> Option<bool> {
-        let Kind::Exact(exact) = &self.kind else { return None };
+        let exact = self.exact()?;
         Some(exact.first_success(place, write, parts, &age).is_some_and(|attempt| !attempt.correct))
     }
 
@@ -506,7 +616,7 @@ impl Reliability {
         age: impl Fn(u32) -> CellAge,
     ) -> Option<u16> {
         match &self.kind {
-            Kind::Perfect | Kind::Fixed(_) => None,
+            Kind::Perfect | Kind::Fixed(_) | Kind::Bch(_) => None,
             Kind::Tables(tables) => {
                 let rber = tables.flash.rber(place, write.into(), parts, &age);
                 tables.of(&age).iterations(level, rber, success, self.iterations_luck(place, write, level))

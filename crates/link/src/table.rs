@@ -2,7 +2,10 @@ use std::path::Path;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use softsense_base::{Error, ErrorKind, Result, line_of, shipped_or_file};
+use softsense_base::{Error, ErrorKind, Result, binomial_tail, line_of, shipped_or_file};
+use softsense_ecc::bch::BchCode;
+use softsense_ecc::catalogue::Code;
+use softsense_ecc::ldpc::RedundantChecks;
 
 use crate::MAX_LEVEL;
 
@@ -31,6 +34,10 @@ const SHIPPED: [(&str, &str); 15] = shipped![
     "bch-4KB-t256",
     "laldpc-thresholds",
 ];
+
+/// Where the computed table of a BCH code begins, and the ratio of its grid points.
+const LEAST_TAIL: f64 = 1e-30;
+const TAIL_STEP: f64 = 1.005;
 
 /// How values between two grid points are found. Beyond the grid the nearest point holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -98,11 +105,47 @@ impl DecodeTable {
         SHIPPED.iter().map(|(name, _)| *name)
     }
 
-    /// Opens a shipped table by name, or a file (relative paths are taken from `directory`).
+    /// Opens a shipped table by name, that of any BCH code as `bch:m=15,t=57,k=31912`, or a file (relative paths are taken from
+    /// `directory`).
+    ///
+    /// # Errors
+    /// No such table or BCH code, or a malformed file, at its line.
     pub fn open(name_or_path: &str, directory: &Path) -> Result<Self> {
+        if name_or_path.starts_with("bch:") {
+            let at_name = |error: Error| Error::table(error.place(), error.message());
+            if let Code::Bch(code) = Code::open(name_or_path, RedundantChecks::Refuse).map_err(at_name)? {
+                return Ok(Self::of_bch(name_or_path, &code));
+            }
+        }
         let (text, origin) =
             shipped_or_file(&SHIPPED, name_or_path, directory, ErrorKind::Table, "a decode table file")?;
         Self::parse(&text, &origin)
+    }
+
+    /// The table of a BCH code: the binomial tail, to 0.1 % between grid points. `name` is the code's.
+    pub fn of_bch(name: &str, code: &BchCode) -> Self {
+        let (n, k, t) = (code.codeword_bits(), code.data_bits(), code.correctable());
+        let tail = |rber: f64| binomial_tail(t as u64, n as u64, rber);
+        // From where failures are never seen, in steps of half a per cent, to where there is nothing but failures.
+        let mut rber = t as f64 / n as f64;
+        while tail(rber) > LEAST_TAIL {
+            rber /= TAIL_STEP;
+        }
+        let (mut grid, mut p_fail) = (Vec::new(), Vec::new());
+        while rber <= 0.5 && p_fail.last().is_none_or(|&p| p < 1.0 - 1e-12) {
+            grid.push(format!("{rber:e}"));
+            p_fail.push(tail(rber).min(1.0).max(p_fail.last().copied().unwrap_or(0.0)));
+            rber *= TAIL_STEP;
+        }
+        let p_fail: Vec<String> = p_fail.iter().map(|p| format!("{p:e}")).collect();
+        let text = format!(
+            "format = \"{FORMAT}\"\nname = \"{name}\"\ncode = \"{name}: BCH, n = {n}, k = {k}\"\n\
+             decoder = \"BCH, up to {t} errors\"\nsource = \"computed: the binomial tail\"\ninterpolation = \"log\"\n\
+             rber = [{}]\n\n[[level]]\np_fail = [{}]\n",
+            grid.join(", "),
+            p_fail.join(", ")
+        );
+        Self::parse(&text, name).expect("a binomial tail makes a table")
     }
 
     /// Reads a table from TOML text; `origin` names it in errors.

@@ -166,6 +166,39 @@ impl Config {
         Ok(columns)
     }
 
+    /// The codes of `reliability.bch` on this device, in the order of their ages, a dict each: `to_pe_cycles`,
+    /// `codeword_bytes`, `correctable`, `field_bits`, `codeword_bits`, `parity_bytes` (of a codeword), `codewords_per_unit`,
+    /// `squeezed_bytes` (of each unit's data space), `units_per_block`, `transfer_us`, `decode_us` and
+    /// `decode_without_errors_us` (of a codeword). Empty with any other reliability.
+    fn bch_codes<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        let codes = self.checked.bch_codes();
+        let dict = |code: &softsense_ssd::config::UnitCode| {
+            let fields = PyDict::new(py);
+            for (name, whole) in [
+                ("to_pe_cycles", code.to_pe_cycles),
+                ("codeword_bytes", code.codeword_bytes),
+                ("correctable", code.correctable),
+                ("field_bits", code.field_bits),
+                ("codeword_bits", code.codeword_bits),
+                ("parity_bytes", code.parity_bytes),
+                ("codewords_per_unit", code.codewords_per_unit),
+                ("squeezed_bytes", code.squeezed_bytes),
+                ("units_per_block", code.units_per_block),
+            ] {
+                fields.set_item(name, whole)?;
+            }
+            for (name, us) in [
+                ("transfer_us", code.transfer_us),
+                ("decode_us", code.decode_us),
+                ("decode_without_errors_us", code.decode_without_errors_us),
+            ] {
+                fields.set_item(name, us)?;
+            }
+            Ok(fields)
+        };
+        codes.iter().map(dict).collect()
+    }
+
     /// The probability that decoding fails at each raw bit error rate (float64, shape (n,)), by the decode table: one row
     /// for each of its levels, or the first `levels` of them (float64, shape (levels, n)). Raises ConfigError where there
     /// is no table, or it has fewer.

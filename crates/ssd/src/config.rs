@@ -9,19 +9,22 @@ use sha2::{Digest, Sha256};
 use softsense_base::{
     Error, ErrorKind, Result, expect_number, expect_whole, format_bytes, format_count, line_of, shipped_or_file,
 };
-use softsense_link::{ReadSpec, Reliability, ReliabilitySpec};
+use softsense_link::{AgedBch, ByAge, ReadSpec, Reliability, ReliabilitySpec};
 
 use crate::events::MAX_INDEX;
-use crate::ftl::PageRoom;
-use crate::geometry::Geometry;
+use crate::ftl::BlockLayout;
+use crate::geometry::{Geometry, MOST_IN_GROUP};
 use crate::workload::WorkloadSpec;
 
 /// Changes whenever the same config gives other numbers.
 pub const MODEL_VERSION: u32 = 3;
 
 /// The shipped configs.
-const SHIPPED: [(&str, &str); 3] = [
+const SHIPPED: [(&str, &str); 6] = [
     ("mlc-25nm", include_str!("../../../configs/mlc-25nm.toml")),
+    ("mlc-lae", include_str!("../../../configs/mlc-lae.toml")),
+    ("mlc-lae-unsqueezed", include_str!("../../../configs/mlc-lae-unsqueezed.toml")),
+    ("mlc-lae-worst-case", include_str!("../../../configs/mlc-lae-worst-case.toml")),
     ("mlc-laldpc", include_str!("../../../configs/mlc-laldpc.toml")),
     ("tlc-3d", include_str!("../../../configs/tlc-3d.toml")),
 ];
@@ -41,7 +44,8 @@ pub struct Config {
     pub bus: BusSpec,
     /// The decoders.
     pub decoder: DecoderSpec,
-    /// Whether reads succeed: `"perfect"`, `{ fixed = ... }`, `{ table = ... }` or `{ exact = ... }`.
+    /// Whether reads succeed: `"perfect"`, `{ fixed = ... }`, `{ table = ... }`, `{ adaptive = ... }`, `{ bch = ... }` or
+    /// `{ exact = ... }`.
     pub reliability: ReliabilitySpec,
     /// How reads are done.
     pub read: ReadSpec,
@@ -295,6 +299,97 @@ pub enum DecodeTime {
     FixedUs(f64),
     /// For each decoding iteration, us. The decode table must know the iterations, or an LDPC code be decoded really.
     PerIterationUs(f64),
+    /// That of a circuit which decodes the codes of `reliability.bch`.
+    Bch(BchDecoderSpec),
+}
+
+/// A circuit that decodes BCH codes, one stage after the other: syndromes, key equation, search for roots. A codeword without
+/// errors leaves after the first.
+///
+/// Source: S. Lin, D. Costello, "Error Control Coding", 2004, chapter 6, the stages; D. Sarwate, N. Shanbhag, "High-speed
+/// architectures for Reed-Solomon decoders", 2001, the key equation without inversions; Y.-M. Lin et al., "A MPCN-based
+/// parallel architecture in BCH decoders for NAND flash memory devices", 2011, several bits of syndromes and search a cycle.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct BchDecoderSpec {
+    /// Its clock, MHz.
+    pub clock_mhz: f64,
+    /// Bits of the codeword that all syndromes take in a cycle.
+    pub syndrome_bits_per_cycle: u32,
+    /// Multipliers of the key equation, which takes 3 (t + 1) products in each of t steps.
+    pub key_equation_multipliers: u32,
+    /// Places of the codeword that are tried in a cycle.
+    pub search_bits_per_cycle: u32,
+}
+
+impl Default for BchDecoderSpec {
+    fn default() -> Self {
+        Self { clock_mhz: 200.0, syndrome_bits_per_cycle: 8, key_equation_multipliers: 16, search_bits_per_cycle: 8 }
+    }
+}
+
+impl BchDecoderSpec {
+    /// How long a codeword of `codeword_bits` bits takes, with a code that corrects `correctable` errors: without any error, and
+    /// with some, us.
+    pub fn decode_us(&self, codeword_bits: u32, correctable: u32) -> (f64, f64) {
+        let us = |cycles: u64| cycles as f64 / self.clock_mhz;
+        let syndromes = u64::from(codeword_bits.div_ceil(self.syndrome_bits_per_cycle));
+        let step = (3 * (correctable + 1)).div_ceil(self.key_equation_multipliers);
+        let search = codeword_bits.div_ceil(self.search_bits_per_cycle);
+        (us(syndromes), us(syndromes + u64::from(correctable) * u64::from(step) + u64::from(search)))
+    }
+
+    fn check(&self) -> Result<()> {
+        expect_number("decoder.time.bch.clock_mhz", self.clock_mhz, 1e-3, 1e5)?;
+        for (field, found) in [
+            ("syndrome_bits_per_cycle", self.syndrome_bits_per_cycle),
+            ("key_equation_multipliers", self.key_equation_multipliers),
+            ("search_bits_per_cycle", self.search_bits_per_cycle),
+        ] {
+            expect_whole(format!("decoder.time.bch.{field}"), found, 1, 1 << 16)?;
+        }
+        Ok(())
+    }
+}
+
+/// A code of `reliability.bch` on a device.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct UnitCode {
+    /// P/E cycles of a block up to which it uses the code.
+    pub to_pe_cycles: u32,
+    /// Data of a codeword, bytes.
+    pub codeword_bytes: u32,
+    /// Errors that it corrects.
+    pub correctable: u32,
+    /// m: the code is over GF(2^m).
+    pub field_bits: u32,
+    /// Bits of a codeword, data and parity.
+    pub codeword_bits: u32,
+    /// Parity of a codeword, bytes.
+    pub parity_bytes: u32,
+    /// Codewords of a mapping unit.
+    pub codewords_per_unit: u32,
+    /// Of the data space of each unit of a page, what parity and metadata take that exceeds the out-of-band area, bytes.
+    pub squeezed_bytes: u32,
+    /// Mapping units of a block.
+    pub units_per_block: u32,
+    /// Transfer of a codeword, us.
+    pub transfer_us: f64,
+    /// Decoding of a codeword with errors, us.
+    pub decode_us: f64,
+    /// Decoding of a codeword without, us.
+    pub decode_without_errors_us: f64,
+}
+
+/// Bytes of a logical unit's number, in the out-of-band area of each unit.
+const LUN_BYTES: u32 = 4;
+
+/// Metadata of a page whose units cross pages, bytes: for each physical unit the numbers of two logical units and the length
+/// of the first, and for the page the number of the physical unit that goes on. 24 bytes for two units.
+///
+/// Source: LAE-FTL, section III.B.
+fn metadata_bytes(units: u32) -> u32 {
+    units * (2 * LUN_BYTES + 2) + 4
 }
 
 /// The flash translation layer and its garbage collection.
@@ -707,20 +802,85 @@ impl CheckedConfig {
     /// Codewords the user can address.
     pub fn user_codewords(&self) -> u64 {
         let ssds = u64::from(self.geometry.ssds());
-        let pages = self.geometry.codewords() / u64::from(self.geometry.codewords_per_page());
-        let of_ssd = pages * u64::from(self.page_room().of(0)) / ssds;
+        let blocks = self.geometry.codewords() / u64::from(self.geometry.codewords_per_block());
+        let of_ssd = blocks * u64::from(self.layouts().at(|| 0).codewords()) / ssds;
         (of_ssd as f64 * (1.0 - self.config.ftl.over_provisioning)).floor() as u64 * ssds
     }
 
-    /// How many codewords fit a page.
-    pub fn page_room(&self) -> PageRoom {
+    /// Where the codewords of a block lie, by its erases since the start of the run.
+    pub fn layouts(&self) -> ByAge<BlockLayout> {
+        let (pages, per_page) = (self.geometry.pages_per_block(), self.geometry.codewords_per_page());
+        let start = self.config.precondition.pe_cycles;
         match &self.config.reliability {
             ReliabilitySpec::Adaptive(adaptive) => {
-                let rates = adaptive.rates.iter().map(|rate| (rate.to_pe_cycles, rate.units));
-                PageRoom::by_rates(rates, self.config.precondition.pe_cycles)
+                let layout = |units| BlockLayout::whole(pages, units);
+                ByAge::new(adaptive.rates.iter().map(|rate| (rate.to_pe_cycles, layout(rate.units)))).since(start)
             }
-            _ => PageRoom::constant(self.config.geometry.codewords_per_page),
+            ReliabilitySpec::Bch(bch) => {
+                let codes = self.reliability.bch_codes();
+                let layout = |code: &AgedBch| self.layout(self.squeezed_bytes(bch.oob_bytes, code));
+                ByAge::new(codes.iter().map(|code| (code.to_pe_cycles, layout(code)))).since(start)
+            }
+            _ => ByAge::always(BlockLayout::whole(pages, per_page)),
         }
+    }
+
+    /// Where units lie in a block whose pages lack so much of the data space of each.
+    fn layout(&self, squeezed_bytes: u32) -> BlockLayout {
+        let (pages, per_page) = (self.geometry.pages_per_block(), self.geometry.codewords_per_page());
+        let unit = self.config.geometry.codeword_bytes;
+        match squeezed_bytes {
+            0 => BlockLayout::whole(pages, per_page),
+            _ => BlockLayout::packed(pages, per_page, unit, per_page * (unit - squeezed_bytes)),
+        }
+    }
+
+    /// What parity and metadata of a unit exceed its share of the out-of-band area by.
+    fn squeezed_bytes(&self, oob_bytes: u32, code: &AgedBch) -> u32 {
+        let units = self.geometry.codewords_per_page();
+        let parity = self.config.geometry.codeword_bytes / code.codeword_bytes * code.parity_bytes();
+        if parity + LUN_BYTES <= oob_bytes {
+            return 0;
+        }
+        (parity + metadata_bytes(units).div_ceil(units)).saturating_sub(oob_bytes)
+    }
+
+    /// The codes of `reliability.bch` on this device, in the order of their ages; none with any other reliability.
+    pub fn bch_codes(&self) -> Vec<UnitCode> {
+        let ReliabilitySpec::Bch(bch) = &self.config.reliability else { return Vec::new() };
+        let unit = self.config.geometry.codeword_bytes;
+        let code = |aged: &AgedBch| {
+            let (bits, correctable) = (aged.code.codeword_bits() as u32, aged.code.correctable() as u32);
+            let squeezed_bytes = self.squeezed_bytes(bch.oob_bytes, aged);
+            let (clean, decode_us) = match self.config.decoder.time {
+                DecodeTime::Bch(decoder) => decoder.decode_us(bits, correctable),
+                DecodeTime::FixedUs(us) | DecodeTime::PerIterationUs(us) => (us, us),
+            };
+            UnitCode {
+                to_pe_cycles: aged.to_pe_cycles,
+                codeword_bytes: aged.codeword_bytes,
+                correctable,
+                field_bits: aged.code.field_bits(),
+                codeword_bits: bits,
+                parity_bytes: aged.parity_bytes(),
+                codewords_per_unit: unit / aged.codeword_bytes,
+                squeezed_bytes,
+                units_per_block: self.layout(squeezed_bytes).codewords(),
+                transfer_us: self.byte_us() * f64::from(aged.codeword_bytes + aged.parity_bytes()),
+                decode_us,
+                decode_without_errors_us: clean,
+            }
+        };
+        self.reliability.bch_codes().iter().map(code).collect()
+    }
+
+    /// Transfer of a byte, us: `bus.transfer_us` is that of a unit and its share of the out-of-band area.
+    pub(crate) fn byte_us(&self) -> f64 {
+        let oob = match &self.config.reliability {
+            ReliabilitySpec::Bch(bch) => bch.oob_bytes,
+            _ => 0,
+        };
+        self.config.bus.transfer_us / f64::from(self.config.geometry.codeword_bytes + oob)
     }
 
     /// Codewords of translation pages; none if the whole map is in memory.
@@ -782,6 +942,10 @@ impl CheckedConfig {
         let decode = match decoder.time {
             DecodeTime::FixedUs(us) => format!("{us} us a decode"),
             DecodeTime::PerIterationUs(us) => format!("{us} us an iteration"),
+            DecodeTime::Bch(bch) => format!(
+                "BCH at {} MHz: {} bits of syndromes, {} products, {} places a cycle",
+                bch.clock_mhz, bch.syndrome_bits_per_cycle, bch.key_equation_multipliers, bch.search_bits_per_cycle
+            ),
         };
         let issue = match host.issue {
             Issue::OpenLoop { time_scale } => format!("open loop, time scale {time_scale}"),
@@ -814,6 +978,23 @@ impl CheckedConfig {
                 });
                 let rates = rates.collect::<Vec<_>>().join(", ");
                 format!("code rates by age: {rates}; RBER {}", adaptive.rber.describe())
+            }
+            ReliabilitySpec::Bch(bch) => {
+                let codes = self.bch_codes().into_iter().map(|code| {
+                    let squeezed = match code.squeezed_bytes {
+                        0 => String::new(),
+                        bytes => format!(", {bytes} B squeezed"),
+                    };
+                    format!(
+                        "{} B with {} errors{squeezed} to {} P/E cycles",
+                        code.codeword_bytes,
+                        code.correctable,
+                        format_count(code.to_pe_cycles.into())
+                    )
+                });
+                let how = if bch.exact { ", every read decoded" } else { "" };
+                let codes = codes.collect::<Vec<_>>().join("; ");
+                format!("BCH codes by age{how}: {codes}; RBER {}", bch.rber.describe())
             }
             ReliabilitySpec::Exact(exact) if self.reliability.knows_iterations() => format!(
                 "every read decoded: {} by {} in at most {} iterations, at RBER {}",
@@ -971,6 +1152,13 @@ impl CheckedConfig {
                     return Err(Error::config("decoder.time", message));
                 }
             }
+            DecodeTime::Bch(bch) => {
+                bch.check()?;
+                if !matches!(config.reliability, ReliabilitySpec::Bch(_)) {
+                    let message = "found `bch` without `reliability.bch`, expected `fixed_us` or `per_iteration_us`";
+                    return Err(Error::config("decoder.time", message));
+                }
+            }
         }
         self.check_reliability()?;
         config.read.check()?;
@@ -1091,8 +1279,53 @@ impl CheckedConfig {
         Ok(())
     }
 
+    /// Whether units are whole codewords, and what crosses pages has a buffer to wait in.
+    fn check_bch(&self) -> Result<()> {
+        let ReliabilitySpec::Bch(bch) = &self.config.reliability else { return Ok(()) };
+        let (unit, units) = (self.config.geometry.codeword_bytes, self.geometry.codewords_per_page());
+        let mut crosses_pages = false;
+        for (index, aged) in self.reliability.bch_codes().iter().enumerate() {
+            let path = |field| format!("reliability.bch.codes[{index}].{field}");
+            if !unit.is_multiple_of(aged.codeword_bytes) || unit / aged.codeword_bytes * units > MOST_IN_GROUP {
+                let message = format!(
+                    "found {}, expected a part of geometry.codeword_bytes, {unit}, of which a page has {MOST_IN_GROUP} at most",
+                    aged.codeword_bytes
+                );
+                return Err(Error::config(path("codeword_bytes"), message));
+            }
+            let squeezed = self.squeezed_bytes(bch.oob_bytes, aged);
+            let most = unit - unit.div_ceil(units);
+            if squeezed > most || squeezed > 0 && aged.codeword_bytes != unit {
+                let message = format!(
+                    "found {}, which takes {squeezed} bytes of each unit; expected at most {}",
+                    aged.code.correctable(),
+                    if aged.codeword_bytes == unit { format!("{most}") } else { "none with several codewords".into() }
+                );
+                return Err(Error::config(path("correctable"), message));
+            }
+            crosses_pages |= squeezed > 0;
+        }
+        if self.config.ftl.interleaving.ways > 1 {
+            return Err(Error::config("ftl.interleaving.ways", "found several with `reliability.bch`, expected 1"));
+        }
+        if self.config.ftl.mapping != Mapping::Page {
+            return Err(Error::config("ftl.mapping", "found a map in flash with `reliability.bch`, expected `page`"));
+        }
+        // Each plane may have cut a unit, which waits for the next page; what else there is fills pages.
+        let least = u64::from(self.geometry.planes() + 2 * units) * u64::from(unit);
+        if crosses_pages && self.config.host.write_buffer_bytes < least {
+            let message = format!(
+                "found {}, expected at least {least}: units that cross pages wait there for their next page",
+                self.config.host.write_buffer_bytes
+            );
+            return Err(Error::config("host.write_buffer_bytes", message));
+        }
+        Ok(())
+    }
+
     fn check_ftl(&self) -> Result<()> {
         self.check_adaptive()?;
+        self.check_bch()?;
         let ftl = &self.config.ftl;
         let over_provisioning = ftl.over_provisioning;
         if !(over_provisioning > 0.0 && over_provisioning < 1.0) {
@@ -1133,7 +1366,11 @@ impl CheckedConfig {
         let blocks = self.config.geometry.blocks_per_plane;
         let plain_too = self.geometry.ways() > 1 && ftl.interleaving.remainder == Remainder::Plain;
         let open = if plain_too { 3 } else { 2 };
-        let in_vain = u64::from(blocks) * u64::from(self.geometry.codewords_per_group() - 1);
+        let left = self.geometry.codewords_per_group() - 1;
+        // Where units cross pages, two pages' worth.
+        let crosses_pages = self.layouts().iter().any(BlockLayout::crosses_pages);
+        let left = if crosses_pages { 2 * self.geometry.codewords_per_page() } else { left };
+        let in_vain = u64::from(blocks) * u64::from(left);
         let in_vain = in_vain.div_ceil(u64::from(self.geometry.codewords_per_superblock())) as u32;
         // Translation pages, each in a page of its own, take blocks of their own, of which two are open, and one more may be
         // as good as stale.
@@ -1166,7 +1403,7 @@ pub fn schema() -> String {
 }
 
 /// Fields that are one of several things with fields of their own: setting a field of one of these chooses it.
-const CHOICES: [&str; 13] = [
+const CHOICES: [&str; 14] = [
     "decoder.placement",
     "decoder.time",
     "ftl.interleaving.groups",
@@ -1175,6 +1412,7 @@ const CHOICES: [&str; 13] = [
     "host.issue",
     "reliability",
     "reliability.adaptive.rber",
+    "reliability.bch.rber",
     "reliability.exact.placement",
     "reliability.exact.rber",
     "reliability.table.rber",

@@ -11,6 +11,7 @@
 
 mod block_lists;
 mod large_array;
+mod layout;
 mod mapping_cache;
 mod precondition;
 
@@ -18,12 +19,14 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use softsense_base::Result;
+use softsense_link::ByAge;
 
 use crate::config::{CheckedConfig, InterleavedGroups, Remainder, Spread};
 use crate::geometry::Geometry;
 use block_lists::BlockLists;
 use large_array::LargeArray;
 
+pub use layout::{BlockLayout, Piece};
 pub use mapping_cache::{Evicted, MappingCache};
 pub use precondition::steady_state_victim_fraction;
 
@@ -65,23 +68,25 @@ pub enum Writer {
     GcTranslation = 4,
 }
 
-/// Pages of the same index in the blocks of a superblock: all of them, which hold interleaved codewords, or a single one.
+/// Pages that are read or programmed together. With interleaving, pages of the same index in the blocks of a superblock: all of
+/// them, which hold interleaved codewords, or a single one. Without, a page of a block, or several of a read whose units cross
+/// pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Group {
     /// The set of planes.
     pub set: u32,
     /// The superblock.
     pub superblock: u32,
-    /// The index of the pages in their blocks.
+    /// The index of the pages in their blocks, or of the first of several in one block.
     pub page: u32,
-    /// A bit for each member of the set that has a page here.
+    /// A bit for each member of the set that has a page here; without interleaving for each page from the first on.
     members: u16,
     /// How many those are.
     pages: u8,
 }
 
 impl Group {
-    /// Members of the set that have a page here.
+    /// Members of the set that have a page here, or pages from the first on.
     #[inline]
     pub fn members(self) -> impl Iterator<Item = u32> {
         ones(self.members)
@@ -93,11 +98,10 @@ impl Group {
         u32::from(self.pages)
     }
 
-    /// The member that has the page with this number, from 0.
+    /// The first of the members.
     #[inline]
-    pub fn member(self, page: u32) -> u32 {
-        // All members, or a single one.
-        if self.pages == 1 { self.members.trailing_zeros() } else { page }
+    pub fn first(self) -> u32 {
+        self.members.trailing_zeros()
     }
 }
 
@@ -111,48 +115,6 @@ pub fn ones(mut mask: u16) -> impl Iterator<Item = u32> {
             index
         })
     })
-}
-
-/// How many codewords fit a page, by the erases of its block since the start of the run.
-#[derive(Debug, Clone)]
-pub struct PageRoom {
-    /// Erases up to which so many fit; the last one holds beyond. One alone where rates do not change.
-    by_erases: Vec<(u32, u32)>,
-}
-
-impl PageRoom {
-    /// Always as many.
-    pub fn constant(codewords: u32) -> Self {
-        Self { by_erases: vec![(u32::MAX, codewords)] }
-    }
-
-    /// By the code rates of a device whose blocks have `pe_cycles` behind them: P/E cycles up to which a rate is used, and
-    /// codewords that fit a page with it.
-    pub fn by_rates(rates: impl Iterator<Item = (u32, u32)>, pe_cycles: u32) -> Self {
-        let mut by_erases: Vec<(u32, u32)> = Vec::new();
-        let mut last = 0;
-        for (to, codewords) in rates {
-            last = codewords;
-            if let Some(erases) = to.checked_sub(pe_cycles) {
-                by_erases.push((erases, codewords));
-            }
-        }
-        by_erases.push((u32::MAX, last));
-        Self { by_erases }
-    }
-
-    /// Codewords that fit a page of a block.
-    #[inline]
-    pub fn of(&self, erases: u32) -> u32 {
-        let (last, before) = self.by_erases.split_last().expect("there is always room");
-        before.iter().find(|(to, _)| erases <= *to).map_or(last.1, |(_, codewords)| *codewords)
-    }
-
-    /// Whether it changes with erases.
-    #[inline]
-    pub fn shrinks(&self) -> bool {
-        self.by_erases.len() > 1
-    }
 }
 
 /// What the FTL knows of a superblock.
@@ -211,7 +173,10 @@ pub struct PageMap {
     programmed: Vec<u16>,
     blocks: Vec<Block>,
     sets: Vec<PlaneSet>,
-    page_room: PageRoom,
+    /// Of a block, by its erases since the start of the run.
+    layouts: ByAge<BlockLayout>,
+    /// Whether units cross pages in any block.
+    crosses_pages: bool,
     /// Erases of the superblock that has been erased most.
     most_erases: u32,
     remainder: Remainder,
@@ -262,7 +227,8 @@ impl PageMap {
             programmed: vec![0; (geometry.planes() * per_plane) as usize],
             blocks: vec![Block::default(); (geometry.sets() * per_plane) as usize],
             sets: (0..geometry.sets()).map(set).collect(),
-            page_room: config.page_room(),
+            crosses_pages: config.layouts().iter().any(BlockLayout::crosses_pages),
+            layouts: config.layouts(),
             most_erases: 0,
             remainder: spec.interleaving.remainder,
             levelling: spec
@@ -351,8 +317,45 @@ impl PageMap {
             return Location::Memory(at & !IN_MEMORY);
         }
         let block = self.geometry.block_of(at);
-        let page = (at - block * self.geometry.codewords_per_block()) / self.geometry.codewords_per_page();
+        let in_block = at - block * self.geometry.codewords_per_block();
+        let mut page = in_block / self.geometry.codewords_per_page();
+        if self.crosses_pages && self.layout(block).crosses(page, in_block % self.geometry.codewords_per_page()) {
+            page += 1;
+        }
         if page < u32::from(self.programmed[block as usize]) { Location::Flash(at) } else { Location::InFlight }
+    }
+
+    /// Which pages the codewords of a superblock are in.
+    #[inline]
+    pub fn layout(&self, superblock: u32) -> &BlockLayout {
+        self.layouts.at(|| self.blocks[superblock as usize].erases)
+    }
+
+    /// The same pages, and what more of their block the codewords `wanted` of them are in.
+    ///
+    /// # Arguments
+    /// - `group`: a page, or one of interleaved codewords, to which nothing is added.
+    /// - `wanted`: bits, counted from the first codeword that may begin in the page.
+    #[inline]
+    pub fn with_all_of(&self, group: Group, wanted: u16) -> Group {
+        if !self.crosses_pages {
+            return group;
+        }
+        let (layout, per_page) = (self.layout(group.superblock), self.geometry.codewords_per_page());
+        let members = ones(wanted).fold(0, |members: u16, bit| {
+            let (page, slot) = (bit / per_page, bit % per_page);
+            members | (if layout.crosses(group.page + page, slot) { 0b11 } else { 1 }) << page
+        });
+        Group { members, pages: members.count_ones() as u8, ..group }
+    }
+
+    /// Where a logical codeword lies in the physical units of its block, and which block that is; nothing where it is not in
+    /// flash, or no unit of its block crosses pages.
+    pub fn pieces(&self, lcn: Lcn) -> Option<(u32, Vec<Piece>)> {
+        let Location::Flash(place) = self.locate(lcn) else { return None };
+        let (group, slot) = self.group_of(place);
+        let layout = self.layout(group.superblock);
+        layout.crosses_pages().then(|| (group.superblock, layout.pieces(group.page, slot)))
     }
 
     /// The logical codeword whose current data lies at `place`, if any.
@@ -571,12 +574,27 @@ impl PageMap {
     /// Codewords that fit `group`.
     #[inline]
     pub fn room(&self, group: Group) -> u32 {
-        group.pages() * self.page_room.of(self.erases(group.superblock))
+        group.pages() * self.layout(group.superblock).beginning_in(group.page)
+    }
+
+    /// Whether the last codeword of a page that was given out ends in the next page of its block.
+    #[inline]
+    pub fn last_crosses(&self, group: Group) -> bool {
+        self.crosses_pages && {
+            let room = self.room(group);
+            room > 0 && self.layout(group.superblock).crosses(group.page, room - 1)
+        }
+    }
+
+    /// Whether units cross pages in any block.
+    #[inline]
+    pub fn crosses_pages(&self) -> bool {
+        self.crosses_pages
     }
 
     /// Whether there is less room as blocks wear.
     pub fn shrinks(&self) -> bool {
-        self.page_room.shrinks()
+        self.layouts.changes()
     }
 
     /// Codewords for which the flash has room, as its blocks are now.
@@ -586,19 +604,23 @@ impl PageMap {
 
     /// Codewords that a superblock has room for.
     pub fn room_of(&self, superblock: u32) -> u64 {
-        u64::from(self.geometry.pages_per_superblock()) * u64::from(self.page_room.of(self.erases(superblock)))
+        u64::from(self.geometry.ways()) * u64::from(self.layout(superblock).codewords())
     }
 
     /// Codewords of the fullest superblock that is worth collecting: they fit another one, and leave a group of it.
     fn most_worth_collecting(&self) -> u32 {
-        let room = self.page_room.of(self.most_erases + 1) * self.geometry.ways();
-        (self.geometry.pages_per_block() - 1) * room
+        let layout = self.layouts.at(|| self.most_erases + 1);
+        if layout.crosses_pages() {
+            // The last unit that is moved may take a page more, which nothing else begins in.
+            return layout.codewords().saturating_sub(2 * self.geometry.codewords_per_page());
+        }
+        layout.before(self.geometry.pages_per_block() - 1) * self.geometry.ways()
     }
 
     /// Puts `lcn` at `slot` of pages that were given out, from 0 up to their [`Self::room`].
     #[inline]
     pub fn place(&mut self, group: Group, slot: u32, lcn: Lcn) {
-        let bit = self.geometry.bits_of(group.member(0)).start + slot;
+        let bit = self.geometry.bits_of(group.first()).start + slot;
         let place = self.geometry.place(group.superblock, group.page, bit);
         self.point(lcn, place);
         self.owner[place as usize] = lcn;
@@ -660,7 +682,10 @@ impl PageMap {
     /// Takes the least worn closed superblock of a set if others have been erased so much more often. One that frees room goes
     /// between two of these, so that writes need not wait for long.
     fn take_least_worn(&mut self, set: u32) -> Option<u32> {
-        let room = self.geometry.pages_per_superblock() * self.page_room.of(self.most_erases + 1);
+        let layout = self.layouts.at(|| self.most_erases + 1);
+        // The last unit that is moved may take a page more.
+        let in_vain = if layout.crosses_pages() { self.geometry.codewords_per_page() } else { 0 };
+        let room = self.geometry.ways() * layout.codewords() - in_vain;
         let levelling = self.levelling.get_mut(set as usize)?;
         let &(erases, superblock) = levelling.closed.first()?;
         let fits = self.blocks[superblock as usize].valid <= room;

@@ -15,7 +15,7 @@ use softsense_base::{Error, Result, expect_whole};
 use crate::config::{BusyUnit, FlashSpec, FtlSpec, GeometrySpec, StripeLevel};
 
 /// Codewords of a group at most, so that 16 bits say which.
-const MOST_IN_GROUP: u32 = 16;
+pub(crate) const MOST_IN_GROUP: u32 = 16;
 
 /// Places of codewords fit 31 bits; the rest of a `u32` marks what is not in flash.
 pub const MAX_CODEWORDS: u64 = (1 << 31) - 2;

@@ -139,7 +139,11 @@ impl Run {
             retries: mean_us(time.retries),
         };
         let for_data = s.host_codewords_programmed + s.gc_codewords_programmed + s.padding_codewords;
-        let programmed = for_data + s.translation_codewords_programmed;
+        let programmed = match &spec.reliability {
+            // What parity takes of the data space is written, too.
+            ReliabilitySpec::Bch(_) => s.operations.programs * u64::from(spec.geometry.codewords_per_page),
+            _ => for_data + s.translation_codewords_programmed,
+        };
         let (least_erases, most_erases) = self.simulation.ftl().least_and_most_erases();
         Summary {
             softsense_version: env!("CARGO_PKG_VERSION").into(),
@@ -153,6 +157,7 @@ impl Run {
                 ReliabilitySpec::Fixed { .. } => "fixed".into(),
                 ReliabilitySpec::Table(table) => format!("table {}", table.file),
                 ReliabilitySpec::Adaptive(_) => "adaptive".into(),
+                ReliabilitySpec::Bch(_) => "BCH by age".into(),
                 ReliabilitySpec::Exact(exact) => format!("exact {}", exact.code),
             },
             source: self.source.clone(),
@@ -174,10 +179,11 @@ impl Run {
                 service_us: mean_us(s.read_service),
                 level_histogram: s.level_histogram.to_vec(),
                 interleaved: s.interleaved_codewords,
+                crossing: s.crossing_units,
                 soft_starts: s.soft_starts,
                 attempts: count + s.retries,
                 uncorrectable: s.uncorrectable,
-                undetected: matches!(spec.reliability, ReliabilitySpec::Exact(_)).then_some(s.undetected),
+                undetected: self.config.reliability().is_exact().then_some(s.undetected),
                 uncorrectable_in_background: s.uncorrectable_in_background,
                 from_controller: s.codewords_from_controller,
                 unmapped: s.unmapped_codewords,

@@ -19,12 +19,12 @@ mod writes;
 use std::collections::VecDeque;
 
 use softsense_base::{Error, Ns, Pj, Result};
-use softsense_link::{ReadSpec, Reliability, ReliabilitySpec};
+use softsense_link::{ByAge, ReadSpec, Reliability, ReliabilitySpec};
 
-use crate::config::{self, BypassSpec, CheckedConfig, EnergySpec, Issue, Layout, Mapping, PartialWrite};
+use crate::config::{self, BypassSpec, CheckedConfig, EnergySpec, Issue, Layout, Mapping, PartialWrite, UnitCode};
 use crate::events::{Event, EventQueue, Key, instant};
 use crate::ftl::{Group, Lcn, Location, MappingCache, PageMap};
-use crate::geometry::Geometry;
+use crate::geometry::{Geometry, MOST_IN_GROUP};
 use crate::request::{Request, RequestKind, RequestSource};
 use crate::slab::Slab;
 use back_end::{BusyUnit, Channel, DecoderPool, Decoding, Owner, Part, Program, Read};
@@ -49,12 +49,40 @@ struct Timing {
     program_transfer: Ns,
     decode: DecodeTime,
     controller_memory: Ns,
+    /// BCH codes by the erases of a block.
+    codes: Option<ByAge<CodeTiming>>,
+    /// Transfer of a byte, ns, where there are BCH codes.
+    byte_ns: f64,
 }
 
 #[derive(Debug, Clone, Copy)]
 enum DecodeTime {
     Fixed(Ns),
     PerIteration(Ns),
+    /// What `codes` say.
+    Bch,
+}
+
+/// What a codeword of a BCH code takes.
+#[derive(Debug, Clone, Copy)]
+struct CodeTiming {
+    codewords_per_unit: u32,
+    parity_bytes: u32,
+    transfer: Ns,
+    decode: Ns,
+    decode_without_errors: Ns,
+}
+
+impl CodeTiming {
+    fn new(code: &UnitCode) -> Self {
+        Self {
+            codewords_per_unit: code.codewords_per_unit,
+            parity_bytes: code.parity_bytes,
+            transfer: Ns::from_us(code.transfer_us),
+            decode: Ns::from_us(code.decode_us),
+            decode_without_errors: Ns::from_us(code.decode_without_errors_us),
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -89,8 +117,15 @@ impl Timing {
             decode: match spec.decoder.time {
                 config::DecodeTime::FixedUs(us) => DecodeTime::Fixed(Ns::from_us(us)),
                 config::DecodeTime::PerIterationUs(us) => DecodeTime::PerIteration(Ns::from_us(us)),
+                config::DecodeTime::Bch(_) => DecodeTime::Bch,
             },
             controller_memory: Ns::from_us(spec.host.controller_memory_us),
+            codes: matches!(spec.reliability, ReliabilitySpec::Bch(_)).then(|| {
+                let codes = config.bch_codes();
+                let timings = codes.iter().map(|code| (code.to_pe_cycles, CodeTiming::new(code)));
+                ByAge::new(timings).since(spec.precondition.pe_cycles)
+            }),
+            byte_ns: 1000.0 * config.byte_us(),
         }
     }
 }
@@ -146,6 +181,9 @@ pub struct Simulation {
     max_outstanding: usize,
     /// Whether what a page holds is one codeword, however much data that is.
     pages_are_codewords: bool,
+    /// Pages that a read may have to do with: as many as there are ways, or, where units cross pages, those that have room for
+    /// as many as a read has bits, and one more.
+    parts_per_read: u32,
     reads_first: bool,
     cache_register: bool,
     /// Operations that may wait for a busy unit before the host waits.
@@ -230,6 +268,11 @@ impl Simulation {
             issue: spec.host.issue,
             codeword_bytes: u64::from(spec.geometry.codeword_bytes),
             max_outstanding: spec.host.max_outstanding as usize,
+            parts_per_read: if ftl.crosses_pages() {
+                MOST_IN_GROUP / geometry.codewords_per_page() + 1
+            } else {
+                geometry.ways()
+            },
             pages_are_codewords: matches!(spec.reliability, ReliabilitySpec::Adaptive(_)),
             reads_first: spec.host.reads_first,
             cache_register: spec.flash.cache_register,
@@ -263,7 +306,7 @@ impl Simulation {
             gc_running: 0,
             stalled_writes: VecDeque::new(),
             writes_blocked: false,
-            write_buffer: (buffer_codewords > 0).then(|| WriteBuffer::new(buffer_codewords as u32)),
+            write_buffer: (buffer_codewords > 0).then(|| WriteBuffer::new(buffer_codewords as u32, geometry.sets())),
             statistics: Statistics::new(log_requests),
             geometry,
         };
@@ -459,6 +502,10 @@ impl Simulation {
                     let (this_group, bit) = self.ftl.group_of(place);
                     match &mut group {
                         Some((of, mask)) if *of == this_group => *mask |= 1 << bit,
+                        // Units that follow one another share pages.
+                        Some((of, mask)) if self.follows(*of, this_group) => {
+                            *mask |= 1 << ((this_group.page - of.page) * self.geometry.codewords_per_page() + bit);
+                        }
                         _ => {
                             if let Some((of, mask)) = group.replace((this_group, 1 << bit)) {
                                 self.start_read(Owner::Request(request), of, mask);
@@ -482,6 +529,14 @@ impl Simulation {
         if in_memory > 0 {
             self.finish_in_memory(request, in_memory);
         }
+    }
+
+    /// Whether a page is one of those that a read from `first` on may have to do with.
+    fn follows(&self, first: Group, group: Group) -> bool {
+        self.ftl.crosses_pages()
+            && self.ftl.layout(first.superblock).crosses_pages()
+            && first.superblock == group.superblock
+            && (first.page..first.page + MOST_IN_GROUP / self.geometry.codewords_per_page()).contains(&group.page)
     }
 
     /// `codewords` of a request need no flash: they are done once they have crossed controller memory.
@@ -550,7 +605,7 @@ impl Simulation {
         });
         let sample = |place| {
             let (group, _) = self.ftl.group_of(place);
-            let age = |part| self.cell_age(group, part);
+            let age = |part| self.cell_age(group, group.first() + part);
             let write = self.ftl.erases(group.superblock);
             let rber = self.reliability.rber(u64::from(place), write, group.pages(), age)?;
             let block = self.geometry.block_of(place);

@@ -90,6 +90,8 @@ pub struct CodewordReads {
     pub level_histogram: Vec<u64>,
     /// Those that were divided among several chips.
     pub interleaved: u64,
+    /// Those that lie in two pages of a block, as parity takes room of the data.
+    pub crossing: u64,
     /// Those whose first attempt was above level 1.
     pub soft_starts: u64,
     /// Attempts at them.

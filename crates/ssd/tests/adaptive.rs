@@ -2,14 +2,10 @@
 
 mod support;
 
-use std::collections::HashMap;
-
-use softsense_base::{Ns, Purpose, Stream};
+use softsense_base::Ns;
 use softsense_ssd::config::CheckedConfig;
-use softsense_ssd::ftl::{Location, PageRoom};
 use softsense_ssd::request::{Request, RequestKind};
-use softsense_ssd::simulation::Simulation;
-use support::{request, run, shipped, simulation};
+use support::{assert_map, random_requests, run, served, shipped, simulation, units_of};
 
 const UNIT: u64 = 512;
 
@@ -30,9 +26,10 @@ fn adaptive(pe_cycles: u32, more: &[&str]) -> CheckedConfig {
     shipped("mlc-25nm.toml", &[&base[..], more].concat())
 }
 
+const SPACING: Ns = Ns(4_000_000);
+
 fn units(kind: RequestKind, arrival: Ns, first: u64, count: u64) -> Request {
-    let in_codewords = request(kind, arrival, 0, 1);
-    Request { offset_bytes: first * UNIT, bytes: count * UNIT, ..in_codewords }
+    units_of(UNIT, kind, arrival, first, count)
 }
 
 /// What is read of a page, one unit of it or all, takes one sensing, one transfer and one decode.
@@ -54,58 +51,15 @@ fn a_page_is_one_codeword() {
 
 #[test]
 fn pages_have_room_by_the_age_of_their_block() {
-    let room = PageRoom::by_rates([(100, 13), (130, 8), (200, 4)].into_iter(), 90);
-    assert_eq!([0, 10, 11, 40, 41, 1000].map(|erases| room.of(erases)), [13, 13, 8, 8, 4, 4]);
-    assert!(room.shrinks());
-    let worn = PageRoom::by_rates([(100, 13), (130, 8)].into_iter(), 500);
-    assert_eq!((worn.of(0), worn.shrinks()), (8, false));
-    assert!(!PageRoom::constant(3).shrinks());
+    let layouts = adaptive(90, &[]).layouts();
+    let room = [0, 10, 11, 40, 41, 1000].map(|erases| layouts.at(|| erases).beginning_in(0));
+    assert_eq!(room, [13, 13, 8, 8, 4, 4]);
     // The user has what the rate of the start leaves.
     let pages = 2 * 24 * 8;
     for (pe_cycles, data_units) in [(0, 13), (100, 13), (101, 8), (131, 4)] {
         let user = (f64::from(pages * data_units) * 0.55) as u64;
         assert_eq!(adaptive(pe_cycles, &[]).user_codewords(), user);
     }
-}
-
-/// The last write, or trim, of each unit.
-fn served(config: &CheckedConfig, requests: &[Request]) -> HashMap<u32, bool> {
-    let mut mapped: HashMap<u32, bool> = (0..config.user_codewords() as u32).map(|lcn| (lcn, true)).collect();
-    for request in requests.iter().filter(|request| request.kind != RequestKind::Read) {
-        for unit in request.offset_bytes / UNIT..(request.offset_bytes + request.bytes) / UNIT {
-            mapped.insert(unit as u32, request.kind == RequestKind::Write);
-        }
-    }
-    mapped
-}
-
-fn assert_map(simulation: &Simulation, expected: &HashMap<u32, bool>) {
-    simulation.ftl().assert_consistent();
-    for (&lcn, &mapped) in expected {
-        match simulation.ftl().locate(lcn) {
-            Location::Flash(place) => assert!(mapped && simulation.ftl().owner(place) == Some(lcn)),
-            Location::Unmapped => assert!(!mapped, "unit {lcn} was lost"),
-            other => panic!("unit {lcn} is {other:?} after the end"),
-        }
-    }
-}
-
-/// Random writes, reads and trims of a few units each, one after the other.
-fn random_requests(config: &CheckedConfig, count: u32, hot: u64) -> Vec<Request> {
-    let stream = Stream::new(6, Purpose::Workload);
-    let user = config.user_codewords().min(hot);
-    (0..count)
-        .map(|i| {
-            let kind = match stream.bits(i.into(), 0) % 8 {
-                0 => RequestKind::Trim,
-                1 | 2 => RequestKind::Read,
-                _ => RequestKind::Write,
-            };
-            let length = 1 + stream.bits(i.into(), 1) % 20;
-            let first = stream.bits(i.into(), 2) % (user - length);
-            units(kind, Ns::from_us(4000.0 * f64::from(i)), first, length)
-        })
-        .collect()
 }
 
 /// Blocks go from 13 units a page to 8 while data is written and collected: what they hold shrinks, and nothing is lost. The
@@ -119,7 +73,7 @@ fn nothing_is_lost_while_rates_fall() {
             98,
             &["ftl.over_provisioning=0.66", &layout, &levelling, "host.issue={ closed_loop = { queue_depth = 1 } }"],
         );
-        let requests = random_requests(&config, 1500, u64::MAX);
+        let requests = random_requests(&config, 1500, u64::MAX, SPACING);
         let expected = served(&config, &requests);
         let start = simulation(&config, Vec::new()).ftl().data_capacity();
         assert_eq!(start, 2 * 24 * 8 * 13);
@@ -139,7 +93,7 @@ fn nothing_is_lost_while_rates_fall() {
 #[test]
 fn the_last_rate_is_collected_like_any_other() {
     let config = adaptive(500, &["host.issue={ closed_loop = { queue_depth = 1 } }"]);
-    let requests = random_requests(&config, 3000, u64::MAX);
+    let requests = random_requests(&config, 3000, u64::MAX, SPACING);
     let expected = served(&config, &requests);
     let simulation = run(&config, requests);
     let statistics = simulation.statistics();
@@ -154,18 +108,19 @@ fn the_last_rate_is_collected_like_any_other() {
 fn capacity_is_accounted_for_over_a_life() {
     let config =
         adaptive(97, &["precondition.mapped_fraction=0.0", "host.issue={ closed_loop = { queue_depth = 8 } }"]);
-    let mut requests = random_requests(&config, 25_000, config.user_codewords() / 4);
+    let mut requests = random_requests(&config, 25_000, config.user_codewords() / 4, SPACING);
     requests.retain(|request| request.kind == RequestKind::Write);
     let simulation = run(&config, requests);
     let statistics = simulation.statistics();
     let programmed =
         statistics.host_codewords_programmed + statistics.gc_codewords_programmed + statistics.padding_codewords;
-    let (room, pages, blocks) = (config.page_room(), 8, 2 * 24);
+    let (layouts, blocks) = (config.layouts(), 2 * 24);
+    let room = |erases| u64::from(layouts.at(|| erases).codewords());
     let (mut erased, mut standing) = (0, 0);
     for block in 0..blocks {
         let erases = simulation.ftl().erases(block);
-        erased += (0..erases).map(|erase| u64::from(pages * room.of(erase))).sum::<u64>();
-        standing += u64::from(pages * room.of(erases));
+        erased += (0..erases).map(room).sum::<u64>();
+        standing += room(erases);
     }
     assert!((0..blocks).any(|block| simulation.ftl().erases(block) > 33), "all three rates were in use");
     assert!((erased..=erased + standing).contains(&programmed), "{programmed} of {erased} and {standing}");
@@ -177,7 +132,7 @@ fn capacity_is_accounted_for_over_a_life() {
 #[test]
 fn writes_are_refused_cleanly_when_the_flash_is_full() {
     let config = adaptive(90, &["host.issue={ closed_loop = { queue_depth = 4 } }"]);
-    let mut requests = random_requests(&config, 12_000, u64::MAX);
+    let mut requests = random_requests(&config, 12_000, u64::MAX, SPACING);
     requests.retain(|request| request.kind != RequestKind::Trim);
     let count = requests.len() as u64;
     let expected = served(&config, &requests);

@@ -29,10 +29,15 @@ impl PageMap {
     }
 
     fn fill_ssd_sequentially(&mut self, ssd: u32, codewords: u32) {
-        let (slots, planes) = (self.page_room.of(0), self.geometry.planes_of_ssd());
+        let (layout, planes) = (*self.layouts.at(|| 0), self.geometry.planes_of_ssd());
         let places_per_page = self.geometry.codewords_per_page();
         let pages_per_block = self.geometry.pages_per_block();
-        let pages = codewords.div_ceil(slots);
+        // Codewords of the pages before a row of the stripe, and the pages that `codewords` take.
+        let before_row =
+            |row: u32| planes * (row / pages_per_block * layout.codewords() + layout.before(row % pages_per_block));
+        let full_rows = (0..).take_while(|&row| before_row(row + 1) <= codewords).count() as u32;
+        let in_last_row = layout.beginning_in(full_rows % pages_per_block);
+        let pages = full_rows * planes + (codewords - before_row(full_rows)).div_ceil(in_last_row.max(1));
         // A tile is a few rows of the stripe: the part of the map that it fills stays in the cache, and
         // each plane's owners are written in runs.
         const TILE_ROWS: u32 = 16;
@@ -47,7 +52,8 @@ impl PageMap {
                     }
                     let block = plane * self.geometry.blocks_per_plane() + row / pages_per_block;
                     let first_place = (block * pages_per_block + row % pages_per_block) * places_per_page;
-                    let first = page as u32 * slots;
+                    let slots = layout.beginning_in(row % pages_per_block);
+                    let first = before_row(row) + position * slots;
                     let count = slots.min(codewords - first);
                     self.blocks[self.geometry.superblock_of(first_place) as usize].valid += count;
                     for slot in 0..count {
@@ -60,7 +66,13 @@ impl PageMap {
         }
         let ways = self.geometry.ways();
         for position in (0..planes).step_by(ways as usize) {
-            let pages_of_set = pages / planes * ways + (pages % planes).saturating_sub(position).min(ways);
+            let mut pages_of_set = pages / planes * ways + (pages % planes).saturating_sub(position).min(ways);
+            // What the last page has begun, one more has ended.
+            let last = pages_of_set.wrapping_sub(1) % pages_per_block;
+            let slots = layout.beginning_in(last);
+            if pages_of_set > 0 && slots > 0 && layout.crosses(last, slots - 1) {
+                pages_of_set += 1;
+            }
             self.adopt_blocks(self.geometry.set_of(self.geometry.stripe(ssd)[position as usize]).0, pages_of_set);
         }
         self.stripe_at[ssd as usize] = (pages % planes) as usize;
@@ -79,8 +91,8 @@ impl PageMap {
         let (sets, total) = (self.geometry.sets() / self.geometry.ssds(), self.user_codewords() / self.geometry.ssds());
         let translation = self.map.len() as u32 - self.user_codewords();
         let for_translation = translation.div_ceil(self.geometry.sets() * self.geometry.pages_per_superblock());
-        let per_group = self.page_room.of(0) * self.geometry.ways();
-        let capacity = self.geometry.pages_per_block() * per_group;
+        let (layout, ways) = (*self.layouts.at(|| 0), self.geometry.ways());
+        let capacity = layout.codewords() * ways;
         let closed = self.geometry.blocks_per_plane() - self.gc_high_watermark_blocks as u32 - for_translation;
         // Logical codewords are dealt in steps of about the golden section of their number, which
         // spreads any range of them evenly over planes, blocks and ages.
@@ -107,9 +119,11 @@ impl PageMap {
                 let superblock = set * self.geometry.blocks_per_plane() + block;
                 self.blocks[superblock as usize].valid = count;
                 let mut left = count;
-                for offset in 0..capacity {
+                let pages = 0..self.geometry.pages_per_block();
+                let slots = pages.flat_map(|page| (0..layout.beginning_in(page) * ways).map(move |slot| (page, slot)));
+                for (offset, (page, slot)) in (0..).zip(slots) {
                     // Selection sampling: each subset of the block's places is equally likely.
-                    let place = self.geometry.place(superblock, offset / per_group, offset % per_group);
+                    let place = self.geometry.place(superblock, page, slot);
                     let draw = ((stream.bits(u64::from(place), 0) >> 32) * u64::from(capacity - offset)) >> 32;
                     if draw < u64::from(left) {
                         let lcn = self.lcn_of(ssd, index);
@@ -137,7 +151,7 @@ impl PageMap {
             self.programmed(group, 0);
             if let Some(written_s) = &mut self.written_s {
                 // They are as old as the data.
-                written_s[self.geometry.page_in(group.superblock, group.page, group.member(0)) as usize] = 0;
+                written_s[self.geometry.page_in(group.superblock, group.page, group.first()) as usize] = 0;
             }
         }
     }

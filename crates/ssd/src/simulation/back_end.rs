@@ -19,7 +19,7 @@ use softsense_link::{Attempt, CellAge};
 use softsense_nand::Wear;
 
 use super::statistics::ReadTime;
-use super::{DecodeTime, Simulation};
+use super::{CodeTiming, DecodeTime, Simulation};
 use crate::config::BypassSpec;
 use crate::events::{Event, Key, instant};
 use crate::ftl::{Group, Lcn, ones};
@@ -47,16 +47,17 @@ pub(super) struct Read {
     owner: Owner,
     group: Group,
     page_type: u8,
-    /// What is asked for, bits of the group; codewords of this attempt; those of them that have failed. They are the same bits,
-    /// unless the page is one codeword, which is bit 0.
+    /// What is asked for, bits of the group; codewords of this attempt; those of them that are not decoded yet; those that have
+    /// failed. All are the same bits, unless the page is one codeword, which is bit 0, or units have several codewords.
     wanted: u16,
     pending: u16,
+    undecided: u16,
     failed: u16,
+    codewords_per_unit: u8,
     attempt: Attempt,
     attempts: u8,
     /// Whether the first attempt was above level 1.
     soft_start: bool,
-    to_decode: u8,
     /// Of each codeword, the pages whose part of it has yet to arrive; kept only where there are several.
     to_arrive: [u8; 16],
     /// Required level of each codeword.
@@ -66,7 +67,7 @@ pub(super) struct Read {
     energy: Pj,
 }
 
-/// What a read has to do with one page of its group. Parts are numbered read x ways + member.
+/// What a read has to do with one page of its group. Parts are numbered read x (parts of a read) + member.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Part {
     /// First attempt: when its sensing began.
@@ -100,12 +101,34 @@ pub(super) enum ProgramOwner {
     Gc,
 }
 
-/// What a decoder of a pool is at: a bit of the group of a read.
+/// A codeword that has arrived to be decoded.
+#[derive(Debug, Clone, Copy, Default)]
+struct Arrived {
+    /// The part of its read that was the last to arrive.
+    part: u32,
+    /// A bit of the group.
+    bit: u32,
+    at: Ns,
+}
+
+/// What a decoder of a pool is at.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Decoding {
     pool: u32,
-    read: u32,
-    bit: u32,
+    codeword: Arrived,
+    began: Ns,
+}
+
+/// A codeword as [`softsense_link::Reliability`] knows it.
+#[derive(Debug, Clone, Copy)]
+struct Codeword {
+    /// Its number in the device.
+    number: u64,
+    /// How often its block has been written.
+    write: u32,
+    /// Members of its group that it is divided among: how many, from which one on.
+    parts: u32,
+    first: u32,
 }
 
 /// What waits for, or is done by, a busy unit.
@@ -218,7 +241,7 @@ impl Channel {
 #[derive(Debug)]
 pub(super) struct DecoderPool {
     idle: Vec<u32>,
-    queue: VecDeque<(u32, u32, Ns)>,
+    queue: VecDeque<Arrived>,
     pub(super) busy_ns: u64,
     buffer_codewords: usize,
     /// Channels that hold a codeword for which there is no room.
@@ -248,21 +271,27 @@ impl Simulation {
     /// Begins to read the codewords `wanted`, bits of a group.
     pub(super) fn start_read(&mut self, owner: Owner, group: Group, wanted: u16) {
         self.ftl.read_begins(group.superblock);
+        let group = self.ftl.with_all_of(group, wanted);
         let mut required = [0; 16];
         let (mut deepest, mut remembered) = (1, 1);
-        let codewords = if self.pages_are_codewords { 1 } else { wanted };
+        let per_unit = match &self.timing.codes {
+            Some(codes) => codes.at(|| self.ftl.erases(group.superblock)).codewords_per_unit,
+            None => 1,
+        };
+        let codewords = if self.pages_are_codewords { 1 } else { codewords_of(wanted, per_unit) };
         for bit in ones(codewords) {
-            let place = self.geometry.place(group.superblock, group.page, bit);
             if self.translation.is_some()
-                && let Some(lcn) = self.ftl.owner(place)
+                && let Some(lcn) = self.ftl.owner(self.geometry.place(group.superblock, group.page, bit))
             {
                 remembered = remembered.max(self.remembered_level(lcn).unwrap_or(1));
             }
-            let write = self.ftl.erases(group.superblock);
-            let age = |part| self.cell_age(group, part);
-            let level = self.reliability.required_level(u64::from(place), write, group.pages(), age).0;
+            let Codeword { number, write, parts, first } = self.codeword(group, per_unit, bit);
+            let age = |part| self.cell_age(group, first + part);
+            let level = self.reliability.required_level(number, write, parts, age).0;
             required[bit as usize] = level;
             deepest = deepest.max(level);
+            let crosses = self.ftl.crosses_pages() && parts > 1;
+            self.statistics.crossing_units += u64::from(crosses && matches!(owner, Owner::Request(_)));
         }
         let attempt = self.read.first(deepest, remembered);
         let read = self.reads.insert(Read {
@@ -271,39 +300,69 @@ impl Simulation {
             page_type: self.geometry.page_type_of(group.page) as u8,
             wanted,
             pending: codewords,
+            undecided: 0,
             failed: 0,
+            codewords_per_unit: per_unit as u8,
             attempt,
             attempts: 1,
             soft_start: attempt.level > 1,
-            to_decode: 0,
             to_arrive: [0; 16],
             required,
             queued_at: self.now,
             time: ReadTime::default(),
             energy: Pj::default(),
         });
-        let ways = self.geometry.ways();
-        if self.parts.len() < ((read + 1) * ways) as usize {
-            self.parts.resize(((read + 1) * ways) as usize, Part::default());
+        if self.parts.len() < ((read + 1) * self.parts_per_read) as usize {
+            self.parts.resize(((read + 1) * self.parts_per_read) as usize, Part::default());
         }
         self.begin_attempt(read);
         // Garbage collection's reads are in no more of a hurry than its programs: they wait with them.
         let hurried = self.reads_first && !matches!(owner, Owner::Gc(_) | Owner::WriteBack { .. });
         for member in group.members() {
             let unit = self.unit_of(group, member);
-            self.submit(unit, Work::Read(read * ways + member), hurried);
+            self.submit(unit, Work::Read(read * self.parts_per_read + member), hurried);
         }
     }
 
     /// The pending codewords of a read will be transferred and decoded.
     #[inline]
     fn begin_attempt(&mut self, read: u32) {
-        let op = &mut self.reads[read];
-        op.to_decode = op.pending.count_ones() as u8;
-        let pages = op.group.pages() as u8;
-        if pages > 1 {
-            op.to_arrive.fill(pages);
+        let Read { group, pending, codewords_per_unit, .. } = self.reads[read];
+        self.reads[read].undecided = pending;
+        if group.pages() > 1 {
+            for bit in ones(pending) {
+                let parts = self.codeword(group, codewords_per_unit.into(), bit).parts;
+                self.reads[read].to_arrive[bit as usize] = parts as u8;
+            }
         }
+    }
+
+    /// The codeword that is a bit of a group, of whose units each has `per_unit`.
+    #[inline]
+    fn codeword(&self, group: Group, per_unit: u32, bit: u32) -> Codeword {
+        let unit = if per_unit == 1 { bit } else { bit / per_unit };
+        let place = self.geometry.place(group.superblock, group.page, unit);
+        let number = u64::from(place) * u64::from(per_unit) + u64::from(bit - unit * per_unit);
+        let write = self.ftl.erases(group.superblock);
+        if !self.ftl.crosses_pages() {
+            return Codeword { number, write, parts: group.pages(), first: group.first() };
+        }
+        let (page, slot) = self.page_and_slot(unit);
+        let crosses = self.ftl.layout(group.superblock).crosses(group.page + page, slot);
+        Codeword { number, write, parts: 1 + u32::from(crosses), first: page }
+    }
+
+    /// In a read whose units may cross pages, the page, from the first on, in which a unit begins, and its number there.
+    #[inline]
+    fn page_and_slot(&self, unit: u32) -> (u32, u32) {
+        (unit / self.geometry.codewords_per_page(), unit % self.geometry.codewords_per_page())
+    }
+
+    /// The same of a read.
+    #[inline]
+    fn codeword_of(&self, read: u32, bit: u32) -> Codeword {
+        let Read { group, codewords_per_unit, .. } = self.reads[read];
+        self.codeword(group, codewords_per_unit.into(), bit)
     }
 
     /// The unit that has a page of a group.
@@ -321,8 +380,8 @@ impl Simulation {
     /// The read, or program, and the member that a part is of.
     #[inline]
     fn of_part(&self, part: u32) -> (u32, u32) {
-        let ways = self.geometry.ways();
-        if ways == 1 { (part, 0) } else { (part / ways, part % ways) }
+        let parts = self.parts_per_read;
+        if parts == 1 { (part, 0) } else { (part / parts, part % parts) }
     }
 
     /// Hands work to a unit: done at once if it is idle, else queued.
@@ -342,8 +401,8 @@ impl Simulation {
     fn begin(&mut self, unit: u32, work: Work) {
         match work {
             Work::Read(part) => {
-                let (read, _) = self.of_part(part);
-                let duration = self.sense(read, self.reads[read].attempt);
+                let (read, member) = self.of_part(part);
+                let duration = self.sense(read, member, self.reads[read].attempt);
                 self.parts[part as usize].sensing_from = self.now;
                 self.run_array(unit, ArrayState::Sensing(part), duration);
             }
@@ -363,14 +422,14 @@ impl Simulation {
     }
 
     /// Counts the sensing of a page for an attempt, and returns how long it takes.
-    fn sense(&mut self, read: u32, attempt: Attempt) -> Ns {
+    fn sense(&mut self, read: u32, member: u32, attempt: Attempt) -> Ns {
         let (hard, extra) = self.sense_energy(attempt);
         self.statistics.operations.senses += u64::from(attempt.hard);
         self.statistics.operations.extra_levels_sensed += u64::from(attempt.extra_levels);
         self.statistics.energy.sense += hard;
         self.statistics.energy.sense_extra_levels += extra;
         self.reads[read].energy += hard + extra;
-        self.sense_time(read, attempt)
+        self.sense_time(read, member, attempt)
     }
 
     /// What sensing a page for an attempt costs: the hard-decision level, and the extra ones.
@@ -439,12 +498,12 @@ impl Simulation {
     fn latch(&mut self, unit: u32, part: u32) {
         self.units[unit as usize].register = part;
         self.start_transfers(part);
-        let (read, _) = self.of_part(part);
+        let (read, member) = self.of_part(part);
         if self.read.policy.looks_ahead()
             && !self.units[unit as usize].is_awaited()
             && let Some(next) = self.read.after_failure(self.reads[read].attempt.level)
         {
-            let duration = self.sense(read, next);
+            let duration = self.sense(read, member, next);
             self.parts[part as usize].looking_ahead = true;
             self.statistics.operations.look_ahead_senses += 1;
             self.run_array(unit, ArrayState::SensingAhead(part), duration);
@@ -455,7 +514,15 @@ impl Simulation {
 
     fn start_transfers(&mut self, part: u32) {
         let (read, member) = self.of_part(part);
-        let Read { pending, group, .. } = self.reads[read];
+        let Read { mut pending, group, .. } = self.reads[read];
+        if self.ftl.crosses_pages() {
+            pending = ones(pending)
+                .filter(|&bit| {
+                    let Codeword { first, parts, .. } = self.codeword_of(read, bit);
+                    (first..first + parts).contains(&member)
+                })
+                .fold(0, |mask, bit| mask | 1 << bit);
+        }
         self.parts[part as usize].to_transfer = pending.count_ones() as u8;
         let channel = self.channel_of(group, member);
         for bit in ones(pending) {
@@ -477,7 +544,7 @@ impl Simulation {
     #[inline]
     fn start_transfer(&mut self, channel: u32, transfer: Transfer) {
         let duration = match transfer {
-            Transfer::Read { part, .. } => self.transfer_time(self.of_part(part).0),
+            Transfer::Read { part, bit } => self.transfer_time(part, bit),
             Transfer::Program(_) => self.timing.program_transfer,
         };
         let entry = &mut self.channels[channel as usize];
@@ -510,10 +577,9 @@ impl Simulation {
         if op.attempt.level > 1 {
             return false;
         }
-        let place = u64::from(self.geometry.place(op.group.superblock, op.group.page, bit));
-        let (write, pages) = (self.ftl.erases(op.group.superblock), op.group.pages());
-        let age = |part| self.cell_age(op.group, part);
-        let few = self.reliability.has_few_errors(place, write, pages, age, bypass.errors, bypass.codeword_bits);
+        let Codeword { number, write, parts, first } = self.codeword_of(read, bit);
+        let age = |part| self.cell_age(op.group, first + part);
+        let few = self.reliability.has_few_errors(number, write, parts, age, bypass.errors, bypass.codeword_bits);
         few.expect("the config was checked to know raw bit error rates")
     }
 
@@ -562,7 +628,6 @@ impl Simulation {
     #[inline]
     fn part_arrived(&mut self, part: u32, bit: u32, ended: Ns) {
         let (read, _) = self.of_part(part);
-        let duration = self.transfer_time(read);
         let op = &mut self.reads[read];
         if op.group.pages() > 1 {
             op.to_arrive[bit as usize] -= 1;
@@ -570,23 +635,18 @@ impl Simulation {
                 return;
             }
         }
-        if op.attempts == 1 {
-            let Part { sensing_from, sensed_at, .. } = self.parts[part as usize];
-            op.time.wait_plane += sensing_from - op.queued_at;
-            op.time.sense += sensed_at - sensing_from;
-            op.time.wait_bus += ended - duration - sensed_at;
-            op.time.transfer += duration;
-        }
         let hard = if op.attempt.hard { self.energy.transfer } else { Pj::default() };
         let energy = hard + self.energy.transfer_extra_level.times(u64::from(op.attempt.extra_levels));
+        let energy = energy.part(op.codewords_per_unit);
         op.energy += energy;
         self.statistics.energy.transfer += energy;
         self.statistics.operations.transfers += 1;
         let channel = self.channel_of(self.reads[read].group, self.geometry.member_of(bit));
+        let codeword = Arrived { part, bit, at: ended };
         if self.bypasses(read, bit) {
-            self.bypass_decoders(read, bit);
+            self.bypass_decoders(codeword);
         } else {
-            self.request_decoder(self.channels[channel as usize].pool, read, bit, ended);
+            self.request_decoder(self.channels[channel as usize].pool, codeword);
         }
     }
 
@@ -604,11 +664,12 @@ impl Simulation {
     }
 
     /// A codeword that needs no decoder is as good as decoded.
-    fn bypass_decoders(&mut self, read: u32, bit: u32) {
+    fn bypass_decoders(&mut self, codeword: Arrived) {
+        let (read, _) = self.of_part(codeword.part);
         self.statistics.operations.bypasses += 1;
         // With so few errors hard decision is all it needs.
-        self.reads[read].required[bit as usize] = 1;
-        let decoding = Decoding { pool: NONE, read, bit };
+        self.reads[read].required[codeword.bit as usize] = 1;
+        let decoding = Decoding { pool: NONE, codeword, began: self.now };
         let index = match self.not_bypassing.pop() {
             Some(index) => {
                 self.decoding[index as usize] = decoding;
@@ -619,60 +680,77 @@ impl Simulation {
                 self.decoding.len() as u32 - 1
             }
         };
-        self.count_service(read, Ns::ZERO);
+        self.count_service(codeword, Ns::ZERO);
         self.events.schedule(self.now, Event::DecodeDone { decoder: index });
     }
 
-    /// Counts what an attempt at a codeword takes by itself, if the host reads it.
+    /// Counts what an attempt at a codeword takes by itself, if the host reads it: of a unit of several all of the first, and of
+    /// the others what takes longer, transfer or decoding.
     #[inline]
-    fn count_service(&mut self, read: u32, decode: Ns) {
-        if matches!(self.reads[read].owner, Owner::Request(_)) {
-            let attempt = self.sense_time(read, self.reads[read].attempt) + self.transfer_time(read);
-            self.statistics.read_service += attempt + decode;
+    fn count_service(&mut self, codeword: Arrived, decode: Ns) {
+        let Arrived { part, bit, .. } = codeword;
+        let (read, member) = self.of_part(part);
+        let op = &self.reads[read];
+        if !matches!(op.owner, Owner::Request(_)) {
+            return;
         }
+        self.statistics.read_service += if bit % u32::from(op.codewords_per_unit) > 0 {
+            self.transfer_time(part, bit).max(decode)
+        } else if self.ftl.crosses_pages() {
+            let Codeword { first, parts, .. } = self.codeword_of(read, bit);
+            let page = |member| {
+                self.sense_time(read, member, op.attempt) + self.transfer_time(read * self.parts_per_read + member, bit)
+            };
+            (first..first + parts).fold(decode, |sum, member| sum + page(member))
+        } else {
+            self.sense_time(read, member, op.attempt) + self.transfer_time(part, bit) + decode
+        };
     }
 
-    /// A codeword has arrived to be decoded, at `arrived`: at once, or in its turn.
+    /// A codeword has arrived to be decoded: at once, or in its turn.
     #[inline]
-    fn request_decoder(&mut self, pool: u32, read: u32, bit: u32, arrived: Ns) {
+    fn request_decoder(&mut self, pool: u32, codeword: Arrived) {
         let entry = &mut self.pools[pool as usize];
         match entry.idle.pop() {
-            Some(decoder) => self.start_decode(pool, decoder, read, bit, arrived),
-            None => entry.queue.push_back((read, bit, arrived)),
+            Some(decoder) => self.start_decode(pool, decoder, codeword),
+            None => entry.queue.push_back(codeword),
         }
     }
 
     #[inline]
-    fn start_decode(&mut self, pool: u32, decoder: u32, read: u32, bit: u32, queued_at: Ns) {
-        let duration = self.decode_time(read, bit);
+    fn start_decode(&mut self, pool: u32, decoder: u32, codeword: Arrived) {
+        let duration = self.decode_time(self.of_part(codeword.part).0, codeword.bit);
         self.pools[pool as usize].busy_ns += duration.0;
-        self.count_service(read, duration);
-        let op = &mut self.reads[read];
-        if op.attempts == 1 {
-            op.time.wait_decoder += self.now - queued_at;
-            op.time.decode += duration;
-        }
-        self.decoding[decoder as usize] = Decoding { pool, read, bit };
+        self.count_service(codeword, duration);
+        self.decoding[decoder as usize] = Decoding { pool, codeword, began: self.now };
         self.events.schedule(self.now + duration, Event::DecodeDone { decoder });
     }
 
     pub(super) fn decode_done(&mut self, decoder: u32) {
-        let Decoding { pool, read, bit } = self.decoding[decoder as usize];
+        let Decoding { pool, codeword, began } = self.decoding[decoder as usize];
+        let (read, bit) = (self.of_part(codeword.part).0, codeword.bit);
         let op = &mut self.reads[read];
         if pool != NONE {
+            let energy = self.energy.decode.part(op.codewords_per_unit);
             self.statistics.operations.decodes += 1;
-            self.statistics.energy.decode += self.energy.decode;
-            op.energy += self.energy.decode;
+            self.statistics.energy.decode += energy;
+            op.energy += energy;
         }
-        op.to_decode -= 1;
-        let over = op.to_decode == 0;
+        op.undecided &= !(1 << bit);
+        let over = op.undecided == 0;
         let decoded = op.required[bit as usize] <= op.attempt.level;
         if !decoded {
             op.failed |= 1 << bit;
-            if op.attempts == 1 {
+        }
+        let unit = unit_of(bit, op.codewords_per_unit);
+        let unit_over = op.undecided & unit == 0;
+        let unit_decoded = unit_over && op.failed & unit == 0;
+        if op.attempts == 1 && unit_over {
+            if !unit_decoded {
                 // Retries last from the first failure to the end: see `codeword_read`.
                 op.time.retries.0 = op.time.retries.0.wrapping_sub(self.now.0);
             }
+            self.count_time(codeword, began);
         }
         if pool == NONE {
             self.not_bypassing.push(decoder);
@@ -692,6 +770,8 @@ impl Simulation {
                     self.remember_level(lcn, attempt.level, attempts == 1);
                 }
             }
+        }
+        if unit_decoded {
             self.codeword_read(read, true);
         }
         if over {
@@ -699,11 +779,27 @@ impl Simulation {
         }
     }
 
+    /// Where the time of a unit's first attempt went: that of the codeword of it that was decoded last, just now.
+    #[inline]
+    fn count_time(&mut self, codeword: Arrived, began: Ns) {
+        let Arrived { part, bit, at } = codeword;
+        let transfer = self.transfer_time(part, bit);
+        let Part { sensing_from, sensed_at, .. } = self.parts[part as usize];
+        let (read, _) = self.of_part(part);
+        let op = &mut self.reads[read];
+        op.time.wait_plane += sensing_from - op.queued_at;
+        op.time.sense += sensed_at - sensing_from;
+        op.time.wait_bus += at - transfer - sensed_at;
+        op.time.transfer += transfer;
+        op.time.wait_decoder += began - at;
+        op.time.decode += self.now - began;
+    }
+
     /// A decoder takes what has waited longest; a channel that has held a codeword for want of room lets it go.
     #[inline]
     fn decoder_free(&mut self, pool: u32, decoder: u32) {
         match self.pools[pool as usize].queue.pop_front() {
-            Some((read, bit, queued_at)) => self.start_decode(pool, decoder, read, bit, queued_at),
+            Some(codeword) => self.start_decode(pool, decoder, codeword),
             None => self.pools[pool as usize].idle.push(decoder),
         }
         if let Some(channel) = self.pools[pool as usize].holding.pop_front() {
@@ -722,9 +818,9 @@ impl Simulation {
         }
         if self.read.policy.looks_ahead() {
             for member in group.members() {
-                let part = read * self.geometry.ways() + member;
+                let part = read * self.parts_per_read + member;
                 if std::mem::take(&mut self.parts[part as usize].looking_ahead) {
-                    self.stop_looking_ahead(read, self.unit_of(group, member));
+                    self.stop_looking_ahead(read, member, self.unit_of(group, member));
                 }
             }
         }
@@ -743,7 +839,7 @@ impl Simulation {
     }
 
     /// The level that a unit senses ahead, or has, is not needed.
-    fn stop_looking_ahead(&mut self, read: u32, unit: u32) {
+    fn stop_looking_ahead(&mut self, read: u32, member: u32, unit: u32) {
         self.statistics.operations.look_ahead_wasted += 1;
         let BusyUnit { state, ends, .. } = self.units[unit as usize];
         if !matches!(state, ArrayState::SensingAhead(_)) {
@@ -751,7 +847,7 @@ impl Simulation {
         }
         self.statistics.operations.resets += 1;
         let next = self.read.after_failure(self.reads[read].attempt.level).expect("it was sensed ahead");
-        let (left, whole) = (instant(ends) - self.now, self.sense_time(read, next));
+        let (left, whole) = (instant(ends) - self.now, self.sense_time(read, member, next));
         let (hard, extra) = self.sense_energy(next);
         let (hard, extra) = (hard.share(left, whole), extra.share(left, whole));
         self.statistics.energy.sense -= hard;
@@ -770,15 +866,15 @@ impl Simulation {
     #[inline]
     fn count_undetected(&mut self, read: u32, bit: u32) {
         let group = self.reads[read].group;
-        let place = self.geometry.place(group.superblock, group.page, bit);
-        let write = self.ftl.erases(group.superblock);
-        let age = |part| self.cell_age(group, part);
-        let undetected = self.reliability.undetected(u64::from(place), write, group.pages(), age);
+        let Codeword { number, write, parts, first } = self.codeword_of(read, bit);
+        let age = |part| self.cell_age(group, first + part);
+        let undetected = self.reliability.undetected(number, write, parts, age);
         self.statistics.undetected += u64::from(undetected == Some(true));
     }
 
-    /// A codeword has been decoded, or given up.
+    /// A codeword, or a unit of several, has been decoded, or given up.
     fn codeword_read(&mut self, read: u32, decoded: bool) {
+        let interleaved = self.geometry.ways() > 1 && self.reads[read].group.pages() > 1;
         let op = &mut self.reads[read];
         // A codeword that is here in its first attempt, decoded, has never failed.
         if op.attempts > 1 || !decoded {
@@ -786,7 +882,7 @@ impl Simulation {
         }
         if let Owner::Request(request) = op.owner {
             let (level, retries) = (op.attempt.level, op.attempts - 1);
-            self.statistics.interleaved_codewords += u64::from(op.group.pages() > 1);
+            self.statistics.interleaved_codewords += u64::from(interleaved);
             self.statistics.soft_starts += u64::from(op.soft_start);
             self.statistics.codeword_read(level, retries, decoded);
             let active = &mut self.requests[request];
@@ -806,9 +902,8 @@ impl Simulation {
             return self.end_read(read);
         }
         let Some(next) = self.read.after_failure(op.attempt.level) else {
-            for _ in 0..op.failed.count_ones() {
-                self.codeword_read(read, false);
-            }
+            let units = units_in(op.failed, op.codewords_per_unit);
+            (0..units).for_each(|_| self.codeword_read(read, false));
             return self.end_read(read);
         };
         op.attempt = next;
@@ -817,7 +912,7 @@ impl Simulation {
         let group = op.group;
         self.begin_attempt(read);
         for member in group.members() {
-            let (part, unit) = (read * self.geometry.ways() + member, self.unit_of(group, member));
+            let (part, unit) = (read * self.parts_per_read + member, self.unit_of(group, member));
             if std::mem::take(&mut self.parts[part as usize].looking_ahead) {
                 match self.units[unit as usize].state {
                     ArrayState::SensingAhead(_) => self.units[unit as usize].state = ArrayState::Sensing(part),
@@ -851,47 +946,68 @@ impl Simulation {
     }
 
     #[inline]
-    fn sense_time(&self, read: u32, attempt: Attempt) -> Ns {
-        let page_type = &self.timing.page_types[self.reads[read].page_type as usize];
+    fn sense_time(&self, read: u32, member: u32, attempt: Attempt) -> Ns {
+        let Read { page_type, group, .. } = self.reads[read];
+        let kind =
+            if self.ftl.crosses_pages() { self.geometry.page_type_of(group.page + member) } else { page_type.into() };
+        let page_type = &self.timing.page_types[kind as usize];
         let hard = if attempt.hard { page_type.sense } else { Ns::ZERO };
         hard + page_type.sense_extra_level.times(u64::from(attempt.extra_levels))
     }
 
     /// How long what one page has of a codeword occupies the bus.
     #[inline]
-    fn transfer_time(&self, read: u32) -> Ns {
+    fn transfer_time(&self, part: u32, bit: u32) -> Ns {
+        let (read, member) = self.of_part(part);
         let op = &self.reads[read];
+        if let Some(codes) = &self.timing.codes {
+            let code = codes.at(|| self.ftl.erases(op.group.superblock));
+            return self.bytes_in_page(op, member, bit, code).unwrap_or(code.transfer);
+        }
         let hard = if op.attempt.hard { self.timing.transfer } else { Ns::ZERO };
         let whole = hard + self.timing.transfer_extra_level.times(u64::from(op.attempt.extra_levels));
         let pages = op.group.pages();
         if pages == 1 { whole } else { Ns(whole.0.div_ceil(u64::from(pages))) }
     }
 
+    /// The transfer of what a page has of a unit: its parity is where it begins. Nothing if units do not cross pages.
+    fn bytes_in_page(&self, op: &Read, member: u32, bit: u32, code: &CodeTiming) -> Option<Ns> {
+        let (page, slot) = self.page_and_slot(bit);
+        let first = self.ftl.layout(op.group.superblock).in_first_page(op.group.page + page, slot)?;
+        let bytes = if member == page { first + code.parity_bytes } else { self.codeword_bytes as u32 - first };
+        Some(Ns((f64::from(bytes) * self.timing.byte_ns).round() as u64))
+    }
+
     #[inline]
     fn decode_time(&self, read: u32, bit: u32) -> Ns {
-        match self.timing.decode {
-            DecodeTime::Fixed(duration) => duration,
-            DecodeTime::PerIteration(duration) => {
-                let op = &self.reads[read];
-                let place = u64::from(self.geometry.place(op.group.superblock, op.group.page, bit));
-                let (level, success) = (op.attempt.level, op.required[bit as usize] <= op.attempt.level);
-                let (write, pages) = (self.ftl.erases(op.group.superblock), op.group.pages());
-                let age = |part| self.cell_age(op.group, part);
-                let iterations = self.reliability.decode_iterations(place, write, level, success, pages, age);
-                duration.times(u64::from(iterations.expect("the config was checked to know iterations")))
-            }
-        }
+        let op = &self.reads[read];
+        let time = match self.timing.decode {
+            DecodeTime::Fixed(duration) => return duration,
+            DecodeTime::PerIteration(duration) => Some(duration),
+            DecodeTime::Bch => None,
+        };
+        let Codeword { number, write, parts, first } = self.codeword_of(read, bit);
+        let age = |part| self.cell_age(op.group, first + part);
+        let Some(duration) = time else {
+            let code = self.timing.codes.as_ref().expect("the config was checked to have codes").at(|| write);
+            let clean = self.reliability.is_clean(number, write, parts, age);
+            return if clean { code.decode_without_errors } else { code.decode };
+        };
+        let (level, success) = (op.attempt.level, op.required[bit as usize] <= op.attempt.level);
+        let iterations = self.reliability.decode_iterations(number, write, level, success, parts, age);
+        duration.times(u64::from(iterations.expect("the config was checked to know iterations")))
     }
 
     /// Where a page of a group lies and what its cells have been through, now.
     ///
     /// # Arguments
-    /// - `part`: which of its pages, counted from 0.
-    pub(super) fn cell_age(&self, group: Group, part: u32) -> CellAge {
-        let member = group.member(part);
+    /// - `member`: which of its pages.
+    pub(super) fn cell_age(&self, group: Group, member: u32) -> CellAge {
         let plane = self.geometry.plane_of(group.set, member);
-        let page = self.geometry.page_in(group.superblock, group.page, member);
-        let page_type = self.geometry.page_type_of(group.page);
+        // Without interleaving, members are pages that follow one another.
+        let in_block = if self.geometry.ways() == 1 { group.page + member } else { group.page };
+        let page = self.geometry.page_in(group.superblock, in_block, member);
+        let page_type = self.geometry.page_type_of(in_block);
         let now_s = self.now.as_secs();
         let retention_hours = match self.ftl.written_s(page) {
             Some(written_s) => (now_s - f64::from(written_s)).max(0.0) / 3600.0,
@@ -906,4 +1022,26 @@ impl Simulation {
             wear: Wear { pe_cycles: self.initial_pe_cycles + self.ftl.erases(group.superblock), retention_hours },
         }
     }
+}
+
+/// The codewords of units, of which each has so many.
+#[inline]
+fn codewords_of(units: u16, per_unit: u32) -> u16 {
+    if per_unit == 1 {
+        return units;
+    }
+    ones(units).fold(0, |codewords, unit| codewords | unit_of(unit * per_unit, per_unit as u8))
+}
+
+/// The codewords of the unit that a codeword is of.
+#[inline]
+fn unit_of(bit: u32, per_unit: u8) -> u16 {
+    let per_unit = u32::from(per_unit);
+    (u16::MAX >> (16 - per_unit)) << (bit / per_unit * per_unit)
+}
+
+/// How many units codewords are of.
+fn units_in(codewords: u16, per_unit: u8) -> u32 {
+    (0..16 / u32::from(per_unit)).filter(|unit| codewords & unit_of(unit * u32::from(per_unit), per_unit) != 0).count()
+        as u32
 }

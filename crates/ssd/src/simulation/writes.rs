@@ -17,6 +17,7 @@ use super::Simulation;
 use super::back_end::{Owner, Program, ProgramOwner, Work};
 use crate::config::PartialWrite;
 use crate::ftl::{Group, Lcn, Location, Place, Writer, ones};
+use crate::geometry::MOST_IN_GROUP;
 use crate::slab::Slab;
 
 /// The controller's write buffer: slots of one codeword each.
@@ -31,16 +32,19 @@ pub(super) struct WriteBuffer {
     flights: Slab<Vec<u32>>,
     /// Codewords that wait for a slot, with their requests.
     waiting: VecDeque<(u32, Lcn)>,
+    /// Of each set, the slot of the unit that ends in the next page of the host's open block.
+    cut: Vec<Option<u32>>,
 }
 
 impl WriteBuffer {
-    pub(super) fn new(codewords: u32) -> Self {
+    pub(super) fn new(codewords: u32, sets: u32) -> Self {
         Self {
             held: vec![0; codewords as usize],
             free: (0..codewords).rev().collect(),
             pending: VecDeque::new(),
             flights: Slab::default(),
             waiting: VecDeque::new(),
+            cut: vec![None; sets as usize],
         }
     }
 }
@@ -55,6 +59,8 @@ pub(super) struct GcJob {
     collected: Vec<Place>,
     reading: bool,
     programs: u32,
+    /// Whether a unit that was programmed ends in the next page.
+    cut: bool,
     /// Blocks of the victim that are being erased.
     erasing: u32,
 }
@@ -148,7 +154,7 @@ impl Simulation {
         }
         let program = self.programs.insert(Program { group, writer, remaining: group.pages() as u8 });
         for member in group.members() {
-            self.submit(self.unit_of(group, member), Work::Program(program * self.geometry.ways() + member), false);
+            self.submit(self.unit_of(group, member), Work::Program(program * self.parts_per_read + member), false);
         }
         let set = group.set;
         if by_host && self.gc[set as usize].is_none() && self.ftl.wants_gc(set, false) {
@@ -275,24 +281,43 @@ impl Simulation {
                 self.start_gc_somewhere();
                 return left;
             };
-            let room = self.ftl.room(group) as usize;
-            let buffer = self.write_buffer.as_mut().expect("it was just there");
-            let mut programmed = Vec::with_capacity(room);
-            while programmed.len() < room
-                && let Some(slot) = buffer.pending.pop_front()
-            {
-                left += 1;
-                let lcn = buffer.held[slot as usize];
-                if self.ftl.locate(lcn) == Location::Memory(slot) {
-                    self.ftl.place(group, programmed.len() as u32, lcn);
-                    programmed.push(slot);
-                } else {
-                    buffer.free.push(slot);
-                }
+            left += self.program_from_buffer(group);
+        }
+    }
+
+    /// Programs as much of what waits in the write buffer as fits. Returns how many slots left the queue.
+    fn program_from_buffer(&mut self, group: Group) -> usize {
+        let room = self.ftl.room(group) as usize;
+        let buffer = self.write_buffer.as_mut().expect("something waits in it");
+        let (mut left, mut programmed) = (0, Vec::with_capacity(room + 1));
+        while programmed.len() < room
+            && let Some(slot) = buffer.pending.pop_front()
+        {
+            left += 1;
+            let lcn = buffer.held[slot as usize];
+            if self.ftl.locate(lcn) == Location::Memory(slot) {
+                self.ftl.place(group, programmed.len() as u32, lcn);
+                programmed.push(slot);
+            } else {
+                buffer.free.push(slot);
             }
-            let count = programmed.len() as u32;
-            let flight = buffer.flights.insert(programmed);
-            self.start_program(group, count, ProgramOwner::Buffer { flight });
+        }
+        let count = programmed.len();
+        // What this page cuts stays in the buffer; what the last one cut is whole now.
+        let cut = if count == room && self.ftl.last_crosses(group) { programmed.pop() } else { None };
+        programmed.extend(std::mem::replace(&mut buffer.cut[group.set as usize], cut));
+        let flight = buffer.flights.insert(programmed);
+        self.start_program(group, count as u32, ProgramOwner::Buffer { flight });
+        left
+    }
+
+    /// Programs the pages in which units end that the write buffer has programmed in part.
+    fn program_cut_units(&mut self) {
+        for set in 0..self.geometry.sets() {
+            if self.write_buffer.as_ref().is_some_and(|buffer| buffer.cut[set as usize].is_some()) {
+                let group = self.ftl.open(set, Writer::Host).expect("a unit is cut where its block goes on");
+                self.program_from_buffer(group);
+            }
         }
     }
 
@@ -300,6 +325,9 @@ impl Simulation {
     /// making room for it, is under way.
     pub(super) fn start_flushing(&mut self) -> bool {
         self.flush_buffer(true);
+        if self.events.next_key().is_none() {
+            self.program_cut_units();
+        }
         self.events.next_key().is_some()
     }
 
@@ -337,7 +365,8 @@ impl Simulation {
         self.statistics.gc_victims_to_level_wear += u64::from(self.ftl.has_levelled(set));
         self.statistics.gc_victim_valid += u64::from(self.ftl.valid(victim));
         self.statistics.gc_victim_room += self.ftl.room_of(victim);
-        let job = GcJob { victim, next_page: 0, collected: Vec::new(), reading: false, programs: 0, erasing: 0 };
+        let job =
+            GcJob { victim, next_page: 0, collected: Vec::new(), reading: false, programs: 0, cut: false, erasing: 0 };
         self.gc[set as usize] = Some(job);
         self.gc_running += 1;
         self.gc_continue(set);
@@ -350,17 +379,23 @@ impl Simulation {
         if job.reading || job.erasing > 0 {
             return;
         }
+        // Units that share pages are read together.
+        let crosses_pages = self.ftl.crosses_pages() && self.ftl.layout(job.victim).crosses_pages();
+        let together = if crosses_pages { MOST_IN_GROUP / self.geometry.codewords_per_page() } else { 1 };
         while job.next_page < pages {
             let group = self.ftl.group_at(set, job.victim, job.next_page);
-            job.next_page += group.pages();
+            let of_block = together.min(pages - job.next_page);
+            job.next_page += group.pages() * of_block;
             let mut wanted = 0u16;
-            for member in group.members() {
-                for bit in self.geometry.bits_of(member) {
-                    let place = self.geometry.place(group.superblock, group.page, bit);
-                    if let Some(lcn) = self.ftl.owner(place) {
-                        self.ftl.prefetch(lcn);
-                        wanted |= 1 << bit;
-                    }
+            let bits = group.members().flat_map(|member| {
+                let bits = self.geometry.bits_of(member);
+                bits.start..bits.start + of_block * self.geometry.codewords_per_page()
+            });
+            for bit in bits {
+                let place = self.geometry.place(group.superblock, group.page, bit);
+                if let Some(lcn) = self.ftl.owner(place) {
+                    self.ftl.prefetch(lcn);
+                    wanted |= 1 << bit;
                 }
             }
             if wanted != 0 {
@@ -369,7 +404,7 @@ impl Simulation {
                 return;
             }
         }
-        if !job.collected.is_empty() {
+        if !job.collected.is_empty() || job.cut {
             self.gc_program(set);
             return self.gc_continue(set);
         }
@@ -388,7 +423,7 @@ impl Simulation {
         let job = self.gc[set as usize].as_mut().expect("collection is at work");
         job.reading = false;
         job.collected.extend(ones(wanted).map(|bit| self.geometry.place(group.superblock, group.page, bit)));
-        if job.collected.len() >= self.gc_room(set) {
+        while self.gc[set as usize].as_ref().is_some_and(|job| job.collected.len() >= self.gc_room(set)) {
             self.gc_program(set);
         }
         self.gc_continue(set);
@@ -408,13 +443,14 @@ impl Simulation {
         // A victim holds translation pages, or data.
         let first = job.collected.first().and_then(|&place| ftl.owner(place));
         let of_map = first.is_some_and(|lcn| ftl.is_translation_page(lcn));
-        if job.collected.is_empty() {
+        if job.collected.is_empty() && !job.cut {
             return;
         }
         job.programs += 1;
         let writer = if of_map { Writer::GcTranslation } else { Writer::Gc };
         let group = ftl.open(set, writer).expect("the host leaves a block to collection");
         let count = job.collected.len().min(ftl.room(group) as usize);
+        job.cut = count as u32 == ftl.room(group) && ftl.last_crosses(group);
         let mut moved = [0; 16];
         for (slot, place) in job.collected.drain(..count).enumerate() {
             moved[slot] = ftl.owner(place).expect("stale places were just dropped");

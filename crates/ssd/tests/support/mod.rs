@@ -1,10 +1,12 @@
 //! What the integration tests share: devices made of TOML fragments, and requests made by hand.
 #![allow(dead_code, reason = "each test binary uses its own part")]
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 
-use softsense_base::{Ns, Result};
+use softsense_base::{Ns, Purpose, Result, Stream};
 use softsense_ssd::config::CheckedConfig;
+use softsense_ssd::ftl::Location;
 use softsense_ssd::request::{Request, RequestKind, RequestSource};
 use softsense_ssd::simulation::Simulation;
 
@@ -37,7 +39,59 @@ pub fn shipped(name: &str, overrides: &[&str]) -> CheckedConfig {
 }
 
 pub fn request(kind: RequestKind, arrival: Ns, first_codeword: u64, codewords: u64) -> Request {
-    Request { arrival, kind, offset_bytes: first_codeword * CODEWORD, bytes: codewords * CODEWORD }
+    units_of(CODEWORD, kind, arrival, first_codeword, codewords)
+}
+
+/// A request of units of so many bytes.
+pub fn units_of(bytes: u64, kind: RequestKind, arrival: Ns, first: u64, count: u64) -> Request {
+    Request { arrival, kind, offset_bytes: first * bytes, bytes: count * bytes }
+}
+
+/// Random writes, reads and trims of up to twenty units, one after the other.
+///
+/// # Arguments
+/// - `hot`: only so many units are asked for.
+/// - `spacing`: between arrivals.
+pub fn random_requests(config: &CheckedConfig, count: u32, hot: u64, spacing: Ns) -> Vec<Request> {
+    let stream = Stream::new(6, Purpose::Workload);
+    let user = config.user_codewords().min(hot);
+    (0..count)
+        .map(|i| {
+            let kind = match stream.bits(i.into(), 0) % 8 {
+                0 => RequestKind::Trim,
+                1 | 2 => RequestKind::Read,
+                _ => RequestKind::Write,
+            };
+            let length = 1 + stream.bits(i.into(), 1) % 20;
+            let first = stream.bits(i.into(), 2) % (user - length);
+            let unit = u64::from(config.config().geometry.codeword_bytes);
+            units_of(unit, kind, Ns(spacing.0 * u64::from(i)), first, length)
+        })
+        .collect()
+}
+
+/// Of each unit, whether the last that was done with it is a write, in a device that began whole.
+pub fn served(config: &CheckedConfig, requests: &[Request]) -> HashMap<u32, bool> {
+    let unit = u64::from(config.config().geometry.codeword_bytes);
+    let mut mapped: HashMap<u32, bool> = (0..config.user_codewords() as u32).map(|lcn| (lcn, true)).collect();
+    for request in requests.iter().filter(|request| request.kind != RequestKind::Read) {
+        for lcn in request.offset_bytes / unit..(request.offset_bytes + request.bytes) / unit {
+            mapped.insert(lcn as u32, request.kind == RequestKind::Write);
+        }
+    }
+    mapped
+}
+
+/// Panics unless every unit is where the map says, if it should be anywhere.
+pub fn assert_map(simulation: &Simulation, expected: &HashMap<u32, bool>) {
+    simulation.ftl().assert_consistent();
+    for (&lcn, &mapped) in expected {
+        match simulation.ftl().locate(lcn) {
+            Location::Flash(place) => assert!(mapped && simulation.ftl().owner(place) == Some(lcn)),
+            Location::Unmapped => assert!(!mapped, "unit {lcn} was lost"),
+            other => panic!("unit {lcn} is {other:?} after the end"),
+        }
+    }
 }
 
 pub fn simulation(config: &CheckedConfig, requests: Vec<Request>) -> Simulation {

@@ -1,0 +1,135 @@
+//! BCH codes by the age of a block: short and weak ones first, long and strong ones when it is worn.
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use softsense_base::{Error, Result, expect_whole};
+use softsense_ecc::bch::BchCode;
+use softsense_nand::{RberModel, Variation};
+
+/// BCH codes by age, and the flash they are for. Parity that exceeds the out-of-band area takes room of the data.
+///
+/// Source: S. Wang et al., "Lifetime Adaptive ECC in NAND Flash Page Management", DATE 2017, section III.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct BchSpec {
+    /// Out-of-band area of a page, bytes for each mapping unit that the page has room for.
+    pub oob_bytes: u32,
+    /// The codes in the order of their ages. `softsense lifetime` finds these.
+    pub codes: Vec<AgedBchSpec>,
+    /// Whether every codeword that is read is really encoded, made errors in, and decoded; otherwise its fate is drawn from the
+    /// binomial tail, which is the same but for a word taken for another codeword.
+    #[serde(default)]
+    pub exact: bool,
+    /// Raw bit error rate by age.
+    pub rber: RberModel,
+    /// How chips, blocks and pages differ.
+    #[serde(default)]
+    pub variation: Variation,
+}
+
+/// A BCH code, and for how long blocks use it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AgedBchSpec {
+    /// Data of a codeword, bytes: a mapping unit, or an equal part of one.
+    pub codeword_bytes: u32,
+    /// Errors that it corrects.
+    pub correctable: u32,
+    /// P/E cycles of a block up to which it uses this code; the last one is used beyond, too.
+    pub to_pe_cycles: u32,
+}
+
+/// A code of a [`BchSpec`].
+#[derive(Debug, Clone)]
+pub struct AgedBch {
+    /// P/E cycles of a block up to which it is used.
+    pub to_pe_cycles: u32,
+    /// Data of a codeword, bytes.
+    pub codeword_bytes: u32,
+    /// The code, over the smallest field that it fits.
+    pub code: Arc<BchCode>,
+}
+
+impl AgedBch {
+    /// Room for the parity of a codeword, in whole bytes: m bits an error. A few codes need a little less.
+    pub fn parity_bytes(&self) -> u32 {
+        (self.code.field_bits() * self.code.correctable() as u32).div_ceil(8)
+    }
+}
+
+impl BchSpec {
+    /// Checks the ranges and works the codes out.
+    pub(crate) fn open(&self) -> Result<Vec<AgedBch>> {
+        self.rber.check("reliability.bch.rber")?;
+        self.variation.check("reliability.bch.variation")?;
+        expect_whole("reliability.bch.oob_bytes", self.oob_bytes, 1, 1 << 16)?;
+        let ages: Vec<u32> = self.codes.iter().map(|code| code.to_pe_cycles).collect();
+        if ages.is_empty() || !ages.windows(2).all(|pair| pair[0] < pair[1]) {
+            let message = format!("found ages {ages:?}, expected at least one code, and growing `to_pe_cycles`");
+            return Err(Error::config("reliability.bch.codes", message));
+        }
+        self.codes
+            .iter()
+            .enumerate()
+            .map(|(index, spec)| spec.open(&format!("reliability.bch.codes[{index}]")))
+            .collect()
+    }
+}
+
+impl AgedBchSpec {
+    fn open(&self, path: &str) -> Result<AgedBch> {
+        // What a field of 2^16 elements has room for.
+        expect_whole(format!("{path}.codeword_bytes"), self.codeword_bytes, 1, 8191)?;
+        let data_bits = 8 * self.codeword_bytes;
+        let most = (65_535 - data_bits) / 16;
+        expect_whole(format!("{path}.correctable"), self.correctable, 1, most)?;
+        let fits = |m: u32| data_bits + m * self.correctable < 1 << m;
+        let field_bits = (5..=16).find(|&m| fits(m)).expect("it was checked to fit the largest field");
+        let code = BchCode::new(field_bits, self.correctable as usize, data_bits as usize)
+            .map_err(|error| Error::config(path.to_owned(), error.message()))?;
+        Ok(AgedBch { to_pe_cycles: self.to_pe_cycles, codeword_bytes: self.codeword_bytes, code: Arc::new(code) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spec(codes: &[(u32, u32, u32)]) -> BchSpec {
+        let codes = codes.iter().map(|&(codeword_bytes, correctable, to_pe_cycles)| AgedBchSpec {
+            codeword_bytes,
+            correctable,
+            to_pe_cycles,
+        });
+        let rber = RberModel::Constant { rber: 1e-3 };
+        BchSpec { oob_bytes: 224, codes: codes.collect(), exact: false, rber, variation: Variation::default() }
+    }
+
+    /// Are the codes those that LAE-FTL prints, but for its 4141, which is 4291?
+    #[test]
+    fn codes_are_over_the_smallest_field_they_fit() {
+        let codes = spec(&[(512, 15, 1), (1024, 31, 2), (2048, 57, 3), (4096, 105, 4), (4096, 362, 5)]).open().unwrap();
+        let found: Vec<(u32, usize, u32)> =
+            codes.iter().map(|code| (code.code.field_bits(), code.code.codeword_bits(), code.parity_bytes())).collect();
+        let expected = [(13, 4291, 25), (14, 8626, 55), (15, 17_239, 107), (16, 34_448, 210)];
+        assert_eq!(found[..4], expected);
+        // Seven of its minimal polynomials have half the degree.
+        assert_eq!(found[4], (16, 32_768 + 16 * 362 - 7 * 8, 724));
+    }
+
+    #[test]
+    fn bad_codes_are_named() {
+        for (codes, expected) in [
+            (vec![], "reliability.bch.codes: found ages []"),
+            (vec![(512, 15, 5), (512, 16, 5)], "reliability.bch.codes: found ages [5, 5]"),
+            (vec![(512, 0, 5)], "reliability.bch.codes[0].correctable: found 0"),
+            (vec![(4096, 105, 5), (4096, 3000, 6)], "reliability.bch.codes[1].correctable: found 3000"),
+            (vec![(9000, 1, 5)], "reliability.bch.codes[0].codeword_bytes: found 9000"),
+        ] {
+            let error = spec(&codes).open().unwrap_err().to_string();
+            assert!(error.starts_with(expected), "{error}");
+        }
+    }
+}

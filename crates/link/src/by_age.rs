@@ -1,0 +1,75 @@
+/// What holds up to an age each, in the order of the ages; the last holds beyond its own, too.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ByAge<T> {
+    before: Vec<(u32, T)>,
+    last: T,
+}
+
+impl<T> ByAge<T> {
+    /// The same at all ages.
+    pub fn always(value: T) -> Self {
+        Self { before: Vec::new(), last: value }
+    }
+
+    /// # Arguments
+    /// - `values`: each with the age up to which it holds, growing.
+    ///
+    /// # Panics
+    /// Without any.
+    pub fn new(values: impl IntoIterator<Item = (u32, T)>) -> Self {
+        let mut before: Vec<(u32, T)> = values.into_iter().collect();
+        let (_, last) = before.pop().expect("something holds at every age");
+        Self { before, last }
+    }
+
+    /// Counted from an age on: what holds no longer then is gone.
+    #[must_use]
+    pub fn since(self, age: u32) -> Self {
+        let left = self.before.into_iter().filter_map(|(to, value)| Some((to.checked_sub(age)?, value)));
+        Self { before: left.collect(), last: self.last }
+    }
+
+    /// What holds at an age, which is asked for only if it matters.
+    #[inline]
+    pub fn at(&self, age: impl FnOnce() -> u32) -> &T {
+        if self.before.is_empty() {
+            return &self.last;
+        }
+        let age = age();
+        self.before.iter().find(|(to, _)| age <= *to).map_or(&self.last, |(_, value)| value)
+    }
+
+    /// Whether what holds changes with age.
+    #[inline]
+    pub fn changes(&self) -> bool {
+        !self.before.is_empty()
+    }
+
+    /// All that ever holds.
+    pub fn iter(&self) -> impl Iterator<Item = &T> {
+        self.before.iter().map(|(_, value)| value).chain([&self.last])
+    }
+
+    /// Something made of each.
+    pub fn map<U>(&self, mut make: impl FnMut(&T) -> U) -> ByAge<U> {
+        let before = self.before.iter().map(|(to, value)| (*to, make(value))).collect();
+        ByAge { before, last: make(&self.last) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_holds_up_to_its_age_and_the_last_beyond() {
+        let ages = || ByAge::new([(100, 13), (130, 8), (200, 4)]);
+        let at = |ages: &ByAge<i32>, asked: &[u32]| asked.iter().map(|&age| *ages.at(|| age)).collect::<Vec<_>>();
+        assert_eq!(at(&ages(), &[0, 100, 101, 130, 131, 1000]), [13, 13, 8, 8, 4, 4]);
+        assert_eq!(at(&ages().since(90), &[0, 10, 11, 40, 41, 1000]), [13, 13, 8, 8, 4, 4]);
+        let worn = ages().since(150);
+        assert_eq!((at(&worn, &[0, 1000]), worn.changes(), ages().changes()), (vec![4, 4], false, true));
+        assert_eq!(ages().map(|x| 2 * x).iter().copied().collect::<Vec<_>>(), [26, 16, 8]);
+        assert!(!ByAge::always(3).changes());
+    }
+}

@@ -1,0 +1,169 @@
+/// Which pages of a block its codewords are in. Where a page holds a whole number of them, that is all; units of data whose
+/// parity takes room of the data follow one another without gaps, from page to page, and end with the block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BlockLayout {
+    pages: u32,
+    /// Codewords that begin in a page at most.
+    per_page: u32,
+    packing: Option<Packing>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Packing {
+    unit_bytes: u32,
+    /// Room for data in a page.
+    page_bytes: u32,
+    /// Units of the block.
+    units: u32,
+}
+
+/// A part of a unit: what one of the physical units, into which a page is divided equally, holds of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Piece {
+    /// The physical unit of the block.
+    pub physical_unit: u32,
+    /// Where in its room for data the piece begins, bytes.
+    pub offset: u32,
+    /// Its length, bytes.
+    pub bytes: u32,
+}
+
+impl BlockLayout {
+    /// Each of `pages` pages holds `per_page` codewords.
+    pub fn whole(pages: u32, per_page: u32) -> Self {
+        Self { pages, per_page, packing: None }
+    }
+
+    /// Units of `unit_bytes` follow one another through `pages` pages with room for `page_bytes` of data, at least a unit and
+    /// less than `per_page` of them.
+    pub fn packed(pages: u32, per_page: u32, unit_bytes: u32, page_bytes: u32) -> Self {
+        assert!((unit_bytes..per_page * unit_bytes).contains(&page_bytes), "a unit is in two pages at most");
+        let units = (u64::from(pages) * u64::from(page_bytes) / u64::from(unit_bytes)) as u32;
+        Self { pages, per_page, packing: Some(Packing { unit_bytes, page_bytes, units }) }
+    }
+
+    /// Whether units may cross from a page to the next.
+    #[inline]
+    pub fn crosses_pages(&self) -> bool {
+        self.packing.is_some()
+    }
+
+    /// Codewords of the block.
+    #[inline]
+    pub fn codewords(&self) -> u32 {
+        self.packing.map_or(self.pages * self.per_page, |packing| packing.units)
+    }
+
+    /// Codewords that begin before a page.
+    #[inline]
+    pub fn before(&self, page: u32) -> u32 {
+        match self.packing {
+            None => page * self.per_page,
+            Some(packing) => packing.before(page),
+        }
+    }
+
+    /// Codewords that begin in a page.
+    #[inline]
+    pub fn beginning_in(&self, page: u32) -> u32 {
+        match self.packing {
+            None => self.per_page,
+            Some(packing) => packing.before(page + 1) - packing.before(page),
+        }
+    }
+
+    /// Whether the codeword with number `slot` of those that begin in a page ends in the next one.
+    #[inline]
+    pub fn crosses(&self, page: u32, slot: u32) -> bool {
+        self.packing.is_some_and(|packing| packing.in_first_page(page, slot) < packing.unit_bytes)
+    }
+
+    /// How much of a unit is in the page where it begins, bytes; all of it where units are not packed.
+    pub fn in_first_page(&self, page: u32, slot: u32) -> Option<u32> {
+        self.packing.map(|packing| packing.in_first_page(page, slot))
+    }
+
+    /// Where a unit lies, physical unit by physical unit; nothing where units are not packed.
+    pub fn pieces(&self, page: u32, slot: u32) -> Vec<Piece> {
+        let Some(packing) = self.packing else { return Vec::new() };
+        let physical = u64::from(packing.page_bytes / self.per_page);
+        let mut at = u64::from(packing.before(page) + slot) * u64::from(packing.unit_bytes);
+        let end = at + u64::from(packing.unit_bytes);
+        let mut pieces = Vec::new();
+        while at < end {
+            let bytes = (physical - at % physical).min(end - at);
+            let (physical_unit, offset) = ((at / physical) as u32, (at % physical) as u32);
+            pieces.push(Piece { physical_unit, offset, bytes: bytes as u32 });
+            at += bytes;
+        }
+        pieces
+    }
+}
+
+impl Packing {
+    #[inline]
+    fn before(&self, page: u32) -> u32 {
+        let bytes = u64::from(page) * u64::from(self.page_bytes);
+        (bytes.div_ceil(u64::from(self.unit_bytes)) as u32).min(self.units)
+    }
+
+    #[inline]
+    fn in_first_page(&self, page: u32, slot: u32) -> u32 {
+        let begin = u64::from(self.before(page) + slot) * u64::from(self.unit_bytes);
+        let left = (u64::from(page) + 1) * u64::from(self.page_bytes) - begin;
+        left.min(u64::from(self.unit_bytes)) as u32
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// LAE-FTL's four squeezed units: what crosses, and what a block holds.
+    #[test]
+    fn squeezed_units_cross_as_often_as_their_sizes_say() {
+        for (squeezed, crossing, of) in [(128, 15, 31), (256, 7, 15), (384, 15, 29), (512, 3, 7)] {
+            let layout = BlockLayout::packed(256, 2, 4096, 2 * (4096 - squeezed));
+            assert_eq!(layout.codewords(), 256 * 2 * (4096 - squeezed) / 4096);
+            let all = (0..256).flat_map(|page| (0..layout.beginning_in(page)).map(move |slot| (page, slot)));
+            let crosses: u32 = all.map(|(page, slot)| u32::from(layout.crosses(page, slot))).sum();
+            let share = f64::from(crosses) / f64::from(layout.codewords());
+            assert!((share - f64::from(crossing) / f64::from(of)).abs() < 1e-3, "{squeezed}: {share}");
+        }
+    }
+
+    /// Does every byte of a block belong to one unit at most, and every unit to one or two pages, whatever the sizes? Are there
+    /// two units in a physical unit at most, and does one begin there at most, so that there is room for parity?
+    #[test]
+    fn units_lie_side_by_side() {
+        for (pages, per_page, unit, page_bytes) in
+            [(8, 2, 4096, 7168), (8, 2, 4096, 7930), (5, 2, 4096, 4096), (16, 4, 512, 1300), (3, 3, 1000, 2999)]
+        {
+            let layout = BlockLayout::packed(pages, per_page, unit, page_bytes / per_page * per_page);
+            let physical = page_bytes / per_page;
+            let mut expected = 0;
+            let mut begun = vec![0; (pages * per_page) as usize];
+            let mut held = begun.clone();
+            for page in 0..pages {
+                assert_eq!(layout.before(page) + layout.beginning_in(page), layout.before(page + 1));
+                assert!((1..=per_page).contains(&layout.beginning_in(page)) || page + 1 == pages);
+                for slot in 0..layout.beginning_in(page) {
+                    let pieces = layout.pieces(page, slot);
+                    begun[pieces[0].physical_unit as usize] += 1;
+                    let first = layout.in_first_page(page, slot).unwrap();
+                    let in_page = |piece: &&Piece| piece.physical_unit / per_page == page;
+                    assert_eq!(pieces.iter().filter(in_page).map(|piece| piece.bytes).sum::<u32>(), first);
+                    assert_eq!(layout.crosses(page, slot), pieces.iter().any(|piece| !in_page(&piece)));
+                    for Piece { physical_unit, offset, bytes } in pieces {
+                        assert_eq!(physical_unit * physical + offset, expected);
+                        assert!(physical_unit / per_page <= page + 1 && physical_unit < pages * per_page);
+                        held[physical_unit as usize] += 1;
+                        expected += bytes;
+                    }
+                }
+            }
+            assert_eq!(expected, layout.codewords() * unit);
+            assert!(begun.iter().all(|&n| n <= 1) && held.iter().all(|&n| n <= 2), "{begun:?} {held:?}");
+        }
+    }
+}
