@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import math
 import os
@@ -128,6 +129,39 @@ def test_failure_probability_is_the_binomial_tail(bits: int, correctable: int, r
     exact = math.fsum(math.comb(bits, w) * rate**w * (1 - rate) ** (bits - w) for w in range(correctable + 1, bits + 1))
     assert codes.failure_probability(bits, correctable, rate) == pytest.approx(exact, rel=1e-9)
     assert codes.raw_bit_error_rate(bits, correctable, exact) == pytest.approx(rate, rel=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("data_bits", "rate", "correctable", "field_bits", "codeword_bits"),
+    [
+        (4096, 3e-4, 15, 13, 4291),
+        (8192, 8e-4, 31, 14, 8626),
+        (16384, 1.2e-3, 57, 15, 17239),
+        (32768, 1.5e-3, 105, 16, 34448),
+    ],
+)
+def test_the_least_codes_are_those_of_lae_ftl(
+    data_bits: int, rate: float, correctable: int, field_bits: int, codeword_bits: int
+) -> None:
+    """Its eq. 1 at 1e-15; it prints 4141 for the first length."""
+    found = codes.minimum_correctable(data_bits, rate)
+    assert found == codes.BchParity(data_bits, field_bits, correctable)
+    assert (found.codeword_bits, found.parity_bits) == (codeword_bits, field_bits * correctable)
+    strict = codes.minimum_correctable(data_bits, rate, criterion="failure")
+    assert strict.correctable > correctable
+    assert codes.failure_probability(strict.codeword_bits, strict.correctable, rate) <= 1e-15
+
+
+@pytest.mark.parametrize("criterion", ["unit_ber", "failure"])
+@pytest.mark.parametrize("data_bits", [20, 512, 4096])
+@pytest.mark.parametrize("rate", [0.0, 1e-5, 1e-3, 1e-2, 2e-2])
+def test_the_least_code_is_that_of_trying_all(data_bits: int, rate: float, criterion: str) -> None:
+    """Fields change on the way, and codewords grow with them."""
+    limit = 1e-12
+    allowed = limit * (data_bits if criterion == "unit_ber" else 1)
+    every = (codes.bch_parity(data_bits, correctable) for correctable in itertools.count())
+    least = next(c for c in every if codes.failure_probability(c.codeword_bits, c.correctable, rate) <= allowed)
+    assert codes.minimum_correctable(data_bits, rate, limit=limit, criterion=criterion) == least
 
 
 def test_shown_text_has_every_property(softsense_command: Softsense) -> None:
@@ -497,6 +531,11 @@ def test_arguments_that_do_not_fit_are_a_clear_error() -> None:
         (lambda: code.generator_polynomial(), "LDPC.*BCH"),
         (lambda: codes.failure_probability(0, 1, 0.1), "0 bits"),
         (lambda: codes.raw_bit_error_rate(10, 1, 0.0), "0.0"),
+        (lambda: codes.bch_parity(65_536, 0), "65536 data bits.*65,535"),
+        (lambda: codes.minimum_correctable(32_768, 0.2), "32768 data bits.*0.2"),
+        (lambda: codes.minimum_correctable(0, 1e-3), "0 data bits"),
+        (lambda: codes.minimum_correctable(4096, 1e-3, limit=0.0), "limit 0.0"),
+        (lambda: codes.minimum_correctable(4096, 1e-3, criterion="bits"), "'bits'.*unit_ber"),
     ]
     for call, says in cases:
         with pytest.raises(CodeError, match=says):

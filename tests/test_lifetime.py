@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 
 from conftest import Softsense
-from softsense import Config, ConfigError
+from softsense import Config, ConfigError, TableError, decode_tables
+from softsense.api import inline
+from softsense.codes import failure_probability, raw_bit_error_rate
 from softsense.lifetime import ADAPTIVE, Demand, draw, lifetime, write_amplification
 
 SCALE, EXPONENT = 4.4e-4, 1.57
@@ -66,6 +68,39 @@ def test_endurance_is_where_the_table_says(worn: Config) -> None:
     row = found.frame.row(0, named=True)
     expected = code.endurance_pe * code.user_share / found.write_amplification[0.7]
     assert row["lifetime_capacity"] == pytest.approx(expected)
+
+
+def test_bch_codes_by_age_follow_one_another() -> None:
+    """Are the ages in the shipped config those that flash and error target make, and is what codes leave for data?"""
+    config = Config.open("mlc-lae")
+    found = lifetime(config, demand=Demand(uber=1e-15))
+    assert found.rates(config, 4096) == f"reliability.bch.codes={inline(found.to_dict()['rates'])}"
+    shipped = json.loads(config.to_json())["reliability"]["bch"]["codes"]
+    assert found.to_dict()["rates"] == shipped
+    again = config.with_overrides([found.rates(config, 4096)])
+    assert again.sha256 == config.sha256
+    for life, code in zip(found.codes, config.bch_codes(), strict=True):
+        assert life.table == f"{code['codeword_bytes']}B-t{code['correctable']}"
+        assert life.user_share == pytest.approx((4096 - code["squeezed_bytes"]) / 4320)
+        rber = raw_bit_error_rate(code["codeword_bits"], code["correctable"], 1e-15 * life.data_bits)
+        assert life.rber == pytest.approx(rber, rel=2e-3)
+    with pytest.raises(ConfigError, match=r"tables: found flash-8-9 with `reliability\.bch`"):
+        lifetime(config, ["flash-8-9"])
+
+
+def test_any_bch_code_has_a_table() -> None:
+    """Is a computed table the binomial tail, and the shipped one of the same code?"""
+    flash = "reliability.table={ file = 'FILE', rber = { constant = { rber = 0.001 } } }"
+    options = ["read.max_level=1", "ftl.mapping=page"]
+    rber = np.geomspace(1.1e-4, 6e-3, 60)
+    computed = Config.open("mlc-laldpc", [flash.replace("FILE", "bch:m=13,t=15,k=4096"), *options]).p_fail(rber)[0]
+    tail = [failure_probability(4291, 15, rate) for rate in rber]
+    assert computed == pytest.approx(tail, rel=1e-3)
+    shipped = Config.open("mlc-laldpc", [flash.replace("FILE", "bch-512B-t15"), *options]).p_fail(rber)[0]
+    # Its grid is coarse.
+    assert computed[10:] == pytest.approx(shipped[10:], rel=0.5)
+    with pytest.raises(TableError, match="bch:m=13: found `m=13`, expected m, t and k"):
+        decode_tables.describe("bch:m=13")
 
 
 def test_codes_follow_one_another(worn: Config) -> None:

@@ -111,3 +111,28 @@ def test_reads_suffer_and_writes_hardly_do(shared: Path) -> None:
         writes.append(response["write"]["mean_us"])
     assert reads == sorted(reads)
     assert writes[-1] / writes[0] - 1 < 0.1 * (reads[-1] / reads[0] - 1)
+
+
+@pytest.mark.parametrize("name", ["mlc-lae", "mlc-lae-worst-case", "mlc-lae-unsqueezed"])
+def test_mlc_lae_has_the_paper_s_device_and_codes(published: Callable[[str], dict[str, Any]], name: str) -> None:
+    paper = published("lae_ftl.toml")
+    config = json.loads(softsense.Config.open(name).to_json())
+    (page,) = config["flash"]["page_types"]
+    timing, geometry = paper["timing_us"], config["geometry"]
+    found = [page["sense_us"], page["program_us"], config["flash"]["erase_us"]]
+    assert found == [timing[key] for key in ("read", "program", "erase")]
+    small, pages = paper["devices"]["small"], paper["geometry"]
+    assert geometry["channels"] == small["channels"]
+    assert geometry["chips_per_channel"] * geometry["dies_per_chip"] == small["dies_per_channel"]
+    assert geometry["codeword_bytes"] == pages["unit_bytes"]
+    assert geometry["codewords_per_page"] * geometry["codeword_bytes"] == pages["page_bytes"]
+    assert geometry["pages_per_block"] == pages["pages_per_block"]
+    assert config["decoder"]["placement"] == {"per_channel": paper["devices"]["ecc_engines_per_channel"]}
+    bch = config["reliability"]["bch"]
+    assert bch["oob_bytes"] == pages["oob_bytes_per_unit"]
+    codes = [(code["codeword_bytes"], code["correctable"]) for code in bch["codes"]]
+    if name == "mlc-lae":
+        assert codes[:4] == [(segment["codeword_bytes"], segment["t"]) for segment in paper["segment"]]
+    else:
+        t = paper["baseline_code"]["t"] if name == "mlc-lae-worst-case" else paper["segment"][-1]["t"]
+        assert codes == [(pages["unit_bytes"], t)]

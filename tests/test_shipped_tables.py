@@ -44,7 +44,7 @@ def test_bch_tables_are_the_binomial_tail(name: str) -> None:
     code = code_of(table)
     for rber, p_fail in zip(table["rber"], table["level"][0]["p_fail"], strict=True):
         expected = codes.failure_probability(code.codeword_bits, code.correctable, rber)
-        assert p_fail == pytest.approx(expected, rel=1e-5)
+        assert p_fail == pytest.approx(expected, rel=1e-7)
 
 
 def test_every_code_has_its_table() -> None:
@@ -65,4 +65,4 @@ def test_nested_references_fail_no_less() -> None:
 
 def test_the_files_are_the_tables() -> None:
     folder = Path(__file__).parents[1] / "crates" / "link" / "tables"
-    assert {file.stem for file in folder.glob("*.toml")} == set(shipped_tables())
+    assert {file.stem for file in folder.glob("*.toml")} == {"laldpc-thresholds", *LDPC}

@@ -18,8 +18,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from softsense import _core
 from softsense._core import Code, CodeError
@@ -32,6 +33,8 @@ MIN_SUM_RULE = "min-sum:0.75"
 """The min-sum of which `describe` gives the threshold."""
 
 _MOST_EDGES = 50_000
+# Of the fields that `Code.open` knows.
+_FIELD_BITS = range(5, 17)
 _CYCLE_LENGTHS = (4, 6, 8)
 
 
@@ -66,6 +69,12 @@ def bench(
     what was measured. What does not apply, or is a rate of no frames, is None.
 
     Raises `CodeError` or `FileError`; `Interrupted`, with the result so far, on Ctrl-C.
+
+    >>> result = bench("bch:m=10,t=5,k=512", "errors:5", frames=1000)
+    >>> result["frames"], result["frame_errors"], result["fer"]
+    (1000, 0, 0.0)
+    >>> f"{result['fer_hi']:.4f}"  # what 1000 frames without an error say
+    '0.0037'
     """
     opened = code if isinstance(code, Code) else Code.open(code)
     result = _core.measure_code(
@@ -92,6 +101,10 @@ def describe(code: Code, *, thresholds: bool = True, cycles: bool | None = None)
         thresholds: also by density evolution (LDPC; takes up to a second).
         cycles: also girth and short cycles (LDPC); default: if the code has a base matrix or few edges, as others take
             up to a minute.
+
+    >>> facts = describe(Code.open("teaching-1/2"), thresholds=False)
+    >>> facts["codeword_bits"], facts["girth"], facts["bit_degrees"][0]["degree"]
+    (96, 6, 3)
     """
     facts = {
         "name": code.name,
@@ -154,6 +167,9 @@ def failure_probability(bits: int, correctable: int, raw_bit_error_rate: float) 
     """The probability that more than `correctable` of `bits` bits are wrong, each independently.
 
     It is the sum of the binomial tail, accurate to about nine digits however small.
+
+    >>> f"{failure_probability(bits=34040, correctable=91, raw_bit_error_rate=0.001):.3g}"
+    '3.57e-16'
     """
     if correctable < 0 or bits < 1 or not 0 <= raw_bit_error_rate <= 1:
         found = f"{bits} bits, {correctable} correctable, error rate {raw_bit_error_rate}"
@@ -186,7 +202,11 @@ def _sum_until_negligible(term: Callable[[int], float], indices: range) -> float
 
 
 def raw_bit_error_rate(bits: int, correctable: int, failure: float) -> float:
-    """The raw bit error rate at which `failure_probability` is `failure`, to about nine digits."""
+    """The raw bit error rate at which `failure_probability` is `failure`, to about nine digits.
+
+    >>> round(raw_bit_error_rate(bits=34040, correctable=91, failure=1e-15), 6)
+    0.001031
+    """
     if not 0 < failure < 1 or not 0 <= correctable < bits:
         found = f"{failure} for {correctable} of {bits} bits"
         raise CodeError(
@@ -200,3 +220,102 @@ def raw_bit_error_rate(bits: int, correctable: int, failure: float) -> float:
         else:
             high = middle
     return (low + high) / 2
+
+
+@dataclass(frozen=True)
+class BchParity:
+    """What a shortened binary BCH code adds to its data.
+
+    Attributes:
+        data_bits: k, of a codeword.
+        field_bits: m, of the least field whose codewords are long enough.
+        correctable: t, errors that are corrected with certainty.
+    """
+
+    data_bits: int
+    field_bits: int
+    correctable: int
+
+    @property
+    def parity_bits(self) -> int:
+        """M t, the most that such a code needs."""
+        return self.field_bits * self.correctable
+
+    @property
+    def codeword_bits(self) -> int:
+        """N."""
+        return self.data_bits + self.parity_bits
+
+
+def bch_parity(data_bits: int, correctable: int) -> BchParity:
+    """The parity of the BCH code for so much data, in the least field with k + m t <= 2^m - 1.
+
+    Raises `CodeError` if no field up to m = 16 has codewords of that length.
+
+    >>> bch_parity(data_bits=32768, correctable=91).parity_bits
+    1456
+    """
+    if data_bits >= 1 and correctable >= 0:
+        for field_bits in _FIELD_BITS:
+            if data_bits + field_bits * correctable < 1 << field_bits:
+                return BchParity(data_bits, field_bits, correctable)
+    longest = (1 << _FIELD_BITS[-1]) - 1
+    found = f"{correctable} correctable errors in {data_bits} data bits"
+    raise CodeError(f"bch_parity: found {found}, expected a codeword of 1 to {longest:,} bits")
+
+
+def minimum_correctable(
+    data_bits: int,
+    raw_bit_error_rate: float,
+    *,
+    limit: float = 1e-15,
+    criterion: Literal["unit_ber", "failure"] = "unit_ber",
+) -> BchParity:
+    """The weakest BCH code that keeps uncorrectable errors as rare as asked for.
+
+    Args:
+        data_bits: k, of a codeword.
+        raw_bit_error_rate: of each bit of the codeword, independently.
+        limit: what may not be exceeded.
+        criterion: what the limit is of: `unit_ber`, P(more than t errors) / k, or `failure`, that probability itself.
+
+    A stronger code has more bits that can be wrong: t is the least that meets the limit with its own parity counted.
+
+    Raises `CodeError` if no code up to m = 16 meets it.
+
+    Source: S. Wang et al., "Lifetime Adaptive ECC in NAND Flash Page Management", 2017, eq. 1, which has `unit_ber`.
+    Deviation: its text calls the sum P(i > t), and divides by k in the formula alone.
+
+    >>> minimum_correctable(32768, 1e-3)
+    BchParity(data_bits=32768, field_bits=16, correctable=78)
+    """
+    if criterion not in ("unit_ber", "failure"):
+        raise CodeError(f"minimum_correctable: found criterion {criterion!r}, expected unit_ber or failure")
+    if not 0 < limit < 1:
+        raise CodeError(f"minimum_correctable: found limit {limit}, expected one between 0 and 1")
+    allowed = limit * (data_bits if criterion == "unit_ber" else 1)
+
+    def met(code: BchParity) -> bool:
+        return failure_probability(code.codeword_bits, code.correctable, raw_bit_error_rate) <= allowed
+
+    least = bch_parity(data_bits, 0)
+    for field_bits in range(least.field_bits, _FIELD_BITS[-1] + 1):
+        most = BchParity(data_bits, field_bits, ((1 << field_bits) - 1 - data_bits) // field_bits)
+        if met(most):
+            # Within a field the failures of a code that is any good fall with t.
+            return _weakest(least, most, met)
+        least = BchParity(data_bits, field_bits + 1, most.correctable + 1)
+    found = f"{data_bits} data bits at an error rate of {raw_bit_error_rate:g}"
+    raise CodeError(f"minimum_correctable: found {found}, expected a rate that some BCH code corrects to {limit:g}")
+
+
+def _weakest(least: BchParity, most: BchParity, met: Callable[[BchParity], bool]) -> BchParity:
+    """The code with the least t, between two of one field, that meets a condition which `most` meets."""
+    low, high = least.correctable, most.correctable
+    while low < high:
+        middle = (low + high) // 2
+        if met(BchParity(most.data_bits, most.field_bits, middle)):
+            high = middle
+        else:
+            low = middle + 1
+    return BchParity(most.data_bits, most.field_bits, low)

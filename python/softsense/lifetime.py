@@ -55,7 +55,7 @@ class CodeLife:
     """A code and how long it lasts.
 
     Attributes:
-        table: its decode table.
+        table: its decode table, or of BCH codes by age its data and errors, such as `4096B-t105`.
         code: its name.
         data_bits: of a codeword.
         user_share: data bits for each bit in flash.
@@ -73,6 +73,8 @@ class CodeLife:
     rber: float
     uber: float
     mean_iterations: float | None
+    correctable: int | None = None
+    """Errors that a BCH code by age corrects."""
 
 
 @dataclass(frozen=True)
@@ -105,22 +107,39 @@ class Lifetime:
     def rates(self, config: Config, unit_bytes: int) -> str:
         """The stages as an override: `reliability.adaptive`, with the raw bit error rates of the config.
 
+        Of BCH codes by age, `reliability.bch.codes`.
+
         Args:
             config: the one that the lifetime is of.
             unit_bytes: what the map of the device to be calls a codeword.
         """
+        if self._by_age:
+            return f"reliability.bch.codes={inline(self._rates(unit_bytes))}"
         table = json.loads(config.to_json())["reliability"]["table"]
         adaptive = {"rates": self._rates(unit_bytes), "rber": table["rber"], "variation": table["variation"]}
         return f"reliability={{ adaptive = {inline(adaptive)} }}"
 
+    @property
+    def _by_age(self) -> bool:
+        return self.codes[0].correctable is not None
+
     def _rates(self, unit_bytes: int) -> list[dict[str, Any]]:
+        if self._by_age:
+            return [
+                {
+                    "codeword_bytes": s.life.data_bits // 8,
+                    "correctable": s.life.correctable,
+                    "to_pe_cycles": s.to_pe,
+                }
+                for s in self.stages
+            ]
         return [
             {"file": s.life.table, "units": s.life.data_bits // (8 * unit_bytes), "to_pe_cycles": s.to_pe}
             for s in self.stages
         ]
 
     def to_dict(self) -> dict[str, Any]:
-        """Ready for JSON; `rates` are those of `reliability.adaptive`, in units of 512 bytes."""
+        """Ready for JSON; `rates` are those of `reliability.adaptive`, in units of 512 bytes, or the BCH codes."""
         codes = [vars(code) for code in self.codes]
         stages = [{"table": s.life.table, "from_pe": s.from_pe, "to_pe": s.to_pe} for s in self.stages]
         return {"codes": codes, "stages": stages, "rates": self._rates(512), "schemes": self.frame.to_dicts()}
@@ -141,8 +160,9 @@ def lifetime(
 
     Args:
         config: with `reliability.table`, whose raw bit error rates, variation and `precondition.retention_days` say
-            what a code has to correct.
-        tables: decode tables, shipped or files, one for each code; by default that of the config.
+            what a code has to correct; or with `reliability.bch`, whose codes follow one another.
+        tables: decode tables, shipped or files, one for each code; by default that of the config. None with
+            `reliability.bch`.
         utilisations: shares of the data capacity that the user has, above 0 and below 1; by default that of the config.
         demand: of every read.
         progress: called with what is being done, the steps done, and their share.
@@ -154,17 +174,26 @@ def lifetime(
     Source: S. Korkotsides, T. Antonakopoulos, "The effect of using multiple code rates on NVM-based storage systems",
     2017, section III. Deviation: the capacity in LTC is all that the code leaves, as what the user does not have is
     written, too; over-provisioning enters by write amplification alone.
+
+    A code of rate 1/2 outlives one of 5/6, but has less room; one after the other they do better than either:
+
+    >>> small = ["geometry.blocks_per_plane=80", "geometry.pages_per_block=32", "workload.footprint_bytes=67108864"]
+    >>> found = lifetime(Config.open("tlc-3d", small), ["adaptive-5-6", "adaptive-1-2"], utilisations=[0.8])
+    >>> [code.code for code in found.codes], found.codes[0].endurance_pe < found.codes[1].endurance_pe
+    (['adaptive-5/6', 'adaptive-1/2'], True)
+    >>> best = max(found.frame.iter_rows(named=True), key=lambda row: row["lifetime_capacity"])
+    >>> best["scheme"]
+    'adaptive'
     """
     demand = demand or Demand()
+    if not 0 < demand.uber < 1:
+        raise ConfigError(f"uber: found {demand.uber:g}, expected a share above 0 and below 1")
+    if demand.mean_iterations is not None and not demand.mean_iterations > 0:
+        raise ConfigError(f"mean_iterations: found {demand.mean_iterations:g}, expected a number above 0")
     fields = json.loads(config.to_json())
-    reliability = fields["reliability"]
-    if not isinstance(reliability, dict) or "table" not in reliability:
-        raise ConfigError("reliability: found no decode table, expected `reliability.table`")
-    tables = list(tables) or [reliability["table"]["file"]]
-    if len(set(tables)) < len(tables):
-        raise ConfigError(f"tables: found {', '.join(tables)}, expected each once")
+    candidates = _candidates(config, fields["reliability"], list(tables))
     shares = list(utilisations) or [1 - fields["ftl"]["over_provisioning"]]
-    steps = len(tables) + len(shares)
+    steps = len(candidates) + len(shares)
 
     def begun(done: int) -> None:
         if progress:
@@ -172,12 +201,12 @@ def lifetime(
 
     wear = _Wear(config, fields)
     codes = []
-    for i, table in enumerate(tables):
+    for i, candidate in enumerate(candidates):
         begun(i)
-        codes.append(wear.life(table, demand))
+        codes.append(wear.life(candidate, demand))
     codes.sort(key=lambda code: (-code.user_share, code.endurance_pe))
     amplification = {}
-    for i, share in enumerate(shares, len(tables)):
+    for i, share in enumerate(shares, len(candidates)):
         begun(i)
         amplification[share] = write_amplification(config, share)
     stages = _stages(codes)
@@ -229,6 +258,41 @@ def write_amplification(config: Config, utilisation: float) -> float:
     return run(device.with_overrides([uniform])).summary["writes_detail"]["write_amplification"]
 
 
+@dataclass(frozen=True)
+class _Candidate:
+    """A code whose lifetime is asked for; what it leaves for data is the code's, unless it is given."""
+
+    name: str
+    table: str
+    user_share: float | None = None
+    correctable: int | None = None
+
+
+def _candidates(config: Config, reliability: Any, tables: list[str]) -> list[_Candidate]:
+    """The codes of the tables, or those of the config."""
+    if isinstance(reliability, dict) and "bch" in reliability:
+        if tables:
+            raise ConfigError(f"tables: found {', '.join(tables)} with `reliability.bch`, expected none: it has codes")
+        return [_of_age(config, reliability["bch"]["oob_bytes"], code) for code in config.bch_codes()]
+    if not isinstance(reliability, dict) or "table" not in reliability:
+        message = "found no decode table, expected `reliability.table` or `reliability.bch`"
+        raise ConfigError(f"reliability: {message}")
+    tables = tables or [reliability["table"]["file"]]
+    if len(set(tables)) < len(tables):
+        raise ConfigError(f"tables: found {', '.join(tables)}, expected each once")
+    return [_Candidate(table, table) for table in tables]
+
+
+def _of_age(config: Config, oob_bytes: int, code: dict[str, Any]) -> _Candidate:
+    """A BCH code of a config: units of data in blocks with out-of-band area, whatever of it is parity."""
+    geometry = json.loads(config.to_json())["geometry"]
+    unit, units = geometry["codeword_bytes"], geometry["pages_per_block"] * geometry["codewords_per_page"]
+    size, correctable = code["codeword_bytes"], code["correctable"]
+    table = f"bch:m={code['field_bits']},t={correctable},k={8 * size}"
+    share = code["units_per_block"] * unit / (units * (unit + oob_bytes))
+    return _Candidate(f"{size}B-t{correctable}", table, share, correctable)
+
+
 class _Wear:
     """Raw bit error rates of a config's codewords at the end of retention, by wear."""
 
@@ -239,7 +303,11 @@ class _Wear:
         pages = min(geometry["pages_per_block"], 16 * kinds)
         start = ["precondition.mapped_fraction=1.0", "precondition.layout=sequential"]
         small = [f"geometry.blocks_per_plane={blocks}", f"geometry.pages_per_block={pages}"]
-        self._config = config.with_overrides([*small, *start])
+        (reliability,) = fields["reliability"].values()
+        flash = {"file": "flash-8-9", "rber": reliability["rber"], "variation": reliability["variation"]}
+        # Of a table, whatever it was; each code puts its own in.
+        read = [f"reliability={{ table = {inline(flash)} }}", "decoder={ time = { fixed_us = 1.0 } }"]
+        self._config = config.with_overrides([*read, *small, *start])
         self._known: dict[int, NDArray[np.float64]] = {}
 
     def rber(self, pe_cycles: int) -> NDArray[np.float64]:
@@ -249,11 +317,12 @@ class _Wear:
             self._known[pe_cycles] = worn.sample_codewords(_SAMPLED)["rber"]
         return self._known[pe_cycles]
 
-    def life(self, table: str, demand: Demand) -> CodeLife:
-        """How long the code of a table lasts."""
+    def life(self, candidate: _Candidate, demand: Demand) -> CodeLife:
+        """How long a code lasts."""
+        table = candidate.table
         document = decode_tables.describe(table)
         try:
-            code = Code.open(document["code"].split(":")[0])
+            code = Code.open(table if table.startswith("bch:") else document["code"].split(":")[0])
         except SoftsenseError:
             message = f"table {table}: found one of `{document['code']}`, expected one of a code that can be opened"
             raise ConfigError(message) from None
@@ -261,7 +330,6 @@ class _Wear:
             [
                 f"reliability.table.file={json.dumps(table)}",
                 f"read.max_level={demand.level}",
-                "decoder.time.fixed_us=1.0",
             ]
         )
         iterations = _mean_iterations(document, demand.level)
@@ -290,8 +358,9 @@ class _Wear:
         while high - low > 1:
             middle = (low + high) // 2
             low, high = (middle, high) if met(middle) else (low, middle)
-        share = code.data_bits / code.codeword_bits
-        return CodeLife(table, code.name, code.data_bits, share, low, *at(low))
+        share = candidate.user_share or code.data_bits / code.codeword_bits
+        name, data_bits, correctable = code.name, code.data_bits, candidate.correctable
+        return CodeLife(candidate.name, name, data_bits, share, low, *at(low), correctable=correctable)
 
 
 def _mean_iterations(document: dict[str, Any], level: int) -> tuple[list[float], list[float]] | None:

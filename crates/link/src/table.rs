@@ -15,9 +15,9 @@ macro_rules! shipped {
     ($($name:literal),+ $(,)?) => { [$(($name, include_str!(concat!("../tables/", $name, ".toml")))),+] };
 }
 
-/// Tables that ship with softsense, by name: of each code but the one to learn from, after the code, and the one that
-/// LaLDPC's thresholds make.
-const SHIPPED: [(&str, &str); 15] = shipped![
+/// Tables that ship with softsense, by name: of each LDPC code but the one to learn from, after the code, and the one that
+/// LaLDPC's thresholds make. Those of BCH codes are computed.
+const SHIPPED: [(&str, &str); 9] = shipped![
     "flash-8-9",
     "flash-8-9-nested",
     "adaptive-5-6",
@@ -26,12 +26,6 @@ const SHIPPED: [(&str, &str); 15] = shipped![
     "adaptive-1-2",
     "adaptive-1-3",
     "adaptive-1-4",
-    "bch-512B-t15",
-    "bch-1KB-t31",
-    "bch-2KB-t57",
-    "bch-4KB-t105",
-    "bch-4100B-t108",
-    "bch-4KB-t256",
     "laldpc-thresholds",
 ];
 
@@ -100,25 +94,26 @@ struct File {
 }
 
 impl DecodeTable {
-    /// The names of the shipped tables.
+    /// The names of the shipped tables, those of shipped BCH codes among them.
     pub fn shipped() -> impl Iterator<Item = &'static str> {
-        SHIPPED.iter().map(|(name, _)| *name)
+        SHIPPED.iter().map(|(name, _)| *name).chain(Code::names().filter(|name| name.starts_with("bch-")))
     }
 
-    /// Opens a shipped table by name, that of any BCH code as `bch:m=15,t=57,k=31912`, or a file (relative paths are taken from
-    /// `directory`).
+    /// Opens a shipped table by name, that of any BCH code, such as `bch-4KB-t105` or `bch:m=15,t=57,k=31912`, or a file (relative
+    /// paths are taken from `directory`).
     ///
     /// # Errors
     /// No such table or BCH code, or a malformed file, at its line.
     pub fn open(name_or_path: &str, directory: &Path) -> Result<Self> {
-        if name_or_path.starts_with("bch:") {
+        let bch: Vec<&str> = Self::shipped().filter(|name| name.starts_with("bch-")).collect();
+        if name_or_path.starts_with("bch:") || bch.contains(&name_or_path) {
             let at_name = |error: Error| Error::table(error.place(), error.message());
             if let Code::Bch(code) = Code::open(name_or_path, RedundantChecks::Refuse).map_err(at_name)? {
                 return Ok(Self::of_bch(name_or_path, &code));
             }
         }
-        let (text, origin) =
-            shipped_or_file(&SHIPPED, name_or_path, directory, ErrorKind::Table, "a decode table file")?;
+        let what = format!("a decode table file, a BCH code ({} or as bch:m=15,t=57,k=31912)", bch.join(", "));
+        let (text, origin) = shipped_or_file(&SHIPPED, name_or_path, directory, ErrorKind::Table, &what)?;
         Self::parse(&text, &origin)
     }
 
@@ -338,6 +333,21 @@ mod tests {
         assert_eq!(table.iterations(1, 0.002, true, 0.2), Some(2));
         assert_eq!(table.iterations(1, 0.002, true, 0.999), Some(3));
         assert_eq!(table.iterations(1, 0.002, false, 0.0), Some(20));
+    }
+
+    /// Is a computed table the tail between its points, too, from where failures are never seen to where nothing else is?
+    #[test]
+    fn tables_of_bch_codes_are_computed() {
+        for (name, n, t) in [("bch-512B-t15", 4291, 15), ("bch:m=16,t=362,k=32768", 38_504, 362)] {
+            let table = DecodeTable::open(name, Path::new(".")).unwrap();
+            let mean = t as f64 / n as f64;
+            for rber in (1..60).map(|i| 3.0 * mean * f64::from(i) / 60.0) {
+                let (found, tail) = (table.p_fail(1, rber), binomial_tail(t, n, rber));
+                let far = tail < LEAST_TAIL && found < 2.0 * LEAST_TAIL;
+                assert!(far || (found / tail - 1.0).abs() < 1e-2, "{name} at {rber}: {found:e}, not {tail:e}");
+                assert!(tail < 1e-16 || (found / tail - 1.0).abs() < 2e-3, "{name} at {rber}: {found:e}, not {tail:e}");
+            }
+        }
     }
 
     #[test]

@@ -20,17 +20,22 @@ use softsense_ssd::request::RequestKind;
 use softsense_ssd::run::{self, Requests};
 use softsense_ssd::trace::{self, Beyond, TraceSpec};
 
-create_exception!(_core, SoftsenseError, PyException, "Bad input; the message is one line and names the place.");
-create_exception!(_core, ConfigError, SoftsenseError, "A bad configuration field, or fields that do not go together.");
+create_exception!(softsense, SoftsenseError, PyException, "Bad input; the message is one line and names the place.");
 create_exception!(
-    _core,
+    softsense,
+    ConfigError,
+    SoftsenseError,
+    "A bad configuration field, or fields that do not go together."
+);
+create_exception!(
+    softsense,
     TraceError,
     SoftsenseError,
     "A bad trace file or line, or a trace that does not fit the device."
 );
-create_exception!(_core, TableError, SoftsenseError, "A bad decode table.");
-create_exception!(_core, CodeError, SoftsenseError, "A bad code, or words that do not fit it.");
-create_exception!(_core, FileError, SoftsenseError, "The operating system refused to read or write a file.");
+create_exception!(softsense, TableError, SoftsenseError, "A bad decode table.");
+create_exception!(softsense, CodeError, SoftsenseError, "A bad code, or words that do not fit it.");
+create_exception!(softsense, FileError, SoftsenseError, "The operating system refused to read or write a file.");
 
 fn raise(error: Error) -> PyErr {
     let message = error.to_string();
@@ -273,7 +278,7 @@ impl Trace {
 }
 
 /// One simulation: one configuration, one stream of requests.
-#[pyclass(module = "softsense")]
+#[pyclass(module = "softsense._core")]
 struct Run {
     run: run::Run,
 }
@@ -362,7 +367,8 @@ impl Run {
     }
 }
 
-/// What this build is: version, model_version, profile, target and the instruction_set that codecs use here.
+/// What this build is: version, model_version, profile, target, and the instruction_set that codecs use here; the commit,
+/// if `SOFTSENSE_COMMIT` said it when it was built.
 #[pyfunction]
 fn build_info(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     let info = PyDict::new(py);
@@ -371,6 +377,9 @@ fn build_info(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     info.set_item("profile", if cfg!(debug_assertions) { "debug" } else { "release" })?;
     info.set_item("target", format!("{}-{}", std::env::consts::ARCH, std::env::consts::OS))?;
     info.set_item("instruction_set", InstructionSet::detect().name())?;
+    if let Some(commit) = option_env!("SOFTSENSE_COMMIT") {
+        info.set_item("commit", commit)?;
+    }
     Ok(info)
 }
 

@@ -116,6 +116,7 @@ fn a_unit_that_crosses_pages_takes_two_sensings() {
         let statistics = simulation.statistics();
         assert_eq!((statistics.operations.senses, statistics.crossing_units), (60 + crosses, crosses));
         assert_eq!((statistics.operations.transfers, statistics.operations.decodes), (60, 60));
+        assert_eq!(statistics.read_time.sense, Ns::from_us(75.0 * (60 + crosses) as f64));
     }
 }
 

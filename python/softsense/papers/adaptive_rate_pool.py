@@ -7,7 +7,7 @@ the six printed endurances. Codes, their failures and iterations are the shipped
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache, partial
 from itertools import pairwise
@@ -32,11 +32,12 @@ from softsense.papers import (
     Runs,
     Workload,
     inline,
+    lae_ftl,
     markdown_table,
     synthetic,
 )
 from softsense.papers.comparing import listed
-from softsense.papers.drawing import draw_bars, heading
+from softsense.papers.drawing import Line, draw_bars, lines, point
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
@@ -105,8 +106,6 @@ PE_EXPONENT = 1.57
 
 # Others that were fitted to flash, for comparison: the published one of 72-layer TLC (docs/model/reliability.md).
 _TLC_EXPONENT = 2.05
-# LAE-FTL, section IV: where its four raw bit error rates are reached on an MLC chip.
-_LAE_FTL = ((16_000, 3e-4), (25_000, 8e-4), (27_000, 1.2e-3), (31_000, 1.5e-3))
 FITTED = "1/2"
 """The rate whose printed endurance fixes the scale."""
 
@@ -439,11 +438,6 @@ def _farthest(numbers: Mapping[Any, Number]) -> Any:
     return max(numbers, key=lambda key: abs(numbers[key].value - 1))
 
 
-def _row(panel: str, line: str, x: float, number: Number, **more: Any) -> dict[str, Any]:
-    """A point of `_draw_lines`."""
-    return {"panel": panel, "line": line, "x": x, "value": number.value, "lo": number.lo, "hi": number.hi, **more}
-
-
 def _times(number: Number, by: float) -> Number:
     return Number(number.value * by, number.lo * by, number.hi * by)
 
@@ -456,57 +450,6 @@ _PE = "P/E cycles (1,000)"
 _SERIES = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00")
 _RATE_COLOURS = dict(zip(RATES, _SERIES, strict=True))
 _DARK = "#222222"
-
-
-@dataclass(frozen=True)
-class _Line:
-    """How a line is drawn."""
-
-    colour: str
-    style: str = "-"
-    marker: str = "o"
-    width: float = 1.8
-
-
-def _draw_lines(
-    title: str, x: str, y: str | Sequence[str], styles: Mapping[str, _Line], note: str = "", *, low: float = 0.0
-) -> Callable[[pl.DataFrame], Picture]:
-    """How a figure draws lines, panel by panel, whose points have an interval."""
-
-    def draw(frame: pl.DataFrame) -> Picture:
-        from matplotlib.figure import Figure as Picture
-
-        from softsense import plots
-
-        panels = frame["panel"].unique(maintain_order=True).to_list()
-        labels = [y] * len(panels) if isinstance(y, str) else list(y)
-        picture = Picture(figsize=(11, 4.8), dpi=110, facecolor="white")
-        width = (0.985 - 0.08 * len(panels)) / len(panels)
-        handles: dict[str, Any] = {}
-        for i, panel in enumerate(panels):
-            axes = picture.add_axes((0.075 + i * (width + 0.08), 0.11, width, 0.62))
-            plots.head(axes, "")
-            of_panel = frame.filter(pl.col("panel") == panel)
-            for (line,), points in of_panel.group_by(["line"], maintain_order=True):
-                style = styles[line]
-                errors = [points["value"] - points["lo"], points["hi"] - points["value"]]
-                look = {"color": style.colour, "linestyle": style.style, "linewidth": style.width}
-                look |= {"marker": style.marker, "markersize": 4.5, "elinewidth": 0.9, "capsize": 2}
-                if style.style == "none":
-                    look |= {"markersize": 8, "markerfacecolor": "none", "markeredgewidth": 1.2}
-                handles[line], *_ = axes.errorbar(points["x"], points["value"], errors, **look)
-            most = of_panel["hi"].max()
-            axes.set_ylim(min(low, of_panel["lo"].min()), most + 0.08 * (most - low))
-            axes.set(xlabel=x, ylabel=labels[i])
-            axes.set_title(panel, loc="left", fontsize=10, color=plots.INK)
-            axes.grid(color="#e6e6e6", linewidth=0.7)
-        heading(picture, title, note)
-        look = {"frameon": False, "fontsize": 8.5, "labelcolor": plots.INK, "columnspacing": 1.2, "handlelength": 1.8}
-        place = {"loc": "upper left", "bbox_to_anchor": (0.065, 0.895), "ncols": 5 if len(handles) > 7 else 7}
-        picture.legend(handles.values(), handles.keys(), **place, **look)
-        return picture
-
-    return draw
 
 
 # Figures 3 and 4: iterations -----------------------------------------------------------------------------------------
@@ -527,7 +470,7 @@ def _measure_fig03(plan: Plan, runs: Runs) -> Measured:
     curves = {rate: _curve(rate, youngest, _lives()[rate].endurance_pe) for rate in RATES}
     path = [each for stage in life().stages for each in _curve(adapted(stage.to_pe), stage.from_pe, stage.to_pe)]
     rows = [
-        _row("each rate up to its endurance", line, each.pe_cycles / 1000, Number.exact(each.mean))
+        point("each rate up to its endurance", line, each.pe_cycles / 1000, Number.exact(each.mean))
         | {"rate": each.rate, "rber": each.rber, "standard_deviation": each.spread}
         for line, decodings in {**curves, ADAPTIVE: path}.items()
         for each in decodings
@@ -564,7 +507,7 @@ def _measure_fig03(plan: Plan, runs: Runs) -> Measured:
     return Measured(pl.DataFrame(rows), evidence, (note,))
 
 
-_LINES_BY_RATE = {rate: _Line(colour) for rate, colour in _RATE_COLOURS.items()}
+_LINES_BY_RATE = {rate: Line(colour) for rate, colour in _RATE_COLOURS.items()}
 _DISTRIBUTION_OF = RATES[-1]
 
 
@@ -572,7 +515,7 @@ def _measure_fig04(plan: Plan, runs: Runs) -> Measured:
     of = [decoding(_DISTRIBUTION_OF, age) for age in _ages_of(_DISTRIBUTION_OF, plan.full)]
     few = list(dict.fromkeys(of[round(i * (len(of) - 1) / 5)] for i in range(6)))
     rows = [
-        _row(f"rate {_DISTRIBUTION_OF}", f"{each.pe_cycles / 1000:.1f} kPE", iterations, Number.exact(100 * share))
+        point(f"rate {_DISTRIBUTION_OF}", f"{each.pe_cycles / 1000:.1f} kPE", iterations, Number.exact(100 * share))
         for each in few
         for iterations, share in enumerate(each.shares, 1)
     ]
@@ -601,10 +544,10 @@ def _measure_fig04(plan: Plan, runs: Runs) -> Measured:
 
 
 def _draw_fig04(frame: pl.DataFrame) -> Picture:
-    lines = frame["line"].unique(maintain_order=True)
-    styles = {line: _Line(colour) for line, colour in zip(lines, _SERIES, strict=False)}
+    ages_of = frame["line"].unique(maintain_order=True)
+    styles = {line: Line(colour) for line, colour in zip(ages_of, _SERIES, strict=False)}
     title = "Figure 4: how many iterations decodes take"
-    return _draw_lines(title, "iterations", "% of decodes", styles, "measured")(frame)
+    return lines(title, "iterations", "% of decodes", styles, "measured")(frame)
 
 
 # Figure 5: the I/O rate of each code ---------------------------------------------------------------------------------
@@ -628,9 +571,9 @@ def _measure_fig05(plan: Plan, runs: Runs) -> Measured:
     codewords, data = "codewords", "user data"
     rows = []
     for (rate, age), number in found.items():
-        rows.append(_row(codewords, rate, age / 1000, _times(number, 1e-3)))
+        rows.append(point(codewords, rate, age / 1000, _times(number, 1e-3)))
     for (rate, age), number in found.items():
-        rows.append(_row(data, rate, age / 1000, _times(number, code(rate).data_bits / 8 / 1e9)))
+        rows.append(point(data, rate, age / 1000, _times(number, code(rate).data_bits / 8 / 1e9)))
     evidence, ratios, falls = {}, {}, {}
     for rate in RATES:
         values = [number.value for (of, _), number in found.items() if of == rate]
@@ -715,12 +658,6 @@ def _stages() -> list[tuple[str, float]]:
 def _amplification(rate: str) -> float:
     """Write amplification of a rate where the user has the same capacity whatever the rate."""
     return write_amplification(_reader(rate), _FIXED_CAPACITY / _lives()[rate].user_share)
-
-
-def _lae_ftl_exponent() -> float:
-    """The slope of LAE-FTL's raw bit error rates over P/E cycles, both in logarithms."""
-    pe, rber = np.log(np.array(_LAE_FTL).T)
-    return float(np.polyfit(pe, rber, 1)[0])
 
 
 def _measure_table2(plan: Plan, runs: Runs) -> Measured:
@@ -823,7 +760,7 @@ def _note_of_fits() -> str:
 
     printed = ["printed", *(f"{_ENDURANCE[rate]}" for rate in RATES), f"{_printed_gain():.2f}"]
     rows = [printed, *(row(f"rate {rate}", rate, PE_EXPONENT) for rate in RATES)]
-    others = {"72-layer TLC": _TLC_EXPONENT, "LAE-FTL's chip": _lae_ftl_exponent()}
+    others = {"72-layer TLC": _TLC_EXPONENT, "LAE-FTL's chip": lae_ftl.wear().pe_exponent}
     rows += [row(f"rate {FITTED}, exponent {e:.2f} ({name})", FITTED, e) for name, e in others.items()]
     limits = [f"{limit(rate):.4f} ({rate})" for rate in RATES]
     near = {rate: _threshold(rate) for rate in RATES}
@@ -894,9 +831,9 @@ def _draw_table2(frame: pl.DataFrame) -> Picture:
 # Figures 6 and 7: scenario 1, latency and data rate ------------------------------------------------------------------
 
 _EVERY = (*POOLS, *DEDICATED)
-_POOL_LINES = {d.label: _Line(colour) for d, colour in zip(POOLS, _SERIES, strict=False)}
+_POOL_LINES = {d.label: Line(colour) for d, colour in zip(POOLS, _SERIES, strict=False)}
 _DEDICATED_LINES = {
-    d.label: _Line(_POOL_LINES[Decoders(d.count).label].colour, "none", "s" if d.where == "per_ssd" else "D")
+    d.label: Line(_POOL_LINES[Decoders(d.count).label].colour, "none", "s" if d.where == "per_ssd" else "D")
     for d in DEDICATED
 }
 _LINES_BY_PLACE = _POOL_LINES | _DEDICATED_LINES
@@ -930,7 +867,7 @@ def _measure_fig06(plan: Plan, runs: Runs) -> Measured:
     every = [(load, d, age) for load in (LIGHT, HEAVY) for d in _EVERY for age in ages(plan.full)]
     found = {key: _each(runs, _fig06(plan, *key), _latency) for key in every}
     rows = [
-        _row(f"{100 * load:g} % load", d.label, age / 1000, Number.of(values))
+        point(f"{100 * load:g} % load", d.label, age / 1000, Number.of(values))
         for (load, d, age), values in found.items()
     ]
 
@@ -1007,7 +944,7 @@ def _measure_fig07(plan: Plan, runs: Runs) -> Measured:
     bounds = {(d, age): d.bound(at(age).load) for d, age in found}
     met = {key: Number.of([value / bounds[key] for value in values]) for key, values in found.items()}
     rows = [
-        _row("saturated", d.label, age / 1000, _times(Number.of(values), 1e-3), bound_kiops=1e-3 * bounds[d, age])
+        point("saturated", d.label, age / 1000, _times(Number.of(values), 1e-3), bound_kiops=1e-3 * bounds[d, age])
         for (d, age), values in found.items()
     ]
     places = {
@@ -1086,7 +1023,7 @@ def _measure_fig08(plan: Plan, runs: Runs) -> Measured:
     found = {key: _each(runs, _fig08(plan, *key), _iops) for key in keys}
     bounds = {(share, d, age): _hot_bound(d, share, at(age).load) for share, d, age in keys}
     rows = [
-        _row(
+        point(
             f"{100 * share:g} % of reads are of hot data",
             d.label,
             age / 1000,
@@ -1180,7 +1117,7 @@ def _cases_by_t(of: Callable[[Plan, int, int], list[Case]], plan: Plan) -> list[
     return [case for ratio in T_RATIOS for age in ages(plan.full) for case in of(plan, ratio, age)]
 
 
-_LINES_BY_T = {f"T = {ratio}": _Line(colour) for ratio, colour in zip(T_RATIOS, _SERIES, strict=False)}
+_LINES_BY_T = {f"T = {ratio}": Line(colour) for ratio, colour in zip(T_RATIOS, _SERIES, strict=False)}
 
 
 def _by_t(
@@ -1195,7 +1132,7 @@ def _by_t(
 
 def _measure_fig09(plan: Plan, runs: Runs) -> Measured:
     found = _by_t(plan, runs, _fig09, _latency)
-    rows = [_row("5 % load", f"T = {ratio}", age / 1000, number) for (ratio, age), number in found.items()]
+    rows = [point("5 % load", f"T = {ratio}", age / 1000, number) for (ratio, age), number in found.items()]
     oldest = ages(plan.full)[-1]
     falls = {
         age: all(found[a, age].value > found[b, age].value for a, b in pairwise(T_RATIOS)) for age in ages(plan.full)
@@ -1225,7 +1162,7 @@ def _measure_fig10(plan: Plan, runs: Runs) -> Measured:
     found = _by_t(plan, runs, _fig10, _iops)
     bounds = {(ratio, age): POOL.bound(at(age).load, _iteration_us(ratio)) for ratio, age in found}
     rows = [
-        _row(
+        point(
             "saturated",
             f"T = {ratio}",
             age / 1000,
@@ -1277,7 +1214,7 @@ def _measure_queueing(plan: Plan, runs: Runs) -> Measured:
     found = {key: _each(runs, _queueing(plan, *key), _iops)[0] for key in _every_queue()}
     met = {key: Number.exact(value / key[0].bound(key[1])) for key, value in found.items()}
     rows = [
-        _row(f"{buffers} queues", d.label, iterations, met[d, iterations, buffers], kiops=1e-3 * value)
+        point(f"{buffers} queues", d.label, iterations, met[d, iterations, buffers], kiops=1e-3 * value)
         for (d, iterations, buffers), value in sorted(found.items(), key=lambda item: list(BUFFERS).index(item[0][2]))
     ]
     far = _farthest(met)
@@ -1331,11 +1268,11 @@ PAPER = Paper(
             "3",
             "Figure 3: iterations over life",
             _measure_fig03,
-            _draw_lines(
+            lines(
                 "Figure 3: decoding iterations",
                 _PE,
                 "mean iterations",
-                {**_LINES_BY_RATE, ADAPTIVE: _Line(_DARK, ":", "", 2.4)},
+                {**_LINES_BY_RATE, ADAPTIVE: Line(_DARK, ":", "", 2.4)},
                 "codewords of 65,536 bits, min-sum; dotted: the adaptive device's path",
             ),
         ),
@@ -1344,7 +1281,7 @@ PAPER = Paper(
             "5",
             "Figure 5: I/O rate of each code",
             _measure_fig05,
-            _draw_lines(
+            lines(
                 "Figure 5: I/O rate by code",
                 _PE,
                 ("1,000 codewords a second", "GB of user data a second"),
@@ -1358,7 +1295,7 @@ PAPER = Paper(
             "6",
             "Figure 6: latency by number and place of decoders",
             _measure_fig06,
-            _draw_lines(
+            lines(
                 "Figure 6: latency",
                 _PE,
                 "us",
@@ -1371,18 +1308,18 @@ PAPER = Paper(
             "7",
             "Figure 7: data rate by number and place of decoders",
             _measure_fig07,
-            _draw_lines("Figure 7: data rate, data read uniformly", _PE, "KIOPS", _LINES_BY_PLACE),
+            lines("Figure 7: data rate, data read uniformly", _PE, "KIOPS", _LINES_BY_PLACE),
             _cases_fig07,
         ),
         Figure(
             "8",
             "Figure 8: hot data on two of eight SSDs",
             _measure_fig08,
-            _draw_lines(
+            lines(
                 "Figure 8: data rate with hot data on two of eight SSDs",
                 _PE,
                 "KIOPS",
-                {POOL.label: _Line(_SERIES[0]), PER_SSD.label: _Line(_SERIES[1])},
+                {POOL.label: Line(_SERIES[0]), PER_SSD.label: Line(_SERIES[1])},
                 "saturated",
             ),
             _cases_fig08,
@@ -1391,16 +1328,14 @@ PAPER = Paper(
             "9",
             "Figure 9: latency by the time of an iteration",
             _measure_fig09,
-            _draw_lines(
-                "Figure 9: latency with a pool of 8", _PE, "us", _LINES_BY_T, "T = 40 us / time of an iteration"
-            ),
+            lines("Figure 9: latency with a pool of 8", _PE, "us", _LINES_BY_T, "T = 40 us / time of an iteration"),
             partial(_cases_by_t, _fig09),
         ),
         Figure(
             "10",
             "Figure 10: data rate by the time of an iteration",
             _measure_fig10,
-            _draw_lines(
+            lines(
                 "Figure 10: data rate with a pool of 8", _PE, "KIOPS", _LINES_BY_T, "T = 40 us / time of an iteration"
             ),
             partial(_cases_by_t, _fig10),
@@ -1409,7 +1344,7 @@ PAPER = Paper(
             "queueing",
             "Queueing: saturation over its bound",
             _measure_queueing,
-            _draw_lines(
+            lines(
                 "Queueing: saturation over min(64 / 40 us, N / (4 us E))",
                 "iterations E, the same for each codeword",
                 "measured over bound",

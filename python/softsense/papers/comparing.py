@@ -152,6 +152,16 @@ class Compared:
         return pl.DataFrame(rows)
 
 
+def saved(ratio: Number) -> Number:
+    """By how much less a ratio is than 1."""
+    return Number(1 - ratio.value, 1 - ratio.hi, 1 - ratio.lo)
+
+
+def percent(share: Number) -> str:
+    """A share, without its interval."""
+    return f"{100 * share.value:.1f} %"
+
+
 def rank_correlation(first: Sequence[float], second: Sequence[float]) -> float:
     """Spearman's, without ties."""
     ranks = [np.argsort(np.argsort(values)) for values in (first, second)]

@@ -1,12 +1,16 @@
-"""Pictures that papers share: grouped bars and titles."""
+"""Pictures that papers share: grouped bars, lines with intervals, and titles."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from softsense.papers import Number
 
 if TYPE_CHECKING:
-    import polars as pl
     from matplotlib.figure import Figure as Picture
 
 
@@ -28,6 +32,7 @@ def draw_bars(
     line: float | None = 1.0,
     note: str = "",
     digits: int = 2,
+    published: Mapping[str, tuple[float, float]] | None = None,
 ) -> Picture:
     """Grouped bars with their intervals.
 
@@ -39,6 +44,7 @@ def draw_bars(
         line: a level to be marked, such as that of no change.
         note: a line below the title.
         digits: of values, which are printed where there are few bars.
+        published: from where to where values of a group are published; the same number twice is marked as a line.
     """
     from matplotlib.figure import Figure as Picture
 
@@ -55,7 +61,12 @@ def draw_bars(
     width = 0.8 / len(bars)
     few = len(groups) * len(bars) <= 28
     values = {(row["group"], row["bar"]): row for row in frame.iter_rows(named=True)}
-    top = max(row["hi"] for row in values.values())
+    ranges = {group: ends for group, ends in (published or {}).items() if group in groups}
+    top = max([*(row["hi"] for row in values.values()), *(high for _, high in ranges.values())])
+    for i, (group, (low, high)) in enumerate(ranges.items()):
+        ends = [groups.index(group) - 0.46, groups.index(group) + 0.46]
+        look = {"facecolor": "#dedede", "edgecolor": plots.FAINT, "linewidth": 1.1}
+        axes.fill_between(ends, low, high, **look, label=None if i else "published")
     for i, bar in enumerate(bars):
         rows = [(place, values[group, bar]) for place, group in enumerate(groups) if (group, bar) in values]
         at = [place + width * (i - (len(bars) - 1) / 2) for place, _ in rows]
@@ -82,8 +93,92 @@ def draw_bars(
     heading(picture, title, note)
     handles, labels = axes.get_legend_handles_labels()
     style = {"frameon": False, "fontsize": 9, "labelcolor": plots.INK, "handlelength": 1.0, "columnspacing": 1.4}
-    picture.legend(handles, labels, loc="upper left", bbox_to_anchor=(0.65 / across, 0.885), ncols=len(bars), **style)
+    picture.legend(handles, labels, loc="upper left", bbox_to_anchor=(0.65 / across, 0.885), ncols=len(labels), **style)
     return picture
+
+
+def point(panel: str, line: str, x: float, number: Number, **more: Any) -> dict[str, Any]:
+    """A point of `lines`."""
+    return {"panel": panel, "line": line, "x": x, "value": number.value, "lo": number.lo, "hi": number.hi, **more}
+
+
+@dataclass(frozen=True)
+class Line:
+    """How a line is drawn, and whether the legend names it."""
+
+    colour: str
+    style: str = "-"
+    marker: str = "o"
+    width: float = 1.8
+    named: bool = True
+
+
+def lines(
+    title: str,
+    x: str,
+    y: str | Sequence[str],
+    styles: Mapping[str, Line],
+    note: str = "",
+    *,
+    low: float = 0.0,
+    at: Sequence[float] = (),
+) -> Callable[[pl.DataFrame], Picture]:
+    """How a figure draws lines, panel by panel, whose points have an interval.
+
+    Args:
+        title: of the figure.
+        x: label of all panels.
+        y: labels of the panels, or one for all.
+        styles: of lines by their names.
+        note: a line below the title.
+        low: what the vertical axes begin with, or below.
+        at: ticks of a horizontal axis in logarithms; none for one that is linear.
+
+    Its frame has rows of `point`.
+    """
+
+    def draw(frame: pl.DataFrame) -> Picture:
+        from matplotlib.figure import Figure as Picture
+        from matplotlib.ticker import NullLocator
+
+        from softsense import plots
+
+        panels = frame["panel"].unique(maintain_order=True).to_list()
+        labels = [y] * len(panels) if isinstance(y, str) else list(y)
+        picture = Picture(figsize=(11, 4.8), dpi=110, facecolor="white")
+        width = (0.985 - 0.08 * len(panels)) / len(panels)
+        handles: dict[str, Any] = {}
+        for i, panel in enumerate(panels):
+            axes = picture.add_axes((0.075 + i * (width + 0.08), 0.11, width, 0.62))
+            plots.head(axes, "")
+            of_panel = frame.filter(pl.col("panel") == panel)
+            for (line,), points in of_panel.group_by(["line"], maintain_order=True):
+                style = styles[line]
+                errors = [points["value"] - points["lo"], points["hi"] - points["value"]]
+                known = any(each.max() for each in errors)
+                look = {"color": style.colour, "linestyle": style.style, "linewidth": style.width}
+                look |= {"marker": style.marker, "markersize": 4.5, "elinewidth": 0.9, "capsize": 2}
+                if style.style == "none":
+                    look |= {"markersize": 8, "markerfacecolor": "none", "markeredgewidth": 1.2}
+                handle, *_ = axes.errorbar(points["x"], points["value"], errors if known else None, **look)
+                if style.named:
+                    handles[line] = handle
+            most = of_panel["hi"].max()
+            axes.set_ylim(min(low, of_panel["lo"].min()), most + 0.08 * (most - low))
+            axes.set(xlabel=x, ylabel=labels[i])
+            if at:
+                axes.set_xscale("log")
+                axes.set_xticks(at, [f"{tick:g}" for tick in at])
+                axes.xaxis.set_minor_locator(NullLocator())
+            axes.set_title(panel, loc="left", fontsize=10, color=plots.INK)
+            axes.grid(color="#e6e6e6", linewidth=0.7)
+        heading(picture, title, note)
+        look = {"frameon": False, "fontsize": 8.5, "labelcolor": plots.INK, "columnspacing": 1.2, "handlelength": 1.8}
+        place = {"loc": "upper left", "bbox_to_anchor": (0.065, 0.895), "ncols": 5 if len(handles) > 7 else 7}
+        picture.legend(handles.values(), handles.keys(), **place, **look)
+        return picture
+
+    return draw
 
 
 def heading(picture: Picture, title: str, note: str = "") -> None:

@@ -43,8 +43,10 @@ from softsense.papers.comparing import (
     cases,
     listed,
     lone_reads,
+    percent,
     rank_correlation,
     response,
+    saved,
     summaries,
 )
 from softsense.papers.drawing import draw_bars, heading
@@ -712,27 +714,18 @@ def _cases_main(plan: Plan) -> list[Case]:
     return cases(plan, *MAIN.all)
 
 
-def _saved(numbers: Number) -> Number:
-    """By how much less a ratio is than 1."""
-    return Number(1 - numbers.value, 1 - numbers.hi, 1 - numbers.lo)
-
-
-def _percent(number: Number) -> str:
-    return f"{100 * number.value:.1f} %"
-
-
 def _measure_fig11a(plan: Plan, runs: Runs) -> Measured:
     arms = MAIN.all[1:]
     compared = Compared(plan, runs, arms, MAIN.base, FLASH_READ)
-    gains = {arm: _saved(compared.mean(arm)) for arm in arms}
+    gains = {arm: saved(compared.mean(arm)) for arm in arms}
     soft = {workload.name: _soft(plan, runs, workload) for workload in plan.workloads}
     evidence = {**_redundant(plan, runs)}
     evidence["read_gain"] = Evidence(
         gains[MAIN.new],
-        f"Ideal would save {_percent(gains[MAIN.ideal])} (mean of workloads, {_origin(plan)}), as "
+        f"Ideal would save {percent(gains[MAIN.ideal])} (mean of workloads, {_origin(plan)}), as "
         f"{100 * fmean(soft.values()):.0f} % of reads are soft, and all of these need one level, for which Table II "
         f"has retries of {sum(LATENCY_US[:2])} us before {LATENCY_US[2]} us. LaLDPC-LRU saves "
-        f"{_percent(gains[MAIN.lru])}, LaLDPC-new {_percent(gains[MAIN.new])}: "
+        f"{percent(gains[MAIN.lru])}, LaLDPC-new {percent(gains[MAIN.new])}: "
         f"{gains[MAIN.new].value / gains[MAIN.ideal].value:.2f} of what can be saved. The published "
         f"{100 * PUBLISHED['redundant_retries_removed']:.0f} % of it would be "
         f"{100 * PUBLISHED['redundant_retries_removed'] * gains[MAIN.ideal].value:.1f} %. How much it is hangs on how "
@@ -769,7 +762,7 @@ def _redundant(plan: Plan, runs: Runs) -> dict[str, Evidence]:
         why = (
             f"Mean of {len(kept.workloads)} workloads ({_origin(kept)}), from {100 * told[least_of]:.0f} % "
             f"({least_of}) to {100 * told[most_of]:.0f} % ({most_of}); with LRU "
-            f"{_percent(each[id_, MAIN.lru])}.{left} A retry is removed if the entry is still at hand since the last "
+            f"{percent(each[id_, MAIN.lru])}.{left} A retry is removed if the entry is still at hand since the last "
             "read of the codeword, so this is the share of soft reads that hit an entry with a level; the first read "
             "of a codeword never does."
         )
@@ -826,14 +819,14 @@ def _main_table(plan: Plan, runs: Runs) -> str:
 def _measure_response(plan: Plan, runs: Runs, id_: str, quantity: Quantity) -> Measured:
     arms = MAIN.all[1:]
     compared, flash = (Compared(plan, runs, arms, MAIN.base, each) for each in (quantity, FLASH_READ))
-    gains = {arm: _saved(compared.mean(arm)) for arm in arms}
+    gains = {arm: saved(compared.mean(arm)) for arm in arms}
     base = {name: _average(plan, runs, MAIN.base, each.of) for name, each in _GAINS.items()}
     reads = _average(plan, runs, MAIN.base, lambda s: s["reads"] / s["requests"])
     why = (
-        f"LaLDPC-new saves {_percent(gains[MAIN.new])}, LaLDPC-LRU {_percent(gains[MAIN.lru])}, Ideal "
-        f"{_percent(gains[MAIN.ideal])} (mean of workloads, {_origin(plan)}), where flash reads alone gain "
-        f"{_percent(_saved(flash.mean(MAIN.new)))}, {_percent(_saved(flash.mean(MAIN.lru)))} and "
-        f"{_percent(_saved(flash.mean(MAIN.ideal)))}. A flash read takes {base['flash read latency']:.0f} us with "
+        f"LaLDPC-new saves {percent(gains[MAIN.new])}, LaLDPC-LRU {percent(gains[MAIN.lru])}, Ideal "
+        f"{percent(gains[MAIN.ideal])} (mean of workloads, {_origin(plan)}), where flash reads alone gain "
+        f"{percent(saved(flash.mean(MAIN.new)))}, {percent(saved(flash.mean(MAIN.lru)))} and "
+        f"{percent(saved(flash.mean(MAIN.ideal)))}. A flash read takes {base['flash read latency']:.0f} us with "
         f"LDPC-in-SSD, but a read responds after {base['read response']:.0f} us: a miss waits for its translation "
         "page, which is as old as the data, needs its level, and is read from level 1 on by all but Ideal."
     )
@@ -945,7 +938,7 @@ def _monotone(found: Mapping[tuple[str, int], Compared], parameter: str, rising:
     }
     means = [compared.mean(_new(compared)) for compared in mine.values()]
     wrong = [name for name, good in each.items() if not good]
-    gains = listed([f"{_percent(_saved(mean))} at {value:,}" for value, mean in zip(mine, means, strict=True)])
+    gains = listed([f"{percent(saved(mean))} at {value:,}" for value, mean in zip(mine, means, strict=True)])
     why = f"LaLDPC-new's gain in flash read latency, mean of workloads: {gains}."
     why += f" Not so on {listed(wrong)}." if wrong else ""
     number = Number.ratio(last.seed_means(_new(last)), first.seed_means(_new(first)))
@@ -1010,7 +1003,7 @@ def _measure_cache(plan: Plan, runs: Runs) -> Measured:
                 kept, _ = _with(plan, runs, [reading.base], _retries)
                 cells["read hits"] = _mean_number(plan, runs, arm, _read_hits)
                 cells["soft starts"] = _soft_started(kept, runs, reading.base, arm)
-            cells |= {f"gain in {each}": _saved(compared.mean(arm)) for each, compared in gains.items()}
+            cells |= {f"gain in {each}": saved(compared.mean(arm)) for each, compared in gains.items()}
             for measure, number in cells.items():
                 row = {"cache": name, "method": arm.label, "measure": measure}
                 rows.append(row | {"value": number.value, "lo": number.lo, "hi": number.hi})
@@ -1020,8 +1013,8 @@ def _measure_cache(plan: Plan, runs: Runs) -> Measured:
                     f"{name}, {arm.label}",
                     f"{_average(plan, runs, arm, lambda s: s['mapping']['entries']):,.0f}",
                     f"{evicted:,.0f}",
-                    *(_percent(cells[each]) if each in cells else "" for each in ("read hits", "soft starts")),
-                    *(_percent(cells[f"gain in {each}"]) for each in _GAINS),
+                    *(percent(cells[each]) if each in cells else "" for each in ("read hits", "soft starts")),
+                    *(percent(cells[f"gain in {each}"]) for each in _GAINS),
                 ]
             )
     heads = [
@@ -1181,10 +1174,10 @@ def _measure_assumed(plan: Plan, runs: Runs) -> Measured:
         for measure, quantity in _GAINS.items():
             compared = Compared(some, runs, each.all[1:], each.base, quantity)
             for arm in compared.arms:
-                gain = _saved(compared.mean(arm))
+                gain = saved(compared.mean(arm))
                 row = {"assumption": name.replace("\n", " "), "measure": measure, "method": arm.label}
                 rows.append(row | {"value": gain.value, "lo": gain.lo, "hi": gain.hi})
-                cells.append(_percent(gain))
+                cells.append(percent(gain))
         busy = _average(some, runs, each.base, lambda s: s["utilisation"]["channel"])
         soft = fmean(_soft(some, runs, workload, each) for workload in some.workloads)
         hits = [_average(some, runs, arm, _read_hits) for arm in (each.lru, each.new)]

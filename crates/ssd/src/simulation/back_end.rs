@@ -784,8 +784,13 @@ impl Simulation {
     fn count_time(&mut self, codeword: Arrived, began: Ns) {
         let Arrived { part, bit, at } = codeword;
         let transfer = self.transfer_time(part, bit);
-        let Part { sensing_from, sensed_at, .. } = self.parts[part as usize];
         let (read, _) = self.of_part(part);
+        let Part { mut sensing_from, sensed_at, .. } = self.parts[part as usize];
+        if self.ftl.crosses_pages() {
+            // Its pages are sensed one after the other.
+            let first = self.codeword_of(read, bit).first;
+            sensing_from = self.parts[(read * self.parts_per_read + first) as usize].sensing_from;
+        }
         let op = &mut self.reads[read];
         op.time.wait_plane += sensing_from - op.queued_at;
         op.time.sense += sensed_at - sensing_from;

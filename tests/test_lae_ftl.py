@@ -1,0 +1,227 @@
+"""Is LAE-FTL's reproduction fed with what was published, does every figure come out, and are its closed forms right?"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import tomllib
+from dataclasses import replace
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from conftest import Folder, judged
+from softsense import Config, papers
+from softsense.papers import NOT_MEASURED, Plan, Workload, lae_ftl, laldpc
+from softsense.papers.lae_ftl import ASSUMED, LARGE, SEGMENTS, SMALL, SQUEEZED, UNSQUEEZED, WORST_CASE, Device, UnitCode
+
+MIB = 1024 * 1024
+EVERY = (*SEGMENTS, WORST_CASE, *SQUEEZED)
+
+
+def test_published_numbers_are_those_of_the_paper(shared: Path) -> None:
+    assert tomllib.loads((shared / "published" / "lae_ftl.toml").read_text()) == lae_ftl.PUBLISHED
+
+
+# Codes and wear.
+
+
+def test_squeezed_units_have_the_codes_that_fit() -> None:
+    assert [code.correctable for code in SQUEEZED] == [170, 234, 298, 362]
+    assert [code.squeezed_bytes for code in (*SEGMENTS, WORST_CASE)] == [0] * 5
+    assert [code.squeezed_bytes for code in SQUEEZED] == [128, 256, 384, 512]
+    assert [code.unit for code in SQUEEZED] == ["3.875 KB", "3.75 KB", "3.625 KB", "3.5 KB"]
+
+
+@pytest.mark.parametrize(
+    ("oob_bytes", "correctable", "rber"),
+    [(224, 112, 1.64e-3), (352, 176, 2.91e-3), (480, 240, 4.19e-3), (608, 304, 5.44e-3), (736, 368, 6.66e-3)],
+)
+def test_the_oob_holds_what_was_found_apart(oob_bytes: int, correctable: int, rber: float) -> None:
+    """Numbers of another program."""
+    code = lae_ftl.filling(oob_bytes, 0)
+    assert code.correctable == correctable
+    assert code.limit() == pytest.approx(rber, abs=5e-6)
+    assert code.limit("failure") < code.limit()
+    assert lae_ftl.filling(oob_bytes, 12).correctable == correctable - 6
+
+
+@pytest.mark.parametrize("code", SQUEEZED, ids=lambda code: code.unit)
+def test_units_cross_pages_as_often_as_counted(code: UnitCode) -> None:
+    """Unit by unit through a block."""
+    page, units = code.page_data_bytes, 256 * code.page_data_bytes // 4096
+    crossing = sum(4096 * i // page != (4096 * (i + 1) - 1) // page for i in range(units))
+    assert units == code.units_per_block
+    assert crossing / units == pytest.approx(code.crossing, rel=1e-12)
+
+
+def test_the_power_law_goes_through_the_middle_of_the_four_points() -> None:
+    law = lae_ftl.wear()
+    assert law.pe_exponent == pytest.approx(2.47, abs=5e-3)
+    assert law.pe_cycles(law.rber(23_456)) == pytest.approx(23_456)
+    off = [law.rber(each["pe_cycles"]) / each["rber"] for each in lae_ftl.PUBLISHED["segment"]]
+    assert min(off) < 1 < max(off)
+    assert max(abs(each - 1) for each in off) < 0.12
+
+
+# Decoding.
+
+
+def test_decoding_takes_the_cycles_counted_by_hand() -> None:
+    """BCH(4291, 4096, 15): 537 + 15 x 3 + 537 cycles of 5 ns; BCH(34448, 32768, 105): 4306 + 105 x 20 + 4306."""
+    assert ASSUMED.decode_us(SEGMENTS[0]) == pytest.approx(1119 / 200)
+    assert ASSUMED.decode_us(SEGMENTS[0], errors=False) == pytest.approx(537 / 200)
+    assert ASSUMED.decode_us(UNSQUEEZED) == pytest.approx(10_712 / 200)
+
+
+@pytest.mark.parametrize(("codewords", "transfer_us"), [(1, 5.0), (2, 3.0), (5, 2.0), (5, 7.0), (8, 4.0)])
+def test_the_pipeline_is_the_mean_of_all_outcomes(codewords: int, transfer_us: float) -> None:
+    clean_us, decode_us, p_clean = 2.5, 6.0, 0.3
+    mean = 0.0
+    for outcome in itertools.product((True, False), repeat=codewords):
+        free = 0.0
+        for i, clean in enumerate(outcome, 1):
+            free = max(free, i * transfer_us) + (clean_us if clean else decode_us)
+        mean += free * p_clean ** sum(outcome) * (1 - p_clean) ** (codewords - sum(outcome))
+    found = lae_ftl.last_decode_us(codewords, transfer_us, clean_us, decode_us, p_clean)
+    assert found == pytest.approx(mean, rel=1e-9)
+
+
+def test_uniform_overwriting_has_the_documented_amplification() -> None:
+    """docs/model/ftl.md."""
+    for utilisation, amplification in ((0.9035, 5.361), (0.8533, 3.594), (0.7228, 2.009)):
+        assert lae_ftl.uniform_amplification(utilisation) == pytest.approx(amplification, rel=1e-3)
+
+
+# The device.
+
+
+def test_the_shipped_device_has_these_codes() -> None:
+    """The core works codes, room and times out by itself."""
+    found = Config.open("mlc-lae").bch_codes()
+    assert [(each["codeword_bytes"], each["correctable"]) for each in found] == [
+        (code.codeword_bytes, code.correctable) for code in (*SEGMENTS, *SQUEEZED)
+    ]
+    for each, code in zip(found, (*SEGMENTS, *SQUEEZED), strict=True):
+        assert (each["field_bits"], each["squeezed_bytes"]) == (code.parity.field_bits, code.squeezed_bytes)
+        assert each["units_per_block"] == code.units_per_block
+        # The generator of t above 128 has some factors of a lower degree than m.
+        assert each["codeword_bits"] == lae_ftl._codeword_bits(code)
+        assert 0 <= code.parity.codeword_bits - each["codeword_bits"] <= 64
+        assert each["decode_us"] == pytest.approx(ASSUMED.decode_us(code), rel=1e-3)
+        assert each["decode_without_errors_us"] == pytest.approx(ASSUMED.decode_us(code, errors=False), rel=2e-3)
+        # Used up to where a unit is as reliable as asked for, by the real length of the code.
+        assert each["to_pe_cycles"] == pytest.approx(lae_ftl.wear().pe_cycles(code.limit()), rel=1e-3)
+
+
+def test_the_shipped_device_is_the_small_one() -> None:
+    config = Config.open("mlc-lae")
+    assert json.loads(config.to_json()) == json.loads(config.with_overrides(list(SMALL.overrides())).to_json())
+    large = config.with_overrides(list(LARGE.overrides()))
+    assert config.user_bytes == pytest.approx(0.9e9, rel=2e-3)
+    assert large.user_bytes == pytest.approx(16e9, rel=2e-3)
+    geometry = json.loads(large.to_json())["geometry"]
+    assert geometry["channels"] * geometry["chips_per_channel"] * geometry["dies_per_chip"] == 16
+
+
+@pytest.mark.parametrize("share", [None, 0.4])
+def test_the_user_keeps_its_capacity_when_units_are_squeezed(share: float | None) -> None:
+    whole = papers.configured("mlc-lae", [*SMALL.overrides(share), *lae_ftl.squeezed(UNSQUEEZED, share).overrides])
+    assert whole.user_bytes == pytest.approx(0.9e9, rel=0.01)
+    for code in SQUEEZED:
+        config = papers.configured("mlc-lae", [*SMALL.overrides(share), *lae_ftl.squeezed(code, share).overrides])
+        assert abs(config.user_bytes - whole.user_bytes) <= 4096
+
+
+# Figures.
+
+
+def tiny_plan(requests: int) -> Plan:
+    stand_ins = (
+        lae_ftl._f1_stand_in(requests),
+        laldpc.stand_in("F2", requests, 16 * MIB, 64 * MIB),
+        lae_ftl._src_stand_in(requests, 64 * MIB),
+        replace(laldpc.stand_in("ts0", requests, 16 * MIB, 64 * MIB), name="MSR-ts"),
+    )
+    workloads = tuple(lae_ftl._placed(each) for each in stand_ins)
+    return Plan(False, (1,), workloads, 2000)
+
+
+@pytest.fixture
+def tiny(monkeypatch: pytest.MonkeyPatch) -> Plan:
+    """Small devices, few requests and few assumptions."""
+    monkeypatch.setattr(lae_ftl, "SMALL", Device(2, 2, 450_000_000))
+    monkeypatch.setattr(lae_ftl, "LARGE", Device(2, 4, 900_000_000))
+    monkeypatch.setattr(lae_ftl, "DEPTHS", (1, 4, 8))
+    monkeypatch.setattr(lae_ftl, "_SHARES", (0.4,))
+    few = {name: lae_ftl._HARDWARE[name] for name in ("as assumed", "1 multiplier", "2,048 multipliers")}
+    monkeypatch.setattr(lae_ftl, "_HARDWARE", few)
+    return tiny_plan(300)
+
+
+def test_every_figure_of_lae_ftl_comes_out(tmp_path: Path, tiny: Plan) -> None:
+    """With 300 requests, so that only what cannot be wrong there is asserted."""
+    paper = lae_ftl.PAPER
+    result = papers.reproduce(paper, paper.figures, tiny, Folder(tmp_path))
+    claims = judged(tmp_path)
+    assert list(claims) == [claim.id for claim in paper.claims]
+    assert NOT_MEASURED not in {claim["verdict"] for claim in claims.values()}
+    assert {id_ for _, measured in result.figures for id_ in measured.evidence} == set(claims)
+    for segment in lae_ftl.PUBLISHED["segment"]:
+        assert claims[f"t_{segment['codeword_bytes']}"]["verdict"] == papers.HOLDS
+    printed = {n["codeword_bytes"]: claims[f"n_{n['codeword_bytes']}"] for n in lae_ftl.PUBLISHED["segment"]}
+    assert [printed[size]["verdict"] == papers.HOLDS for size in printed] == [False, True, True, True]
+    assert printed[512]["measured"] == 4291
+    for claim in ("decoding_grows", "reliability_grows", "lost_room", "life_grows"):
+        assert claims[claim]["verdict"] == papers.HOLDS, claim
+    report = (tmp_path / "report.md").read_text()
+    for figure in paper.figures:
+        assert (tmp_path / f"{figure.stem}.png").read_bytes().startswith(b"\x89PNG")
+        assert f"{figure.stem}.csv" in report
+
+
+def test_lone_reads_are_those_of_the_closed_form(tmp_path: Path, tiny: Plan) -> None:
+    """40,000 reads: 2 % of a share near a half are four standard errors."""
+    plan = replace(tiny, requests=40_000)
+    papers.reproduce(lae_ftl.PAPER, lae_ftl.PAPER.chosen(["lone"]), plan, Folder(tmp_path))
+    rows = pl.read_csv(tmp_path / "lone.csv").partition_by("group")
+    assert len(rows) == len(EVERY)
+    for code, both in zip(EVERY, rows, strict=True):
+        says, took = both["value"]
+        assert took == pytest.approx(says, rel=0.005), code.label
+        crossing, senses = both["crossing"][1], both["senses"][1]
+        assert crossing == pytest.approx(code.crossing, rel=0.02, abs=1e-9), code.label
+        assert senses == pytest.approx(1 + crossing, rel=1e-9), code.label
+
+
+def test_workloads_are_on_the_devices_of_the_paper() -> None:
+    plan = lae_ftl.PAPER.plan(False)
+    assert [workload.name for workload in plan.workloads] == list(lae_ftl.TRACES)
+    without = papers.with_traces(plan, None)
+    assert not without.left_out
+
+    def channels(workload: Workload) -> int:
+        config = papers.configured("mlc-lae", workload.overrides)
+        return int(json.loads(config.to_json())["geometry"]["channels"])
+
+    for each in (plan, without):
+        assert [channels(workload) for workload in each.workloads] == [2, 2, 4, 4]
+
+
+def test_the_f1_stand_in_is_like_the_excerpt(shared: Path, tmp_path: Path) -> None:
+    """Shares of reads and of units, and the rate."""
+    real = lae_ftl.PAPER.plan(False).workloads[0]
+    assert real.file is not None
+    stand_in = lae_ftl._f1_stand_in(50_000)
+    found = []
+    for workload in (real, replace(stand_in, overrides=(*stand_in.overrides, *SMALL.overrides()))):
+        plan = Plan(False, (1,), (workload,), 1)
+        case = papers.Case(workload, "progressive:restart")
+        simulations = papers._Simulations("mlc-lae", [case], plan, shared / "traces", 1)
+        found.append(simulations[case])
+        simulations.close()
+    for key in ("requests", "reads", "simulated_s"):
+        assert found[1][key] == pytest.approx(found[0][key], rel=0.02)
+    units = [each["codeword_reads"]["count"] + each["codeword_reads"]["from_controller"] for each in found]
+    assert units[1] == pytest.approx(units[0], rel=0.1)
