@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from softsense._core import FrameTask, SoftsenseError, StopFlag
 from softsense.sampling import Plan, Request, block_end
@@ -25,6 +25,7 @@ Progress = Callable[[str, int, float], None]
 """Called from the calling thread with a name, the frames counted so far and the completed fraction."""
 
 _T = TypeVar("_T")
+_J = TypeVar("_J")
 _MOST_ELSEWHERE = 64
 _WAIT_S = 0.1
 
@@ -90,6 +91,47 @@ def _unpickled(pickled: bytes) -> FrameTask:
     return pickle.loads(pickled)
 
 
+class InFlight(Generic[_J]):
+    """Jobs that wait their turn, and those that have been handed to workers, a bounded number of them.
+
+    Args:
+        submit: hands a job to a worker.
+        most: jobs that workers have at a time. Enough to keep every worker busy; more would only be there to be lost.
+    """
+
+    def __init__(self, submit: Callable[[_J], Future[Any]], most: int) -> None:
+        self._submit, self.most = submit, most
+        self.waiting: deque[_J] = deque()
+        self.running: dict[Future[Any], _J] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self.waiting or self.running)
+
+    def submit(self) -> None:
+        """Hand out what waits, as far as there is room."""
+        while self.waiting and len(self.running) < self.most:
+            job = self.waiting.popleft()
+            self.running[self._submit(job)] = job
+
+    def ended(self) -> Iterator[tuple[_J, Future[Any]]]:
+        """What has ended since the last call; waits for some of it for a tenth of a second at most."""
+        done, _ = wait(self.running, timeout=_WAIT_S, return_when=FIRST_COMPLETED)
+        # One at a time: what is not asked for any more, because of an error, is still there.
+        for future in done:
+            yield self.running.pop(future), future
+
+    def cancel(self) -> None:
+        """Hand out nothing more, and take back what no worker has begun."""
+        self.waiting.clear()
+        for future in self.running:
+            future.cancel()
+
+    def rest(self) -> list[tuple[_J, Future[Any]]]:
+        """What had ended well by the time that it was cancelled; all else is given up."""
+        running, self.running = self.running, {}
+        return [(job, f) for f, job in running.items() if f.done() and not f.cancelled() and not f.exception()]
+
+
 class Runner:
     """Carries out plans: keeps their counts in a store and gives what is missing to threads, processes or machines.
 
@@ -104,12 +146,9 @@ class Runner:
         self._store, self._workers, self._code, self._progress = store, workers, code, progress
         self._stop = StopFlag()
         self._threads: ThreadPoolExecutor | None = None
-        # Enough to keep every worker busy; more would only be there to be cancelled.
-        self._most_running = 2 * workers if isinstance(workers, int) else _MOST_ELSEWHERE
+        self._flight = InFlight(self._submit, 2 * workers if isinstance(workers, int) else _MOST_ELSEWHERE)
         self._pickled: dict[str, bytes] = {}
         self._asked: dict[Key, _Job] = {}
-        self._queue: deque[_Job] = deque()
-        self._running: dict[Future[Any], _Job] = {}
         self.interrupted = False
 
     def run(self, plans: Iterable[Plan[_T]]) -> list[_T | None]:
@@ -120,14 +159,14 @@ class Runner:
         progressing = [_Progressing(plan) for plan in plans]
         if isinstance(self._workers, int):
             self._stop, self._threads = StopFlag(), ThreadPoolExecutor(self._workers)
-        with _hearing_ctrl_c() as heard:
+        with hearing_ctrl_c() as heard:
             try:
                 while not heard and not all(p.ended for p in progressing):
                     for p in progressing:
-                        if not p.ended and not p.waits_for and (p.begun or len(self._asked) < self._most_running):
+                        if not p.ended and not p.waits_for and (p.begun or len(self._asked) < self._flight.most):
                             self._advance(p)
-                    self._submit()
-                    self._collect(progressing)
+                    self._flight.submit()
+                    self._collect(progressing, self._flight.ended())
                     if self._progress:
                         fraction = sum(p.fraction for p in progressing) / len(progressing)
                         self._progress(f"decoding {self._code}", sum(p.counted for p in progressing), fraction)
@@ -147,7 +186,7 @@ class Runner:
                     progressing.waits_for[job.key] = job.frames
                     if job.key not in self._asked:
                         self._asked[job.key] = job
-                        self._queue.append(job)
+                        self._flight.waiting.append(job)
 
     def _missing(self, request: Request) -> Iterable[_Job]:
         for first, units in self._store.missing(request.task, request.errors, 0, request.units):
@@ -157,23 +196,17 @@ class Runner:
                 yield _Job(request.task, request.errors, start, end - start)
                 start = end
 
-    def _submit(self) -> None:
-        while self._queue and len(self._running) < self._most_running:
-            job = self._queue.popleft()
-            place = (job.errors, job.first_unit, job.units)
-            if self._threads:
-                future = self._threads.submit(job.task.count, *place, self._stop)
-            else:
-                identity = job.task.identity
-                if identity not in self._pickled:
-                    self._pickled[identity] = pickle.dumps(job.task)
-                future = self._workers.submit(count_units, self._pickled[identity], *place)
-            self._running[future] = job
+    def _submit(self, job: _Job) -> Future[Any]:
+        place = (job.errors, job.first_unit, job.units)
+        if self._threads:
+            return self._threads.submit(job.task.count, *place, self._stop)
+        identity = job.task.identity
+        if identity not in self._pickled:
+            self._pickled[identity] = pickle.dumps(job.task)
+        return self._workers.submit(count_units, self._pickled[identity], *place)
 
-    def _collect(self, progressing: Sequence[_Progressing]) -> None:
-        done, _ = wait(self._running, timeout=_WAIT_S, return_when=FIRST_COMPLETED)
-        for future in done:
-            job = self._running.pop(future)
+    def _collect(self, progressing: Sequence[_Progressing], ended: Iterable[tuple[_Job, Future[Any]]]) -> None:
+        for job, future in ended:
             if (counted := self._result(future, job)) is None:
                 continue
             self._store.add(job.task, self._code, job.errors, job.first_unit, job.units, counted)
@@ -197,19 +230,15 @@ class Runner:
     def _end(self, progressing: Sequence[_Progressing]) -> None:
         """Stop what runs, and keep what has been counted all the same."""
         self._stop.set()
-        for future in self._running:
-            future.cancel()
+        self._flight.cancel()
         if self._threads:
             self._threads.shutdown(wait=True)
-        for future in [f for f in self._running if f.cancelled() or not f.done() or f.exception()]:
-            del self._running[future]
-        if self._running:
-            self._collect(progressing)
+        self._collect(progressing, self._flight.rest())
         self._store.commit()
 
 
 @contextlib.contextmanager
-def _hearing_ctrl_c() -> Iterator[list[int]]:
+def hearing_ctrl_c() -> Iterator[list[int]]:
     """A list that is no longer empty after Ctrl-C; a second Ctrl-C is the usual one. Other threads hear nothing."""
     heard: list[int] = []
 

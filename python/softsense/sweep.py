@@ -1,0 +1,318 @@
+"""Sweeps: a simulation for each combination of config fields, read policies, traces and seeds.
+
+`sweep` is `softsense sweep`::
+
+    from softsense.sweep import sweep
+
+    result = sweep("over-provisioning.toml", out="out/over-provisioning")
+    print(result.frame)  # a polars frame, a row for each point; also .failures, .frontiers, .plot()
+
+A *point* is one simulation. Its identity is that of its resolved config and its trace, so a point that is finished is
+never simulated again: not after a kill, nor when the sweep is changed around it. Who simulates, and in which order,
+changes no byte of the result.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import CancelledError, Executor, Future
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from softsense._core import SoftsenseError
+from softsense.api import Interrupted, Progress, inline
+from softsense.points import (
+    FAILED,
+    LIFETIME_COLUMNS,
+    NOT_SIMULATED,
+    OK,
+    SUMMARY_COLUMNS,
+    WITHOUT_LIFETIME,
+    Job,
+    Kept,
+    Outcome,
+    Planned,
+    Point,
+    Processes,
+    replacing,
+    work,
+    write_parquet,
+)
+from softsense.runner import InFlight, default_workers, hearing_ctrl_c
+from softsense.sweep_file import LatinHypercube, Pair, Range, Sweep, TraceFile
+
+if TYPE_CHECKING:
+    import polars as pl
+    from matplotlib.figure import Figure
+
+    from softsense.frontier import Frontier
+
+__all__ = ["LatinHypercube", "Pair", "Planned", "Range", "Sweep", "SweepResult", "TraceFile", "sweep"]
+
+_MOST_ELSEWHERE = 1024
+_DIED = "the process that simulated it died, expected it to go on: out of memory? (fewer --workers need less)"
+
+
+@dataclass
+class SweepResult:
+    """What a sweep found.
+
+    Attributes:
+        planned: the sweep and its points.
+        frame: a row for each point in their order, as in `sweep.parquet`: `point`, `id`, the swept fields, `policy`,
+            `trace`, `seed`, `status` (`ok`, `failed` or `lifetime failed`), `error`, and the numbers of the summary.
+        simulated: points that this call simulated; the others had been kept.
+        folder: where results are.
+        written: the files that were written there.
+        interrupted: whether it was stopped before its end; `not simulated` is then a status, too, and nothing written.
+    """
+
+    planned: Planned
+    frame: pl.DataFrame
+    simulated: int
+    folder: Path
+    written: list[Path] = field(default_factory=list)
+    interrupted: bool = False
+
+    @property
+    def sweep(self) -> Sweep:
+        """What was to be simulated."""
+        return self.planned.sweep
+
+    @property
+    def failures(self) -> pl.DataFrame:
+        """The points that failed, without their numbers, as in `failures.csv`."""
+        first = ["point", "id", *self.sweep.columns.values(), "policy", "trace", "seed", "status", "error"]
+        return self.frame.filter(self.frame["error"].is_not_null()).select(first)
+
+    @cached_property
+    def frontiers(self) -> list[Frontier]:
+        """The Pareto frontiers: of each trace, for each pair of columns."""
+        from softsense.frontier import frontiers
+
+        return frontiers(self)
+
+    def count(self, *statuses: str) -> int:
+        """How many points have one of these statuses."""
+        return int(self.frame["status"].is_in(statuses).sum())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, ready for JSON."""
+        return {
+            "sweep": self.sweep.name,
+            "config": self.sweep.config,
+            "folder": str(self.folder),
+            "interrupted": self.interrupted,
+            "points": len(self.frame),
+            "ok": self.count(OK),
+            "failed": self.count(FAILED, WITHOUT_LIFETIME),
+            "frontiers": [frontier.to_dict() for frontier in self.frontiers],
+            "failures": self.failures.to_dicts(),
+            "rows": self.frame.to_dicts(),
+        }
+
+    def plot(self) -> Figure:
+        """Draw the frontiers; save the figure with its `savefig`."""
+        from softsense.frontier import draw
+
+        return draw(self)
+
+
+def sweep(
+    spec: Sweep | Planned | str | os.PathLike[str],
+    *,
+    out: str | os.PathLike[str] | None = None,
+    workers: int | Executor | Any | None = None,
+    progress: Progress | None = None,
+) -> SweepResult:
+    """Simulate the points of a sweep that are not finished yet, and write the results.
+
+    Finished points are kept in the folder `points` at once; the same call goes on where another one was killed. Points
+    that failed are tried again. Results are a function of the sweep, its config and its traces: the same bytes for any
+    workers, order and interruptions.
+
+    Args:
+        spec: a sweep, or its file.
+        out: folder for results; default: `out/` and the name of the sweep. Several sweeps may share the points in it.
+        workers: processes of this machine (default: one per CPU), each with the memory of a whole device; or any
+            executor; or a Dask client, whose workers need the same softsense and see the same files.
+        progress: called now and then with what is being done, the finished points and the finished fraction.
+
+    Processes are spawned: a script that calls this needs `if __name__ == "__main__":`.
+
+    Raises:
+        SoftsenseError: the sweep, its config, a trace, the folder or the workers are wrong; the message names it.
+        Interrupted: Ctrl-C; its `result` is what there was by then, and everything finished is kept.
+    """
+    if isinstance(spec, Planned):
+        planned = spec
+    else:
+        planned = Planned(spec if isinstance(spec, Sweep) else Sweep.open(spec), progress)
+    folder = Path("out") / planned.sweep.name if out is None else Path(out)
+    with Kept(folder / "points") as kept:
+        known = len(kept.ids & planned.jobs.keys())
+        todo = [job for jobs in (planned.jobs, planned.lifetimes) for job in jobs.values() if job.id not in kept.ids]
+        count = default_workers() if workers is None else workers
+        failures, interrupted = _carry_out(planned, todo, kept, count, progress)
+        kept.merge()
+        frame = _frame(planned, kept, failures)
+        simulated = len(kept.ids & planned.jobs.keys()) - known
+        result = SweepResult(planned, frame, simulated, folder, interrupted=interrupted)
+        if interrupted:
+            raise Interrupted(result)
+        _write(result)
+    return result
+
+
+def _carry_out(
+    planned: Planned, todo: Sequence[Job], kept: Kept, workers: int | Executor | Any, progress: Progress | None
+) -> tuple[dict[str, str], bool]:
+    """Do jobs; returns why some failed, by identity, and whether it was interrupted."""
+    processes = Processes(min(workers, max(1, len(todo)))) if isinstance(workers, int) else None
+    if processes:
+        flight = InFlight(processes.submit, 2 * workers)
+    else:
+        executor = workers.get_executor() if hasattr(workers, "get_executor") else workers
+        flight = InFlight(lambda job: executor.submit(work, job), _MOST_ELSEWHERE)
+    flight.waiting.extend(todo)
+    most = flight.most
+    every = len(planned.jobs) + len(planned.lifetimes)
+    failures: dict[str, str] = {}
+    # Jobs in flight when a process died, one of which was its end: each is tried again by itself.
+    suspected: set[str] = set()
+
+    def report() -> None:
+        if progress:
+            done = every - len(flight.waiting) - len(flight.running)
+            progress(f"sweeping {planned.sweep.name}", done, done / max(1, every))
+
+    def outcome(job: Job, future: Future[Any]) -> Outcome | None:
+        """What came of a job; None if it is to be tried again."""
+        try:
+            return future.result()
+        except Exception as error:
+            broken = processes is not None and isinstance(error, BrokenProcessPool)
+            if broken and job.id not in suspected:
+                suspected.add(job.id)
+                flight.waiting.appendleft(job)
+                return None
+            # The latter is how Dask calls it.
+            if broken or type(error).__name__ == "KilledWorker":
+                return Outcome(job.sha256, error=_DIED)
+            if isinstance(error, CancelledError):
+                raise SoftsenseError(
+                    "workers: found them gone, expected them to stay (the same call goes on)"
+                ) from None
+            raise SoftsenseError(f"workers: {type(error).__name__}: {error}".removesuffix(": ")) from error
+
+    def keep(ended: Iterable[tuple[Job, Future[Any]]]) -> None:
+        rows: list[dict[str, Any]] = []
+        try:
+            for job, future in ended:
+                if (found := outcome(job, future)) is None:
+                    continue
+                suspected.discard(job.id)
+                if job.sha256 and found.sha256 != job.sha256:
+                    message = "found another version of softsense there, expected the one that runs here"
+                    raise SoftsenseError(f"workers: {message}")
+                if found.numbers is not None:
+                    rows.append({"id": job.id, **found.numbers})
+                elif found.error is not None:
+                    failures[job.id] = planned.plain(found.error)
+        finally:
+            if rows:
+                kept.add(rows)
+
+    with hearing_ctrl_c() as heard:
+        try:
+            while flight and not heard:
+                report()
+                flight.most = 1 if suspected else most
+                flight.submit()
+                keep(flight.ended())
+            report()
+        except KeyboardInterrupt:
+            # Of somebody who could not wait, or heard by polars.
+            pass
+        finally:
+            running = bool(flight)
+            flight.cancel()
+            if processes:
+                processes.close(stop=running)
+            keep(flight.rest())
+    return failures, any(job.id not in kept.ids and job.id not in failures for job in todo)
+
+
+def _frame(planned: Planned, kept: Kept, failures: Mapping[str, str]) -> pl.DataFrame:
+    """A row for each point, in their order."""
+    import polars as pl
+
+    sweep, points = planned.sweep, planned.points
+    columns: dict[str, pl.Series] = {
+        "point": pl.Series([point.number for point in points], dtype=pl.Int64),
+        "id": pl.Series([point.id for point in points], dtype=pl.String),
+    }
+    for name, column in sweep.columns.items():
+        columns[column] = _swept(pl, [point.setting[name] for point in points])
+    columns["policy"] = pl.Series([point.policy for point in points], dtype=pl.String)
+    columns["trace"] = pl.Series([point.trace for point in points], dtype=pl.String)
+    columns["seed"] = pl.Series([point.seed for point in points], dtype=pl.UInt64)
+
+    def ended(point: Point) -> tuple[str, str | None]:
+        if error := point.error or failures.get(point.id):
+            return FAILED, error
+        if point.id not in kept.ids:
+            return NOT_SIMULATED, None
+        if error := failures.get(point.lifetime_id or ""):
+            return WITHOUT_LIFETIME, f"lifetime: {error}"
+        return OK, None
+
+    ends = [ended(point) for point in points]
+    columns["status"] = pl.Series([status for status, _ in ends], dtype=pl.String)
+    columns["error"] = pl.Series([error for _, error in ends], dtype=pl.String)
+    found = kept.frame()
+    frame = pl.DataFrame(columns).join(found.select("id", *SUMMARY_COLUMNS), on="id", how="left", maintain_order="left")
+    if sweep.lifetime:
+        devices = pl.DataFrame({"id": pl.Series([point.lifetime_id for point in points], dtype=pl.String)})
+        lifetimes = devices.join(found.select("id", *LIFETIME_COLUMNS), on="id", how="left", maintain_order="left")
+        frame = frame.hstack(lifetimes.drop("id"))
+    return frame
+
+
+def _swept(pl: Any, values: Sequence[Any]) -> pl.Series:
+    """The values of a swept field: numbers, truth values or text as such; anything else as in a config."""
+    kinds = {type(value) for value in values}
+    if kinds <= {int, float}:
+        return pl.Series(values, dtype=pl.Float64 if float in kinds else pl.Int64, strict=False)
+    if kinds == {bool}:
+        return pl.Series(values, dtype=pl.Boolean)
+    return pl.Series([value if isinstance(value, str) else inline(value) for value in values], dtype=pl.String)
+
+
+def _write(result: SweepResult) -> None:
+    """The files of a finished sweep, each whole; those of an earlier one that are not any more are taken away."""
+    folder = result.folder
+
+    def into(name: str) -> contextlib.AbstractContextManager[Path]:
+        result.written.append(folder / name)
+        return replacing(folder / name)
+
+    with into("sweep.parquet") as path:
+        write_parquet(result.frame, path)
+    with into("failures.csv") as path:
+        result.failures.write_csv(path)
+    if any(frontier.designs for frontier in result.frontiers):
+        with into("frontier.png") as path:
+            result.plot().savefig(path)
+    else:
+        (folder / "frontier.png").unlink(missing_ok=True)
+    from softsense import frontier
+
+    if (text := frontier.report(result)) is not None:
+        with into("report.html") as path:
+            path.write_text(text, encoding="utf-8")
