@@ -1,0 +1,323 @@
+"""Is an explained read a real one, do its timelines equal the simulator's, and is what it says true of its cells?"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import softsense
+from conftest import ROOT, Softsense
+from softsense import Cells, CodeError, ConfigError, SoftsenseError, campaign
+from softsense.explain import Explanation, draw, explain, parse_retention, text
+
+YEAR_HOURS = 365 * 24.0
+POLICIES = [name for name, _ in softsense.policies()]
+BOTH_RETRIES = [f"{name}:{retry}" for name in POLICIES for retry in ("restart", "incremental")]
+UPPER = '{ name = "upper", sense_us = 55.0, sense_extra_level_us = 14.0, program_us = 1450.0 }'
+
+# One read at a time of a small device all of whose pages are upper ones.
+LONE = [
+    f"flash.page_types=[{UPPER}]",
+    "geometry.channels=2",
+    "geometry.chips_per_channel=1",
+    "geometry.dies_per_chip=1",
+    "geometry.planes_per_die=2",
+    "geometry.blocks_per_plane=64",
+    "host.issue={ closed_loop = { queue_depth = 1 } }",
+    'workload={ requests = 20, read_fraction = 1.0, sizes = [{ bytes = 4096, share = 1.0 }], addresses = "uniform", '
+    'arrivals = "immediate" }',
+]
+PLANES, CHANNELS = 4, 2
+
+
+@pytest.fixture(scope="module")
+def unlucky() -> Explanation:
+    """A codeword that hard decision does not decode."""
+    return explain(needs=2)
+
+
+def needing(level: int | None) -> Explanation:
+    """A codeword that needs a level up to 3, or that none decodes, and what every policy makes of it."""
+    if level is None:
+        found = explain(pe_cycles=20_000, max_level=3, policies=BOTH_RETRIES)
+    else:
+        found = explain(pe_cycles=(10_000, 13_000, 17_500)[level - 1], needs=level, policies=BOTH_RETRIES)
+    assert found.required_level == level
+    return found
+
+
+def assert_simulated(read: dict, *overrides: str) -> None:
+    """Lone reads respond after exactly its latency, and take plane, bus and decoder for as long as the row says.
+
+    Utilisation counts to the last event, the end of a sensing that may have been cut short: only ratios are compared.
+    """
+    result = softsense.run("mlc-25nm", policy=read["policy"], overrides=[*LONE, *overrides], log_requests=True)
+    assert result.requests["response_ns"].to_list() == [round(read["latency_us"] * 1e3)] * 20, read["policy"]
+    busy = result.summary["utilisation"]
+    of_bus = busy["channel"] * CHANNELS / read["transfer_us"]
+    assert busy["plane"] * PLANES / of_bus == pytest.approx(read["plane_us"], rel=1e-9), read["policy"]
+    assert busy["decoder"] * CHANNELS / of_bus == pytest.approx(read["decode_us"], rel=1e-9), read["policy"]
+
+
+@pytest.mark.parametrize("level", [1, 2, 3, None])
+def test_timelines_are_those_of_the_simulator(level: int | None) -> None:
+    """Response to the nanosecond, and the time that plane, bus and decoder are taken, of every policy and retry."""
+    found = needing(level)
+    fails = [1.0] * 3 if level is None else [1.0] * (level - 1) + [0.0]
+    for read in found.reads.iter_rows(named=True):
+        forced = [f"reliability={{ fixed = {{ p_fail = {fails} }} }}", f"read.max_level={found.max_level}"]
+        assert_simulated(read, *forced)
+        assert read["decoded"] == (level is not None)
+
+
+def test_timelines_count_the_iterations_of_this_codeword(tmp_path: Path) -> None:
+    """Decoders that take so long for each iteration: a decode table is made of what this codeword's decodes took."""
+    overrides = ["decoder.time={ per_iteration_us = 1.7 }", "bus.transfer_us=20.0004", "flash.cache_register=true"]
+    found = explain(pe_cycles=13_000, needs=2, policies=BOTH_RETRIES, overrides=overrides)
+    assert found.required_level == 2
+    levels = ""
+    for row in found.attempts.iter_rows(named=True):
+        after = [0.0] * (row["iterations"] - 1) + [1.0]
+        levels += f"[[level]]\np_fail = [{float(not row['converged'])}]\niterations = [{after}]\n"
+    described = 'name = "own"\ncode = "own"\ndecoder = "own"\nsource = "own"\ninterpolation = "step"\n'
+    limits = "max_iterations = 20\nrber = [0.001]\n"
+    (tmp_path / "own.toml").write_text(f'format = "softsense decode table, version 1"\n{described}{limits}{levels}')
+    table = (
+        f"reliability={{ table = {{ file = '{tmp_path / 'own.toml'}', rber = {{ constant = {{ rber = 0.001 }} }} }} }}"
+    )
+    for read in found.reads.iter_rows(named=True):
+        assert_simulated(read, table, *overrides)
+
+
+def test_planes_without_a_cache_register_are_kept_for_the_transfer() -> None:
+    bare = "flash.cache_register=false"
+    found = explain(needs=2, policies="two_step,progressive:incremental", overrides=[bare])
+    for read in found.reads.iter_rows(named=True):
+        assert_simulated(read, bare, "reliability={ fixed = { p_fail = [1.0, 0.0] } }")
+
+
+def test_codewords_with_few_errors_need_no_decoder() -> None:
+    bypass = "decoder.bypass={ errors = 50, codeword_bits = 36864 }"
+    found = explain(pe_cycles=0, retention_hours=0.0, policies="two_step,look_ahead", overrides=[bypass])
+    assert found.raw_errors <= 50
+    table = "reliability={ table = { file = 'flash-8-9', rber = { constant = { rber = 1e-5 } } } }"
+    for read in found.reads.iter_rows(named=True):
+        assert (read["latency_us"], read["decode_us"]) == (75.0, 0.0)
+        assert_simulated(read, bypass, table)
+
+
+def test_spans_are_consistent(unlucky: Explanation) -> None:
+    """No resource does two things at once, what a read occupies is its spans, and the last one ends at its latency."""
+    for read in unlucky.reads.iter_rows(named=True):
+        spans = unlucky.spans.filter(unlucky.spans["policy"] == read["policy"])
+        assert spans["to_us"].max() == read["latency_us"]
+        assert (spans["to_us"] > spans["from_us"]).all()
+        for resource, total in (("plane", "plane_us"), ("bus", "transfer_us"), ("decoder", "decode_us")):
+            own = spans.filter(spans["resource"] == resource).sort("from_us")
+            assert (own["from_us"][1:] >= own["to_us"][:-1]).all()
+            assert (own["to_us"] - own["from_us"]).sum() == pytest.approx(read[total])
+        parts = read["sense_us"] + read["transfer_us"] + read["decode_us"] - read["hidden_us"]
+        assert parts == pytest.approx(read["latency_us"])
+        assert (read["wasted_us"] > 0) == (read["policy"] == "look_ahead_progressive")
+
+
+# Physics.
+
+
+def test_states_are_those_of_the_closed_form() -> None:
+    """docs/model/threshold-voltage.md: the mean of the step less mu, and the three spreads; 0.5 mV."""
+    found = explain(max_level=1, pe_cycles=10_000, retention_hours=YEAR_HOURS)
+    noise = 0.00025 * 10_000**0.5
+    for row in found.states.iter_rows(named=True):
+        if row["state"] == 0:
+            assert (row["mean_v"], row["spread_v"]) == pytest.approx((1.4, 0.35), abs=5e-4)
+            continue
+        middle = (2.55, 3.15, 3.75)[row["state"] - 1] + 0.19
+        lost = 0.333 * (middle - 1.4) * math.log(1 + YEAR_HOURS)
+        variance = 0.38**2 / 12 + 2 * noise**2
+        assert (row["written_mean_v"], row["written_spread_v"]) == pytest.approx((middle, variance**0.5), abs=5e-4)
+        variance += lost * 2e-6 * 10_000**0.6
+        expected = (middle - lost * 4e-4 * 10_000**0.5, variance**0.5)
+        assert (row["mean_v"], row["spread_v"]) == pytest.approx(expected, abs=5e-4)
+
+
+@pytest.mark.parametrize(("config", "cells"), [("mlc-25nm", "mlc"), ("tlc-3d", "tlc-2-3-2"), ("tlc-3d", "tlc-1-2-4")])
+def test_regions_and_error_rates_are_those_of_the_cells(config: str, cells: str) -> None:
+    opened = Cells.open(cells, 3000, 720.0)
+    for number, page in enumerate(opened.pages):
+        found = explain(config, cells=cells, pe_cycles=3000, retention_hours=720.0, page=page, max_level=3)
+        assert found.rber == opened.rber(number)
+        assert found.states["p_wrong"].mean() == pytest.approx(found.rber, rel=1e-9)
+        for (_,), level in found.regions.group_by("level"):
+            assert level["p_given_0"].sum() == pytest.approx(1)
+            assert level["p_given_1"].sum() == pytest.approx(1)
+            ratios = np.log(level["p_given_0"].to_numpy() / level["p_given_1"].to_numpy())
+            assert level["llr"].to_numpy() == pytest.approx(ratios, rel=1e-6)
+        hard = found.regions.filter(found.regions["level"] == 1)
+        wrong = hard.select((hard["llr"] < 0) * hard["p_given_0"] + (hard["llr"] >= 0) * hard["p_given_1"]).sum()
+        assert wrong.item() / 2 == pytest.approx(found.rber, rel=1e-9)
+
+
+def test_references_that_do_not_follow_are_as_documented(unlucky: Explanation) -> None:
+    """docs/model/threshold-voltage.md: the upper page after 10,000 cycles and a year."""
+    assert unlucky.rber == pytest.approx(8.36e-3, rel=2e-3)
+    assert unlucky.untracked_rber == pytest.approx(0.166, rel=5e-3)
+
+
+def test_what_the_decoder_gets_is_what_the_cells_are(unlucky: Explanation) -> None:
+    for row in unlucky.attempts.iter_rows(named=True):
+        regions = unlucky.regions.filter(unlucky.regions["level"] == row["level"])
+        assert regions["cells_with_0"].sum() + regions["cells_with_1"].sum() == unlucky.codeword_bits
+        wrong = regions.select((regions["llr"] < 0) * regions["cells_with_0"]).sum().item()
+        wrong += regions.select((regions["llr"] >= 0) * regions["cells_with_1"]).sum().item()
+        assert wrong == row["wrong_signs"]
+    first = unlucky.attempts.row(0, named=True)
+    assert (unlucky.raw_errors, first["converged"], first["iterations"]) == (first["wrong_signs"], False, 20)
+    assert first["violated_checks"] > 0
+
+
+def test_errors_and_failures_are_those_of_the_page() -> None:
+    """100 codewords at an age at which two thirds of the hard decisions fail.
+
+    Of their 3.7 million bits so many are wrong that five standard deviations are 2.7 % of the rate: cells of one state
+    left out, or the wrong quantiles, would show. As many fail as of the frames of `softsense fer --cells`, within five
+    standard errors, 0.25: a rate of errors that is 4 % off would show, too.
+    """
+    age = {"pe_cycles": 11_000, "retention_hours": YEAR_HOURS}
+    reads = [explain(**age, max_level=1, policies="two_step", seed=seed) for seed in range(100, 200)]
+    rber, bits = reads[0].rber, 100 * reads[0].codeword_bits
+    errors = sum(read.raw_errors for read in reads)
+    assert abs(errors - bits * rber) < 5 * (bits * rber * (1 - rber)) ** 0.5
+    held = np.sum([read.regions["cells_with_0"].to_numpy() for read in reads], axis=0)
+    expected = reads[0].regions["p_given_0"].to_numpy() * held.sum()
+    assert (np.abs(held - expected) < 5 * expected**0.5).all()
+    cells = {"cells": "mlc", "pe_cycles": "11000", "retention_days": "365", "page": "upper"}
+    frames = campaign.measure_fer("flash-8/9", **cells, method="direct", frames=1000, down_to=0.1, workers=1)
+    failed = np.mean([read.required_level is None for read in reads])
+    assert abs(failed - frames.points[0]["fer"]) < 0.25
+
+
+def test_a_seed_is_a_codeword_whatever_the_machine(unlucky: Explanation) -> None:
+    """The same arguments give the same numbers, and those that they gave when this was written."""
+    again = explain(needs=2)
+    assert again.to_dict() == unlucky.to_dict()
+    assert (unlucky.seed, unlucky.tried, unlucky.raw_errors, unlucky.required_level) == (6, 6, 338, 2)
+    assert explain(seed=6).to_dict() == unlucky.to_dict() | {"tried": 1}
+    younger = explain(seed=6, retention_hours=24.0)
+    assert younger.regions["cells_with_0"][:3].sum() == unlucky.regions["cells_with_0"][:3].sum()
+    assert younger.raw_errors < unlucky.raw_errors
+    other = explain(seed=7, max_level=1)
+    assert other.regions["cells_with_0"].sum() != unlucky.regions["cells_with_0"][:3].sum()
+
+
+# Words and pictures.
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"pe_cycles": 20_000, "max_level": 2},
+        {"code": "bch-4KB-t105", "pe_cycles": 3000, "retention_hours": 1.0},
+        {"code": "bch-4KB-t105"},
+        {"decoder": "bit-flipping", "page": 0},
+        {"decoder": "sum-product", "placement": "nested", "policies": "progressive:incremental", "level": 5},
+        {"pe_cycles": 0, "retention_hours": 0.0, "page": "lower"},
+        {"config": "tlc-3d", "cells": "tlc-1-2-4", "level": 7},
+    ],
+    ids=["none decodes", "BCH", "BCH fails", "bit flipping", "one policy", "fresh", "many regions"],
+)
+def test_everything_can_be_told_and_drawn(arguments: dict) -> None:
+    found = explain(**arguments)
+    told = text(found)
+    assert re.findall(r"^(\d)\. ([A-Z]\w+)", told, re.MULTILINE) == [
+        ("1", "Cells"),
+        ("2", "Raw"),
+        ("3", "Regions"),
+        ("4", "Decoding"),
+        ("5", "Reading"),
+    ]
+    # Names of policies with their retries make the last table wider.
+    assert max(map(len, told.partition("\n5.")[0].splitlines())) <= 100
+    assert len(draw(found).axes) == 4
+    json.dumps(found.to_dict(), allow_nan=False)
+
+
+def test_the_guide_shows_what_is_printed() -> None:
+    """docs/explain.md."""
+    guide = (ROOT / "docs" / "explain.md").read_text(encoding="utf-8")
+    shown = guide.split("```text\n")[1].split("\n```")[0]
+    assert "--pe 10000 --retention 365d --page upper --needs 2" in guide
+    assert shown == text(explain(pe_cycles=10_000, retention_hours=YEAR_HOURS, page="upper", needs=2))
+
+
+def test_command_prints_draws_and_answers_in_json(
+    softsense_command: Softsense, tmp_path: Path, unlucky: Explanation
+) -> None:
+    options = ["--pe", "10000", "--retention", "365d", "--page", "upper", "--needs", "2"]
+    done = softsense_command("explain", options, "--picture", "out.png")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == f"{text(unlucky)}\n\nwrote out.png\n"
+    assert (tmp_path / "out.png").stat().st_size > 50_000
+    done = softsense_command("explain", options, "--json")
+    assert json.loads(done.stdout) == unlucky.to_dict()
+
+
+def test_bad_options_are_one_error(softsense_command: Softsense) -> None:
+    for options, says in [
+        (["--retention", "x"], "error: --retention: found x, expected a time such as 365d or 12h\n"),
+        (["--page", "top"], "error: page: found `top`, expected lower, upper, or 0 to 1\n"),
+        (["--picture", "out.gif"], "error: out.gif: found suffix `.gif`, expected .png, .svg or .pdf\n"),
+    ]:
+        done = softsense_command("explain", options)
+        assert (done.returncode, done.stdout, done.stderr) == (2, "", says)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"cells": "qlc"}, "qlc: No such file"),
+        ({"config": "nowhere.toml"}, "nowhere.toml: No such file"),
+        ({"policies": "guess"}, "policies: unknown policy 'guess'"),
+        ({"policies": "two_step:never"}, "read.retry"),
+        ({"code": "adaptive-5/6"}, "code: found 6,656 bytes of data in adaptive-5/6, expected 4,096"),
+        ({"decoder": "turbo"}, "turbo"),
+        ({"placement": "best"}, "placement: found `best`"),
+        ({"level": 4, "max_level": 3}, "level: found 4, expected 1 to 3"),
+        ({"max_level": 8}, "max_level: found 8, expected 1 to 7"),
+        ({"max_level": 2, "decoder": "bit-flipping"}, "max_level: found 2, expected 1: bit-flipping takes"),
+        ({"max_level": 2, "code": "bch-4KB-t105"}, "max_level: found 2, expected 1: BCH codes take"),
+        ({"needs": 2, "max_level": 1}, "needs: found 2, expected 1 to 1"),
+        ({"iterations": 0}, "iterations: found 0, expected at least 1"),
+        ({"seed": -1}, "seed: found -1, expected 0 to 18446744073709551615"),
+        ({"config": "tlc-3d"}, "flash.page_types: found lower, centre, upper, expected one"),
+        ({"config": "mlc-lae"}, "reliability.bch: found codes by age"),
+        ({"overrides": ["ftl.interleaving.ways=2"]}, "ftl.interleaving.ways: found 2, expected 1"),
+        ({"overrides": ["flash.cache_register=false"]}, "flash.cache_register"),
+        ({"overrides": ["read.wings=2"]}, "wings"),
+    ],
+)
+def test_what_is_wrong_is_named(arguments: dict, message: str) -> None:
+    with pytest.raises(SoftsenseError) as raised:
+        explain(**arguments)
+    assert message in str(raised.value)
+    assert isinstance(raised.value, (ConfigError, CodeError, softsense.FileError))
+
+
+def test_times_have_units() -> None:
+    assert [parse_retention(text) for text in ("365d", "12h", "0.5d", "0h")] == [8760.0, 12.0, 12.0, 0.0]
+    for wrong in ("365", "d", "-1d", "1e3d", "1 d", "1w", ""):
+        with pytest.raises(ConfigError, match="expected a time such as 365d or 12h"):
+            parse_retention(wrong)
+
+
+def test_a_search_in_vain_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("softsense.explain._MOST_TRIED", 3)
+    with pytest.raises(ConfigError, match="needs: found no codeword that needs level 2 among 3, expected one"):
+        explain(pe_cycles=0, retention_hours=0.0, needs=2)
+    with pytest.raises(ConfigError, match="needs: found no codeword"):
+        explain(pe_cycles=0, retention_hours=0.0, needs=2, seed=2**64 - 1)
