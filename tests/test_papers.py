@@ -188,7 +188,7 @@ def test_claims_report_and_pictures_are_written(
     use(monkeypatch, tiny_paper([tiny_figure("1", 200), tiny_figure("extra", 200)]))
     assert cli.main(["reproduce", "tiny", "--out", str(tmp_path / "out")]) == 0
     names = sorted(path.name for path in (tmp_path / "out").iterdir())
-    assert names == ["claims.json", "extra.csv", "extra.png", "fig01.csv", "fig01.png", "report.md"]
+    assert names == ["claims.json", "extra.csv", "extra.png", "fig01.csv", "fig01.png", "report.html", "report.md"]
     claims = json.loads((tmp_path / "out" / "claims.json").read_text())
     assert [list(claim) for claim in claims] == [KEYS, KEYS]
     assert claims[0]["lo"] <= claims[0]["measured"] <= claims[0]["hi"]
@@ -198,7 +198,7 @@ def test_claims_report_and_pictures_are_written(
     printed = capsys.readouterr()
     assert printed.err == ""
     assert "claim_extra" in printed.out
-    assert str(tmp_path / "out" / "report.md") in printed.out
+    assert all(str(tmp_path / "out" / name) in printed.out for name in names)
 
 
 def test_only_the_figures_asked_for_are_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -225,8 +225,9 @@ def test_ctrl_c_keeps_the_figures_that_were_complete(
     use(monkeypatch, tiny_paper([tiny_figure("1", 200), tiny_figure("2", 10**12)]))
     interrupt_once_there_is(tmp_path / "fig01.png")
     assert cli.main(["reproduce", "tiny", "--jobs", "3", "--out", str(tmp_path)]) == 130
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["claims.json", "fig01.csv", "fig01.png", "report.md"]
-    assert "Interrupted" in (tmp_path / "report.md").read_text()
+    names = sorted(path.name for path in tmp_path.iterdir())
+    assert names == ["claims.json", "fig01.csv", "fig01.png", "report.html", "report.md"]
+    assert all("Interrupted" in (tmp_path / f"report.{kind}").read_text() for kind in ("md", "html"))
     assert "interrupted" in capsys.readouterr().err
 
 

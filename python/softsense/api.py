@@ -19,6 +19,7 @@ from softsense._core import Config, ConfigError, FileError, Trace
 
 if TYPE_CHECKING:
     import polars as pl
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 # polars and matplotlib take longer to import than everything else together, so they are imported where they are used.
@@ -54,6 +55,14 @@ class RunResult:
         config: the resolved configuration that ran.
         summary: everything measured; times in us unless a name says otherwise, None where nothing was recorded.
         interrupted: whether the run was stopped before its last request.
+
+    >>> small = ["geometry.channels=1", "geometry.blocks_per_plane=256"]
+    >>> small += ["workload.footprint_bytes=67108864", "workload.requests=200"]
+    >>> result = run("mlc-25nm", policy="two_step", overrides=small)
+    >>> result.name, result.summary["requests"], result.interrupted
+    ('two_step', 200, False)
+    >>> result.distribution("read").columns
+    ['response_us', 'fraction']
     """
 
     name: str
@@ -115,7 +124,7 @@ class RunResult:
         return {"name": self.name, **self.summary}
 
     def plot(self, title: str | None = None) -> Figure:
-        """Draw the run; save the figure with its `savefig`."""
+        """Draw the run; save the figure with its `savefig`. See `Comparison.plot`."""
         return Comparison([self]).plot(title)
 
 
@@ -126,6 +135,18 @@ class Comparison:
     Attributes:
         runs: one result per policy, in the order asked for.
         baseline: the run without soft sensing (nothing ever fails), or None when it was not asked for.
+
+    Frames are polars frames; a run is found by its name.
+
+    >>> small = ["geometry.channels=1", "geometry.blocks_per_plane=256"]
+    >>> small += ["workload.footprint_bytes=67108864", "workload.requests=200"]
+    >>> compared = compare("mlc-25nm", policies="two_step,look_ahead", overrides=small)
+    >>> compared["look_ahead"].summary["response"]["read"]["count"] > 0
+    True
+    >>> compared.responses.columns
+    ['policy', 'kind', 'stat', 'response_us', 'slowdown']
+    >>> compared.levels["level"].unique().to_list()
+    [1, 2, 3, 4, 5, 6, 7]
     """
 
     runs: list[RunResult]
@@ -232,10 +253,46 @@ class Comparison:
         return {"baseline": self.baseline.to_dict() if self.baseline else None, "policies": policies}
 
     def plot(self, title: str | None = None) -> Figure:
-        """Draw the comparison; save the figure with its `savefig`."""
+        """Draw the comparison; save the figure with its `savefig`.
+
+        It is a matplotlib figure like any other: its axes bear labels, by which they are found and restyled.
+
+        >>> small = ["geometry.channels=1", "geometry.blocks_per_plane=256"]
+        >>> small += ["workload.footprint_bytes=67108864", "workload.requests=200"]
+        >>> figure = compare("mlc-25nm", policies="two_step", overrides=small).plot("a trial")
+        >>> panels = {axes.get_label(): axes for axes in figure.axes}
+        >>> list(panels)
+        ['time_split', 'tail', 'slowdown', 'levels']
+        >>> _ = panels["tail"].set_xlabel("response time of my drive")
+        """
         from softsense.plots import draw
 
         return draw(self, title)
+
+    def plot_panel(self, panel: str, axes: Axes) -> None:
+        """Draw one panel into axes of your own.
+
+        Args:
+            panel: `time_split`, `tail`, `slowdown`, `responses` or `levels`.
+            axes: matplotlib axes, of any figure.
+
+        >>> from matplotlib.figure import Figure
+        >>> axes = Figure(figsize=(6, 4)).subplots()
+        >>> small = ["geometry.channels=1", "geometry.blocks_per_plane=256"]
+        >>> small += ["workload.footprint_bytes=67108864", "workload.requests=200"]
+        >>> compare("mlc-25nm", policies="two_step", overrides=small).plot_panel("tail", axes)
+        >>> [text.get_text() for text in axes.legend().get_texts()]
+        ['no soft sensing', 'two_step']
+        """
+        from softsense.plots import draw_panel
+
+        draw_panel(self, panel, axes)
+
+    def report(self, title: str | None = None) -> str:
+        """The comparison as one HTML document, with charts, tables and what was run; write it to a file."""
+        from softsense.report import of_comparison
+
+        return of_comparison(self, title)
 
 
 def inline(value: Any) -> str:
@@ -252,7 +309,7 @@ def load_config(
     """Read a configuration.
 
     Args:
-        path: a TOML file, or the name of a shipped configuration: `mlc-25nm`, `mlc-laldpc` or `tlc-3d`.
+        path: a TOML file, or the name of a shipped configuration, such as `mlc-25nm` or `tlc-3d`.
         overrides: fields to replace, each written as `ftl.over_provisioning=0.28`.
         seed: replaces the configuration's seed.
         policy: replaces the read policy, such as `two_step`, or policy and retry, such as `two_step:restart`.
@@ -260,6 +317,14 @@ def load_config(
     Raises:
         FileError: the file cannot be read.
         ConfigError: a field, or a combination of fields, is wrong.
+
+    >>> load_config("tlc-3d").user_bytes // 2**30
+    259
+    >>> load_config("tlc-3d", ["ftl.over_provisioning=0.28"]).user_bytes // 2**30
+    207
+    >>> load_config("tlc-3d", ["ftl.over_provisioning=2"])
+    Traceback (most recent call last):
+    softsense.ConfigError: tlc-3d: ftl.over_provisioning: ...
     """
     return Config.open(path, _overrides(overrides, seed, policy))
 
@@ -290,6 +355,14 @@ def run(
     Raises:
         SoftsenseError: the configuration, the trace or a file is wrong; the message names the place.
         Interrupted: Ctrl-C; its `result` holds what had been measured.
+
+    >>> small = ["geometry.channels=1", "geometry.blocks_per_plane=256"]
+    >>> small += ["workload.footprint_bytes=67108864", "workload.requests=200"]
+    >>> result = run("mlc-25nm", policy="look_ahead", overrides=small, log_requests=True)
+    >>> result.table["requests"].item()
+    200
+    >>> result.requests.columns[:4]
+    ['request', 'arrival_ns', 'kind', 'offset_bytes']
     """
     base = _configured(config, overrides, seed, policy)
     name = policy or json.loads(base.to_json())["read"]["policy"]
@@ -333,6 +406,14 @@ def compare(
     Raises:
         SoftsenseError: the configuration, the trace, a policy or a file is wrong; the message names the place.
         Interrupted: Ctrl-C; its `result` holds what had been measured.
+
+    >>> small = ["geometry.channels=1", "geometry.blocks_per_plane=256"]
+    >>> small += ["workload.footprint_bytes=67108864", "workload.requests=500"]
+    >>> compared = compare("mlc-25nm", policies="ideal,two_step", overrides=small)
+    >>> compared.table["policy"].to_list()
+    ['no_soft_sensing', 'ideal', 'two_step']
+    >>> compared.slowdown(compared["ideal"]) < compared.slowdown(compared["two_step"])
+    True
     """
     names = policy_names(policies)
     base = _configured(config, overrides, seed, None)
@@ -362,6 +443,9 @@ def policy_names(policies: Sequence[str] | str) -> list[str]:
 
     Raises:
         ConfigError: a policy is not known, or none is named.
+
+    >>> policy_names("two_step:restart, two_step:incremental, ideal")
+    ['two_step:restart', 'two_step:incremental', 'ideal']
     """
     known = [name for name, _ in _core.policies()]
     items = policies.split(",") if isinstance(policies, str) else list(policies)

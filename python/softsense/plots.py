@@ -17,6 +17,11 @@ from matplotlib.transforms import blended_transform_factory
 
 from softsense._core import Cells, Code, CodeError
 from softsense.api import NO_SOFT_SENSING, Comparison, RunResult
+from softsense.colours import BASELINE as _BASELINE_COLOUR
+from softsense.colours import PARTS as _PART_COLOURS
+from softsense.colours import POLICIES as _POLICY_COLOURS
+from softsense.colours import SPARE as _SPARE_COLOURS
+from softsense.colours import of_runs as _colours
 from softsense.tables import TIME_PARTS
 
 if TYPE_CHECKING:
@@ -25,27 +30,7 @@ if TYPE_CHECKING:
 
     from softsense.campaign import FerResult
 
-# Okabe and Ito's palette, which colour-blind readers can tell apart; a policy has the same colour in every panel.
-_POLICY_COLOURS = {
-    "ideal": "#009e73",
-    "two_step": "#d55e00",
-    "look_ahead": "#0072b2",
-    "progressive": "#cc79a7",
-    "look_ahead_progressive": "#e69f00",
-}
-_BASELINE_COLOUR = "#7f7f7f"
-_SPARE_COLOURS = ["#56b4e9", "#000000", "#8c6d31", "#5e4fa2", "#a6761d", "#1b7837"]
 _KIND_COLOURS = {"read": "#0072b2", "write": "#d55e00", "all": "#7f7f7f"}
-# Waiting is pale, work is dark, retries stand out.
-_PART_COLOURS = {
-    "wait_plane": "#bcd7ee",
-    "sense": "#1f6fad",
-    "wait_bus": "#c9e5c5",
-    "transfer": "#3f9448",
-    "wait_decoder": "#dcd3ea",
-    "decode": "#7a5ba8",
-    "retries": "#d9593d",
-}
 # From hard decisions to the deepest level.
 LEVEL_COLOURS = ["#d55e00", "#e69f00", "#009e73", "#56b4e9", "#0072b2", "#5e4fa2", "#000000"]
 _TAILS = {"p99": 1e-2, "p999": 1e-3}
@@ -54,6 +39,8 @@ _STATS = {"mean": "mean", "p99": "p99", "p999": "p99.9"}
 STATE_COLOURS = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#8c6d31", "#5e4fa2"]
 _BIT_COLOURS = ["#0072b2", "#d55e00"]
 _MOST_DRAWN_BITS = 256
+PANELS = ("time_split", "tail", "slowdown", "responses", "levels")
+"""What of a comparison can be drawn by itself; see `draw_panel`."""
 INK = "#222222"
 FAINT = "#6b6b6b"
 
@@ -65,10 +52,10 @@ def draw(comparison: Comparison, title: str | None = None) -> Figure:
         comparison: what was measured.
         title: names workload and device; default: what the summaries say.
 
-    Returns a figure of 13 x 8 inches at 150 dpi; save it with its `savefig`.
+    Returns a figure of 13 x 8 inches at 150 dpi; save it with its `savefig`. Its four axes bear the names of what they
+    show as labels, as `draw_panel` has them, for those who want to restyle them.
     """
     runs = comparison.all_runs
-    kind = "read" if any(r.summary["response"]["read"]["count"] for r in runs) else "write"
     # More than seven rows get a taller picture, not smaller print; header and footer keep their height in inches.
     height = 8 + 0.55 * max(0, len(runs) - 7)
     figure = Figure(figsize=(13, height), dpi=150, facecolor="white")
@@ -83,13 +70,9 @@ def draw(comparison: Comparison, title: str | None = None) -> Figure:
         hspace=0.5 if len(runs) <= 7 else 0.36,
     )
     colours = _colours(runs)
-    _time_split(panels[0][0], runs, colours)
-    _tail(panels[0][1], runs, colours, kind)
-    if comparison.baseline:
-        _slowdown(panels[1][0], comparison, colours, kind)
-    else:
-        _responses(panels[1][0], runs, colours, kind)
-    _levels(panels[1][1], runs, colours)
+    names = ("time_split", "tail", "slowdown" if comparison.baseline else "responses", "levels")
+    for axes, name in zip(panels.flat, names, strict=True):
+        draw_panel(comparison, name, axes)
     first = runs[0].summary
     heading = "What each way of reading costs" if len(runs) > 1 else f"Reading with {_label(runs[0])}"
     heading = f"{heading}: {title}" if title else heading
@@ -103,6 +86,37 @@ def draw(comparison: Comparison, title: str | None = None) -> Figure:
     )
     figure.text(0.025, 0.15 / height, note, fontsize=8.5, color=FAINT, va="center")
     return figure
+
+
+def draw_panel(comparison: Comparison, panel: str, axes: Axes) -> None:
+    """Draw one panel of a comparison into axes, which take its name as their label.
+
+    Args:
+        comparison: what was measured.
+        panel: `time_split` (where a codeword read's time goes), `tail` (of the response time; its lines have labels for
+            a legend), `slowdown` (against the baseline), `responses` (mean, p99, p99.9) or `levels` (read levels).
+        axes: those of any figure.
+
+    Raises `ValueError` for another panel, or for a slowdown without a baseline.
+    """
+    if panel not in PANELS:
+        raise ValueError(f"panel: found `{panel}`, expected {', '.join(PANELS)}")
+    if panel == "slowdown" and not comparison.baseline:
+        raise ValueError("panel: found `slowdown` without a baseline, expected a comparison that has one")
+    runs = comparison.all_runs
+    colours = _colours(runs)
+    kind = "read" if any(r.summary["response"]["read"]["count"] for r in runs) else "write"
+    axes.set_label(panel)
+    if panel == "time_split":
+        _time_split(axes, runs, colours)
+    elif panel == "tail":
+        _tail(axes, runs, colours, kind)
+    elif panel == "slowdown":
+        _slowdown(axes, comparison, colours, kind)
+    elif panel == "responses":
+        _responses(axes, runs, colours, kind)
+    else:
+        _levels(axes, runs, colours)
 
 
 def draw_code(code: Code) -> Figure:
@@ -145,20 +159,37 @@ def draw_code(code: Code) -> Figure:
     return figure
 
 
-def draw_fer(result: FerResult, title: str | None = None) -> Figure:
+def draw_fer(result: FerResult, title: str | None = None, axes: Axes | None = None) -> Figure:
     """Draw frame error rates, or the failure probabilities of a decode table, against raw bit error rate.
 
     A line is a level, with the band of its intervals; points that are incomplete, or no more than bounds, are hollow;
     the floor bound is a pale dashed line. A vertical line marks the capacity of hard decisions at the code's rate.
 
-    Returns a figure of 13 x 8 inches at 150 dpi; save it with its `savefig`.
+    Returns a figure of 13 x 8 inches at 150 dpi; save it with its `savefig`. With `axes`, which may show other results
+    already, the curves are drawn into them, under the title if there is one, and their figure is returned.
     """
+    named = result.description
+    if axes is not None:
+        head(axes, title or "")
+        _fer_curves(axes, result)
+        return axes.get_figure(root=True)
     figure = Figure(figsize=(13, 8), dpi=150, facecolor="white")
     axes = figure.add_axes((0.075, 0.09, 0.88, 0.78))
-    named = result.description
     heading = title or f"Frame error rate of {named['code']}"
     head(axes, "")
     figure.text(0.025, 0.955, heading, fontsize=15, weight="bold", color=INK, va="center", parse_math=False)
+    _fer_curves(axes, result)
+    how = named["decoder"] or "BCH"
+    if named.get("iterations"):
+        how += f", at most {named['iterations']} iterations, seed {named['seed']}"
+    note = f"{how}   bands: 95 %   hollow: incomplete, or a bound   dashed: floor bound"
+    interrupted = "interrupted   " if result.interrupted else ""
+    figure.text(0.025, 0.915, interrupted + note, fontsize=9, color=FAINT, va="center", parse_math=False)
+    return figure
+
+
+def _fer_curves(axes: Axes, result: FerResult) -> None:
+    named = result.description
     # What is mostly missing says nothing.
     told = [point["fer"] for point in result.points if point["complete"] or (point["missing"] or math.inf) < 1]
     lowest = 10.0 ** math.floor(math.log10(min((fer for fer in told if fer > 0), default=1e-3)) - 0.5)
@@ -176,13 +207,6 @@ def draw_fer(result: FerResult, title: str | None = None) -> Figure:
         axes.annotate(f"capacity of hard decisions: {limit:.5f}", (limit, 0), **place, **label)
     # The curves rise to the right.
     axes.legend(loc="upper left", bbox_to_anchor=(0.01, 0.97), fontsize=9.5, labelcolor=INK, frameon=False)
-    how = named["decoder"] or "BCH"
-    if named.get("iterations"):
-        how += f", at most {named['iterations']} iterations, seed {named['seed']}"
-    note = f"{how}   bands: 95 %   hollow: incomplete, or a bound   dashed: floor bound"
-    interrupted = "interrupted   " if result.interrupted else ""
-    figure.text(0.025, 0.915, interrupted + note, fontsize=9, color=FAINT, va="center", parse_math=False)
-    return figure
 
 
 def _fer_curve(axes: Axes, level: int, points: list[dict[str, Any]], lowest: float, steps: bool) -> None:
@@ -489,7 +513,9 @@ def _tail(axes: Axes, runs: list[RunResult], colours: list[str], kind: str) -> N
         x = np.concatenate((x[:1], x))
         floor = min(floor, 1.0 / response["count"])
         style = (0, (4, 1.5)) if result.name == NO_SOFT_SENSING else "solid"
-        axes.plot(x, above, color=colour, linewidth=1.9, linestyle=style, drawstyle="steps-post", alpha=0.95)
+        label = f"{which}s" if single else _label(result)
+        line = {"color": colour, "linewidth": 1.9, "linestyle": style, "label": label}
+        axes.plot(x, above, drawstyle="steps-post", alpha=0.95, **line)
         for stat, share in _TAILS.items():
             if response["count"] * share >= 1:
                 axes.plot(
@@ -672,22 +698,6 @@ def _runs_of_equals(heights: list[float]) -> list[tuple[int, int]]:
         if not any(math.isclose(heights[run[0]], heights[other[0]], rel_tol=0.05) for other in chosen):
             chosen.append(run)
     return chosen
-
-
-def _colours(runs: list[RunResult]) -> list[str]:
-    spare = iter(_SPARE_COLOURS * (1 + len(runs) // len(_SPARE_COLOURS)))
-    taken: set[str] = set()
-    colours = []
-    for result in runs:
-        colour = (
-            _BASELINE_COLOUR if result.name == NO_SOFT_SENSING else _POLICY_COLOURS.get(result.summary["policy"], "")
-        )
-        # The same policy with another retry gets a colour of its own.
-        if not colour or colour in taken:
-            colour = next(spare)
-        taken.add(colour)
-        colours.append(colour)
-    return colours
 
 
 def _policy_rows(axes: Axes, runs: list[RunResult], colours: list[str], names: list[str] | None = None) -> None:

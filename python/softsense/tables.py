@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from softsense.api import NO_SOFT_SENSING, Comparison, RunResult
@@ -31,6 +32,18 @@ _STATS = {"mean": "mean", "p50": "p50", "p95": "p95", "p99": "p99", "p999": "p99
 Column = tuple[str, list[str]]
 """A header of one or two lines, and a cell for each row."""
 
+
+@dataclass(frozen=True)
+class Block:
+    """A table of results: what it is about, its title, and beside the names of its rows its columns."""
+
+    about: str
+    title: str
+    corner: str
+    names: list[str]
+    columns: list[Column]
+
+
 _ENERGIES = {
     "sense": "hard\nsensing",
     "sense_extra_levels": "extra\nlevels",
@@ -54,6 +67,13 @@ def results(comparison: Comparison, width: int = 150) -> str:
         comparison: what was measured.
         width: columns of the screen; a block that is wider continues below, with the policies' names repeated.
     """
+    return "\n\n".join(
+        _block(block.title, block.corner, block.names, block.columns, width) for block in blocks(comparison)
+    )
+
+
+def blocks(comparison: Comparison) -> list[Block]:
+    """The tables of a comparison, or of a single run: response, time split, levels, energy, device, mapping."""
     runs = comparison.all_runs
     names = [r.name.replace("_", " ") if r.name == NO_SOFT_SENSING else r.name for r in runs]
     summaries = [r.summary for r in runs]
@@ -67,7 +87,7 @@ def results(comparison: Comparison, width: int = 150) -> str:
         response = [summaries[0]["response"][kind] for kind in kinds]
         columns = [("requests", [f"{r['count']:,}" for r in response])]
         columns += [(label, [_us(r[f"{stat}_us"]) for r in response]) for stat, label in _STATS.items()]
-        blocks = [_block(title, "kind", kinds, columns, width)]
+        found = [Block("response", title, "kind", kinds, columns)]
     else:
         columns = []
         for kind in kinds:
@@ -78,7 +98,7 @@ def results(comparison: Comparison, width: int = 150) -> str:
             ]
             if kind == "read" and comparison.baseline:
                 columns.append(("slow-\ndown", [_ratio(comparison.slowdown(r)) for r in runs]))
-        blocks = [_block(title, "policy", names, columns, width)]
+        found = [Block("response", title, "policy", names, columns)]
 
     reads = [s["codeword_reads"] for s in summaries]
     if any(r["count"] for r in reads):
@@ -87,7 +107,7 @@ def results(comparison: Comparison, width: int = 150) -> str:
             for part, label in TIME_PARTS.items()
         ]
         columns.append(column("in\nall", _us, "codeword_reads", "mean_us"))
-        blocks.append(_block("Where a codeword read's time goes (mean, us)", "policy", names, columns, width))
+        found.append(Block("time split", "Where a codeword read's time goes (mean, us)", "policy", names, columns))
 
         deepest = max(level for r in reads for level, n in enumerate(r["level_histogram"], 1) if n or level == 1)
         columns = [
@@ -99,9 +119,8 @@ def results(comparison: Comparison, width: int = 150) -> str:
             column("uncor-\nrectable", _count, "codeword_reads", "uncorrectable"),
             column("codewords\nread", _count, "codeword_reads", "count"),
         ]
-        blocks.append(
-            _block("Read level at which codewords decoded (% of codeword reads)", "policy", names, columns, width)
-        )
+        title = "Read level at which codewords decoded (% of codeword reads)"
+        found.append(Block("levels", title, "policy", names, columns))
 
     def energy(uj: float | None) -> str:
         return _number(uj, 2)
@@ -116,7 +135,7 @@ def results(comparison: Comparison, width: int = 150) -> str:
         column("a\nread", energy, "energy", "mean_read_uj"),
         column("a\nwrite", energy, "energy", "mean_write_uj"),
     ]
-    blocks.append(_block("Energy of a request (mean, uJ)", "policy", names, columns, width))
+    found.append(Block("energy", "Energy of a request (mean, uJ)", "policy", names, columns))
 
     columns = [
         column("write\namplif.", lambda v: _number(v, 3), "writes_detail", "write_amplification"),
@@ -128,7 +147,7 @@ def results(comparison: Comparison, width: int = 150) -> str:
         column("simulated\nseconds", lambda v: _number(v, 3), "simulated_s"),
         column("requests per s\nof wall clock", _count, "requests_per_s"),
     ]
-    blocks.append(_block("Device", "policy", names, columns, width))
+    found.append(Block("device", "Device", "policy", names, columns))
 
     if any(s["mapping"] for s in summaries):
         columns = [
@@ -139,8 +158,8 @@ def results(comparison: Comparison, width: int = 150) -> str:
             column("pages\nprogrammed", _count, "mapping", "translation_programs"),
             column("soft\nstarts", _count, "codeword_reads", "soft_starts"),
         ]
-        blocks.append(_block("Mapping cache and translation pages", "policy", names, columns, width))
-    return "\n\n".join(blocks)
+        found.append(Block("mapping", "Mapping cache and translation pages", "policy", names, columns))
+    return found
 
 
 def chips(rows: Sequence[dict[str, float]]) -> str:

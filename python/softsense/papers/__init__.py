@@ -355,12 +355,16 @@ class Folder(Protocol):
 
 @dataclass
 class Reproduction:
-    """What was reproduced: claims as in `claims.json`, figures with what they measured, and whether it was stopped."""
+    """What was reproduced: claims as in `claims.json`, figures with what they measured, and whether it was stopped.
+
+    Pictures are there by the ids of figures, as they were drawn and as PNG.
+    """
 
     paper: Paper
     plan: Plan
     claims: list[dict[str, Any]] = field(default_factory=list)
     figures: list[tuple[Figure, Measured]] = field(default_factory=list)
+    pictures: dict[str, tuple[Picture, bytes]] = field(default_factory=dict, repr=False)
     runs: int = 0
     interrupted: bool = False
 
@@ -439,7 +443,9 @@ def reproduce(
     jobs: int = 1,
     progress: Progress | None = None,
 ) -> Reproduction:
-    """Measure figures, write each when it is complete, and at the end `claims.json` and `report.md` over all of them.
+    """Measure figures, write each when it is complete, and at the end `claims.json` and reports over all of them.
+
+    The reports are `report.md` and `report.html`, which holds all that it shows.
 
     Ctrl-C ends it early: what is complete by then is written, and the result says `interrupted`. Results do not depend
     on `jobs`.
@@ -455,6 +461,8 @@ def reproduce(
 
     Raises `SoftsenseError`.
     """
+    from softsense.report import of_reproduction
+
     result = Reproduction(paper, plan)
     simulations = None
     try:
@@ -470,6 +478,7 @@ def reproduce(
                 measured.frame.write_csv(path, float_precision=6)
             with folder.replacing(f"{figure.stem}.png") as path:
                 picture.savefig(path)
+                result.pictures[figure.id] = picture, path.read_bytes()
             result.figures.append((figure, measured))
             for claim in paper.claims:
                 if claim.figure == figure.id:
@@ -483,6 +492,7 @@ def reproduce(
         if result.figures:
             folder.write("claims.json", json.dumps(result.claims, indent=2, allow_nan=False) + "\n")
             folder.write("report.md", report(result))
+            folder.write("report.html", of_reproduction(result))
     return result
 
 
@@ -500,7 +510,7 @@ def shown(value: float | None, unit: str) -> str:
     return text if unit in ("x", "") else f"{text} {unit}"
 
 
-def _row(claim: Claim, found: Mapping[str, Any]) -> list[str]:
+def claim_row(claim: Claim, found: Mapping[str, Any]) -> list[str]:
     """Published, measured with its interval, verdict."""
     published = shown(claim.published, claim.unit)
     if claim.rule == "at most":
@@ -515,7 +525,7 @@ def table(result: Reproduction) -> str:
     """The claims as a table for the terminal."""
     claims = {claim.id: claim for claim in result.paper.claims}
     rows = [["figure", "claim", "published", "measured (95 %)", "verdict"]]
-    rows += [[found["figure"], found["id"], *_row(claims[found["id"]], found)] for found in result.claims]
+    rows += [[found["figure"], found["id"], *claim_row(claims[found["id"]], found)] for found in result.claims]
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
     return "\n".join([lines[0], "-" * max(map(len, lines)), *lines[1:]])
@@ -541,7 +551,7 @@ def report(result: Reproduction) -> str:
     what = [(workload.name, workload.what) for workload in plan.workloads]
     what += [(workload.name, "left out: its trace was not given") for workload in plan.left_out]
     lines += [f"Measured with {seeds} ({scale}).", "", markdown_table(["workload", "what it is"], what)]
-    rows = [[found["figure"], found["claim"], *_row(claims[found["id"]], found)] for found in result.claims]
+    rows = [[found["figure"], found["claim"], *claim_row(claims[found["id"]], found)] for found in result.claims]
     heads = ["figure", "claim", "published", "measured (95 %)", "verdict"]
     lines += ["", "## Claims", "", " ".join(RULE.split()), "", markdown_table(heads, rows)]
     for figure, measured in result.figures:
