@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import json
 from pathlib import Path
 from typing import Any
@@ -10,8 +9,7 @@ from typing import Any
 import pytest
 
 import softsense
-from conftest import CONFIGS, ROOT, Softsense
-from softsense import _core
+from conftest import CONFIGS, Softsense
 
 # Wall-clock time and memory depend on the machine; nothing else may.
 OF_THE_MACHINE = ("wall_s", "setup_s", "requests_per_s", "peak_rss_bytes")
@@ -171,19 +169,6 @@ def test_pictures_of_all_shapes_can_be_drawn(config: Path, small: list[str], tmp
 
         assert tables.results(result, width=80)
         assert tables.finding(result)
-
-
-def test_the_stub_names_what_the_core_has() -> None:
-    stub = ast.parse((ROOT / "python" / "softsense" / "_core.pyi").read_text())
-    for node in stub.body:
-        if isinstance(node, ast.FunctionDef):
-            assert callable(getattr(_core, node.name))
-        elif isinstance(node, ast.ClassDef):
-            named = {n.name for n in node.body if isinstance(n, ast.FunctionDef)} - {"__init__"}
-            named |= {n.target.id for n in node.body if isinstance(n, ast.AnnAssign) and isinstance(n.target, ast.Name)}
-            assert named == {name for name in vars(getattr(_core, node.name)) if not name.startswith("_")}, node.name
-    shown = {node.name for node in stub.body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
-    assert shown == {name for name in dir(_core) if not name.startswith("_")}
 
 
 def test_memory_does_not_grow_with_the_trace(

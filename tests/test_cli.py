@@ -180,7 +180,7 @@ def test_compare_prints_tables_and_writes_results(
     assert "mqsim" in done.stdout.lower()
     assert " us on average" in done.stdout
     written = sorted(p.name for p in (tmp_path / "results").iterdir())
-    assert written == ["comparison.png", "config.toml", "summary.json", "table.txt"]
+    assert written == ["comparison.png", "config.toml", "report.html", "summary.json", "table.txt"]
     for name in written:
         assert f"results/{name}" in done.stdout
     assert (tmp_path / "results" / "comparison.png").read_bytes().startswith(b"\x89PNG")
@@ -258,6 +258,7 @@ def test_ctrl_c_writes_what_was_measured(tmp_path: Path, config: Path, set_small
     assert sorted(p.name for p in (tmp_path / "cut").iterdir()) == [
         "comparison.png",
         "config.toml",
+        "report.html",
         "requests.parquet",
         "summary.json",
         "table.txt",
@@ -299,7 +300,8 @@ def test_generated_workload_is_a_trace(softsense_command: Softsense, config: Pat
 
 
 def test_version_and_help(softsense_command: Softsense) -> None:
-    assert re.fullmatch(r"softsense \d+\.\d+\.\d+\n", softsense_command("--version").stdout)
+    told = r"softsense \d+\.\d+\.\d+, model \d+, release build for \S+, codecs use \S+(, commit \S+)?\n"
+    assert re.fullmatch(told, softsense_command("--version").stdout)
     for command in ([], ["run"], ["compare"], ["trace"], ["trace", "stats"], ["config"], ["policies"]):
         assert softsense_command(command, "--help").returncode == 0
     listed = softsense_command("policies").stdout

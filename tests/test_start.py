@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-HEAVY = {"matplotlib", "polars", "rich", "numpy.testing", "scipy"}
+HEAVY = {"asyncio", "distributed", "matplotlib", "numpy", "plotly", "polars", "rich", "scipy"}
 
 
 def seconds(*code: str) -> float:

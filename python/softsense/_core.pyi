@@ -28,7 +28,10 @@ class FileError(SoftsenseError):
     """The operating system refused to read or write a file."""
 
 def build_info() -> dict[str, str]:
-    """What this build is: version, model_version, profile, target and the instruction_set that codecs use here."""
+    """What this build is: version, model_version, profile, target and the instruction_set that codecs use here.
+
+    Also the commit, if `SOFTSENSE_COMMIT` said it when it was built.
+    """
 
 def config_schema() -> str:
     """The JSON schema of a configuration."""

@@ -6,15 +6,18 @@ code 2; Ctrl-C writes what was measured and ends in 130. Results go to standard 
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
+import errno
+import itertools
 import json
+import os
+import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -31,14 +34,18 @@ from softsense import (
     RunResult,
     SoftsenseError,
     Trace,
-    campaign,
+    _core,
 )
-from softsense.campaign import Goal
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 _PLAIN_WIDTH = 150
 _BAD_INPUT = 2
 _INTERRUPTED = 130
 _CONNECT_S = 5
+# That of `sampling.Goal`, which would load NumPy; a test compares them.
+_MOST_FRAMES = 4_194_304
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -63,6 +70,45 @@ def _complain(message: str) -> int:
     return _BAD_INPUT
 
 
+# What shells complete ------------------------------------------------------------------------------------------------
+
+# Spelled out, as a shell waits for them: papers take a second to load. Tests compare them with what there is.
+_CONFIGS = ("mlc-25nm", "mlc-lae", "mlc-lae-unsqueezed", "mlc-lae-worst-case", "mlc-laldpc", "tlc-3d")
+_PAPERS = ("ldpc-in-ssd", "laldpc", "adaptive-rate-pool", "lae-ftl")
+_SHELLS = ("bash", "zsh", "fish")
+
+Completer = Callable[[click.Context, click.Parameter, str], "list[CompletionItem]"]
+
+
+def _completing(names: Callable[[], Iterable[str]], *, files: bool = False, several: bool = False) -> Completer:
+    """Completes names, and files where they can stand instead; of `several`, with commas between, the last."""
+
+    def complete(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        from click.shell_completion import CompletionItem
+
+        before, comma, last = incomplete.rpartition(",") if several else ("", "", incomplete)
+        words = [before + comma + name for name in names() if name.startswith(last)]
+        # Bash forgets what it was told before it is told of files.
+        return [CompletionItem(incomplete, type="file")] * files + [CompletionItem(word) for word in words]
+
+    return complete
+
+
+def _one_of(*names: str) -> Completer:
+    return _completing(lambda: names)
+
+
+_complete_config = _completing(lambda: _CONFIGS, files=True)
+_complete_code = _completing(lambda: (name for name, _ in Code.entries()), files=True)
+_complete_cells = _completing(Cells.names, files=True)
+_complete_table = _completing(_core.decode_tables, files=True)
+_complete_tables = _completing(_core.decode_tables, several=True)
+_complete_policy = _completing(lambda: (name for name, _ in softsense.policies()))
+_complete_policies = _completing(lambda: ("all", *(name for name, _ in softsense.policies())), several=True)
+_complete_written = _one_of("csv", "mqsim", "disksim")
+_complete_placement = _one_of("mutual_information", "nested", "uniform")
+
+
 # Options that several commands share ---------------------------------------------------------------------------------
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
@@ -81,10 +127,14 @@ _trace_options = _together(
     click.option(
         "--format",
         metavar="FORMAT",
+        shell_complete=_one_of("msr", "spc", "disksim", "mqsim", "blkparse", "fio", "csv"),
         help="Trace format: msr, spc, disksim, mqsim, blkparse, fio or csv; default: recognised from content.",
     ),
     click.option(
-        "--time-unit", metavar="UNIT", help="Unit of arrival times: s, ms, us, ns or 100ns; default: the format's."
+        "--time-unit",
+        metavar="UNIT",
+        shell_complete=_one_of("s", "ms", "us", "ns", "100ns"),
+        help="Unit of arrival times: s, ms, us, ns or 100ns; default: the format's.",
     ),
     click.option(
         "--size-unit", metavar="SIZE", help="Unit of request sizes, such as 512B or 4KiB; default: the format's."
@@ -93,6 +143,7 @@ _trace_options = _together(
         "--devices",
         default="stack",
         metavar="HOW",
+        shell_complete=_one_of("stack", "merge", "only="),
         help="A trace of several devices: stack them one behind the other (default), merge their addresses, or only=N.",
     ),
 )
@@ -100,14 +151,17 @@ _config_options = _together(
     click.option("--set", "overrides", multiple=True, metavar="PATH=VALUE", help="Replace a config field; repeatable."),
     click.option("--seed", type=int, help="Replace the config's seed."),
 )
+_json_written = click.option("--json", "as_json", is_flag=True, help="Say what was written as one JSON document.")
+_config_argument = click.argument("config", type=click.Path(path_type=Path), shell_complete=_complete_config)
 _run_options = _together(
-    click.argument("config", type=click.Path(path_type=Path)),
+    _config_argument,
     click.option("--trace", "trace_file", type=click.Path(), help="Trace to replay; default: the config's [workload]."),
     _trace_options,
     click.option(
         "--beyond",
         metavar="HOW",
         default="reject",
+        shell_complete=_one_of("reject", "wrap", "scale"),
         help="Addresses beyond the device: reject the trace (default), wrap around, or scale all addresses down.",
     ),
     _config_options,
@@ -119,14 +173,51 @@ _run_options = _together(
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
-@click.version_option(softsense.__version__, message="%(prog)s %(version)s")
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=lambda context, _, value: _say_version(context) if value else None,
+    help="Show version, build and CPU features, and exit.",
+)
 def cli() -> None:
     """Simulate SSDs whose error correction is real."""
 
 
+def _say_version(context: click.Context) -> None:
+    info = softsense.build_info()
+    commit = f", commit {info['commit']}" if "commit" in info else ""
+    click.echo(
+        f"softsense {info['version']}, model {info['model_version']}, {info['profile']} build for {info['target']}, "
+        f"codecs use {info['instruction_set']}{commit}"
+    )
+    context.exit()
+
+
+@cli.command("completion")
+@click.argument("shell", metavar="SHELL", type=click.Choice(_SHELLS))
+def completion_command(shell: str) -> None:
+    """Print the script by which SHELL (bash, zsh or fish) completes softsense's commands, options and names.
+
+    For bash put `eval "$(softsense completion bash)"` into ~/.bashrc, for zsh the same with zsh into ~/.zshrc; for fish
+    write it to ~/.config/fish/completions/softsense.fish.
+    """
+    from click.shell_completion import get_completion_class
+
+    completes = get_completion_class(shell)
+    assert completes is not None
+    click.echo(completes(cli, {}, "softsense", "_SOFTSENSE_COMPLETE").source())
+
+
 @cli.command()
 @_run_options
-@click.option("--policy", metavar="NAME[:RETRY]", help="Replace the config's read policy, such as two_step:restart.")
+@click.option(
+    "--policy",
+    metavar="NAME[:RETRY]",
+    shell_complete=_complete_policy,
+    help="Replace the config's read policy, such as two_step:restart.",
+)
 def run(config: Path, out: Path | None, policy: str | None, as_json: bool, **options: Any) -> int:
     """Simulate one read policy on a trace, or on the workload of CONFIG."""
     resolved = softsense.load_config(config, options["overrides"], seed=options["seed"], policy=policy)
@@ -145,6 +236,7 @@ def run(config: Path, out: Path | None, policy: str | None, as_json: bool, **opt
     "--policies",
     default="all",
     metavar="NAMES",
+    shell_complete=_complete_policies,
     help="Comma-separated read policies, such as look_ahead, or with a retry two_step:restart; default: all.",
 )
 @click.option("--no-baseline", is_flag=True, help="Do not run the device without soft sensing, nor report slowdowns.")
@@ -178,11 +270,13 @@ def compare(
 
 
 @cli.command("policies")
-def policies_command() -> None:
+@click.option("--json", "as_json", is_flag=True, help="Print the list as one JSON document.")
+def policies_command(as_json: bool) -> None:
     """List the read policies."""
     from softsense import tables
 
-    click.echo(tables.describe(softsense.policies()))
+    rows = [{"name": name, "description": description} for name, description in softsense.policies()]
+    click.echo(json.dumps(rows, indent=2) if as_json else tables.describe(softsense.policies()))
 
 
 @cli.group()
@@ -208,31 +302,52 @@ def trace_stats(file: str, as_json: bool, no_progress: bool, **options: Any) -> 
 @click.argument("to", metavar="OUT", type=click.Path())
 @_trace_options
 @click.option(
-    "--to", "to_format", metavar="FORMAT", default="csv", help="Format to write: csv (default), mqsim or disksim."
+    "--to",
+    "to_format",
+    metavar="FORMAT",
+    default="csv",
+    shell_complete=_complete_written,
+    help="Format to write: csv (default), mqsim or disksim.",
 )
+@_json_written
 @click.option("--no-progress", is_flag=True, help="Show no progress, even on a terminal.")
-def trace_convert(file: str, to: str, to_format: str, no_progress: bool, **options: Any) -> None:
+def trace_convert(file: str, to: str, to_format: str, as_json: bool, no_progress: bool, **options: Any) -> None:
     """Write trace FILE to OUT in another format."""
     from softsense import tables
 
     opened = _open_trace(file, no_progress, options)
-    click.echo(tables.describe(opened.describe()))
+    click.echo(tables.describe(opened.describe()), err=as_json)
     with _progress(no_progress) as report:
         written = opened.convert(to, to_format, progress=lambda fraction: report(f"writing {to}", 0, fraction))
-    click.echo(f"wrote {written:,} requests to {to} as {to_format}")
+    _say_written(to, to_format, written, as_json)
 
 
 @trace.command("generate")
-@click.argument("config", type=click.Path(path_type=Path))
+@_config_argument
 @click.argument("to", metavar="OUT", type=click.Path())
 @_config_options
 @click.option(
-    "--to", "to_format", metavar="FORMAT", default="mqsim", help="Format to write: mqsim (default), csv or disksim."
+    "--to",
+    "to_format",
+    metavar="FORMAT",
+    default="mqsim",
+    shell_complete=_complete_written,
+    help="Format to write: mqsim (default), csv or disksim.",
 )
-def trace_generate(config: Path, to: str, to_format: str, overrides: tuple[str, ...], seed: int | None) -> None:
+@_json_written
+def trace_generate(
+    config: Path, to: str, to_format: str, overrides: tuple[str, ...], seed: int | None, as_json: bool
+) -> None:
     """Write the synthetic [workload] of CONFIG to the trace file OUT."""
     written = softsense.load_config(config, overrides, seed=seed).write_workload(to, to_format)
-    click.echo(f"wrote {written:,} requests to {to} as {to_format}")
+    _say_written(to, to_format, written, as_json)
+
+
+def _say_written(to: str, to_format: str, requests: int, as_json: bool) -> None:
+    if as_json:
+        click.echo(json.dumps({"file": to, "format": to_format, "requests": requests}, indent=2))
+    else:
+        click.echo(f"wrote {requests:,} requests to {to} as {to_format}")
 
 
 @cli.group("config")
@@ -241,19 +356,25 @@ def config_group() -> None:
 
 
 @config_group.command("check")
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=click.Path(path_type=Path), shell_complete=_complete_config)
 @_config_options
-def config_check(file: Path, overrides: tuple[str, ...], seed: int | None) -> None:
+@click.option("--json", "as_json", is_flag=True, help="Print what it describes as one JSON document.")
+def config_check(file: Path, overrides: tuple[str, ...], seed: int | None, as_json: bool) -> None:
     """Check a configuration and say what device it describes."""
     from softsense import tables
 
     config = softsense.load_config(file, overrides, seed=seed)
+    rows = _config_rows(config, True)
+    if as_json:
+        known = {"file": str(file), "sha256": config.sha256, "user_bytes": config.user_bytes}
+        click.echo(json.dumps({**known, "description": dict(rows)}, indent=2))
+        return
     click.echo(f"ok: {file}")
-    click.echo(tables.describe(_config_rows(config, True), indent="  "))
+    click.echo(tables.describe(rows, indent="  "))
 
 
 @config_group.command("show")
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=click.Path(path_type=Path), shell_complete=_complete_config)
 @_config_options
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of TOML.")
 def config_show(file: Path, overrides: tuple[str, ...], seed: int | None, as_json: bool) -> None:
@@ -268,6 +389,7 @@ def config_schema() -> None:
     click.echo(softsense.config_schema().rstrip("\n"))
 
 
+_code_argument = click.argument("name", metavar="CODE", shell_complete=_complete_code)
 _redundant_checks = click.option(
     "--redundant-checks", is_flag=True, help="Accept checks that follow from others: each is one more data bit."
 )
@@ -307,7 +429,7 @@ def code_list(as_json: bool) -> None:
 
 
 @code_group.command("show")
-@click.argument("name", metavar="CODE")
+@_code_argument
 @_redundant_checks
 @_cycles_option
 @click.option("--picture", type=click.Path(path_type=Path), metavar="FILE", help="Draw it: base matrix, Tanner graph.")
@@ -319,7 +441,7 @@ def code_show(name: str, redundant_checks: bool, cycles: bool, picture: Path | N
     code = Code.open(name, redundant_checks)
     drawn = None
     if picture:
-        _check_suffix(picture, ".png", ".svg", ".pdf")
+        _check_picture(picture)
         from softsense import plots
 
         drawn = plots.draw_code(code)
@@ -333,7 +455,7 @@ def code_show(name: str, redundant_checks: bool, cycles: bool, picture: Path | N
 
 
 @code_group.command("export")
-@click.argument("name", metavar="CODE")
+@_code_argument
 @click.argument("to", metavar="FILE", type=click.Path(path_type=Path))
 @_redundant_checks
 @_force_option
@@ -356,6 +478,7 @@ def code_import(file: Path, to: Path | None, redundant_checks: bool, cycles: boo
 
     if to:
         _check_suffix(to, ".alist", ".qc")
+        _check_writable(to, force)
     named = any(str(file) == name for name, _ in Code.entries()) or str(file).startswith("bch:")
     # With a folder in front it is a file whatever its name.
     code = Code.open(f"./{file}" if named else file, redundant_checks)
@@ -370,7 +493,7 @@ def code_import(file: Path, to: Path | None, redundant_checks: bool, cycles: boo
 
 
 @code_group.command("bench")
-@click.argument("name", metavar="CODE")
+@_code_argument
 @click.option(
     "--channel",
     metavar="CHANNEL",
@@ -433,6 +556,13 @@ def code_bench(
     return _INTERRUPTED if interrupted else 0
 
 
+_placement_option = click.option(
+    "--placement",
+    default="mutual_information",
+    metavar="HOW",
+    shell_complete=_complete_placement,
+    help="mutual_information (default), nested or uniform.",
+)
 _sampling_options = _together(
     click.option("--levels", metavar="LEVELS", help="Read levels, such as 1-7 or 1,3,7; 1 is hard decision."),
     click.option(
@@ -444,6 +574,7 @@ _sampling_options = _together(
         "--placement",
         default="mutual_information",
         metavar="HOW",
+        shell_complete=_complete_placement,
         help="Where references stand: mutual_information (default), nested, uniform or uniform:STEP_V.",
     ),
     click.option("--decoder", default="min-sum", metavar="NAME", help="Of LDPC codes, as in `code bench`."),
@@ -454,15 +585,16 @@ _sampling_options = _together(
         "--method",
         default="auto",
         metavar="METHOD",
+        shell_complete=_one_of("auto", "weight", "direct", "analytic"),
         help="weight (frames with given numbers of errors), direct, analytic (BCH), or auto (default): the cheapest.",
     ),
     click.option("--relative-error", default=0.1, help="Standard error over rate at which it is known; default: 0.1."),
     click.option("--down-to", default=1e-15, help="Rates below are not sampled for; default: 1e-15."),
     click.option(
         "--frames",
-        default=Goal.frames,
+        default=_MOST_FRAMES,
         type=click.IntRange(1, 2**62),
-        help=f"At most, for each point; hard decisions are measured for all points at once; default: {Goal.frames:,}.",
+        help=f"At most, for each point; hard decisions are measured for all points at once; default: {_MOST_FRAMES:,}.",
     ),
     click.option("--seed", default=1, type=click.IntRange(0, 2**64 - 1), help="Of data and noise; default: 1."),
     click.option("--workers", type=click.IntRange(1, 1024), help="Threads that decode; default: one per CPU."),
@@ -475,9 +607,14 @@ _sampling_options = _together(
 
 
 @cli.command("fer")
-@click.argument("name", metavar="CODE")
+@_code_argument
 @_sampling_options
-@click.option("--cells", metavar="NAME", help="Read cells, a shipped model or a TOML file, instead of at --rber.")
+@click.option(
+    "--cells",
+    metavar="NAME",
+    shell_complete=_complete_cells,
+    help="Read cells, a shipped model or a TOML file, instead of at --rber.",
+)
 @click.option("--pe-cycles", default="", metavar="LIST", help="Program/erase cycles of the cells.")
 @click.option("--retention-days", default="", metavar="LIST", help="Days since the cells were written.")
 @click.option("--page", default="mean", metavar="PAGE", help="Which page: its name or number, or mean (default).")
@@ -496,9 +633,11 @@ def fer(name: str, llrs_for: str | None, picture: Path | None, as_json: bool, no
     from softsense import tables
 
     if picture:
-        _check_suffix(picture, ".png", ".svg", ".pdf")
+        _check_picture(picture)
     if llrs_for is not None:
-        options["llrs_for"] = campaign.parse_age(llrs_for)
+        from softsense.campaign import parse_age
+
+        options["llrs_for"] = parse_age(llrs_for)
     with _measuring(name, no_progress, options) as (code, running):
         interrupted = False
         try:
@@ -525,7 +664,7 @@ def flash_group() -> None:
 
 
 @flash_group.command("show")
-@click.argument("name", metavar="[CELLS]", default="mlc")
+@click.argument("name", metavar="[CELLS]", default="mlc", shell_complete=_complete_cells)
 @click.option(
     "--pe-cycles", default=10_000, type=click.IntRange(0, 10**6), help="Program/erase cycles; default: 10000."
 )
@@ -533,9 +672,7 @@ def flash_group() -> None:
 @click.option(
     "--level", default=7, type=click.IntRange(1, 7), help="Read level shown beside hard decision; default: 7."
 )
-@click.option(
-    "--placement", default="mutual_information", metavar="HOW", help="mutual_information (default), nested or uniform."
-)
+@_placement_option
 @click.option("--page", default="0", metavar="PAGE", help="Page that is drawn: its name or number; default: the first.")
 @click.option("--picture", type=click.Path(path_type=Path), metavar="FILE", help="Draw how a page is read.")
 @click.option("--json", "as_json", is_flag=True, help="Print what is known as one JSON document.")
@@ -556,12 +693,12 @@ def flash_show(
     from softsense import flash, tables
 
     cells = Cells.open(name, pe_cycles, retention_days * 24)
-    drawn = None
+    drawn, number = None, flash.page_number(cells, page)
     if picture:
-        _check_suffix(picture, ".png", ".svg", ".pdf")
+        _check_picture(picture)
         from softsense import plots
 
-        drawn = plots.draw_cells(cells, flash.page_number(cells, page), level, placement)
+        drawn = plots.draw_cells(cells, number, level, placement)
     facts = flash.describe(cells, level, placement)
     if drawn and picture:
         with _replacing(picture) as path:
@@ -592,7 +729,7 @@ def flash_bake(as_json: bool, **protocol: float) -> None:
 
 
 @flash_group.command("calibrate")
-@click.argument("config", type=click.Path(path_type=Path))
+@_config_argument
 @click.option("--p-fail", required=True, type=float, metavar="P", help="The mean probability that decoding fails.")
 @click.option(
     "--level", default=1, type=click.IntRange(1, 7), help="The read level at which it does; default: 1, hard decision."
@@ -618,10 +755,83 @@ def flash_calibrate(
     click.echo(tables.chips(chips))
 
 
-@cli.command("lifetime")
-@click.argument("config", type=click.Path(path_type=Path))
+@cli.command("explain")
 @click.option(
-    "--tables", metavar="LIST", default="", help="Decode tables, one for each code; default: that of the config."
+    "--config",
+    default="mlc-25nm",
+    type=click.Path(path_type=Path),
+    metavar="CONFIG",
+    shell_complete=_complete_config,
+    help="The device whose times count: a shipped one or a TOML file; default: mlc-25nm.",
+)
+@click.option(
+    "--cells",
+    default="mlc",
+    metavar="NAME",
+    shell_complete=_complete_cells,
+    help="A shipped model or a TOML file; default: mlc.",
+)
+@click.option(
+    "--pe", "pe_cycles", default=10_000, type=click.IntRange(0, 10**6), help="Program/erase cycles; default: 10000."
+)
+@click.option(
+    "--retention", default="365d", metavar="TIME", help="Since the codeword was written, such as 365d (default) or 12h."
+)
+@click.option("--page", default="upper", metavar="PAGE", help="The page it is in: its name or number; default: upper.")
+@click.option(
+    "--code", default="flash-8/9", metavar="CODE", shell_complete=_complete_code, help="Its code; default: flash-8/9."
+)
+@click.option("--decoder", default="min-sum", metavar="NAME", help="Of LDPC codes, as in `code bench`.")
+@click.option("--iterations", default=20, type=click.IntRange(1, 10**6), help="Of LDPC codes, at most; default: 20.")
+@click.option(
+    "--level", type=click.IntRange(1, 7), help="Whose regions are shown; default: the first level that decodes."
+)
+@click.option("--max-level", type=click.IntRange(1, 7), help="The deepest level that is read; default: the config's.")
+@_placement_option
+@click.option(
+    "--policies",
+    default="all",
+    metavar="NAMES",
+    shell_complete=_complete_policies,
+    help="Read policies, as in `compare`, such as two_step,look_ahead.",
+)
+@click.option(
+    "--needs",
+    default=1,
+    type=click.IntRange(1, 7),
+    help="Take the first codeword, from --seed on, that needs this level or a deeper one; default: 1, any.",
+)
+@click.option("--seed", default=1, type=click.IntRange(0, 2**64 - 1), help="Which codeword in which cells; default: 1.")
+@click.option("--set", "overrides", multiple=True, metavar="PATH=VALUE", help="Replace a config field; repeatable.")
+@click.option("--picture", type=click.Path(path_type=Path), metavar="FILE", help="Draw it: .png, .svg or .pdf.")
+@click.option("--json", "as_json", is_flag=True, help="Print all numbers as one JSON document.")
+def explain_command(config: Path, retention: str, picture: Path | None, as_json: bool, **options: Any) -> None:
+    """Explain the life of one codeword: its cells, what sensing tells, how decoding goes, and what its read costs.
+
+    The codeword is programmed, aged, sensed and decoded really, level by level; each read policy's time is that of a
+    device that does nothing else.
+    """
+    from softsense import explain
+
+    if picture:
+        _check_picture(picture)
+    found = explain.explain(config, retention_hours=explain.parse_retention(retention), **options)
+    click.echo(json.dumps(found.to_dict(), indent=2, allow_nan=False) if as_json else explain.text(found))
+    if picture:
+        with _replacing(picture) as path:
+            explain.draw(found).savefig(path)
+        if not as_json:
+            click.echo(f"\nwrote {picture}")
+
+
+@cli.command("lifetime")
+@_config_argument
+@click.option(
+    "--tables",
+    metavar="LIST",
+    default="",
+    shell_complete=_complete_tables,
+    help="Decode tables, one for each code; default: that of the config.",
 )
 @click.option(
     "--utilisation",
@@ -653,13 +863,13 @@ def lifetime_command(
     """How much can be written to CONFIG's flash until its code gives up, or several codes, one after the other.
 
     The raw bit error rate by wear, and the age of data, are those of the config; how often decoding fails is in decode
-    tables; write amplification is simulated.
+    tables; write amplification is simulated. With `reliability.bch` the codes are CONFIG's.
     """
     from softsense import lifetime
     from softsense import tables as texts
 
     if picture:
-        _check_suffix(picture, ".png", ".svg", ".pdf")
+        _check_picture(picture)
     resolved = softsense.load_config(config, overrides, seed=seed)
     try:
         shares = [float(word) for word in utilisations.split(",") if word.strip()]
@@ -668,7 +878,8 @@ def lifetime_command(
     with _progress(no_progress, "steps") as report:
         found = lifetime.lifetime(
             resolved,
-            [word.strip() for word in tables.split(",") if word.strip()],
+            # Not where a BCH code goes on, as in bch:m=15,t=57,k=31912.
+            [word.strip() for word in re.split(r",(?![mtk]=)", tables) if word.strip()],
             utilisations=shares,
             demand=lifetime.Demand(uber, mean_iterations, level),
             progress=report,
@@ -687,19 +898,19 @@ def table_group() -> None:
 
 
 @table_group.command("build")
-@click.argument("name", metavar="CODE")
+@_code_argument
 @click.option("--out", "to", required=True, type=click.Path(path_type=Path), metavar="FILE", help="Write it there.")
 @_sampling_options
 @_force_option
+@_json_written
 @click.option("--no-progress", is_flag=True, help="Show no progress, even on a terminal.")
-def table_build(name: str, to: Path, force: bool, no_progress: bool, **options: Any) -> None:
+def table_build(name: str, to: Path, force: bool, as_json: bool, no_progress: bool, **options: Any) -> None:
     """Measure a decode table of CODE: failure probability and iterations for each level and raw bit error rate.
 
     Levels go from 1 to at most 7 (default). A store lets it be stopped and resumed.
     """
     _check_suffix(to, ".toml")
-    if to.exists() and not force:
-        raise FileError(f"{to}: found a file, expected none (--force replaces it)")
+    _check_writable(to, force)
     with _measuring(name, no_progress, options) as (code, running):
         try:
             built = softsense.build_table(code, name=to.stem, **running)
@@ -707,12 +918,16 @@ def table_build(name: str, to: Path, force: bool, no_progress: bool, **options: 
             raise click.Abort from None
     with _replacing(to) as path:
         path.write_text(built.text, encoding="utf-8")
+    if as_json:
+        made = {"file": str(to), "levels": len(built.points), "rber": built.rber, "frames": built.frames}
+        click.echo(json.dumps({**made, "largest_change": built.largest_change}, indent=2))
+        return
     click.echo(f"wrote {to}: levels 1 to {len(built.points)}, {len(built.rber)} raw bit error rates, ", nl=False)
     click.echo(f"{built.frames:,} frames; made monotone, by at most {100 * built.largest_change:.2g} %")
 
 
 @table_group.command("show")
-@click.argument("name", metavar="TABLE")
+@click.argument("name", metavar="TABLE", shell_complete=_complete_table)
 @click.option("--picture", type=click.Path(path_type=Path), metavar="FILE", help="Draw the curves: .png, .svg or .pdf.")
 @click.option("--json", "as_json", is_flag=True, help="Print the table as one JSON document.")
 def table_show(name: str, picture: Path | None, as_json: bool) -> None:
@@ -720,7 +935,7 @@ def table_show(name: str, picture: Path | None, as_json: bool) -> None:
     from softsense import decode_tables, tables
 
     if picture:
-        _check_suffix(picture, ".png", ".svg", ".pdf")
+        _check_picture(picture)
     document = decode_tables.describe(name)
     click.echo(json.dumps(document, indent=2, allow_nan=False) if as_json else tables.decode_table(document))
     if picture:
@@ -731,7 +946,7 @@ def table_show(name: str, picture: Path | None, as_json: bool) -> None:
 
 
 @cli.command("reproduce")
-@click.argument("name", metavar="[PAPER]", required=False)
+@click.argument("name", metavar="[PAPER]", required=False, shell_complete=_one_of(*_PAPERS))
 @click.option("--list", "listing", is_flag=True, help="List the papers and their figures.")
 @click.option(
     "--figure", "figures", multiple=True, metavar="N[,N...]", help="Only these figures; repeatable; default: all."
@@ -743,6 +958,7 @@ def table_show(name: str, picture: Path | None, as_json: bool) -> None:
 )
 @click.option("--out", type=click.Path(path_type=Path), help="Folder for results; default: out/<paper>.")
 @click.option("--jobs", type=click.IntRange(min=1), help="Simulations at once; default: one per CPU, at most 4.")
+@click.option("--json", "as_json", is_flag=True, help="Print claims, or the list, as one JSON document.")
 @click.option("--no-progress", is_flag=True, help="Show no progress, even on a terminal.")
 def reproduce_command(
     name: str | None,
@@ -753,15 +969,27 @@ def reproduce_command(
     traces: Path | None,
     out: Path | None,
     jobs: int | None,
+    as_json: bool,
     no_progress: bool,
 ) -> int:
     """Reproduce the figures of PAPER and judge its claims.
 
-    One folder takes a picture and a CSV for each figure, claims.json, and report.md, which sets what was measured
-    beside what was published.
+    One folder takes a picture and a CSV for each figure, claims.json, and two reports, which set what was measured
+    beside what was published: report.md, and report.html for a browser.
     """
     from softsense import papers, tables
 
+    if (listing or name is None) and as_json:
+        listed = [
+            {
+                "name": paper.name,
+                "published": paper.published,
+                "figures": [{"id": figure.id, "title": figure.title} for figure in paper.figures],
+            }
+            for paper in papers.papers()
+        ]
+        click.echo(json.dumps(listed, indent=2))
+        return 0
     if listing or name is None:
         for paper in papers.papers():
             click.echo(f"{paper.name}: {paper.published}")
@@ -776,7 +1004,7 @@ def reproduce_command(
     with _Folder(out or Path("out") / paper.name) as folder:
         if plan.left_out:
             left = ", ".join(workload.name for workload in plan.left_out)
-            click.echo(f"left out, as --traces was not given: {left}\n")
+            click.echo(f"left out, as --traces was not given: {left}" + ("" if as_json else "\n"), err=as_json)
         with _progress(no_progress, "runs") as report:
             result = papers.reproduce(
                 paper,
@@ -789,11 +1017,65 @@ def reproduce_command(
             )
         if not result.figures:
             raise click.Abort
-        click.echo(papers.table(result))
-        click.echo(f"\nwrote {', '.join(str(path) for path in folder.written())}")
+        written = [str(path) for path in folder.written()]
+        if as_json:
+            shown = {"paper": paper.name, "interrupted": result.interrupted, "claims": result.claims}
+            click.echo(json.dumps({**shown, "written": written}, indent=2, allow_nan=False))
+        else:
+            click.echo(papers.table(result))
+            click.echo(f"\nwrote {', '.join(written)}")
         if result.interrupted:
             click.echo("interrupted: what is shown and written covers the figures that were complete", err=True)
         return _INTERRUPTED if result.interrupted else 0
+
+
+@cli.command("sweep")
+@click.argument("file", metavar="SWEEP.toml", type=click.Path(path_type=Path))
+@click.option("--out", type=click.Path(path_type=Path), help="Folder for results; default: out/<sweep>.")
+@click.option(
+    "--workers",
+    type=click.IntRange(min=1),
+    help="Simulations at once, each a process with the memory of a whole device; default: one per CPU.",
+)
+@click.option("--dask", metavar="ADDRESS", help="Simulate on a Dask cluster instead, such as tcp://host:8786.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result, every point of it, as one JSON document.")
+@click.option("--no-progress", is_flag=True, help="Show no progress, even on a terminal.")
+def sweep_command(
+    file: Path, out: Path | None, workers: int | None, dask: str | None, as_json: bool, no_progress: bool
+) -> int:
+    """Simulate a grid or a Latin hypercube of config fields, read policies, traces and seeds.
+
+    Finished points are kept at once: the same command goes on where it was stopped or killed, to the same bytes on any
+    workers. Points that fail are listed at the end. One folder takes sweep.parquet, failures.csv, frontier.png and
+    report.html.
+    """
+    from softsense import frontier, points, sweep, tables
+
+    spec = sweep.Sweep.open(file)
+    path = out or Path("out") / spec.name
+    with _Folder(path), _executor(dask) as executor:
+        with _progress(no_progress) as report:
+            planned = points.Planned(spec, report)
+        # What traces were recognised as is always shown, so that a wrong guess is seen before anything runs.
+        click.echo(tables.describe(planned.describe()) + ("" if as_json else "\n"), err=as_json)
+        interrupted = False
+        try:
+            with _progress(no_progress, "simulations") as report:
+                result = sweep.sweep(planned, out=path, workers=executor or workers, progress=report)
+        except Interrupted as interruption:
+            interrupted, result = True, interruption.result
+        if as_json:
+            click.echo(json.dumps(result.to_dict(), indent=2, allow_nan=False))
+        else:
+            click.echo(frontier.table(result))
+        if interrupted:
+            click.echo("interrupted: what is finished is kept, and the same command goes on", err=True)
+            return _INTERRUPTED
+        if not as_json:
+            click.echo(f"\nwrote {', '.join(str(path) for path in result.written)}")
+        if not result.count(points.OK, points.WITHOUT_LIFETIME):
+            return _complain(f"{file}: found no point that could be simulated; point 1: {result.failures['error'][0]}")
+        return 0
 
 
 @contextlib.contextmanager
@@ -812,6 +1094,8 @@ def _executor(address: str | None) -> Iterator[Any]:
     if address is None:
         yield None
         return
+    import asyncio
+
     try:
         from distributed import Client
         from distributed.core import connect
@@ -831,15 +1115,30 @@ def _executor(address: str | None) -> Iterator[Any]:
         yield client.get_executor()
 
 
+def _check_picture(file: Path) -> None:
+    _check_suffix(file, ".png", ".svg", ".pdf")
+    _check_writable(file, force=True)
+
+
 def _check_suffix(file: Path, *known: str) -> None:
     if file.suffix not in known:
-        raise CodeError(f"{file}: found suffix `{file.suffix}`, expected {', '.join(known[:-1])} or {known[-1]}")
+        expected = " or ".join(filter(None, (", ".join(known[:-1]), known[-1])))
+        raise CodeError(f"{file}: found suffix `{file.suffix}`, expected {expected}")
+
+
+def _check_writable(file: Path, force: bool) -> None:
+    """Refuses a file that could not be written, before anything is measured for it."""
+    if file.exists() and not force:
+        raise FileError(f"{file}: found a file, expected none (--force replaces it)")
+    with _blaming(file):
+        if file.is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        tempfile.TemporaryFile(dir=file.parent).close()
 
 
 def _write_code(code: Code, to: Path, force: bool, quiet: bool = False) -> None:
     text = code.to_qc() if to.suffix == ".qc" else code.to_alist()
-    if to.exists() and not force:
-        raise FileError(f"{to}: found a file, expected none (--force replaces it)")
+    _check_writable(to, force)
     with _replacing(to) as path:
         path.write_text(text, encoding="utf-8")
     if not quiet:
@@ -893,8 +1192,11 @@ def _measure(
         folder.write("summary.json", summary + "\n")
         folder.write("table.txt", f"{description}\n\n{tables.results(comparison)}\n\n{found}\n")
         picture = "comparison.png" if command == "compare" else "run.png"
+        title = f"{workload} on {file.stem}" if trace_file else f"{file.stem}, {workload}"
         with folder.replacing(picture) as path:
-            comparison.plot(f"{workload} on {file.stem}" if trace_file else f"{file.stem}, {workload}").savefig(path)
+            comparison.plot(title).savefig(path)
+        if command == "compare":
+            folder.write("report.html", comparison.report(title))
         if as_json:
             click.echo(summary)
         else:
@@ -923,19 +1225,22 @@ class _Folder:
 
     def __init__(self, path: Path) -> None:
         self._path = path
+        self._made: list[Path] = []
         self._written: list[str] = []
 
     def __enter__(self) -> _Folder:
         with _blaming(self._path):
+            self._made = list(itertools.takewhile(lambda each: not each.exists(), (self._path, *self._path.parents)))
             self._path.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryFile(dir=self._path) as probe:
                 probe.write(b"softsense")
         return self
 
     def __exit__(self, *_: object) -> None:
-        # A run that never began leaves no empty folder behind; rmdir refuses any other.
+        # A run that never began leaves no empty folders behind; rmdir refuses any other.
         with contextlib.suppress(OSError):
-            self._path.rmdir()
+            for made in self._made:
+                made.rmdir()
 
     def file(self, name: str) -> Path:
         """Where a file that somebody else writes whole will be."""

@@ -169,7 +169,7 @@ def failure_probability(bits: int, correctable: int, raw_bit_error_rate: float) 
     It is the sum of the binomial tail, accurate to about nine digits however small.
 
     >>> f"{failure_probability(bits=34040, correctable=91, raw_bit_error_rate=0.001):.3g}"
-    '3.57e-16'
+    '1.74e-16'
     """
     if correctable < 0 or bits < 1 or not 0 <= raw_bit_error_rate <= 1:
         found = f"{bits} bits, {correctable} correctable, error rate {raw_bit_error_rate}"

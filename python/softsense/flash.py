@@ -17,6 +17,9 @@ def page_number(cells: Cells, page: str) -> int:
     """The number of the page that `page` names or numbers.
 
     Raises `ConfigError`.
+
+    >>> page_number(Cells.open("mlc"), "upper")
+    1
     """
     if page in cells.pages:
         return cells.pages.index(page)
@@ -34,6 +37,10 @@ def describe(cells: Cells, level: int = MAX_LEVEL, placement: str = "mutual_info
         placement: where its references are: `mutual_information`, `nested` or `uniform`.
 
     Raises `ConfigError`.
+
+    >>> facts = describe(Cells.open("mlc", pe_cycles=10_000, retention_hours=8760), level=3)
+    >>> [(page["name"], page["bits"], len(page["llrs"])) for page in facts["pages"]]
+    [('lower', '1100', 4), ('upper', '1001', 7)]
     """
     pages = []
     for page, name in enumerate(cells.pages):
@@ -92,6 +99,13 @@ def bake_minutes(
     Raises `ConfigError`.
 
     Source: K. Zhao et al., "LDPC-in-SSD", 2013, eqs. 5 and 6.
+
+    >>> times = bake_minutes(
+    ...     bake_c=105, operating_c=40, retention_days=30, cycling_c=40, cycling_days=400,
+    ...     activation_energy_ev=1.1, recovery_constant=0.022,
+    ... )
+    >>> {name: round(minutes, 1) for name, minutes in times.items()}
+    {'recovery_bake_minutes': 11.5, 'retention_bake_minutes': 39.1}
     """
     for name, celsius in (("bake_c", bake_c), ("operating_c", operating_c), ("cycling_c", cycling_c)):
         if not -273 < celsius <= 1000:
@@ -130,6 +144,11 @@ def calibrate(config: Config, p_fail: float, level: int = 1) -> list[float]:
     Returns factors with four digits after the point, in the order of the config. A function of the config.
 
     Raises `ConfigError`.
+
+    >>> config = Config.open("mlc-25nm", ["geometry.blocks_per_plane=256", "workload.footprint_bytes=67108864"])
+    >>> factors = calibrate(config, p_fail=0.1)
+    >>> len(factors), all(factor > 0 for factor in factors)
+    (4, True)
     """
     variation = _known_chips(config)
     if variation["overdispersion"]:
@@ -157,14 +176,26 @@ def chip_failures(config: Config, level: int = 1) -> list[dict[str, float]]:
     decoding them fails), of 65,536 codewords of the device. A function of the config.
 
     Raises `ConfigError`.
+
+    >>> config = Config.open("mlc-25nm", ["geometry.blocks_per_plane=256", "workload.footprint_bytes=67108864"])
+    >>> chips = chip_failures(config)
+    >>> sorted(chips, key=lambda chip: chip["factor"]) == sorted(chips, key=lambda chip: chip["p_fail"])
+    True
     """
     factors = _known_chips(config)["chip_factors"]
     sample = config.sample_codewords(_CALIBRATION_CODEWORDS)
     fails = config.p_fail(sample["rber"], level)[-1]
     rows = []
+    if (chips := int(sample["chip"].max()) + 1) < len(factors):
+        raise ConfigError(
+            f"reliability.table.variation.chip_factors: found {len(factors)} factors for {chips} "
+            f"chip{'s' * (chips != 1)}, expected no more factors than chips"
+        )
     for index, factor in enumerate(factors):
         chosen = sample["chip"] % len(factors) == index
-        rows.append({"factor": factor, "rber": sample["rber"][chosen].mean(), "p_fail": fails[chosen].mean()})
+        rows.append(
+            {"factor": factor, "rber": float(sample["rber"][chosen].mean()), "p_fail": float(fails[chosen].mean())}
+        )
     return rows
 
 

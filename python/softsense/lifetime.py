@@ -177,7 +177,7 @@ def lifetime(
 
     A code of rate 1/2 outlives one of 5/6, but has less room; one after the other they do better than either:
 
-    >>> small = ["geometry.blocks_per_plane=80", "geometry.pages_per_block=32", "workload.footprint_bytes=67108864"]
+    >>> small = ["geometry.blocks_per_plane=160", "geometry.pages_per_block=32", "workload.footprint_bytes=67108864"]
     >>> found = lifetime(Config.open("tlc-3d", small), ["adaptive-5-6", "adaptive-1-2"], utilisations=[0.8])
     >>> [code.code for code in found.codes], found.codes[0].endurance_pe < found.codes[1].endurance_pe
     (['adaptive-5/6', 'adaptive-1/2'], True)
@@ -186,8 +186,8 @@ def lifetime(
     'adaptive'
     """
     demand = demand or Demand()
-    if not 0 < demand.uber < 1:
-        raise ConfigError(f"uber: found {demand.uber:g}, expected a share above 0 and below 1")
+    if not 0 <= demand.uber < 1:
+        raise ConfigError(f"uber: found {demand.uber:g}, expected a share below 1, and not below 0")
     if demand.mean_iterations is not None and not demand.mean_iterations > 0:
         raise ConfigError(f"mean_iterations: found {demand.mean_iterations:g}, expected a number above 0")
     fields = json.loads(config.to_json())

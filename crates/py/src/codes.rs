@@ -256,6 +256,18 @@ fn redundant(accepted: bool) -> RedundantChecks {
 ///
 /// Words are C-contiguous uint8 arrays of shape `(bytes,)` for one frame or `(frames, bytes)` for a batch, packed as
 /// `numpy.packbits` does: bit i is bit 7 - i % 8 of byte i // 8.
+///
+/// >>> import numpy as np
+/// >>> from softsense import Code
+/// >>> code = Code.open("teaching-1/2")
+/// >>> code.codeword_bits, code.data_bits
+/// (96, 48)
+/// >>> data = np.arange(18, dtype=np.uint8).reshape(3, 6)
+/// >>> words = code.encode(data)
+/// >>> words.shape, code.syndrome_weight(words).tolist()
+/// ((3, 12), [0, 0, 0])
+/// >>> bool((code.extract_data(words) == data).all())
+/// True
 #[pyclass(module = "softsense", frozen)]
 pub(crate) struct Code {
     pub(crate) name: String,
@@ -604,6 +616,16 @@ fn check_positive(name: &str, value: f64) -> PyResult<()> {
 // Decoders ------------------------------------------------------------------------------------------------------------
 
 /// A decoder of a code, compiled once. Threads may share it.
+///
+/// >>> import numpy as np
+/// >>> from softsense import Code
+/// >>> code = Code.open("teaching-1/2")
+/// >>> word = code.encode(np.arange(6, dtype=np.uint8))
+/// >>> received = word.copy()
+/// >>> received[0] ^= 0b0100_0000
+/// >>> result = code.decoder("min-sum", iterations=20).decode(received)
+/// >>> bool(result.converged), int(result.corrected), bool((result.word == word).all())
+/// (True, 1, True)
 #[pyclass(module = "softsense", frozen)]
 pub(crate) struct Decoder {
     code: catalogue::Code,
@@ -766,6 +788,15 @@ impl Decoder {
 }
 
 /// What a decoder says of a batch, an array each; for one frame they have no dimension for frames.
+///
+/// >>> import numpy as np
+/// >>> from softsense import Code
+/// >>> code = Code.open("bch:m=10,t=5,k=512")
+/// >>> words = code.encode(np.zeros((2, 64), dtype=np.uint8))
+/// >>> words[1, :4] ^= 1  # four errors in the second word, which the code corrects
+/// >>> result = code.decoder().decode(words)
+/// >>> result.corrected.tolist(), result.word.any()
+/// ([0, 4], np.False_)
 #[pyclass(module = "softsense", frozen, get_all)]
 pub(crate) struct DecodeResult {
     /// The decided words, data and parity, packed (uint8). Where a BCH decoder gave up, what it received.

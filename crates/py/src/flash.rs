@@ -13,6 +13,15 @@ use softsense_nand::{CellSpec, Placement, Sensing, Wear, recovery_bake_minutes, 
 use crate::raise;
 
 /// The cells of one wordline at one age: distributions of threshold voltage, pages and reference voltages.
+///
+/// >>> from softsense import Cells
+/// >>> fresh = Cells.open("mlc", pe_cycles=1000)
+/// >>> old = fresh.at(pe_cycles=10_000, retention_hours=24 * 365)
+/// >>> old.pages, fresh.rber() < old.rber()
+/// (['lower', 'upper'], True)
+/// >>> read = old.sense(page=0, level=3)
+/// >>> len(read["references"]), read["integer_llrs"].dtype
+/// (3, dtype('int8'))
 #[pyclass(module = "softsense", frozen)]
 pub(crate) struct Cells {
     spec: CellSpec,

@@ -77,6 +77,14 @@ fn with_progress<T: Send>(
 }
 
 /// A checked configuration of device, error correction and workload.
+///
+/// >>> from softsense import Config
+/// >>> config = Config.open("mlc-25nm")
+/// >>> config.user_bytes < config.with_overrides(["ftl.over_provisioning=0.07"]).user_bytes
+/// True
+/// >>> Config.from_toml("[geometry]\nwings = 2", "mine.toml")
+/// Traceback (most recent call last):
+/// softsense.ConfigError: mine.toml:2: geometry.wings: unknown field `wings`, expected one of ...
 #[pyclass(module = "softsense", frozen)]
 struct Config {
     checked: CheckedConfig,
@@ -230,6 +238,14 @@ impl Config {
 }
 
 /// A block trace, recognised and scanned from start to end.
+///
+/// >>> import json, pathlib
+/// >>> from softsense import Trace
+/// >>> header = "arrival_ns,device,kind,offset_bytes,bytes"
+/// >>> _ = pathlib.Path("two.csv").write_text(f"{header}\n0,0,read,0,4096\n100000,0,write,8192,4096\n")
+/// >>> stats = json.loads(Trace("two.csv").stats_json())
+/// >>> stats["requests"], stats["reads"]
+/// (2, 1)
 #[pyclass(module = "softsense", frozen)]
 struct Trace {
     trace: trace::Trace,
@@ -369,6 +385,10 @@ impl Run {
 
 /// What this build is: version, model_version, profile, target, and the instruction_set that codecs use here; the commit,
 /// if `SOFTSENSE_COMMIT` said it when it was built.
+///
+/// >>> from softsense import build_info
+/// >>> build_info()["instruction_set"] in ("portable", "avx2", "avx512")
+/// True
 #[pyfunction]
 fn build_info(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     let info = PyDict::new(py);
@@ -384,12 +404,21 @@ fn build_info(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
 }
 
 /// The JSON schema of a configuration.
+///
+/// >>> import json
+/// >>> from softsense import config_schema
+/// >>> "geometry" in json.loads(config_schema())["properties"]
+/// True
 #[pyfunction]
 fn config_schema() -> String {
     config::schema()
 }
 
 /// Name and one sentence for every read policy.
+///
+/// >>> from softsense import policies
+/// >>> [name for name, sentence in policies()][:3]
+/// ['ideal', 'two_step', 'look_ahead']
 #[pyfunction]
 fn policies() -> Vec<(&'static str, &'static str)> {
     Policy::ALL.iter().map(|policy| (policy.name(), policy.about())).collect()

@@ -1,0 +1,415 @@
+"""Is every kind of bad input, to every command, one line that names the place, with exit code 2 and nothing written?
+
+The commands are those that click knows: one without rows here fails.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+
+from softsense import cli
+
+Rows = list[tuple[list[str], list[str]]]
+"""Arguments after the command, and what the message has to say."""
+
+SMALL = [
+    *("--set", "geometry.channels=1", "--set", "geometry.chips_per_channel=1", "--set", "geometry.dies_per_chip=1"),
+    *(
+        "--set",
+        "geometry.blocks_per_plane=256",
+        "--set",
+        "workload.requests=100",
+        "--set",
+        "workload.footprint_bytes=1048576",
+    ),
+]
+
+FILES: dict[str, bytes] = {
+    "file": b"in the way",
+    "broken.toml": b"geometry = [",
+    "binary.toml": b"\xff\xfe\x00geometry",
+    "wings.toml": b"[geometry]\nwings = 2\n",
+    "no-workload.toml": b"[geometry]\nchannels = 2\n",
+    "empty.trace": b"",
+    "letters.trace": b"0 0 0 8 1\n1000 0 eight 8 1\n2000 0 16 8 1\n",
+    "far.trace": b"0 0 0 8 1\n1000 0 8000000000 8 1\n2000 0 8 8 0\n",
+    "good.trace": b"0 0 0 8 1\n1000 0 8 8 1\n2000 0 16 8 0\n",
+    "broken.alist": b"4 2\n2 2\n1 1 1\n",
+    "broken.qc": b"2 4 8\n0 1 2 9\n0 1 2 3\n",
+    "there.qc": b"a file that nobody may replace",
+    "there.toml": b"a file that nobody may replace",
+    "torn.fer": b"SQLite format 3\x00, but not much of it",
+    "cells.toml": b"states = 3\n",
+    "table.toml": b"levels = 3\n",
+    "sweep.toml": b"[sweep]\n",
+    "good-sweep.toml": b"config = 'mlc-25nm'\n[grid]\n'ftl.over_provisioning' = [0.1, 0.2]\n",
+    "sweep-wings.toml": b"name = 'a'\nconfig = 'mlc-25nm'\n[grid]\n'geometry.wings' = [1, 2]\n",
+}
+
+CONFIGS: Rows = [
+    ([], ["CONFIG"]),
+    (["nowhere.toml"], ["nowhere.toml", "mlc-25nm"]),
+    (["folder"], ["folder"]),
+    (["broken.toml"], ["broken.toml", "1"]),
+    (["binary.toml"], ["binary.toml", "UTF-8"]),
+    (["wings.toml"], ["wings.toml", "wings", "channels"]),
+    (["mlc-25nm", "--set", "geometry.wings=2"], ["geometry", "wings"]),
+    (["mlc-25nm", "--set", "geometry.channels"], ["geometry.channels"]),
+    (["mlc-25nm", "--set", "geometry.channels=0"], ["geometry.channels", "0"]),
+    (["mlc-25nm", "--set", "geometry.channels='eight'"], ["geometry.channels", "eight"]),
+    (["mlc-25nm", "--set", "=1"], ["--set", "unknown field", "geometry"]),
+    (["mlc-25nm", "--seed", "lucky"], ["--seed", "lucky"]),
+    (["mlc-25nm", "--seed", "-1"], ["seed", "-1"]),
+    (["mlc-25nm", "--wings"], ["--wings"]),
+]
+"""What is wrong with the config is the same wherever there is one."""
+
+TRACES: Rows = [
+    (["nowhere.trace"], ["nowhere.trace"]),
+    (["folder"], ["folder"]),
+    (["empty.trace"], ["empty.trace"]),
+    (["letters.trace", "--format", "mqsim"], ["letters.trace:2", "eight"]),
+    (["good.trace", "--format", "punched-card"], ["--format", "punched-card", "mqsim"]),
+    (["good.trace", "--format", "mqsim", "--time-unit", "weeks"], ["--time-unit", "weeks", "ms"]),
+    (["good.trace", "--format", "mqsim", "--size-unit", "yards"], ["--size-unit", "yards"]),
+    (["good.trace", "--format", "mqsim", "--devices", "all"], ["--devices", "all", "stack"]),
+    (["good.trace", "--format", "mqsim", "--devices", "only=7"], ["good.trace", "7"]),
+]
+
+CODES: Rows = [
+    ([], ["CODE"]),
+    (["flash-9/8"], ["flash-9/8", "flash-8/9"]),
+    (["bch:m=99,t=3,k=100"], ["bch:m=99", "m"]),
+    (["bch:t=3"], ["bch:t=3"]),
+    (["folder"], ["folder"]),
+    (["broken.alist"], ["broken.alist"]),
+    (["broken.qc"], ["broken.qc"]),
+    (["teaching-1/2", "--wings"], ["--wings"]),
+]
+
+
+def after(rows: Rows, *more: str) -> Rows:
+    """The rows with more arguments at their end; without those that lack the first argument."""
+    return [([*arguments, *more], says) for arguments, says in rows if arguments]
+
+
+def traces_of_runs() -> Rows:
+    """The rows of traces, as `--trace` of a run."""
+    return [(["mlc-25nm", *SMALL, "--trace", *arguments], says) for arguments, says in TRACES]
+
+
+RUNS: Rows = [
+    *CONFIGS,
+    *traces_of_runs(),
+    (["no-workload.toml"], ["workload", "trace"]),
+    (["mlc-25nm", *SMALL, "--trace", "far.trace", "--format", "mqsim"], ["far.trace", "wrap", "scale"]),
+    (["mlc-25nm", *SMALL, "--trace", "good.trace", "--format", "mqsim", "--beyond", "mars"], ["--beyond", "mars"]),
+    (["mlc-25nm", *SMALL, "--out", "file"], ["file", "cannot write"]),
+    (["mlc-25nm", *SMALL, "--out", "file/results"], ["file/results", "cannot write"]),
+]
+
+SAMPLING: Rows = [
+    (["--rber", "x"], ["rber", "x"]),
+    (["--rber", "0.9"], ["rber", "0.9", "0.5"]),
+    (["--rber", "0.01:0.001:0.001"], ["rber", "0.01:0.001:0.001"]),
+    (["--levels", "9"], ["levels", "9", "7"]),
+    (["--levels", "one"], ["levels", "one"]),
+    (["--placement", "anywhere"], ["anywhere", "nested"]),
+    (["--decoder", "guess"], ["guess", "min-sum"]),
+    (["--iterations", "0"], ["--iterations", "0"]),
+    (["--method", "luck"], ["method", "luck", "direct"]),
+    (["--method", "analytic"], ["method", "analytic", "LDPC"]),
+    (["--relative-error", "0"], ["relative_error", "0"]),
+    (["--relative-error", "nan"], ["relative_error", "nan"]),
+    (["--down-to", "2"], ["down_to", "2"]),
+    (["--frames", "0"], ["--frames", "0"]),
+    (["--seed", "-1"], ["--seed", "-1"]),
+    (["--workers", "0"], ["--workers", "0"]),
+    (["--dask", "tcp://127.0.0.1:1"], ["--dask", "tcp://127.0.0.1:1", "cannot connect"]),
+    (["--dask", "carrier-pigeon"], ["--dask", "carrier-pigeon"]),
+    (["--store", "torn.fer"], ["torn.fer"]),
+    (["--store", "folder"], ["folder"]),
+    (["--store", "nowhere/s.fer"], ["nowhere/s.fer"]),
+]
+
+PICTURES: Rows = [
+    (["--picture", "p.gif"], ["p.gif", ".gif", ".png"]),
+    (["--picture", "p"], ["p", ".png"]),
+    (["--picture", "file/p.png"], ["file/p.png", "cannot write"]),
+    (["--picture", "nowhere/p.svg"], ["nowhere/p.svg", "cannot write"]),
+    (["--picture", "folder.png"], ["folder.png", "cannot write"]),
+]
+
+ERRORS: dict[str, Rows] = {
+    "run": [
+        *RUNS,
+        (["mlc-25nm", "--policy", "guess"], ["guess", "two_step"]),
+        (["mlc-25nm", "--policy", "two_step:never"], ["never", "restart"]),
+    ],
+    "compare": [
+        *RUNS,
+        (["mlc-25nm", "--policies", "two_step,guess"], ["guess", "two_step", "look_ahead"]),
+        (["mlc-25nm", "--policies", "two_step:never"], ["never", "restart"]),
+        (["mlc-25nm", "--policies", ""], ["policies"]),
+        (["mlc-25nm", "--jobs", "0"], ["--jobs", "0"]),
+    ],
+    "policies": [(["more"], ["more"]), (["--wings"], ["--wings"])],
+    "completion": [([], ["SHELL"]), (["cmd.exe"], ["SHELL", "cmd.exe", "bash", "zsh", "fish"])],
+    "trace stats": [([], ["FILE"]), *TRACES],
+    "trace convert": [
+        (["good.trace"], ["OUT"]),
+        *[([arguments[0], "new.csv", *arguments[1:]], says) for arguments, says in TRACES],
+        (["good.trace", "new.csv", "--format", "mqsim", "--to", "papyrus"], ["--to", "papyrus", "csv"]),
+        (["good.trace", "file/new.csv", "--format", "mqsim"], ["file/new.csv"]),
+        (["good.trace", "folder", "--format", "mqsim"], ["folder"]),
+        (["good.trace", "good.trace", "--format", "mqsim", "--to", "mqsim"], ["good.trace"]),
+    ],
+    "trace generate": [
+        (["mlc-25nm"], ["OUT"]),
+        *[([arguments[0], "new.trace", *arguments[1:]], says) for arguments, says in CONFIGS if arguments],
+        (["no-workload.toml", "new.trace"], ["workload"]),
+        (["mlc-25nm", "new.trace", "--to", "papyrus"], ["--to", "papyrus", "csv"]),
+        (["mlc-25nm", "file/new.trace", *SMALL], ["file/new.trace"]),
+        (["mlc-25nm", "folder", *SMALL], ["folder"]),
+    ],
+    "config check": [([], ["FILE"]), *CONFIGS[1:]],
+    "config show": [([], ["FILE"]), *CONFIGS[1:]],
+    "config schema": [(["more"], ["more"])],
+    "code list": [(["more"], ["more"])],
+    "code show": [
+        *CODES,
+        *[(["teaching-1/2", *arguments], says) for arguments, says in PICTURES],
+        (["bch-2KB-t57", "--picture", "p.png"], ["bch-2KB-t57", "LDPC"]),
+    ],
+    "code export": [
+        (["teaching-1/2"], ["FILE"]),
+        *after(CODES, "new.qc"),
+        (["teaching-1/2", "new.txt"], ["new.txt", ".alist", ".qc"]),
+        (["teaching-1/2", "there.qc"], ["there.qc", "--force"]),
+        (["teaching-1/2", "file/new.qc"], ["file/new.qc", "cannot write"]),
+        (["teaching-1/2", "nowhere/new.qc"], ["nowhere/new.qc", "cannot write"]),
+        (["bch-2KB-t57", "new.alist"], ["bch-2KB-t57", "LDPC"]),
+    ],
+    "code import": [
+        ([], ["FILE"]),
+        (["nowhere.qc"], ["nowhere.qc"]),
+        (["folder"], ["folder"]),
+        (["broken.alist"], ["broken.alist"]),
+        (["broken.qc"], ["broken.qc"]),
+        (["broken.qc", "--out", "new.txt"], ["new.txt", ".alist", ".qc"]),
+        (["broken.qc", "--out", "there.qc"], ["there.qc", "--force"]),
+        (["broken.qc", "--out", "nowhere/new.qc"], ["nowhere/new.qc", "cannot write"]),
+        (["flash-8/9"], ["flash-8/9"]),
+    ],
+    "code bench": [
+        *after(CODES, "--errors", "1", "--frames", "1"),
+        (["teaching-1/2"], ["--channel", "--errors", "neither"]),
+        (["teaching-1/2", "--channel", "bsc:0.01", "--errors", "1"], ["--channel", "both", "--errors"]),
+        (["teaching-1/2", "--errors", "1", "--seconds", "1", "--frames", "1"], ["--frames", "both", "--seconds"]),
+        (["teaching-1/2", "--channel", "string"], ["string", "bsc"]),
+        (["teaching-1/2", "--channel", "bsc:7"], ["bsc:7"]),
+        (["teaching-1/2", "--channel", "gaussian:0.01:9"], ["gaussian:0.01:9"]),
+        (["teaching-1/2", "--errors", "-1"], ["--errors", "-1"]),
+        (["teaching-1/2", "--errors", "1000000", "--frames", "1"], ["1000000"]),
+        (["teaching-1/2", "--errors", "1", "--decoder", "guess"], ["guess", "min-sum"]),
+        (["teaching-1/2", "--errors", "1", "--iterations", "0"], ["--iterations", "0"]),
+        (["teaching-1/2", "--errors", "1", "--threads", "0"], ["--threads", "0"]),
+        (["teaching-1/2", "--errors", "1", "--seconds", "-1"], ["seconds", "-1"]),
+        (["teaching-1/2", "--errors", "1", "--seconds", "nan"], ["seconds", "NaN"]),
+        (["teaching-1/2", "--errors", "1", "--frames", "0"], ["--frames", "0"]),
+        (["teaching-1/2", "--errors", "1", "--seed", "-1"], ["--seed", "-1"]),
+    ],
+    "fer": [
+        *CODES,
+        *[(["teaching-1/2", *arguments], says) for arguments, says in SAMPLING + PICTURES],
+        (["teaching-1/2", "--cells", "mlc"], ["cells", "pe_cycles"]),
+        (["teaching-1/2", "--cells", "mlc", "--rber", "0.01"], ["cells", "rber"]),
+        (["teaching-1/2", "--pe-cycles", "1000"], ["cells", "pe_cycles"]),
+        (["teaching-1/2", "--cells", "qlc", "--pe-cycles", "1", "--retention-days", "1"], ["qlc", "mlc"]),
+        (["teaching-1/2", "--cells", "cells.toml", "--pe-cycles", "1", "--retention-days", "1"], ["cells.toml"]),
+        (["teaching-1/2", "--cells", "mlc", "--pe-cycles", "x", "--retention-days", "1"], ["pe_cycles", "x"]),
+        (["teaching-1/2", "--cells", "mlc", "--pe-cycles", "1", "--retention-days", "x"], ["retention_days", "x"]),
+        (
+            ["teaching-1/2", "--cells", "mlc", "--pe-cycles", "1", "--retention-days", "1", "--page", "top"],
+            ["page", "top", "lower"],
+        ),
+        (["teaching-1/2", "--llrs-for", "old"], ["llrs", "old", "10000:30"]),
+    ],
+    "flash show": [
+        (["qlc"], ["qlc", "mlc"]),
+        (["cells.toml"], ["cells.toml"]),
+        (["nowhere.toml"], ["nowhere.toml"]),
+        (["mlc", "--pe-cycles", "-1"], ["--pe-cycles", "-1"]),
+        (["mlc", "--retention-days", "-1"], ["retention", "-"]),
+        (["mlc", "--retention-days", "nan"], ["retention", "NaN"]),
+        (["mlc", "--level", "8"], ["--level", "8"]),
+        (["mlc", "--placement", "anywhere"], ["anywhere", "nested"]),
+        (["mlc", "--page", "top", "--picture", "p.png"], ["page", "top", "lower"]),
+        (["mlc", "--page", "top"], ["page", "top", "lower"]),
+        *[(["mlc", *arguments], says) for arguments, says in PICTURES],
+    ],
+    "flash bake": [
+        (["--bake-c", "-300"], ["bake_c", "-300"]),
+        (["--operating-c", "nan"], ["operating_c", "nan"]),
+        (["--cycling-c", "warm"], ["--cycling-c", "warm"]),
+        (["--retention-days", "-1"], ["retention_days", "-1"]),
+        (["--cycling-days", "inf"], ["cycling_days", "inf"]),
+        (["--activation-energy-ev", "-1"], ["activation_energy_ev", "-1"]),
+        (["--recovery-constant", "nan"], ["recovery_constant", "nan"]),
+        (["more"], ["more"]),
+    ],
+    "flash calibrate": [
+        *[([*arguments, "--p-fail", "0.1"], says) for arguments, says in CONFIGS],
+        (["mlc-laldpc"], ["--p-fail"]),
+        (["mlc-laldpc", "--p-fail", "likely"], ["--p-fail", "likely"]),
+        (["mlc-25nm", "--p-fail", "2"], ["p_fail", "2"]),
+        (["mlc-laldpc", "--p-fail", "0.1", "--level", "8"], ["--level", "8"]),
+        (["mlc-25nm", "--set", "reliability='perfect'", "--p-fail", "0.1"], ["reliability", "table"]),
+        (["tlc-3d", "--p-fail", "0.1"], ["chip_factors"]),
+        (["mlc-25nm", *SMALL, "--p-fail", "0.1"], ["chip_factors", "4", "1 chip"]),
+    ],
+    "explain": [
+        (["--config", "nowhere.toml"], ["nowhere.toml"]),
+        (["--config", "broken.toml"], ["broken.toml"]),
+        (["--set", "geometry.wings=2"], ["wings"]),
+        (["--cells", "qlc"], ["qlc", "mlc"]),
+        (["--pe", "-1"], ["--pe", "-1"]),
+        (["--retention", "ages"], ["--retention", "ages", "365d"]),
+        (["--page", "top"], ["page", "top", "lower"]),
+        (["--code", "flash-9/8"], ["flash-9/8", "flash-8/9"]),
+        (["--decoder", "guess"], ["guess", "min-sum"]),
+        (["--iterations", "0"], ["--iterations", "0"]),
+        (["--level", "8"], ["--level", "8"]),
+        (["--max-level", "8"], ["--max-level", "8"]),
+        (["--placement", "anywhere"], ["anywhere", "nested"]),
+        (["--policies", "guess"], ["guess", "two_step"]),
+        (["--needs", "8"], ["--needs", "8"]),
+        (["--seed", "-1"], ["--seed", "-1"]),
+        *PICTURES,
+        (["more"], ["more"]),
+    ],
+    "lifetime": [
+        *CONFIGS,
+        (["tlc-3d", "--tables", "nothing"], ["nothing", "adaptive-5-6"]),
+        (["tlc-3d", "--tables", "table.toml"], ["table.toml"]),
+        (["tlc-3d", "--utilisation", "much"], ["--utilisation", "much"]),
+        (["tlc-3d", "--utilisation", "2"], ["utilisation", "2"]),
+        (["tlc-3d", "--uber", "tiny"], ["--uber", "tiny"]),
+        (["tlc-3d", "--uber", "-1"], ["uber", "-1"]),
+        (["tlc-3d", "--uber", "nan"], ["uber", "nan"]),
+        (["tlc-3d", "--mean-iterations", "0"], ["mean_iterations", "0"]),
+        (["tlc-3d", "--mean-iterations", "few"], ["--mean-iterations", "few"]),
+        (["mlc-laldpc", "--level", "8"], ["--level", "8"]),
+        (["mlc-laldpc"], ["laldpc-thresholds", "code"]),
+        (["mlc-25nm", "--set", "reliability='perfect'"], ["reliability"]),
+        *[(["tlc-3d", *arguments], says) for arguments, says in PICTURES],
+    ],
+    "table build": [
+        (["teaching-1/2"], ["--out"]),
+        *after(CODES, "--out", "new.toml"),
+        *[(["teaching-1/2", "--out", "new.toml", *arguments], says) for arguments, says in SAMPLING],
+        (["teaching-1/2", "--out", "new.csv"], ["new.csv", ".csv", ".toml"]),
+        (["teaching-1/2", "--out", "there.toml"], ["there.toml", "--force"]),
+        (["teaching-1/2", "--out", "nowhere/new.toml"], ["nowhere/new.toml"]),
+        (["teaching-1/2", "--out", "new.toml", "--levels", "2-3"], ["levels"]),
+    ],
+    "table show": [
+        ([], ["TABLE"]),
+        (["nothing"], ["nothing", "flash-8-9"]),
+        (["table.toml"], ["table.toml"]),
+        (["broken.toml"], ["broken.toml"]),
+        (["binary.toml"], ["binary.toml"]),
+        (["folder"], ["folder"]),
+        *[(["flash-8-9", *arguments], says) for arguments, says in PICTURES],
+    ],
+    "reproduce": [
+        (["laldcp"], ["laldcp", "ldpc-in-ssd"]),
+        (["laldpc", "--figure", "99"], ["--figure", "99"]),
+        (["laldpc", "--quick", "--full"], ["--quick", "--full"]),
+        (["laldpc", "--jobs", "0"], ["--jobs", "0"]),
+        (["laldpc", "--traces", "nowhere"], ["nowhere"]),
+        (["laldpc", "--traces", "file"], ["file"]),
+        (["laldpc", "--out", "file/results"], ["file/results", "cannot write"]),
+    ],
+    "sweep": [
+        ([], ["SWEEP.toml"]),
+        (["nowhere.toml"], ["nowhere.toml"]),
+        (["folder"], ["folder"]),
+        (["broken.toml"], ["broken.toml"]),
+        (["binary.toml"], ["binary.toml"]),
+        (["sweep.toml"], ["sweep.toml"]),
+        (["sweep-wings.toml"], ["sweep-wings.toml"]),
+        (["sweep-wings.toml", "--workers", "0"], ["--workers", "0"]),
+        (["good-sweep.toml", "--out", "file/results"], ["file/results", "cannot write"]),
+        (["good-sweep.toml", "--out", "file"], ["file", "cannot write"]),
+        (["good-sweep.toml", "--dask", "tcp://127.0.0.1:1"], ["--dask", "tcp://127.0.0.1:1", "cannot connect"]),
+    ],
+}
+
+GROUPS: Rows = [
+    (["fly"], ["fly"]),
+    (["--wings"], ["--wings"]),
+    (["trace", "fly"], ["fly"]),
+    (["config", "fly"], ["fly"]),
+    (["code", "fly"], ["fly"]),
+    (["flash", "fly"], ["fly"]),
+    (["table", "fly"], ["fly"]),
+]
+
+
+def commands(of: click.Command = cli.cli, path: tuple[str, ...] = ()) -> Iterator[str]:
+    """Every command by its path."""
+    if isinstance(of, click.Group):
+        for name, command in of.commands.items():
+            yield from commands(command, (*path, name))
+    else:
+        yield " ".join(path)
+
+
+CASES = [([*name.split(), *arguments], says) for name, rows in ERRORS.items() for arguments, says in rows] + GROUPS
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder in which commands run, with all that is wrong in it."""
+    for name, content in FILES.items():
+        (tmp_path / name).write_bytes(content)
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder.png").mkdir()
+    # Nobody answers in time, however long one waits.
+    monkeypatch.setattr(cli, "_CONNECT_S", 0.2)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def contents(folder: Path) -> dict[str, bytes | None]:
+    """Every file below a folder with what is in it; folders hold None."""
+    return {os.path.relpath(path, folder): path.read_bytes() if path.is_file() else None for path in folder.rglob("*")}
+
+
+def test_every_command_has_rows() -> None:
+    assert set(ERRORS) == set(commands())
+    assert all(ERRORS.values())
+
+
+@pytest.mark.parametrize(("arguments", "says"), CASES, ids=[" ".join(arguments) for arguments, _ in CASES])
+def test_bad_input_is_one_error(
+    folder: Path, capfd: pytest.CaptureFixture[str], arguments: list[str], says: list[str]
+) -> None:
+    before = contents(folder)
+    code = cli.main(arguments)
+    printed = capfd.readouterr()
+    assert code == 2, printed
+    assert "Traceback" not in printed.err
+    # What a trace was recognised as is said before it turns out not to fit, with the results of a run.
+    *_, message = printed.err.splitlines()
+    assert message.startswith("error: "), printed.err
+    assert "\x1b" not in printed.err + printed.out
+    for word in says:
+        assert word in message, f"{word} not in {message}"
+    assert contents(folder) == before, "something was left behind"

@@ -1,0 +1,84 @@
+"""Does the documentation name commands, options, fields and pages that there are?"""
+
+import ast
+import re
+import runpy
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+
+from softsense.cli import cli
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
+_BLOCK = re.compile(r"^```console\n(.*?)^```", re.DOTALL | re.MULTILINE)
+
+
+def _commands(page: Path) -> Iterator[list[str]]:
+    """The words of each `softsense` command in the page's blocks of console input."""
+    for block in _BLOCK.findall(page.read_text()):
+        for line in block.replace("\\\n", " ").splitlines():
+            text = line.removeprefix("$ ").strip()
+            if re.match(r"(\.venv/bin/)?softsense ", text):
+                yield re.split(r"\s(?=[|>&])", shlex.join(shlex.split(text, comments=True)))[0].split()
+
+
+def _complaint(words: list[str]) -> str | None:
+    """What is wrong with a command, or nothing."""
+    command: click.Command = cli
+    rest = words[1:]
+    while isinstance(command, click.Group):
+        if not rest or rest[0].startswith("-"):
+            break
+        context = click.Context(command)
+        following = command.get_command(context, rest[0])
+        if following is None:
+            return f"there is no command `{rest[0]}`"
+        command, rest = following, rest[1:]
+    options = {name for parameter in command.params for name in (*parameter.opts, *parameter.secondary_opts)}
+    options |= {"--help", "-h"}
+    for word in rest:
+        name = word.partition("=")[0]
+        if name.startswith("--") and name not in options:
+            return f"there is no option `{name}`"
+    return None
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_commands_of_the_documentation_exist(page: Path) -> None:
+    wrong = {" ".join(words): complaint for words in _commands(page) if (complaint := _complaint(words))}
+    assert not wrong
+
+
+def test_the_check_of_commands_sees_what_is_wrong() -> None:
+    assert _complaint(["softsense", "compare", "mlc-25nm", "--policies", "all"]) is None
+    assert _complaint(["softsense", "code", "bench", "teaching-1/2", "--chanel"]) == "there is no option `--chanel`"
+    assert _complaint(["softsense", "code", "bensh", "flash-8/9"]) == "there is no command `bensh`"
+    assert sum(1 for page in PAGES for _ in _commands(page)) > 50
+
+
+def test_every_page_is_in_the_navigation_once() -> None:
+    listed = [page for pages in _navigation().values() for page in pages]
+    there = {str(page.relative_to(DOCS).with_suffix("")) for page in DOCS.rglob("*.md")} - {"index"}
+    assert sorted(listed) == sorted(there)
+
+
+def test_every_page_is_in_the_reading_order() -> None:
+    """docs/README.md lists what is read; the references and what is about the project are found elsewhere."""
+    linked = set(re.findall(r"\]\(([^)#]+\.md)\)", (DOCS / "README.md").read_text()))
+    pages = [page for section, pages in _navigation().items() for page in pages if section not in {"Start", "About"}]
+    assert [page for page in pages if f"{page}.md" not in linked] == []
+
+
+def _navigation() -> dict[str, list[str]]:
+    return runpy.run_path(str(DOCS / "conf.py"))["NAVIGATION"]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_python_of_the_documentation_parses(page: Path) -> None:
+    for block in re.findall(r"^```python\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE):
+        ast.parse(block)

@@ -1,0 +1,179 @@
+"""Does softsense behave in a shell: completion, `--json` wherever there are results, and nothing but text in a pipe?"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from click.shell_completion import ShellComplete
+
+import softsense
+from conftest import CONFIGS, SMALL
+from softsense import _core, cli, papers
+from softsense.sampling import Goal
+from test_cli_errors import commands
+
+QUICK = [word for field in SMALL for word in ("--set", field)]
+TRACE = "".join(f"{i * 50_000},0,{'read' if i % 3 else 'write'},{i * 8192},4096\n" for i in range(300))
+
+# Every command that has results, small.
+RESULTS: dict[str, list[str]] = {
+    "run": ["mlc-25nm", *QUICK],
+    "compare": ["mlc-25nm", *QUICK, "--policies", "two_step"],
+    "policies": [],
+    "trace stats": ["small.csv"],
+    "trace convert": ["small.csv", "converted.trace", "--to", "mqsim"],
+    "trace generate": ["mlc-25nm", "generated.trace", *QUICK],
+    "config check": ["mlc-lae"],
+    "config show": ["tlc-3d"],
+    "code list": [],
+    "code show": ["teaching-1/2", "--picture", "code.png"],
+    "code import": ["./teaching.qc", "--out", "teaching.alist"],
+    "code bench": ["teaching-1/2", "--errors", "2", "--frames", "100"],
+    "fer": ["bch:m=10,t=5,k=512", "--rber", "0.001,0.002", "--picture", "fer.png"],
+    "flash show": ["mlc", "--picture", "cells.png"],
+    "flash bake": [],
+    "flash calibrate": ["mlc-25nm", *QUICK, "--set", "geometry.chips_per_channel=2", "--p-fail", "0.1"],
+    "explain": ["--policies", "two_step"],
+    "lifetime": [
+        *("tlc-3d", "--set", "geometry.blocks_per_plane=160", "--set", "geometry.pages_per_block=32"),
+        *("--utilisation", "0.8", "--picture", "life.png"),
+    ],
+    "table build": [
+        *("bch:m=10,t=5,k=512", "--levels", "1", "--rber", "0.004,0.008", "--out", "new.toml", "--force"),
+    ],
+    "table show": ["flash-8-9"],
+    "reproduce": ["--list"],
+    "sweep": ["sweep.toml", "--workers", "1"],
+}
+# They print one thing, which is in a format of its own, or write a file.
+WITHOUT_JSON = {"completion": ["bash"], "config schema": [], "code export": ["teaching-1/2", "exported.qc"]}
+
+
+def completed(*words: str) -> list[str]:
+    """What a shell is told that the last word may become."""
+    shell = ShellComplete(cli.cli, {}, "softsense", "_SOFTSENSE_COMPLETE")
+    return [item.value for item in shell.get_completions(list(words[:-1]), words[-1]) if item.type == "plain"]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a trace, a code and a sweep."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "small.csv").write_text("arrival_ns,device,kind,offset_bytes,bytes\n" + TRACE.replace(",0,", ",0,", 1))
+    (tmp_path / "teaching.qc").write_text(softsense.Code.open("teaching-1/2").to_qc())
+    overrides = ", ".join(json.dumps(field) for field in SMALL)
+    grid = "[grid]\n'ftl.over_provisioning' = [0.2, 0.3]\n"
+    (tmp_path / "sweep.toml").write_text(f"config = 'mlc-25nm'\npolicies = ['two_step']\nset = [{overrides}]\n{grid}")
+    return tmp_path
+
+
+def test_every_command_is_here() -> None:
+    assert set(RESULTS) | set(WITHOUT_JSON) == set(commands())
+
+
+@pytest.mark.parametrize("command", [*RESULTS, *WITHOUT_JSON])
+def test_pipes_take_nothing_but_text(folder: Path, capfd: pytest.CaptureFixture[str], command: str) -> None:
+    assert cli.main([*command.split(), *(RESULTS | WITHOUT_JSON)[command]]) == 0
+    printed = capfd.readouterr()
+    assert printed.out.strip()
+    for text in (printed.out, printed.err):
+        # Scripts for shells spell out escapes, and no text has the characters themselves.
+        assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f]", text)
+    if command != "reproduce":
+        assert printed.err == ""
+
+
+@pytest.mark.parametrize("command", RESULTS)
+def test_json_is_all_of_standard_output(folder: Path, capfd: pytest.CaptureFixture[str], command: str) -> None:
+    assert cli.main([*command.split(), *RESULTS[command], "--json"]) == 0
+    printed = capfd.readouterr()
+    assert json.loads(printed.out)
+    assert "NaN" not in printed.out
+    assert "\x1b" not in printed.err
+
+
+@pytest.mark.parametrize("command", [command for command in commands() if command not in RESULTS])
+def test_commands_without_json_say_so(capfd: pytest.CaptureFixture[str], command: str) -> None:
+    assert cli.main([*command.split(), "--json"]) == 2
+    assert "--json" in capfd.readouterr().err
+
+
+def test_what_is_spelled_out_for_completion_is_what_there_is() -> None:
+    assert sorted(cli._CONFIGS) == sorted(file.stem for file in CONFIGS.glob("*.toml"))
+    for name in cli._CONFIGS:
+        softsense.Config.open(name)
+    assert list(cli._PAPERS) == [paper.name for paper in papers.papers()]
+    with pytest.raises(softsense.SoftsenseError) as refused:
+        softsense.Trace("small.csv", format="?")
+    assert Goal.frames == cli._MOST_FRAMES
+    formats = completed("trace", "stats", "x", "--format", "")
+    assert set(formats) == set(re.findall(r"\w+", str(refused.value).partition("expected")[2])) - {"or"}
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["com"], ["compare", "completion"]),
+        (["run", "tl"], ["tlc-3d"]),
+        (["config", "check", "mlc-la"], ["mlc-lae", "mlc-lae-unsqueezed", "mlc-lae-worst-case", "mlc-laldpc"]),
+        (["explain", "--config", "tlc"], ["tlc-3d"]),
+        (["code", "show", "flash"], ["flash-8/9"]),
+        (["explain", "--code", "teach"], ["teaching-1/2"]),
+        (["table", "show", "flash"], [name for name in _core.decode_tables() if name.startswith("flash")]),
+        (["lifetime", "tlc-3d", "--tables", "adaptive-5-6,adaptive-1-2"], ["adaptive-5-6,adaptive-1-2"]),
+        (["compare", "tlc-3d", "--policies", "two_step,prog"], ["two_step,progressive"]),
+        (["compare", "tlc-3d", "--policies", "a"], ["all"]),
+        (["run", "tlc-3d", "--policy", "look_ahead_"], ["look_ahead_progressive"]),
+        (["flash", "show", "tlc"], ["tlc-2-3-2", "tlc-1-2-4"]),
+        (["reproduce", "l"], ["ldpc-in-ssd", "laldpc", "lae-ftl"]),
+        (["trace", "convert", "a", "b", "--to", "m"], ["mqsim"]),
+        (["fer", "flash-8/9", "--method", "d"], ["direct"]),
+        (["completion", ""], ["bash", "zsh", "fish"]),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else value,
+)
+def test_names_are_completed(words: list[str], expected: list[str]) -> None:
+    assert sorted(completed(*words)) == sorted(expected)
+
+
+def test_files_are_completed_where_they_can_stand() -> None:
+    shell = ShellComplete(cli.cli, {}, "softsense", "_SOFTSENSE_COMPLETE")
+    for words in (["run"], ["run", "x", "--trace"], ["code", "show"], ["table", "show"], ["flash", "show"], ["sweep"]):
+        kinds = [item.type for item in shell.get_completions(words, "m")]
+        assert kinds[0] == "file", words
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_scripts_are_for_their_shells(capfd: pytest.CaptureFixture[str], shell: str) -> None:
+    assert cli.main(["completion", shell]) == 0
+    script = capfd.readouterr().out
+    assert f"_SOFTSENSE_COMPLETE={shell}_complete" in script
+    if program := shutil.which(shell):
+        subprocess.run([program, "-n"], input=script, text=True, check=True)
+
+
+def test_bash_completes(tmp_path: Path) -> None:
+    """As a user has it: the script, and the command that it calls, with nothing on standard error."""
+    bash, command = shutil.which("bash"), shutil.which("softsense")
+    if not bash or not command:
+        pytest.skip("no bash, or no softsense on the path: run with .venv/bin on it")
+    ask = 'eval "$(softsense completion bash)"; COMP_WORDS=(softsense run tl); COMP_CWORD=2; COMPREPLY=(); '
+    ask += "compopt() { :; }; _softsense_completion softsense; echo ${COMPREPLY[@]}"
+    done = subprocess.run([bash, "-c", ask], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["tlc-3d"]
+    assert done.stderr == ""
+
+
+def test_version_tells_build_and_cpu(capfd: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["--version"]) == 0
+    told, info = capfd.readouterr().out, softsense.build_info()
+    assert told.count("\n") == 1
+    assert told.startswith(f"softsense {softsense.__version__}, model {info['model_version']}, ")
+    for part in ("profile", "target", "instruction_set"):
+        assert info[part] in told
+    assert ("commit" in told) == ("commit" in info)
