@@ -8,23 +8,25 @@ TRACE_OPTIONS ?=
 
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
+DOCS_INSTALLED := $(VENV)/.docs-installed
 BUILT := $(VENV)/.built
 SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates -type f)
 
 # Cargo and maturin must agree on the interpreter, or each would rebuild what the other has built.
 export PYO3_PYTHON := $(abspath $(BIN)/python)
 
-.PHONY: help build demo test bench lint format schema lock clean
+.PHONY: help build demo test bench docs lint format schema lock clean
 
 help:
 	@echo "make build   virtual environment in $(VENV), softsense built into it"
 	@echo "make demo    compare the read policies; TRACE=file and TRACE_OPTIONS=... replay a trace; results in out/demo"
 	@echo "make test    all Rust and Python tests"
 	@echo "make bench   benchmarks"
+	@echo "make docs    documentation site in out/site; warnings are errors"
 	@echo "make lint    formats, lints, generated files up to date"
 	@echo "make format  format Rust and Python"
 	@echo "make schema  regenerate schema/config.schema.json"
-	@echo "make lock    renew requirements.lock"
+	@echo "make lock    renew requirements.lock and requirements-docs.lock"
 	@echo "make clean   remove the virtual environment and everything built"
 
 build: $(BUILT)
@@ -50,6 +52,14 @@ test: $(BUILT)
 bench: $(INSTALLED)
 	cargo bench --workspace --locked
 
+$(DOCS_INSTALLED): $(INSTALLED) requirements-docs.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement requirements-docs.lock
+	@touch $@
+
+docs: $(BUILT) $(DOCS_INSTALLED)
+	$(BIN)/python -m sphinx --builder html --fresh-env --write-all --fail-on-warning --keep-going --quiet \
+		--doctree-dir out/site-cache docs out/site
+
 lint: $(BUILT)
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
@@ -68,7 +78,7 @@ schema: $(BUILT)
 # pip-compile leaves out where bchlib has wheels.
 MARK_BCHLIB := s/^\(bchlib==[^ ]*\)/\1 ; python_version < "3.13" and sys_platform == "linux"/
 
-# Resolves the lower bounds of pyproject.toml anew, in an environment of its own.
+# Resolves the lower bounds of pyproject.toml anew, in an environment of its own; documentation keeps to what the rest has.
 lock:
 	$(PYTHON) -m venv $(VENV)-lock
 	$(VENV)-lock/bin/python -m pip install --quiet pip-tools
@@ -76,6 +86,11 @@ lock:
 		--no-emit-index-url --no-emit-find-links --no-emit-trusted-host --output-file $(VENV)-lock/lock pyproject.toml
 	{ sed -n '/^#/p' requirements.lock; sed '$(MARK_BCHLIB)' $(VENV)-lock/lock; } > $(VENV)-lock/whole
 	mv $(VENV)-lock/whole requirements.lock
+	$(VENV)-lock/bin/pip-compile --quiet --upgrade --extra docs --constraint requirements.lock --strip-extras --no-header \
+		--annotation-style line --no-emit-index-url --no-emit-find-links --no-emit-trusted-host \
+		--output-file $(VENV)-lock/docs pyproject.toml
+	{ sed -n '/^#/p' requirements-docs.lock; cat $(VENV)-lock/docs; } > $(VENV)-lock/whole
+	mv $(VENV)-lock/whole requirements-docs.lock
 	rm -rf $(VENV)-lock
 
 clean:

@@ -1,0 +1,195 @@
+"""Builds the documentation site with Sphinx: `make docs`.
+
+The pages are plain Markdown, so that they read the same in a repository browser. What only the site has is added here:
+the navigation, the generated references, and pages with the files that are linked to.
+
+Sphinx, because Material for MkDocs ends in May 2027, MkDocs itself has had no release since 2024, and their successor
+Zensical is a beta that runs no plugins but its own.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+DOCS = Path(__file__).parent
+ROOT = DOCS.parent
+
+# Every page of the site, by section, in reading order. A test compares this with what is in the folder.
+NAVIGATION = {
+    "Start": ["README", "installing"],
+    "Tutorials": [
+        "tutorials/first-comparison",
+        "tutorials/your-own-trace",
+        "should-my-controller-look-ahead",
+        "explain",
+        "one-page-from-program-to-decode",
+        "tutorials/your-own-code",
+        "tutorials/your-own-read-policy",
+        "sweeps",
+    ],
+    "How-to": ["how-to", "traces", "report", "measuring-codes", "frame-error-rates"],
+    "Reproduced papers": ["ldpc-in-ssd", "laldpc", "adaptive-rate-pool", "lae-ftl", "failure-probability"],
+    "Model reference": [
+        "model/host",
+        "model/ssd-timing",
+        "model/read-policies",
+        "model/reliability",
+        "model/decode-table",
+        "model/ftl",
+        "model/dftl",
+        "model/interleaving",
+        "model/energy",
+        "model/adaptive-rates",
+        "model/bch-by-age",
+        "model/lifetime",
+        "model/threshold-voltage",
+        "model/sensing",
+        "model/aging",
+        "model/ldpc-codes",
+        "model/ldpc-decoding",
+        "model/bch",
+        "model/frame-error-rates",
+    ],
+    "Reference": ["reference/cli", "reference/config", "reference/python"],
+    "About": ["design", "other-tools", "citing", "changelog"],
+}
+
+# Pages that stand in the root of the repository; the site shows them under About.
+FROM_ROOT = {"design": "DESIGN.md", "changelog": "CHANGELOG.md"}
+
+project = "softsense"
+author = "The softsense authors"
+copyright = author  # noqa: A001
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+root_doc = "index"
+source_suffix = {".md": "markdown"}
+exclude_patterns = ["images"]
+suppress_warnings = ["misc.highlighting_failure"]  # Excerpts have dots where something was left out.
+default_role = "literal"  # Docstrings write code as `code`.
+
+myst_heading_anchors = 4
+
+html_theme = "furo"
+html_title = "softsense"
+html_css_files = ["site.css"]
+html_static_path = ["site.css"]
+html_copy_source = False
+html_show_sourcelink = False
+html_show_sphinx = False
+html_theme_options = {
+    "light_css_variables": {"color-brand-primary": "#0b5c8a", "color-brand-content": "#0b5c8a"},
+    "dark_css_variables": {"color-brand-primary": "#6cb6e0", "color-brand-content": "#6cb6e0"},
+    "top_of_page_buttons": [],
+}
+autodoc_member_order = "bysource"
+autodoc_typehints = "signature"
+autodoc_typehints_format = "short"
+napoleon_use_ivar = True
+
+sys.path.insert(0, str(DOCS))
+
+
+def _pages() -> dict[str, list[str]]:
+    """The navigation, without pages that are not there: the test of the documentation names them."""
+    return {
+        caption: [page for page in pages if (DOCS / f"{page}.md").exists()] for caption, pages in NAVIGATION.items()
+    }
+
+
+def _navigation() -> str:
+    blocks = (
+        "\n".join(["```{toctree}", ":hidden:", f":caption: {caption}", "", *map(_entry, pages), "```"])
+        for caption, pages in _pages().items()
+    )
+    return "\n\n".join(blocks)
+
+
+def _entry(page: str) -> str:
+    return f"All pages <{page}>" if page == "README" else page
+
+
+def _from_root(name: str) -> str:
+    """A page of the root, its links as seen from docs/."""
+
+    def seen_from_docs(link: re.Match[str]) -> str:
+        target = link.group(1)
+        return f"]({target.removeprefix('docs/') if target.startswith('docs/') else f'../{target}'})"
+
+    return re.sub(r"\]\((?!https?:|#|\))([^)]+)\)", seen_from_docs, (ROOT / name).read_text())
+
+
+def _complete_source(_app: Any, page: str, source: list[str]) -> None:
+    """Adds what is not written by hand."""
+    import reference
+
+    if page == root_doc:
+        source[0] += "\n" + _navigation() + "\n"
+    elif page in FROM_ROOT:
+        source[0] = _from_root(FROM_ROOT[page])
+    elif page in reference.GENERATED:
+        source[0] += "\n" + reference.GENERATED[page]() + "\n"
+
+
+# Files of the repository that pages link to, and where each stands on the site.
+_linked: set[str] = set()
+
+
+def _link_files(app: Any, doctree: Any) -> None:
+    """Turns links to files outside docs/ into links to a page that shows them."""
+    from docutils import nodes
+    from sphinx import addnodes
+    from sphinx.util import logging
+    from sphinx.util.osutil import relative_uri
+
+    page = app.env.docname
+    for node in [*doctree.findall(addnodes.download_reference), *doctree.findall(addnodes.pending_xref)]:
+        path = (DOCS / PurePosixPath(page).parent / node.get("reftarget", "").partition("#")[0]).resolve()
+        if isinstance(node, addnodes.pending_xref) and (path.is_relative_to(DOCS) or not path.is_dir()):
+            continue  # A page, or something for Sphinx to complain about.
+        if not path.is_relative_to(ROOT) or not path.exists():
+            logging.getLogger(__name__).warning("no such file: %s", node["reftarget"], location=node)
+            continue
+        name = path.relative_to(ROOT).as_posix()
+        at_root = {file: shown for shown, file in FROM_ROOT.items()}
+        if name in at_root:
+            target = at_root[name]
+        else:
+            target = f"source/{name}"
+            _linked.add(name)
+        link = nodes.reference("", "", *[child.deepcopy() for child in node.children], internal=True)
+        link["refuri"] = relative_uri(f"{page}.html", f"{target}.html")
+        node.replace_self(link)
+
+
+def _file_pages(_app: Any) -> Iterator[tuple[str, dict[str, str], str]]:
+    """A page for each file that is linked to."""
+    from pygments import highlight
+    from pygments.formatters import HtmlFormatter
+    from pygments.lexers import TextLexer, get_lexer_for_filename
+    from pygments.util import ClassNotFound
+
+    for name in sorted(_linked):
+        path = ROOT / name
+        if path.is_dir():
+            listed = "".join(f"<li><code>{html.escape(file.name)}</code></li>" for file in sorted(path.iterdir()))
+            body = f"<ul>{listed}</ul>"
+        else:
+            try:
+                lexer = get_lexer_for_filename(name)
+            except ClassNotFound:
+                lexer = TextLexer()
+            body = highlight(path.read_text(), lexer, HtmlFormatter(cssclass="highlight"))
+        title = html.escape(name)
+        yield f"source/{name}", {"title": title, "body": f"<h1>{title}</h1>\n{body}"}, "page.html"
+
+
+def setup(app: Any) -> None:
+    """Called by Sphinx."""
+    app.connect("source-read", _complete_source)
+    app.connect("doctree-read", _link_files, priority=100)
+    app.connect("html-collect-pages", _file_pages)
