@@ -36,6 +36,7 @@ from softsense import (
     Trace,
     _core,
 )
+from softsense.files import blaming, replacing
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -447,7 +448,7 @@ def code_show(name: str, redundant_checks: bool, cycles: bool, picture: Path | N
         drawn = plots.draw_code(code)
     facts = codes.describe(code, cycles=cycles or None)
     if drawn and picture:
-        with _replacing(picture) as path:
+        with replacing(picture) as path:
             drawn.savefig(path)
     click.echo(json.dumps(facts, indent=2) if as_json else tables.describe(tables.code(facts)))
     if picture and not as_json:
@@ -649,7 +650,7 @@ def fer(name: str, llrs_for: str | None, picture: Path | None, as_json: bool, no
     document = result.to_dict()
     click.echo(json.dumps(document, indent=2, allow_nan=False) if as_json else tables.fer(document))
     if picture:
-        with _replacing(picture) as path:
+        with replacing(picture) as path:
             result.plot().savefig(path)
         if not as_json:
             click.echo(f"\nwrote {picture}")
@@ -701,7 +702,7 @@ def flash_show(
         drawn = plots.draw_cells(cells, number, level, placement)
     facts = flash.describe(cells, level, placement)
     if drawn and picture:
-        with _replacing(picture) as path:
+        with replacing(picture) as path:
             drawn.savefig(path)
     click.echo(json.dumps(facts, indent=2) if as_json else tables.cells(facts))
     if picture and not as_json:
@@ -818,7 +819,7 @@ def explain_command(config: Path, retention: str, picture: Path | None, as_json:
     found = explain.explain(config, retention_hours=explain.parse_retention(retention), **options)
     click.echo(json.dumps(found.to_dict(), indent=2, allow_nan=False) if as_json else explain.text(found))
     if picture:
-        with _replacing(picture) as path:
+        with replacing(picture) as path:
             explain.draw(found).savefig(path)
         if not as_json:
             click.echo(f"\nwrote {picture}")
@@ -886,7 +887,7 @@ def lifetime_command(
         )
     click.echo(json.dumps(found.to_dict(), indent=2) if as_json else texts.lifetime(found))
     if picture:
-        with _replacing(picture) as path:
+        with replacing(picture) as path:
             lifetime.draw(found).savefig(path)
         if not as_json:
             click.echo(f"\nwrote {picture}")
@@ -916,7 +917,7 @@ def table_build(name: str, to: Path, force: bool, as_json: bool, no_progress: bo
             built = softsense.build_table(code, name=to.stem, **running)
         except Interrupted:
             raise click.Abort from None
-    with _replacing(to) as path:
+    with replacing(to) as path:
         path.write_text(built.text, encoding="utf-8")
     if as_json:
         made = {"file": str(to), "levels": len(built.points), "rber": built.rber, "frames": built.frames}
@@ -939,7 +940,7 @@ def table_show(name: str, picture: Path | None, as_json: bool) -> None:
     document = decode_tables.describe(name)
     click.echo(json.dumps(document, indent=2, allow_nan=False) if as_json else tables.decode_table(document))
     if picture:
-        with _replacing(picture) as path:
+        with replacing(picture) as path:
             decode_tables.draw(document).savefig(path)
         if not as_json:
             click.echo(f"\nwrote {picture}")
@@ -1130,7 +1131,7 @@ def _check_writable(file: Path, force: bool) -> None:
     """Refuses a file that could not be written, before anything is measured for it."""
     if file.exists() and not force:
         raise FileError(f"{file}: found a file, expected none (--force replaces it)")
-    with _blaming(file):
+    with blaming(file):
         if file.is_dir():
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
         tempfile.TemporaryFile(dir=file.parent).close()
@@ -1139,7 +1140,7 @@ def _check_writable(file: Path, force: bool) -> None:
 def _write_code(code: Code, to: Path, force: bool, quiet: bool = False) -> None:
     text = code.to_qc() if to.suffix == ".qc" else code.to_alist()
     _check_writable(to, force)
-    with _replacing(to) as path:
+    with replacing(to) as path:
         path.write_text(text, encoding="utf-8")
     if not quiet:
         click.echo(f"wrote {to}")
@@ -1229,7 +1230,7 @@ class _Folder:
         self._written: list[str] = []
 
     def __enter__(self) -> _Folder:
-        with _blaming(self._path):
+        with blaming(self._path):
             self._made = list(itertools.takewhile(lambda each: not each.exists(), (self._path, *self._path.parents)))
             self._path.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryFile(dir=self._path) as probe:
@@ -1255,32 +1256,12 @@ class _Folder:
     @contextlib.contextmanager
     def replacing(self, name: str) -> Iterator[Path]:
         """A temporary path that takes the name when the block ends."""
-        with _replacing(self.file(name)) as partial:
+        with replacing(self.file(name)) as partial:
             yield partial
 
     def written(self) -> list[Path]:
         """The files, in the order written."""
         return [self._path / name for name in self._written]
-
-
-@contextlib.contextmanager
-def _replacing(whole: Path) -> Iterator[Path]:
-    """A temporary path that takes the name of the file when the block ends, with the name's own suffix."""
-    partial = whole.with_name(f".{whole.stem}.partial{whole.suffix}")
-    with _blaming(whole):
-        try:
-            yield partial
-            partial.replace(whole)
-        finally:
-            partial.unlink(missing_ok=True)
-
-
-@contextlib.contextmanager
-def _blaming(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise FileError(f"{path}: cannot write: {error.strerror or error}") from None
 
 
 @contextlib.contextmanager

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 from softsense._core import Config, ConfigError, FileError, SoftsenseError, Trace, TraceError
 from softsense.api import Progress, inline, run
+from softsense.files import blaming, replacing
 
 if TYPE_CHECKING:
     from multiprocessing.synchronize import Event
@@ -474,7 +475,7 @@ class Kept:
         types = {int: pl.Int64, float: pl.Float64}
         columns = SUMMARY_COLUMNS | LIFETIME_COLUMNS
         self._schema = pl.Schema({"id": pl.String, **{name: types[kind] for name, kind in columns.items()}})
-        with _blaming(folder):
+        with blaming(folder):
             folder.mkdir(parents=True, exist_ok=True)
             # Held until the process ends, however that ends.
             self._lock = (folder / ".lock").open("w")
@@ -541,7 +542,7 @@ class Kept:
 
         import polars as pl
 
-        with _blaming(self._folder):
+        with blaming(self._folder):
             for left in self._folder.glob(".*.partial.*"):
                 left.unlink()
             for path in sorted(self._folder.glob("*.parquet")):
@@ -573,25 +574,3 @@ def write_parquet(frame: pl.DataFrame, to: Any) -> None:
     frame.rechunk().write_parquet(
         to, compression="zstd", compression_level=3, statistics=True, row_group_size=1 << 16, data_page_size=1 << 20
     )
-
-
-@contextlib.contextmanager
-def replacing(whole: Path) -> Iterator[Path]:
-    """A temporary path that takes the name of the file when the block ends and what is in it is on the disk."""
-    partial = whole.with_name(f".{whole.stem}.partial{whole.suffix}")
-    with _blaming(whole):
-        try:
-            yield partial
-            with partial.open("rb") as file:
-                os.fsync(file.fileno())
-            partial.replace(whole)
-        finally:
-            partial.unlink(missing_ok=True)
-
-
-@contextlib.contextmanager
-def _blaming(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise FileError(f"{path}: cannot write: {error.strerror or error}") from None

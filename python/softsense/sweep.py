@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 from softsense._core import SoftsenseError
 from softsense.api import Interrupted, Progress, inline
+from softsense.files import replacing
 from softsense.points import (
     FAILED,
     LIFETIME_COLUMNS,
@@ -39,7 +40,6 @@ from softsense.points import (
     Planned,
     Point,
     Processes,
-    replacing,
     work,
     write_parquet,
 )

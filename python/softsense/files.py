@@ -1,0 +1,36 @@
+"""Files that are written whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from softsense._core import FileError
+
+
+@contextlib.contextmanager
+def replacing(whole: Path) -> Iterator[Path]:
+    """A temporary path with the file's suffix; it takes the name when the block ends and what it holds is on disk.
+
+    Raises `FileError` if it cannot be written; what was there before stays.
+    """
+    partial = whole.with_name(f".{whole.stem}.partial{whole.suffix}")
+    with blaming(whole):
+        try:
+            yield partial
+            with partial.open("rb") as file:
+                os.fsync(file.fileno())
+            partial.replace(whole)
+        finally:
+            partial.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def blaming(path: Path) -> Iterator[None]:
+    """Says of what the system refuses that this path cannot be written, as a `FileError`."""
+    try:
+        yield
+    except OSError as error:
+        raise FileError(f"{path}: cannot write: {error.strerror or error}") from None
