@@ -895,7 +895,7 @@ def _table(corner: str, names: Sequence[Any], columns: list[tuple[str, list[str]
     """A table, however wide."""
     from softsense import tables
 
-    return tables._block("", corner, [str(name) for name in names], columns, 1000).lstrip("\n")
+    return tables.paneled("", corner, [str(name) for name in names], columns, 1000).lstrip("\n")
 
 
 # Pictures -------------------------------------------------------------------------------------------------------------
@@ -942,7 +942,7 @@ def _shade(llr: float, most: float) -> tuple[str, float]:
     """The colour of the bit that a region says, and how strong it is."""
     from softsense import plots
 
-    return plots._BIT_COLOURS[0 if llr > 0 else 1], 0.04 + 0.26 * min(abs(llr) / most, 1.0)
+    return plots.BIT_COLOURS[0 if llr > 0 else 1], 0.04 + 0.26 * min(abs(llr) / most, 1.0)
 
 
 def _largest(regions: pl.DataFrame) -> float:
@@ -956,14 +956,14 @@ def _draw_states(axes: Axes, found: Explanation) -> None:
 
     from softsense import plots
 
-    volts = plots._voltages(found.cells)
+    volts = plots.voltages(found.cells)
     fresh = found.cells.at(found.cells.pe_cycles, 0.0)
     regions = _shown(found)
     plots.head(axes, f"The cells: raw bit error rate {found.rber:.2e}, read at level {found.level}")
     densities = [found.cells.density(state, volts) for state in range(found.cells.states)]
     top = 1.32 * max(density.max() for density in densities)
     for row, density in zip(found.states.iter_rows(named=True), densities, strict=True):
-        colour = plots._BIT_COLOURS[row["bit"]]
+        colour = plots.BIT_COLOURS[row["bit"]]
         axes.fill_between(volts, density, color=colour, alpha=0.4, linewidth=0, zorder=2)
         axes.plot(volts, density, color=colour, linewidth=1.6, zorder=3)
         axes.plot(volts, fresh.density(row["state"], volts), color=colour, linewidth=1.1, linestyle=":", zorder=3)
@@ -998,8 +998,8 @@ def _draw_states(axes: Axes, found: Explanation) -> None:
     axes.set_ylabel("density (1/V)")
     axes.set_xlabel("threshold voltage (V)")
     keys = [
-        (Patch(color=plots._BIT_COLOURS[1], alpha=0.6, linewidth=0), f"1 in the {found.page} page"),
-        (Patch(color=plots._BIT_COLOURS[0], alpha=0.6, linewidth=0), "0"),
+        (Patch(color=plots.BIT_COLOURS[1], alpha=0.6, linewidth=0), f"1 in the {found.page} page"),
+        (Patch(color=plots.BIT_COLOURS[0], alpha=0.6, linewidth=0), "0"),
         (Line2D([], [], color=plots.FAINT, linestyle=":", linewidth=1.3), "as written"),
         (Line2D([], [], color=plots.INK, linestyle=(0, (3, 2)), linewidth=1.2), "hard references"),
         (Line2D([], [], color=plots.INK, linewidth=0.8), f"references of level {found.level}"),
@@ -1017,7 +1017,7 @@ def _draw_llrs(axes: Axes, found: Explanation) -> None:
     size = 9.0 if regions.height <= 16 else 7.5 if regions.height <= 22 else 6.5
     for row in regions.iter_rows(named=True):
         llr = max(-largest, min(largest, row["llr"]))
-        colour = plots._BIT_COLOURS[0 if row["llr"] > 0 else 1]
+        colour = plots.BIT_COLOURS[0 if row["llr"] > 0 else 1]
         axes.bar(row["region"], llr, width=0.94, color=colour, alpha=0.75, linewidth=0)
         # The number stands outside the bar.
         up = row["llr"] > 0
@@ -1085,7 +1085,7 @@ def _draw_attempts(axes: Axes, found: Explanation) -> None:
 def _draw_timelines(axes: Axes, found: Explanation) -> None:
     from matplotlib.patches import Patch
 
-    from softsense import plots
+    from softsense import colours, plots
 
     plots.head(axes, "What each policy's read costs, when nobody is in its way")
     longest = found.reads["latency_us"].max()
@@ -1096,7 +1096,7 @@ def _draw_timelines(axes: Axes, found: Explanation) -> None:
         first = place * group
         spans = found.spans.filter(found.spans["policy"] == read["policy"])
         name = read["policy"].partition(":")[0]
-        colour = plots._POLICY_COLOURS.get(name, plots.INK)
+        colour = colours.POLICIES.get(name, plots.INK)
         for lane, resource in enumerate(RESOURCES):
             axes.axhspan(first + lane - 0.4, first + lane + 0.4, color="#f6f6f6", linewidth=0, zorder=0)
             beside = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points", "va": "center"}

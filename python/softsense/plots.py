@@ -17,11 +17,7 @@ from matplotlib.transforms import blended_transform_factory
 
 from softsense._core import Cells, Code, CodeError
 from softsense.api import NO_SOFT_SENSING, Comparison, RunResult
-from softsense.colours import BASELINE as _BASELINE_COLOUR
-from softsense.colours import PARTS as _PART_COLOURS
-from softsense.colours import POLICIES as _POLICY_COLOURS
-from softsense.colours import SPARE as _SPARE_COLOURS
-from softsense.colours import of_runs as _colours
+from softsense.colours import BASELINE, PARTS, POLICIES, SPARE, of_runs
 from softsense.tables import TIME_PARTS
 
 if TYPE_CHECKING:
@@ -37,7 +33,7 @@ _TAILS = {"p99": 1e-2, "p999": 1e-3}
 _MARKERS = {"mean": "o", "p99": "D", "p999": "^"}
 _STATS = {"mean": "mean", "p99": "p99", "p999": "p99.9"}
 STATE_COLOURS = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#8c6d31", "#5e4fa2"]
-_BIT_COLOURS = ["#0072b2", "#d55e00"]
+BIT_COLOURS = ["#0072b2", "#d55e00"]
 _MOST_DRAWN_BITS = 256
 PANELS = ("time_split", "tail", "slowdown", "responses", "levels")
 """What of a comparison can be drawn by itself; see `draw_panel`."""
@@ -69,7 +65,7 @@ def draw(comparison: Comparison, title: str | None = None) -> Figure:
         wspace=0.2,
         hspace=0.5 if len(runs) <= 7 else 0.36,
     )
-    colours = _colours(runs)
+    colours = of_runs(runs)
     names = ("time_split", "tail", "slowdown" if comparison.baseline else "responses", "levels")
     for axes, name in zip(panels.flat, names, strict=True):
         draw_panel(comparison, name, axes)
@@ -104,7 +100,7 @@ def draw_panel(comparison: Comparison, panel: str, axes: Axes) -> None:
     if panel == "slowdown" and not comparison.baseline:
         raise ValueError("panel: found `slowdown` without a baseline, expected a comparison that has one")
     runs = comparison.all_runs
-    colours = _colours(runs)
+    colours = of_runs(runs)
     kind = "read" if any(r.summary["response"]["read"]["count"] for r in runs) else "write"
     axes.set_label(panel)
     if panel == "time_split":
@@ -295,7 +291,7 @@ def _tanner_graph(axes: Axes, code: Code) -> None:
     ends = np.stack([np.stack([at_check[rows], np.ones(len(rows))], 1), np.stack([at_bit[columns], 0 * columns], 1)], 1)
     # Checks of one circulant have one colour, so that its parallel edges are seen.
     group = rows // (code.circulant_size or 1)
-    palette = list(_POLICY_COLOURS.values()) + _SPARE_COLOURS
+    palette = list(POLICIES.values()) + SPARE
     colours = [palette[g % len(palette)] for g in group]
     axes.add_collection(LineCollection(list(ends), colors=colours, linewidths=0.5, alpha=0.65))
     size = min(6.0, 900 / n)
@@ -327,7 +323,7 @@ def draw_cells(cells: Cells, page: int, level: int, placement: str = "mutual_inf
     """
     read = cells.sense(page, level, placement=placement)
     name = cells.pages[page]
-    volts = _voltages(cells)
+    volts = voltages(cells)
     ends = np.concatenate([[volts[0]], read["references"], [volts[-1]]])
     figure = Figure(figsize=(11, 9.5), dpi=110, layout="constrained")
     states, bits, llrs = figure.subplots(3, 1, sharex=True, height_ratios=[1.2, 1.0, 0.9])
@@ -357,7 +353,7 @@ def draw_cells(cells: Cells, page: int, level: int, placement: str = "mutual_inf
 
     plural = "reference" if len(read["references"]) == 1 else "references"
     head(bits, f"The {name} page, read at level {level}: {len(read['references'])} {plural}, {len(ends) - 1} regions")
-    for bit, colour in enumerate(_BIT_COLOURS):
+    for bit, colour in enumerate(BIT_COLOURS):
         holding = [state for state in range(cells.states) if cells.bit(page, state) == bool(bit)]
         density = sum(cells.density(state, volts) for state in holding) / len(holding)
         bits.plot(volts, density, color=colour, linewidth=1.6, label=f"bit {bit}")
@@ -368,7 +364,7 @@ def draw_cells(cells: Cells, page: int, level: int, placement: str = "mutual_inf
 
     head(llrs, "What each region says: its log-likelihood ratio, and the integer that the decoder gets")
     for low, high, llr, integer in zip(ends, ends[1:], read["llrs"], read["integer_llrs"], strict=False):
-        colour = _BIT_COLOURS[0 if llr > 0 else 1]
+        colour = BIT_COLOURS[0 if llr > 0 else 1]
         llrs.fill_between([low, high], 0, llr, color=colour, alpha=0.35, linewidth=0)
         llrs.plot([low, high], [llr, llr], color=colour, linewidth=1.6)
         if high - low > 0.035 * (volts[-1] - volts[0]):
@@ -405,7 +401,7 @@ def draw_cells(cells: Cells, page: int, level: int, placement: str = "mutual_inf
     return figure
 
 
-def _voltages(cells: Cells) -> NDArray[np.float64]:
+def voltages(cells: Cells) -> NDArray[np.float64]:
     """Voltages where cells are to be found, now or when they were programmed."""
     wide = np.linspace(-5.0, 15.0, 4001)
     ages = (cells, cells.at(cells.pe_cycles, 0.0))
@@ -449,7 +445,7 @@ def _time_split(axes: Axes, runs: list[RunResult], colours: list[str]) -> None:
     left = np.zeros(len(runs))
     for part, label in TIME_PARTS.items():
         width = np.array([r["time_us"][part] or 0.0 for r in reads]) / scale
-        axes.barh(rows, width, left=left, height=0.66, color=_PART_COLOURS[part], label=label, linewidth=0)
+        axes.barh(rows, width, left=left, height=0.66, color=PARTS[part], label=label, linewidth=0)
         for row, (start, span) in enumerate(zip(left, width, strict=True)):
             text = f"{span:.0f} %" if shares else _us(span)
             if span > 0.018 * (len(text) + 0.5) * widest:
@@ -567,7 +563,7 @@ def _slowdown(axes: Axes, comparison: Comparison, colours: list[str], kind: str)
         _nothing(axes, "nothing to compare")
         return
     _dots(axes, runs, colours[1:], values, _times)
-    axes.axvline(1, color=_BASELINE_COLOUR, linewidth=1.4, linestyle=(0, (4, 1.5)), zorder=1)
+    axes.axvline(1, color=BASELINE, linewidth=1.4, linestyle=(0, (4, 1.5)), zorder=1)
     axes.set_xlabel("slowdown (no soft sensing = 1)")
     low, high = min(1.0, *known), max(1.0, *known)
     if high / low > 8:
@@ -681,7 +677,7 @@ def _levels(axes: Axes, runs: list[RunResult], colours: list[str]) -> None:
             ha="right",
             va="bottom",
             fontsize=9,
-            color=_PART_COLOURS["retries"],
+            color=PARTS["retries"],
         )
 
 

@@ -68,7 +68,7 @@ def results(comparison: Comparison, width: int = 150) -> str:
         width: columns of the screen; a block that is wider continues below, with the policies' names repeated.
     """
     return "\n\n".join(
-        _block(block.title, block.corner, block.names, block.columns, width) for block in blocks(comparison)
+        paneled(block.title, block.corner, block.names, block.columns, width) for block in blocks(comparison)
     )
 
 
@@ -169,7 +169,7 @@ def chips(rows: Sequence[dict[str, float]]) -> str:
     for key, digits, label in (("factor", 4, "\nfactor"), ("rber", 5, "\nRBER"), ("p_fail", 3, "decoding\nfails")):
         values = [row[key] for row in rows]
         columns.append((label, [_number(value, digits) for value in [*values, sum(values) / len(values)]]))
-    return _block("Chips in the order of the stripe", "chip", names, columns, 150)
+    return paneled("Chips in the order of the stripe", "chip", names, columns, 150)
 
 
 def lifetime(found: Lifetime) -> str:
@@ -182,7 +182,7 @@ def lifetime(found: Lifetime) -> str:
         ("UBER\nthen", [f"{code.uber:.2g}" for code in codes]),
         ("iterations\nthen", [_number(code.mean_iterations, 2) for code in codes]),
     ]
-    blocks = [_block("How long codes last", "table", [code.table for code in codes], columns, 150)]
+    blocks = [paneled("How long codes last", "table", [code.table for code in codes], columns, 150)]
     rows = found.frame.to_dicts()
     schemes = list(dict.fromkeys(row["scheme"] for row in rows))
     columns = [("endurance\n(P/E)", [f"{row['endurance_pe']:,}" for row in rows[:: len(found.write_amplification)]])]
@@ -190,7 +190,7 @@ def lifetime(found: Lifetime) -> str:
         values = [row["lifetime_capacity"] for row in rows if row["utilisation"] == share]
         columns.append((f"{100 * share:g} % used,\nWA {factor:.2f}", [f"{value:,.0f}" for value in values]))
     title = "Lifetime capacity (bytes that the host can write for each byte of flash)"
-    blocks.append(_block(title, "scheme", schemes, columns, 150))
+    blocks.append(paneled(title, "scheme", schemes, columns, 150))
     return "\n\n".join(blocks)
 
 
@@ -500,7 +500,8 @@ def _mean(result: RunResult, kind: str) -> float | None:
     return result.summary["response"][kind]["mean_us"]
 
 
-def _block(title: str, corner: str, names: Sequence[str], columns: Sequence[Column], width: int) -> str:
+def paneled(title: str, corner: str, names: Sequence[str], columns: Sequence[Column], width: int) -> str:
+    """A table under a title: names at the left, columns beside them, in several panels where the width asks for it."""
     first = _aligned(["", corner, *names], str.ljust)
     panels = [[first]]
     used = len(first[0])
