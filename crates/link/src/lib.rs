@@ -22,6 +22,9 @@
 //! **Fidelity.** A [`DecodeTable`] answers in nanoseconds and was measured once, by a [`FrameTask`] for each of its
 //! numbers. A [`CodewordReader`] programs, ages, senses and decodes each codeword that is read. Its luck is that of its
 //! cells: re-reads agree too, and levels are taken as nested, but required levels may fall, rarely.
+//!
+//! **Age.** A device may change its code as blocks wear: what holds up to which P/E cycles is a [`ByAge`], of decode tables
+//! ([`AdaptiveSpec`]) or of BCH codes ([`BchSpec`]), whose failures are a binomial tail or real decodes.
 
 mod bch_by_age;
 mod by_age;

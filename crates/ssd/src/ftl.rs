@@ -8,6 +8,9 @@
 //! What is written, collected and erased together is a superblock, and what is programmed at once a group, or, where its
 //! codewords are not interleaved, one page of it (see [`crate::geometry`]). Without interleaving all three are one: a
 //! superblock is a block, a group a page.
+//!
+//! Which pages of its block a codeword is in, [`BlockLayout`] says, by the erases of the block: how much a page holds may change
+//! with age, and units may cross from a page to the next. Places, capacity and what a read senses follow from it.
 
 mod block_lists;
 mod large_array;

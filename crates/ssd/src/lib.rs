@@ -9,7 +9,9 @@
 //!
 //! - [`config`]: every field of a run, its unit, default and check.
 //! - [`trace`], [`workload`]: where [`request`]s come from, recorded or synthetic; both are streams.
-//! - [`ftl`]: the page map, allocation and victim choice. It decides, and takes no time.
+//! - [`geometry`]: how many of everything, and the numbers of everything.
+//! - [`ftl`]: the page map, allocation and victim choice; the layout of blocks, by their age; the mapping cache. It decides, and
+//!   takes no time.
 //! - [`simulation`]: host, busy units, buses, decoders, garbage collection, on one event queue.
 //! - [`run`] and [`summary`]: a simulation with a clock on the wall, and its result.
 //!

@@ -11,6 +11,9 @@
 //!
 //! A read of interleaved codewords senses the pages of its group in as many units, each in its turn; each
 //! channel transfers what its pages have of a codeword, an n-th, and the codeword is decoded when all of it has arrived.
+//!
+//! A unit of several BCH codewords is done when the last of them is decoded: they follow one another through bus and decoder.
+//! A read of units that cross pages senses the pages of a run, one after the other, and is otherwise one of a group.
 
 use std::collections::VecDeque;
 

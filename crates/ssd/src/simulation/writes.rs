@@ -9,6 +9,9 @@
 //! With interleaving, codewords of a request that fill a group are programmed to all its chips at once, and done together.
 //! What does not fill one is written plain or padded, as the config says. A group is never changed: an update of part of
 //! it goes elsewhere, and what it replaces is stale.
+//!
+//! A unit that the end of a page cuts stays in the write buffer until the next page of its block is programmed. What a
+//! collection has cut is ended by one more page before its victim is erased.
 
 use std::collections::VecDeque;
 use std::ops::Range;
