@@ -215,16 +215,18 @@ def outcome(result: SweepResult) -> str:
 
 
 def finding(result: SweepResult) -> str:
-    """What came of a sweep, in a few sentences."""
-    sentences = [outcome(result)]
-    for frontier in result.frontiers:
-        if frontier.best:
-            many = f"{len(frontier.best)} of {len(frontier.designs)} designs on the frontier"
-            ends = describe(frontier.best[0])
-            if len(frontier.best) > 1:
-                ends = f"from {ends} to {describe(frontier.best[-1])}"
-            sentences.append(f"{title(frontier)}: {many}, {ends}.")
-    return " ".join(sentences)
+    """What came of a sweep: how many points there are, and what its first frontier says."""
+    first = next((frontier for frontier in result.frontiers if frontier.best), None)
+    return f"{outcome(result)} {_said(first)}" if first else outcome(result)
+
+
+def _said(frontier: Frontier) -> str:
+    """What a frontier says, in a sentence."""
+    best, pair = frontier.best, frontier.pair
+    where = f" on {frontier.trace}" if frontier.trace else ""
+    many = f"{len(best)} of {len(frontier.designs)} designs are on the frontier"
+    ends = f"from {describe(best[0])} to {describe(best[-1])}" if len(best) > 1 else describe(best[0])
+    return f"By {label(pair.x)} and {label(pair.y)}{where}, {many}: {ends}."
 
 
 def table(result: SweepResult) -> str:
@@ -400,12 +402,10 @@ def _colours(policies: Sequence[str]) -> dict[str | None, str]:
 # As a report ---------------------------------------------------------------------------------------------------------
 
 
-def report(result: SweepResult) -> str | None:
-    """The report of a sweep as one HTML document; None where this softsense has no reports."""
-    try:
-        from softsense.report import Chart, Section, Series, Table, html
-    except ImportError:
-        return None
+def report(result: SweepResult) -> str:
+    """The report of a sweep as one HTML document."""
+    from softsense.report import Chart, Section, Series, Table, html
+
     sections = []
     colours = _colours(list(dict.fromkeys(point.policy for point in result.planned.points if point.policy)))
     for frontier in result.frontiers:
@@ -426,7 +426,8 @@ def report(result: SweepResult) -> str | None:
             parts.append(Chart("All designs", series, label(pair.x), label(pair.y), note=note))
             heads, rows = _listed(frontier)
             parts.append(Table("On the frontier", heads, rows))
-        sections.append(Section(title(frontier), [] if parts else ["No design has both numbers."], parts))
+        said = _said(frontier) if frontier.best else "No design has both numbers."
+        sections.append(Section(title(frontier), [said], parts))
     if failures := result.failures.to_dicts():
         columns = list(failures[0])
         rows = [[shown(row[name]) if row[name] is not None else "" for name in columns] for row in failures]

@@ -313,6 +313,5 @@ def _write(result: SweepResult) -> None:
         (folder / "frontier.png").unlink(missing_ok=True)
     from softsense import frontier
 
-    if (text := frontier.report(result)) is not None:
-        with into("report.html") as path:
-            path.write_text(text, encoding="utf-8")
+    with into("report.html") as path:
+        path.write_text(frontier.report(result), encoding="utf-8")
