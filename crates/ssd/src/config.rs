@@ -1266,14 +1266,17 @@ impl CheckedConfig {
             let path = format!("reliability.adaptive.rates[{index}].units");
             expect_whole(path, rate.units, 1, self.geometry.codewords_per_page())?;
         }
+        self.check_alone_with("reliability.adaptive")
+    }
+
+    /// Whether a reliability by age goes without what it cannot go with.
+    fn check_alone_with(&self, reliability: &str) -> Result<()> {
         if self.config.ftl.interleaving.ways > 1 {
-            return Err(Error::config(
-                "ftl.interleaving.ways",
-                "found several with `reliability.adaptive`, expected 1",
-            ));
+            let message = format!("found several with `{reliability}`, expected 1");
+            return Err(Error::config("ftl.interleaving.ways", message));
         }
         if self.config.ftl.mapping != Mapping::Page {
-            let message = "found a map in flash with `reliability.adaptive`, expected `page`";
+            let message = format!("found a map in flash with `{reliability}`, expected `page`");
             return Err(Error::config("ftl.mapping", message));
         }
         Ok(())
@@ -1305,12 +1308,7 @@ impl CheckedConfig {
             }
             crosses_pages |= squeezed > 0;
         }
-        if self.config.ftl.interleaving.ways > 1 {
-            return Err(Error::config("ftl.interleaving.ways", "found several with `reliability.bch`, expected 1"));
-        }
-        if self.config.ftl.mapping != Mapping::Page {
-            return Err(Error::config("ftl.mapping", "found a map in flash with `reliability.bch`, expected `page`"));
-        }
+        self.check_alone_with("reliability.bch")?;
         // Each plane may have cut a unit, which waits for the next page; what else there is fills pages.
         let least = u64::from(self.geometry.planes() + 2 * units) * u64::from(unit);
         if crosses_pages && self.config.host.write_buffer_bytes < least {

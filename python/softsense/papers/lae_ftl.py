@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from itertools import pairwise
@@ -1612,6 +1612,12 @@ def _growth_claim(overhead: Overhead) -> Claim:
     return Claim(f"{overhead.stem}_grows", overhead.figure, text, rule="order")
 
 
+# What is printed of each segment's code, by its symbol.
+_PRINTED: dict[str, Callable[[dict[str, Any], Any], str]] = {
+    "t": lambda each, code: f"at an RBER of {each['rber']:g} codewords of {code.size} need t = {each['t']} (eq. 1)",
+    "n": lambda each, code: f"they have n = {each['n']} bits ({code.size})",
+}
+
 PAPER = Paper(
     name="lae-ftl",
     title="LAE-FTL, reproduced",
@@ -1686,25 +1692,8 @@ PAPER = Paper(
     ),
     claims=(
         *(
-            Claim(
-                f"t_{each['codeword_bytes']}",
-                "1",
-                f"at an RBER of {each['rber']:g} codewords of {code.size} need t = {each['t']} (eq. 1)",
-                float(each["t"]),
-                tolerance=0.0,
-                unit="",
-            )
-            for each, code in zip(PUBLISHED["segment"], SEGMENTS, strict=True)
-        ),
-        *(
-            Claim(
-                f"n_{each['codeword_bytes']}",
-                "1",
-                f"they have n = {each['n']} bits ({code.size})",
-                float(each["n"]),
-                tolerance=0.0,
-                unit="",
-            )
+            Claim(f"{name}_{each['codeword_bytes']}", "1", claim(each, code), float(each[name]), tolerance=0.0, unit="")
+            for name, claim in _PRINTED.items()
             for each, code in zip(PUBLISHED["segment"], SEGMENTS, strict=True)
         ),
         Claim(
