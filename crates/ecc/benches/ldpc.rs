@@ -25,7 +25,7 @@ use std::ops::ControlFlow;
 use softsense_base::binomial_interval;
 use softsense_ecc::InstructionSet;
 use softsense_ecc::catalogue::Code;
-use softsense_ecc::ldpc::{Correction, MinSum, QuasiCyclic};
+use softsense_ecc::ldpc::{Correction, MinSum, QuasiCyclic, Width};
 use softsense_ecc::measure::{Algorithm, BenchResult, DecoderSpec, FrameDecoder, Measurement, Stop, Verdict};
 
 const MAX_ITERATIONS: u32 = 20;
@@ -79,7 +79,7 @@ impl Bench {
     fn measure(&self, channel: &str, threads: usize, stop: Stop, set: InstructionSet, seed: u64) -> BenchResult {
         let measurement = Measurement {
             code: self.code.clone(),
-            decoder: DecoderSpec { algorithm: Algorithm::MinSum, max_iterations: MAX_ITERATIONS },
+            decoder: DecoderSpec { algorithm: Algorithm::MinSum(Width::Adaptive), max_iterations: MAX_ITERATIONS },
             channel: channel.parse().expect("a channel"),
             threads,
             stop,
@@ -87,7 +87,7 @@ impl Bench {
         };
         let correction = Correction::for_rate(self.code.rate());
         let decoder = |_| {
-            let decoder = MinSum::with_instruction_set(self.base(), &correction, set)?;
+            let decoder = MinSum::with(self.base(), &correction, Width::Adaptive, set)?;
             Ok(Box::new(Fixed(decoder)) as Box<dyn FrameDecoder>)
         };
         measurement.run_with(decoder, |_| ControlFlow::Continue(())).expect("the code can be decoded")

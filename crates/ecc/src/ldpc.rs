@@ -21,6 +21,6 @@ pub use cycles::ShortCycles;
 pub use density_evolution::{DegreeDistribution, shannon_limit};
 pub use elimination::DenseEncoder;
 pub use message_passing::{MessagePassing, Real, Rule, Schedule};
-pub use min_sum::{Correction, MinSum};
+pub use min_sum::{Correction, LEAST_LARGEST, MOST_LARGEST, MinSum, TRAPPED_CHECKS, Width};
 pub use parity_check::{Columns, ParityCheck};
 pub use quasi_cyclic::{Block, QuasiCyclic};

@@ -13,12 +13,12 @@ use std::time::{Duration, Instant};
 
 use softsense_base::{Error, Purpose, Result, Stream, binomial_interval};
 
-use crate::Outcome;
+use crate::{InstructionSet, Outcome};
 use crate::bch::BchDecoder;
 use crate::bits;
 use crate::catalogue::Code;
 use crate::channel::{Channel, Noise};
-use crate::ldpc::{BitFlipping, Correction, LdpcCode, MessagePassing, MinSum, Real, Rule, Schedule};
+use crate::ldpc::{BitFlipping, Correction, LEAST_LARGEST, LdpcCode, MOST_LARGEST, MessagePassing, MinSum, Real, Rule, Schedule, Width};
 
 /// Bytes that a batch may take: half of a common second-level cache.
 const BATCH_BYTES: usize = 1 << 18;
@@ -46,8 +46,8 @@ pub enum Precision {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Algorithm {
     /// Layered normalised min-sum: the fast decoder with messages of eight bits for a base matrix whose circulants are
-    /// multiples of 16, in floating point for any other matrix.
-    MinSum,
+    /// multiples of 16. With [`Width::Adaptive`] any other matrix is decoded in floating point.
+    MinSum(Width),
     /// Message passing in floating point.
     MessagePassing {
         /// Layered or flooding.
@@ -64,16 +64,29 @@ pub enum Algorithm {
 impl FromStr for Algorithm {
     type Err = Error;
 
-    /// Reads `min-sum`, `bit-flipping`, or `[layered-|flooding-]RULE[:PARAMETER][-f32|-f64]` with the rules
+    /// Reads `min-sum`, `min-sum-8bit[:LARGEST]`, `min-sum-16bit` (see [`Width`]), `bit-flipping`, or `[layered-|flooding-]RULE[:PARAMETER][-f32|-f64]` with the rules
     /// `sum-product`, `min-sum` (its parameter is the factor) and `offset-min-sum` (the offset, in natural units).
     ///
     /// Without a schedule it is layered, and without a width min-sum is in f32 and sum-product in f64; bare `min-sum` is
     /// [`Algorithm::MinSum`].
     fn from_str(text: &str) -> Result<Self> {
         match text {
-            "min-sum" => return Ok(Self::MinSum),
+            "min-sum" => return Ok(Self::MinSum(Width::Adaptive)),
+            "min-sum-8bit" => return Ok(Self::MinSum(Width::Eight { largest: MOST_LARGEST })),
+            "min-sum-16bit" => return Ok(Self::MinSum(Width::Sixteen)),
             "bit-flipping" => return Ok(Self::BitFlipping),
             _ => {}
+        }
+        if let Some(largest) = text.strip_prefix("min-sum-8bit:") {
+            return match largest.parse() {
+                Ok(largest) if (LEAST_LARGEST..=MOST_LARGEST).contains(&largest) => {
+                    Ok(Self::MinSum(Width::Eight { largest }))
+                }
+                _ => {
+                    let expected = format!("a largest a-posteriori magnitude from {LEAST_LARGEST} to {MOST_LARGEST}");
+                    Err(Error::code("decoder", format!("found `{largest}` in `{text}`, expected {expected}")))
+                }
+            };
         }
         let (rest, precision) = match (text.strip_suffix("-f32"), text.strip_suffix("-f64")) {
             (Some(rest), _) => (rest, Some(Precision::F32)),
@@ -99,7 +112,7 @@ impl FromStr for Algorithm {
             ("min-sum", _) => (Rule::NormalisedMinSum { factor: number(FACTOR)? }, Precision::F32),
             ("offset-min-sum", _) => (Rule::OffsetMinSum { offset: number(OFFSET)? }, Precision::F32),
             _ => {
-                let expected = "min-sum, bit-flipping, or sum-product, min-sum[:FACTOR] or offset-min-sum[:OFFSET] with \
+                let expected = "min-sum, min-sum-8bit[:LARGEST], min-sum-16bit, bit-flipping, or sum-product, min-sum[:FACTOR] or offset-min-sum[:OFFSET] with \
                                 layered- or flooding- before it and -f32 or -f64 after it";
                 return Err(Error::code("decoder", format!("found `{text}`, expected {expected}")));
             }
@@ -112,7 +125,10 @@ impl FromStr for Algorithm {
 impl fmt::Display for Algorithm {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::MinSum => f.write_str("min-sum"),
+            Self::MinSum(Width::Adaptive) => f.write_str("min-sum"),
+            Self::MinSum(Width::Eight { largest: MOST_LARGEST }) => f.write_str("min-sum-8bit"),
+            Self::MinSum(Width::Eight { largest }) => write!(f, "min-sum-8bit:{largest}"),
+            Self::MinSum(Width::Sixteen) => f.write_str("min-sum-16bit"),
             Self::BitFlipping => f.write_str("bit-flipping"),
             Self::MessagePassing { schedule, rule, precision } => {
                 f.write_str(match schedule {
@@ -179,10 +195,13 @@ struct Fast {
 }
 
 impl Fast {
-    /// The fast decoder, if it can decode the code.
-    fn new(code: &LdpcCode, max_iterations: u32) -> Option<Self> {
-        let decoder = MinSum::new(code.quasi_cyclic()?, &Correction::for_rate(code.rate())).ok()?;
-        Some(Self { decoder, max_iterations })
+    fn new(code: &LdpcCode, width: Width, max_iterations: u32) -> Result<Self> {
+        let Some(base) = code.quasi_cyclic() else {
+            return Err(Error::code("decoder", "found a matrix that is not quasi-cyclic, expected a base matrix"));
+        };
+        let correction = Correction::for_rate(code.rate());
+        let decoder = MinSum::with(base, &correction, width, InstructionSet::detect())?;
+        Ok(Self { decoder, max_iterations })
     }
 }
 
@@ -253,16 +272,16 @@ impl FrameDecoder for BchDecoder {
     }
 }
 
-/// What [`Algorithm::MinSum`] is where the fast decoder does not serve.
+/// What [`Algorithm::MinSum`] is by default where the fast decoder does not serve.
 const SLOW_MIN_SUM: (Schedule, Rule, Precision) =
     (Schedule::Layered, Rule::NormalisedMinSum { factor: FACTOR }, Precision::F32);
 
 impl DecoderSpec {
-    /// The algorithm that decodes `code`: [`Algorithm::MinSum`] is another one where the fast decoder does not serve.
+    /// The algorithm that decodes `code`: min-sum of adaptive width is another one where the fast decoder does not serve.
     pub fn algorithm_of(&self, code: &LdpcCode) -> Algorithm {
         let (schedule, rule, precision) = SLOW_MIN_SUM;
         match self.algorithm {
-            Algorithm::MinSum if !code.quasi_cyclic().is_some_and(MinSum::decodes) => {
+            Algorithm::MinSum(Width::Adaptive) if !code.quasi_cyclic().is_some_and(MinSum::decodes) => {
                 Algorithm::MessagePassing { schedule, rule, precision }
             }
             algorithm => algorithm,
@@ -283,15 +302,12 @@ impl DecoderSpec {
             Code::Ldpc(code) => code,
         };
         let max_iterations = self.max_iterations;
-        let (schedule, rule, precision) = match self.algorithm {
+        let (schedule, rule, precision) = match self.algorithm_of(code) {
             Algorithm::BitFlipping => {
                 let decoder = BitFlipping::new(Arc::clone(code.parity_check()), max_iterations)?;
                 return Ok(Box::new(Flipping { decoder, received: vec![0; bits::bytes_for(code.codeword_bits())] }));
             }
-            Algorithm::MinSum => match Fast::new(code, max_iterations) {
-                Some(fast) => return Ok(Box::new(fast)),
-                None => SLOW_MIN_SUM,
-            },
+            Algorithm::MinSum(width) => return Ok(Box::new(Fast::new(code, width, max_iterations)?)),
             Algorithm::MessagePassing { schedule, rule, precision } => (schedule, rule, precision),
         };
         Ok(match precision {

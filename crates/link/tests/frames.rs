@@ -4,6 +4,7 @@ use std::sync::atomic::AtomicBool;
 
 use softsense_base::binomial_interval;
 use softsense_ecc::catalogue::Code;
+use softsense_ecc::ldpc::Width;
 use softsense_ecc::measure::{Algorithm, DecoderSpec, Measurement, Stop};
 use softsense_link::{FrameCounts, FrameTask};
 
@@ -55,7 +56,7 @@ fn the_gaussian_boundary_is_that_of_the_channel() {
             count(&task("flash-8/9", &format!(r#"{{"gaussian": {{"rber": {rber}, "level": {level}}}}}"#)), None, 0, 4);
         let measurement = Measurement {
             code: Code::shipped("flash-8/9").unwrap(),
-            decoder: DecoderSpec { algorithm: Algorithm::MinSum, max_iterations: 20 },
+            decoder: DecoderSpec { algorithm: Algorithm::MinSum(Width::Adaptive), max_iterations: 20 },
             channel: if level == 1 { format!("bsc:{rber}") } else { format!("gaussian:{rber}:{level}") }
                 .parse()
                 .unwrap(),

@@ -570,7 +570,7 @@ impl Code {
         // With its schedule, as min-sum alone means the decoder in 8 bits.
         let rule: Rule = match format!("flooding-{rule}").parse().map_err(raise)? {
             Algorithm::MessagePassing { rule, .. } => rule,
-            Algorithm::MinSum | Algorithm::BitFlipping => unreachable!("not of a schedule"),
+            Algorithm::MinSum(_) | Algorithm::BitFlipping => unreachable!("not of a schedule"),
         };
         py.detach(|| degrees.threshold(rule, levels, iterations)).map_err(raise)
     }

@@ -1,7 +1,9 @@
 use std::ops::Range;
 
+use softsense_base::{Error, Result};
+
 use super::super::QuasiCyclic;
-use super::Correction;
+use super::{Correction, LEAST_LARGEST, MOST_LARGEST};
 #[cfg(target_arch = "x86_64")]
 use super::lanes::{Avx2, Avx512};
 use super::lanes::{Lanes, MOST_LANES, Portable};
@@ -25,11 +27,21 @@ pub(super) struct Arithmetic {
 }
 
 impl Arithmetic {
-    /// For totals of eight bits, if they suffice: 22 + 4 * 26 does not overflow. Of the pairs that do not, this one took the
-    /// fewest iterations. With columns of weight 3 eight bits lost error rate (rate 1/4: four times).
-    pub(super) fn narrow(correction: &Correction, max_column_weight: u32) -> Option<Self> {
-        let arithmetic = Self { correction: correction.clone(), channel_limit: 22, message_limit: 26 };
-        (max_column_weight == 4).then_some(arithmetic)
+    /// For totals of eight bits that cannot exceed `largest`: 22 + 4 * 26 = 126 for columns of weight 4. Of the pairs that do
+    /// not overflow there, this one took the fewest iterations; others keep the ratio of what the channel says to the largest.
+    pub(super) fn narrow(correction: &Correction, heaviest_column: u32, largest: u8) -> Result<Self> {
+        if !(LEAST_LARGEST..=MOST_LARGEST).contains(&largest) {
+            let expected = format!("expected {LEAST_LARGEST} to {MOST_LARGEST}");
+            return Err(Error::code("largest", format!("found an a-posteriori magnitude of {largest}, {expected}")));
+        }
+        let channel_limit = (u32::from(largest) * 22 + 63) / 126;
+        let message_limit = (u32::from(largest) - channel_limit) / heaviest_column.max(1);
+        if message_limit == 0 {
+            let found = format!("found a-posteriori magnitudes of up to {largest} for a column of weight {heaviest_column}");
+            return Err(Error::code("", format!("{found}, expected room for a message of each of its checks")));
+        }
+        let correction = correction.clone();
+        Ok(Self { correction, channel_limit: channel_limit as i8, message_limit: message_limit as u8 })
     }
 
     /// For hard decisions and totals of 16 bits: messages may grow to eight times what the channel says.
