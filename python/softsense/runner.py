@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from softsense._core import FrameTask, SoftsenseError, StopFlag
 from softsense.sampling import Plan, Request, block_end
@@ -87,8 +87,73 @@ def count_units(pickled: bytes, errors: int | None, first_unit: int, units: int)
 
 
 @functools.lru_cache(maxsize=64)
-def _unpickled(pickled: bytes) -> FrameTask:
+def _unpickled(pickled: bytes) -> Any:
     return pickle.loads(pickled)
+
+
+class Work(Protocol):
+    """Work in units, each a pure function of the work's identity and its number. It pickles."""
+
+    @property
+    def identity(self) -> str:
+        """What results depend on, as a hash."""
+
+    def run(self, unit: int, stop: StopFlag | None = None) -> Any:
+        """What a unit comes to, as JSON has it; None if `stop` was set meanwhile."""
+
+
+def run_unit(pickled: bytes, unit: int) -> Any:
+    """A unit of pickled work in whatever process this is."""
+    return _unpickled(pickled).run(unit)
+
+
+def run_units(
+    store: Store, workers: int | Executor, work: Work, units: int, name: str, progress: Progress | None = None
+) -> list[Any] | None:
+    """Carry out units 0 to `units` - 1 of work that the store lacks; returns all results, or None after Ctrl-C."""
+    identity = work.identity
+    threads = ThreadPoolExecutor(workers) if isinstance(workers, int) else None
+    pickled = b"" if threads else pickle.dumps(work)
+    with stopping() as stop:
+
+        def submit(unit: int) -> Future[Any]:
+            if threads:
+                return threads.submit(work.run, unit, stop)
+            assert not isinstance(workers, int)
+            return workers.submit(run_unit, pickled, unit)
+
+        flight = InFlight(submit, 2 * workers if isinstance(workers, int) else _MOST_ELSEWHERE)
+        flight.waiting.extend(unit for unit in range(units) if store.result(identity, unit) is None)
+        done = units - len(flight.waiting)
+
+        def keep(ended: Iterable[tuple[int, Future[Any]]]) -> None:
+            nonlocal done
+            for unit, future in ended:
+                try:
+                    result = future.result()
+                except SoftsenseError:
+                    raise
+                except Exception as error:
+                    if threads:
+                        raise
+                    raise SoftsenseError(f"workers: {type(error).__name__}: {error}") from error
+                if result is not None:
+                    store.add_result(identity, unit, result)
+                    done += 1
+
+        try:
+            while flight and not stop.is_set:
+                flight.submit()
+                keep(flight.ended())
+                if progress:
+                    progress(name, done, done / max(1, units))
+        finally:
+            flight.cancel()
+            if threads:
+                threads.shutdown(wait=True)
+            keep(flight.rest())
+            store.commit()
+    return None if done < units else [store.result(identity, unit) for unit in range(units)]
 
 
 class InFlight(Generic[_J]):
@@ -238,14 +303,27 @@ class Runner:
 
 
 @contextlib.contextmanager
-def hearing_ctrl_c() -> Iterator[list[int]]:
-    """A list that is no longer empty after Ctrl-C; a second Ctrl-C is the usual one. Other threads hear nothing."""
+def stopping() -> Iterator[StopFlag]:
+    """A flag that Ctrl-C sets."""
+    stop = StopFlag()
+    with hearing_ctrl_c(stop.set):
+        yield stop
+
+
+@contextlib.contextmanager
+def hearing_ctrl_c(also: Callable[[], None] | None = None) -> Iterator[list[int]]:
+    """A list that is no longer empty after Ctrl-C; a second Ctrl-C is the usual one. Other threads hear nothing.
+
+    The first Ctrl-C calls `also`, too.
+    """
     heard: list[int] = []
 
     def hear(number: int, frame: FrameType | None) -> None:
         if heard:
             raise KeyboardInterrupt
         heard.append(number)
+        if also:
+            also()
 
     if threading.current_thread() is not threading.main_thread():
         yield heard

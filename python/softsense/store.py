@@ -1,11 +1,12 @@
-"""Counts of decoded frames, kept in one file so that a campaign can be stopped, resumed and added to.
+"""Counts of decoded frames, and results of other work, kept in one file: a campaign can be stopped, resumed and added to.
 
 Work is counted in units, each a pure function of its task and number, so what is here never has to be done again::
 
     with softsense.Store("flash.fer") as store:
         softsense.measure_fer("flash-8/9", "0.006:0.008:0.0005", store=store)
 
-The file is an SQLite database. It may hold the counts of any number of tasks, and belongs to one process at a time.
+The file is an SQLite database. It may hold the counts of any number of tasks, and belongs to one process at a time. What
+is no count, such as the absorbing sets that a unit of a search found, is kept as JSON by identity and unit.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 APPLICATION_ID = 0x736F6674
 """What marks an SQLite file as a store: `soft`, in ASCII."""
 
-VERSION = 1
+VERSION = 2
 """Of the layout; a newer one is refused."""
 
 CHANNEL_ERRORS = -1
@@ -46,6 +47,10 @@ CREATE TABLE counts (
     units INTEGER NOT NULL, frames INTEGER NOT NULL, failures INTEGER NOT NULL, undetected INTEGER NOT NULL,
     iterations TEXT NOT NULL, crc32 INTEGER NOT NULL,
     PRIMARY KEY (identity, errors, first_unit)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE results (
+    identity TEXT NOT NULL, unit INTEGER NOT NULL, result TEXT NOT NULL, crc32 INTEGER NOT NULL,
+    PRIMARY KEY (identity, unit)
 ) STRICT, WITHOUT ROWID;
 PRAGMA application_id = {APPLICATION_ID};
 PRAGMA user_version = {VERSION};
@@ -100,6 +105,7 @@ class Store:
         self.path = None if path is None else Path(path)
         self._rows: dict[tuple[str, int], list[_Row]] = {}
         self._tasks: dict[str, tuple[str, str, int]] = {}
+        self._results: dict[tuple[str, int], str] = {}
         self._committed = time.monotonic()
         with self._blaming():
             if self.path is None:
@@ -199,6 +205,27 @@ class Store:
         if time.monotonic() - self._committed > _COMMIT_S:
             self.commit()
 
+    def result(self, identity: str, unit: int) -> Any:
+        """What a unit of the work `identity` came to, as JSON has it; None if it is not here."""
+        found = self._results.get((identity, unit))
+        return None if found is None else json.loads(found)
+
+    def add_result(self, identity: str, unit: int, result: Any) -> None:
+        """Keep what a unit of other work than counting came to; about once a second it is written for good.
+
+        Raises:
+            FileError: a file that cannot be written.
+        """
+        text = json.dumps(result, allow_nan=False)
+        with self._blaming():
+            if not self._base.in_transaction:
+                self._base.execute("BEGIN")
+            values = (identity, unit, text)
+            self._base.execute("INSERT INTO results VALUES (?, ?, ?, ?)", (*values, _crc(values)))
+        self._results[identity, unit] = text
+        if time.monotonic() - self._committed > _COMMIT_S:
+            self.commit()
+
     def _of(self, task: FrameTask, errors: int | None) -> list[_Row]:
         known = self._tasks.get(task.identity)
         if known and known[1:] != (task.spec_json, task.unit_frames):
@@ -252,6 +279,15 @@ class Store:
             if identity not in self._tasks:
                 self._refuse(f"{place}: found counts of an unknown task, expected it among the tasks")
             self._keep(identity, errors, _Row(first_unit, units, Counts(*numbers, tuple(json.loads(iterations)))))
+
+        for *values, crc in self._base.execute("SELECT * FROM results ORDER BY identity, unit"):
+            identity, unit, text = values
+            if _crc(values) != crc:
+                self._refuse(
+                    f"result {identity[:12]}, unit {unit}: found a damaged row, expected one that fits its checksum "
+                    f"{crc:#010x}"
+                )
+            self._results[identity, unit] = text
 
     def _check_header(self) -> None:
         """Refuse a foreign file before SQLite touches it."""

@@ -4,10 +4,12 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use softsense_base::{Error, Purpose, Result, Stream, climb, normal_cdf};
 
 use crate::bits;
+use crate::ldpc::AbsorbingSets;
 
 /// A memoryless channel, as text: `bsc:P`, `errors:W`, `awgn:EBN0_DB` or `gaussian:RBER:LEVELS`.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -137,7 +139,7 @@ impl Channel {
             }
         };
         let mask = vec![0; bits::bytes_for(codeword_bits)];
-        Ok(Noise { stream: Stream::new(seed, Purpose::Noise), codeword_bits, kind, llr_step, mask })
+        Ok(Noise { stream: Stream::new(seed, Purpose::Noise), codeword_bits, kind, llr_step, mask, condition: None })
     }
 }
 
@@ -176,6 +178,18 @@ pub struct Noise {
     kind: Kind,
     llr_step: f64,
     mask: Vec<u8>,
+    condition: Option<Condition>,
+}
+
+/// So many bits of a set are wrong, the others of it right; what is elsewhere is the channel's.
+#[derive(Debug, Clone)]
+struct Condition {
+    sets: Arc<AbsorbingSets>,
+    /// Bits and violated checks of the class that the set is drawn from.
+    class: (usize, u32),
+    wrong: usize,
+    /// Of a soft channel, LLRs of a 0 that are not negative, and that are.
+    given: Option<Box<[Alias; 2]>>,
 }
 
 #[derive(Debug, Clone)]
@@ -198,6 +212,10 @@ enum Kind {
 
 /// Draws that choose the wrong bits of a frame have numbers from here on, those of LLRs from 0.
 const ERROR_DRAWS: u64 = 1 << 32;
+/// Draws that choose a set and which of its bits are wrong have numbers from here on.
+const CONDITION_DRAWS: u64 = 1 << 33;
+/// Draws of the LLRs of such a set have numbers from here on.
+const SET_LLR_DRAWS: u64 = CONDITION_DRAWS + (1 << 16);
 
 impl Noise {
     /// The noise of a channel with these `outputs`, whose probabilities add up to 1.
@@ -238,7 +256,57 @@ impl Noise {
             }
         };
         let mask = vec![0; bits::bytes_for(codeword_bits)];
-        Ok(Self { stream: Stream::new(seed, Purpose::Noise), codeword_bits, kind, llr_step, mask })
+        Ok(Self { stream: Stream::new(seed, Purpose::Noise), codeword_bits, kind, llr_step, mask, condition: None })
+    }
+
+    /// This noise, in frames of which one absorbing set of a class has `wrong` wrong bits: which set, and which of its bits, is
+    /// drawn for each frame, every choice being equally likely. Bits elsewhere are as the channel makes them. A soft channel's
+    /// decision for a bit is the sign of its LLR, 0 counting as right; `outputs` are those of [`Self::of_outputs`].
+    ///
+    /// # Errors
+    /// A class without sets, more wrong bits than a set has, or wrong bits that the channel never makes.
+    pub fn conditioned(
+        self,
+        sets: Arc<AbsorbingSets>,
+        class: (usize, u32),
+        wrong: usize,
+        outputs: Option<&[Output]>,
+    ) -> Result<Self> {
+        let (bits, violated) = class;
+        if sets.class(bits, violated).next().is_none() || wrong > bits {
+            let found = format!("found {wrong} wrong bits of a ({bits}, {violated}) set");
+            return Err(Error::code("condition", format!("{found}, expected a class that was listed, and no more than its bits")));
+        }
+        let given = match outputs {
+            None => None,
+            Some(outputs) => {
+                let draw = |negative: bool| {
+                    let chosen = || outputs.iter().filter(|output| (output.llr < 0) == negative);
+                    let total: f64 = chosen().map(|output| output.right + output.wrong).sum();
+                    let llrs: Vec<i8> = chosen().map(|output| output.llr).collect();
+                    let shares: Vec<f64> = chosen().map(|output| (output.right + output.wrong) / total).collect();
+                    (total > 0.0).then(|| Alias::new(&llrs, &shares))
+                };
+                match (draw(false), draw(true)) {
+                    (Some(right), Some(wrong)) => Some(Box::new([right, wrong])),
+                    _ => return Err(Error::code("condition", "found a channel that errs never or always")),
+                }
+            }
+        };
+        Ok(Self { condition: Some(Condition { sets, class, wrong, given }), ..self })
+    }
+
+    /// The set whose bits are prescribed in a frame, and for each of its bits whether it is wrong; none without a condition.
+    fn prescribed(&self, frame: u64) -> Vec<(usize, bool)> {
+        let Some(condition) = &self.condition else { return Vec::new() };
+        let draw = |number: u64| self.stream.bits(frame, CONDITION_DRAWS + number);
+        let mut bits = condition.sets.draw(condition.class.0, condition.class.1, draw(0));
+        for chosen in 0..condition.wrong {
+            let left = (bits.len() - chosen) as u128;
+            let other = chosen + ((u128::from(draw(1 + chosen as u64)) * left) >> 64) as usize;
+            bits.swap(chosen, other);
+        }
+        bits.iter().enumerate().map(|(index, &bit)| (bit as usize, index < condition.wrong)).collect()
     }
 
     /// Whether the channel gives LLRs; or else hard decisions.
@@ -258,6 +326,19 @@ impl Noise {
     /// If the word has not the bytes of a codeword.
     pub fn flip(&mut self, frame: u64, word: &mut [u8]) {
         assert_eq!(word.len(), self.mask.len(), "bytes of a codeword");
+        if !self.is_soft() && self.condition.is_some() {
+            let prescribed = self.prescribed(frame);
+            let sent: Vec<bool> = prescribed.iter().map(|&(bit, _)| bits::get(word, bit)).collect();
+            self.flip_freely(frame, word);
+            for (&(bit, wrong), sent) in prescribed.iter().zip(sent) {
+                bits::set(word, bit, sent != wrong);
+            }
+            return;
+        }
+        self.flip_freely(frame, word);
+    }
+
+    fn flip_freely(&mut self, frame: u64, word: &mut [u8]) {
         match &self.kind {
             Kind::Geometric { log_right } => {
                 if *log_right == 0.0 {
@@ -319,6 +400,11 @@ impl Noise {
                     (draw, sent, wrong) = (draw >> 32, sent << 1, wrong << 1);
                 }
             }
+        }
+        let Some(Condition { given: Some(given), .. }) = &self.condition else { return };
+        for ((bit, wrong), draw) in self.prescribed(frame).into_iter().zip(SET_LLR_DRAWS..) {
+            let value = given[usize::from(wrong)].value(self.stream.bits(frame, draw) as u32);
+            llrs[bit] = if bits::get(codeword, bit) { -value } else { value };
         }
     }
 

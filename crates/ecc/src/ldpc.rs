@@ -1,5 +1,6 @@
 //! LDPC codes: parity-check matrices, encoders and decoders.
 
+mod absorbing_sets;
 mod alist;
 mod bit_flipping;
 mod code;
@@ -13,11 +14,12 @@ mod min_sum;
 mod parity_check;
 mod quasi_cyclic;
 
+pub use absorbing_sets::{AbsorbingSet, AbsorbingSetSearch, AbsorbingSets, MOST_SET_BITS};
 pub use bit_flipping::BitFlipping;
 pub(crate) use code::first_bits;
 pub use code::{LdpcCode, LdpcEncoder, Matrix, RedundantChecks};
 pub use construct::Construction;
-pub use cycles::ShortCycles;
+pub use cycles::{RandomCycles, ShortCycles};
 pub use density_evolution::{DegreeDistribution, shannon_limit};
 pub use elimination::DenseEncoder;
 pub use message_passing::{MessagePassing, Real, Rule, Schedule};

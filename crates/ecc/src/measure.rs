@@ -18,7 +18,7 @@ use crate::bch::BchDecoder;
 use crate::bits;
 use crate::catalogue::Code;
 use crate::channel::{Channel, Noise};
-use crate::ldpc::{BitFlipping, Correction, LEAST_LARGEST, LdpcCode, MOST_LARGEST, MessagePassing, MinSum, Real, Rule, Schedule, Width};
+use crate::ldpc::{AbsorbingSets, BitFlipping, Correction, LEAST_LARGEST, LdpcCode, MOST_LARGEST, MessagePassing, MinSum, Real, Rule, Schedule, Width};
 
 /// Bytes that a batch may take: half of a common second-level cache.
 const BATCH_BYTES: usize = 1 << 18;
@@ -26,6 +26,8 @@ const BATCH_BYTES: usize = 1 << 18;
 pub const MOST_THREADS: usize = 1024;
 /// Frames of the largest batch.
 const LARGEST_BATCH: usize = 1024;
+/// The number of the draw that says which of several sets a failure counts for; data are drawn from 0 on.
+const SHARING_DRAW: u64 = 1 << 32;
 /// How often the watcher is called.
 const WATCH: Duration = Duration::from_millis(100);
 
@@ -533,6 +535,8 @@ pub struct FrameCounter<'a> {
     decoder: Box<dyn FrameDecoder>,
     noise: Noise,
     stream: Stream,
+    /// Sets that frames are drawn by, and how many of the bits of one may be right.
+    listed: Option<(Arc<AbsorbingSets>, usize)>,
     frames: Vec<Frame>,
     /// The data of a wrong frame, as sent and as decided.
     sent: Vec<u8>,
@@ -564,10 +568,32 @@ impl<'a> FrameCounter<'a> {
             decoder,
             noise,
             stream: Stream::new(seed, Purpose::Data),
+            listed: None,
             frames: vec![frame; batch],
             sent: data.clone(),
             decided: data,
         }
+    }
+
+    /// Counts a failure of a frame in which several listed sets are wrong, all bits but at most `right`, for one of them only:
+    /// for the one that the frame was drawn by with the probability that it is that one. So the sum over all sets counts each
+    /// failure once.
+    #[must_use]
+    pub fn once_for_each_set(mut self, sets: Arc<AbsorbingSets>, right: usize) -> Self {
+        self.listed = Some((sets, right));
+        self
+    }
+
+    /// Whether a failure counts for the set that the frame was drawn by.
+    fn counts(&mut self, index: u64, codeword: &[u8]) -> bool {
+        let Some((sets, right)) = &self.listed else { return true };
+        let mut word = codeword.to_vec();
+        self.noise.flip(index, &mut word);
+        let errors: Vec<u32> = (0..self.code.codeword_bits() as u32)
+            .filter(|&bit| bits::get(&word, bit as usize) != bits::get(codeword, bit as usize))
+            .collect();
+        let sharing = sets.nearly_wrong(&errors, *right) as u64;
+        sharing <= 1 || self.stream.bits(index, SHARING_DRAW) % sharing == 0
     }
 
     /// Counts `frames` frames from number `first` on, or fewer once it is interrupted. What each frame holds and meets depends
@@ -618,27 +644,31 @@ impl<'a> FrameCounter<'a> {
         }
         result.decode_seconds = start.elapsed().as_secs_f64();
 
-        for frame in &frames[..done] {
+        // Taken out for the time in which each is looked at.
+        let frames = std::mem::take(&mut self.frames);
+        for (frame, index) in frames[..done].iter().zip(first..) {
             let Verdict { success, iterations } = frame.verdict;
             let iterations = iterations as usize;
             if result.iterations.len() <= iterations {
                 result.iterations.resize(iterations + 1, 0);
             }
             result.iterations[iterations] += 1;
-            if !success {
+            let wrong = frame.word != frame.codeword;
+            let fails = (wrong || !success) && self.counts(index, &frame.codeword);
+            if fails && !success {
                 result.given_up.resize(result.iterations.len(), 0);
                 result.given_up[iterations] += 1;
             }
             result.frames += 1;
-            let wrong = frame.word != frame.codeword;
-            result.frame_errors += u64::from(wrong || !success);
-            result.undetected += u64::from(wrong && success);
+            result.frame_errors += u64::from(fails);
+            result.undetected += u64::from(fails && success);
             if wrong {
                 self.code.extract_data(&frame.codeword, &mut self.sent);
                 self.code.extract_data(&frame.word, &mut self.decided);
                 result.bit_errors += bits::distance(&self.sent, &self.decided) as u64;
             }
         }
+        self.frames = frames;
         // The encoder's time is that of all frames of the batch.
         result.encode_seconds *= done as f64 / count as f64;
         result

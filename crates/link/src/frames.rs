@@ -1,6 +1,7 @@
 //! Frames of one code, decoder and way of reading, in units of work that can be done anywhere and in any order.
 
 use std::fmt::Write as _;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use schemars::JsonSchema;
@@ -9,6 +10,7 @@ use sha2::{Digest, Sha256};
 use softsense_base::{Error, Result};
 use softsense_ecc::catalogue::Code;
 use softsense_ecc::channel::{Channel, LARGEST_REGION_LLR, Noise, Output};
+use softsense_ecc::ldpc::AbsorbingSets;
 use softsense_ecc::measure::{Algorithm, BenchResult, DecoderSpec, FrameCounter};
 use softsense_nand::{CellSpec, Cells, Placement, Sensing, Wear};
 
@@ -32,6 +34,26 @@ pub struct FrameSpec {
     pub seed: u64,
     /// What is between writing and decoding.
     pub channel: ReadChannel,
+    /// Of which frames alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub condition: Option<Condition>,
+}
+
+/// Frames in which exactly so many bits of one absorbing set are wrong: any set of its class as likely, and elsewhere bits as
+/// the channel makes them. A soft level decides by the sign of its LLR, 0 counting as right.
+///
+/// A failure in a frame that holds several such events counts for one of them, so that the failures of all classes add up.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Condition {
+    /// Bits of a set.
+    pub bits: usize,
+    /// Checks that it violates.
+    pub violated: u32,
+    /// How many of its bits are wrong.
+    pub wrong: usize,
+    /// SHA-256 of all sets that are listed, as [`FrameTask::conditioned`] takes them.
+    pub listed: String,
 }
 
 /// What is between writing and decoding.
@@ -192,8 +214,13 @@ pub struct FrameTask {
     spec: FrameSpec,
     decoder: DecoderSpec,
     sensed: Sensed,
+    sets: Option<Arc<AbsorbingSets>>,
     identity: [u8; 32],
 }
+
+/// How many bits of a listed set may be right where frames are drawn by it. Frames with more right bits are left to strata of
+/// error weight.
+pub const MOST_RIGHT: usize = 2;
 
 /// What became of some frames.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -214,6 +241,30 @@ impl FrameTask {
     /// # Errors
     /// A decoder that is unknown or does not fit the code, or a channel with values out of range.
     pub fn new(code: Code, spec: FrameSpec) -> Result<Self> {
+        Self::conditioned(code, spec, None)
+    }
+
+    /// Checks a task whose frames are drawn by absorbing sets.
+    ///
+    /// # Arguments
+    /// - `sets`: what [`FrameSpec::condition`] refers to; `None` where it has none.
+    ///
+    /// # Errors
+    /// Those of [`Self::new`]; other sets than those that the condition names, or none; more right bits than [`MOST_RIGHT`].
+    pub fn conditioned(code: Code, spec: FrameSpec, sets: Option<Arc<AbsorbingSets>>) -> Result<Self> {
+        let found = sets.as_ref().map(|sets| listing_identity(sets));
+        let expected = spec.condition.as_ref().map(|condition| condition.listed.clone());
+        if found != expected {
+            let name = |identity: Option<String>| identity.unwrap_or_else(|| "none".into());
+            let message = format!("found the absorbing sets {}, expected {}", name(found), name(expected));
+            return Err(Error::config("condition.listed", message));
+        }
+        if let Some(Condition { bits, wrong, .. }) = &spec.condition
+            && (wrong > bits || bits - wrong > MOST_RIGHT)
+        {
+            let message = format!("found {wrong} of {bits}, expected all, or all but {MOST_RIGHT} at most");
+            return Err(Error::config("condition.wrong", message));
+        }
         let algorithm: Algorithm = spec.decoder.parse()?;
         let decoder = DecoderSpec { algorithm, max_iterations: spec.iterations };
         let rber = |rber: f64, path: &str, least: f64, most: f64| {
@@ -231,8 +282,11 @@ impl FrameTask {
             }
             ReadChannel::Cells(read) => read.sensed()?,
         };
-        let task = Self { identity: identity(&code, &spec, &sensed), code, spec, decoder, sensed };
+        let task = Self { identity: identity(&code, &spec, &sensed), code, spec, decoder, sensed, sets };
         task.decoder.decoder(&task.code, 1.0)?;
+        if task.spec.condition.is_some() {
+            task.noise(None)?;
+        }
         Ok(task)
     }
 
@@ -248,10 +302,7 @@ impl FrameTask {
 
     /// SHA-256 of all that the counts depend on.
     pub fn identity(&self) -> String {
-        self.identity.iter().fold(String::new(), |mut text, byte| {
-            write!(text, "{byte:02x}").expect("writing to a string");
-            text
-        })
+        hexadecimal(&self.identity)
     }
 
     /// Frames of a unit of work.
@@ -264,6 +315,45 @@ impl FrameTask {
         match &self.sensed {
             Sensed::Hard(rate) => *rate,
             Sensed::Soft(outputs, _) => Some(outputs.iter().map(|output| output.wrong).sum()),
+        }
+    }
+
+    /// The probability that a decision is wrong as conditions count it: the sign of a soft level's LLR, or the hard decision.
+    pub fn decision_error_rate(&self) -> Option<f64> {
+        match &self.sensed {
+            Sensed::Hard(rate) => *rate,
+            Sensed::Soft(outputs, _) => {
+                let negative = outputs.iter().filter(|output| output.llr < 0);
+                Some(negative.map(|output| output.right + output.wrong).sum())
+            }
+        }
+    }
+
+    /// What frames meet; with exactly so many errors, if it is said.
+    fn noise(&self, errors: Option<usize>) -> Result<Noise> {
+        let codeword_bits = self.code.codeword_bits();
+        let seed = self.seed(errors);
+        let hard = |channel: Channel| channel.noise(codeword_bits, self.code.rate(), seed);
+        let noise = match (&self.sensed, errors) {
+            (Sensed::Soft(outputs, step), errors) => Noise::of_outputs(outputs, *step, codeword_bits, errors, seed)?,
+            (Sensed::Hard(_), Some(count)) => hard(Channel::Errors { count })?,
+            (Sensed::Hard(Some(error_rate)), None) => hard(Channel::BinarySymmetric { error_rate: *error_rate })?,
+            (Sensed::Hard(None), None) => {
+                return Err(Error::config("channel.hard.rber", "found none, expected a raw bit error rate"));
+            }
+        };
+        match (&self.spec.condition, &self.sets) {
+            (Some(_), _) if errors.is_some() => {
+                Err(Error::config("condition", "found frames with a number of errors, expected those of the channel"))
+            }
+            (Some(Condition { bits, violated, wrong, .. }), Some(sets)) => {
+                let outputs = match &self.sensed {
+                    Sensed::Hard(_) => None,
+                    Sensed::Soft(outputs, _) => Some(&outputs[..]),
+                };
+                noise.conditioned(Arc::clone(sets), (*bits, *violated), *wrong, outputs)
+            }
+            _ => Ok(noise),
         }
     }
 
@@ -281,20 +371,14 @@ impl FrameTask {
         units: u64,
         interrupted: &AtomicBool,
     ) -> Result<Option<FrameCounts>> {
-        let codeword_bits = self.code.codeword_bits();
-        let seed = self.seed(errors);
-        let hard = |channel: Channel| channel.noise(codeword_bits, self.code.rate(), seed);
-        let noise = match (&self.sensed, errors) {
-            (Sensed::Soft(outputs, step), errors) => Noise::of_outputs(outputs, *step, codeword_bits, errors, seed)?,
-            (Sensed::Hard(_), Some(count)) => hard(Channel::Errors { count })?,
-            (Sensed::Hard(Some(error_rate)), None) => hard(Channel::BinarySymmetric { error_rate: *error_rate })?,
-            (Sensed::Hard(None), None) => {
-                return Err(Error::config("channel.hard.rber", "found none, expected a raw bit error rate"));
-            }
-        };
+        let noise = self.noise(errors)?;
         let decoder = self.decoder.decoder(&self.code, noise.llr_step())?;
         let (first, frames) = (first_unit * self.unit_frames(), units * self.unit_frames());
-        let counted = FrameCounter::new(&self.code, decoder, noise, seed).count(first, frames, interrupted);
+        let mut counter = FrameCounter::new(&self.code, decoder, noise, self.seed(errors));
+        if let Some(sets) = &self.sets {
+            counter = counter.once_for_each_set(Arc::clone(sets), MOST_RIGHT);
+        }
+        let counted = counter.count(first, frames, interrupted);
         let BenchResult { frames: done, frame_errors, undetected, mut iterations, given_up, .. } = counted;
         iterations.iter_mut().zip(&given_up).for_each(|(all, given_up)| *all -= given_up);
         Ok((done == frames).then_some(FrameCounts { frames, failures: frame_errors, undetected, iterations }))
@@ -308,6 +392,22 @@ impl FrameTask {
         let digest = hasher.finalize();
         u64::from_be_bytes(digest[..8].try_into().expect("eight of 32 bytes"))
     }
+}
+
+/// SHA-256 of sets, one of each orbit, in hexadecimal digits.
+pub fn listing_identity(sets: &AbsorbingSets) -> String {
+    let mut hasher = Sha256::new();
+    for set in sets.sets() {
+        hasher.update(format!("{:?}\n", set.bits));
+    }
+    hexadecimal(&hasher.finalize())
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        write!(text, "{byte:02x}").expect("writing to a string");
+        text
+    })
 }
 
 fn identity(code: &Code, spec: &FrameSpec, sensed: &Sensed) -> [u8; 32] {

@@ -21,7 +21,7 @@ use softsense_ecc::bits;
 use softsense_ecc::catalogue::{self, Encoder};
 use softsense_ecc::channel::{self, Channel};
 use softsense_ecc::ldpc::{
-    Block, DegreeDistribution, LdpcCode, QuasiCyclic, RedundantChecks, Rule, ShortCycles, shannon_limit,
+    DegreeDistribution, LdpcCode, QuasiCyclic, RedundantChecks, Rule, ShortCycles, shannon_limit,
 };
 use softsense_ecc::measure::{
     Algorithm, BenchResult, DecoderSpec, FrameDecoder, MOST_THREADS, Measurement, Stop, Verdict,
@@ -275,7 +275,7 @@ pub(crate) struct Code {
 }
 
 impl Code {
-    fn ldpc(&self) -> PyResult<&Arc<LdpcCode>> {
+    pub(crate) fn ldpc(&self) -> PyResult<&Arc<LdpcCode>> {
         match &self.code {
             catalogue::Code::Ldpc(code) => Ok(code),
             catalogue::Code::Bch(_) => Err(complain(&self.name, "a BCH code", "an LDPC code")),
@@ -544,14 +544,7 @@ impl Code {
         let code = self.ldpc()?;
         let cycles = py.detach(|| match code.quasi_cyclic() {
             Some(base) => ShortCycles::of(base),
-            None => {
-                // Any matrix is one of circulants of size one.
-                let matrix = code.parity_check();
-                let ones = (0..matrix.rows()).flat_map(|row| matrix.row(row).iter().map(move |&column| (row, column)));
-                let blocks = ones.map(|(row, column)| Block { row: row as u32, column, shift: 0 }).collect();
-                let ones = QuasiCyclic::new(1, matrix.rows(), matrix.columns(), blocks);
-                ShortCycles::of(&ones.expect("a checked matrix"))
-            }
+            None => ShortCycles::of(&QuasiCyclic::of_ones(code.parity_check())),
         });
         let spectra = [4, 6, 8].map(|length| (length, cycles.spectrum(length).to_vec()));
         Ok((cycles.girth(), spectra.to_vec()))

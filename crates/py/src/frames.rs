@@ -9,6 +9,7 @@ use pyo3::types::PyDict;
 use softsense_base::Error;
 use softsense_link::DecodeTable;
 
+use crate::absorbing_sets::AbsorbingSets;
 use crate::codes::Code;
 use crate::raise;
 
@@ -25,9 +26,21 @@ impl StopFlag {
         Self { stop: Arc::default() }
     }
 
-    /// Counting that was given this flag ends soon, with None.
+    /// Counting or searching that was given this flag ends soon, with None.
     fn set(&self) {
         self.stop.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether it was set.
+    #[getter]
+    fn is_set(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+}
+
+impl StopFlag {
+    pub(crate) fn shared(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.stop)
     }
 }
 
@@ -37,24 +50,32 @@ impl StopFlag {
 #[pyclass(module = "softsense._core", frozen)]
 pub(crate) struct FrameTask {
     code: Py<Code>,
+    sets: Option<Py<AbsorbingSets>>,
     task: softsense_link::FrameTask,
 }
 
 #[pymethods]
 impl FrameTask {
-    /// `spec_json` is an object of `decoder`, `iterations`, `seed` and `channel` (docs/model/frame-error-rates.md). Raises
-    /// CodeError or ConfigError.
+    /// `spec_json` is an object of `decoder`, `iterations`, `seed` and `channel` (docs/model/frame-error-rates.md), and of
+    /// `condition` if frames are drawn by the absorbing sets `sets`. Raises CodeError or ConfigError.
     #[new]
-    fn new(py: Python<'_>, code: Py<Code>, spec_json: &str) -> PyResult<Self> {
+    #[pyo3(signature = (code, spec_json, sets = None))]
+    fn new(py: Python<'_>, code: Py<Code>, spec_json: &str, sets: Option<Py<AbsorbingSets>>) -> PyResult<Self> {
         let spec =
             serde_json::from_str(spec_json).map_err(|error| raise(Error::config("frames", error.to_string())))?;
         let opened = code.get().code.clone();
-        let task = py.detach(|| softsense_link::FrameTask::new(opened, spec)).map_err(raise)?;
-        Ok(Self { code, task })
+        let listed = sets.as_ref().map(|sets| Arc::clone(&sets.get().sets));
+        let task = py.detach(|| softsense_link::FrameTask::conditioned(opened, spec, listed)).map_err(raise)?;
+        Ok(Self { code, sets, task })
     }
 
-    fn __reduce__<'py>(&self, py: Python<'py>) -> (Bound<'py, PyAny>, (Py<Code>, String)) {
-        (py.get_type::<Self>().into_any(), (self.code.clone_ref(py), self.spec_json()))
+    #[allow(clippy::type_complexity, reason = "it is the arguments of `new`")]
+    fn __reduce__<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> (Bound<'py, PyAny>, (Py<Code>, String, Option<Py<AbsorbingSets>>)) {
+        let sets = self.sets.as_ref().map(|sets| sets.clone_ref(py));
+        (py.get_type::<Self>().into_any(), (self.code.clone_ref(py), self.spec_json(), sets))
     }
 
     fn __eq__(&self, other: &Self) -> bool {
@@ -99,6 +120,13 @@ impl FrameTask {
     #[getter]
     fn raw_error_rate(&self) -> Option<f64> {
         self.task.raw_error_rate()
+    }
+
+    /// The probability that a decision is wrong as conditions count it: the sign of a soft level's LLR, or the hard decision;
+    /// None for hard decisions without one.
+    #[getter]
+    fn decision_error_rate(&self) -> Option<f64> {
+        self.task.decision_error_rate()
     }
 
     /// Counts the frames of units `first_unit` to `first_unit + units - 1`, with exactly `errors` wrong hard decisions each,

@@ -1,5 +1,6 @@
 //! `softsense._core`: the Rust house as Python sees it. Conversions only, no logic.
 
+mod absorbing_sets;
 mod codes;
 mod flash;
 mod frames;
@@ -446,6 +447,10 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(flash::placement_json, module)?)?;
     module.add_function(wrap_pyfunction!(flash::retention_bake, module)?)?;
     module.add_function(wrap_pyfunction!(flash::recovery_bake, module)?)?;
+    module.add_class::<absorbing_sets::AbsorbingSets>()?;
+    module.add_class::<absorbing_sets::AbsorbingSetSearch>()?;
+    module.add_function(wrap_pyfunction!(absorbing_sets::bit_sets, module)?)?;
+    module.add_function(wrap_pyfunction!(absorbing_sets::random_cycles, module)?)?;
     module.add_class::<frames::StopFlag>()?;
     module.add_class::<frames::FrameTask>()?;
     module.add_function(wrap_pyfunction!(frames::binomial_interval, module)?)?;

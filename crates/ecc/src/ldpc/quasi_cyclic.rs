@@ -60,6 +60,13 @@ impl QuasiCyclic {
         Ok(Self { circulant_size, rows, columns, blocks })
     }
 
+    /// Any matrix, as one of circulants of size one.
+    pub fn of_ones(matrix: &ParityCheck) -> Self {
+        let ones = (0..matrix.rows()).flat_map(|row| matrix.row(row).iter().map(move |&column| (row, column)));
+        let blocks = ones.map(|(row, column)| Block { row: row as u32, column, shift: 0 }).collect();
+        Self { circulant_size: 1, rows: matrix.rows(), columns: matrix.columns(), blocks }
+    }
+
     /// The size of each circulant.
     pub fn circulant_size(&self) -> usize {
         self.circulant_size

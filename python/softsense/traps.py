@@ -1,0 +1,387 @@
+"""Absorbing sets of LDPC codes: small sets of bits whose errors hold one another in place, and so make error floors.
+
+`find_traps` is `softsense code traps`::
+
+    traps = softsense.find_traps("flash-8/9", most_bits=8)
+    print(traps.classes)  # bits, violated checks, orbits and sets of each class
+
+Two finders are there, which know nothing of each other: an exhaustive search that grows short cycles
+(`_core.AbsorbingSetSearch`), and *impulses*, strong errors on a random short cycle that a decoder is left to cope with.
+What one has and the other lacks is evidence of how far to trust them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import threading
+import tomllib
+from collections import Counter
+from concurrent.futures import Executor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from softsense import _core
+from softsense._core import AbsorbingSets, AbsorbingSetSearch, Code, CodeError, StopFlag
+from softsense.api import Interrupted
+from softsense.files import replacing
+from softsense.runner import Progress, default_workers, run_units, stopping
+from softsense.store import Store
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+FORMAT = "softsense absorbing sets, version 1"
+"""What a file of absorbing sets says of itself."""
+
+USUAL_BITS = 8
+"""The bits of the largest sets that are searched for unless others are asked for."""
+
+_SHIPPED = Path(__file__).parent / "traps"
+_IMPULSES_A_UNIT = 512
+_LARGEST_RESIDUE = 20
+"""Bits: what a decoder leaves beyond this is no small set."""
+_QUIET_LLRS = (4, 6, 8)
+_LOUD_LLR = 96
+
+
+@dataclass(frozen=True)
+class Trap:
+    """An absorbing set.
+
+    Attributes:
+        bits: the bits of one set of its orbit, ascending.
+        violated: checks that have an odd number of them.
+        multiplicity: sets in its orbit under the rotations of the code's circulants.
+    """
+
+    bits: tuple[int, ...]
+    violated: int
+    multiplicity: int
+
+
+@dataclass
+class Traps:
+    """Absorbing sets of a code, and how far they were searched for.
+
+    Attributes:
+        code: the code.
+        sets: the listed sets, for tasks.
+        most_bits: the exhaustive search went up to so many bits; 0 if there was none.
+        most_violated: and listed sets of up to so many violated checks.
+        longest_cycle: and grew sets from cycles of up to so many bits.
+        impulses: words with impulses that were decoded.
+        impulse_decoder: by which decoder.
+        hits: how often an impulse ended in each listed set.
+        stray: what impulses ended in that is not absorbing: (bits, violated checks) and how often.
+        only_impulses: the listed sets that impulses alone found.
+    """
+
+    code: Code
+    sets: AbsorbingSets
+    most_bits: int = 0
+    most_violated: int = 0
+    longest_cycle: int = 0
+    impulses: int = 0
+    impulse_decoder: str | None = None
+    hits: dict[tuple[int, ...], int] = field(default_factory=dict)
+    stray: dict[tuple[int, int], int] = field(default_factory=dict)
+    only_impulses: list[Trap] = field(default_factory=list)
+
+    @property
+    def list(self) -> list[Trap]:
+        """The sets, one of each orbit, by size, violated checks and bits."""
+        return [Trap(tuple(bits), violated, count) for bits, violated, count in self.sets.sets]
+
+    @property
+    def classes(self) -> list[dict[str, int]]:
+        """For each class its `bits`, `violated` checks, `orbits` and `sets`."""
+        orbits: Counter[tuple[int, int]] = Counter()
+        sets: Counter[tuple[int, int]] = Counter()
+        for trap in self.list:
+            key = (len(trap.bits), trap.violated)
+            orbits[key] += 1
+            sets[key] += trap.multiplicity
+        return [
+            {"bits": bits, "violated": violated, "orbits": orbits[bits, violated], "sets": sets[bits, violated]}
+            for bits, violated in sorted(orbits)
+        ]
+
+    def compared(self) -> list[dict[str, int]]:
+        """For each class how many orbits the search has, the impulses have, and each alone."""
+        rows = {(c["bits"], c["violated"]): {**c, "search": 0, "impulses": 0, "both": 0} for c in self.classes}
+        alone = {trap.bits for trap in self.only_impulses}
+        for trap in self.list:
+            row = rows[len(trap.bits), trap.violated]
+            row["search"] += trap.bits not in alone
+            row["impulses"] += trap.bits in self.hits
+            row["both"] += trap.bits in self.hits and trap.bits not in alone
+        return list(rows.values())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, ready for JSON."""
+        return {
+            "code": self.code.name,
+            "codeword_bits": self.code.codeword_bits,
+            "matrix": matrix_identity(self.code),
+            "most_bits": self.most_bits,
+            "most_violated": self.most_violated,
+            "longest_cycle": self.longest_cycle,
+            "impulses": self.impulses,
+            "impulse_decoder": self.impulse_decoder,
+            "classes": self.compared(),
+            "stray": [{"bits": a, "violated": b, "hits": n} for (a, b), n in sorted(self.stray.items())],
+            "sets": [
+                {
+                    "bits": list(trap.bits),
+                    "violated": trap.violated,
+                    "multiplicity": trap.multiplicity,
+                    "hits": self.hits.get(trap.bits, 0),
+                }
+                for trap in self.list
+            ],
+        }
+
+    def text(self) -> str:
+        """The file of these sets, in TOML."""
+        lines = [f'format = "{FORMAT}"', f'code = "{self.code.name}"', f'matrix = "{matrix_identity(self.code)}"']
+        lines += [f"most_bits = {self.most_bits}", f"most_violated = {self.most_violated}"]
+        lines += [f"longest_cycle = {self.longest_cycle}", f"impulses = {self.impulses}"]
+        lines += ["sets = [", *(f"    [{', '.join(map(str, trap.bits))}]," for trap in self.list), "]"]
+        return "\n".join(lines) + "\n"
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the sets to a file that `load_traps` reads."""
+        with replacing(Path(path)) as partial:
+            partial.write_text(self.text(), encoding="utf-8")
+
+    def plot(self, trap: Trap | None = None) -> Figure:
+        """Draw the graph of a set, by default the first; save the figure with its `savefig`."""
+        from softsense import plots
+
+        chosen = trap or (self.list or [None])[0]
+        if chosen is None:
+            raise CodeError(f"{self.code.name}: found no absorbing set to draw")
+        return plots.draw_trap(self.code, chosen)
+
+
+def matrix_identity(code: Code) -> str:
+    """SHA-256 of a code's matrix, in hexadecimal."""
+    return hashlib.sha256(code.to_alist().encode()).hexdigest()
+
+
+def load_traps(source: str | os.PathLike[str], code: Code) -> Traps:
+    """Read absorbing sets from a file and check that they are those of `code`.
+
+    Raises:
+        CodeError: a file that cannot be read, is malformed, or is of another code.
+    """
+    place = str(source)
+    try:
+        found = tomllib.loads(Path(source).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise CodeError(f"{place}: cannot read: {error.strerror or error}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise CodeError(f"{place}: {error}") from None
+    if found.get("format") != FORMAT:
+        raise CodeError(f"{place}: format: found {found.get('format')!r}, expected `{FORMAT}`")
+    whole = {"most_bits", "most_violated", "longest_cycle", "impulses"}
+    kinds: dict[str, type] = dict.fromkeys(whole, int) | {"code": str, "matrix": str, "sets": list}
+    for key, kind in kinds.items():
+        if type(found.get(key)) is not kind:
+            raise CodeError(f"{place}: {key}: found {found.get(key)!r}, expected {kind.__name__}")
+    if found["matrix"] != matrix_identity(code):
+        raise CodeError(
+            f"{place}: matrix: found the sets of {found['code']}, of another matrix than {code.name}, "
+            "expected sets of this code"
+        )
+    sets = found["sets"]
+    if not all(type(bits) is list and all(type(bit) is int and 0 <= bit < 2**32 for bit in bits) for bits in sets):
+        raise CodeError(f"{place}: sets: expected lists of bit numbers")
+    try:
+        listed = AbsorbingSets(code, sets)
+    except CodeError as error:
+        raise CodeError(f"{place}: {error}") from None
+    return Traps(code, listed, **{key: found[key] for key in whole})
+
+
+def shipped_traps(code: Code) -> Traps | None:
+    """The absorbing sets that are shipped with a code, or None."""
+    path = _SHIPPED / f"{code.name.replace('/', '-')}.toml"
+    named = any(code.name == name for name, _ in Code.entries())
+    return load_traps(path, code) if named and path.exists() else None
+
+
+# Finding -------------------------------------------------------------------------------------------------------------
+
+
+class SearchTask:
+    """The exhaustive search of a code, in units that can be done anywhere and in any order."""
+
+    def __init__(self, code: Code, most_bits: int, most_violated: int) -> None:
+        self._of = (code, most_bits, most_violated)
+        self._search: AbsorbingSetSearch | None = None
+        self._lock = threading.Lock()
+
+    def __reduce__(self) -> tuple[type[SearchTask], tuple[Code, int, int]]:
+        return SearchTask, self._of
+
+    @property
+    def identity(self) -> str:
+        """What the results depend on."""
+        code, *limits = self._of
+        return _digest("absorbing sets", 1, matrix_identity(code), *limits)
+
+    def prepared(self, stop: StopFlag | None = None) -> AbsorbingSetSearch:
+        """The search, made ready once in a process."""
+        with self._lock:
+            if self._search is None:
+                self._search = AbsorbingSetSearch(*self._of, stop)
+            return self._search
+
+    def run(self, unit: int, stop: StopFlag | None = None) -> list[Any] | None:
+        """The sets that a unit finds, each as its bits; None if `stop` was set meanwhile."""
+        found = self.prepared(stop).search(unit, stop)
+        return None if found is None else [bits for bits, _, _ in found]
+
+
+class ImpulseTask:
+    """Impulses through a decoder, in units that can be done anywhere and in any order.
+
+    All bits are right and weakly so, but those of a random short cycle, which are strongly wrong: the decoder corrects
+    them, or ends in whatever it cannot leave.
+    """
+
+    def __init__(self, code: Code, decoder: str, iterations: int, seed: int) -> None:
+        self._of = (code, decoder, iterations, seed)
+        self._decoder = code.decoder(decoder, iterations, llr_step=1.0)
+
+    def __reduce__(self) -> tuple[type[ImpulseTask], tuple[Code, str, int, int]]:
+        return ImpulseTask, self._of
+
+    @property
+    def identity(self) -> str:
+        """What the results depend on."""
+        code, *rest = self._of
+        return _digest("impulses", 1, matrix_identity(code), *rest)
+
+    def run(self, unit: int, stop: StopFlag | None = None) -> dict[str, Any]:
+        """What a unit's impulses ended in: `sets`, absorbing, and `stray`, others, each with how often."""
+        code, _, _, seed = self._of
+        cycles = _core.random_cycles(code, seed, unit * _IMPULSES_A_UNIT, _IMPULSES_A_UNIT)
+        llrs = np.empty((len(cycles), code.codeword_bits), dtype=np.int8)
+        for i, cycle in enumerate(cycles):
+            llrs[i] = _QUIET_LLRS[i % len(_QUIET_LLRS)]
+            llrs[i, cycle] = -_LOUD_LLR
+        decided = np.unpackbits(self._decoder.decode(llrs).word, axis=1)[:, : code.codeword_bits]
+        residues = Counter(tuple(np.flatnonzero(word).tolist()) for word in decided[decided.any(axis=1)])
+        small = [bits for bits in residues if len(bits) <= _LARGEST_RESIDUE]
+        sets: Counter[tuple[int, ...]] = Counter()
+        stray: Counter[tuple[int, int]] = Counter()
+        for bits, (first, violated, _, absorbing) in zip(small, _core.bit_sets(code, small), strict=True):
+            if absorbing:
+                sets[tuple(first)] += residues[bits]
+            else:
+                stray[len(first), violated] += residues[bits]
+        return {"sets": sorted(sets.items()), "stray": sorted(stray.items())}
+
+
+def _digest(*parts: object) -> str:
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+
+def find_traps(
+    code: Code | str | os.PathLike[str],
+    *,
+    most_bits: int = USUAL_BITS,
+    most_violated: int | None = None,
+    impulses: int = 0,
+    impulse_decoder: str = "min-sum",
+    iterations: int = 20,
+    seed: int = 1,
+    workers: int | Executor | None = None,
+    store: Store | str | os.PathLike[str] | None = None,
+    progress: Progress | None = None,
+) -> Traps:
+    """Find the small absorbing sets of an LDPC code.
+
+    The search is exhaustive for elementary sets of up to `most_bits` bits (docs/model/error-floors.md says which) and takes
+    one cycle of each orbit of a quasi-cyclic matrix. Impulses serve any matrix, and find what a decoder falls into. Results
+    do not depend on workers.
+
+    Args:
+        code: an LDPC code, or a name or file that `Code.open` takes.
+        most_bits: of a set, 3 to 14; 0 for no search.
+        most_violated: list sets of up to so many violated checks; default: as many as `most_bits`.
+        impulses: about so many words with an impulse are decoded (a multiple of 512).
+        impulse_decoder: by which decoder, as `Code.decoder` takes it. Impulses are soft decisions.
+        iterations: after how many it gives up.
+        seed: of impulses.
+        workers: threads of this process (default: one per CPU), or any executor.
+        store: a store or its file: what was searched is kept there and not searched again.
+        progress: called now and then with a name, the units done so far and the completed fraction.
+
+    Raises:
+        SoftsenseError: a code, option, store or worker is wrong; the message names it.
+        Interrupted: Ctrl-C. The store keeps every unit.
+
+    >>> import softsense
+    >>> traps = softsense.find_traps("teaching-1/2", most_bits=4)
+    >>> traps.classes
+    [{'bits': 4, 'violated': 2, 'orbits': 2, 'sets': 16}]
+    """
+    from softsense.campaign import opened_store
+
+    opened = code if isinstance(code, Code) else Code.open(code)
+    if most_violated is None:
+        most_violated = most_bits
+    if not most_bits and not impulses:
+        raise CodeError("most_bits: found neither a search nor impulses, expected one of them")
+    known: set[tuple[int, ...]] = set()
+    hits: Counter[tuple[int, ...]] = Counter()
+    stray: Counter[tuple[int, int]] = Counter()
+    longest = 0
+    count = default_workers() if workers is None else workers
+    with opened_store(store) as kept:
+
+        def run(task: Any, units: int, what: str) -> list[Any]:
+            found = run_units(kept, count, task, units, f"{what} of {opened.name}", progress)
+            if found is None:
+                raise Interrupted(None)
+            return found
+
+        if most_bits:
+            search = SearchTask(opened, most_bits, most_violated)
+            try:
+                with stopping() as stop:
+                    prepared = search.prepared(stop)
+            except KeyboardInterrupt:
+                raise Interrupted(None) from None
+            longest = prepared.longest_cycle
+            for sets in run(search, prepared.units, "absorbing sets"):
+                known.update(map(tuple, sets))
+        searched = set(known)
+        if impulses:
+            task = ImpulseTask(opened, impulse_decoder, iterations, seed)
+            for found in run(task, -(-impulses // _IMPULSES_A_UNIT), "impulses"):
+                hits.update({tuple(bits): times for bits, times in found["sets"]})
+                stray.update({tuple(size): times for size, times in found["stray"]})
+            known.update(hits)
+    listed = AbsorbingSets(opened, [list(bits) for bits in sorted(known)])
+    traps = Traps(
+        opened,
+        listed,
+        most_bits,
+        most_violated if most_bits else 0,
+        longest,
+        -(-impulses // _IMPULSES_A_UNIT) * _IMPULSES_A_UNIT,
+        impulse_decoder if impulses else None,
+        dict(hits),
+        dict(stray),
+    )
+    traps.only_impulses = [trap for trap in traps.list if trap.bits not in searched]
+    return traps
