@@ -7,6 +7,7 @@ import itertools
 import json
 import math
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -277,6 +278,10 @@ BAD_CODES: dict[str, tuple[str, list[str]]] = {
     "t too large for n": ("bch:m=13,t=600,k=4096", ["data_bits", "4096"]),
     "no such field": ("bch:m=17,t=3,k=100", ["field_bits", "17", "16"]),
     "not parameters": ("bch:m=5;t=2", ["m=5;t=2", "k"]),
+    "not of the literature": (
+        "literature:tanner-155",
+        ["literature:tanner-155", "literature:margulis-2640", "literature:ethernet-2048"],
+    ),
 }
 
 
@@ -286,6 +291,26 @@ def test_a_bad_code_is_one_error(softsense_command: Softsense, name: str) -> Non
     assert_bad_input(softsense_command("code", "show", code), *says)
     with pytest.raises(softsense.SoftsenseError):
         Code.open(code)
+
+
+@pytest.mark.parametrize(
+    ("name", "data_bits", "degrees"),
+    [("literature:margulis-2640", 1320, (3, 6)), ("literature:ethernet-2048", 1723, (6, 32))],
+)
+def test_codes_of_the_literature_open(name: str, data_bits: int, degrees: tuple[int, int]) -> None:
+    code = Code.open(name)
+    assert (code.name, code.data_bits) == (name, data_bits)
+    rows, columns = code.edges()
+    for ends, degree in zip((columns, rows), degrees, strict=True):
+        assert set(np.bincount(ends)) == {degree}
+    assert name not in dict(Code.entries())
+    words = code.encode(np.zeros((1, -(-data_bits // 8)), dtype=np.uint8))
+    words[0, 17] ^= 0b0110_0000
+    result = code.decoder("layered-min-sum:0.75-f32").decode(words)
+    assert result.converged.all()
+    assert not code.extract_data(result.word).any()
+    copy = pickle.loads(pickle.dumps(code))
+    assert all((a == b).all() for a, b in zip(copy.edges(), code.edges(), strict=True))
 
 
 # Encoding.

@@ -148,8 +148,9 @@ class Code:
         """The code that `name` means.
 
         Args:
-            name: a shipped code (see `entries`), any BCH code such as `bch:m=15,t=57,k=31912`, or the file of an LDPC
-                code, alist or base matrix.
+            name: a shipped code (see `entries`), any BCH code such as `bch:m=15,t=57,k=31912`, a code of the literature
+                (`literature:margulis-2640`, `literature:ethernet-2048`), or the file of an LDPC code, alist or base
+                matrix.
             redundant_checks: accept a matrix some of whose checks follow from others: each is one more data bit.
 
         Raises `CodeError` or `FileError`.

@@ -402,8 +402,8 @@ _force_option = click.option("--force", is_flag=True, help="Replace a file that 
 def code_group() -> None:
     """List, show, convert and measure error-correcting codes.
 
-    A code is the name of a shipped one, any BCH code in the form bch:m=15,t=57,k=31912, or the file of an LDPC code:
-    alist, or a base matrix (.qc).
+    A code is the name of a shipped one, any BCH code in the form bch:m=15,t=57,k=31912, a code of the literature
+    (literature:margulis-2640, literature:ethernet-2048), or the file of an LDPC code: alist, or a base matrix (.qc).
     """
 
 

@@ -40,7 +40,7 @@ mod bit_sliced;
 #[cfg(target_arch = "x86_64")]
 #[allow(unsafe_code)]
 mod carryless;
-mod field;
+pub(crate) mod field;
 mod locator;
 mod modulus;
 mod remainder;

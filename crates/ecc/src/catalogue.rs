@@ -7,7 +7,13 @@ use softsense_base::{Error, Result};
 
 use crate::bch::BchCode;
 use crate::bits;
-use crate::ldpc::{LdpcCode, LdpcEncoder, Matrix, ParityCheck, QuasiCyclic, RedundantChecks, first_bits};
+use crate::ldpc::{
+    LdpcCode, LdpcEncoder, Matrix, ParityCheck, QuasiCyclic, RedundantChecks, ReferenceCode, first_bits,
+};
+
+/// What stands before the name of a code of the literature. They are for comparison, no device would use them: so they
+/// stand apart from those that ship.
+const LITERATURE: &str = "literature:";
 
 /// A code of either family. A clone is the same code.
 #[derive(Debug, Clone)]
@@ -120,21 +126,32 @@ impl Code {
         }
     }
 
-    /// The code that `name` means: a shipped one, any BCH code in the form `bch:m=15,t=57,k=31912`, or the file of an
-    /// LDPC code, as alist or as a base matrix (see [`ParityCheck::parse_alist`], [`QuasiCyclic::parse`]).
+    /// The code that `name` means: a shipped one, any BCH code in the form `bch:m=15,t=57,k=31912`, a code of the
+    /// literature such as `literature:margulis-2640` (see [`ReferenceCode`]), or the file of an LDPC code, as alist or as
+    /// a base matrix (see [`ParityCheck::parse_alist`], [`QuasiCyclic::parse`]).
     ///
     /// A file is a base matrix if it ends in `.qc` and alist if it ends in `.alist`. Of any other the first line with
     /// numbers decides: it has three in a base matrix and two in alist.
     ///
     /// # Errors
     /// An unknown name, a file that cannot be read or is malformed (at its line), BCH parameters that do not fit, or
-    /// redundant checks, if they are refused.
+    /// redundant checks, if they are refused. Those of a code of the literature belong to it, and never are.
     pub fn open(name: &str, redundant: RedundantChecks) -> Result<Self> {
         if let Some(parameters) = name.strip_prefix("bch:") {
             let BchParameters { field_bits, correctable, data_bits } = BchParameters::parse(name, parameters)?;
             let at_name = |error: Error| Error::code(format!("{name}: {}", error.place()), error.message());
             let code = BchCode::new(field_bits, correctable, data_bits).map_err(at_name)?;
             return Ok(Self::Bch(Arc::new(code)));
+        }
+        if let Some(reference) = name.strip_prefix(LITERATURE) {
+            let Some(code) = ReferenceCode::ALL.into_iter().find(|code| code.name() == reference) else {
+                let names = ReferenceCode::ALL.map(|code| format!("{LITERATURE}{}", code.name())).join(" or ");
+                return Err(Error::code(
+                    name,
+                    format!("found no code of the literature of this name, expected {names}"),
+                ));
+            };
+            return Ok(Self::Ldpc(Arc::new(LdpcCode::new(code.parity_check(), RedundantChecks::Accept)?)));
         }
         if let Some(entry) = SHIPPED.iter().find(|entry| entry.name == name) {
             return Ok(entry.compile());

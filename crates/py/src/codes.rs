@@ -327,8 +327,9 @@ impl Code {
 
 #[pymethods]
 impl Code {
-    /// The code that `name` means: a shipped one (see `entries`), any BCH code such as `bch:m=15,t=57,k=31912`, or the
-    /// file of an LDPC code, alist or base matrix. Raises CodeError or FileError.
+    /// The code that `name` means: a shipped one (see `entries`), any BCH code such as `bch:m=15,t=57,k=31912`, a code of
+    /// the literature (`literature:margulis-2640`, `literature:ethernet-2048`), or the file of an LDPC code, alist or base
+    /// matrix. Raises CodeError or FileError.
     ///
     /// `redundant_checks` accepts a matrix some of whose checks follow from others: each is one more data bit.
     #[staticmethod]
