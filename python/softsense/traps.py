@@ -42,11 +42,15 @@ USUAL_BITS = 8
 """The bits of the largest sets that are searched for unless others are asked for."""
 
 _SHIPPED = Path(__file__).parent / "traps"
-_IMPULSES_A_UNIT = 512
+USUAL_IMPULSE_DECODER = "gallager"
+"""Gallager's bit-flipping decoder, which falls into many sets, and so finds them."""
+
+IMPULSES_A_UNIT = 8192
+"""Impulses of a unit of work."""
+
+_IMPULSES_AT_ONCE = 256
 _LARGEST_RESIDUE = 20
 """Bits: what a decoder leaves beyond this is no small set."""
-_QUIET_LLRS = (4, 6, 8)
-_LOUD_LLR = 96
 
 
 @dataclass(frozen=True)
@@ -252,13 +256,13 @@ class SearchTask:
 class ImpulseTask:
     """Impulses through a decoder, in units that can be done anywhere and in any order.
 
-    All bits are right and weakly so, but those of a random short cycle, which are strongly wrong: the decoder corrects
-    them, or ends in whatever it cannot leave.
+    A few bits that short cycles tie together are wrong, all others right: the decoder corrects them, or ends in what it
+    cannot leave.
     """
 
     def __init__(self, code: Code, decoder: str, iterations: int, seed: int) -> None:
         self._of = (code, decoder, iterations, seed)
-        self._decoder = code.decoder(decoder, iterations, llr_step=1.0)
+        self._decoder = None if decoder == USUAL_IMPULSE_DECODER else code.decoder(decoder, iterations)
 
     def __reduce__(self) -> tuple[type[ImpulseTask], tuple[Code, str, int, int]]:
         return ImpulseTask, self._of
@@ -272,22 +276,30 @@ class ImpulseTask:
     def run(self, unit: int, stop: StopFlag | None = None) -> dict[str, Any]:
         """What a unit's impulses ended in: `sets`, absorbing, and `stray`, others, each with how often."""
         code, _, _, seed = self._of
-        cycles = _core.random_cycles(code, seed, unit * _IMPULSES_A_UNIT, _IMPULSES_A_UNIT)
-        llrs = np.empty((len(cycles), code.codeword_bits), dtype=np.int8)
-        for i, cycle in enumerate(cycles):
-            llrs[i] = _QUIET_LLRS[i % len(_QUIET_LLRS)]
-            llrs[i, cycle] = -_LOUD_LLR
-        decided = np.unpackbits(self._decoder.decode(llrs).word, axis=1)[:, : code.codeword_bits]
-        residues = Counter(tuple(np.flatnonzero(word).tolist()) for word in decided[decided.any(axis=1)])
-        small = [bits for bits in residues if len(bits) <= _LARGEST_RESIDUE]
+        drawn = _core.impulses(code, seed, unit * IMPULSES_A_UNIT, IMPULSES_A_UNIT, self._decoder is None)
+        left = drawn if self._decoder is None else self._decoded(drawn)
+        residues = Counter(tuple(bits) for bits in left if 0 < len(bits) <= _LARGEST_RESIDUE)
         sets: Counter[tuple[int, ...]] = Counter()
         stray: Counter[tuple[int, int]] = Counter()
-        for bits, (first, violated, _, absorbing) in zip(small, _core.bit_sets(code, small), strict=True):
+        of = _core.bit_sets(code, [list(bits) for bits in residues])
+        for bits, (first, violated, _, absorbing) in zip(residues, of, strict=True):
             if absorbing:
                 sets[tuple(first)] += residues[bits]
             else:
                 stray[len(first), violated] += residues[bits]
         return {"sets": sorted(sets.items()), "stray": sorted(stray.items())}
+
+    def _decoded(self, drawn: list[list[int]]) -> list[list[int]]:
+        assert self._decoder is not None
+        left = []
+        for start in range(0, len(drawn), _IMPULSES_AT_ONCE):
+            some = drawn[start : start + _IMPULSES_AT_ONCE]
+            words = np.zeros((len(some), self._of[0].codeword_bits), dtype=np.uint8)
+            for word, bits in zip(words, some, strict=True):
+                word[bits] = 1
+            decided = np.unpackbits(self._decoder.decode(np.packbits(words, axis=1)).word, axis=1)
+            left += [np.flatnonzero(word).tolist() for word in decided]
+        return left
 
 
 def _digest(*parts: object) -> str:
@@ -300,7 +312,7 @@ def find_traps(
     most_bits: int = USUAL_BITS,
     most_violated: int | None = None,
     impulses: int = 0,
-    impulse_decoder: str = "min-sum",
+    impulse_decoder: str = USUAL_IMPULSE_DECODER,
     iterations: int = 20,
     seed: int = 1,
     workers: int | Executor | None = None,
@@ -317,8 +329,8 @@ def find_traps(
         code: an LDPC code, or a name or file that `Code.open` takes.
         most_bits: of a set, 3 to 14; 0 for no search.
         most_violated: list sets of up to so many violated checks; default: as many as `most_bits`.
-        impulses: about so many words with an impulse are decoded (a multiple of 512).
-        impulse_decoder: by which decoder, as `Code.decoder` takes it. Impulses are soft decisions.
+        impulses: at least so many words with an impulse are decoded (a multiple of 8,192).
+        impulse_decoder: by which decoder: `gallager` or any that `Code.decoder` takes, on hard decisions.
         iterations: after how many it gives up.
         seed: of impulses.
         workers: threads of this process (default: one per CPU), or any executor.
@@ -367,7 +379,7 @@ def find_traps(
         searched = set(known)
         if impulses:
             task = ImpulseTask(opened, impulse_decoder, iterations, seed)
-            for found in run(task, -(-impulses // _IMPULSES_A_UNIT), "impulses"):
+            for found in run(task, -(-impulses // IMPULSES_A_UNIT), "impulses"):
                 hits.update({tuple(bits): times for bits, times in found["sets"]})
                 stray.update({tuple(size): times for size, times in found["stray"]})
             known.update(hits)
@@ -378,7 +390,7 @@ def find_traps(
         most_bits,
         most_violated if most_bits else 0,
         longest,
-        -(-impulses // _IMPULSES_A_UNIT) * _IMPULSES_A_UNIT,
+        -(-impulses // IMPULSES_A_UNIT) * IMPULSES_A_UNIT,
         impulse_decoder if impulses else None,
         dict(hits),
         dict(stray),

@@ -143,19 +143,25 @@ pub(crate) fn bit_sets(code: &Code, sets: Vec<Vec<u32>>) -> PyResult<Vec<(Vec<u3
     Ok(sets.iter().map(of).collect())
 }
 
-/// Short cycles of a code's graph, each as its bits: cycle number `i` is drawn from (`seed`, `i`), from `first` on. Raises
+/// Impulses `first` to `first + count - 1` of a seed, each as its wrong bits: a short cycle through a random bit, and a short
+/// path between two checks that it violates. With `corrected`, what Gallager's bit-flipping decoder leaves of them. Raises
 /// CodeError.
 #[pyfunction]
-pub(crate) fn random_cycles(
+pub(crate) fn impulses(
     py: Python<'_>,
     code: &Code,
     seed: u64,
     first: u64,
     count: u64,
+    corrected: bool,
 ) -> PyResult<Vec<Vec<u32>>> {
     let matrix = Arc::clone(code.ldpc()?.parity_check());
     Ok(py.detach(|| {
-        let cycles = ldpc::RandomCycles::new(&matrix, seed);
-        (first..first + count).map(|number| cycles.draw(number)).collect()
+        let mut impulses = ldpc::Impulses::new(matrix, seed);
+        let mut drawn = |number| {
+            let errors = impulses.draw(number);
+            if corrected { impulses.correct(&errors) } else { errors }
+        };
+        (first..first + count).map(&mut drawn).collect()
     }))
 }

@@ -1,8 +1,4 @@
-use std::collections::{HashMap, VecDeque};
-
-use softsense_base::{Purpose, Stream};
-
-use super::{Columns, ParityCheck, QuasiCyclic};
+use super::QuasiCyclic;
 
 /// The short cycles of the Tanner graph of a quasi-cyclic matrix: those of 4, 6 and 8 edges.
 ///
@@ -83,74 +79,6 @@ impl ShortCycles {
     /// Another length.
     pub fn least_extrinsic_degree(&self, length: u32) -> Option<u32> {
         self.spectrum(length).first().map(|&(extrinsic, _)| extrinsic)
-    }
-}
-
-/// Short cycles drawn at random, of any matrix: the first that a search by breadth meets from a random bit.
-///
-/// A draw is a function of the seed and its number.
-pub struct RandomCycles<'a> {
-    matrix: &'a ParityCheck,
-    columns: Columns,
-    stream: Stream,
-}
-
-impl<'a> RandomCycles<'a> {
-    /// Cycles of the graph of `matrix`.
-    pub fn new(matrix: &'a ParityCheck, seed: u64) -> Self {
-        Self { matrix, columns: matrix.transpose(), stream: Stream::new(seed, Purpose::Noise) }
-    }
-
-    /// The bits of cycle `number`, in their order along it; only the first one where no cycle is met.
-    pub fn draw(&self, number: u64) -> Vec<u32> {
-        let draw = |what: u64, count: usize| ((u128::from(self.stream.bits(number, what)) * count as u128) >> 64) as usize;
-        let home = draw(0, self.matrix.columns()) as u32;
-        // For each bit the bit and the check that it was reached from.
-        let mut from: HashMap<u32, (u32, u32)> = HashMap::from([(home, (home, u32::MAX))]);
-        // For each check the bit that it was reached from.
-        let mut reached: HashMap<u32, u32> = HashMap::new();
-        // The cycle through two neighbours and the ways by which they were reached, to where these part.
-        let close = |from: &HashMap<u32, (u32, u32)>, one: u32, two: u32| {
-            let way = |mut bit: u32| {
-                let mut way = vec![bit];
-                while bit != home {
-                    bit = from[&bit].0;
-                    way.push(bit);
-                }
-                way
-            };
-            let (mut one, mut two) = (way(one), way(two));
-            while one.len() > 1 && two.len() > 1 && one[one.len() - 2] == two[two.len() - 2] {
-                one.pop();
-                two.pop();
-            }
-            two.pop();
-            one.extend(two.into_iter().rev());
-            one
-        };
-        let mut queue = VecDeque::from([home]);
-        while let Some(bit) = queue.pop_front() {
-            let checks = self.columns.of(bit as usize);
-            // Begin anywhere, so that ties are broken at random.
-            let start = draw(1 + 2 * u64::from(bit), checks.len());
-            let arrived = from[&bit].1;
-            for &check in checks[start..].iter().chain(&checks[..start]).filter(|&&check| check != arrived) {
-                if let Some(&other) = reached.get(&check) {
-                    return close(&from, bit, other);
-                }
-                reached.insert(check, bit);
-                let bits = self.matrix.row(check as usize);
-                let start = draw(2 + 2 * u64::from(check), bits.len());
-                for &next in bits[start..].iter().chain(&bits[..start]).filter(|&&next| next != bit) {
-                    if from.contains_key(&next) {
-                        return close(&from, bit, next);
-                    }
-                    from.insert(next, (bit, check));
-                    queue.push_back(next);
-                }
-            }
-        }
-        vec![home]
     }
 }
 
@@ -238,7 +166,7 @@ impl Graph {
             let mut reached: Vec<Option<(u32, Node)>> = vec![None; nodes];
             let home = column * self.size;
             reached[home as usize] = Some((0, home));
-            let mut queue = VecDeque::from([home]);
+            let mut queue = std::collections::VecDeque::from([home]);
             while let Some(node) = queue.pop_front() {
                 let (distance, from) = reached[node as usize].expect("queued when reached");
                 if shortest.is_some_and(|shortest| 2 * distance + 1 >= shortest) {
