@@ -16,6 +16,8 @@ use crate::MAX_LEVEL;
 
 /// Part of the identity of every task: counted up whenever a change alters what frames hold, meet or become.
 const MODEL_VERSION: u32 = 1;
+/// The same of tasks with LLRs alone, so that hard ones keep what was counted. Version 1 was drawn bit by bit.
+const SOFT_NOISE_VERSION: u32 = 2;
 /// Codeword bits of a unit of work; and the fewest and the most frames: short codes decode slowly, bit for bit.
 const UNIT_BITS: usize = 1 << 25;
 const UNIT_FRAMES: std::ops::RangeInclusive<u64> = 16..=8192;
@@ -327,6 +329,7 @@ fn identity(code: &Code, spec: &FrameSpec, sensed: &Sensed) -> [u8; 32] {
     match sensed {
         Sensed::Hard(rate) => rate.iter().for_each(|rate| hasher.update(rate.to_bits().to_be_bytes())),
         Sensed::Soft(outputs, step) => {
+            hasher.update(SOFT_NOISE_VERSION.to_be_bytes());
             hasher.update(step.to_bits().to_be_bytes());
             for Output { llr, right, wrong } in outputs {
                 hasher.update([llr.to_be_bytes()[0]]);
