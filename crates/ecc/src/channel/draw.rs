@@ -69,6 +69,10 @@ const FEW: usize = 8;
 /// Draws that are left to [`Bulk::rest`] are drawn again, with numbers from here on.
 const REST_DRAWS: u64 = 3 << 32;
 
+/// On lines of the cache of their own: what was just stored is loaded again at once, as it is not across two lines.
+#[repr(align(64))]
+struct Lines<T>(T);
+
 /// A discrete distribution of up to 256 values from which is drawn for all bits of a codeword, at vector speed.
 ///
 /// A bit has one of 2^16 draws. Each of the likeliest values is given as many of them as fit into its probability, side by
@@ -166,15 +170,15 @@ impl Bulk {
         sent: &[u8; BLOCK / 8],
         llrs: &mut [i8; BLOCK],
     ) {
-        let mut words = [0; WORDS];
-        for (word, number) in words.iter_mut().zip(block * WORDS as u64..) {
+        let mut words = Lines([0; WORDS]);
+        for (word, number) in words.0.iter_mut().zip(block * WORDS as u64..) {
             *word = stream.bits(frame, number).to_le();
         }
-        let draws: &[u16; BLOCK] = bytemuck::cast_ref(&words);
+        let draws: &[u16; BLOCK] = bytemuck::cast_ref(&words.0);
         // 16 bits, as the draws have: comparisons then fit without being packed.
-        let mut values = [0; BLOCK];
+        let mut values = Lines([0; BLOCK]);
         let mut left = false;
-        for (value, draw) in values.iter_mut().zip(draws) {
+        for (value, draw) in values.0.iter_mut().zip(draws) {
             let draw = u16::from_le(*draw);
             *value = self.values[0];
             for index in 1..LIKELY {
@@ -183,14 +187,14 @@ impl Bulk {
             left |= draw < self.rest_below;
         }
         if left {
-            self.redraw(stream, frame, block, draws, &mut values);
+            self.redraw(stream, frame, block, draws, &mut values.0);
         }
         let mut signs = [0; BLOCK / 8];
         for (signs, &byte) in signs.iter_mut().zip(sent) {
             *signs = spread(byte).to_le();
         }
         let signs: &[i8; BLOCK] = bytemuck::cast_ref(&signs);
-        for ((llr, value), sign) in llrs.iter_mut().zip(&values).zip(signs) {
+        for ((llr, value), sign) in llrs.iter_mut().zip(&values.0).zip(signs) {
             *llr = (*value as i8 ^ sign).wrapping_sub(*sign);
         }
     }
