@@ -605,6 +605,37 @@ def test_shipped_tables_are_shown(softsense_command: Softsense) -> None:
     assert_bad_input(softsense_command("table", "show", "nowhere.toml"), "nowhere.toml", *_core.decode_tables())
 
 
+def test_a_table_is_drawn_as_it_is_told(softsense_command: Softsense, tmp_path: Path) -> None:
+    """Is every mark of a picture at the `p_fail` that the text prints, however much of it is extrapolated?"""
+    from softsense import decode_tables
+
+    for name in ("flash-8-9", "adaptive-1-2", "bch-2KB-t57", "laldpc-thresholds"):
+        table = decode_tables.describe(name)
+        axes = decode_tables.draw(table).axes[0]
+        lowest = axes.get_ylim()[0]
+        marks = [line for line in axes.lines if line.get_marker() == "o"]
+        for number, level in enumerate(table["level"]):
+            told = {at for at in zip(table["rber"], level["p_fail"], strict=True) if at[1] >= lowest}
+            # Filled ones, and hollow ones.
+            drawn = [line.get_xydata() for line in marks[2 * number : 2 * number + 2]]
+            assert {(x, y) for line in drawn for x, y in line.tolist()} == told, (name, number + 1)
+    table = decode_tables.describe("flash-8-9")
+    at = table["rber"].index(0.0075)
+    p_fail = table["level"][1]["p_fail"][at]
+    assert table["level"][1]["missing"][at] > 100
+    assert p_fail > decode_tables.draw(table).axes[0].get_ylim()[0], "it is drawn"
+    row = next(
+        line for line in softsense_command("table", "show", "flash-8-9").stdout.splitlines() if "0.0075 " in line
+    )
+    assert f"{p_fail:.3g}" in row
+    # A table whose values have frames but no interval is shown, too.
+    text = _core.decode_table_text("laldpc-thresholds")
+    points = len(decode_tables.describe("laldpc-thresholds")["rber"])
+    (tmp_path / "frames.toml").write_text(f"{text}\nframes = {[0] * points}\n")
+    shown = softsense_command("table", "show", "frames.toml", "--picture", "f.png")
+    assert shown.returncode == 0, shown.stderr
+
+
 # Options.
 
 

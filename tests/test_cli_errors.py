@@ -46,6 +46,12 @@ FILES: dict[str, bytes] = {
     "torn.fer": b"SQLite format 3\x00, but not much of it",
     "cells.toml": b"states = 3\n",
     "table.toml": b"levels = 3\n",
+    **{
+        f"missing-{name}.toml": b"format = 'softsense decode table, version 1'\nname = 't'\ncode = 'c'\ndecoder = 'd'\n"
+        b"source = 's'\ninterpolation = 'log'\nrber = [0.001, 0.002]\n[[level]]\np_fail = [1e-8, 1e-2]\n"
+        b"missing = " + column + b"\n"
+        for name, column in (("short", b"[0.0]"), ("negative", b"[0.0, -0.5]"), ("nan", b"[nan, 0.0]"))
+    },
     "sweep.toml": b"[sweep]\n",
     "good-sweep.toml": b"config = 'mlc-25nm'\n[grid]\n'ftl.over_provisioning' = [0.1, 0.2]\n",
     "sweep-wings.toml": b"name = 'a'\nconfig = 'mlc-25nm'\n[grid]\n'geometry.wings' = [1, 2]\n",
@@ -322,6 +328,9 @@ ERRORS: dict[str, Rows] = {
         ([], ["TABLE"]),
         (["nothing"], ["nothing", "flash-8-9"]),
         (["table.toml"], ["table.toml"]),
+        (["missing-short.toml"], ["missing-short.toml: level 1: missing: found 1 values, expected 2"]),
+        (["missing-negative.toml"], ["missing-negative.toml: level 1: missing: found -0.5"]),
+        (["missing-nan.toml", "--picture", "p.png"], ["missing-nan.toml: level 1: missing: found NaN"]),
         (["broken.toml"], ["broken.toml"]),
         (["binary.toml"], ["binary.toml"]),
         (["folder"], ["folder"]),

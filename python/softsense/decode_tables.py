@@ -18,6 +18,7 @@ from softsense import _core
 from softsense._core import Code, ConfigError
 from softsense.api import Interrupted
 from softsense.campaign import (
+    MOST_CONTINUED,
     MOST_LEVEL,
     THRESHOLD_TARGETS,
     Campaign,
@@ -334,7 +335,10 @@ def draw(table: dict[str, Any]) -> Figure:
 
 
 def _as_result(table: dict[str, Any]) -> FerResult:
-    """The curves of a decode table as frame error rates, to be drawn and asked for thresholds."""
+    """The curves of a decode table as frame error rates, to be drawn and asked for thresholds.
+
+    They are those of the table, which contain what is missing of a rate: nothing is left to be added.
+    """
     points = []
     for number, level in enumerate(table["level"], start=1):
         for i, rate in enumerate(table["rber"]):
@@ -348,11 +352,11 @@ def _as_result(table: dict[str, Any]) -> FerResult:
                 {
                     "level": number,
                     "rber": rate,
-                    "fer": p_fail / (1 + missing),
+                    "fer": p_fail,
                     "lo": lo,
-                    "hi": None if hi is None else hi / (1 + missing),
+                    "hi": hi,
                     "floor_bound": level["floor_bound"][i] if "floor_bound" in level else 0.0,
-                    "missing": missing if measured else None,
+                    "missing": 0.0 if measured and missing < MOST_CONTINUED else None,
                     "complete": measured and missing <= MOST_EXTRAPOLATED,
                 }
             )

@@ -187,7 +187,7 @@ def draw_fer(result: FerResult, title: str | None = None, axes: Axes | None = No
 def _fer_curves(axes: Axes, result: FerResult) -> None:
     named = result.description
     # What is mostly missing says nothing.
-    told = [point["fer"] for point in result.points if point["complete"] or (point["missing"] or math.inf) < 1]
+    told = [point["fer"] for point in result.points if point["missing"] is not None and point["missing"] < 1]
     lowest = 10.0 ** math.floor(math.log10(min((fer for fer in told if fer > 0), default=1e-3)) - 0.5)
     for level in result.levels:
         _fer_curve(axes, level, result.curve(level), lowest, named.get("interpolation") == "step")

@@ -388,10 +388,10 @@ def decode_table(document: dict[str, Any]) -> str:
         blocks.append(f"Raw bit error rate at which decoding fails with\n{_thresholds(thresholds)}")
     columns = [_aligned(["", "RBER", *(f"{rate:.4g}" for rate in rber)], str.rjust)]
     for number, level in enumerate(levels, start=1):
-        # Without frames, a value with an interval is a bound unless it is exact.
+        # Without frames, a value is a bound unless it is exact, which its interval says.
+        least = level.get("p_fail_lo", [0.0] * len(rber))
         bounds = [
-            frames == 0 and level["p_fail_lo"][i] < level["p_fail"][i]
-            for i, frames in enumerate(level.get("frames", []))
+            frames == 0 and least[i] < level["p_fail"][i] for i, frames in enumerate(level.get("frames", []))
         ] or [False] * len(rber)
         cells = [_rate(p) + ("*" if bound else " ") for p, bound in zip(level["p_fail"], bounds, strict=True)]
         columns.append(_aligned(["level", str(number), *cells], str.rjust))

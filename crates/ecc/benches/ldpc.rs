@@ -12,6 +12,7 @@
 //! | two threads over one | 1.9 |
 //! | portable instruction set | 60 Mb/s |
 //! | soft decisions of seven levels; encode | |
+//! | making data and noise, of the time of a frame on levels 2, 3 and 7 | at most 15 % |
 //!
 //! | frame error rate | goal |
 //! |---|---|
@@ -34,6 +35,9 @@ const SEED: u64 = 1;
 /// Each speed is the best of so many measurements of so many seconds, short enough that some are not disturbed.
 const REPEATS: usize = 20;
 const SECONDS: f64 = 0.2;
+
+/// Where frames as the channel makes them fail in about one of a hundred cases, at levels 2, 3 and 7.
+const SOFT_CHANNELS: [&str; 3] = ["gaussian:0.0146:2", "gaussian:0.0172:3", "gaussian:0.0197:7"];
 
 /// Where most goals are stated.
 const GOAL_CHANNEL: &str = "bsc:0.0075";
@@ -128,6 +132,17 @@ impl Bench {
         let verdict = self.verdict(ratio >= 1.9);
         println!("{:<44} {ratio:>10.2} {:>10}{verdict}", "two threads over one", 1.9);
         println!("{:<44} {encode_mbps:>10.0}", "encode");
+        for channel in SOFT_CHANNELS {
+            let share = (0..REPEATS)
+                .map(|_| {
+                    let result = self.measure(channel, 1, Stop::Seconds(SECONDS), widest, SEED);
+                    1.0 - (result.decode_seconds + result.encode_seconds) / result.seconds
+                })
+                .fold(1.0, f64::min);
+            let verdict = self.verdict(share <= 0.15);
+            let name = format!("data and noise of {channel}");
+            println!("{name:<44} {:>8.1} % {:>10}{verdict}", 100.0 * share, "15 %");
+        }
         // Missed is what is above the goal with confidence.
         let result = self.measure(GOAL_CHANNEL, 2, Stop::Frames(50_000), widest, SEED);
         let ((low, high), rate) = (result.fer_interval(), result.fer());

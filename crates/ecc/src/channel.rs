@@ -10,6 +10,11 @@ use softsense_base::{Error, Purpose, Result, Stream, climb, normal_cdf};
 
 use crate::bits;
 use crate::ldpc::AbsorbingSets;
+use crate::simd::InstructionSet;
+
+mod draw;
+
+use draw::{Alias, Bulk};
 
 /// A memoryless channel, as text: `bsc:P`, `errors:W`, `awgn:EBN0_DB` or `gaussian:RBER:LEVELS`.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -130,16 +135,15 @@ impl Channel {
                     next - std::mem::replace(&mut last, next)
                 };
                 let probabilities: Vec<f64> = values.iter().map(&mut probability).collect();
-                (Kind::Soft(Box::new(Alias::new(&values, &probabilities))), 1.0 / AWGN_STEPS)
+                (Kind::Soft(Box::new(Bulk::new(&values, &probabilities))), 1.0 / AWGN_STEPS)
             }
             Self::Gaussian { raw_error_rate, levels } => {
                 let regions = Regions::new(raw_error_rate, &best_thresholds(raw_error_rate, levels));
                 let (llrs, step) = regions.integer_llrs();
-                (Kind::Soft(Box::new(Alias::new(&llrs, &regions.probabilities))), step)
+                (Kind::Soft(Box::new(Bulk::new(&llrs, &regions.probabilities))), step)
             }
         };
-        let mask = vec![0; bits::bytes_for(codeword_bits)];
-        Ok(Noise { stream: Stream::new(seed, Purpose::Noise), codeword_bits, kind, llr_step, mask, condition: None })
+        Ok(Noise::new(kind, llr_step, codeword_bits, seed))
     }
 }
 
@@ -174,10 +178,13 @@ pub struct Output {
 #[derive(Debug, Clone)]
 pub struct Noise {
     stream: Stream,
+    set: InstructionSet,
     codeword_bits: usize,
     kind: Kind,
     llr_step: f64,
+    /// The wrong bits of a frame that has a given number of them: as a word, and in the order in which they were chosen.
     mask: Vec<u8>,
+    errors: Vec<usize>,
     condition: Option<Condition>,
 }
 
@@ -202,18 +209,21 @@ enum Kind {
         count: usize,
     },
     /// LLRs given that a 0 was sent; those of a 1 are their negatives.
-    Soft(Box<Alias>),
+    Soft(Box<Bulk>),
     /// As `Soft`, with so many wrong hard decisions: LLRs given that the hard decision is right, and wrong.
     SoftErrors {
         count: usize,
-        given: Box<[Alias; 2]>,
+        right: Box<Bulk>,
+        wrong: Box<Alias>,
     },
 }
 
-/// Draws that choose the wrong bits of a frame have numbers from here on, those of LLRs from 0.
+/// Draws of LLRs have numbers from 0 on; those that choose the wrong bits of a frame, and those of the LLRs of these, from
+/// here on.
 const ERROR_DRAWS: u64 = 1 << 32;
+const WRONG_DRAWS: u64 = 2 << 32;
 /// Draws that choose a set and which of its bits are wrong have numbers from here on.
-const CONDITION_DRAWS: u64 = 1 << 33;
+const CONDITION_DRAWS: u64 = 3 << 32;
 /// Draws of the LLRs of such a set have numbers from here on.
 const SET_LLR_DRAWS: u64 = CONDITION_DRAWS + (1 << 16);
 
@@ -235,28 +245,43 @@ impl Noise {
         seed: u64,
     ) -> Result<Self> {
         let llrs: Vec<i8> = outputs.iter().map(|output| output.llr).collect();
-        let draw_from = |probability: &dyn Fn(&Output) -> f64| {
-            let probabilities: Vec<f64> = outputs.iter().map(probability).collect();
-            let total: f64 = probabilities.iter().sum();
-            (total > 0.0).then(|| Alias::new(&llrs, &probabilities.iter().map(|p| p / total).collect::<Vec<_>>()))
+        let given = |probability: &dyn Fn(&Output) -> f64| -> Option<Vec<f64>> {
+            let total: f64 = outputs.iter().map(probability).sum();
+            (total > 0.0).then(|| outputs.iter().map(|output| probability(output) / total).collect())
         };
+        let either = given(&|output| output.right + output.wrong).expect("probabilities that add up to 1");
         let kind = match errors {
-            None => Kind::Soft(Box::new(draw_from(&|o| o.right + o.wrong).expect("probabilities that add up to 1"))),
+            None => Kind::Soft(Box::new(Bulk::new(&llrs, &either))),
             Some(count) => {
                 check_errors(count, codeword_bits)?;
-                let (right, wrong) = (draw_from(&|o| o.right), draw_from(&|o| o.wrong));
+                let (right, wrong) = (given(&|output| output.right), given(&|output| output.wrong));
                 let impossible = count > 0 && wrong.is_none() || count < codeword_bits && right.is_none();
                 if impossible {
                     let message = format!("found {count} errors a codeword, which this channel cannot make");
                     return Err(Error::code("errors", message));
                 }
-                let either = right.clone().or(wrong.clone()).expect("probabilities that add up to 1");
-                let given = [right.unwrap_or_else(|| either.clone()), wrong.unwrap_or(either)];
-                Kind::SoftErrors { count, given: Box::new(given) }
+                // Of what there is none, none is drawn.
+                let right = Box::new(Bulk::new(&llrs, right.as_ref().unwrap_or(&either)));
+                let wrong = Box::new(Alias::new(&llrs, wrong.as_ref().unwrap_or(&either)));
+                Kind::SoftErrors { count, right, wrong }
             }
         };
+        Ok(Self::new(kind, llr_step, codeword_bits, seed))
+    }
+
+    fn new(kind: Kind, llr_step: f64, codeword_bits: usize, seed: u64) -> Self {
         let mask = vec![0; bits::bytes_for(codeword_bits)];
-        Ok(Self { stream: Stream::new(seed, Purpose::Noise), codeword_bits, kind, llr_step, mask, condition: None })
+        let (stream, set) = (Stream::new(seed, Purpose::Noise), InstructionSet::detect());
+        Self { stream, set, codeword_bits, kind, llr_step, mask, errors: Vec::new(), condition: None }
+    }
+
+    /// The same noise, made with the instructions of `set`.
+    ///
+    /// # Panics
+    /// If the CPU has not these instructions.
+    pub fn with_instruction_set(self, set: InstructionSet) -> Self {
+        assert!(InstructionSet::available().contains(&set), "instructions that the CPU has");
+        Self { set, ..self }
     }
 
     /// This noise, in frames of which one absorbing set of a class has `wrong` wrong bits: which set, and which of its bits, is
@@ -377,29 +402,22 @@ impl Noise {
     /// If the channel is not soft, or a slice is not of the length of a codeword.
     pub fn llrs(&mut self, frame: u64, codeword: &[u8], llrs: &mut [i8]) {
         assert_eq!((codeword.len(), llrs.len()), (self.mask.len(), self.codeword_bits), "bytes and bits of a codeword");
-        match self.kind {
-            Kind::SoftErrors { count, .. } => self.choose_errors(frame, count, ERROR_DRAWS),
-            _ => self.mask.fill(0),
+        if let Kind::SoftErrors { count, .. } = self.kind {
+            self.choose_errors(frame, count, ERROR_DRAWS);
         }
-        let given = match &self.kind {
-            Kind::Soft(alias) => [&**alias; 2],
-            Kind::SoftErrors { given, .. } => [&given[0], &given[1]],
-            Kind::Geometric { .. } | Kind::Exactly { .. } => panic!("a channel of hard decisions"),
-        };
-        let mut draws = 0;
-        for ((llrs, &sent), &wrong) in llrs.chunks_mut(8).zip(codeword).zip(&self.mask) {
-            let (mut sent, mut wrong) = (sent, wrong);
-            for pair in llrs.chunks_mut(2) {
-                let mut draw = self.stream.bits(frame, draws);
-                draws += 1;
-                for llr in pair {
-                    let value = given[usize::from(wrong >> 7)].value(draw as u32);
+        match &self.kind {
+            Kind::Soft(either) => either.fill(self.set, &self.stream, frame, codeword, llrs),
+            Kind::SoftErrors { right, wrong, .. } => {
+                // Wrong bits are few: they are drawn for as if they were right, then one by one.
+                right.fill(self.set, &self.stream, frame, codeword, llrs);
+                for &at in &self.errors {
+                    let value = wrong.value(self.stream.bits(frame, WRONG_DRAWS + at as u64) as u32);
                     // -value of a bit that is 1, without a branch that nobody could predict.
-                    let sign = -((sent >> 7) as i8);
-                    *llr = (value ^ sign) - sign;
-                    (draw, sent, wrong) = (draw >> 32, sent << 1, wrong << 1);
+                    let sign = -i8::from(bits::get(codeword, at));
+                    llrs[at] = (value ^ sign) - sign;
                 }
             }
+            Kind::Geometric { .. } | Kind::Exactly { .. } => panic!("a channel of hard decisions"),
         }
         let Some(Condition { given: Some(given), .. }) = &self.condition else { return };
         for ((bit, wrong), draw) in self.prescribed(frame).into_iter().zip(SET_LLR_DRAWS..) {
@@ -408,71 +426,19 @@ impl Noise {
         }
     }
 
-    /// Sets `count` bits of the mask, every choice being equally likely.
+    /// Makes `count` bits wrong, every choice being equally likely.
     ///
     /// Source: R. Floyd, J. Bentley, "A sample of brilliance", 1987, algorithm F2.
     fn choose_errors(&mut self, frame: u64, count: usize, first_draw: u64) {
         self.mask.fill(0);
+        self.errors.clear();
         for last in self.codeword_bits - count..self.codeword_bits {
             let draw = u128::from(self.stream.bits(frame, first_draw + last as u64)) * (last as u128 + 1);
             let at = (draw >> 64) as usize;
             let at = if bits::get(&self.mask, at) { last } else { at };
             bits::flip(&mut self.mask, at);
+            self.errors.push(at);
         }
-    }
-}
-
-/// A discrete distribution of up to 256 values from which is drawn in constant time. Its probabilities are rounded to
-/// whole multiples of 2^-32.
-///
-/// Source: M. Vose, "A linear algorithm for generating random numbers with a given distribution", 1991.
-#[derive(Debug, Clone)]
-struct Alias {
-    /// Of each column the height below which it stands for the first of its values, and above for the second.
-    columns: [(u32, [i8; 2]); Self::COLUMNS],
-}
-
-impl Alias {
-    const COLUMNS: usize = 256;
-    const HEIGHT: u64 = 1 << 24;
-
-    fn new(values: &[i8], probabilities: &[f64]) -> Self {
-        assert!(values.len() == probabilities.len() && values.len() <= Self::COLUMNS, "a value a column");
-        // The weights are rounded from the sum so far, so that they add up exactly.
-        let whole = Self::HEIGHT as f64 * Self::COLUMNS as f64;
-        let (mut sum, mut last) = (0.0, 0);
-        let mut weights: Vec<u64> = probabilities
-            .iter()
-            .map(|probability| {
-                sum += probability;
-                let next = libm::round(sum * whole) as u64;
-                next - std::mem::replace(&mut last, next)
-            })
-            .collect();
-        assert_eq!(last, whole as u64, "probabilities that add up to one");
-        let value = |index: usize| values.get(index).copied().unwrap_or(0);
-        weights.resize(Self::COLUMNS, 0);
-        let (mut small, mut large): (Vec<usize>, Vec<usize>) =
-            (0..Self::COLUMNS).partition(|&index| weights[index] < Self::HEIGHT);
-        let mut columns = [(0, [0; 2]); Self::COLUMNS];
-        while let Some(index) = small.pop() {
-            let other = *large.last().expect("the weights add up to all columns");
-            columns[index] = (weights[index] as u32, [value(index), value(other)]);
-            weights[other] -= Self::HEIGHT - weights[index];
-            if weights[other] < Self::HEIGHT {
-                small.extend(large.pop());
-            }
-        }
-        for index in large {
-            columns[index] = (Self::HEIGHT as u32, [value(index); 2]);
-        }
-        Self { columns }
-    }
-
-    #[inline(always)]
-    fn value(&self, draw: u32) -> i8 {
-        let (height, values) = self.columns[(draw >> 24) as usize];
-        values[usize::from(draw & 0xff_ffff >= height)]
     }
 }
 

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use softsense_base::{Purpose, Stream, binomial_interval};
 use softsense_ecc::bits;
 use softsense_ecc::catalogue::Code;
-use softsense_ecc::channel::{Channel, LARGEST_REGION_LLR, best_thresholds, capacity};
+use softsense_ecc::channel::{Channel, LARGEST_REGION_LLR, Noise, Output, best_thresholds, capacity};
 use softsense_ecc::ldpc::{Block, DenseEncoder, LdpcCode, ParityCheck, QuasiCyclic, RedundantChecks};
 use softsense_ecc::measure::{Algorithm, BenchResult, DecoderSpec, FrameDecoder, Measurement, Stop, Verdict};
 use softsense_ecc::{InstructionSet, ldpc};
@@ -441,6 +441,91 @@ fn soft_channels_tell_the_truth() {
                 let bound = 4.5 * (expected * (1.0 - raw_error_rate)).sqrt();
                 assert!((raw_errors as f64 - expected).abs() < bound, "{text}: {raw_errors}, not {expected}");
             }
+        }
+    }
+}
+
+/// Are LLRs drawn with the probabilities of the outputs, and where a number of errors is given, with those given a right or
+/// a wrong decision? And is it so at all places of a block of 64 bits, which is drawn at once?
+///
+/// 1.2 million bits for each quarter of a block, 60,000 of them wrong where errors are given. Chi-square exceeds the limits
+/// with probability 1e-5 by chance, and with more than 0.99 where an output of 3 % is off by 5 % of itself, one of 0.02 %
+/// by 60 %, or of wrong bits one of a third by 6 %.
+#[test]
+fn soft_noise_has_the_probabilities_asked_for() {
+    const RIGHT: [(i8, f64); 4] = [(60, 0.93), (30, 0.03), (9, 0.015), (0, 0.009)];
+    const WRONG: [(i8, f64); 4] = [(-9, 0.009), (-30, 0.005), (-60, 0.0018), (-61, 0.0002)];
+    let (bits, frames) = (1203, 4000);
+    let right = RIGHT.map(|(llr, right)| Output { llr, right, wrong: 0.0 });
+    let wrong = WRONG.map(|(llr, wrong)| Output { llr, right: 0.0, wrong });
+    let outputs = [right, wrong].concat();
+    let chi_square = |counts: &[u32], probabilities: &[f64]| -> f64 {
+        let share = f64::from(counts.iter().sum::<u32>()) / probabilities.iter().sum::<f64>();
+        counts.iter().zip(probabilities).map(|(&found, p)| (f64::from(found) - share * p).powi(2) / (share * p)).sum()
+    };
+    let probabilities: Vec<f64> = outputs.iter().map(|output| output.right + output.wrong).collect();
+    for errors in [None, Some(60)] {
+        let mut noise = Noise::of_outputs(&outputs, 0.1, bits, errors, 4).unwrap();
+        let mut quarters = [[0u32; 8]; 4];
+        for frame in 0..frames {
+            let codeword = random_bits(4, frame, bits);
+            let mut llrs = vec![0; bits];
+            noise.llrs(frame, &codeword, &mut llrs);
+            let mut found_errors = 0;
+            for (place, llr) in llrs.into_iter().enumerate() {
+                let given_zero = if bits::get(&codeword, place) { -llr } else { llr };
+                let index = outputs.iter().position(|output| output.llr == given_zero).expect("an output");
+                quarters[place % 64 / 16][index] += 1;
+                found_errors += usize::from(index >= RIGHT.len());
+            }
+            assert!(errors.is_none_or(|errors| found_errors == errors));
+        }
+        for counts in quarters {
+            let found = match errors {
+                None => vec![(chi_square(&counts, &probabilities), 36.0)],
+                // Of which there are four each.
+                Some(_) => vec![
+                    (chi_square(&counts[..4], &probabilities[..4]), 25.9),
+                    (chi_square(&counts[4..], &probabilities[4..]), 25.9),
+                ],
+            };
+            assert!(found.iter().all(|(chi2, limit)| chi2 < limit), "{errors:?}: {found:?} of {counts:?}");
+        }
+    }
+}
+
+/// Is soft noise the same on every instruction set and today? A frame of four kinds is pinned: a change here changes every
+/// measured soft frame error rate, and asks for another version in the identity of soft tasks.
+#[test]
+fn soft_noise_is_the_same_everywhere() {
+    let digest =
+        |llrs: &[i8]| llrs.iter().fold(0u64, |sum, &llr| sum.wrapping_mul(0x9e37_79b9).wrapping_add(llr as u64));
+    let bits = 1203;
+    let outputs: Vec<Output> = (-20i8..=20)
+        .map(|llr| (llr, libm::exp(-f64::from(llr).abs() / 4.0)))
+        .map(
+            |(llr, p)| {
+                if llr < 0 { Output { llr, right: 0.0, wrong: p } } else { Output { llr, right: p, wrong: 0.0 } }
+            },
+        )
+        .collect();
+    let total: f64 = outputs.iter().map(|output| output.right + output.wrong).sum();
+    let outputs: Vec<Output> = (outputs.into_iter())
+        .map(|Output { llr, right, wrong }| Output { llr, right: right / total, wrong: wrong / total })
+        .collect();
+    let of_channel = |text: &str| text.parse::<Channel>().unwrap().noise(bits, 0.5, 8).unwrap();
+    let kinds = [
+        (of_channel("gaussian:0.02:7"), 5_351_194_102_281_510_490),
+        (of_channel("awgn:3"), 12_279_429_038_162_092_710),
+        (Noise::of_outputs(&outputs, 0.1, bits, None, 8).unwrap(), 10_717_206_257_480_870_267),
+        (Noise::of_outputs(&outputs, 0.1, bits, Some(500), 8).unwrap(), 6_064_261_948_331_112_148),
+    ];
+    let codeword = random_bits(8, 0, bits);
+    for (kind, (noise, expected)) in kinds.into_iter().enumerate() {
+        for set in InstructionSet::available() {
+            let mut llrs = vec![0; bits];
+            noise.clone().with_instruction_set(set).llrs(17, &codeword, &mut llrs);
+            assert_eq!(digest(&llrs), expected, "kind {kind}, {}", set.name());
         }
     }
 }

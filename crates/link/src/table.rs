@@ -163,13 +163,11 @@ impl DecodeTable {
         if file.level.is_empty() || file.level.len() > MAX_LEVEL as usize {
             return bad("level", format!("found {} levels, expected 1 to {MAX_LEVEL}", file.level.len()));
         }
+        let wrong_length = |found: usize| format!("found {found} values, expected {points}, one for each rber");
         for (index, level) in file.level.iter().enumerate() {
             let field = |name: &str| format!("level {}: {name}", index + 1);
             if level.p_fail.len() != points {
-                return bad(
-                    &field("p_fail"),
-                    format!("found {} values, expected {points}, one for each rber", level.p_fail.len()),
-                );
+                return bad(&field("p_fail"), wrong_length(level.p_fail.len()));
             }
             if let Some(p) = level.p_fail.iter().find(|p| !(0.0..=1.0).contains(*p)) {
                 return bad(&field("p_fail"), format!("found {p}, expected a probability from 0 to 1"));
@@ -189,15 +187,24 @@ impl DecodeTable {
                 );
                 return bad(&field("p_fail"), message);
             }
-            let lengths =
-                [&level.p_fail_lo, &level.p_fail_hi, &level.floor_bound].map(|list| list.as_ref().map(Vec::len));
-            let names = ["p_fail_lo", "p_fail_hi", "floor_bound", "missing", "frames"];
-            let lengths = lengths.into_iter().chain([level.frames.as_ref().map(Vec::len)]);
-            if let Some((name, length)) =
-                names.into_iter().zip(lengths).find(|(_, length)| length.is_some_and(|l| l != points))
-            {
-                let found = length.unwrap_or(0);
-                return bad(&field(name), format!("found {found} values, expected {points}, one for each rber"));
+            let probability = (0.0..=1.0, "a probability from 0 to 1");
+            let columns = [
+                ("p_fail_lo", &level.p_fail_lo, &probability),
+                ("p_fail_hi", &level.p_fail_hi, &probability),
+                ("floor_bound", &level.floor_bound, &probability),
+                ("missing", &level.missing, &(0.0..=f64::MAX, "a share from 0 on")),
+            ];
+            for (name, column, (range, what)) in columns {
+                let Some(column) = column else { continue };
+                if column.len() != points {
+                    return bad(&field(name), wrong_length(column.len()));
+                }
+                if let Some(value) = column.iter().find(|value| !range.contains(*value)) {
+                    return bad(&field(name), format!("found {value}, expected {what}"));
+                }
+            }
+            if let Some(frames) = level.frames.as_ref().filter(|frames| frames.len() != points) {
+                return bad(&field("frames"), wrong_length(frames.len()));
             }
             if let Some(iterations) = &level.iterations {
                 let Some(max) = file.max_iterations else {
@@ -365,6 +372,47 @@ mod tests {
         for (text, expected) in cases {
             let error = DecodeTable::parse(&text, "t.toml").unwrap_err().to_string();
             assert!(error.starts_with(expected), "{error}\nexpected: {expected}");
+        }
+    }
+
+    /// Is each column that a level may have checked under its own name, and taken where it is right?
+    #[test]
+    fn bad_columns_are_named() {
+        let with = |level: u8, name: &str, column: &str| {
+            let text = measured("max_iterations = 20", "[0.0, 0.0]");
+            let (before, after) = text.split_at(text.rfind("[[level]]").expect("two levels"));
+            let column = format!("{name} = {column}\n");
+            DecodeTable::parse(&if level == 1 { [before, &column, after].concat() } else { text + &column }, "t.toml")
+        };
+        let probability = "a probability from 0 to 1";
+        for level in [1, 2] {
+            for (name, what) in [
+                ("p_fail_lo", probability),
+                ("p_fail_hi", probability),
+                ("floor_bound", probability),
+                ("missing", "a share from 0 on"),
+                ("frames", ""),
+            ] {
+                let expect = |column: &str, message: String| {
+                    let error = with(level, name, column).unwrap_err().to_string();
+                    assert_eq!(error, format!("t.toml: level {level}: {name}: {message}"));
+                };
+                expect("[0, 1, 1]", "found 3 values, expected 2, one for each rber".into());
+                expect("[]", "found 0 values, expected 2, one for each rber".into());
+                with(level, name, "[1, 0]").unwrap();
+                if name == "frames" {
+                    assert!(with(level, name, "[5, -1]").unwrap_err().to_string().starts_with("t.toml:"));
+                    continue;
+                }
+                for (value, found) in [("-0.5", "-0.5"), ("nan", "NaN"), ("inf", "inf")] {
+                    expect(&format!("[0.5, {value}]"), format!("found {found}, expected {what}"));
+                }
+                if what == probability {
+                    expect("[0.5, 1.5]", format!("found 1.5, expected {what}"));
+                } else {
+                    with(level, name, "[3.0, 0.0]").unwrap();
+                }
+            }
         }
     }
 }
