@@ -32,6 +32,7 @@ mod exact;
 mod frames;
 mod policy;
 mod reliability;
+mod splitting;
 mod table;
 
 pub use bch_by_age::{AgedBch, AgedBchSpec, BchSpec};
@@ -40,6 +41,7 @@ pub use exact::{CellCondition, CodewordRead, CodewordReader, DecodeAttempt, Exac
 pub use frames::{Age, CellsRead, FrameCounts, FrameSpec, FrameTask, NamedCells, ReadChannel};
 pub use policy::{Attempt, Policy, ReadSpec, Retry};
 pub use reliability::{AdaptiveSpec, CellAge, RateSpec, Reliability, ReliabilitySpec, RequiredLevel, TableSpec};
+pub use splitting::{Chain, FLOOR_LIKE_CHECKS, Pattern, Record, Rung, SplitRun, SplitSpec, WalkSpec};
 pub use table::{DecodeTable, Interpolation};
 
 /// The deepest sensing: seven levels between adjacent states (LDPC-in-SSD, section 2.2).
