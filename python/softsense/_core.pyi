@@ -405,15 +405,15 @@ class FrameTask:
             redraw: the probability with which a proposal redraws a bit; None: found at the start of each chain.
             missing: a listed set counts as present if at most so many of its bits are right.
             fill: whether the other bits of a start are wrong with probability `rber`, or else right.
-            most_draws: how often the other bits are drawn until the decoder fails.
+            most_draws: how often the other bits and the codeword's data are drawn until the decoder fails.
             stop: ends it early, with None.
 
         Returns arrays (uint32, chains x records) `errors`, `syndrome_weight`, `nearest` (the listed set of whose bits
         the largest share is wrong), `nearest_wrong` (how many of them are) and `present` (how many sets are); and lists
-        with an item for each chain: `draws` (of the other bits until the decoder failed: the first is as the channel
-        makes it, given the start and failure; 0 if it never failed, and the chain's records are zeros), `redraw`,
-        `acceptance`, `moved` (as of `split`) and `last`, the pattern at its end or None. Raises `CodeError` or
-        `ConfigError`.
+        with an item for each chain: `draws` (of the other bits and of data until the decoder failed: both are then as
+        the channel makes them, given the start and failure; 0 if it never failed, and the chain's records are zeros),
+        `redraw`, `acceptance`, `moved` (as of `split`) and `last`, the pattern at its end or None. Raises `CodeError`
+        or `ConfigError`.
         """
 
 def binomial_interval(failures: int, trials: int, confidence: float) -> tuple[float, float]:

@@ -97,7 +97,7 @@ class Split:
 
     ladder: list[float]
     particles: int = 200
-    steps: int = 100
+    steps: int = 60
     redraw: float | None = None
 
     def run(self, task: FrameTask, unit: int, stop: StopFlag | None = None) -> dict[str, Any] | None:
@@ -199,7 +199,7 @@ def split(
     *,
     runs: int = 8,
     particles: int = 200,
-    steps: int = 100,
+    steps: int = 60,
     redraw: float | None = None,
     effective: float = LEAST_EFFECTIVE,
     decoder: str = "min-sum",

@@ -15,7 +15,8 @@
 //! rung.
 //!
 //! The chain leaves Binomial(p) conditioned on failure as it is: a proposal redraws each bit with probability q from
-//! Bernoulli(p), which is reversible for independent errors, and is taken if the decoder fails on it too.
+//! Bernoulli(p), which is reversible for independent errors, and is taken if the decoder fails on it too. Each pattern
+//! keeps the random codeword that it began with: decoders with ties fail on most patterns whatever was sent, not on all.
 //!
 //! Source: S. Au, J. Beck, "Estimation of small failure probabilities in high dimensions by subset simulation", 2001;
 //! P. Del Moral, A. Doucet, A. Jasra, "Sequential Monte Carlo samplers", 2006, for the weights.
@@ -136,7 +137,7 @@ pub struct WalkSpec {
     pub missing: u32,
     /// Whether the bits that a start does not name are wrong with the raw bit error rate; or right.
     pub fill: bool,
-    /// How often the other bits are drawn until the decoder fails.
+    /// How often the other bits and the codeword's data are drawn until the decoder fails.
     pub most_draws: u32,
 }
 
@@ -158,7 +159,7 @@ pub struct Record {
 /// What a chain did.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Chain {
-    /// How many draws of the other bits it took until the decoder failed; 0 if it never did, and there is no chain.
+    /// How many draws of the other bits and of data it took until the decoder failed; 0 if it never did, and there is no chain.
     pub draws: u32,
     /// q.
     pub redraw: f64,
@@ -440,10 +441,10 @@ impl FrameTask {
             let share = redraw.unwrap_or_else(|| mover.trial(&particles, rber, 0));
             let (mut proposal, mut taken) = (Redraw::new(rber, share, mover.codeword_bits), Taken::default());
             for (number, particle) in particles.iter_mut().enumerate() {
-                if interrupted.load(Ordering::Relaxed) {
-                    return Ok(None);
-                }
                 for step in 0..spec.steps {
+                    if interrupted.load(Ordering::Relaxed) {
+                        return Ok(None);
+                    }
                     let draws = Draws::new(&stream, Draw::Move, index, number, u64::from(step));
                     mover.step(particle, &mut proposal, draws, &mut taken);
                 }
@@ -497,8 +498,7 @@ impl FrameTask {
         let mut source = Source::new(self.code(), seed);
         let mut chains = Vec::with_capacity(starts.len());
         for (number, start) in starts.iter().enumerate() {
-            source.codeword(number as u64, &mut mover.codewords[0]);
-            match walk(spec, start, &listed, &mut mover, number, interrupted) {
+            match walk(spec, start, &listed, &mut mover, &mut source, number, interrupted) {
                 Some(chain) => chains.push(chain),
                 None => return Ok(None),
             }
@@ -601,13 +601,16 @@ fn walk(
     start: &[u32],
     listed: &Listed,
     mover: &mut Mover<'_>,
+    source: &mut Source,
     number: usize,
     interrupted: &AtomicBool,
 ) -> Option<Chain> {
     let mut chain = Chain { draws: 0, redraw: 0.0, acceptance: 0.0, moved: 0.0, records: Vec::new(), last: None };
     let mut particle = None;
-    // Without other bits to draw one try tells.
-    for draw in 0..if spec.fill { spec.most_draws } else { 1 } {
+    for draw in 0..spec.most_draws {
+        // With the other bits the data, too: ties make some decoders fail on one codeword and not on another, and what is
+        // to be drawn is both, given failure.
+        source.codeword((number as u64) << STEP_BITS | u64::from(draw), &mut mover.codewords[0]);
         let mut errors = start.to_vec();
         if spec.fill {
             let mut draws = Draws::new(mover.stream, Draw::Fill, 0, number, u64::from(draw));
@@ -632,12 +635,12 @@ fn walk(
     let (mut proposal, mut taken) = (Redraw::new(spec.rber, chain.redraw, mover.codeword_bits), Taken::default());
     let mut counts = vec![0; listed.sets.len()];
     for step in 1..=spec.steps {
+        if interrupted.load(Ordering::Relaxed) {
+            return None;
+        }
         let draws = Draws::new(mover.stream, Draw::Move, 0, number, u64::from(step));
         mover.step(&mut particle, &mut proposal, draws, &mut taken);
         if step % spec.every == 0 {
-            if interrupted.load(Ordering::Relaxed) {
-                return None;
-            }
             chain.records.push(listed.record(&particle, &mut counts));
         }
     }

@@ -172,9 +172,9 @@ impl FrameTask {
     ///
     /// Returns arrays with a row for each chain and a column for every `every` proposals: `errors`, `syndrome_weight`,
     /// `nearest` (the one of `sets` of whose bits the largest share is wrong), `nearest_wrong` (how many are) and `present`
-    /// (how many sets have at most `missing` bits that are right); and for each chain `draws` (of the other bits until the
-    /// decoder failed; 0 if it never did, and its row is all zeros), `redraw`, `acceptance`, `moved` and `last` (the pattern
-    /// where it ended). None if `stop` was set meanwhile. Raises ConfigError or CodeError.
+    /// (how many sets have at most `missing` bits that are right); and for each chain `draws` (of the other bits and of
+    /// data until the decoder failed; 0 if it never did, and its row is all zeros), `redraw`, `acceptance`, `moved` and
+    /// `last` (the pattern where it ended). None if `stop` was set meanwhile. Raises ConfigError or CodeError.
     #[pyo3(signature = (
         rber, starts, steps, unit, sets = Vec::new(), every = 1, redraw = None, missing = 0, fill = true,
         most_draws = 1000, stop = None
