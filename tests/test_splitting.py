@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
+import signal
 import threading
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
@@ -77,8 +79,9 @@ def test_runs_do_not_depend_on_who_does_them() -> None:
     more = split("teaching-1/2", rbers, workers=1, done=before[:2], **QUICK)
     assert more.runs[:2] == before[:2]
     assert same(more) == same(alone)
-    with pytest.raises(ConfigError, match="another ladder"):
-        split("teaching-1/2", [0.07, 0.04], done=before, **QUICK)
+    for rates, other in [([0.07, 0.04], {}), (rbers, {"steps": 6}), (rbers, {"seed": 2})]:
+        with pytest.raises(ConfigError, match="run 0 of other arguments"):
+            split("teaching-1/2", rates, done=before, **(QUICK | other))
 
 
 def test_a_run_hears_that_it_shall_stop() -> None:
@@ -87,6 +90,17 @@ def test_a_run_hears_that_it_shall_stop() -> None:
     # It would take hours.
     assert task("teaching-1/2").split([0.07, 0.05], 1000, 10**6, 0, stop=stop) is None
     assert task("teaching-1/2").walk(0.05, [[]], 10**7, 0, every=100, stop=stop) is None
+
+
+def test_ctrl_c_leaves_the_runs_that_had_ended() -> None:
+    interrupt = threading.Timer(1, os.kill, (os.getpid(), signal.SIGINT))
+    interrupt.start()
+    # It would take hours.
+    result = split("teaching-1/2", [0.07, 0.03], workers=2, **(QUICK | {"runs": 10**6}))
+    interrupt.join()
+    assert result.interrupted
+    assert 0 < len(result.runs) < 10**6
+    assert len(result.points) == len(result.split.ladder)
 
 
 def test_patterns_are_returned_if_they_are_asked_for() -> None:

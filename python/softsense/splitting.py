@@ -58,10 +58,8 @@ def ladder(codeword_bits: int, rbers: Iterable[float], effective: float = LEAST_
     number of errors normal with standard deviation s, the effective sample size would fall to exp(-(s ln a)^2) of all.
     Patterns that fail spread less than all do, s = sqrt(n p (1 - p)): with this s `effective` is left, or more.
 
-    >>> ladder(36864, [0.008, 0.0075])
-    [0.008, 0.0075]
-    >>> len(ladder(36864, [0.008, 0.0055]))
-    8
+    >>> [round(rber, 4) for rber in ladder(36864, [0.008, 0.007])]
+    [0.008, 0.0077, 0.0073, 0.007]
 
     Raises:
         ConfigError: fewer than two rates, one outside 1e-12 to 0.499, or an `effective` that is not between 0 and 1.
@@ -104,7 +102,13 @@ class Split:
         """Run number `unit`, ready for JSON; None if it was stopped."""
         start = time.thread_time()
         found = task.split(self.ladder, self.particles, self.steps, unit, self.redraw, stop=stop)
-        return None if found is None else {"unit": unit, **found, "seconds": time.thread_time() - start}
+        if found is None:
+            return None
+        return {"unit": unit, **self.asked(task), **found, "seconds": time.thread_time() - start}
+
+    def asked(self, task: FrameTask) -> dict[str, Any]:
+        """What runs must have in common, beside the ladder, to be put together."""
+        return {"task": task.identity, "particles": self.particles, "steps": self.steps, "redraw": self.redraw}
 
 
 @dataclass
@@ -246,9 +250,10 @@ def split(
     spec = {"decoder": decoder, "iterations": iterations, "seed": seed, "channel": {"hard": {"rber": None}}}
     task = FrameTask(opened, json.dumps(spec))
     found = {run["unit"]: run for run in done if run["unit"] < runs}
+    asked = what.asked(task)
     for run in found.values():
-        if [rung["rber"] for rung in run["rungs"]] != what.ladder:
-            raise ConfigError("done: found runs with another ladder, expected those of the same arguments")
+        if any(run[name] != asked[name] for name in asked) or [r["rber"] for r in run["rungs"]] != what.ladder:
+            raise ConfigError(f"done: found run {run['unit']} of other arguments, expected runs of the same ones")
     missing = [unit for unit in range(runs) if unit not in found]
     interrupted = _carry_out(task, what, missing, default_workers() if workers is None else workers, found, progress)
     description = {"code": opened.name, "codeword_bits": opened.codeword_bits, **spec, "identity": task.identity}
