@@ -24,13 +24,17 @@ import pytest
 import softsense
 import softsense.flash
 import softsense.lifetime
+import softsense.splitting
 from conftest import ROOT
 from softsense import _core
 
 EXAMPLES = ROOT / "examples"
 SCRIPTS = sorted(EXAMPLES.glob("[0-9]*.py"))
 NOTEBOOKS = sorted(EXAMPLES.glob("*.ipynb"))
-MODULES = (softsense.api, softsense.campaign, softsense.codes, softsense.flash, softsense.lifetime, _core)
+MODULES = (
+    *(softsense.api, softsense.campaign, softsense.codes, softsense.flash, softsense.lifetime, softsense.splitting),
+    _core,
+)
 # Errors and results, which others raise and return, and what takes long.
 WITHOUT_EXAMPLE = {
     *("BuiltTable", "FerResult", "Interrupted", "Store", "build_table"),

@@ -1,7 +1,7 @@
 """The native core: configurations, traces and the simulator itself, codes, flash cells and frame counting."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -342,6 +342,79 @@ class FrameTask:
         Returns `frames`, `failures` (given up, or decided wrongly), `undetected` (of these the ones called right) and
         `iterations` (how many were taken for codewords after 0, 1, 2, ... iterations). Raises `CodeError` or
         `ConfigError`.
+        """
+    def split(
+        self,
+        ladder: Sequence[float],
+        particles: int,
+        steps: int,
+        unit: int,
+        redraw: float | None = None,
+        most_frames: int = 16777216,
+        patterns: bool = False,
+        stop: StopFlag | None = None,
+    ) -> dict[str, Any] | None:
+        """Carry error patterns on which the decoder fails down a ladder of raw bit error rates: splitting.
+
+        Hard decisions only. Run `unit` is the same everywhere, and runs of other numbers are independent.
+        `softsense.splitting` puts runs together.
+
+        Args:
+            ladder: raw bit error rates, falling. At the first one frames are decoded as the channel makes them.
+            particles: error patterns that are carried down.
+            steps: proposals for each pattern at each rung below the first.
+            unit: the number of the run, from 0.
+            redraw: the probability with which a proposal redraws a bit; None: found, so that 0.2 to 0.5 are taken.
+            most_frames: after so many frames at the first rung without enough failures it is an error.
+            patterns: whether to return the patterns at the last rung.
+            stop: ends it early, with None.
+
+        Returns `frames` (decoded at the first rung until enough had failed; the last one did), `decoded` (in all),
+        `rungs` and `patterns`. A rung has `rber`, `log_ratio` (ln of its rate over that of the first rung), `effective`
+        (sample size of the weights that led to it, over `particles`), `redraw`, `acceptance` (share of proposals taken;
+        those that change nothing are), `moved` (taken and changed something); and of the patterns after the moves
+        `mean_errors`, `deviation_errors`, `least_errors`, `ancestors` (how many of the first rung's have descendants),
+        `largest_family`, `floor_like` (how many end with 1 to 64 violated checks) and `undetected`. A pattern has
+        `errors` and `left` (places of bits that are wrong before and after decoding) and `syndrome_weight`. Raises
+        `CodeError` or `ConfigError`.
+        """
+    def walk(
+        self,
+        rber: float,
+        starts: Sequence[Sequence[int]],
+        steps: int,
+        unit: int,
+        sets: Sequence[Sequence[int]] = [],
+        every: int = 1,
+        redraw: float | None = None,
+        missing: int = 0,
+        fill: bool = True,
+        most_draws: int = 1000,
+        stop: StopFlag | None = None,
+    ) -> dict[str, Any] | None:
+        """Walk among the error patterns on which the decoder fails at a raw bit error rate, a chain from each start.
+
+        The chains leave errors as the channel makes them, given that decoding fails, as they are. Hard decisions only.
+
+        Args:
+            rber: raw bit error rate.
+            starts: for each chain bits that are wrong where it starts.
+            steps: proposals of each chain.
+            unit: chains of other numbers are independent.
+            sets: listed sets of bits.
+            every: a record is made after every so many proposals.
+            redraw: the probability with which a proposal redraws a bit; None: found at the start of each chain.
+            missing: a listed set counts as present if at most so many of its bits are right.
+            fill: whether the other bits of a start are wrong with probability `rber`, or else right.
+            most_draws: how often the other bits and the codeword's data are drawn until the decoder fails.
+            stop: ends it early, with None.
+
+        Returns arrays (uint32, chains x records) `errors`, `syndrome_weight`, `nearest` (the listed set of whose bits
+        the largest share is wrong), `nearest_wrong` (how many of them are) and `present` (how many sets are); and lists
+        with an item for each chain: `draws` (of the other bits and of data until the decoder failed: both are then as
+        the channel makes them, given the start and failure; 0 if it never failed, and the chain's records are zeros),
+        `redraw`, `acceptance`, `moved` (as of `split`) and `last`, the pattern at its end or None. Raises `CodeError`
+        or `ConfigError`.
         """
 
 def binomial_interval(failures: int, trials: int, confidence: float) -> tuple[float, float]:

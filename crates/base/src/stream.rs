@@ -27,6 +27,8 @@ pub enum Purpose {
     CodewordFactor = 11,
     /// The threshold voltages of a codeword's cells.
     Cells = 12,
+    /// How error patterns that fail are moved and drawn anew.
+    Splitting = 13,
 }
 
 /// A random stream: a pure function of (seed, purpose, index). Nothing is advanced, so draws may be

@@ -167,11 +167,14 @@ pub struct Verdict {
     pub success: bool,
     /// Iterations done; 0 for decoders without any.
     pub iterations: u32,
+    /// How many checks the decided word violates at the end: few where a small set of bits holds the decoder, many where
+    /// there was too much noise. Decoders without checks to count say 0 on success and 1 otherwise.
+    pub syndrome_weight: u32,
 }
 
 impl From<Outcome> for Verdict {
     fn from(outcome: Outcome) -> Self {
-        Self { success: outcome.converged, iterations: outcome.iterations }
+        Self { success: outcome.converged, iterations: outcome.iterations, syndrome_weight: outcome.syndrome_weight }
     }
 }
 
@@ -265,7 +268,8 @@ impl FrameDecoder for Flipping {
 
 impl FrameDecoder for BchDecoder {
     fn decode_hard(&mut self, word: &mut [u8]) -> Verdict {
-        Verdict { success: self.decode(word).is_some(), iterations: 0 }
+        let success = self.decode(word).is_some();
+        Verdict { success, iterations: 0, syndrome_weight: u32::from(!success) }
     }
 
     fn decode_soft(&mut self, llrs: &[i8], decided: &mut [u8]) -> Verdict {
@@ -560,7 +564,7 @@ impl<'a> FrameCounter<'a> {
         let batch = batch_frames(code.codeword_bits(), noise.is_soft());
         let (data, word) = (vec![0; bits::bytes_for(code.data_bits())], vec![0; bits::bytes_for(code.codeword_bits())]);
         let llrs = vec![0; if noise.is_soft() { code.codeword_bits() } else { 0 }];
-        let verdict = Verdict { success: false, iterations: 0 };
+        let verdict = Verdict { success: false, iterations: 0, syndrome_weight: 0 };
         let frame = Frame { data: data.clone(), codeword: word.clone(), word, llrs, verdict };
         Self {
             code,
@@ -647,7 +651,7 @@ impl<'a> FrameCounter<'a> {
         // Taken out for the time in which each is looked at.
         let frames = std::mem::take(&mut self.frames);
         for (frame, index) in frames[..done].iter().zip(first..) {
-            let Verdict { success, iterations } = frame.verdict;
+            let Verdict { success, iterations, .. } = frame.verdict;
             let iterations = iterations as usize;
             if result.iterations.len() <= iterations {
                 result.iterations.resize(iterations + 1, 0);
@@ -675,8 +679,8 @@ impl<'a> FrameCounter<'a> {
     }
 }
 
-/// The data of frame `frame`: `bits` random bits, packed.
-fn random_data(stream: &Stream, frame: u64, count: usize, data: &mut [u8]) {
+/// The data of frame `frame`: `count` random bits, packed.
+pub fn random_data(stream: &Stream, frame: u64, count: usize, data: &mut [u8]) {
     for (index, bytes) in data.chunks_mut(8).enumerate() {
         bytes.copy_from_slice(&stream.bits(frame, index as u64).to_be_bytes()[..bytes.len()]);
     }

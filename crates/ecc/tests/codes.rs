@@ -611,7 +611,8 @@ struct Cheat(fn(&mut [u8]) -> bool);
 
 impl FrameDecoder for Cheat {
     fn decode_hard(&mut self, word: &mut [u8]) -> Verdict {
-        Verdict { success: (self.0)(word), iterations: 1 }
+        let success = (self.0)(word);
+        Verdict { success, iterations: 1, syndrome_weight: u32::from(!success) }
     }
 
     fn decode_soft(&mut self, _: &[i8], decided: &mut [u8]) -> Verdict {

@@ -11,7 +11,7 @@ use softsense_base::{Error, Result};
 use softsense_ecc::catalogue::Code;
 use softsense_ecc::channel::{Channel, LARGEST_REGION_LLR, Noise, Output};
 use softsense_ecc::ldpc::AbsorbingSets;
-use softsense_ecc::measure::{Algorithm, BenchResult, DecoderSpec, FrameCounter};
+use softsense_ecc::measure::{Algorithm, BenchResult, DecoderSpec, FrameCounter, FrameDecoder};
 use softsense_nand::{CellSpec, Cells, Placement, Sensing, Wear};
 
 use crate::MAX_LEVEL;
@@ -382,6 +382,17 @@ impl FrameTask {
         let BenchResult { frames: done, frame_errors, undetected, mut iterations, given_up, .. } = counted;
         iterations.iter_mut().zip(&given_up).for_each(|(all, given_up)| *all -= given_up);
         Ok((done == frames).then_some(FrameCounts { frames, failures: frame_errors, undetected, iterations }))
+    }
+
+    /// The decoder, for hard decisions whose LLR is `llr_step`.
+    ///
+    /// # Errors
+    /// A task that reads soft levels.
+    pub(crate) fn hard_decoder(&self, llr_step: f64) -> Result<Box<dyn FrameDecoder>> {
+        match self.sensed {
+            Sensed::Hard(_) => self.decoder.decoder(&self.code, llr_step),
+            Sensed::Soft(..) => Err(Error::config("channel", "found soft levels, expected hard decisions")),
+        }
     }
 
     /// The seed of the frames with so many errors.

@@ -663,7 +663,12 @@ impl Decoder {
     }
 
     /// What became of a word after which `changed` tells how many bits are not as received.
-    fn report(&self, Verdict { success, iterations }: Verdict, word: &[u8], changed: impl FnOnce() -> usize) -> Report {
+    fn report(
+        &self,
+        Verdict { success, iterations, .. }: Verdict,
+        word: &[u8],
+        changed: impl FnOnce() -> usize,
+    ) -> Report {
         Report {
             converged: success,
             iterations,

@@ -4,10 +4,12 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use numpy::IntoPyArray;
+use numpy::ndarray::Array2;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use softsense_base::Error;
-use softsense_link::DecodeTable;
+use softsense_link::{Chain, DecodeTable, Pattern, Record, Rung, SplitSpec, WalkSpec};
 
 use crate::absorbing_sets::AbsorbingSets;
 use crate::codes::Code;
@@ -155,6 +157,130 @@ impl FrameTask {
         counted.set_item("iterations", counts.iterations)?;
         Ok(Some(counted))
     }
+
+    /// Splitting: carries `particles` error patterns on which the decoder fails down the `ladder` of raw bit error rates, of
+    /// hard decisions. Run `unit` is the same for every thread, process and machine, and runs of other numbers are
+    /// independent.
+    ///
+    /// Returns `frames` (decoded at the first rung until enough had failed; the last one did), `decoded` (in all), `rungs`
+    /// and `patterns` (at the last rung, if asked for); None if `stop` was set meanwhile. Raises ConfigError or CodeError.
+    #[pyo3(signature = (ladder, particles, steps, unit, redraw = None, most_frames = 1 << 24, patterns = false, stop = None))]
+    #[allow(clippy::too_many_arguments)]
+    fn split<'py>(
+        &self,
+        py: Python<'py>,
+        ladder: Vec<f64>,
+        particles: usize,
+        steps: u32,
+        unit: u64,
+        redraw: Option<f64>,
+        most_frames: u64,
+        patterns: bool,
+        stop: Option<&StopFlag>,
+    ) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let stop = stop.map_or_else(Arc::default, |flag| Arc::clone(&flag.stop));
+        let spec = SplitSpec { ladder, particles, steps, redraw, most_frames };
+        let Some(run) = py.detach(|| self.task.split(&spec, unit, &stop)).map_err(raise)? else {
+            return Ok(None);
+        };
+        let found = PyDict::new(py);
+        found.set_item("frames", run.frames)?;
+        found.set_item("decoded", run.decoded)?;
+        let rungs: PyResult<Vec<_>> = run.rungs.iter().map(|rung| rung_dict(py, rung)).collect();
+        found.set_item("rungs", rungs?)?;
+        if patterns {
+            let patterns: PyResult<Vec<_>> = run.patterns.iter().map(|pattern| pattern_dict(py, pattern)).collect();
+            found.set_item("patterns", patterns?)?;
+        }
+        Ok(Some(found))
+    }
+
+    /// Walks among the error patterns on which the decoder fails at the raw bit error rate `rber` of hard decisions, a chain
+    /// of `steps` proposals from each of `starts` (bits that are wrong there; `fill`: the others are with probability `rber`).
+    ///
+    /// Returns arrays with a row for each chain and a column for every `every` proposals: `errors`, `syndrome_weight`,
+    /// `nearest` (the one of `sets` of whose bits the largest share is wrong), `nearest_wrong` (how many are) and `present`
+    /// (how many sets have at most `missing` bits that are right); and for each chain `draws` (of the other bits and of
+    /// data until the decoder failed; 0 if it never did, and its row is all zeros), `redraw`, `acceptance`, `moved` and
+    /// `last` (the pattern where it ended). None if `stop` was set meanwhile. Raises ConfigError or CodeError.
+    #[pyo3(signature = (
+        rber, starts, steps, unit, sets = Vec::new(), every = 1, redraw = None, missing = 0, fill = true,
+        most_draws = 1000, stop = None
+    ))]
+    #[allow(clippy::too_many_arguments)]
+    fn walk<'py>(
+        &self,
+        py: Python<'py>,
+        rber: f64,
+        starts: Vec<Vec<u32>>,
+        steps: u32,
+        unit: u64,
+        sets: Vec<Vec<u32>>,
+        every: u32,
+        redraw: Option<f64>,
+        missing: u32,
+        fill: bool,
+        most_draws: u32,
+        stop: Option<&StopFlag>,
+    ) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let stop = stop.map_or_else(Arc::default, |flag| Arc::clone(&flag.stop));
+        let spec = WalkSpec { rber, steps, every, redraw, missing, fill, most_draws };
+        let walked = py.detach(|| self.task.walk(&spec, &starts, &sets, unit, &stop)).map_err(raise)?;
+        let Some(chains) = walked else {
+            return Ok(None);
+        };
+        let found = PyDict::new(py);
+        let columns = (steps / every) as usize;
+        let of_records: [(&str, fn(&Record) -> u32); 5] = [
+            ("errors", |record| record.errors),
+            ("syndrome_weight", |record| record.syndrome_weight),
+            ("nearest", |record| record.nearest),
+            ("nearest_wrong", |record| record.nearest_wrong),
+            ("present", |record| record.present),
+        ];
+        for (name, value) in of_records {
+            let at = |(row, column): (usize, usize)| chains[row].records.get(column).map_or(0, value);
+            found.set_item(name, Array2::from_shape_fn((chains.len(), columns), at).into_pyarray(py))?;
+        }
+        found.set_item("draws", chains.iter().map(|chain| chain.draws).collect::<Vec<_>>())?;
+        let of_chains: [(&str, fn(&Chain) -> f64); 3] = [
+            ("redraw", |chain| chain.redraw),
+            ("acceptance", |chain| chain.acceptance),
+            ("moved", |chain| chain.moved),
+        ];
+        for (name, value) in of_chains {
+            found.set_item(name, chains.iter().map(value).collect::<Vec<_>>())?;
+        }
+        let last = |chain: &Chain| chain.last.as_ref().map(|pattern| pattern_dict(py, pattern)).transpose();
+        found.set_item("last", chains.iter().map(last).collect::<PyResult<Vec<_>>>()?)?;
+        Ok(Some(found))
+    }
+}
+
+fn rung_dict<'py>(py: Python<'py>, rung: &Rung) -> PyResult<Bound<'py, PyDict>> {
+    let found = PyDict::new(py);
+    found.set_item("rber", rung.rber)?;
+    found.set_item("log_ratio", rung.log_ratio)?;
+    found.set_item("effective", rung.effective)?;
+    found.set_item("redraw", rung.redraw)?;
+    found.set_item("acceptance", rung.acceptance)?;
+    found.set_item("moved", rung.moved)?;
+    found.set_item("mean_errors", rung.mean_errors)?;
+    found.set_item("deviation_errors", rung.deviation_errors)?;
+    found.set_item("least_errors", rung.least_errors)?;
+    found.set_item("ancestors", rung.ancestors)?;
+    found.set_item("largest_family", rung.largest_family)?;
+    found.set_item("floor_like", rung.floor_like)?;
+    found.set_item("undetected", rung.undetected)?;
+    Ok(found)
+}
+
+fn pattern_dict<'py>(py: Python<'py>, pattern: &Pattern) -> PyResult<Bound<'py, PyDict>> {
+    let found = PyDict::new(py);
+    found.set_item("errors", &pattern.errors)?;
+    found.set_item("syndrome_weight", pattern.syndrome_weight)?;
+    found.set_item("left", &pattern.left)?;
+    Ok(found)
 }
 
 /// The exact (Clopper-Pearson) interval of a probability, after `failures` of `trials` trials failed.

@@ -1,0 +1,761 @@
+//! Splitting: rare failures reached from frequent ones, down a ladder of raw bit error rates.
+//!
+//! Error patterns that fail where failing is frequent are carried to lower error rates: weighted by how much likelier the
+//! lower rate makes them, drawn anew by these weights, and moved by a Markov chain that knows the decoder alone. What is
+//! rare about them does not have to be told, so that the rates say what other methods, which sort frames by something,
+//! have overlooked, as long as the ways of failing at the top are those at the bottom.
+//!
+//! From rung p to the next one p',
+//!
+//! ```text
+//!   FER(p') / FER(p) = E[ (p' / p)^w ((1 - p') / (1 - p))^(n - w)  |  failure at p ],     w errors in n bits,
+//! ```
+//!
+//! exactly, as long as failing means the same at both: the decoder is told one error rate all the way, that of the lowest
+//! rung.
+//!
+//! The chain leaves Binomial(p) conditioned on failure as it is: a proposal redraws each bit with probability q from
+//! Bernoulli(p), which is reversible for independent errors, and is taken if the decoder fails on it too. Each pattern
+//! keeps the random codeword that it began with: decoders with ties fail on most patterns whatever was sent, not on all.
+//!
+//! Source: S. Au, J. Beck, "Estimation of small failure probabilities in high dimensions by subset simulation", 2001;
+//! P. Del Moral, A. Doucet, A. Jasra, "Sequential Monte Carlo samplers", 2006, for the weights.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use serde::Serialize;
+use sha2::{Digest, Sha256};
+use softsense_base::{Error, Purpose, Result, Stream};
+use softsense_ecc::bits;
+use softsense_ecc::catalogue::{Code, Encoder};
+use softsense_ecc::channel::{Channel, Noise};
+use softsense_ecc::measure::{FrameDecoder, random_data};
+
+use crate::frames::FrameTask;
+
+/// Part of the identity of every run: counted up whenever a change alters what runs find.
+const SPLITTING_VERSION: u32 = 1;
+/// A failure with at most so many violated checks is like those of an error floor: a few bits hold the decoder.
+pub const FLOOR_LIKE_CHECKS: u32 = 64;
+
+/// The share of proposals that are taken is to be about this, between a fifth and a half.
+const ACCEPTANCE: f64 = 0.3;
+const GOOD_ACCEPTANCE: std::ops::RangeInclusive<f64> = 0.2..=0.5;
+/// Where the search for the first q begins, and how long it may take.
+const FIRST_REDRAW: f64 = 0.05;
+const TRIAL_ROUNDS: u64 = 8;
+const TRIALS: usize = 64;
+
+/// Each part of the index of a draw has so many bits.
+const STEP_BITS: u32 = 24;
+const PARTICLE_BITS: u32 = 24;
+const RUNG_BITS: u32 = 12;
+
+/// What a splitting run does.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SplitSpec {
+    /// Raw bit error rates, falling.
+    pub ladder: Vec<f64>,
+    /// Error patterns that are carried down.
+    pub particles: usize,
+    /// Proposals for each pattern at each rung below the first.
+    pub steps: u32,
+    /// q: the probability with which a proposal redraws a bit, the same at all rungs; or found at each rung from what was
+    /// taken at the one before.
+    pub redraw: Option<f64>,
+    /// After so many frames at the first rung without enough failures it is an error.
+    pub most_frames: u64,
+}
+
+/// What was found at a rung.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Rung {
+    /// Its raw bit error rate.
+    pub rber: f64,
+    /// ln(FER here / FER at the first rung).
+    pub log_ratio: f64,
+    /// The effective sample size of the weights that led here, over the number of patterns.
+    pub effective: f64,
+    /// q; 0 at the first rung, where nothing moves.
+    pub redraw: f64,
+    /// The share of proposals that were taken; those that change nothing are.
+    pub acceptance: f64,
+    /// The share of proposals that were taken and changed the pattern.
+    pub moved: f64,
+    /// Errors of a pattern on average, after the moves, as all that follows.
+    pub mean_errors: f64,
+    /// Their standard deviation.
+    pub deviation_errors: f64,
+    /// The fewest.
+    pub least_errors: usize,
+    /// How many patterns of the first rung have descendants.
+    pub ancestors: usize,
+    /// The most descendants of one.
+    pub largest_family: usize,
+    /// Patterns that end with at most [`FLOOR_LIKE_CHECKS`] violated checks, but not with none.
+    pub floor_like: usize,
+    /// Patterns that are decided wrongly with a claim of success.
+    pub undetected: usize,
+}
+
+/// An error pattern on which the decoder fails.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pattern {
+    /// The wrong bits, ascending.
+    pub errors: Vec<u32>,
+    /// How many checks the decided word violates.
+    pub syndrome_weight: u32,
+    /// The bits that are wrong after decoding, ascending.
+    pub left: Vec<u32>,
+}
+
+/// What a splitting run found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SplitRun {
+    /// Frames decoded at the first rung until all patterns were there: the last one failed.
+    pub frames: u64,
+    /// Frames decoded in all.
+    pub decoded: u64,
+    /// From the first rung on.
+    pub rungs: Vec<Rung>,
+    /// The patterns at the last one.
+    pub patterns: Vec<Pattern>,
+}
+
+/// What a chain at one raw bit error rate does.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct WalkSpec {
+    /// The raw bit error rate.
+    pub rber: f64,
+    /// Proposals of each chain.
+    pub steps: u32,
+    /// A record is made after every so many of them.
+    pub every: u32,
+    /// q, as in [`SplitSpec::redraw`]; or found at the start of each chain.
+    pub redraw: Option<f64>,
+    /// A listed set counts as present if at most so many of its bits are right.
+    pub missing: u32,
+    /// Whether the bits that a start does not name are wrong with the raw bit error rate; or right.
+    pub fill: bool,
+    /// How often the other bits and the codeword's data are drawn until the decoder fails.
+    pub most_draws: u32,
+}
+
+/// Where a chain was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Record {
+    /// Errors of the pattern.
+    pub errors: u32,
+    /// How many checks the decided word violates.
+    pub syndrome_weight: u32,
+    /// The listed set of whose bits the largest share is wrong, the first of several; 0 if none is listed.
+    pub nearest: u32,
+    /// How many of its bits are.
+    pub nearest_wrong: u32,
+    /// How many listed sets are present.
+    pub present: u32,
+}
+
+/// What a chain did.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Chain {
+    /// How many draws of the other bits and of data it took until the decoder failed; 0 if it never did, and there is no chain.
+    pub draws: u32,
+    /// q.
+    pub redraw: f64,
+    /// As [`Rung::acceptance`].
+    pub acceptance: f64,
+    /// As [`Rung::moved`].
+    pub moved: f64,
+    /// After every [`WalkSpec::every`] proposals.
+    pub records: Vec<Record>,
+    /// Where it ended; none if there is no chain.
+    pub last: Option<Pattern>,
+}
+
+/// What a draw is for.
+#[derive(Clone, Copy)]
+enum Draw {
+    Move = 0,
+    Resample = 1,
+    Trial = 2,
+    Fill = 3,
+}
+
+/// The draws of one purpose and place, one after the other.
+struct Draws<'a> {
+    stream: &'a Stream,
+    place: u64,
+    next: u64,
+}
+
+impl<'a> Draws<'a> {
+    fn new(stream: &'a Stream, draw: Draw, rung: usize, particle: usize, step: u64) -> Self {
+        let place = (draw as u64) << RUNG_BITS | rung as u64;
+        let place = (place << PARTICLE_BITS | particle as u64) << STEP_BITS | step;
+        Self { stream, place, next: 0 }
+    }
+
+    fn uniform(&mut self) -> f64 {
+        self.next += 1;
+        self.stream.uniform(self.place, self.next - 1)
+    }
+
+    /// Calls `take` with each of `count` things that is chosen, each with the probability 1 - exp(`log_not`).
+    fn choose(&mut self, log_not: f64, count: usize, mut take: impl FnMut(usize)) {
+        let mut at = 0;
+        while at < count {
+            let skipped = libm::log1p(-self.uniform()) / log_not;
+            if skipped >= (count - at) as f64 {
+                return;
+            }
+            at += skipped as usize;
+            take(at);
+            at += 1;
+        }
+    }
+}
+
+/// A proposal: each bit is redrawn with probability q.
+struct Redraw {
+    log_stays_wrong: f64,
+    log_stays_right: f64,
+    codeword_bits: usize,
+    removed: Vec<usize>,
+    added: Vec<usize>,
+    proposed: Vec<u32>,
+}
+
+impl Redraw {
+    fn new(rber: f64, redraw: f64, codeword_bits: usize) -> Self {
+        Self {
+            log_stays_wrong: libm::log1p(-redraw * (1.0 - rber)),
+            log_stays_right: libm::log1p(-redraw * rber),
+            codeword_bits,
+            removed: Vec::new(),
+            added: Vec::new(),
+            proposed: Vec::new(),
+        }
+    }
+
+    /// Makes `proposed` from a pattern; false if they are the same.
+    fn propose(&mut self, errors: &[u32], draws: &mut Draws<'_>) -> bool {
+        self.removed.clear();
+        self.added.clear();
+        draws.choose(self.log_stays_wrong, errors.len(), |index| self.removed.push(index));
+        draws.choose(self.log_stays_right, self.codeword_bits - errors.len(), |index| self.added.push(index));
+        if self.removed.is_empty() && self.added.is_empty() {
+            return false;
+        }
+        self.proposed.clear();
+        let (mut next, mut removed) = (0, self.removed.iter().peekable());
+        let mut keep = |index: usize, proposed: &mut Vec<u32>| {
+            if removed.next_if_eq(&&index).is_none() {
+                proposed.push(errors[index]);
+            }
+        };
+        for &right in &self.added {
+            // So many right bits are before an error: its place without the errors before it.
+            while next < errors.len() && errors[next] as usize - next <= right {
+                keep(next, &mut self.proposed);
+                next += 1;
+            }
+            self.proposed.push((right + next) as u32);
+        }
+        (next..errors.len()).for_each(|index| keep(index, &mut self.proposed));
+        true
+    }
+}
+
+/// Codewords of random data.
+struct Source {
+    encoder: Encoder,
+    stream: Stream,
+    data: Vec<u8>,
+    data_bits: usize,
+}
+
+impl Source {
+    fn new(code: &Code, seed: u64) -> Self {
+        let (data_bits, stream) = (code.data_bits(), Stream::new(seed, Purpose::Data));
+        Self { encoder: code.encoder(), stream, data: vec![0; bits::bytes_for(data_bits)], data_bits }
+    }
+
+    /// Codeword number `frame`.
+    fn codeword(&mut self, frame: u64, codeword: &mut [u8]) {
+        random_data(&self.stream, frame, self.data_bits, &mut self.data);
+        self.encoder.encode(&self.data, codeword);
+    }
+}
+
+/// A decoder that is asked about error patterns.
+struct Judge {
+    decoder: Box<dyn FrameDecoder>,
+    word: Vec<u8>,
+    decoded: u64,
+}
+
+impl Judge {
+    /// The violated checks if the decoder fails, given up or wrong.
+    fn failure(&mut self, codeword: &[u8], errors: &[u32]) -> Option<u32> {
+        self.word.copy_from_slice(codeword);
+        errors.iter().for_each(|&at| bits::flip(&mut self.word, at as usize));
+        self.decoded += 1;
+        let verdict = self.decoder.decode_hard(&mut self.word);
+        (!verdict.success || self.word != codeword).then_some(verdict.syndrome_weight)
+    }
+
+    fn pattern(&mut self, codeword: &[u8], errors: &[u32]) -> Pattern {
+        let syndrome_weight = self.failure(codeword, errors).expect("a pattern that fails");
+        Pattern { errors: errors.to_vec(), syndrome_weight, left: places(codeword, &self.word) }
+    }
+}
+
+/// The places in which two packed words differ, ascending.
+fn places(a: &[u8], b: &[u8]) -> Vec<u32> {
+    let mut found = Vec::new();
+    for (index, (a, b)) in (0..).zip(a.iter().zip(b)) {
+        let mut different = a ^ b;
+        while different != 0 {
+            let bit = different.leading_zeros();
+            found.push(8 * index + bit);
+            different ^= 0x80 >> bit;
+        }
+    }
+    found
+}
+
+/// An error pattern on its way.
+#[derive(Clone)]
+struct Particle {
+    errors: Vec<u32>,
+    syndrome_weight: u32,
+    /// Whose codeword it has, too.
+    ancestor: usize,
+}
+
+/// What became of proposals.
+#[derive(Default)]
+struct Taken {
+    proposals: u64,
+    taken: u64,
+    moved: u64,
+}
+
+impl Taken {
+    fn share(part: u64, whole: u64) -> f64 {
+        if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+    }
+
+    fn acceptance(&self) -> f64 {
+        Self::share(self.taken, self.proposals)
+    }
+
+    fn moved(&self) -> f64 {
+        Self::share(self.moved, self.proposals)
+    }
+}
+
+/// A q with which more or fewer proposals would be taken, if that falls exponentially with q.
+fn tuned(redraw: f64, acceptance: f64) -> f64 {
+    let factor = libm::log(ACCEPTANCE) / libm::log(acceptance.clamp(1e-3, 0.999));
+    (redraw * factor.clamp(0.25, 4.0)).clamp(1e-9, 1.0)
+}
+
+/// A pattern's chain, and what it needs.
+struct Mover<'a> {
+    judge: Judge,
+    stream: &'a Stream,
+    codewords: Vec<Vec<u8>>,
+    codeword_bits: usize,
+}
+
+impl Mover<'_> {
+    /// One proposal.
+    fn step(&mut self, particle: &mut Particle, redraw: &mut Redraw, mut draws: Draws<'_>, taken: &mut Taken) {
+        taken.proposals += 1;
+        if !redraw.propose(&particle.errors, &mut draws) {
+            taken.taken += 1;
+            return;
+        }
+        if let Some(syndrome_weight) = self.judge.failure(&self.codewords[particle.ancestor], &redraw.proposed) {
+            std::mem::swap(&mut particle.errors, &mut redraw.proposed);
+            particle.syndrome_weight = syndrome_weight;
+            taken.taken += 1;
+            taken.moved += 1;
+        }
+    }
+
+    /// A q at which a good share of proposals from `particles` would be taken. Nothing moves: the chain's q is then fixed
+    /// before it begins.
+    fn trial(&mut self, particles: &[Particle], rber: f64, number: usize) -> f64 {
+        let mut redraw = FIRST_REDRAW;
+        for round in 0..TRIAL_ROUNDS {
+            let (mut proposal, mut taken) = (Redraw::new(rber, redraw, self.codeword_bits), Taken::default());
+            for trial in 0..TRIALS {
+                let mut particle = particles[trial * particles.len() / TRIALS].clone();
+                let step = round * TRIALS as u64 + trial as u64;
+                let draws = Draws::new(self.stream, Draw::Trial, 0, number, step);
+                self.step(&mut particle, &mut proposal, draws, &mut taken);
+            }
+            if GOOD_ACCEPTANCE.contains(&taken.acceptance()) {
+                break;
+            }
+            redraw = tuned(redraw, taken.acceptance());
+        }
+        redraw
+    }
+}
+
+impl FrameTask {
+    /// Carries patterns that fail down a ladder of raw bit error rates; `None` if it was interrupted. The same for every
+    /// thread, process and machine.
+    ///
+    /// # Arguments
+    /// - `unit`: the number of the run; runs of other numbers are independent.
+    ///
+    /// # Errors
+    /// A task that reads soft levels, a ladder that does not fall, numbers out of range, or too few failures at the first rung.
+    pub fn split(&self, spec: &SplitSpec, unit: u64, interrupted: &AtomicBool) -> Result<Option<SplitRun>> {
+        check_ladder(&spec.ladder)?;
+        check_redraw(spec.redraw)?;
+        check_count("particles", spec.particles as u64, 2, 1 << PARTICLE_BITS)?;
+        check_count("steps", u64::from(spec.steps), 0, 1 << STEP_BITS)?;
+        check_count("most_frames", spec.most_frames, 1, u64::MAX)?;
+        let seed = self.splitting_seed("split", spec, unit);
+        let stream = Stream::new(seed, Purpose::Splitting);
+        let last = spec.ladder[spec.ladder.len() - 1];
+        let mut mover = self.mover(last, &stream)?;
+        let Some((mut particles, frames)) = self.first(spec, seed, &mut mover, interrupted)? else {
+            return Ok(None);
+        };
+
+        let mut rungs = vec![rung(spec.ladder[0], &particles)];
+        let mut redraw = spec.redraw;
+        for (index, pair) in spec.ladder.windows(2).enumerate() {
+            let index = index + 1;
+            let (above, rber) = (pair[0], pair[1]);
+            let (log_mean, weights) = self.weights(&particles, above, rber);
+            let effective = 1.0 / (weights.iter().map(|weight| weight * weight).sum::<f64>() * weights.len() as f64);
+            particles = resampled(&particles, &weights, Draws::new(&stream, Draw::Resample, index, 0, 0).uniform());
+            let share = redraw.unwrap_or_else(|| mover.trial(&particles, rber, 0));
+            let (mut proposal, mut taken) = (Redraw::new(rber, share, mover.codeword_bits), Taken::default());
+            for (number, particle) in particles.iter_mut().enumerate() {
+                for step in 0..spec.steps {
+                    if interrupted.load(Ordering::Relaxed) {
+                        return Ok(None);
+                    }
+                    let draws = Draws::new(&stream, Draw::Move, index, number, u64::from(step));
+                    mover.step(particle, &mut proposal, draws, &mut taken);
+                }
+            }
+            let log_ratio = rungs[index - 1].log_ratio + log_mean;
+            let (acceptance, moved) = (taken.acceptance(), taken.moved());
+            rungs.push(Rung { log_ratio, effective, redraw: share, acceptance, moved, ..rung(rber, &particles) });
+            // At the next rung, not at this one: a chain that looks at where it has been is none.
+            redraw = spec.redraw.or(Some(if GOOD_ACCEPTANCE.contains(&acceptance) || spec.steps == 0 {
+                share
+            } else {
+                tuned(share, acceptance)
+            }));
+        }
+        let decoded = mover.judge.decoded;
+        let pattern = |particle: &Particle| mover.judge.pattern(&mover.codewords[particle.ancestor], &particle.errors);
+        let patterns = particles.iter().map(pattern).collect();
+        Ok(Some(SplitRun { frames, decoded, rungs, patterns }))
+    }
+
+    /// Walks among the patterns that fail at one raw bit error rate, a chain from each of `starts`; `None` if it was
+    /// interrupted. The same for every thread, process and machine.
+    ///
+    /// # Arguments
+    /// - `starts`: bits that are wrong where a chain starts.
+    /// - `sets`: listed sets of bits; records say which of them are wrong.
+    /// - `unit`: chains of other numbers are independent.
+    ///
+    /// # Errors
+    /// A task that reads soft levels, numbers out of range, or bits beyond the codeword or named twice.
+    pub fn walk(
+        &self,
+        spec: &WalkSpec,
+        starts: &[Vec<u32>],
+        sets: &[Vec<u32>],
+        unit: u64,
+        interrupted: &AtomicBool,
+    ) -> Result<Option<Vec<Chain>>> {
+        check_ladder(&[spec.rber])?;
+        check_redraw(spec.redraw)?;
+        check_count("starts", starts.len() as u64, 1, 1 << PARTICLE_BITS)?;
+        check_count("steps", u64::from(spec.steps), 0, 1 << STEP_BITS)?;
+        check_count("every", u64::from(spec.every), 1, 1 << STEP_BITS)?;
+        check_count("most_draws", u64::from(spec.most_draws), 1, 1 << STEP_BITS)?;
+        let starts = self.checked_sets("starts", starts)?;
+        let listed = Listed::new(self.checked_sets("sets", sets)?, self.code().codeword_bits(), spec.missing);
+        let seed = self.splitting_seed("walk", spec, unit);
+        let stream = Stream::new(seed, Purpose::Splitting);
+        let mut mover = self.mover(spec.rber, &stream)?;
+        mover.codewords.push(vec![0; mover.judge.word.len()]);
+        let mut source = Source::new(self.code(), seed);
+        let mut chains = Vec::with_capacity(starts.len());
+        for (number, start) in starts.iter().enumerate() {
+            match walk(spec, start, &listed, &mut mover, &mut source, number, interrupted) {
+                Some(chain) => chains.push(chain),
+                None => return Ok(None),
+            }
+        }
+        Ok(Some(chains))
+    }
+
+    fn mover<'a>(&self, rber: f64, stream: &'a Stream) -> Result<Mover<'a>> {
+        let decoder = self.hard_decoder(self.noise(rber, 0)?.llr_step())?;
+        let codeword_bits = self.code().codeword_bits();
+        let judge = Judge { decoder, word: vec![0; bits::bytes_for(codeword_bits)], decoded: 0 };
+        Ok(Mover { judge, stream, codewords: Vec::new(), codeword_bits })
+    }
+
+    fn noise(&self, rber: f64, seed: u64) -> Result<Noise> {
+        let code = self.code();
+        Channel::BinarySymmetric { error_rate: rber }.noise(code.codeword_bits(), code.rate(), seed)
+    }
+
+    /// Patterns that fail as the channel of the first rung makes them, and after how many frames they were there.
+    fn first(
+        &self,
+        spec: &SplitSpec,
+        seed: u64,
+        mover: &mut Mover<'_>,
+        interrupted: &AtomicBool,
+    ) -> Result<Option<(Vec<Particle>, u64)>> {
+        let (mut noise, mut source) = (self.noise(spec.ladder[0], seed)?, Source::new(self.code(), seed));
+        let mut codeword = vec![0; mover.judge.word.len()];
+        let mut received = codeword.clone();
+        let mut particles = Vec::with_capacity(spec.particles);
+        for frame in 0..spec.most_frames {
+            if interrupted.load(Ordering::Relaxed) {
+                return Ok(None);
+            }
+            source.codeword(frame, &mut codeword);
+            received.copy_from_slice(&codeword);
+            noise.flip(frame, &mut received);
+            let errors = places(&codeword, &received);
+            if let Some(syndrome_weight) = mover.judge.failure(&codeword, &errors) {
+                particles.push(Particle { errors, syndrome_weight, ancestor: particles.len() });
+                mover.codewords.push(codeword.clone());
+                if particles.len() == spec.particles {
+                    return Ok(Some((particles, frame + 1)));
+                }
+            }
+        }
+        let found = format!("found {} failures of {} frames", particles.len(), spec.most_frames);
+        let expected = format!("expected {} at {}, the first rung", spec.particles, spec.ladder[0]);
+        Err(Error::config("ladder", format!("{found}, {expected}")))
+    }
+
+    /// ln of the mean likelihood ratio from error rate `above` to `below`, and the share of each pattern in it.
+    fn weights(&self, particles: &[Particle], above: f64, below: f64) -> (f64, Vec<f64>) {
+        let right = libm::log1p(-below) - libm::log1p(-above);
+        let wrong = libm::log(below / above);
+        let bits = self.code().codeword_bits();
+        let logs = particles.iter().map(|p| p.errors.len() as f64 * wrong + (bits - p.errors.len()) as f64 * right);
+        let logs: Vec<f64> = logs.collect();
+        let largest = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let weights: Vec<f64> = logs.iter().map(|log| libm::exp(log - largest)).collect();
+        let sum: f64 = weights.iter().sum();
+        (largest + libm::log(sum / weights.len() as f64), weights.iter().map(|weight| weight / sum).collect())
+    }
+
+    /// The seed of run `unit`: it depends on all that the run does.
+    fn splitting_seed(&self, what: &str, spec: &impl Serialize, unit: u64) -> u64 {
+        let mut hasher = Sha256::new();
+        hasher.update(format!("softsense {what}, version {SPLITTING_VERSION}\n{}\n", self.identity()));
+        hasher.update(serde_json::to_string(spec).expect("a spec is plain data"));
+        hasher.update(unit.to_be_bytes());
+        u64::from_be_bytes(hasher.finalize()[..8].try_into().expect("eight of 32 bytes"))
+    }
+
+    /// The sets, each ascending.
+    fn checked_sets(&self, path: &str, sets: &[Vec<u32>]) -> Result<Vec<Vec<u32>>> {
+        let codeword_bits = self.code().codeword_bits();
+        let checked = |(index, set): (usize, &Vec<u32>)| {
+            let mut set = set.clone();
+            set.sort_unstable();
+            if let Some(twice) = set.windows(2).find(|pair| pair[0] == pair[1]) {
+                let found = format!("found bit {} twice, expected different bits", twice[0]);
+                return Err(Error::config(format!("{path}[{index}]"), found));
+            }
+            match set.last() {
+                Some(&bit) if bit as usize >= codeword_bits => {
+                    let found = format!("found bit {bit}, expected bits below {codeword_bits}");
+                    Err(Error::config(format!("{path}[{index}]"), found))
+                }
+                _ => Ok(set),
+            }
+        };
+        sets.iter().enumerate().map(checked).collect()
+    }
+}
+
+/// One chain; `None` if it was interrupted.
+fn walk(
+    spec: &WalkSpec,
+    start: &[u32],
+    listed: &Listed,
+    mover: &mut Mover<'_>,
+    source: &mut Source,
+    number: usize,
+    interrupted: &AtomicBool,
+) -> Option<Chain> {
+    let mut chain = Chain { draws: 0, redraw: 0.0, acceptance: 0.0, moved: 0.0, records: Vec::new(), last: None };
+    let mut particle = None;
+    for draw in 0..spec.most_draws {
+        // With the other bits the data, too: ties make some decoders fail on one codeword and not on another, and what is
+        // to be drawn is both, given failure.
+        source.codeword((number as u64) << STEP_BITS | u64::from(draw), &mut mover.codewords[0]);
+        let mut errors = start.to_vec();
+        if spec.fill {
+            let mut draws = Draws::new(mover.stream, Draw::Fill, 0, number, u64::from(draw));
+            draws.choose(libm::log1p(-spec.rber), mover.codeword_bits, |at| errors.push(at as u32));
+            errors.sort_unstable();
+            errors.dedup();
+        }
+        if interrupted.load(Ordering::Relaxed) {
+            return None;
+        }
+        if let Some(syndrome_weight) = mover.judge.failure(&mover.codewords[0], &errors) {
+            chain.draws = draw + 1;
+            particle = Some(Particle { errors, syndrome_weight, ancestor: 0 });
+            break;
+        }
+    }
+    let Some(mut particle) = particle else { return Some(chain) };
+    chain.redraw = match spec.redraw {
+        Some(redraw) => redraw,
+        None => mover.trial(std::slice::from_ref(&particle), spec.rber, number),
+    };
+    let (mut proposal, mut taken) = (Redraw::new(spec.rber, chain.redraw, mover.codeword_bits), Taken::default());
+    let mut counts = vec![0; listed.sets.len()];
+    for step in 1..=spec.steps {
+        if interrupted.load(Ordering::Relaxed) {
+            return None;
+        }
+        let draws = Draws::new(mover.stream, Draw::Move, 0, number, u64::from(step));
+        mover.step(&mut particle, &mut proposal, draws, &mut taken);
+        if step % spec.every == 0 {
+            chain.records.push(listed.record(&particle, &mut counts));
+        }
+    }
+    (chain.acceptance, chain.moved) = (taken.acceptance(), taken.moved());
+    chain.last = Some(mover.judge.pattern(&mover.codewords[0], &particle.errors));
+    Some(chain)
+}
+
+/// Listed sets, by the bits that they contain.
+struct Listed {
+    sets: Vec<Vec<u32>>,
+    /// Of each bit where its sets begin in `of_bits`; one more for the end.
+    begins: Vec<usize>,
+    of_bits: Vec<u32>,
+    missing: u32,
+}
+
+impl Listed {
+    fn new(sets: Vec<Vec<u32>>, codeword_bits: usize, missing: u32) -> Self {
+        let mut pairs: Vec<(u32, u32)> =
+            (0..).zip(&sets).flat_map(|(index, set)| set.iter().map(move |&bit| (bit, index))).collect();
+        pairs.sort_unstable();
+        let begins = (0..=codeword_bits).map(|bit| pairs.partition_point(|pair| (pair.0 as usize) < bit)).collect();
+        Self { sets, begins, of_bits: pairs.into_iter().map(|pair| pair.1).collect(), missing }
+    }
+
+    /// What a pattern has of the sets; `counts` has a zero for each of them.
+    fn record(&self, particle: &Particle, counts: &mut [u32]) -> Record {
+        let errors = particle.errors.len() as u32;
+        let mut record =
+            Record { errors, syndrome_weight: particle.syndrome_weight, nearest: 0, nearest_wrong: 0, present: 0 };
+        let of = |bit: u32| &self.of_bits[self.begins[bit as usize]..self.begins[bit as usize + 1]];
+        let touched = || particle.errors.iter().flat_map(|&bit| of(bit));
+        touched().for_each(|&set| counts[set as usize] += 1);
+        let size = |set: u32| self.sets.get(set as usize).map_or(1, Vec::len) as u64;
+        for &set in touched() {
+            // A set that was looked at is at zero again, for the next record too.
+            let wrong = std::mem::take(&mut counts[set as usize]);
+            if wrong == 0 {
+                continue;
+            }
+            record.present += u32::from(u64::from(wrong + self.missing) >= size(set));
+            let (mine, best) = (u64::from(wrong) * size(record.nearest), u64::from(record.nearest_wrong) * size(set));
+            if mine > best || mine == best && set < record.nearest {
+                (record.nearest, record.nearest_wrong) = (set, wrong);
+            }
+        }
+        record
+    }
+}
+
+/// What patterns at a rung are like.
+fn rung(rber: f64, particles: &[Particle]) -> Rung {
+    let count = particles.len() as f64;
+    let mean = particles.iter().map(|p| p.errors.len() as f64).sum::<f64>() / count;
+    let squares: f64 = particles.iter().map(|p| (p.errors.len() as f64 - mean) * (p.errors.len() as f64 - mean)).sum();
+    let mut families = vec![0; particles.len()];
+    particles.iter().for_each(|particle| families[particle.ancestor] += 1);
+    Rung {
+        rber,
+        log_ratio: 0.0,
+        effective: 1.0,
+        redraw: 0.0,
+        acceptance: 0.0,
+        moved: 0.0,
+        mean_errors: mean,
+        deviation_errors: libm::sqrt(squares / count),
+        least_errors: particles.iter().map(|p| p.errors.len()).min().unwrap_or(0),
+        ancestors: families.iter().filter(|&&family| family > 0).count(),
+        largest_family: families.iter().copied().max().unwrap_or(0),
+        floor_like: particles.iter().filter(|p| (1..=FLOOR_LIKE_CHECKS).contains(&p.syndrome_weight)).count(),
+        undetected: particles.iter().filter(|p| p.syndrome_weight == 0).count(),
+    }
+}
+
+/// As many particles, of each as many as its weight says, rounded down or up: one lot decides for all.
+fn resampled(particles: &[Particle], weights: &[f64], lot: f64) -> Vec<Particle> {
+    let count = particles.len();
+    let (mut drawn, mut sum) = (Vec::with_capacity(count), 0.0);
+    for (particle, weight) in particles.iter().zip(weights) {
+        sum += weight * count as f64;
+        while drawn.len() < count && drawn.len() as f64 + lot < sum {
+            drawn.push(particle.clone());
+        }
+    }
+    // What rounding of the sum has left over.
+    while drawn.len() < count {
+        drawn.push(particles[count - 1].clone());
+    }
+    drawn
+}
+
+fn check_ladder(ladder: &[f64]) -> Result<()> {
+    check_count("ladder", ladder.len() as u64, 1, 1 << RUNG_BITS)?;
+    for (index, &rber) in ladder.iter().enumerate() {
+        // Below, no codeword has an error; and ln(1 - p) is to differ from 0.
+        softsense_base::expect_number(format!("ladder[{index}]"), rber, 1e-12, 0.499)?;
+    }
+    match ladder.windows(2).find(|pair| pair[0] <= pair[1]) {
+        Some(pair) => {
+            let found = format!("found {} after {}, expected raw bit error rates that fall", pair[1], pair[0]);
+            Err(Error::config("ladder", found))
+        }
+        None => Ok(()),
+    }
+}
+
+fn check_redraw(redraw: Option<f64>) -> Result<()> {
+    redraw.map_or(Ok(()), |redraw| softsense_base::expect_number("redraw", redraw, 1e-9, 1.0))
+}
+
+fn check_count(path: &str, count: u64, least: u64, most: u64) -> Result<()> {
+    // The last of `most` counts from zero has to fit its part of the index of a draw.
+    if (least..most).contains(&count) {
+        return Ok(());
+    }
+    Err(Error::config(path, format!("found {count}, expected {least} to {}", most - 1)))
+}

@@ -1,0 +1,344 @@
+"""Frame error rates by splitting: patterns that fail are carried from where failing is frequent to where it is rare.
+
+A run counts frames at the highest raw bit error rate until so many have failed, and carries these down a ladder of
+rates: from p to p', with w errors in the n bits of a pattern,
+
+    FER(p') / FER(p) = mean of (p' / p)^w ((1 - p') / (1 - p))^(n - w) over the patterns that fail at p,
+
+after which patterns are drawn anew by these weights and moved by a Markov chain (`crates/link/src/splitting.rs`).
+Unlike strata of error weight it assumes nothing of what fails: it judges them. What it cannot see is a way of failing
+that none of the patterns at the first rung has, and that its chains do not come upon.
+
+Runs are independent, and a run's rate at each rung is right on average, as N - 1 over M - 1 is where the Nth failure
+came with frame M. So the rate is the mean over R runs, and its standard error, over itself, is
+
+    sqrt(sum over runs of (F - mean)^2 / (R (R - 1))) / mean,
+
+which is the jackknife's too. It is to be trusted while runs differ by a small factor: `log_spread`, the standard
+deviation of ln F, should be below one.
+
+Source: S. Au, J. Beck, "Estimation of small failure probabilities in high dimensions by subset simulation", 2001;
+P. Del Moral, A. Doucet, A. Jasra, "Sequential Monte Carlo samplers", 2006.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import json
+import math
+import pickle
+import time
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from softsense._core import Code, ConfigError, FrameTask, SoftsenseError, StopFlag
+from softsense.runner import InFlight, default_workers, hearing_ctrl_c
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+Progress = Callable[[str, int, float], None]
+"""Called from the calling thread with a name, the runs done so far and the completed fraction."""
+
+LEAST_EFFECTIVE = 0.5
+"""The share of the patterns that weights leave from rung to rung, at least, where errors have a binomial spread."""
+
+_MOST_ELSEWHERE = 64
+
+
+def ladder(codeword_bits: int, rbers: Iterable[float], effective: float = LEAST_EFFECTIVE) -> list[float]:
+    """The rungs from the highest of `rbers` to the lowest, through all of them.
+
+    The weight of a pattern changes by a factor a for each error, a being the ratio of the odds of two rungs. Were the
+    number of errors normal with standard deviation s, the effective sample size would fall to exp(-(s ln a)^2) of all.
+    Patterns that fail spread less than all do, s = sqrt(n p (1 - p)): with this s `effective` is left, or more.
+
+    >>> [round(rber, 4) for rber in ladder(36864, [0.008, 0.007])]
+    [0.008, 0.0077, 0.0073, 0.007]
+
+    Raises:
+        ConfigError: fewer than two rates, one outside 1e-12 to 0.499, or an `effective` that is not between 0 and 1.
+    """
+    wanted = sorted(set(rbers), reverse=True)
+    if len(wanted) < 2:
+        raise ConfigError(f"rber: found {len(wanted)} raw bit error rates, expected the first rung and others below it")
+    for rber in wanted:
+        if not 1e-12 <= rber <= 0.499:
+            raise ConfigError(f"rber: found {rber:g}, expected 1e-12 to 0.499")
+    if not 0 < effective < 1:
+        raise ConfigError(f"effective: found {effective:g}, expected between 0 and 1")
+    rungs = [wanted[0]]
+    for high, low in itertools.pairwise(wanted):
+        # Where few bits are wrong, patterns that fail differ by little, and a fixed factor will do.
+        deviation = max(1.0, math.sqrt(codeword_bits * high * (1 - high)))
+        odds = math.log(high / (1 - high)) - math.log(low / (1 - low))
+        count = math.ceil(odds * deviation / math.sqrt(-math.log(effective)) - 1e-9)
+        rungs += [high * (low / high) ** (step / count) for step in range(1, count)] + [low]
+    return rungs
+
+
+@dataclass(frozen=True)
+class Split:
+    """What each run does.
+
+    Attributes:
+        ladder: raw bit error rates, falling.
+        particles: error patterns that are carried down.
+        steps: proposals for each pattern at each rung.
+        redraw: the probability with which a proposal redraws a bit; None: as it turns out to be best.
+    """
+
+    ladder: list[float]
+    particles: int = 200
+    steps: int = 60
+    redraw: float | None = None
+
+    def run(self, task: FrameTask, unit: int, stop: StopFlag | None = None) -> dict[str, Any] | None:
+        """Run number `unit`, ready for JSON; None if it was stopped."""
+        start = time.thread_time()
+        found = task.split(self.ladder, self.particles, self.steps, unit, self.redraw, stop=stop)
+        if found is None:
+            return None
+        return {"unit": unit, **self.asked(task), **found, "seconds": time.thread_time() - start}
+
+    def asked(self, task: FrameTask) -> dict[str, Any]:
+        """What runs must have in common, beside the ladder, to be put together."""
+        return {"task": task.identity, "particles": self.particles, "steps": self.steps, "redraw": self.redraw}
+
+
+@dataclass
+class SplitResult:
+    """Frame error rates by splitting.
+
+    Attributes:
+        description: what was run; ready for JSON.
+        split: what each run did.
+        runs: what each found, by increasing number; ready for JSON, and to be gone on from. Besides `seconds`, of
+            processor time, they are the same wherever they were done.
+        interrupted: whether it was stopped before its end.
+    """
+
+    description: dict[str, Any]
+    split: Split
+    runs: list[dict[str, Any]] = field(default_factory=list)
+    interrupted: bool = False
+
+    def rates(self) -> np.ndarray[Any, np.dtype[np.float64]]:
+        """The frame error rate as each run has it (float64, runs x rungs)."""
+        firsts = [math.log((self.split.particles - 1) / max(1, run["frames"] - 1)) for run in self.runs]
+        logs = [[rung["log_ratio"] for rung in run["rungs"]] for run in self.runs]
+        return np.exp(np.reshape(firsts, (-1, 1)) + np.array(logs).reshape(len(self.runs), -1))
+
+    @property
+    def points(self) -> list[dict[str, Any]]:
+        """The rungs, ready for JSON.
+
+        `fer` is the mean of the runs, `relative_error` its standard error over it (None for fewer than two runs) and
+        `log_spread` the standard deviation of ln FER from run to run. `floor_like` and `undetected` are shares of the
+        rate: of failures with 1 to 64 violated checks, and of words taken for right ones. `mean_errors` weighs runs by
+        their rates too. `effective` and `ancestors` are shares of the patterns, the least of any run; `acceptance`,
+        `moved` and `redraw` are means; `least_errors` is the fewest of any.
+        """
+        return [self._point(index) for index in range(len(self.split.ladder))] if self.runs else []
+
+    def _point(self, index: int) -> dict[str, Any]:
+        rates = self.rates()[:, index]
+        rungs = [run["rungs"][index] for run in self.runs]
+        fer, several = float(rates.mean()), len(rates) > 1
+        shares = rates / rates.sum()
+
+        def each(name: str) -> Any:
+            return np.array([rung[name] for rung in rungs], dtype=np.float64)
+
+        particles = self.split.particles
+        return {
+            "rber": self.split.ladder[index],
+            "fer": fer,
+            "relative_error": float(rates.std(ddof=1) / math.sqrt(len(rates)) / fer) if several else None,
+            "log_spread": float(np.log(rates).std(ddof=1)) if several else None,
+            "floor_like": float(shares @ each("floor_like")) / particles,
+            "undetected": float(shares @ each("undetected")) / particles,
+            "mean_errors": float(shares @ each("mean_errors")),
+            "least_errors": int(each("least_errors").min()),
+            "effective": float(each("effective").min()),
+            "ancestors": float(each("ancestors").min()) / particles,
+            "acceptance": float(each("acceptance").mean()),
+            "moved": float(each("moved").mean()),
+            "redraw": float(each("redraw").mean()),
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, ready for JSON."""
+        return {
+            **self.description,
+            "split": asdict(self.split),
+            "interrupted": self.interrupted,
+            "frames": sum(run["decoded"] for run in self.runs),
+            "points": self.points,
+            "runs": self.runs,
+        }
+
+
+def split_unit(pickled: bytes, split: Split, unit: int) -> tuple[str, dict[str, Any]]:
+    """A run of a pickled task in whatever process this is; returns the task's identity there, and what was found."""
+    task = _unpickled(pickled)
+    found = split.run(task, unit)
+    assert found is not None
+    return task.identity, found
+
+
+@functools.lru_cache(maxsize=16)
+def _unpickled(pickled: bytes) -> FrameTask:
+    return pickle.loads(pickled)
+
+
+def split(
+    code: Code | str,
+    rber: Sequence[float],
+    *,
+    runs: int = 8,
+    particles: int = 200,
+    steps: int = 60,
+    redraw: float | None = None,
+    effective: float = LEAST_EFFECTIVE,
+    decoder: str = "min-sum",
+    iterations: int = 20,
+    seed: int = 1,
+    workers: int | Executor | None = None,
+    progress: Progress | None = None,
+    done: Iterable[dict[str, Any]] = (),
+) -> SplitResult:
+    """Find frame error rates on hard decisions by splitting.
+
+    Args:
+        code: a code, or the name of one as `Code.open` takes it.
+        rber: raw bit error rates. At the highest so many frames are decoded that `particles` fail; all others are
+            reached from there.
+        runs: independent ones, numbered from 0.
+        particles: error patterns that a run carries down.
+        steps: proposals for each pattern at each rung.
+        redraw: the probability with which a proposal redraws a bit; None: found by each run.
+        effective: how far rungs are apart; see `ladder`.
+        decoder: as `Code.decoder` takes it.
+        iterations: after how many it gives up.
+        seed: of data, noise and moves.
+        workers: threads, or an executor; default: a thread for each CPU.
+        progress: called now and then.
+        done: runs of an earlier result that are not done again. They must be of the same arguments.
+
+    Returns what was found, after Ctrl-C of the runs that had ended. It is the same for all workers.
+
+    Of a BCH code the rate is known, 2.65e-05 at 0.001:
+
+    >>> result = split("bch:m=10,t=5,k=512", [0.003, 0.001], runs=8, particles=100, steps=10, workers=1)
+    >>> 2.2e-5 < result.points[-1]["fer"] < 3.2e-5
+    True
+
+    Raises:
+        ConfigError: an argument out of range, or too few failures at the highest rate.
+        CodeError: a code or decoder that there is not.
+    """
+    if runs < 1:
+        raise ConfigError(f"runs: found {runs}, expected at least 1")
+    opened = code if isinstance(code, Code) else Code.open(code)
+    what = Split(ladder(opened.codeword_bits, rber, effective), particles, steps, redraw)
+    spec = {"decoder": decoder, "iterations": iterations, "seed": seed, "channel": {"hard": {"rber": None}}}
+    task = FrameTask(opened, json.dumps(spec))
+    found = {run["unit"]: run for run in done if run["unit"] < runs}
+    asked = what.asked(task)
+    for run in found.values():
+        if any(run[name] != asked[name] for name in asked) or [r["rber"] for r in run["rungs"]] != what.ladder:
+            raise ConfigError(f"done: found run {run['unit']} of other arguments, expected runs of the same ones")
+    missing = [unit for unit in range(runs) if unit not in found]
+    interrupted = _carry_out(task, what, missing, default_workers() if workers is None else workers, found, progress)
+    description = {"code": opened.name, "codeword_bits": opened.codeword_bits, **spec, "identity": task.identity}
+    return SplitResult(description, what, [found[unit] for unit in sorted(found)], interrupted)
+
+
+def _carry_out(
+    task: FrameTask,
+    what: Split,
+    units: list[int],
+    workers: int | Executor,
+    found: dict[int, dict[str, Any]],
+    progress: Progress | None,
+) -> bool:
+    """Do runs and put them to those `found`; whether Ctrl-C ended it early."""
+    stop, pickled = StopFlag(), pickle.dumps(task)
+    threads = ThreadPoolExecutor(workers) if isinstance(workers, int) else None
+    whole = len(units) + len(found)
+
+    def submit(unit: int) -> Future[Any]:
+        return (
+            threads.submit(what.run, task, unit, stop) if threads else workers.submit(split_unit, pickled, what, unit)
+        )
+
+    def collect(ended: Iterable[tuple[int, Future[Any]]]) -> None:
+        for unit, future in ended:
+            run = future.result() if threads else _from_elsewhere(future, task)
+            if run is not None:
+                found[unit] = run
+
+    flight: InFlight[int] = InFlight(submit, workers if isinstance(workers, int) else _MOST_ELSEWHERE)
+    flight.waiting.extend(units)
+    with hearing_ctrl_c() as heard:
+        try:
+            while flight and not heard:
+                flight.submit()
+                collect(flight.ended())
+                if progress:
+                    progress("splitting", len(found), len(found) / whole)
+        finally:
+            stop.set()
+            flight.cancel()
+            if threads:
+                threads.shutdown(wait=True)
+            collect(flight.rest())
+    return len(found) < whole
+
+
+def _from_elsewhere(future: Future[Any], task: FrameTask) -> dict[str, Any]:
+    try:
+        identity, run = future.result()
+    except SoftsenseError:
+        raise
+    except Exception as error:
+        raise SoftsenseError(f"workers: {type(error).__name__}: {error}") from error
+    if identity != task.identity:
+        raise SoftsenseError("workers: found another version of softsense there, expected the one that runs here")
+    return run
+
+
+def rate_from_time(listed_rate: float, present: ArrayLike) -> tuple[float, float]:
+    """The rate of failures among which a chain walks, from that of listed ones, and its standard error over it.
+
+    If errors as the channel makes them are in an event, and fail, with probability `listed_rate`, and a chain that
+    walks among all failures is in the event for a share of its time, the failures that it walks among have the rate
+    `listed_rate` over that share. Where events overlap, both may be sums over them: the expected number of listed sets
+    that are all wrong, with failure, and the number of sets present on average.
+
+    Args:
+        listed_rate: P(all bits of a listed set are wrong, and decoding fails), summed over the sets.
+        present: how many sets were present (chains x records), as `FrameTask.walk` tells it, without what the chains
+            need to forget where they began.
+
+    The error is that of the time alone, from the spread over chains.
+
+    >>> rate, error = rate_from_time(1e-12, [[1, 1, 1, 0], [1, 1, 1, 1], [0, 1, 1, 1]])
+    >>> f"{rate:.2e} {error:.2f}"
+    '1.20e-12 0.10'
+
+    Raises:
+        ConfigError: fewer than two chains, or none of the sets ever present.
+    """
+    times = np.asarray(present, dtype=np.float64)
+    if times.ndim != 2 or len(times) < 2 or not times.any():
+        raise ConfigError("present: found too little, expected two chains or more with sets that are present")
+    of_chains = times.mean(axis=1)
+    share = float(of_chains.mean())
+    return listed_rate / share, float(of_chains.std(ddof=1)) / math.sqrt(len(of_chains)) / share

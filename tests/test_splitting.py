@@ -1,0 +1,150 @@
+"""Does splitting find rates that are known, the same whoever does the runs, and do walks weigh what they should?"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import signal
+import threading
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from typing import Any
+
+import numpy as np
+import pytest
+
+from softsense import Code, ConfigError, splitting, strata
+from softsense._core import FrameTask, StopFlag
+from softsense.splitting import ladder, rate_from_time, split
+
+BCH = "bch:m=10,t=5,k=512"
+QUICK: dict[str, Any] = {"runs": 3, "particles": 20, "steps": 5}
+
+
+def task(code: str, decoder: str = "min-sum") -> FrameTask:
+    spec = {"decoder": decoder, "iterations": 20, "seed": 1, "channel": {"hard": {"rber": None}}}
+    return FrameTask(Code.open(code), json.dumps(spec))
+
+
+def tail(bits: int, most: int, rber: float) -> float:
+    """The probability of more than `most` errors."""
+    return float(strata.binomial_weights(bits, rber)[most + 1 :].sum())
+
+
+def test_errors_of_rates_cover_what_is_known() -> None:
+    """Of a BCH code at four rates down to 1e-9, ten times over, is none of 40 rates off by more than 4.5 of its errors?
+
+    They are of 12 runs each, so that this happens by chance once in 30 tests. And is the mean of squares about 1? From
+    0.5 to 2; errors that are half of what they should be give 4.
+    """
+    code, rbers = Code.open(BCH), [0.0034, 0.0015, 0.0005, 0.00015]
+    off = []
+    for seed in range(10):
+        result = split(code, rbers, runs=12, particles=60, steps=8, seed=seed, workers=1)
+        found = {point["rber"]: point for point in result.points}
+        for rber in rbers:
+            exact = tail(562, 5, rber)
+            off.append((found[rber]["fer"] / exact - 1) / found[rber]["relative_error"])
+    assert max(map(abs, off)) < 4.5
+    assert 0.5 < np.square(off).mean() < 2
+
+
+def test_rungs_keep_half_of_the_patterns_and_pass_through_what_is_asked_for() -> None:
+    wanted = [0.07, 0.05, 0.031, 0.02]
+    rungs = ladder(96, reversed(wanted))
+    assert set(wanted) <= set(rungs)
+    assert all(high > low for high, low in itertools.pairwise(rungs))
+    points = split("teaching-1/2", wanted, runs=2, particles=100, steps=10, workers=1).points
+    assert [point["rber"] for point in points] == rungs
+    assert all(0.5 < point["effective"] <= 1 for point in points)
+    # Without a spread that steps have to heed there are few.
+    assert len(ladder(562, [1e-4, 1e-6])) < 10
+
+
+def test_runs_do_not_depend_on_who_does_them() -> None:
+    def same(result: splitting.SplitResult) -> dict[str, Any]:
+        runs = [{name: value for name, value in run.items() if name != "seconds"} for run in result.runs]
+        return result.to_dict() | {"runs": runs}
+
+    rbers = [0.07, 0.03]
+    alone = split("teaching-1/2", rbers, workers=1, **QUICK)
+    assert [run["unit"] for run in alone.runs] == [0, 1, 2]
+    assert not alone.interrupted
+    assert same(split("teaching-1/2", rbers, workers=2, **QUICK)) == same(alone)
+    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
+        assert same(split("teaching-1/2", rbers, workers=pool, **QUICK)) == same(alone)
+    # What was done is not done again, though it came by JSON.
+    before = json.loads(json.dumps(alone.to_dict()))["runs"]
+    more = split("teaching-1/2", rbers, workers=1, done=before[:2], **QUICK)
+    assert more.runs[:2] == before[:2]
+    assert same(more) == same(alone)
+    for rates, other in [([0.07, 0.04], {}), (rbers, {"steps": 6}), (rbers, {"seed": 2})]:
+        with pytest.raises(ConfigError, match="run 0 of other arguments"):
+            split("teaching-1/2", rates, done=before, **(QUICK | other))
+
+
+def test_a_run_hears_that_it_shall_stop() -> None:
+    stop = StopFlag()
+    threading.Timer(0.2, stop.set).start()
+    # It would take hours.
+    assert task("teaching-1/2").split([0.07, 0.05], 1000, 10**6, 0, stop=stop) is None
+    assert task("teaching-1/2").walk(0.05, [[]], 10**7, 0, every=100, stop=stop) is None
+
+
+def test_ctrl_c_leaves_the_runs_that_had_ended() -> None:
+    interrupt = threading.Timer(1, os.kill, (os.getpid(), signal.SIGINT))
+    interrupt.start()
+    # It would take hours.
+    result = split("teaching-1/2", [0.07, 0.03], workers=2, **(QUICK | {"runs": 10**6}))
+    interrupt.join()
+    assert result.interrupted
+    assert 0 < len(result.runs) < 10**6
+    assert len(result.points) == len(result.split.ladder)
+
+
+def test_patterns_are_returned_if_they_are_asked_for() -> None:
+    run = task(BCH).split([0.003, 0.001], 20, 5, 0, patterns=True)
+    assert run is not None
+    assert len(run["patterns"]) == 20
+    assert all(len(pattern["errors"]) > 5 and pattern["left"] for pattern in run["patterns"])
+    mean = sum(len(pattern["errors"]) for pattern in run["patterns"]) / 20
+    assert mean == pytest.approx(run["rungs"][-1]["mean_errors"])
+    assert "patterns" not in split(BCH, [0.003, 0.001], workers=1, **QUICK).runs[0]
+
+
+def test_time_in_a_listed_event_gives_the_rate_of_all() -> None:
+    """A BCH code, and the event that one of 60 pairs of bits is wrong: what it has with failure is known.
+
+    So the rate of all failures follows from the chains' time, to 3 % from 60 chains; 4 standard errors are passed by
+    chance once in 15,000 tests.
+    """
+    rber, sets = 0.004, [[bit, bit + 100] for bit in range(60)]
+    listed = len(sets) * rber**2 * tail(560, 3, rber)
+    walked = task(BCH).walk(rber, sets, 20_000, 0, sets=sets, redraw=0.3)
+    assert walked is not None
+    assert walked["present"].shape == (60, 20_000)
+    assert walked["present"].dtype == np.uint32
+    assert (walked["errors"] > 5).all()
+    # What a chain was begun with is soon forgotten.
+    rate, error = rate_from_time(listed, walked["present"][:, 200:])
+    assert error < 0.1
+    assert abs(rate / tail(562, 5, rber) - 1) < 4 * error
+
+
+@pytest.mark.parametrize(
+    ("given", "match"),
+    [
+        ({"rber": [0.07]}, "found 1 raw bit error rates"),
+        ({"rber": [0.07, 0.0]}, "rber: found 0"),
+        ({"effective": 1.0}, "effective: found 1"),
+        ({"runs": 0}, "runs: found 0"),
+        ({"particles": 1}, "particles: found 1"),
+        ({"redraw": 2.0}, "redraw: found 2"),
+    ],
+)
+def test_what_is_out_of_range_is_one_error(given: dict[str, Any], match: str) -> None:
+    with pytest.raises(ConfigError, match=match):
+        split("teaching-1/2", **({"rber": [0.07, 0.05], "workers": 1} | QUICK | given))
+    with pytest.raises(ConfigError, match="too little"):
+        rate_from_time(1e-9, np.zeros((3, 4)))
