@@ -404,9 +404,9 @@ def test_strata_of_a_bch_code_give_the_binomial_tail() -> None:
         exact = codes.failure_probability(code.codeword_bits, code.correctable, point["rber"])
         assert point["fer"] == pytest.approx(exact, rel=1e-9)
         assert point["lo"] <= exact * (1 + 1e-9)
-        assert exact <= (point["hi"] + point["floor_bound"]) * (1 + 1e-9)
+        assert exact <= (point["hi"] + point["unlisted"]) * (1 + 1e-9)
         assert point["complete"]
-        assert point["floor_bound"] > 0
+        assert point["unlisted"] > 0
         assert point["method"] == "weight"
         assert point["mean_iterations"] is None
 
@@ -416,7 +416,7 @@ def test_bch_codes_are_analytic_unless_told_otherwise() -> None:
     for point in result.points:
         exact = codes.failure_probability(36856, 256, point["rber"])
         assert point["fer"] == point["lo"] == point["hi"] == exact
-        assert (point["method"], point["frames"], point["floor_bound"], point["complete"]) == ("analytic", 0, 0, True)
+        assert (point["method"], point["frames"], point["unlisted"], point["complete"]) == ("analytic", 0, 0, True)
     at = {found["failure"]: found["rber"] for found in softsense.measure_fer("bch-4KB-t256").thresholds}
     assert at[1e-15] == pytest.approx(4.06e-3, rel=5e-3)
     assert at[1e-2] == pytest.approx(6.00e-3, rel=5e-3)
@@ -580,7 +580,7 @@ def test_bounds_are_carried_below_what_was_measured() -> None:
     from softsense.decode_tables import _carried, _monotone
 
     def point(rber: float, fer: float, missing: float | None = 0.0) -> dict[str, Any]:
-        known = {"rber": rber, "fer": fer, "lo": fer / 2, "hi": 2 * fer, "floor_bound": 1e-9, "frames": 5}
+        known = {"rber": rber, "fer": fer, "lo": fer / 2, "hi": 2 * fer, "floor": None, "floor_lo": None, "floor_hi": None, "unlisted": 1e-9, "frames": 5}
         return {**known, "missing": missing, "complete": missing == 0}
 
     grid = [0.1, 0.2, 0.3, 0.4]

@@ -9,9 +9,9 @@ The main question, in three lines::
 
 `run` measures one read policy, `compare` several on the same codewords with the same luck. `Code` is an LDPC or BCH
 code with its encoder and decoders, and `bench` measures it (see `softsense.codes`); `Cells` are flash cells at an age;
-`measure_fer` finds frame error rates down to 1e-15, keeps its counts in a `Store`, and `build_table` makes decode
-tables of them. Configurations, traces and codes are checked by the Rust core; whatever is wrong with them raises a
-`SoftsenseError` that names the place.
+`find_traps` finds the absorbing sets that make a code's error floor; `measure_fer` finds frame error rates down to
+1e-15, keeps its counts in a `Store`, and `build_table` makes decode tables of them. Configurations, traces and codes are
+checked by the Rust core; whatever is wrong with them raises a `SoftsenseError` that names the place.
 """
 
 from importlib import import_module
@@ -42,6 +42,7 @@ from softsense.store import Store
 if TYPE_CHECKING:
     from softsense.campaign import FerResult, measure_fer
     from softsense.decode_tables import BuiltTable, build_table
+    from softsense.traps import Traps, find_traps
 
 __all__ = [
     "NO_SOFT_SENSING",
@@ -63,12 +64,14 @@ __all__ = [
     "TableError",
     "Trace",
     "TraceError",
+    "Traps",
     "__version__",
     "bench",
     "build_info",
     "build_table",
     "compare",
     "config_schema",
+    "find_traps",
     "load_config",
     "measure_fer",
     "policies",
@@ -79,7 +82,9 @@ __all__ = [
 _LATE = {
     "BuiltTable": "softsense.decode_tables",
     "FerResult": "softsense.campaign",
+    "Traps": "softsense.traps",
     "build_table": "softsense.decode_tables",
+    "find_traps": "softsense.traps",
     "measure_fer": "softsense.campaign",
 }
 

@@ -296,12 +296,74 @@ def capacity(raw_bit_error_rate: float, levels: int) -> float:
     Raises `CodeError`.
     """
 
-class StopFlag:
-    """Asks the threads that count frames in this process to stop."""
+class AbsorbingSets:
+    """Absorbing sets of one code, one of each orbit under the rotations of its circulants.
 
+    It never changes, and it pickles with its code.
+
+    Attributes:
+        sets: each as (bits, violated checks, sets in its orbit), by size, violated checks and bits.
+        identity: SHA-256 of the sets, in hexadecimal.
+    """
+
+    sets: list[tuple[list[int], int, int]]
+    identity: str
+    def __init__(self, code: Code, sets: Sequence[Sequence[int]]) -> None:
+        """`sets` are lists of bit numbers. Raises `CodeError` for one that is not absorbing in this code or comes twice."""
+
+class AbsorbingSetSearch:
+    """A search for all small absorbing sets of an LDPC code, in units that can be done anywhere and in any order.
+
+    Threads may share it.
+
+    Attributes:
+        units: units of work.
+        start_count: cycles that sets are grown from, one of each orbit.
+        longest_cycle: bits of the longest of them.
+    """
+
+    units: int
+    start_count: int
+    longest_cycle: int
+    def __init__(self, code: Code, most_bits: int, most_violated: int, stop: StopFlag | None = None) -> None:
+        """For sets of up to `most_bits` bits (3 to 14) that violate up to `most_violated` checks.
+
+        Raises `CodeError`, also for a matrix of more than 4,096 bits that is not quasi-cyclic; `KeyboardInterrupt` if
+        `stop` was set meanwhile.
+        """
+    def search(self, unit: int, stop: StopFlag | None = None) -> list[tuple[list[int], int, int]] | None:
+        """The sets that unit `unit` finds, as (bits, violated checks, sets in the orbit); None if `stop` was set.
+
+        Two units may find the same set. Raises `CodeError`.
+        """
+
+def bit_sets(code: Code, sets: Sequence[Sequence[int]]) -> list[tuple[list[int], int, int, bool]]:
+    """Sets of bits as the first of their orbits: (bits, violated checks, sets in the orbit, whether it is absorbing).
+
+    Raises `CodeError`.
+    """
+
+def checks_of(code: Code, bits: Sequence[int]) -> list[list[int]]:
+    """The checks of each of these bits of an LDPC code, ascending. Raises `CodeError`."""
+
+def impulses(code: Code, seed: int, first: int, count: int, corrected: bool) -> list[list[int]]:
+    """Impulses `first` to `first + count - 1` of a seed, each as its wrong bits.
+
+    An impulse is a short cycle through a random bit, and a short path between two checks that it violates. With
+    `corrected`, what Gallager's bit-flipping decoder leaves of it. Raises `CodeError`.
+    """
+
+class StopFlag:
+    """Asks the threads that count frames in this process to stop.
+
+    Attributes:
+        is_set: whether it was set.
+    """
+
+    is_set: bool
     def __init__(self) -> None: ...
     def set(self) -> None:
-        """Counting that was given this flag ends soon, with None."""
+        """Counting or searching that was given this flag ends soon, with None."""
 
 class FrameTask:
     """Frames of one code, decoder and way of reading, counted in units of work that can be done anywhere, in any order.
@@ -315,6 +377,7 @@ class FrameTask:
         codeword_bits: n.
         data_bits: k.
         raw_error_rate: the probability that a hard decision is wrong; None for hard decisions without one.
+        decision_error_rate: the same as conditions count it: of the sign of a soft level's LLR.
     """
 
     identity: str
@@ -323,10 +386,11 @@ class FrameTask:
     codeword_bits: int
     data_bits: int
     raw_error_rate: float | None
-    def __init__(self, code: Code, spec_json: str) -> None:
+    decision_error_rate: float | None
+    def __init__(self, code: Code, spec_json: str, sets: AbsorbingSets | None = None) -> None:
         """`spec_json` is an object of decoder, iterations, seed and channel (docs/model/frame-error-rates.md).
 
-        Raises `CodeError` or `ConfigError`.
+        With a `condition` in it frames are drawn by the absorbing sets `sets`. Raises `CodeError` or `ConfigError`.
         """
     def count(
         self, errors: int | None, first_unit: int, units: int, stop: StopFlag | None = None

@@ -11,7 +11,7 @@ import itertools
 import json
 import math
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import Executor
 from dataclasses import asdict, dataclass, replace
 from decimal import Decimal, InvalidOperation
@@ -23,6 +23,7 @@ from softsense import _core, codes
 from softsense._core import Cells, Code, ConfigError, FrameTask
 from softsense.api import Interrupted
 from softsense.flash import page_number
+from softsense.floors import Floor, floor_frames, measure_floor
 from softsense.runner import Progress, Runner, default_workers
 from softsense.sampling import (
     Goal,
@@ -33,7 +34,7 @@ from softsense.sampling import (
     sample_by_weight,
     sample_directly,
 )
-from softsense.store import Counts, Store
+from softsense.store import Counts, Store, opened_store
 from softsense.strata import Estimate, Strata, binomial_weights, direct_estimate, ladder
 
 if TYPE_CHECKING:
@@ -41,17 +42,30 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from softsense.traps import Traps
+
 MOST_CONTINUED = 1e4
 """What may be missing, over what was measured, of a rate that is told by extrapolation."""
 
-THRESHOLD_TARGETS = (1e-2, 1e-6, 1e-10, 1e-15)
-"""Failure probabilities for which results say the raw bit error rate."""
+THRESHOLD_TARGETS = (1e-2, 1e-6, 1e-10, 1e-15, 1e-17)
+"""Failure probabilities of a codeword for which results say the raw bit error rate."""
+
+UBER_TARGETS = (1e-15, 1e-16)
+"""Uncorrectable bit error rates, failures per data bit read, for which they say it, too.
+
+Source: JESD218, for client and enterprise drives.
+"""
 
 MOST_LEVEL = 7
 """The deepest read level."""
 
+SHIPPED = "shipped"
+"""The absorbing sets that come with a shipped code."""
+
 HOURS_PER_DAY = 24
 
+_SPLIT_FROM = 3e-3
+_MOST_APART = 1.3
 _MOST_POINTS = 1000
 _DIRECT_UNITS = 16
 _GRID_STEPS = 20
@@ -150,9 +164,12 @@ class FerResult:
     Attributes:
         description: what was run; ready for JSON.
         points: one for each level and raw bit error rate (or age), ready for JSON. `fer` is the rate of what was
-            measured, `lo` to `hi` its 95 % interval, `relative_error` its standard error over it, `floor_bound` an
-            upper bound of what no stratum has seen, and `missing` what that would be over `fer`, by extrapolation (None
-            if unknown): above 25 % a point is not `complete`.
+            measured, `lo` to `hi` its 95 % interval and `relative_error` its standard error over it. It is the sum of
+            `waterfall`, by error weight, and `floor`, by the listed absorbing sets (`floor_lo` to `floor_hi`,
+            `floor_relative_error`, `floor_strata`; None where none are listed). `unlisted` is an upper bound of what
+            neither has seen. `missing` is what strata of error weight below the lowest that failed would add, over
+            `waterfall`, by extrapolation (None if unknown): above 25 % a point is not `complete`. `judged` is what
+            splitting says: `fer`, `relative_error` and whether it `agrees` (None where it was not asked).
         interrupted: whether it was stopped before its end.
     """
 
@@ -171,15 +188,16 @@ class FerResult:
 
     @property
     def thresholds(self) -> list[dict[str, Any]]:
-        """The raw bit error rates at which each level fails with 1e-2, 1e-6, 1e-10 and 1e-15, where points are around.
+        """The raw bit error rates at which each level fails as often as `targets` says, where points are around.
 
-        Between points ln FER is interpolated linearly; `lo` and `hi` are where the ends of the intervals cross, and
-        `complete` says whether the points on both sides are.
+        `failure` is the failure probability of a codeword, `uber` the uncorrectable bit error rate that it comes from,
+        if it does. Between points ln FER is interpolated linearly; `lo` and `hi` are where the ends of the intervals
+        cross, and `complete` says whether the points on both sides are.
         """
         return [
-            {"level": level, **found}
+            {"level": level, "uber": uber, **found}
             for level in self.levels
-            for target in THRESHOLD_TARGETS
+            for uber, target in targets(self.description.get("data_bits"))
             if (found := threshold(self.curve(level), target))
         ]
 
@@ -213,6 +231,12 @@ class FerResult:
         return plots.draw_fer(self, title, axes)
 
 
+def targets(data_bits: int | None) -> list[tuple[float | None, float]]:
+    """The failure probabilities that thresholds are told for, each after the uncorrectable bit error rate behind it."""
+    of_uber = [(uber, uber * data_bits) for uber in UBER_TARGETS] if data_bits else []
+    return [*((None, target) for target in THRESHOLD_TARGETS), *of_uber]
+
+
 def can_be_continued(point: dict[str, Any]) -> bool:
     """Whether enough of a rate was measured that what is missing may be told by extrapolation."""
     return point["missing"] is not None and point["missing"] < MOST_CONTINUED
@@ -220,7 +244,10 @@ def can_be_continued(point: dict[str, Any]) -> bool:
 
 def continued(point: dict[str, Any], curve: str = "fer") -> float | None:
     """The rate of a point, or an end of its interval, with what is missing by extrapolation; None if unknown."""
-    return point[curve] * (1 + point["missing"]) if can_be_continued(point) and point[curve] is not None else None
+    if not can_be_continued(point) or point[curve] is None:
+        return None
+    floor = point.get("floor" if curve == "fer" else f"floor_{curve}") or 0.0
+    return (point[curve] - floor) * (1 + point["missing"]) + floor
 
 
 def threshold(points: Sequence[dict[str, Any]], target: float) -> dict[str, Any] | None:
@@ -254,24 +281,39 @@ class Place:
     retention_days: float | None = None
 
     def point(
-        self, method: str, estimate: Estimate, counted: Counts | Strata, mean_iterations: float | None
+        self,
+        method: str,
+        estimate: Estimate,
+        counted: Counts | Strata,
+        mean_iterations: float | None,
+        floor: Floor | None = None,
     ) -> dict[str, Any]:
         """What was found here, ready for JSON, from what was decoded for it."""
+        parts = [(estimate.fer, estimate.relative_error), (floor.rate, floor.relative_error) if floor else (0.0, None)]
+        fer = sum(rate for rate, _ in parts)
+        deviation = math.hypot(*(rate * (error or 0.0) for rate, error in parts))
         age = {} if self.pe_cycles is None else {"pe_cycles": self.pe_cycles, "retention_days": self.retention_days}
         return {
             "level": self.level,
             "rber": self.rber,
             **age,
-            "fer": estimate.fer,
-            "lo": estimate.lo,
-            "hi": estimate.hi,
-            "relative_error": estimate.relative_error,
-            "floor_bound": estimate.floor_bound,
+            "fer": min(1.0, fer),
+            "lo": min(1.0, estimate.lo + (floor.lo if floor else 0.0)),
+            "hi": min(1.0, estimate.hi + (floor.hi if floor else 0.0)),
+            "relative_error": deviation / fer if fer else None,
+            "waterfall": estimate.fer,
+            "floor": floor.rate if floor else None,
+            "floor_lo": floor.lo if floor else None,
+            "floor_hi": floor.hi if floor else None,
+            "floor_relative_error": floor.relative_error if floor else None,
+            "floor_strata": [asdict(stratum) for stratum in floor.strata] if floor else [],
+            "unlisted": estimate.floor_bound,
+            "judged": None,
             "missing": None if estimate.missing == math.inf else estimate.missing,
             "complete": estimate.complete,
             "method": method,
-            "frames": counted.frames,
-            "failures": counted.failures,
+            "frames": counted.frames + (floor_frames(floor) if floor else 0),
+            "failures": counted.failures + (sum(stratum.failures for stratum in floor.strata) if floor else 0),
             "undetected": counted.undetected,
             "mean_iterations": mean_iterations,
         }
@@ -295,10 +337,22 @@ class Campaign:
         seed: of data and noise.
         goal: when a rate is known well enough.
         store: where plans look up what has been counted.
+        traps: the absorbing sets that make the error floor, if any are known.
     """
 
-    def __init__(self, code: Code, decoder: str, iterations: int, seed: int, goal: Goal, store: Store) -> None:
+    def __init__(
+        self,
+        code: Code,
+        decoder: str,
+        iterations: int,
+        seed: int,
+        goal: Goal,
+        store: Store,
+        traps: Traps | None = None,
+    ) -> None:
+        self.traps = traps
         self.code, self.decoder, self.iterations, self.seed, self.goal = code, decoder, iterations, seed, goal
+        self.store = store
         self.view = store.counts
         """What became of the first units of a task, so far."""
         self._bch = code.kind == "bch"
@@ -309,10 +363,27 @@ class Campaign:
             )
         self.hard = self.task({"hard": {"rber": None}})
 
-    def task(self, channel: dict[str, Any]) -> FrameTask:
-        """A task of this code and decoder."""
+    def task(self, channel: dict[str, Any], condition: dict[str, Any] | None = None) -> FrameTask:
+        """A task of this code and decoder; with a condition, of frames that are drawn by the listed absorbing sets."""
         spec = {"decoder": self.decoder, "iterations": self.iterations, "seed": self.seed, "channel": channel}
-        return FrameTask(self.code, json.dumps(spec))
+        if condition is None:
+            return FrameTask(self.code, json.dumps(spec))
+        assert self.traps is not None
+        return FrameTask(self.code, json.dumps({**spec, "condition": condition}), self.traps.sets)
+
+    def floor(self, place: Place, waterfall: float) -> Plan[Floor | None]:
+        """What the listed absorbing sets add at a place where error weights say `waterfall`."""
+        error_rate = place.task.decision_error_rate
+        if self.traps is None or not error_rate or self.goal.method == "direct":
+            return None
+        channel = json.loads(place.task.spec_json)["channel"]
+        if "hard" in channel or ("cells" in channel and place.level == 1):
+            channel = {"hard": {"rber": error_rate}}
+        return (
+            yield from measure_floor(
+                lambda condition: self.task(channel, condition), error_rate, self.traps, waterfall, self.goal, self.view
+            )
+        )
 
     def gaussian(self, level: int, rber: float, placement: str | dict[str, Any]) -> Place:
         """One boundary between two Gaussian states, at a raw bit error rate."""
@@ -344,6 +415,13 @@ class Campaign:
             "goal": asdict(self.goal),
             "softsense_version": build["version"],
             "model_version": build["model_version"],
+            "traps": None
+            if self.traps is None
+            else {
+                "classes": self.traps.classes,
+                "most_bits": self.traps.most_bits,
+                "identity": self.traps.sets.identity,
+            },
         }
 
     def _check_level(self, level: int) -> None:
@@ -378,7 +456,11 @@ class Campaign:
         if not self._bch:
             # For their iterations alone.
             yield Round([Request(place.task, None, 1) for place in places])
-        return [self._by_weight(place, strata) for place in places]
+        points = []
+        for place in places:
+            point = yield from self._by_weight(place, strata)
+            points.append(point)
+        return points
 
     def _hard_strata(self, rbers: Sequence[float]) -> Plan[Strata]:
         guess = 0.65 * self.code.shannon_limit * self.code.codeword_bits
@@ -386,9 +468,10 @@ class Campaign:
         goal = replace(self.goal, frames=self.goal.frames * max(1, len(rbers)))
         return sample_by_weight(self.hard, rbers, goal, self.view, self.rungs, guess)
 
-    def _by_weight(self, place: Place, strata: Strata) -> dict[str, Any]:
+    def _by_weight(self, place: Place, strata: Strata) -> Plan[dict[str, Any]]:
         estimate = strata.estimate(binomial_weights(self.code.codeword_bits, place.rber))
-        return place.point("weight", estimate, strata, self._iterations(self.view(place.task, None, 1)))
+        floor = yield from self.floor(place, estimate.fer)
+        return place.point("weight", estimate, strata, self._iterations(self.view(place.task, None, 1)), floor)
 
     def _analytic(self, place: Place) -> dict[str, Any]:
         fer = codes.failure_probability(self.code.codeword_bits, self.code.correctable, place.rber)
@@ -412,7 +495,7 @@ class Campaign:
             return place.point("direct", direct_estimate(counts), counts, self._iterations(counts))
         guess = 1.2 * place.rber * self.code.codeword_bits
         strata = yield from sample_by_weight(place.task, [place.rber], goal, self.view, self.rungs, guess)
-        return self._by_weight(place, strata)
+        return (yield from self._by_weight(place, strata))
 
     def descent(self, places: Iterable[Place]) -> Plan[list[dict[str, Any]]]:
         """Rates from high raw bit error rates down, as far as they can be found and are not below `goal.down_to`."""
@@ -509,6 +592,9 @@ def measure_fer(
     down_to: float = 1e-15,
     frames: int = Goal.frames,
     seed: int = 1,
+    traps: Traps | str | os.PathLike[str] | None = SHIPPED,
+    floor_frames: int = Goal.floor_frames,
+    judge: int = 0,
     cells: str | os.PathLike[str] | None = None,
     pe_cycles: str | Sequence[int] = (),
     retention_days: str | Sequence[float] = (),
@@ -537,6 +623,10 @@ def measure_fer(
         down_to: rates below this one are not sampled for.
         frames: frames that a point may cost at most; hard decisions are measured for all points at once.
         seed: of data and noise.
+        traps: the absorbing sets that make the error floor, as `find_traps` or `softsense code traps` has them, or
+            their file; default: those that are shipped with the code; None: no floor is measured.
+        floor_frames: frames that the error floor of a point may cost at most.
+        judge: so many runs of splitting judge hard decisions (see `softsense.splitting`); default: none.
         cells: instead of `rber`: a shipped model of cells or a TOML file, at each of `pe_cycles` and `retention_days`.
         pe_cycles: program/erase cycles, as numbers or as text like that of `rber`.
         retention_days: days since the page was written, likewise.
@@ -564,13 +654,14 @@ def measure_fer(
     True
     """
     opened = code if isinstance(code, Code) else Code.open(code)
-    goal = Goal(relative_error, down_to, frames, method)
+    goal = Goal(relative_error, down_to, frames, method, floor_frames)
+    listed = opened_traps(opened, traps)
     chosen = parse_levels(levels) if isinstance(levels, str) else checked_levels(levels or [1])
     standing = json.loads(_core.placement_json(placement))
     if (cells is None) != (not pe_cycles and not retention_days) or (cells is not None and rber is not None):
         raise ConfigError("cells: expected either rber, or cells with pe_cycles and retention_days")
     with opened_store(store) as kept:
-        campaign = Campaign(opened, decoder, iterations, seed, goal, kept)
+        campaign = Campaign(opened, decoder, iterations, seed, goal, kept, listed)
         channel: dict[str, Any] = {"placement": standing}
         if cells is not None:
             cycles = [int(n) for n in numbers(pe_cycles, "pe_cycles", 0, 10**7)]
@@ -586,12 +677,57 @@ def measure_fer(
             plans = campaign.automatic_plans(chosen, standing)
         runner = Runner(kept, default_workers() if workers is None else workers, opened.name, progress)
         found = runner.run(plans)
-    order = ("level", "pe_cycles", "retention_days", "rber")
-    points = sorted((p for part in found if part for p in part), key=lambda p: [p[name] for name in order if name in p])
+        order = ("level", "pe_cycles", "retention_days", "rber")
+        points = sorted(
+            (p for part in found if part for p in part), key=lambda p: [p[name] for name in order if name in p]
+        )
+        if judge and not runner.interrupted:
+            runner.interrupted = judge_points(campaign, points, judge, runner.workers, progress)
     result = FerResult(campaign.describe() | {"channel": channel}, points, runner.interrupted)
     if runner.interrupted:
         raise Interrupted(result if points else None)
     return result
+
+
+def judge_points(
+    campaign: Campaign, points: list[dict[str, Any]], runs: int, workers: int | Executor, progress: Progress | None
+) -> bool:
+    """Set `judged` of the hard points that splitting can be asked about; returns whether it was interrupted.
+
+    Splitting starts where one frame in a hundred or so fails, and goes down to the lowest point that was measured. It
+    agrees where it differs from the strata by no more than 30 %, or by no more than both errors explain.
+    """
+    from softsense.splitting import split
+
+    hard = [p for p in points if p["level"] == 1 and p["fer"] > 0 and p["method"] == "weight"]
+    starts = [p for p in hard if p["fer"] >= _SPLIT_FROM]
+    below = [p for p in hard if campaign.goal.down_to / 10 <= p["fer"] < _SPLIT_FROM]
+    if not starts or not below:
+        return False
+    start = min(starts, key=lambda p: p["rber"])
+    found = split(
+        campaign.code,
+        [start["rber"], *(p["rber"] for p in below)],
+        runs=runs,
+        decoder=campaign.decoder,
+        iterations=campaign.iterations,
+        seed=campaign.seed,
+        workers=workers,
+        store=campaign.store,
+        progress=progress,
+    )
+    at = {rung["rber"]: rung for rung in found.points}
+    for point in below:
+        if (rung := at.get(point["rber"])) is None:
+            continue
+        told = continued(point) or point["fer"]
+        errors = math.hypot(rung["relative_error"] or 1.0, point["relative_error"] or 1.0)
+        point["judged"] = {
+            "fer": rung["fer"],
+            "relative_error": rung["relative_error"],
+            "agrees": abs(math.log(rung["fer"] / told)) <= max(math.log(_MOST_APART), 2 * errors),
+        }
+    return found.interrupted
 
 
 def numbers(values: str | Sequence[float], name: str, least: float, most: float) -> list[float]:
@@ -612,11 +748,16 @@ def _reading(cells: str | os.PathLike[str], page: str, llrs_for: tuple[int, floa
     return {"cells": os.fspath(cells) if named else json.loads(opened.spec_json), "page": number, "llrs_for": age}
 
 
-@contextlib.contextmanager
-def opened_store(store: Store | str | os.PathLike[str] | None) -> Iterator[Store]:
-    """A store as it is, or opened and closed if it is a file or None."""
-    if isinstance(store, Store):
-        yield store
-    else:
-        with Store(store) as opened:
-            yield opened
+def opened_traps(code: Code, traps: Traps | str | os.PathLike[str] | None) -> Traps | None:
+    """The absorbing sets that are meant: as they are, from a file, those shipped with the code (`SHIPPED`), or none."""
+    from softsense.traps import Traps, load_traps, matrix_identity, shipped_traps
+
+    if traps is None or code.kind == "bch":
+        return None
+    if isinstance(traps, Traps):
+        if matrix_identity(traps.code) != matrix_identity(code):
+            raise ConfigError(
+                f"traps: found those of {traps.code.name}, of another matrix, expected those of {code.name}"
+            )
+        return traps
+    return shipped_traps(code) if traps == SHIPPED else load_traps(traps, code)

@@ -47,6 +47,7 @@ _INTERRUPTED = 130
 _CONNECT_S = 5
 # That of `sampling.Goal`, which would load NumPy; a test compares them.
 _MOST_FRAMES = 4_194_304
+_MOST_FLOOR_FRAMES = 131_072
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -505,8 +506,8 @@ def code_import(file: Path, to: Path | None, redundant_checks: bool, cycles: boo
     "--decoder",
     default="min-sum",
     metavar="NAME",
-    help="Of LDPC codes: min-sum (default), bit-flipping, or [layered-|flooding-]RULE[-f32|-f64] with the rules "
-    "sum-product, min-sum[:FACTOR] and offset-min-sum[:OFFSET].",
+    help="Of LDPC codes: min-sum (default), min-sum-8bit[:LARGEST], min-sum-16bit, bit-flipping, or "
+    "[layered-|flooding-]RULE[-f32|-f64] with the rules sum-product, min-sum[:FACTOR] and offset-min-sum[:OFFSET].",
 )
 @click.option("--iterations", default=20, type=click.IntRange(1, 10**6), help="Of LDPC codes, at most; default: 20.")
 @click.option("--threads", default=1, type=click.IntRange(1, 1024), help="Threads that decode; default: 1.")
@@ -557,6 +558,101 @@ def code_bench(
     return _INTERRUPTED if interrupted else 0
 
 
+@code_group.command("traps")
+@_code_argument
+@click.option(
+    "--bits",
+    "most_bits",
+    default=8,
+    type=click.IntRange(0, 14),
+    help="Search for sets of up to so many bits; default: 8; 0: no search.",
+)
+@click.option(
+    "--violated",
+    "most_violated",
+    type=click.IntRange(0),
+    help="List sets that violate so many checks; default: --bits.",
+)
+@click.option("--impulses", default=0, type=click.IntRange(0, 2**40), help="Also decode so many impulses; default: 0.")
+@click.option(
+    "--impulse-decoder",
+    default="gallager",
+    metavar="NAME",
+    help="By gallager (default) or any decoder of `code bench`.",
+)
+@click.option(
+    "--decoders",
+    default="",
+    metavar="NAMES",
+    help="Also measure how often these fail on the sets, such as min-sum,min-sum-8bit.",
+)
+@click.option("--rber", default=0.0, type=click.FloatRange(0, 0.5), help="Of the bits elsewhere, for that; default: 0.")
+@click.option(
+    "--frames", default=1000, type=click.IntRange(1, 2**40), help="Frames of each row of that; default: 1000."
+)
+@click.option("--iterations", default=20, type=click.IntRange(1, 10**6), help="Of decoders, at most; default: 20.")
+@click.option("--seed", default=1, type=click.IntRange(0, 2**63 - 1), help="Of impulses, data and noise; default: 1.")
+@click.option("--workers", type=click.IntRange(1, 1024), help="Threads; default: one per CPU.")
+@click.option("--dask", metavar="ADDRESS", help="Work on a Dask cluster instead, such as tcp://host:8786.")
+@click.option(
+    "--store", type=click.Path(path_type=Path), metavar="FILE", help="Keep all results there, and resume from it."
+)
+@click.option("--out", "to", type=click.Path(path_type=Path), metavar="FILE", help="Write the sets there, for `fer`.")
+@click.option("--picture", type=click.Path(path_type=Path), metavar="FILE", help="Draw the smallest set's graph.")
+@_redundant_checks
+@_force_option
+@click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON document.")
+@click.option("--no-progress", is_flag=True, help="Show no progress, even on a terminal.")
+def code_traps(
+    name: str,
+    decoders: str,
+    rber: float,
+    frames: int,
+    to: Path | None,
+    picture: Path | None,
+    force: bool,
+    as_json: bool,
+    no_progress: bool,
+    **options: Any,
+) -> None:
+    """Find the small absorbing sets of LDPC code CODE, which make its error floor.
+
+    Sets of bits whose errors hold one another in place: every bit has more satisfied checks than violated ones.
+    """
+    from softsense import tables
+    from softsense import traps as finding
+
+    if picture:
+        _check_picture(picture)
+    if to:
+        _check_suffix(to, ".toml")
+        _check_writable(to, force)
+    names = [word.strip() for word in decoders.split(",") if word.strip()]
+    with _measuring(name, no_progress, {**options, "what": "units"}) as (code, running):
+        for decoder in names:
+            code.decoder(decoder)
+        shared = {key: running[key] for key in ("iterations", "seed", "workers", "progress")}
+        from softsense.store import opened_store
+
+        with opened_store(running.pop("store")) as store:
+            try:
+                found = finding.find_traps(code, store=store, **running)
+                failing = finding.failures_on_sets(found, names, rber=rber, frames=frames, store=store, **shared)
+            except Interrupted:
+                raise click.Abort from None
+    document = found.to_dict() | {"decoders": failing}
+    if to:
+        found.save(to)
+    drawn = picture if picture and found.list else None
+    if drawn:
+        with replacing(drawn) as path:
+            found.plot().savefig(path)
+    click.echo(json.dumps(document, indent=2) if as_json else tables.traps(document))
+    for written in (to, drawn):
+        if written and not as_json:
+            click.echo(f"\nwrote {written}")
+
+
 _placement_option = click.option(
     "--placement",
     default="mutual_information",
@@ -598,6 +694,17 @@ _sampling_options = _together(
         help=f"At most, for each point; hard decisions are measured for all points at once; default: {_MOST_FRAMES:,}.",
     ),
     click.option("--seed", default=1, type=click.IntRange(0, 2**64 - 1), help="Of data and noise; default: 1."),
+    click.option(
+        "--traps",
+        metavar="FILE",
+        help="Absorbing sets that make the error floor, from `code traps --out`; or none; default: the shipped ones.",
+    ),
+    click.option(
+        "--floor-frames",
+        default=_MOST_FLOOR_FRAMES,
+        type=click.IntRange(1, 2**62),
+        help=f"At most, for the error floor of each point; default: {_MOST_FLOOR_FRAMES:,}.",
+    ),
     click.option("--workers", type=click.IntRange(1, 1024), help="Threads that decode; default: one per CPU."),
     click.option("--dask", metavar="ADDRESS", help="Decode on a Dask cluster instead, such as tcp://host:8786."),
     click.option(
@@ -610,6 +717,9 @@ _sampling_options = _together(
 @cli.command("fer")
 @_code_argument
 @_sampling_options
+@click.option(
+    "--judge", default=0, type=click.IntRange(0, 1000), help="Runs of splitting that judge hard decisions; default: 0."
+)
 @click.option(
     "--cells",
     metavar="NAME",
@@ -1085,7 +1195,10 @@ def _measuring(name: str, no_progress: bool, options: dict[str, Any]) -> Iterato
     given = dict(options)
     code = Code.open(name, given.pop("redundant_checks"))
     address, workers = given.pop("dask"), given.pop("workers")
-    with _executor(address) as executor, _progress(no_progress, "frames") as report:
+    if "traps" in given:
+        chosen = given.pop("traps")
+        given |= {} if chosen is None else {"traps": None if chosen == "none" else chosen}
+    with _executor(address) as executor, _progress(no_progress, given.pop("what", "frames")) as report:
         yield code, {**given, "workers": executor or workers, "progress": report}
 
 

@@ -20,6 +20,7 @@ from softsense.api import Interrupted
 from softsense.campaign import (
     MOST_CONTINUED,
     MOST_LEVEL,
+    SHIPPED,
     THRESHOLD_TARGETS,
     Campaign,
     FerResult,
@@ -28,11 +29,12 @@ from softsense.campaign import (
     checked_levels,
     continued,
     numbers,
-    opened_store,
+    opened_traps,
     parse_levels,
 )
 from softsense.runner import Progress, Runner, default_workers
 from softsense.sampling import Goal, Plan, Request, Round
+from softsense.store import opened_store
 from softsense.strata import MOST_EXTRAPOLATED
 
 if TYPE_CHECKING:
@@ -41,10 +43,11 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from softsense.store import Counts, Store
+    from softsense.traps import Traps
 
 _FORMAT = "softsense decode table, version 1"
 _ITERATION_UNITS = 4
-_CURVES = ("p_fail", "p_fail_lo", "p_fail_hi", "floor_bound", "missing")
+_CURVES = ("p_fail", "p_fail_lo", "p_fail_hi", "floor", "unlisted", "missing")
 
 
 @dataclass
@@ -80,6 +83,8 @@ def build_table(
     down_to: float = 1e-15,
     frames: int = Goal.frames,
     seed: int = 1,
+    traps: Traps | str | os.PathLike[str] | None = SHIPPED,
+    floor_frames: int = Goal.floor_frames,
     workers: int | Executor | None = None,
     store: Store | str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
@@ -104,6 +109,8 @@ def build_table(
         down_to: lower rates are not sampled for.
         frames: frames that a point may cost at most; hard decisions are measured for all points at once.
         seed: of data and noise.
+        traps: the absorbing sets that make the error floor, as in `measure_fer`.
+        floor_frames: frames that the error floor of a point may cost at most.
         workers: threads of this process (default: one per CPU), or any executor.
         store: a store or its file, which is made if there is none; default: nothing is kept.
         progress: called now and then with a name, the frames counted so far and the completed fraction.
@@ -113,7 +120,7 @@ def build_table(
         Interrupted: Ctrl-C. The store keeps every count.
     """
     opened = code if isinstance(code, Code) else Code.open(code)
-    goal = Goal(relative_error, down_to, frames, method)
+    goal = Goal(relative_error, down_to, frames, method, floor_frames)
     bch = opened.kind == "bch"
     levels = levels or ("1" if bch else f"1-{MOST_LEVEL}")
     chosen = parse_levels(levels) if isinstance(levels, str) else checked_levels(levels)
@@ -125,7 +132,7 @@ def build_table(
         )
     standing = json.loads(_core.placement_json(placement))
     with opened_store(store) as kept:
-        campaign = Campaign(opened, decoder, iterations, seed, goal, kept)
+        campaign = Campaign(opened, decoder, iterations, seed, goal, kept, opened_traps(opened, traps))
         runner = Runner(kept, default_workers() if workers is None else workers, opened.name, progress)
         grid = numbers(rber, "rber", 0, 0.5) if rber is not None else None
         if grid is None:
@@ -141,6 +148,7 @@ def build_table(
     options = [f"--levels 1-{len(chosen)}" if len(chosen) > 1 else "--levels 1"]
     given = {"placement": placement, "decoder": decoder, "iterations": iterations, "method": method}
     given |= {"relative_error": relative_error, "down_to": down_to, "frames": frames, "seed": seed}
+    given |= {"floor_frames": floor_frames}
     usual = inspect.signature(build_table).parameters
     options += [f"--{key.replace('_', '-')} {value}" for key, value in given.items() if value != usual[key].default]
     if rber is not None:
@@ -205,7 +213,7 @@ def _carried(grid: Sequence[float], points: Sequence[dict[str, Any]]) -> dict[st
     curves: dict[str, list[float]] = {curve: [] for curve in (*_CURVES, "frames")}
     # What was never seen to fail is bounded from its highest point on.
     highest = max(points, key=lambda point: point["rber"])
-    bound = 1.0 if at else min(1.0, highest["hi"] + highest["floor_bound"])
+    bound = 1.0 if at else min(1.0, highest["hi"] + highest["unlisted"])
     last = dict.fromkeys(_CURVES, 0.0) | {"p_fail": bound, "p_fail_hi": bound}
     carrying = False
     for rate in reversed(grid):
@@ -214,7 +222,7 @@ def _carried(grid: Sequence[float], points: Sequence[dict[str, Any]]) -> dict[st
         if point and not carrying:
             missing = point["missing"]
             last = {"p_fail": continued(point), "p_fail_lo": point["lo"], "p_fail_hi": continued(point, "hi")}
-            last |= {"floor_bound": point["floor_bound"], "missing": missing}
+            last |= {"floor": point["floor"] or 0.0, "unlisted": point["unlisted"], "missing": missing}
         else:
             last = last | {"p_fail_lo": 0.0}
         for curve in _CURVES:
@@ -247,7 +255,8 @@ def _source(command: str, seed: int, frames: int, goal: Goal, change: float) -> 
     return (
         f"measured: {command}, softsense {_core.__version__}, seed {seed}, {frames:,} frames. p_fail contains "
         f"missing, its share by extrapolation over what was measured; p_fail_lo to p_fail_hi is the 95 % interval, the "
-        f"upper end likewise; floor_bound is what could come on top. Where frames is 0, p_fail is carried on from a "
+        f"upper end likewise; floor is what listed absorbing sets add, a part of p_fail; unlisted is what could come "
+        f"on top. Where frames is 0, p_fail is carried on from a "
         f"higher rber, where it is no less. Made monotone in rber and level, which changed p_fail by at most "
         f"{100 * change:.2g} %."
     )
@@ -355,7 +364,9 @@ def _as_result(table: dict[str, Any]) -> FerResult:
                     "fer": p_fail,
                     "lo": lo,
                     "hi": hi,
-                    "floor_bound": level["floor_bound"][i] if "floor_bound" in level else 0.0,
+                    "floor": None,
+                    "floor_hi": None,
+                    "unlisted": level["unlisted"][i] if "unlisted" in level else 0.0,
                     "missing": 0.0 if measured and missing < MOST_CONTINUED else None,
                     "complete": measured and missing <= MOST_EXTRAPOLATED,
                 }

@@ -5,7 +5,7 @@ LDPC code its base matrix and its Tanner graph; of frame error rates and decode 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullFormatter
 from matplotlib.transforms import blended_transform_factory
 
+from softsense import _core
 from softsense._core import Cells, Code, CodeError
 from softsense.api import NO_SOFT_SENSING, Comparison, RunResult
 from softsense.colours import BASELINE, PARTS, POLICIES, SPARE, of_runs
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from softsense.campaign import FerResult
+    from softsense.traps import Trap
 
 _KIND_COLOURS = {"read": "#0072b2", "write": "#d55e00", "all": "#7f7f7f"}
 # From hard decisions to the deepest level.
@@ -220,7 +222,7 @@ def _fer_curve(axes: Axes, level: int, points: list[dict[str, Any]], lowest: flo
         band = [[max(point[end], lowest / 10) for point in shown] for end in ("lo", "hi")]
         axes.fill_between(rber, *band, color=colour, alpha=0.18, linewidth=0)
     # Frames as they come have no floor bound.
-    bounds = [(point["rber"], point["floor_bound"]) for point in points if point["floor_bound"] > 0]
+    bounds = [(point["rber"], point["unlisted"]) for point in points if point["unlisted"] > 0]
     axes.plot(
         [rber for rber, _ in bounds],
         [bound for _, bound in bounds],
@@ -229,6 +231,67 @@ def _fer_curve(axes: Axes, level: int, points: list[dict[str, Any]], lowest: flo
         linewidth=1,
         linestyle="--",
     )
+
+
+def draw_trap(code: Code, trap: Trap) -> Figure:
+    """Draw the graph of an absorbing set: its bits as circles, satisfied checks as lines between two of them, violated
+    checks as squares.
+
+    Returns a figure of 8 x 8 inches at 150 dpi; save it with its `savefig`.
+    """
+    checks: dict[int, list[int]] = {}
+    for bit, of_bit in zip(trap.bits, _core.checks_of(code, list(trap.bits)), strict=True):
+        for check in of_bit:
+            checks.setdefault(check, []).append(bit)
+    tied = [tuple(bits) for bits in checks.values() if len(bits) == 2]
+    # Along a path through as many bits as possible, so that few lines cross.
+    order = _long_path(trap.bits, tied)
+    angle = {bit: 2 * math.pi * i / len(order) for i, bit in enumerate(order)}
+    at = {bit: (math.sin(turn), math.cos(turn)) for bit, turn in angle.items()}
+    figure = Figure(figsize=(8, 8), dpi=150, facecolor="white")
+    axes = figure.add_axes((0.02, 0.02, 0.96, 0.88))
+    for one, other in tied:
+        axes.plot(*zip(at[one], at[other], strict=True), color=INK, linewidth=1.4, zorder=1)
+    for bit in order:
+        violated = [check for check, bits in checks.items() if len(bits) % 2 and bit in bits]
+        for i, _ in enumerate(violated):
+            turn = angle[bit] + 0.25 * (i - (len(violated) - 1) / 2)
+            outside = (1.32 * math.sin(turn), 1.32 * math.cos(turn))
+            axes.plot(*zip(at[bit], outside, strict=True), color=FAINT, linewidth=1.2, zorder=1)
+            axes.plot(*outside, "s", color="#c0392b", markersize=11, zorder=2)
+    for bit, place in at.items():
+        axes.plot(*place, "o", color="#2c6fbb", markersize=34, zorder=3)
+        axes.annotate(f"{bit}", place, ha="center", va="center", fontsize=8, color="white", zorder=4)
+    axes.set_xlim(-1.5, 1.5)
+    axes.set_ylim(-1.5, 1.5)
+    axes.set_aspect("equal")
+    axes.set_axis_off()
+    heading = (
+        f"{code.name}: a ({len(trap.bits)}, {trap.violated}) absorbing set, one of {trap.multiplicity} of its orbit"
+    )
+    figure.text(0.03, 0.955, heading, fontsize=13, weight="bold", color=INK, va="center", parse_math=False)
+    note = "circles: wrong bits   lines: checks that two of them satisfy   squares: violated checks"
+    figure.text(0.03, 0.92, note, fontsize=9, color=FAINT, va="center")
+    return figure
+
+
+def _long_path(bits: Sequence[int], tied: Sequence[tuple[int, ...]]) -> list[int]:
+    """The bits in the order of a longest path along ties, closed if there is such a one; what is left comes last."""
+    neighbours: dict[int, list[int]] = {bit: [] for bit in bits}
+    for one, other in tied:
+        neighbours[one].append(other)
+        neighbours[other].append(one)
+    best: list[int] = []
+    stack = [[bits[0]]]
+    while stack:
+        path = stack.pop()
+        closed = path[0] in neighbours[path[-1]]
+        if len(path) > len(best) or (len(path) == len(best) and closed):
+            best = path
+            if closed and len(path) == len(bits):
+                break
+        stack += [[*path, bit] for bit in neighbours[path[-1]] if bit not in path]
+    return [*best, *(bit for bit in bits if bit not in best)]
 
 
 def _base_matrix(axes: Axes, code: Code, base: NDArray[np.int32]) -> None:

@@ -208,7 +208,7 @@ class Runner:
     """
 
     def __init__(self, store: Store, workers: int | Executor, code: str, progress: Progress | None = None) -> None:
-        self._store, self._workers, self._code, self._progress = store, workers, code, progress
+        self._store, self.workers, self._code, self._progress = store, workers, code, progress
         self._stop = StopFlag()
         self._threads: ThreadPoolExecutor | None = None
         self._flight = InFlight(self._submit, 2 * workers if isinstance(workers, int) else _MOST_ELSEWHERE)
@@ -222,8 +222,8 @@ class Runner:
         Returns their results; None for plans that had not begun.
         """
         progressing = [_Progressing(plan) for plan in plans]
-        if isinstance(self._workers, int):
-            self._stop, self._threads = StopFlag(), ThreadPoolExecutor(self._workers)
+        if isinstance(self.workers, int):
+            self._stop, self._threads = StopFlag(), ThreadPoolExecutor(self.workers)
         with hearing_ctrl_c() as heard:
             try:
                 while not heard and not all(p.ended for p in progressing):
@@ -268,7 +268,7 @@ class Runner:
         identity = job.task.identity
         if identity not in self._pickled:
             self._pickled[identity] = pickle.dumps(job.task)
-        return self._workers.submit(count_units, self._pickled[identity], *place)
+        return self.workers.submit(count_units, self._pickled[identity], *place)
 
     def _collect(self, progressing: Sequence[_Progressing], ended: Iterable[tuple[_Job, Future[Any]]]) -> None:
         for job, future in ended:

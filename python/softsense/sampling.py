@@ -45,12 +45,14 @@ class Goal:
         down_to: rates below this one are not sampled for.
         frames: frames that a point may cost at most.
         method: one of `METHODS`.
+        floor_frames: frames that the error floor of a point may cost at most.
     """
 
     relative_error: float = 0.1
     down_to: float = 1e-15
     frames: int = 2**22
     method: str = "auto"
+    floor_frames: int = 2**17
 
     def __post_init__(self) -> None:
         if not 0 < self.relative_error <= 1:
@@ -59,6 +61,8 @@ class Goal:
             raise ConfigError(f"down_to: found {self.down_to:g}, expected between 0 and 1")
         if self.frames < 1:
             raise ConfigError(f"frames: found {self.frames}, expected at least 1")
+        if self.floor_frames < 1:
+            raise ConfigError(f"floor_frames: found {self.floor_frames}, expected at least 1")
         if self.method not in METHODS:
             raise ConfigError(f"method: found `{self.method}`, expected {', '.join(METHODS[:-1])} or {METHODS[-1]}")
 
@@ -97,13 +101,14 @@ def block_end(unit: int) -> int:
     return (unit // _BLOCK_UNITS + 1) * _BLOCK_UNITS
 
 
-def _whole_blocks(units: int) -> int:
+def whole_blocks(units: int) -> int:
+    """The least units in whole blocks that are no fewer than `units`."""
     return block_end(units - 1) if units > 0 else 0
 
 
 def _blocks_within(units: int) -> int:
     """The most units in whole blocks that are no more than `units`."""
-    whole = _whole_blocks(units)
+    whole = whole_blocks(units)
     while whole > units:
         whole = whole // 2 if whole <= _BLOCK_UNITS else whole - _BLOCK_UNITS
     return whole
@@ -152,7 +157,7 @@ def sample_by_weight(
         for weight, frames in sorted(wanted.items()):
             now = units.get(weight, 0)
             most = _GROWTH * now if now else 1
-            if (count := min(_whole_blocks(math.ceil(frames / task.unit_frames)), most)) > now:
+            if (count := min(whole_blocks(math.ceil(frames / task.unit_frames)), most)) > now:
                 grown[weight] = count
         asked = sum(count - units.get(weight, 0) for weight, count in grown.items()) * task.unit_frames
         if asked > max(left, 0):
@@ -250,7 +255,7 @@ def sample_directly(task: FrameTask, goal: Goal, view: View, units: int = 1) -> 
         most = min(_GROWTH * units, _blocks_within(goal.frames // task.unit_frames))
         if most <= units:
             return counts
-        units = min(_whole_blocks(math.ceil(needed / task.unit_frames)), most) if needed < math.inf else most
+        units = min(whole_blocks(math.ceil(needed / task.unit_frames)), most) if needed < math.inf else most
 
 
 def _known_directly(counts: Counts, goal: Goal) -> bool:

@@ -23,32 +23,27 @@ P. Del Moral, A. Doucet, A. Jasra, "Sequential Monte Carlo samplers", 2006.
 
 from __future__ import annotations
 
-import functools
+import hashlib
 import itertools
 import json
 import math
-import pickle
-import time
-from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
+import os
+from collections.abc import Iterable, Sequence
+from concurrent.futures import Executor
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from softsense._core import Code, ConfigError, FrameTask, SoftsenseError, StopFlag
-from softsense.runner import InFlight, default_workers, hearing_ctrl_c
+from softsense._core import Code, ConfigError, FrameTask, StopFlag
+from softsense.runner import Progress, default_workers, run_units
+from softsense.store import Store, opened_store
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-Progress = Callable[[str, int, float], None]
-"""Called from the calling thread with a name, the runs done so far and the completed fraction."""
-
 LEAST_EFFECTIVE = 0.5
 """The share of the patterns that weights leave from rung to rung, at least, where errors have a binomial spread."""
-
-_MOST_ELSEWHERE = 64
 
 
 def ladder(codeword_bits: int, rbers: Iterable[float], effective: float = LEAST_EFFECTIVE) -> list[float]:
@@ -98,18 +93,6 @@ class Split:
     steps: int = 60
     redraw: float | None = None
 
-    def run(self, task: FrameTask, unit: int, stop: StopFlag | None = None) -> dict[str, Any] | None:
-        """Run number `unit`, ready for JSON; None if it was stopped."""
-        start = time.thread_time()
-        found = task.split(self.ladder, self.particles, self.steps, unit, self.redraw, stop=stop)
-        if found is None:
-            return None
-        return {"unit": unit, **self.asked(task), **found, "seconds": time.thread_time() - start}
-
-    def asked(self, task: FrameTask) -> dict[str, Any]:
-        """What runs must have in common, beside the ladder, to be put together."""
-        return {"task": task.identity, "particles": self.particles, "steps": self.steps, "redraw": self.redraw}
-
 
 @dataclass
 class SplitResult:
@@ -118,8 +101,7 @@ class SplitResult:
     Attributes:
         description: what was run; ready for JSON.
         split: what each run did.
-        runs: what each found, by increasing number; ready for JSON, and to be gone on from. Besides `seconds`, of
-            processor time, they are the same wherever they were done.
+        runs: what each found, by increasing number; ready for JSON. They are the same wherever they were done.
         interrupted: whether it was stopped before its end.
     """
 
@@ -184,17 +166,26 @@ class SplitResult:
         }
 
 
-def split_unit(pickled: bytes, split: Split, unit: int) -> tuple[str, dict[str, Any]]:
-    """A run of a pickled task in whatever process this is; returns the task's identity there, and what was found."""
-    task = _unpickled(pickled)
-    found = split.run(task, unit)
-    assert found is not None
-    return task.identity, found
+class SplitWork:
+    """Runs of one task, in units that can be done anywhere and in any order."""
 
+    def __init__(self, task: FrameTask, what: Split) -> None:
+        self._task, self._what = task, what
 
-@functools.lru_cache(maxsize=16)
-def _unpickled(pickled: bytes) -> FrameTask:
-    return pickle.loads(pickled)
+    def __reduce__(self) -> tuple[type[SplitWork], tuple[FrameTask, Split]]:
+        return SplitWork, (self._task, self._what)
+
+    @property
+    def identity(self) -> str:
+        """What runs depend on."""
+        text = json.dumps(["splitting", 1, self._task.identity, asdict(self._what)])
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    def run(self, unit: int, stop: StopFlag | None = None) -> dict[str, Any] | None:
+        """Run number `unit`, ready for JSON; None if it was stopped."""
+        what = self._what
+        found = self._task.split(what.ladder, what.particles, what.steps, unit, what.redraw, stop=stop)
+        return None if found is None else {"unit": unit, **found}
 
 
 def split(
@@ -210,8 +201,8 @@ def split(
     iterations: int = 20,
     seed: int = 1,
     workers: int | Executor | None = None,
+    store: Store | str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
-    done: Iterable[dict[str, Any]] = (),
 ) -> SplitResult:
     """Find frame error rates on hard decisions by splitting.
 
@@ -228,8 +219,8 @@ def split(
         iterations: after how many it gives up.
         seed: of data, noise and moves.
         workers: threads, or an executor; default: a thread for each CPU.
+        store: a store or its file: runs are kept there and not done again.
         progress: called now and then.
-        done: runs of an earlier result that are not done again. They must be of the same arguments.
 
     Returns what was found, after Ctrl-C of the runs that had ended. It is the same for all workers.
 
@@ -249,69 +240,13 @@ def split(
     what = Split(ladder(opened.codeword_bits, rber, effective), particles, steps, redraw)
     spec = {"decoder": decoder, "iterations": iterations, "seed": seed, "channel": {"hard": {"rber": None}}}
     task = FrameTask(opened, json.dumps(spec))
-    found = {run["unit"]: run for run in done if run["unit"] < runs}
-    asked = what.asked(task)
-    for run in found.values():
-        if any(run[name] != asked[name] for name in asked) or [r["rber"] for r in run["rungs"]] != what.ladder:
-            raise ConfigError(f"done: found run {run['unit']} of other arguments, expected runs of the same ones")
-    missing = [unit for unit in range(runs) if unit not in found]
-    interrupted = _carry_out(task, what, missing, default_workers() if workers is None else workers, found, progress)
+    work = SplitWork(task, what)
+    count = default_workers() if workers is None else workers
+    with opened_store(store) as kept:
+        every = run_units(kept, count, work, runs, "splitting", progress)
+        done = [run for unit in range(runs) if (run := kept.result(work.identity, unit)) is not None]
     description = {"code": opened.name, "codeword_bits": opened.codeword_bits, **spec, "identity": task.identity}
-    return SplitResult(description, what, [found[unit] for unit in sorted(found)], interrupted)
-
-
-def _carry_out(
-    task: FrameTask,
-    what: Split,
-    units: list[int],
-    workers: int | Executor,
-    found: dict[int, dict[str, Any]],
-    progress: Progress | None,
-) -> bool:
-    """Do runs and put them to those `found`; whether Ctrl-C ended it early."""
-    stop, pickled = StopFlag(), pickle.dumps(task)
-    threads = ThreadPoolExecutor(workers) if isinstance(workers, int) else None
-    whole = len(units) + len(found)
-
-    def submit(unit: int) -> Future[Any]:
-        return (
-            threads.submit(what.run, task, unit, stop) if threads else workers.submit(split_unit, pickled, what, unit)
-        )
-
-    def collect(ended: Iterable[tuple[int, Future[Any]]]) -> None:
-        for unit, future in ended:
-            run = future.result() if threads else _from_elsewhere(future, task)
-            if run is not None:
-                found[unit] = run
-
-    flight: InFlight[int] = InFlight(submit, workers if isinstance(workers, int) else _MOST_ELSEWHERE)
-    flight.waiting.extend(units)
-    with hearing_ctrl_c() as heard:
-        try:
-            while flight and not heard:
-                flight.submit()
-                collect(flight.ended())
-                if progress:
-                    progress("splitting", len(found), len(found) / whole)
-        finally:
-            stop.set()
-            flight.cancel()
-            if threads:
-                threads.shutdown(wait=True)
-            collect(flight.rest())
-    return len(found) < whole
-
-
-def _from_elsewhere(future: Future[Any], task: FrameTask) -> dict[str, Any]:
-    try:
-        identity, run = future.result()
-    except SoftsenseError:
-        raise
-    except Exception as error:
-        raise SoftsenseError(f"workers: {type(error).__name__}: {error}") from error
-    if identity != task.identity:
-        raise SoftsenseError("workers: found another version of softsense there, expected the one that runs here")
-    return run
+    return SplitResult(description, what, done, every is None)
 
 
 def rate_from_time(listed_rate: float, present: ArrayLike) -> tuple[float, float]:

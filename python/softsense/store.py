@@ -1,16 +1,17 @@
-"""Counts of decoded frames, and results of other work, kept in one file: a campaign can be stopped, resumed and added to.
+"""Counts of decoded frames, and results of other work, in one file: a campaign can be stopped, resumed and added to.
 
 Work is counted in units, each a pure function of its task and number, so what is here never has to be done again::
 
     with softsense.Store("flash.fer") as store:
         softsense.measure_fer("flash-8/9", "0.006:0.008:0.0005", store=store)
 
-The file is an SQLite database. It may hold the counts of any number of tasks, and belongs to one process at a time. What
-is no count, such as the absorbing sets that a unit of a search found, is kept as JSON by identity and unit.
+The file is an SQLite database. It may hold the counts of any number of tasks, and belongs to one process at a time.
+What is no count, such as the absorbing sets that a unit of a search found, is kept as JSON by identity and unit.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import sqlite3
@@ -23,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 from softsense._core import FileError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from softsense._core import FrameTask
 
@@ -311,6 +312,16 @@ class Store:
 
     def _blaming(self) -> _Blaming:
         return _Blaming(self._name)
+
+
+@contextlib.contextmanager
+def opened_store(store: Store | str | os.PathLike[str] | None) -> Iterator[Store]:
+    """A store as it is, or opened and closed if it is a file or None."""
+    if isinstance(store, Store):
+        yield store
+    else:
+        with Store(store) as opened:
+            yield opened
 
 
 class _Blaming:

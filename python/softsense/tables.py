@@ -351,6 +351,7 @@ def fer(document: dict[str, Any]) -> str:
             f"relative error {goal['relative_error']:g} down to {goal['down_to']:g}, "
             f"at most {goal['frames']:,} frames a point",
         ),
+        *_floor_lines(document),
     ]
     blocks = [describe(rows)]
     points = document["points"]
@@ -365,6 +366,10 @@ def fer(document: dict[str, Any]) -> str:
         blocks.append(
             "* incomplete: by extrapolation, more than 25 % is missing: frames with fewer errors than any that failed"
         )
+    if unlike := [point for point in points if point["judged"] and not point["judged"]["agrees"]]:
+        told = ", ".join(f"{p['fer']:.3g} against {p['judged']['fer']:.3g} at RBER {p['rber']:.4g}" for p in unlike)
+        # Said first: the number is not to be trusted.
+        blocks.insert(0, f"Splitting does not agree with the strata: {told}. Neither is to be trusted there.")
     return "\n\n".join(blocks)
 
 
@@ -449,17 +454,110 @@ def _points(points: Sequence[dict[str, Any]]) -> str:
         columns.append(("retention\ndays", [f"{p['retention_days']:,g}" for p in points]))
     columns += [
         ("\nRBER", [f"{p['rber']:.4g}" for p in points]),
-        ("frame error\nrate", [_rate(p["fer"]) + (" " if p["complete"] else "*") for p in points]),
+        ("frame error\nrate", [_told(p) for p in points]),
         ("95 %\nfrom", [_rate(p["lo"]) for p in points]),
         ("\nto", [_rate(p["hi"]) for p in points]),
         ("relative\nerror", [_rate(p["relative_error"]) for p in points]),
+        *_floor_columns(points),
         ("missing\n%", ["-" if p["missing"] is None else _share_missing(p["missing"]) for p in points]),
-        ("floor\nbound", [_rate(p["floor_bound"]) for p in points]),
+        ("unlisted\nat most", [_rate(p["unlisted"]) for p in points]),
         ("\nmethod", [p["method"] for p in points]),
         ("frames\ndecoded", [f"{p['frames']:,}" for p in points]),
         ("\nfailures", [f"{p['failures']:,}" for p in points]),
         ("mean\niterations", [_number(p["mean_iterations"], 2) for p in points]),
     ]
+    return _headed(columns)
+
+
+_MOST_SETS = 6
+_MOST_STRAY = 6
+
+
+def _told(point: dict[str, Any]) -> str:
+    """A frame error rate, or that the judge does not agree with it."""
+    if point["judged"] and not point["judged"]["agrees"]:
+        return "differs! "
+    return _rate(point["fer"]) + (" " if point["complete"] else "*")
+
+
+def _floor_columns(points: Sequence[dict[str, Any]]) -> list[tuple[str, list[str]]]:
+    """The parts of a rate, where the sets that make its floor are known, and what splitting says of it."""
+    columns = []
+    if any(p["floor"] is not None for p in points):
+        columns += [
+            ("of that\nfloor", ["-" if p["floor"] is None else _rate(p["floor"]) for p in points]),
+            ("\nat most", ["-" if p["floor"] is None else _rate(p["floor_hi"]) for p in points]),
+        ]
+    if any(p["judged"] for p in points):
+        columns.append(("by\nsplitting", [_rate(p["judged"]["fer"]) if p["judged"] else "-" for p in points]))
+    return columns
+
+
+def _floor_lines(document: dict[str, Any]) -> list[tuple[str, str]]:
+    """Which absorbing sets the floors are those of."""
+    if document["kind"] == "bch":
+        return []
+    if not (listed := document["traps"]):
+        return [("floor", "not measured: no absorbing sets are listed (softsense code traps finds them)")]
+    classes = ", ".join(f"{c['sets']:,} ({c['bits']}, {c['violated']})" for c in listed["classes"]) or "none"
+    return [("floor", f"of the absorbing sets of up to {listed['most_bits']} bits: {classes}")]
+
+
+def traps(document: dict[str, Any]) -> str:
+    """What `softsense.find_traps` found, and how often decoders fail on it."""
+    searched = "not searched"
+    if document["most_bits"]:
+        searched = (
+            f"all elementary sets of up to {document['most_bits']} bits, from cycles of up to "
+            f"{document['longest_cycle']} bits"
+        )
+    rows = [("code", f"{document['code']} (n = {document['codeword_bits']:,})"), ("search", searched)]
+    if document["impulses"]:
+        rows.append(("impulses", f"{document['impulses']:,} through {document['impulse_decoder']}"))
+    blocks = [describe(rows)]
+    if classes := document["classes"]:
+        columns = [
+            ("\nbits", [str(c["bits"]) for c in classes]),
+            ("violated\nchecks", [str(c["violated"]) for c in classes]),
+            ("\norbits", [f"{c['orbits']:,}" for c in classes]),
+            ("\nsets", [f"{c['sets']:,}" for c in classes]),
+        ]
+        if document["impulses"]:
+            columns += [
+                ("orbits found by\nsearch", [f"{c['search']:,}" for c in classes]),
+                ("\nimpulses", [f"{c['impulses']:,}" for c in classes]),
+                ("\nboth", [f"{c['both']:,}" for c in classes]),
+            ]
+        blocks.append("Absorbing sets\n" + _headed(columns))
+    else:
+        blocks.append("Absorbing sets: none found")
+    if stray := document["stray"]:
+        seen = sorted(stray, key=lambda s: -s["hits"])[:_MOST_STRAY]
+        told = ", ".join(f"({s['bits']}, {s['violated']}) {s['hits']:,} times" for s in seen)
+        more = ", ..." if len(stray) > len(seen) else ""
+        blocks.append(f"Impulses also ended in sets that are not absorbing: {told}{more}")
+    for trap in document["sets"][:_MOST_SETS]:
+        bits = " ".join(map(str, trap["bits"]))
+        blocks.append(f"({len(trap['bits'])}, {trap['violated']}), one of {trap['multiplicity']}: {bits}")
+    if len(document["sets"]) > _MOST_SETS:
+        blocks.append(f"... and {len(document['sets']) - _MOST_SETS:,} more orbits (--out FILE writes all)")
+    if failing := document.get("decoders"):
+        columns = [
+            ("\ndecoder", [f["decoder"] for f in failing]),
+            ("\nset", [f"({f['bits']}, {f['violated']})" for f in failing]),
+            ("wrong\nbits", [str(f["wrong"]) for f in failing]),
+            ("frames\ndecoded", [f"{f['frames']:,}" for f in failing]),
+            ("\nfailures", [f"{f['failures']:,}" for f in failing]),
+            ("share that\nfails", [_rate(f["failures"] / f["frames"]) for f in failing]),
+            ("95 %\nfrom", [_rate(f["lo"]) for f in failing]),
+            ("\nto", [_rate(f["hi"]) for f in failing]),
+        ]
+        rber = failing[0]["rber"]
+        blocks.append(f"Frames with wrong bits in one set, elsewhere at RBER {rber:g}\n" + _headed(columns))
+    return "\n\n".join(blocks)
+
+
+def _headed(columns: Sequence[tuple[str, list[str]]]) -> str:
     return _panel([_aligned([*header.split("\n"), *cells], str.rjust) for header, cells in columns])
 
 
@@ -469,10 +567,11 @@ def _share_missing(share: float) -> str:
 
 def _thresholds(thresholds: Sequence[dict[str, Any]]) -> str:
     levels = sorted({found["level"] for found in thresholds})
-    targets = sorted({found["failure"] for found in thresholds}, reverse=True)
-    at = {(found["level"], found["failure"]): found for found in thresholds}
+    by_target = {(found.get("uber"), found["failure"]) for found in thresholds}
+    targets = sorted(by_target, key=lambda target: (target[0] is not None, -(target[0] or target[1])))
+    at = {(found["level"], (found.get("uber"), found["failure"])): found for found in thresholds}
 
-    def say(level: int, target: float) -> str:
+    def say(level: int, target: tuple[float | None, float]) -> str:
         if not (found := at.get((level, target))):
             return "-"
         ends = ["?" if end is None else f"{end:.5f}" for end in (found["lo"], found["hi"])]
@@ -481,7 +580,15 @@ def _thresholds(thresholds: Sequence[dict[str, Any]]) -> str:
 
     columns = [_aligned(["", "level", *map(str, levels)], str.rjust)]
     columns += [
-        _aligned(["", f"{target:.0e}", *(say(level, target) for level in levels)], str.ljust) for target in targets
+        _aligned(
+            [
+                "" if target[0] is None else "UBER",
+                f"{target[0] or target[1]:.0e}",
+                *(say(level, target) for level in levels),
+            ],
+            str.ljust,
+        )
+        for target in targets
     ]
     return _panel(columns)
 

@@ -18,6 +18,7 @@ import os
 import threading
 import tomllib
 from collections import Counter
+from collections.abc import Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,11 +27,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from softsense import _core
-from softsense._core import AbsorbingSets, AbsorbingSetSearch, Code, CodeError, StopFlag
+from softsense._core import AbsorbingSets, AbsorbingSetSearch, Code, CodeError, FrameTask, StopFlag
 from softsense.api import Interrupted
 from softsense.files import replacing
-from softsense.runner import Progress, default_workers, run_units, stopping
-from softsense.store import Store
+from softsense.floors import MOST_RIGHT
+from softsense.runner import Progress, Runner, default_workers, run_units, stopping
+from softsense.sampling import Plan, Request, Round
+from softsense.store import Counts, Store, opened_store
+from softsense.strata import CONFIDENCE
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -41,7 +45,7 @@ FORMAT = "softsense absorbing sets, version 1"
 USUAL_BITS = 8
 """The bits of the largest sets that are searched for unless others are asked for."""
 
-_SHIPPED = Path(__file__).parent / "traps"
+_SHIPPED = Path(__file__).parent / "absorbing_sets"
 USUAL_IMPULSE_DECODER = "gallager"
 """Gallager's bit-flipping decoder, which falls into many sets, and so finds them."""
 
@@ -49,6 +53,7 @@ IMPULSES_A_UNIT = 8192
 """Impulses of a unit of work."""
 
 _IMPULSES_AT_ONCE = 256
+_ALL_VIOLATED = 2**16
 _LARGEST_RESIDUE = 20
 """Bits: what a decoder leaves beyond this is no small set."""
 
@@ -220,6 +225,67 @@ def shipped_traps(code: Code) -> Traps | None:
     return load_traps(path, code) if named and path.exists() else None
 
 
+def failures_on_sets(
+    traps: Traps,
+    decoders: Sequence[str],
+    *,
+    rber: float = 0.0,
+    frames: int = 1000,
+    iterations: int = 20,
+    seed: int = 1,
+    workers: int | Executor | None = None,
+    store: Store | str | os.PathLike[str] | None = None,
+    progress: Progress | None = None,
+) -> list[dict[str, Any]]:
+    """How often decoders fail with a given number of wrong bits in one listed set.
+
+    Args:
+        traps: the sets.
+        decoders: as `Code.decoder` takes them.
+        rber: hard decisions elsewhere are wrong with this probability.
+        frames: at least so many for each decoder, class of sets and number of wrong bits.
+        iterations: after how many a decoder gives up.
+        seed: of data and noise.
+        workers: threads of this process (default: one per CPU), or any executor.
+        store: a store or its file.
+        progress: called now and then with a name, the frames counted so far and the completed fraction.
+
+    Returns a row for each decoder, class and number of wrong bits, from all of a set down to all but two: `decoder`,
+    `bits`, `violated`, `wrong`, `rber`, `frames`, `failures` and the exact 95 % interval `lo` to `hi` of their share.
+
+    Raises:
+        SoftsenseError: a decoder or option is wrong; the message names it.
+        Interrupted: Ctrl-C. The store keeps every count.
+    """
+    rows: list[dict[str, Any]] = []
+    tasks = []
+    for decoder in decoders:
+        spec = {"decoder": decoder, "iterations": iterations, "seed": seed, "channel": {"hard": {"rber": rber}}}
+        for found in traps.classes:
+            bits, violated = found["bits"], found["violated"]
+            for wrong in range(bits, max(0, bits - MOST_RIGHT - 1), -1):
+                condition = {"bits": bits, "violated": violated, "wrong": wrong, "listed": traps.sets.identity}
+                tasks.append(FrameTask(traps.code, json.dumps({**spec, "condition": condition}), traps.sets))
+                rows.append({"decoder": decoder, "bits": bits, "violated": violated, "wrong": wrong, "rber": rber})
+    if not tasks:
+        return []
+    with opened_store(store) as kept:
+
+        def plan() -> Plan[list[Counts]]:
+            units = [-(-frames // task.unit_frames) for task in tasks]
+            yield Round([Request(task, None, count) for task, count in zip(tasks, units, strict=True)])
+            return [kept.counts(task, None, count) for task, count in zip(tasks, units, strict=True)]
+
+        runner = Runner(kept, default_workers() if workers is None else workers, traps.code.name, progress)
+        counted = runner.run([plan()])[0]
+        if runner.interrupted or counted is None:
+            raise Interrupted(None)
+    for row, counts in zip(rows, counted, strict=True):
+        lo, hi = _core.binomial_interval(counts.failures, counts.frames, CONFIDENCE)
+        row |= {"frames": counts.frames, "failures": counts.failures, "lo": lo, "hi": hi}
+    return rows
+
+
 # Finding -------------------------------------------------------------------------------------------------------------
 
 
@@ -321,14 +387,14 @@ def find_traps(
 ) -> Traps:
     """Find the small absorbing sets of an LDPC code.
 
-    The search is exhaustive for elementary sets of up to `most_bits` bits (docs/model/error-floors.md says which) and takes
-    one cycle of each orbit of a quasi-cyclic matrix. Impulses serve any matrix, and find what a decoder falls into. Results
-    do not depend on workers.
+    The search is exhaustive for elementary sets of up to `most_bits` bits (docs/model/error-floors.md says which) and
+    takes one cycle of each orbit of a quasi-cyclic matrix. Impulses serve any matrix, and find what a decoder falls
+    into. Results do not depend on workers.
 
     Args:
         code: an LDPC code, or a name or file that `Code.open` takes.
         most_bits: of a set, 3 to 14; 0 for no search.
-        most_violated: list sets of up to so many violated checks; default: as many as `most_bits`.
+        most_violated: list sets of up to so many violated checks; default: all.
         impulses: at least so many words with an impulse are decoded (a multiple of 8,192).
         impulse_decoder: by which decoder: `gallager` or any that `Code.decoder` takes, on hard decisions.
         iterations: after how many it gives up.
@@ -346,11 +412,9 @@ def find_traps(
     >>> traps.classes
     [{'bits': 4, 'violated': 2, 'orbits': 2, 'sets': 16}]
     """
-    from softsense.campaign import opened_store
-
     opened = code if isinstance(code, Code) else Code.open(code)
     if most_violated is None:
-        most_violated = most_bits
+        most_violated = _ALL_VIOLATED
     if not most_bits and not impulses:
         raise CodeError("most_bits: found neither a search nor impulses, expected one of them")
     known: set[tuple[int, ...]] = set()

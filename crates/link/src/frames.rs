@@ -285,7 +285,7 @@ impl FrameTask {
         let task = Self { identity: identity(&code, &spec, &sensed), code, spec, decoder, sensed, sets };
         task.decoder.decoder(&task.code, 1.0)?;
         if task.spec.condition.is_some() {
-            task.noise(None)?;
+            task.frame_noise(None)?;
         }
         Ok(task)
     }
@@ -330,7 +330,7 @@ impl FrameTask {
     }
 
     /// What frames meet; with exactly so many errors, if it is said.
-    fn noise(&self, errors: Option<usize>) -> Result<Noise> {
+    fn frame_noise(&self, errors: Option<usize>) -> Result<Noise> {
         let codeword_bits = self.code.codeword_bits();
         let seed = self.seed(errors);
         let hard = |channel: Channel| channel.noise(codeword_bits, self.code.rate(), seed);
@@ -371,7 +371,7 @@ impl FrameTask {
         units: u64,
         interrupted: &AtomicBool,
     ) -> Result<Option<FrameCounts>> {
-        let noise = self.noise(errors)?;
+        let noise = self.frame_noise(errors)?;
         let decoder = self.decoder.decoder(&self.code, noise.llr_step())?;
         let (first, frames) = (first_unit * self.unit_frames(), units * self.unit_frames());
         let mut counter = FrameCounter::new(&self.code, decoder, noise, self.seed(errors));

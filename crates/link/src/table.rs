@@ -72,7 +72,10 @@ struct Level {
     /// from them.
     p_fail_lo: Option<Vec<f64>>,
     p_fail_hi: Option<Vec<f64>>,
-    floor_bound: Option<Vec<f64>>,
+    /// Written `floor_bound` before absorbing sets were listed.
+    #[serde(alias = "floor_bound")]
+    unlisted: Option<Vec<f64>>,
+    floor: Option<Vec<f64>>,
     missing: Option<Vec<f64>>,
     frames: Option<Vec<u64>>,
 }
@@ -191,7 +194,8 @@ impl DecodeTable {
             let columns = [
                 ("p_fail_lo", &level.p_fail_lo, &probability),
                 ("p_fail_hi", &level.p_fail_hi, &probability),
-                ("floor_bound", &level.floor_bound, &probability),
+                ("unlisted", &level.unlisted, &probability),
+                ("floor", &level.floor, &probability),
                 ("missing", &level.missing, &(0.0..=f64::MAX, "a share from 0 on")),
             ];
             for (name, column, (range, what)) in columns {
@@ -212,13 +216,15 @@ impl DecodeTable {
                 };
                 let distribution = |row: &Vec<f64>| {
                     !row.is_empty()
-                        && row.len() <= usize::from(max)
+                        && row.len() <= 2 * usize::from(max)
                         && row.iter().all(|p| (0.0..=1.0).contains(p))
                         && (row.iter().sum::<f64>() - 1.0).abs() < 1e-6
                 };
                 if iterations.len() != points || !iterations.iter().all(distribution) {
+                    // Words that are decoded twice take up to twice as many.
+                    let most = 2 * max;
                     let message =
-                        format!("expected {points} lists of at most {max} probabilities, each adding up to 1");
+                        format!("expected {points} lists of at most {most} probabilities, each adding up to 1");
                     return bad(&field("iterations"), message);
                 }
             }
@@ -389,7 +395,8 @@ mod tests {
             for (name, what) in [
                 ("p_fail_lo", probability),
                 ("p_fail_hi", probability),
-                ("floor_bound", probability),
+                ("unlisted", probability),
+                ("floor", probability),
                 ("missing", "a share from 0 on"),
                 ("frames", ""),
             ] {

@@ -143,6 +143,18 @@ pub(crate) fn bit_sets(code: &Code, sets: Vec<Vec<u32>>) -> PyResult<Vec<(Vec<u3
     Ok(sets.iter().map(of).collect())
 }
 
+/// The checks of each of these bits of an LDPC code, ascending. Raises CodeError.
+#[pyfunction]
+pub(crate) fn checks_of(code: &Code, bits: Vec<u32>) -> PyResult<Vec<Vec<u32>>> {
+    let code = code.ldpc()?;
+    let last = code.codeword_bits() - 1;
+    if let Some(bit) = bits.iter().find(|&&bit| bit as usize > last) {
+        return Err(raise(Error::code("bits", format!("found {bit}, expected 0 to {last}"))));
+    }
+    let columns = code.parity_check().transpose();
+    Ok(bits.iter().map(|&bit| columns.of(bit as usize).to_vec()).collect())
+}
+
 /// Impulses `first` to `first + count - 1` of a seed, each as its wrong bits: a short cycle through a random bit, and a short
 /// path between two checks that it violates. With `corrected`, what Gallager's bit-flipping decoder leaves of them. Raises
 /// CodeError.

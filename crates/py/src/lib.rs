@@ -450,6 +450,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<absorbing_sets::AbsorbingSets>()?;
     module.add_class::<absorbing_sets::AbsorbingSetSearch>()?;
     module.add_function(wrap_pyfunction!(absorbing_sets::bit_sets, module)?)?;
+    module.add_function(wrap_pyfunction!(absorbing_sets::checks_of, module)?)?;
     module.add_function(wrap_pyfunction!(absorbing_sets::impulses, module)?)?;
     module.add_class::<frames::StopFlag>()?;
     module.add_class::<frames::FrameTask>()?;

@@ -1,0 +1,198 @@
+"""The error floor of a code and decoder: what its listed absorbing sets add to the frame error rate.
+
+Sampling by error weight cannot meet eight bits that are all wrong, but how often they are is known exactly. Of a class
+of M sets of a bits, k of them wrong and the others right, one frame has on average
+
+    events(k) = M C(a, k) p^k (1 - p)^(a - k),          floor = sum over classes and k of  events(k) F(k),
+
+where F(k) is how often decoding fails in frames that are drawn so, elsewhere as the channel makes them. F is measured:
+any set of the class is drawn as likely, so that one stratum serves all. A frame in which several listed sets are wrong
+at once counts as a failure for one of them only (`FrameTask`), so that the sum counts every failure once.
+
+Each F(k) has its exact interval, all of them together 95 % (Sidak). F is assumed not to fall with k: fewer wrong bits
+of a set are no harder to correct, so that a stratum that was not sampled, or saw no failure, is bounded by those of
+more wrong bits.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from softsense import _core
+from softsense.sampling import Plan, Request, Round, whole_blocks
+from softsense.strata import CONFIDENCE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from softsense._core import FrameTask
+    from softsense.sampling import Goal, View
+    from softsense.traps import Traps
+
+MOST_RIGHT = 2
+"""How many bits of a set may be right in frames that are drawn by it."""
+
+_GROWTH = 4
+_NEGLIGIBLE = 0.1
+
+
+@dataclass(frozen=True)
+class FloorStratum:
+    """Frames in which `wrong` of the `bits` bits of one absorbing set are wrong, the set being any of its class.
+
+    Attributes:
+        bits: of a set.
+        violated: checks that a set violates.
+        sets: in the class.
+        wrong: how many of its bits are wrong.
+        events: how many such sets a frame has on average: `sets` times the probability of one.
+        frames: decoded.
+        failures: of them.
+        rate: what the stratum adds to the frame error rate; 0 without failures.
+        hi: at most.
+    """
+
+    bits: int
+    violated: int
+    sets: int
+    wrong: int
+    events: float
+    frames: int
+    failures: int
+    rate: float
+    hi: float
+
+
+@dataclass(frozen=True)
+class Floor:
+    """What the listed sets add to a frame error rate.
+
+    Attributes:
+        rate: the sum over strata.
+        lo: lower end of its 95 % interval.
+        hi: upper end.
+        relative_error: standard error over the rate; None without failures.
+        strata: what it is the sum of.
+    """
+
+    rate: float
+    lo: float
+    hi: float
+    relative_error: float | None
+    strata: tuple[FloorStratum, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, ready for JSON."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class _Stratum:
+    bits: int
+    violated: int
+    sets: int
+    wrong: int
+    events: float
+    task: FrameTask
+
+
+def measure_floor(
+    make_task: Callable[[dict[str, Any]], FrameTask],
+    error_rate: float,
+    traps: Traps,
+    waterfall: float,
+    goal: Goal,
+    view: View,
+) -> Plan[Floor]:
+    """Sample the strata of listed sets until the floor is known, or known not to matter, or the frames are spent.
+
+    It matters where it is more than a tenth of `waterfall`, the rate without it, and of the lowest rate that is sought.
+
+    Args:
+        make_task: the task of a condition, as docs/model/frame-error-rates.md has it.
+        error_rate: the probability that a decision is wrong.
+        traps: the listed sets.
+        waterfall: the frame error rate by error weight.
+        goal: `relative_error`, `down_to` and `floor_frames`.
+        view: what has been counted.
+    """
+    strata = []
+    for found in traps.classes:
+        bits, violated, sets = found["bits"], found["violated"], found["sets"]
+        for wrong in range(bits, max(0, bits - MOST_RIGHT - 1), -1):
+            events = sets * math.comb(bits, wrong) * error_rate**wrong * (1 - error_rate) ** (bits - wrong)
+            condition = {"bits": bits, "violated": violated, "wrong": wrong, "listed": traps.sets.identity}
+            strata.append(_Stratum(bits, violated, sets, wrong, events, make_task(condition)))
+    matters = _NEGLIGIBLE * max(waterfall, goal.down_to)
+    units = {index: 1 for index, stratum in enumerate(strata) if stratum.wrong == stratum.bits}
+    expected = 0
+    while True:
+        requests = [Request(strata[index].task, None, count) for index, count in sorted(units.items())]
+        go_on = not requests or (yield Round(requests, expected))
+        floor = _floor(strata, units, view)
+        if not go_on:
+            return floor
+        grown = _grown(strata, units, floor, matters / max(1, len(strata)), goal)
+        spent = sum(strata[index].task.unit_frames * count for index, count in (units | grown).items())
+        if not grown or spent > goal.floor_frames:
+            return floor
+        expected = spent - floor_frames(floor)
+        units |= grown
+
+
+def floor_frames(floor: Floor) -> int:
+    """Frames decoded for a floor."""
+    return sum(stratum.frames for stratum in floor.strata)
+
+
+def _grown(
+    strata: Sequence[_Stratum], units: dict[int, int], floor: Floor, matters: float, goal: Goal
+) -> dict[int, int]:
+    """How many units strata should have next."""
+    grown = {}
+    known = floor.relative_error is not None and floor.relative_error <= goal.relative_error
+    for index, found in enumerate(floor.strata):
+        if found.hi <= matters:
+            continue
+        have = units.get(index, 0)
+        # What adds much is to be known to a part of the error that is sought for all.
+        wanted = 2 / goal.relative_error**2
+        enough = found.failures >= wanted if found.rate > matters else False
+        if not have:
+            grown[index] = 1
+        elif not enough and not (known and found.failures):
+            grown[index] = whole_blocks(_GROWTH * have)
+    return grown
+
+
+def _floor(strata: Sequence[_Stratum], units: dict[int, int], view: View) -> Floor:
+    sampled = max(1, len(units))
+    confidence = CONFIDENCE ** (1 / sampled)
+    found: list[FloorStratum] = []
+    variance = lo = 0.0
+    ceiling = 1.0
+    for index, stratum in enumerate(strata):
+        if stratum.wrong == stratum.bits:
+            ceiling = 1.0
+        counted = view(stratum.task, None, units.get(index, 0)) if index in units else None
+        frames = counted.frames if counted else 0
+        failures = counted.failures if counted else 0
+        if frames:
+            least, most = _core.binomial_interval(failures, frames, confidence)
+            lo += stratum.events * least
+            ceiling = min(ceiling, most)
+            variance += stratum.events**2 * failures * (frames - failures) / frames**3
+        rate = stratum.events * failures / frames if frames else 0.0
+        hi = max(rate, stratum.events * ceiling)
+        found.append(
+            FloorStratum(
+                stratum.bits, stratum.violated, stratum.sets, stratum.wrong, stratum.events, frames, failures, rate, hi
+            )
+        )
+    rate = sum(stratum.rate for stratum in found)
+    hi = sum(stratum.hi for stratum in found)
+    error = math.sqrt(variance) / rate if rate else None
+    return Floor(rate, lo, min(1.0, hi), error, tuple(found))
