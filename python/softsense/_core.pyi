@@ -309,7 +309,7 @@ class AbsorbingSets:
     sets: list[tuple[list[int], int, int]]
     identity: str
     def __init__(self, code: Code, sets: Sequence[Sequence[int]]) -> None:
-        """`sets` are lists of bit numbers. Raises `CodeError` for one that is not absorbing in this code or comes twice."""
+        """`sets` are lists of bit numbers. Raises `CodeError` for one that is not absorbing here, or comes twice."""
 
 class AbsorbingSetSearch:
     """A search for all small absorbing sets of an LDPC code, in units that can be done anywhere and in any order.

@@ -9,9 +9,10 @@ where F(k) is how often decoding fails in frames that are drawn so, elsewhere as
 any set of the class is drawn as likely, so that one stratum serves all. A frame in which several listed sets are wrong
 at once counts as a failure for one of them only (`FrameTask`), so that the sum counts every failure once.
 
-Each F(k) has its exact interval, all of them together 95 % (Sidak). F is assumed not to fall with k: fewer wrong bits
-of a set are no harder to correct, so that a stratum that was not sampled, or saw no failure, is bounded by those of
-more wrong bits.
+Each F(k) has its exact interval, all of them together 95 % (Sidak). F is assumed not to fall with k, as fewer wrong bits
+of a set are no harder to correct: so a stratum is bounded by those of more wrong bits, too. A class has strata from all
+bits down to all but one, and to all but two where those with one right bit still fail; what fails with fewer wrong bits is
+no event of a set any more, but left to what error weights and splitting see.
 """
 
 from __future__ import annotations
@@ -34,6 +35,9 @@ if TYPE_CHECKING:
 
 MOST_RIGHT = 2
 """How many bits of a set may be right in frames that are drawn by it."""
+
+ALWAYS_RIGHT = 1
+"""How many of them at most, unless frames with so many still fail."""
 
 _GROWTH = 4
 _NEGLIGIBLE = 0.1
@@ -127,7 +131,7 @@ def measure_floor(
             condition = {"bits": bits, "violated": violated, "wrong": wrong, "listed": traps.sets.identity}
             strata.append(_Stratum(bits, violated, sets, wrong, events, make_task(condition)))
     matters = _NEGLIGIBLE * max(waterfall, goal.down_to)
-    units = {index: 1 for index, stratum in enumerate(strata) if stratum.wrong == stratum.bits}
+    units = {index: 1 for index, stratum in enumerate(strata) if stratum.bits - stratum.wrong <= ALWAYS_RIGHT}
     expected = 0
     while True:
         requests = [Request(strata[index].task, None, count) for index, count in sorted(units.items())]
@@ -155,9 +159,9 @@ def _grown(
     grown = {}
     known = floor.relative_error is not None and floor.relative_error <= goal.relative_error
     for index, found in enumerate(floor.strata):
+        have = units.get(index, 0)
         if found.hi <= matters:
             continue
-        have = units.get(index, 0)
         # What adds much is to be known to a part of the error that is sought for all.
         wanted = 2 / goal.relative_error**2
         enough = found.failures >= wanted if found.rate > matters else False
@@ -174,9 +178,10 @@ def _floor(strata: Sequence[_Stratum], units: dict[int, int], view: View) -> Flo
     found: list[FloorStratum] = []
     variance = lo = 0.0
     ceiling = 1.0
+    fails = True
     for index, stratum in enumerate(strata):
         if stratum.wrong == stratum.bits:
-            ceiling = 1.0
+            ceiling, fails = 1.0, True
         counted = view(stratum.task, None, units.get(index, 0)) if index in units else None
         frames = counted.frames if counted else 0
         failures = counted.failures if counted else 0
@@ -186,7 +191,9 @@ def _floor(strata: Sequence[_Stratum], units: dict[int, int], view: View) -> Flo
             ceiling = min(ceiling, most)
             variance += stratum.events**2 * failures * (frames - failures) / frames**3
         rate = stratum.events * failures / frames if frames else 0.0
-        hi = max(rate, stratum.events * ceiling)
+        counts = fails or stratum.bits - stratum.wrong <= ALWAYS_RIGHT
+        hi = max(rate, stratum.events * ceiling) if counts else 0.0
+        fails = failures > 0
         found.append(
             FloorStratum(
                 stratum.bits, stratum.violated, stratum.sets, stratum.wrong, stratum.events, frames, failures, rate, hi
