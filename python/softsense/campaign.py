@@ -64,8 +64,6 @@ SHIPPED = "shipped"
 
 HOURS_PER_DAY = 24
 
-_SPLIT_FROM = 3e-3
-_MOST_APART = 1.3
 _MOST_POINTS = 1000
 _DIRECT_UNITS = 16
 _GRID_STEPS = 20
@@ -682,52 +680,13 @@ def measure_fer(
             (p for part in found if part for p in part), key=lambda p: [p[name] for name in order if name in p]
         )
         if judge and not runner.interrupted:
+            from softsense.judge import judge_points
+
             runner.interrupted = judge_points(campaign, points, judge, runner.workers, progress)
     result = FerResult(campaign.describe() | {"channel": channel}, points, runner.interrupted)
     if runner.interrupted:
         raise Interrupted(result if points else None)
     return result
-
-
-def judge_points(
-    campaign: Campaign, points: list[dict[str, Any]], runs: int, workers: int | Executor, progress: Progress | None
-) -> bool:
-    """Set `judged` of the hard points that splitting can be asked about; returns whether it was interrupted.
-
-    Splitting starts where one frame in a hundred or so fails, and goes down to the lowest point that was measured. It
-    agrees where it differs from the strata by no more than 30 %, or by no more than both errors explain.
-    """
-    from softsense.splitting import split
-
-    hard = [p for p in points if p["level"] == 1 and p["fer"] > 0 and p["method"] == "weight"]
-    starts = [p for p in hard if p["fer"] >= _SPLIT_FROM]
-    below = [p for p in hard if campaign.goal.down_to / 10 <= p["fer"] < _SPLIT_FROM]
-    if not starts or not below:
-        return False
-    start = min(starts, key=lambda p: p["rber"])
-    found = split(
-        campaign.code,
-        [start["rber"], *(p["rber"] for p in below)],
-        runs=runs,
-        decoder=campaign.decoder,
-        iterations=campaign.iterations,
-        seed=campaign.seed,
-        workers=workers,
-        store=campaign.store,
-        progress=progress,
-    )
-    at = {rung["rber"]: rung for rung in found.points}
-    for point in below:
-        if (rung := at.get(point["rber"])) is None:
-            continue
-        told = continued(point) or point["fer"]
-        errors = math.hypot(rung["relative_error"] or 1.0, point["relative_error"] or 1.0)
-        point["judged"] = {
-            "fer": rung["fer"],
-            "relative_error": rung["relative_error"],
-            "agrees": abs(math.log(rung["fer"] / told)) <= max(math.log(_MOST_APART), 2 * errors),
-        }
-    return found.interrupted
 
 
 def numbers(values: str | Sequence[float], name: str, least: float, most: float) -> list[float]:

@@ -106,6 +106,14 @@ class Traps:
         """The sets, one of each orbit, by size, violated checks and bits."""
         return [Trap(tuple(bits), violated, count) for bits, violated, count in self.sets.sets]
 
+    def rotations(self, trap: Trap) -> list[list[int]]:
+        """All sets of an orbit, each ascending; of a matrix that is not quasi-cyclic the one set."""
+        size = self.code.circulant_size or 1
+        return [
+            sorted(bit // size * size + (bit % size + shift) % size for bit in trap.bits)
+            for shift in range(trap.multiplicity)
+        ]
+
     @property
     def classes(self) -> list[dict[str, int]]:
         """For each class its `bits`, `violated` checks, `orbits` and `sets`."""

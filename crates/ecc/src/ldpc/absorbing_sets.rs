@@ -177,7 +177,7 @@ impl AbsorbingSets {
 ///
 /// What is found is every set of at most `bits` bits
 /// - whose checks have one or two of its bits each (an *elementary* set),
-/// - that stays connected when any one of its checks is taken out, and is more than a single cycle,
+/// - that stays connected when any one of its checks is taken out,
 /// - that holds a cycle of at most [`Self::longest_cycle`] bits and, from one of its shortest cycles on, can be built with ears
 ///   of one and two bits, or of three bits one of which is in a column of weight 3 at most.
 ///
@@ -687,16 +687,13 @@ impl<'a> Growing<'a> {
     /// Keeps the set if it is absorbing, and all that it grows to with `room` more bits.
     fn grow(&mut self, room: usize) {
         let graph = &self.search.graph;
-        let (mut wanting, mut wants_most, mut single_cycle) = (0, 0, true);
-        let mut most_weight = 0;
+        let (mut wanting, mut wants_most) = (0, 0);
         for (number, &bit) in self.members.iter().enumerate() {
             let wants = graph.needs(bit).saturating_sub(self.satisfied[number]);
             wanting += wants;
             wants_most = wants_most.max(wants);
-            single_cycle &= self.satisfied[number] <= 2;
-            most_weight = most_weight.max(graph.weight(bit));
         }
-        if wanting == 0 && !single_cycle {
+        if wanting == 0 {
             let set = canonical(graph.size, &self.members);
             if self.search.violated(&set) <= self.search.most_violated {
                 self.found.insert(set);
