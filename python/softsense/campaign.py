@@ -35,7 +35,14 @@ from softsense.sampling import (
     sample_directly,
 )
 from softsense.store import Counts, Store, opened_store
-from softsense.strata import Estimate, Strata, binomial_weights, direct_estimate, ladder
+from softsense.strata import (
+    MOST_EXTRAPOLATED,
+    Estimate,
+    Strata,
+    binomial_weights,
+    direct_estimate,
+    ladder,
+)
 
 if TYPE_CHECKING:
     import polars as pl
@@ -166,7 +173,7 @@ class FerResult:
             `waterfall`, by error weight, and `floor`, by the listed absorbing sets (`floor_lo` to `floor_hi`,
             `floor_relative_error`, `floor_strata`; None where none are listed). `unlisted` is an upper bound of what
             neither has seen. `missing` is what strata of error weight below the lowest that failed would add, over
-            `waterfall`, by extrapolation (None if unknown): above 25 % a point is not `complete`. `judged` is what
+            `fer`, by extrapolation (None if unknown): above 25 % a point is not `complete`. `judged` is what
             splitting says: `fer`, `relative_error` and whether it `agrees` (None where it was not asked).
         interrupted: whether it was stopped before its end.
     """
@@ -244,8 +251,7 @@ def continued(point: dict[str, Any], curve: str = "fer") -> float | None:
     """The rate of a point, or an end of its interval, with what is missing by extrapolation; None if unknown."""
     if not can_be_continued(point) or point[curve] is None:
         return None
-    floor = point.get("floor" if curve == "fer" else f"floor_{curve}") or 0.0
-    return (point[curve] - floor) * (1 + point["missing"]) + floor
+    return point[curve] + point["missing"] * point["fer"]
 
 
 def threshold(points: Sequence[dict[str, Any]], target: float) -> dict[str, Any] | None:
@@ -290,6 +296,8 @@ class Place:
         parts = [(estimate.fer, estimate.relative_error), (floor.rate, floor.relative_error) if floor else (0.0, None)]
         fer = sum(rate for rate, _ in parts)
         deviation = math.hypot(*(rate * (error or 0.0) for rate, error in parts))
+        known = estimate.missing < math.inf and fer > 0
+        missing = estimate.missing * estimate.fer / fer if known else None
         age = {} if self.pe_cycles is None else {"pe_cycles": self.pe_cycles, "retention_days": self.retention_days}
         return {
             "level": self.level,
@@ -307,8 +315,8 @@ class Place:
             "floor_strata": [asdict(stratum) for stratum in floor.strata] if floor else [],
             "unlisted": estimate.floor_bound,
             "judged": None,
-            "missing": None if estimate.missing == math.inf else estimate.missing,
-            "complete": estimate.complete,
+            "missing": missing,
+            "complete": missing is not None and missing <= MOST_EXTRAPOLATED,
             "method": method,
             "frames": counted.frames + (floor_frames(floor) if floor else 0),
             "failures": counted.failures + (sum(stratum.failures for stratum in floor.strata) if floor else 0),
