@@ -54,6 +54,7 @@ NAVIGATION = {
         "model/ldpc-decoding",
         "model/bch",
         "model/frame-error-rates",
+        "model/error-floors",
     ],
     "Reference": ["reference/cli", "reference/config", "reference/python"],
     "About": ["design", "other-tools", "citing", "changelog"],

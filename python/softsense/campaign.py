@@ -249,9 +249,7 @@ def can_be_continued(point: dict[str, Any]) -> bool:
 
 def continued(point: dict[str, Any], curve: str = "fer") -> float | None:
     """The rate of a point, or an end of its interval, with what is missing by extrapolation; None if unknown."""
-    if not can_be_continued(point) or point[curve] is None:
-        return None
-    return point[curve] + point["missing"] * point["fer"]
+    return point[curve] * (1 + point["missing"]) if can_be_continued(point) and point[curve] is not None else None
 
 
 def threshold(points: Sequence[dict[str, Any]], target: float) -> dict[str, Any] | None:

@@ -10,9 +10,9 @@ any set of the class is drawn as likely, so that one stratum serves all. A frame
 at once counts as a failure for one of them only (`FrameTask`), so that the sum counts every failure once.
 
 Each F(k) has its exact interval, all of them together 95 % (Sidak). F is assumed not to fall with k, as fewer wrong
-bits of a set are no harder to correct: so a stratum is bounded by those of more wrong bits, too. A class has strata from
-all bits down to all but one, and to all but two where those with one right bit still fail. What fails with fewer wrong
-bits is no event of a set any more, but left to what error weights and splitting see.
+bits of a set are no harder to correct: so a stratum is bounded by those of more wrong bits, too. A class has strata
+from all bits down to all but one, and to all but two where those with one right bit still fail. What fails with fewer
+wrong bits is no event of a set any more, but left to what error weights and splitting see.
 """
 
 from __future__ import annotations
