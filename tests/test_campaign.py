@@ -279,6 +279,13 @@ def damage_a_row(file: Path) -> None:
     sql(file, "UPDATE counts SET failures = failures - 1 WHERE failures > 1")
 
 
+def damage_a_result(file: Path) -> None:
+    """What a unit of other work came to, not what its checksum says."""
+    with Store(file) as store:
+        store.add_result("0123456789abcdef", 3, [1, 2])
+    sql(file, "UPDATE results SET result = '[1, 3]'")
+
+
 def cut(file: Path) -> None:
     file.write_bytes(file.read_bytes()[:5000])
 
@@ -330,7 +337,9 @@ BAD_STORES = {
     "units twice": (overlap, ["counted already", "once"]),
     "more failures than frames": (impossible, ["failures", "frames"]),
     "another program's": (another, ["application 0x00000000", "store of softsense"]),
-    "a newer version": (lambda file: sql(file, "PRAGMA user_version = 2"), ["version 2", "expected 1"]),
+    "a newer version": (lambda file: sql(file, "PRAGMA user_version = 3"), ["version 3", "expected 2"]),
+    "an older version": (lambda file: sql(file, "PRAGMA user_version = 1"), ["version 1", "expected 2"]),
+    "a result changed": (damage_a_result, ["result", "unit 3", "damaged row", "checksum"]),
     "no database": (lambda file: file.write_text("counts, lots of them\n" * 10), ["no SQLite database"]),
 }
 
@@ -580,8 +589,9 @@ def test_bounds_are_carried_below_what_was_measured() -> None:
     from softsense.decode_tables import _carried, _monotone
 
     def point(rber: float, fer: float, missing: float | None = 0.0) -> dict[str, Any]:
-        known = {"rber": rber, "fer": fer, "lo": fer / 2, "hi": 2 * fer, "floor": None, "floor_lo": None, "floor_hi": None, "unlisted": 1e-9, "frames": 5}
-        return {**known, "missing": missing, "complete": missing == 0}
+        known = {"rber": rber, "fer": fer, "lo": fer / 2, "hi": 2 * fer, "unlisted": 1e-9, "frames": 5}
+        floor = {"floor": None, "floor_lo": None, "floor_hi": None}
+        return {**known, **floor, "missing": missing, "complete": missing == 0}
 
     grid = [0.1, 0.2, 0.3, 0.4]
     one = _carried(grid, [point(0.4, 0.5), point(0.3, 0.01), point(0.2, 1e-6, missing=2.0)])

@@ -12,7 +12,8 @@ from pathlib import Path
 import click
 import pytest
 
-from softsense import cli
+import softsense
+from softsense import Code, cli, store
 
 Rows = list[tuple[list[str], list[str]]]
 """Arguments after the command, and what the message has to say."""
@@ -44,6 +45,14 @@ FILES: dict[str, bytes] = {
     "there.qc": b"a file that nobody may replace",
     "there.toml": b"a file that nobody may replace",
     "torn.fer": b"SQLite format 3\x00, but not much of it",
+    # A header alone: the version of a store stands in its first hundred bytes.
+    "newer.fer": b"SQLite format 3\0".ljust(60, b"\0")
+    + (store.VERSION + 1).to_bytes(4, "big")
+    + b"\0" * 4
+    + store.APPLICATION_ID.to_bytes(4, "big")
+    + b"\0" * 4024,
+    "sets.toml": (Path(softsense.__file__).parent / "absorbing_sets" / "flash-8-9.toml").read_bytes(),
+    "there.alist": Code.open("teaching-1/2").to_alist().encode(),
     "cells.toml": b"states = 3\n",
     "table.toml": b"levels = 3\n",
     **{
@@ -119,6 +128,13 @@ RUNS: Rows = [
     (["mlc-25nm", *SMALL, "--out", "file/results"], ["file/results", "cannot write"]),
 ]
 
+STORES: Rows = [
+    (["--store", "torn.fer"], ["torn.fer"]),
+    (["--store", "newer.fer"], ["newer.fer", f"version {store.VERSION + 1}", f"expected {store.VERSION}"]),
+    (["--store", "folder"], ["folder"]),
+    (["--store", "nowhere/s.fer"], ["nowhere/s.fer"]),
+]
+
 SAMPLING: Rows = [
     (["--rber", "x"], ["rber", "x"]),
     (["--rber", "0.9"], ["rber", "0.9", "0.5"]),
@@ -138,9 +154,18 @@ SAMPLING: Rows = [
     (["--workers", "0"], ["--workers", "0"]),
     (["--dask", "tcp://127.0.0.1:1"], ["--dask", "tcp://127.0.0.1:1", "cannot connect"]),
     (["--dask", "carrier-pigeon"], ["--dask", "carrier-pigeon"]),
-    (["--store", "torn.fer"], ["torn.fer"]),
-    (["--store", "folder"], ["folder"]),
-    (["--store", "nowhere/s.fer"], ["nowhere/s.fer"]),
+    *STORES,
+    (["--decoder", "min-sum-8bit:200"], ["min-sum-8bit:200", "12 to 126"]),
+    (["--decoder", "min-sum-8bit"], ["circulant size 8", "multiple of 16"]),
+    (["--decoder", "min-sum-8bit:loud"], ["min-sum-8bit:loud", "12 to 126"]),
+    (["--decoder", "min-sum-16bit:100"], ["min-sum-16bit:100", "min-sum-16bit"]),
+    (["--traps", "sets.toml"], ["sets.toml: matrix", "flash-8/9", "teaching-1/2"]),
+    (["--traps", "nowhere.toml"], ["nowhere.toml: cannot read"]),
+    (["--traps", "folder"], ["folder: cannot read"]),
+    (["--traps", "broken.toml"], ["broken.toml"]),
+    (["--traps", "binary.toml"], ["binary.toml", "utf-8"]),
+    (["--traps", "table.toml"], ["table.toml: format", "softsense absorbing sets, version 1"]),
+    (["--floor-frames", "0"], ["--floor-frames", "0"]),
 ]
 
 PICTURES: Rows = [
@@ -230,8 +255,50 @@ ERRORS: dict[str, Rows] = {
         (["teaching-1/2", "--errors", "1", "--frames", "0"], ["--frames", "0"]),
         (["teaching-1/2", "--errors", "1", "--seed", "-1"], ["--seed", "-1"]),
     ],
+    "code traps": [
+        *CODES,
+        (["bch-2KB-t57"], ["bch-2KB-t57", "LDPC"]),
+        *[
+            (["teaching-1/2", *arguments], says)
+            for arguments, says in [
+                (["--bits", "1"], ["1 bits", "3 to 14"]),
+                (["--bits", "2"], ["2 bits", "3 to 14"]),
+                (["--bits", "15"], ["--bits", "15"]),
+                (["--bits", "few"], ["--bits", "few"]),
+                (["--bits", "0"], ["most_bits", "neither"]),
+                (["--violated", "-1"], ["--violated", "-1"]),
+                (["--violated", "99999999999"], ["--violated", "99999999999"]),
+                (["--impulses", "-1"], ["--impulses", "-1"]),
+                (["--impulses", "99999999999"], ["--impulses", "99999999999"]),
+                (["--impulses", "1", "--impulse-decoder", "guess"], ["guess", "min-sum"]),
+                (["--decoders", "min-sum,guess"], ["guess", "min-sum"]),
+                (["--decoders", "min-sum-8bit:200"], ["min-sum-8bit:200", "12 to 126"]),
+                (["--decoders", "min-sum-8bit"], ["circulant size 8", "multiple of 16"]),
+                (["--decoders", "min-sum", "--rber", "0.9"], ["--rber", "0.9"]),
+                (["--decoders", "min-sum", "--rber", "nan"], ["--rber", "nan"]),
+                (["--frames", "0"], ["--frames", "0"]),
+                (["--iterations", "0"], ["--iterations", "0"]),
+                (["--seed", "-1"], ["--seed", "-1"]),
+                (["--workers", "0"], ["--workers", "0"]),
+                (["--dask", "tcp://127.0.0.1:1"], ["--dask", "tcp://127.0.0.1:1", "cannot connect"]),
+                (["--dask", "carrier-pigeon"], ["--dask", "carrier-pigeon"]),
+                (["--out", "new"], ["new", ".toml"]),
+                (["--out", "new.json"], ["new.json", ".json", ".toml"]),
+                (["--out", "there.toml"], ["there.toml", "--force"]),
+                (["--out", "nowhere/new.toml"], ["nowhere/new.toml", "cannot write"]),
+                (["--out", "file/new.toml"], ["file/new.toml", "cannot write"]),
+                *STORES,
+                *PICTURES,
+            ]
+        ],
+        (["./there.alist", "--decoders", "min-sum-8bit"], ["decoder", "quasi-cyclic"]),
+    ],
     "fer": [
         *CODES,
+        (["./there.alist", "--decoder", "min-sum-8bit"], ["decoder", "quasi-cyclic"]),
+        (["./there.alist", "--decoder", "min-sum-16bit"], ["decoder", "quasi-cyclic"]),
+        (["teaching-1/2", "--judge", "-1"], ["--judge", "-1"]),
+        (["teaching-1/2", "--judge", "many"], ["--judge", "many"]),
         *[(["teaching-1/2", *arguments], says) for arguments, says in SAMPLING + PICTURES],
         (["teaching-1/2", "--cells", "mlc"], ["cells", "pe_cycles"]),
         (["teaching-1/2", "--cells", "mlc", "--rber", "0.01"], ["cells", "rber"]),

@@ -25,6 +25,7 @@ import softsense
 import softsense.flash
 import softsense.lifetime
 import softsense.splitting
+import softsense.traps
 from conftest import ROOT
 from softsense import _core
 
@@ -33,6 +34,7 @@ SCRIPTS = sorted(EXAMPLES.glob("[0-9]*.py"))
 NOTEBOOKS = sorted(EXAMPLES.glob("*.ipynb"))
 MODULES = (
     *(softsense.api, softsense.campaign, softsense.codes, softsense.flash, softsense.lifetime, softsense.splitting),
+    softsense.traps,
     _core,
 )
 # Errors and results, which others raise and return, and what takes long.

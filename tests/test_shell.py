@@ -36,6 +36,10 @@ RESULTS: dict[str, list[str]] = {
     "code show": ["teaching-1/2", "--picture", "code.png"],
     "code import": ["./teaching.qc", "--out", "teaching.alist"],
     "code bench": ["teaching-1/2", "--errors", "2", "--frames", "100"],
+    "code traps": [
+        *("teaching-1/2", "--bits", "3", "--decoders", "min-sum,min-sum-f32", "--rber", "0.01", "--frames", "10"),
+        *("--out", "traps.toml", "--picture", "traps.png"),
+    ],
     "fer": ["bch:m=10,t=5,k=512", "--rber", "0.001,0.002", "--picture", "fer.png"],
     "flash show": ["mlc", "--picture", "cells.png"],
     "flash bake": [],
@@ -113,6 +117,7 @@ def test_what_is_spelled_out_for_completion_is_what_there_is() -> None:
     with pytest.raises(softsense.SoftsenseError) as refused:
         softsense.Trace("small.csv", format="?")
     assert Goal.frames == cli._MOST_FRAMES
+    assert Goal.floor_frames == cli._MOST_FLOOR_FRAMES
     formats = completed("trace", "stats", "x", "--format", "")
     assert set(formats) == set(re.findall(r"\w+", str(refused.value).partition("expected")[2])) - {"or"}
 
@@ -125,6 +130,7 @@ def test_what_is_spelled_out_for_completion_is_what_there_is() -> None:
         (["config", "check", "mlc-la"], ["mlc-lae", "mlc-lae-unsqueezed", "mlc-lae-worst-case", "mlc-laldpc"]),
         (["explain", "--config", "tlc"], ["tlc-3d"]),
         (["code", "show", "flash"], ["flash-8/9"]),
+        (["code", "traps", "teach"], ["teaching-1/2"]),
         (["explain", "--code", "teach"], ["teaching-1/2"]),
         (["table", "show", "flash"], [name for name in _core.decode_tables() if name.startswith("flash")]),
         (["lifetime", "tlc-3d", "--tables", "adaptive-5-6,adaptive-1-2"], ["adaptive-5-6,adaptive-1-2"]),

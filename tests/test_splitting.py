@@ -9,6 +9,7 @@ import signal
 import threading
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -62,7 +63,7 @@ def test_rungs_keep_half_of_the_patterns_and_pass_through_what_is_asked_for() ->
     assert len(ladder(562, [1e-4, 1e-6])) < 10
 
 
-def test_runs_do_not_depend_on_who_does_them() -> None:
+def test_runs_do_not_depend_on_who_does_them(tmp_path: Path) -> None:
     def same(result: splitting.SplitResult) -> dict[str, Any]:
         runs = [{name: value for name, value in run.items() if name != "seconds"} for run in result.runs]
         return result.to_dict() | {"runs": runs}
@@ -74,14 +75,31 @@ def test_runs_do_not_depend_on_who_does_them() -> None:
     assert same(split("teaching-1/2", rbers, workers=2, **QUICK)) == same(alone)
     with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
         assert same(split("teaching-1/2", rbers, workers=pool, **QUICK)) == same(alone)
-    # What was done is not done again, though it came by JSON.
-    before = json.loads(json.dumps(alone.to_dict()))["runs"]
-    more = split("teaching-1/2", rbers, workers=1, done=before[:2], **QUICK)
-    assert more.runs[:2] == before[:2]
-    assert same(more) == same(alone)
-    for rates, other in [([0.07, 0.04], {}), (rbers, {"steps": 6}), (rbers, {"seed": 2})]:
-        with pytest.raises(ConfigError, match="run 0 of other arguments"):
-            split("teaching-1/2", rates, done=before, **(QUICK | other))
+    # What is in a store is not done again, though it came by JSON; other arguments are other runs.
+    file = tmp_path / "s.fer"
+    counted: list[int] = []
+
+    def kept(runs: int, **other: Any) -> tuple[dict[str, Any], int]:
+        counted.clear()
+        found = split(
+            "teaching-1/2",
+            rbers,
+            workers=1,
+            store=file,
+            progress=lambda _, done, __: counted.append(done),
+            **(QUICK | {"runs": runs} | other),
+        )
+        return same(found), len(counted)
+
+    some, rounds = kept(2)
+    assert rounds > 0
+    assert some["runs"] == same(alone)["runs"][:2]
+    more, _ = kept(3)
+    assert more == same(alone)
+    assert counted[0] >= 2, "runs that are in the store were done again"
+    assert kept(3) == (same(alone), 0)
+    for other in ({"steps": 6}, {"seed": 2}):
+        assert kept(3, **other)[1] > 0
 
 
 def test_a_run_hears_that_it_shall_stop() -> None:

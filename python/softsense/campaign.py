@@ -375,17 +375,30 @@ class Campaign:
         assert self.traps is not None
         return FrameTask(self.code, json.dumps({**spec, "condition": condition}), self.traps.sets)
 
-    def floor(self, place: Place, waterfall: float) -> Plan[Floor | None]:
-        """What the listed absorbing sets add at a place where error weights say `waterfall`."""
+    def floor(self, place: Place, waterfall: float, strata: Strata) -> Plan[Floor | None]:
+        """What the listed absorbing sets add at a place to the `waterfall` that strata of error weight say."""
         error_rate = place.task.decision_error_rate
         if self.traps is None or not error_rate or self.goal.method == "direct":
             return None
         channel = json.loads(place.task.spec_json)["channel"]
         if "hard" in channel or ("cells" in channel and place.level == 1):
             channel = {"hard": {"rber": error_rate}}
+
+        def share_below(bits: int, wrong: int) -> float:
+            if not strata.measured:
+                return 1.0
+            elsewhere = binomial_weights(self.code.codeword_bits - bits, place.rber)
+            return float(elsewhere[: max(0, strata.lowest - wrong)].sum())
+
         return (
             yield from measure_floor(
-                lambda condition: self.task(channel, condition), error_rate, self.traps, waterfall, self.goal, self.view
+                lambda condition: self.task(channel, condition),
+                error_rate,
+                self.traps,
+                waterfall,
+                self.goal,
+                self.view,
+                share_below,
             )
         )
 
@@ -474,7 +487,7 @@ class Campaign:
 
     def _by_weight(self, place: Place, strata: Strata) -> Plan[dict[str, Any]]:
         estimate = strata.estimate(binomial_weights(self.code.codeword_bits, place.rber))
-        floor = yield from self.floor(place, estimate.fer)
+        floor = yield from self.floor(place, estimate.fer, strata)
         return place.point("weight", estimate, strata, self._iterations(self.view(place.task, None, 1)), floor)
 
     def _analytic(self, place: Place) -> dict[str, Any]:

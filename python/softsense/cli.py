@@ -570,10 +570,10 @@ def code_bench(
 @click.option(
     "--violated",
     "most_violated",
-    type=click.IntRange(0),
-    help="List sets that violate so many checks; default: --bits.",
+    type=click.IntRange(0, 2**16),
+    help="List sets that violate up to so many checks; default: all.",
 )
-@click.option("--impulses", default=0, type=click.IntRange(0, 2**40), help="Also decode so many impulses; default: 0.")
+@click.option("--impulses", default=0, type=click.IntRange(0, 2**32), help="Also decode so many impulses; default: 0.")
 @click.option(
     "--impulse-decoder",
     default="gallager",
@@ -631,6 +631,8 @@ def code_traps(
     with _measuring(name, no_progress, {**options, "what": "units"}) as (code, running):
         for decoder in names:
             code.decoder(decoder)
+        if not 0 <= rber <= 0.5:  # NaN is in every range of click's.
+            raise ConfigError(f"--rber: found {rber}, expected 0 to 0.5")
         shared = {key: running[key] for key in ("iterations", "seed", "workers", "progress")}
         from softsense.store import opened_store
 

@@ -9,6 +9,10 @@ where F(k) is how often decoding fails in frames that are drawn so, elsewhere as
 any set of the class is drawn as likely, so that one stratum serves all. A frame in which several listed sets are wrong
 at once counts as a failure for one of them only (`FrameTask`), so that the sum counts every failure once.
 
+Frames with as many errors as the lowest measured stratum of error weight, or more, are told of by the strata, whatever
+sets are wrong in them: only the share of events below belongs to the floor. In long codes that is all of them, in short
+codes next to nothing.
+
 Each F(k) has its exact interval, all of them together 95 % (Sidak). F is assumed not to fall with k, as fewer wrong
 bits of a set are no harder to correct: so a stratum is bounded by those of more wrong bits, too. A class has strata
 from all bits down to all but one, and to all but two where those with one right bit still fail. What fails with fewer
@@ -52,7 +56,8 @@ class FloorStratum:
         violated: checks that a set violates.
         sets: in the class.
         wrong: how many of its bits are wrong.
-        events: how many such sets a frame has on average: `sets` times the probability of one.
+        events: how many such sets a frame has on average, `sets` times the probability of one, in frames with fewer
+            errors than the lowest measured stratum of error weight.
         frames: decoded.
         failures: of them.
         rate: what the stratum adds to the frame error rate; 0 without failures.
@@ -110,6 +115,7 @@ def measure_floor(
     waterfall: float,
     goal: Goal,
     view: View,
+    share_below: Callable[[int, int], float] = lambda bits, wrong: 1.0,
 ) -> Plan[Floor]:
     """Sample the strata of listed sets until the floor is known, or known not to matter, or the frames are spent.
 
@@ -122,12 +128,15 @@ def measure_floor(
         waterfall: the frame error rate by error weight.
         goal: `relative_error`, `down_to` and `floor_frames`.
         view: what has been counted.
+        share_below: of frames with so many wrong bits in a set of so many (bits, wrong), the share that no stratum of
+            error weight has measured.
     """
     strata = []
     for found in traps.classes:
         bits, violated, sets = found["bits"], found["violated"], found["sets"]
         for wrong in range(bits, max(0, bits - MOST_RIGHT - 1), -1):
             events = sets * math.comb(bits, wrong) * error_rate**wrong * (1 - error_rate) ** (bits - wrong)
+            events *= share_below(bits, wrong)
             condition = {"bits": bits, "violated": violated, "wrong": wrong, "listed": traps.sets.identity}
             strata.append(_Stratum(bits, violated, sets, wrong, events, make_task(condition)))
     matters = _NEGLIGIBLE * max(waterfall, goal.down_to)
@@ -140,11 +149,16 @@ def measure_floor(
         if not go_on:
             return floor
         grown = _grown(strata, units, floor, matters / max(1, len(strata)), goal)
-        spent = sum(strata[index].task.unit_frames * count for index, count in (units | grown).items())
-        if not grown or spent > goal.floor_frames:
+        spent = before = sum(strata[index].task.unit_frames * count for index, count in units.items())
+        # What may add most comes first, as far as the frames go.
+        for index in sorted(grown, key=lambda index: (-floor.strata[index].hi, index)):
+            more = strata[index].task.unit_frames * (grown[index] - units.get(index, 0))
+            if spent + more <= goal.floor_frames:
+                spent += more
+                units[index] = grown[index]
+        if spent == before:
             return floor
-        expected = spent - floor_frames(floor)
-        units |= grown
+        expected = spent - before
 
 
 def floor_frames(floor: Floor) -> int:

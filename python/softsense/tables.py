@@ -470,7 +470,7 @@ def _points(points: Sequence[dict[str, Any]]) -> str:
 
 
 _MOST_SETS = 6
-_MOST_STRAY = 6
+_MOST_STRAY = 5
 
 
 def _told(point: dict[str, Any]) -> str:
@@ -535,7 +535,7 @@ def traps(document: dict[str, Any]) -> str:
         seen = sorted(stray, key=lambda s: -s["hits"])[:_MOST_STRAY]
         told = ", ".join(f"({s['bits']}, {s['violated']}) {s['hits']:,} times" for s in seen)
         more = ", ..." if len(stray) > len(seen) else ""
-        blocks.append(f"Impulses also ended in sets that are not absorbing: {told}{more}")
+        blocks.append(f"Impulses also ended in sets that are not absorbing\n{told}{more}")
     for trap in document["sets"][:_MOST_SETS]:
         bits = " ".join(map(str, trap["bits"]))
         blocks.append(f"({len(trap['bits'])}, {trap['violated']}), one of {trap['multiplicity']}: {bits}")

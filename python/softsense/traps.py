@@ -52,6 +52,9 @@ USUAL_IMPULSE_DECODER = "gallager"
 IMPULSES_A_UNIT = 8192
 """Impulses of a unit of work."""
 
+MOST_IMPULSES = 2**32
+"""More of them are not asked for at once: their units would not fit into memory."""
+
 _IMPULSES_AT_ONCE = 256
 _ALL_VIOLATED = 2**16
 _LARGEST_RESIDUE = 20
@@ -88,6 +91,13 @@ class Traps:
         hits: how often an impulse ended in each listed set.
         stray: what impulses ended in that is not absorbing: (bits, violated checks) and how often.
         only_impulses: the listed sets that impulses alone found.
+
+    >>> import softsense
+    >>> traps = softsense.find_traps("teaching-1/2", most_bits=3)
+    >>> traps.list[0]
+    Trap(bits=(0, 79, 93), violated=3, multiplicity=8)
+    >>> traps.rotations(traps.list[0])[:2]
+    [[0, 79, 93], [1, 72, 94]]
     """
 
     code: Code
@@ -202,7 +212,8 @@ def load_traps(source: str | os.PathLike[str], code: Code) -> Traps:
         found = tomllib.loads(Path(source).read_text(encoding="utf-8"))
     except OSError as error:
         raise CodeError(f"{place}: cannot read: {error.strerror or error}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:
+        # No TOML, no UTF-8, or numbers and nesting beyond what Python reads.
         raise CodeError(f"{place}: {error}") from None
     if found.get("format") != FORMAT:
         raise CodeError(f"{place}: format: found {found.get('format')!r}, expected `{FORMAT}`")
@@ -211,9 +222,11 @@ def load_traps(source: str | os.PathLike[str], code: Code) -> Traps:
     for key, kind in kinds.items():
         if type(found.get(key)) is not kind:
             raise CodeError(f"{place}: {key}: found {found.get(key)!r}, expected {kind.__name__}")
+    for key in sorted(whole):
+        _check(f"{place}: {key}", found[key], 0, 2**63 - 1)
     if found["matrix"] != matrix_identity(code):
         raise CodeError(
-            f"{place}: matrix: found the sets of {found['code']}, of another matrix than {code.name}, "
+            f"{place}: matrix: found the sets of {found['code']!r}, of another matrix than {code.name}, "
             "expected sets of this code"
         )
     sets = found["sets"]
@@ -265,6 +278,8 @@ def failures_on_sets(
         SoftsenseError: a decoder or option is wrong; the message names it.
         Interrupted: Ctrl-C. The store keeps every count.
     """
+    _check("rber", rber, 0, 0.5)
+    _check("frames", frames, 1, 2**62)
     rows: list[dict[str, Any]] = []
     tasks = []
     for decoder in decoders:
@@ -376,6 +391,11 @@ class ImpulseTask:
         return left
 
 
+def _check(name: str, value: float, least: float, most: float) -> None:
+    if not least <= value <= most:
+        raise CodeError(f"{name}: found {value}, expected {least} to {most}")
+
+
 def _digest(*parts: object) -> str:
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
@@ -418,11 +438,15 @@ def find_traps(
     >>> import softsense
     >>> traps = softsense.find_traps("teaching-1/2", most_bits=4)
     >>> traps.classes
-    [{'bits': 4, 'violated': 2, 'orbits': 2, 'sets': 16}]
+    [{'bits': 3, 'violated': 3, 'orbits': 7, 'sets': 56}]
     """
     opened = code if isinstance(code, Code) else Code.open(code)
     if most_violated is None:
         most_violated = _ALL_VIOLATED
+    _check("most_bits", most_bits, 0, 2**31)
+    _check("most_violated", most_violated, 0, _ALL_VIOLATED)
+    _check("impulses", impulses, 0, MOST_IMPULSES)
+    _check("seed", seed, 0, 2**63 - 1)
     if not most_bits and not impulses:
         raise CodeError("most_bits: found neither a search nor impulses, expected one of them")
     known: set[tuple[int, ...]] = set()
@@ -430,6 +454,8 @@ def find_traps(
     stray: Counter[tuple[int, int]] = Counter()
     longest = 0
     count = default_workers() if workers is None else workers
+    # A decoder that there is not is told of before the search.
+    pushing = ImpulseTask(opened, impulse_decoder, iterations, seed) if impulses else None
     with opened_store(store) as kept:
 
         def run(task: Any, units: int, what: str) -> list[Any]:
@@ -449,9 +475,8 @@ def find_traps(
             for sets in run(search, prepared.units, "absorbing sets"):
                 known.update(map(tuple, sets))
         searched = set(known)
-        if impulses:
-            task = ImpulseTask(opened, impulse_decoder, iterations, seed)
-            for found in run(task, -(-impulses // IMPULSES_A_UNIT), "impulses"):
+        if pushing:
+            for found in run(pushing, -(-impulses // IMPULSES_A_UNIT), "impulses"):
                 hits.update({tuple(bits): times for bits, times in found["sets"]})
                 stray.update({tuple(size): times for size, times in found["stray"]})
             known.update(hits)

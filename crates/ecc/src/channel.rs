@@ -300,7 +300,10 @@ impl Noise {
         let (bits, violated) = class;
         if sets.class(bits, violated).next().is_none() || wrong > bits {
             let found = format!("found {wrong} wrong bits of a ({bits}, {violated}) set");
-            return Err(Error::code("condition", format!("{found}, expected a class that was listed, and no more than its bits")));
+            return Err(Error::code(
+                "condition",
+                format!("{found}, expected a class that was listed, and no more than its bits"),
+            ));
         }
         let given = match outputs {
             None => None,

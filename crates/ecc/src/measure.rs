@@ -13,12 +13,15 @@ use std::time::{Duration, Instant};
 
 use softsense_base::{Error, Purpose, Result, Stream, binomial_interval};
 
-use crate::{InstructionSet, Outcome};
 use crate::bch::BchDecoder;
 use crate::bits;
 use crate::catalogue::Code;
 use crate::channel::{Channel, Noise};
-use crate::ldpc::{AbsorbingSets, BitFlipping, Correction, LEAST_LARGEST, LdpcCode, MOST_LARGEST, MessagePassing, MinSum, Real, Rule, Schedule, Width};
+use crate::ldpc::{
+    AbsorbingSets, BitFlipping, Correction, LEAST_LARGEST, LdpcCode, MOST_LARGEST, MessagePassing, MinSum, Real, Rule,
+    Schedule, Width,
+};
+use crate::{InstructionSet, Outcome};
 
 /// Bytes that a batch may take: half of a common second-level cache.
 const BATCH_BYTES: usize = 1 << 18;
@@ -588,16 +591,21 @@ impl<'a> FrameCounter<'a> {
         self
     }
 
-    /// Whether a failure counts for the set that the frame was drawn by.
-    fn counts(&mut self, index: u64, codeword: &[u8]) -> bool {
+    /// Whether a failure counts for the set that the frame was drawn by. An LLR of 0 is right whatever was sent, as in
+    /// [`Noise::conditioned`].
+    fn counts(&mut self, index: u64, codeword: &[u8], llrs: &[i8]) -> bool {
         let Some((sets, right)) = &self.listed else { return true };
-        let mut word = codeword.to_vec();
-        self.noise.flip(index, &mut word);
-        let errors: Vec<u32> = (0..self.code.codeword_bits() as u32)
-            .filter(|&bit| bits::get(&word, bit as usize) != bits::get(codeword, bit as usize))
-            .collect();
+        let all = 0..self.code.codeword_bits() as u32;
+        let errors: Vec<u32> = if self.noise.is_soft() {
+            let is_wrong = |bit: usize| if bits::get(codeword, bit) { llrs[bit] > 0 } else { llrs[bit] < 0 };
+            all.filter(|&bit| is_wrong(bit as usize)).collect()
+        } else {
+            let mut word = codeword.to_vec();
+            self.noise.flip(index, &mut word);
+            all.filter(|&bit| bits::get(&word, bit as usize) != bits::get(codeword, bit as usize)).collect()
+        };
         let sharing = sets.nearly_wrong(&errors, *right) as u64;
-        sharing <= 1 || self.stream.bits(index, SHARING_DRAW) % sharing == 0
+        sharing <= 1 || self.stream.bits(index, SHARING_DRAW).is_multiple_of(sharing)
     }
 
     /// Counts `frames` frames from number `first` on, or fewer once it is interrupted. What each frame holds and meets depends
@@ -658,7 +666,7 @@ impl<'a> FrameCounter<'a> {
             }
             result.iterations[iterations] += 1;
             let wrong = frame.word != frame.codeword;
-            let fails = (wrong || !success) && self.counts(index, &frame.codeword);
+            let fails = (wrong || !success) && self.counts(index, &frame.codeword, &frame.llrs);
             if fails && !success {
                 result.given_up.resize(result.iterations.len(), 0);
                 result.given_up[iterations] += 1;

@@ -9,8 +9,8 @@ use softsense_ecc::bits;
 use softsense_ecc::catalogue::Code;
 use softsense_ecc::channel::Channel;
 use softsense_ecc::ldpc::{
-    Block, Correction, LdpcCode, MessagePassing, MinSum, ParityCheck, QuasiCyclic, RedundantChecks, Rule, Schedule,
-    LEAST_LARGEST, MOST_LARGEST, TRAPPED_CHECKS, Width,
+    Block, Correction, LEAST_LARGEST, LdpcCode, MOST_LARGEST, MessagePassing, MinSum, ParityCheck, QuasiCyclic,
+    RedundantChecks, Rule, Schedule, TRAPPED_CHECKS, Width,
 };
 use softsense_ecc::measure::{Algorithm, DecoderSpec, Measurement, Stop};
 use softsense_ecc::{InstructionSet, Outcome};

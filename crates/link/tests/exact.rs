@@ -134,7 +134,8 @@ fn assert_same_failures(spec: &ExactSpec, condition: CellCondition, level: u8, c
     let codewords = 1000;
     let attempts: Vec<_> =
         (0..codewords).map(|place| reader.attempt(place, level.into(), &[condition], level)).collect();
-    let frame_spec = FrameSpec { decoder: spec.decoder.clone(), iterations: spec.max_iterations, seed: 1, channel, condition: None };
+    let frame_spec =
+        FrameSpec { decoder: spec.decoder.clone(), iterations: spec.max_iterations, seed: 1, channel, condition: None };
     let task = FrameTask::new(reader.code().clone(), frame_spec).unwrap();
     let counts = task.count(None, 0, 2, &AtomicBool::new(false)).unwrap().unwrap();
 

@@ -14,6 +14,12 @@ use crate::raise;
 /// A set as (bits, violated checks, sets in its orbit).
 type Set = (Vec<u32>, u32, u32);
 
+/// The same, and whether it is absorbing.
+type BitSet = (Vec<u32>, u32, u32, bool);
+
+/// Sets as lists of bits.
+type Lists = Vec<Vec<u32>>;
+
 fn plain(set: &ldpc::AbsorbingSet) -> Set {
     (set.bits.clone(), set.violated, set.multiplicity)
 }
@@ -47,7 +53,7 @@ impl AbsorbingSets {
         Ok(Self { code, sets: Arc::new(sets) })
     }
 
-    fn __reduce__<'py>(&self, py: Python<'py>) -> (Bound<'py, PyAny>, (Py<Code>, Vec<Vec<u32>>)) {
+    fn __reduce__<'py>(&self, py: Python<'py>) -> (Bound<'py, PyAny>, (Py<Code>, Lists)) {
         let sets = self.sets.sets().iter().map(|set| set.bits.clone()).collect();
         (py.get_type::<Self>().into_any(), (self.code.clone_ref(py), sets))
     }
@@ -128,7 +134,7 @@ impl AbsorbingSetSearch {
 /// A set of bits as the first of its orbit: (bits, violated checks, sets in its orbit, whether it is absorbing). Raises
 /// CodeError.
 #[pyfunction]
-pub(crate) fn bit_sets(code: &Code, sets: Vec<Vec<u32>>) -> PyResult<Vec<(Vec<u32>, u32, u32, bool)>> {
+pub(crate) fn bit_sets(code: &Code, sets: Lists) -> PyResult<Vec<BitSet>> {
     let matrix = matrix(code)?;
     let length = code.ldpc()?.codeword_bits();
     if sets.iter().any(|bits| bits.is_empty() || bits.iter().any(|&bit| bit as usize >= length)) {

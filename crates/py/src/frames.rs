@@ -72,10 +72,7 @@ impl FrameTask {
     }
 
     #[allow(clippy::type_complexity, reason = "it is the arguments of `new`")]
-    fn __reduce__<'py>(
-        &self,
-        py: Python<'py>,
-    ) -> (Bound<'py, PyAny>, (Py<Code>, String, Option<Py<AbsorbingSets>>)) {
+    fn __reduce__<'py>(&self, py: Python<'py>) -> (Bound<'py, PyAny>, (Py<Code>, String, Option<Py<AbsorbingSets>>)) {
         let sets = self.sets.as_ref().map(|sets| sets.clone_ref(py));
         (py.get_type::<Self>().into_any(), (self.code.clone_ref(py), self.spec_json(), sets))
     }
@@ -231,7 +228,8 @@ impl FrameTask {
         };
         let found = PyDict::new(py);
         let columns = (steps / every) as usize;
-        let of_records: [(&str, fn(&Record) -> u32); 5] = [
+        type Field<T, N> = (&'static str, fn(&T) -> N);
+        let of_records: [Field<Record, u32>; 5] = [
             ("errors", |record| record.errors),
             ("syndrome_weight", |record| record.syndrome_weight),
             ("nearest", |record| record.nearest),
@@ -243,7 +241,7 @@ impl FrameTask {
             found.set_item(name, Array2::from_shape_fn((chains.len(), columns), at).into_pyarray(py))?;
         }
         found.set_item("draws", chains.iter().map(|chain| chain.draws).collect::<Vec<_>>())?;
-        let of_chains: [(&str, fn(&Chain) -> f64); 3] = [
+        let of_chains: [Field<Chain, f64>; 3] = [
             ("redraw", |chain| chain.redraw),
             ("acceptance", |chain| chain.acceptance),
             ("moved", |chain| chain.moved),

@@ -29,7 +29,8 @@ fn frames(level: u8, rber: f64, units: u64) -> FrameCounts {
     };
     let code = CodewordReader::new(&exact, 1, Path::new("")).unwrap().code().clone();
     let channel = ReadChannel::Gaussian { rber, level, placement: exact.placement };
-    let spec = FrameSpec { decoder: exact.decoder, iterations: exact.max_iterations, seed: 1, channel, condition: None };
+    let spec =
+        FrameSpec { decoder: exact.decoder, iterations: exact.max_iterations, seed: 1, channel, condition: None };
     FrameTask::new(code, spec).unwrap().count(None, 0, units, &AtomicBool::new(false)).unwrap().unwrap()
 }
 

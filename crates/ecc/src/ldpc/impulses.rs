@@ -117,7 +117,8 @@ impl Impulses {
         let mut wrong = strong.clone();
         for round in 0..MOST_ROUNDS {
             let violated = self.violated(&wrong);
-            let mut met: Vec<u32> = violated.iter().flat_map(|&check| self.matrix.row(check as usize)).copied().collect();
+            let mut met: Vec<u32> =
+                violated.iter().flat_map(|&check| self.matrix.row(check as usize)).copied().collect();
             met.sort_unstable();
             let flips: Vec<u32> = met
                 .chunk_by(|a, b| a == b)

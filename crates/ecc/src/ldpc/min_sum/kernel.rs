@@ -3,11 +3,11 @@ use std::ops::Range;
 use softsense_base::{Error, Result};
 
 use super::super::QuasiCyclic;
-use super::{Correction, LEAST_LARGEST, MOST_LARGEST};
 #[cfg(target_arch = "x86_64")]
 use super::lanes::{Avx2, Avx512};
 use super::lanes::{Lanes, MOST_LANES, Portable};
 use super::layout::{Layout, Place};
+use super::{Correction, LEAST_LARGEST, MOST_LARGEST};
 use crate::{InstructionSet, Outcome, bits};
 
 /// The largest magnitude of a message in eight bits.
@@ -37,7 +37,8 @@ impl Arithmetic {
         let channel_limit = (u32::from(largest) * 22 + 63) / 126;
         let message_limit = (u32::from(largest) - channel_limit) / heaviest_column.max(1);
         if message_limit == 0 {
-            let found = format!("found a-posteriori magnitudes of up to {largest} for a column of weight {heaviest_column}");
+            let found =
+                format!("found a-posteriori magnitudes of up to {largest} for a column of weight {heaviest_column}");
             return Err(Error::code("", format!("{found}, expected room for a message of each of its checks")));
         }
         let correction = correction.clone();
