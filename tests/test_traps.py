@@ -29,6 +29,7 @@ from softsense.floors import ALWAYS_RIGHT, Floor, floor_frames, measure_floor
 from softsense.runner import Runner
 from softsense.sampling import Goal
 from softsense.store import Counts
+from softsense.strata import Strata
 from softsense.traps import Traps, failures_on_sets, find_traps, load_traps, shipped_traps
 
 TEACHING = "teaching-1/2"
@@ -679,7 +680,8 @@ def test_the_floor_of_flash_with_eight_bits_is_what_was_measured() -> None:
     goal = Goal(floor_frames=2**14)
     store = Store()
     campaign = Campaign(code, "min-sum-8bit", 20, 1, goal, store, shipped_traps(code))
-    plan = campaign.floor(campaign.gaussian(1, 0.0055, "mutual_information"), 0.0)
+    nothing = Strata(code.codeword_bits, {}, campaign.rungs)
+    plan = campaign.floor(campaign.gaussian(1, 0.0055, "mutual_information"), 0.0, nothing)
     found = Runner(store, 2, code.name).run([plan])[0]
     assert found is not None
     assert 2.6e-13 < found.rate < 4.3e-13
