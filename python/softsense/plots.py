@@ -161,7 +161,8 @@ def draw_fer(result: FerResult, title: str | None = None, axes: Axes | None = No
     """Draw frame error rates, or the failure probabilities of a decode table, against raw bit error rate.
 
     A line is a level, with the band of its intervals; points that are incomplete, or no more than bounds, are hollow;
-    the floor bound is a pale dashed line. A vertical line marks the capacity of hard decisions at the code's rate.
+    what no method saw is at most the pale dashed line. A vertical line marks the capacity of hard decisions at the
+    code's rate.
 
     Returns a figure of 13 x 8 inches at 150 dpi; save it with its `savefig`. With `axes`, which may show other results
     already, the curves are drawn into them, under the title if there is one, and their figure is returned.
@@ -180,7 +181,7 @@ def draw_fer(result: FerResult, title: str | None = None, axes: Axes | None = No
     how = named["decoder"] or "BCH"
     if named.get("iterations"):
         how += f", at most {named['iterations']} iterations, seed {named['seed']}"
-    note = f"{how}   bands: 95 %   hollow: incomplete, or a bound   dashed: floor bound"
+    note = f"{how}   bands: 95 %   hollow: incomplete, or a bound   dashed: unlisted, at most"
     interrupted = "interrupted   " if result.interrupted else ""
     figure.text(0.025, 0.915, interrupted + note, fontsize=9, color=FAINT, va="center", parse_math=False)
     return figure
@@ -221,7 +222,7 @@ def _fer_curve(axes: Axes, level: int, points: list[dict[str, Any]], lowest: flo
     if shown and all(point["lo"] is not None for point in shown):
         band = [[max(point[end], lowest / 10) for point in shown] for end in ("lo", "hi")]
         axes.fill_between(rber, *band, color=colour, alpha=0.18, linewidth=0)
-    # Frames as they come have no floor bound.
+    # Frames as they come leave nothing unlisted.
     bounds = [(point["rber"], point["unlisted"]) for point in points if point["unlisted"] > 0]
     axes.plot(
         [rber for rber, _ in bounds],

@@ -11,7 +11,7 @@ curve; deeper read levels have a series for each p.
 - Between strata the normal quantile of F is interpolated linearly in w.
 - The measured part begins at the lowest stratum from which on every stratum saw failures. Below it, F is known only to
   be no more than the smallest upper end of any stratum at or above w, as F does not fall with w (assumed): the sum of
-  these is the floor bound, which is no part of the rate or its interval.
+  these is `unlisted` in results, which is no part of the rate or its interval.
 - Every stratum has its exact (Clopper-Pearson) interval, at a confidence (Sidak's) at which all of them hold together
   with 95 %. As FER grows with every F(w), the sums of all lower and of all upper ends enclose the measured part, of the
   whole curve together.
