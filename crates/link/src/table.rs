@@ -368,7 +368,10 @@ mod tests {
         let cases = [
             (measured("max_iterations = 20", "[1e-3, 1e-2]"), "t.toml: level 2: p_fail: found 0.001 at rber 0.001"),
             (measured("", "[0.0, 0.0]"), "t.toml: max_iterations: missing"),
-            (measured("max_iterations = 1", "[0.0, 0.0]"), "t.toml: level 1: iterations: expected 2 lists of at most 2"),
+            (
+                measured("max_iterations = 1", "[0.0, 0.0]"),
+                "t.toml: level 1: iterations: expected 2 lists of at most 2",
+            ),
             (measured("max_iterations = 20", "[1e-9, 1e-10]"), "t.toml: level 2: p_fail: found 0.0000000001 after"),
             (measured("max_iterations = 20", "[0.0]"), "t.toml: level 2: p_fail: found 1 values, expected 2"),
             (measured("max_iterations = 20", "[0.0, 2.0]"), "t.toml: level 2: p_fail: found 2, expected a probability"),
