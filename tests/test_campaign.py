@@ -453,7 +453,7 @@ def test_intervals_cover_what_is_known(relative_error: float, width: float) -> N
             estimate = found.estimate(strata.binomial_weights(task.codeword_bits, rate))
             exact = exactly[rate]
             assert estimate.lo <= exact * (1 + 1e-9)
-            assert exact <= (estimate.hi + estimate.floor_bound) * (1 + 1e-9)
+            assert exact <= (estimate.hi + estimate.unlisted) * (1 + 1e-9)
             assert estimate.complete
             assert estimate.relative_error is not None
             assert estimate.relative_error <= relative_error
@@ -473,9 +473,9 @@ def test_a_budget_is_kept_and_what_it_cannot_show_is_incomplete() -> None:
     low, high = (found.estimate(strata.binomial_weights(2000, rate)) for rate in (0.006, 0.02))
     assert not low.complete
     assert high.complete
-    assert low.lo <= task.rate(0.006) <= low.hi + low.floor_bound
+    assert low.lo <= task.rate(0.006) <= low.hi + low.unlisted
     nothing = strata.Strata(2000, {}, strata.ladder(2000)).estimate(strata.binomial_weights(2000, 0.006))
-    assert (nothing.fer, nothing.hi, nothing.floor_bound, nothing.complete) == (0.0, 0.0, 1.0, False)
+    assert (nothing.fer, nothing.hi, nothing.unlisted, nothing.complete) == (0.0, 0.0, 1.0, False)
 
 
 def test_frames_below_the_goal_are_not_sampled_for() -> None:

@@ -311,7 +311,7 @@ class Place:
             "floor_hi": floor.hi if floor else None,
             "floor_relative_error": floor.relative_error if floor else None,
             "floor_strata": [asdict(stratum) for stratum in floor.strata] if floor else [],
-            "unlisted": estimate.floor_bound,
+            "unlisted": estimate.unlisted,
             "judged": None,
             "missing": missing,
             "complete": missing is not None and missing <= MOST_EXTRAPOLATED,

@@ -621,6 +621,7 @@ def code_traps(
     """
     from softsense import tables
     from softsense import traps as finding
+    from softsense.store import opened_store
 
     if picture:
         _check_picture(picture)
@@ -634,8 +635,6 @@ def code_traps(
         if not 0 <= rber <= 0.5:  # NaN is in every range of click's.
             raise ConfigError(f"--rber: found {rber}, expected 0 to 0.5")
         shared = {key: running[key] for key in ("iterations", "seed", "workers", "progress")}
-        from softsense.store import opened_store
-
         with opened_store(running.pop("store")) as store:
             try:
                 found = finding.find_traps(code, store=store, **running)

@@ -178,7 +178,7 @@ def _grown(
             continue
         # What adds much is to be known to a part of the error that is sought for all.
         wanted = 2 / goal.relative_error**2
-        enough = found.failures >= wanted if found.rate > matters else False
+        enough = found.rate > matters and found.failures >= wanted
         if not have:
             grown[index] = 1
         elif not enough and not (known and found.failures):

@@ -86,7 +86,7 @@ class Estimate:
         lo: lower end of the interval of what was measured.
         hi: upper end of it.
         relative_error: standard error over the rate; None if the rate is 0.
-        floor_bound: upper bound of what the strata without failures may add.
+        unlisted: upper bound of what the strata without failures may add.
         missing: what those would add, over the rate, if the normal quantile of F went on there as a line.
     """
 
@@ -94,7 +94,7 @@ class Estimate:
     lo: float
     hi: float
     relative_error: float | None
-    floor_bound: float
+    unlisted: float
     missing: float
 
     @property
@@ -180,9 +180,9 @@ class Strata:
         fer = float(inside @ self._rate) + above * top
         lo = float(inside @ self._lower) + above * float(self.lower[self.last])
         hi = float(inside @ self._upper) + above
-        floor_bound = float(probabilities[:low] @ self.floor(low))
+        unlisted = float(probabilities[:low] @ self.floor(low))
         if fer == 0:
-            return Estimate(0.0, 0.0, min(1.0, hi), None, min(1.0, floor_bound), math.inf)
+            return Estimate(0.0, 0.0, min(1.0, hi), None, min(1.0, unlisted), math.inf)
         share = inside @ self._slopes
         share[-1] += above
         failed, sampled = self.failed[self.first : self.last + 1], self.sampled[self.first : self.last + 1]
@@ -190,7 +190,7 @@ class Strata:
         missing = float(probabilities[:low] @ self.planned(low)) + self._skipped(probabilities)
         missing = float(missing / fer)
         error = math.sqrt(variance) / float(fer)
-        return Estimate(min(1.0, float(fer)), min(1.0, lo), min(1.0, hi), error, min(1.0, floor_bound), missing)
+        return Estimate(min(1.0, float(fer)), min(1.0, lo), min(1.0, hi), error, min(1.0, unlisted), missing)
 
     def planned(self, count: int) -> Floats:
         """F at 0 to `count` - 1 errors for planning alone (float64): below, the quantile goes on as a line."""
