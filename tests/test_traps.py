@@ -616,26 +616,35 @@ def test_floors_cover_what_is_known() -> None:
 
 
 def test_a_floor_spends_no_more_than_it_may() -> None:
-    """The first round, a unit for each stratum that is always asked for, is the least there is."""
     first = len(EVENTS) * (ALWAYS_RIGHT + 1) * FakeSets.unit_frames
     last = 0
     for budget in (1, first, 2 * first, 2**14, 2**16, 2**18, 2**20):
         found = measured(1, Goal(relative_error=0.01, floor_frames=budget))
-        assert last <= floor_frames(found) <= max(first, budget)
+        assert last <= floor_frames(found) <= budget
         assert exactly() <= found.hi
         last = floor_frames(found)
     assert last > 2**17
 
 
 def test_a_floor_that_does_not_matter_is_not_sampled_for() -> None:
-    first = len(EVENTS) * (ALWAYS_RIGHT + 1) * FakeSets.unit_frames
+    """Where sets that always fail would not matter; without a frame the upper end holds for all that may fail."""
     events = sum(sets * math.comb(a, 2) * ERROR_RATE ** (a - 2) for (a, _), sets in EVENTS.items())
     for goal, waterfall in ((Goal(down_to=1e-15), 1e3 * events), (Goal(down_to=1e3 * events), 0.0)):
         found = measured(1, goal, waterfall)
-        assert floor_frames(found) == first
+        assert floor_frames(found) == 0
         assert found.hi < 0.1 * max(waterfall, goal.down_to)
         assert exactly() <= found.hi
-    assert floor_frames(measured(1, Goal(down_to=1e-15))) > first
+    assert floor_frames(measured(1, Goal(down_to=1e-15))) > 0
+
+
+def test_a_floor_is_sampled_until_it_is_below_what_is_asked_for() -> None:
+    """Sets that fail once in ten thousand frames: less than that shows cannot be told, more need not be sampled."""
+    seldom = dict.fromkeys(EVENTS, (1e-4, 1e-4, 0.0))
+    loose, tight = (measured(1, Goal(floor_frames=2**24, floor_down_to=rate), fails=seldom) for rate in (1e-14, 1e-16))
+    assert floor_frames(loose) < floor_frames(tight) < 2**24
+    assert loose.hi < 1e-14
+    assert tight.hi < 1e-16 or (tight.relative_error or 1.0) <= Goal.relative_error
+    assert exactly(seldom) <= min(loose.hi, tight.hi)
 
 
 def test_sets_that_never_fail_have_a_floor_of_none_with_a_bound() -> None:

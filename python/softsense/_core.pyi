@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 __version__: str
+MOST_RIGHT: int
+"""How many bits of an absorbing set may be right in frames that are drawn by it."""
 
 class SoftsenseError(Exception):
     """Bad input; the message is one line and names the place."""
@@ -310,6 +312,8 @@ class AbsorbingSets:
     identity: str
     def __init__(self, code: Code, sets: Sequence[Sequence[int]]) -> None:
         """`sets` are lists of bit numbers. Raises `CodeError` for one that is not absorbing here, or comes twice."""
+    def rotations(self, bits: Sequence[int]) -> list[list[int]]:
+        """All sets of the orbit of a listed one, each ascending. Raises `CodeError` for bits that are not listed."""
 
 class AbsorbingSetSearch:
     """A search for all small absorbing sets of an LDPC code, in units that can be done anywhere and in any order.

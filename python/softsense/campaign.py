@@ -24,7 +24,7 @@ from softsense._core import Cells, Code, ConfigError, FrameTask
 from softsense.api import Interrupted
 from softsense.flash import page_number
 from softsense.floors import Floor, floor_frames, measure_floor
-from softsense.runner import Progress, Runner, default_workers
+from softsense.runner import Progress, Runner, chosen_workers
 from softsense.sampling import (
     Goal,
     Plan,
@@ -611,6 +611,7 @@ def measure_fer(
     seed: int = 1,
     traps: Traps | str | os.PathLike[str] | None = SHIPPED,
     floor_frames: int = Goal.floor_frames,
+    floor_down_to: float | None = None,
     judge: int = 0,
     cells: str | os.PathLike[str] | None = None,
     pe_cycles: str | Sequence[int] = (),
@@ -643,6 +644,8 @@ def measure_fer(
         traps: the absorbing sets that make the error floor, as `find_traps` or `softsense code traps` has them, or
             their file; default: those that are shipped with the code; None: no floor is measured.
         floor_frames: frames that the error floor of a point may cost at most.
+        floor_down_to: error floors are sampled until they are known, or bounded below this rate; default: below a tenth
+            of the rate without them, or of `down_to`.
         judge: so many runs of splitting judge hard decisions (see `softsense.splitting`); default: none.
         cells: instead of `rber`: a shipped model of cells or a TOML file, at each of `pe_cycles` and `retention_days`.
         pe_cycles: program/erase cycles, as numbers or as text like that of `rber`.
@@ -671,7 +674,7 @@ def measure_fer(
     True
     """
     opened = code if isinstance(code, Code) else Code.open(code)
-    goal = Goal(relative_error, down_to, frames, method, floor_frames)
+    goal = Goal(relative_error, down_to, frames, method, floor_frames, floor_down_to)
     listed = opened_traps(opened, traps)
     chosen = parse_levels(levels) if isinstance(levels, str) else checked_levels(levels or [1])
     standing = json.loads(_core.placement_json(placement))
@@ -692,7 +695,7 @@ def measure_fer(
             plans = campaign.plans([campaign.gaussian(level, rate, standing) for level in chosen for rate in rates])
         else:
             plans = campaign.automatic_plans(chosen, standing)
-        runner = Runner(kept, default_workers() if workers is None else workers, opened.name, progress)
+        runner = Runner(kept, chosen_workers(workers), opened.name, progress)
         found = runner.run(plans)
         order = ("level", "pe_cycles", "retention_days", "rber")
         points = sorted(

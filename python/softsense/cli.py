@@ -125,6 +125,16 @@ def _together(*options: Decorator) -> Decorator:
     return decorate
 
 
+_no_progress = click.option("--no-progress", is_flag=True, help="Show no progress, even on a terminal.")
+_worker_options = _together(
+    click.option("--workers", type=click.IntRange(1, 1024), help="Threads; default: one per CPU."),
+    click.option("--dask", metavar="ADDRESS", help="Work on a Dask cluster instead, such as tcp://host:8786."),
+    click.option(
+        "--store", type=click.Path(path_type=Path), metavar="FILE", help="Keep all results there, and resume from it."
+    ),
+)
+
+
 _trace_options = _together(
     click.option(
         "--format",
@@ -170,7 +180,7 @@ _run_options = _together(
     click.option("--out", type=click.Path(path_type=Path), help="Folder for results; default: out/<command>-<config>."),
     click.option("--json", "as_json", is_flag=True, help="Print the summary alone, as one JSON document."),
     click.option("--requests-log", is_flag=True, help="Also write every request to requests.parquet."),
-    click.option("--no-progress", is_flag=True, help="Show no progress, even on a terminal."),
+    _no_progress,
 )
 
 
@@ -290,7 +300,7 @@ def trace() -> None:
 @click.argument("file", type=click.Path())
 @_trace_options
 @click.option("--json", "as_json", is_flag=True, help="Print the statistics as one JSON document.")
-@click.option("--no-progress", is_flag=True, help="Show no progress, even on a terminal.")
+@_no_progress
 def trace_stats(file: str, as_json: bool, no_progress: bool, **options: Any) -> None:
     """Show what a trace file was recognised as and what it holds."""
     from softsense import tables
@@ -312,7 +322,7 @@ def trace_stats(file: str, as_json: bool, no_progress: bool, **options: Any) -> 
     help="Format to write: csv (default), mqsim or disksim.",
 )
 @_json_written
-@click.option("--no-progress", is_flag=True, help="Show no progress, even on a terminal.")
+@_no_progress
 def trace_convert(file: str, to: str, to_format: str, as_json: bool, no_progress: bool, **options: Any) -> None:
     """Write trace FILE to OUT in another format."""
     from softsense import tables
@@ -516,7 +526,7 @@ def code_import(file: Path, to: Path | None, redundant_checks: bool, cycles: boo
 @click.option("--seed", default=1, type=click.IntRange(0, 2**64 - 1), help="Of data and noise; default: 1.")
 @_redundant_checks
 @click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON document.")
-@click.option("--no-progress", is_flag=True, help="Show no progress, even on a terminal.")
+@_no_progress
 def code_bench(
     name: str,
     channel: str | None,
@@ -592,17 +602,13 @@ def code_bench(
 )
 @click.option("--iterations", default=20, type=click.IntRange(1, 10**6), help="Of decoders, at most; default: 20.")
 @click.option("--seed", default=1, type=click.IntRange(0, 2**63 - 1), help="Of impulses, data and noise; default: 1.")
-@click.option("--workers", type=click.IntRange(1, 1024), help="Threads; default: one per CPU.")
-@click.option("--dask", metavar="ADDRESS", help="Work on a Dask cluster instead, such as tcp://host:8786.")
-@click.option(
-    "--store", type=click.Path(path_type=Path), metavar="FILE", help="Keep all results there, and resume from it."
-)
+@_worker_options
 @click.option("--out", "to", type=click.Path(path_type=Path), metavar="FILE", help="Write the sets there, for `fer`.")
 @click.option("--picture", type=click.Path(path_type=Path), metavar="FILE", help="Draw the smallest set's graph.")
 @_redundant_checks
 @_force_option
 @click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON document.")
-@click.option("--no-progress", is_flag=True, help="Show no progress, even on a terminal.")
+@_no_progress
 def code_traps(
     name: str,
     decoders: str,
@@ -706,11 +712,7 @@ _sampling_options = _together(
         type=click.IntRange(1, 2**62),
         help=f"At most, for the error floor of each point; default: {_MOST_FLOOR_FRAMES:,}.",
     ),
-    click.option("--workers", type=click.IntRange(1, 1024), help="Threads that decode; default: one per CPU."),
-    click.option("--dask", metavar="ADDRESS", help="Decode on a Dask cluster instead, such as tcp://host:8786."),
-    click.option(
-        "--store", type=click.Path(path_type=Path), metavar="FILE", help="Keep all counts there, and resume from it."
-    ),
+    _worker_options,
     _redundant_checks,
 )
 
@@ -718,6 +720,12 @@ _sampling_options = _together(
 @cli.command("fer")
 @_code_argument
 @_sampling_options
+@click.option(
+    "--floor-down-to",
+    type=float,
+    metavar="RATE",
+    help="The error floor is sampled until it is known or below this; default: a tenth of the rate or of --down-to.",
+)
 @click.option(
     "--judge", default=0, type=click.IntRange(0, 1000), help="Runs of splitting that judge hard decisions; default: 0."
 )
@@ -735,7 +743,7 @@ _sampling_options = _together(
 )
 @click.option("--picture", type=click.Path(path_type=Path), metavar="FILE", help="Draw the curves: .png, .svg or .pdf.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON document.")
-@click.option("--no-progress", is_flag=True, help="Show no progress, even on a terminal.")
+@_no_progress
 def fer(name: str, llrs_for: str | None, picture: Path | None, as_json: bool, no_progress: bool, **options: Any) -> int:
     """Measure frame error rates of CODE against raw bit error rate or age, down to 1e-15.
 
@@ -958,7 +966,7 @@ def explain_command(config: Path, retention: str, picture: Path | None, as_json:
 @_config_options
 @click.option("--picture", type=click.Path(path_type=Path), metavar="FILE", help="Draw it: .png, .svg or .pdf.")
 @click.option("--json", "as_json", is_flag=True, help="Print it as one JSON document.")
-@click.option("--no-progress", is_flag=True, help="Show no progress, even on a terminal.")
+@_no_progress
 def lifetime_command(
     config: Path,
     tables: str,
@@ -1015,7 +1023,7 @@ def table_group() -> None:
 @_sampling_options
 @_force_option
 @_json_written
-@click.option("--no-progress", is_flag=True, help="Show no progress, even on a terminal.")
+@_no_progress
 def table_build(name: str, to: Path, force: bool, as_json: bool, no_progress: bool, **options: Any) -> None:
     """Measure a decode table of CODE: failure probability and iterations for each level and raw bit error rate.
 
@@ -1071,7 +1079,7 @@ def table_show(name: str, picture: Path | None, as_json: bool) -> None:
 @click.option("--out", type=click.Path(path_type=Path), help="Folder for results; default: out/<paper>.")
 @click.option("--jobs", type=click.IntRange(min=1), help="Simulations at once; default: one per CPU, at most 4.")
 @click.option("--json", "as_json", is_flag=True, help="Print claims, or the list, as one JSON document.")
-@click.option("--no-progress", is_flag=True, help="Show no progress, even on a terminal.")
+@_no_progress
 def reproduce_command(
     name: str | None,
     listing: bool,
@@ -1151,7 +1159,7 @@ def reproduce_command(
 )
 @click.option("--dask", metavar="ADDRESS", help="Simulate on a Dask cluster instead, such as tcp://host:8786.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result, every point of it, as one JSON document.")
-@click.option("--no-progress", is_flag=True, help="Show no progress, even on a terminal.")
+@_no_progress
 def sweep_command(
     file: Path, out: Path | None, workers: int | None, dask: str | None, as_json: bool, no_progress: bool
 ) -> int:

@@ -32,7 +32,7 @@ from softsense.campaign import (
     opened_traps,
     parse_levels,
 )
-from softsense.runner import Progress, Runner, default_workers
+from softsense.runner import Progress, Runner, chosen_workers
 from softsense.sampling import Goal, Plan, Request, Round
 from softsense.store import opened_store
 from softsense.strata import MOST_EXTRAPOLATED
@@ -133,7 +133,7 @@ def build_table(
     standing = json.loads(_core.placement_json(placement))
     with opened_store(store) as kept:
         campaign = Campaign(opened, decoder, iterations, seed, goal, kept, opened_traps(opened, traps))
-        runner = Runner(kept, default_workers() if workers is None else workers, opened.name, progress)
+        runner = Runner(kept, chosen_workers(workers), opened.name, progress)
         grid = numbers(rber, "rber", 0, 0.5) if rber is not None else None
         if grid is None:
             grid = runner.run([campaign.grid(chosen, standing)])[0] or []

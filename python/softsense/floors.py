@@ -15,8 +15,9 @@ codes next to nothing.
 
 Each F(k) has its exact interval, all of them together 95 % (Sidak). F is assumed not to fall with k, as fewer wrong
 bits of a set are no harder to correct: so a stratum is bounded by those of more wrong bits, too. A class has strata
-from all bits down to all but one, and to all but two where those with one right bit still fail. What fails with fewer
-wrong bits is no event of a set any more, but left to what error weights and splitting see.
+from all bits down to all but one, and to all but two where those with one right bit still fail, or were not sampled
+because they could not matter. What fails with fewer wrong bits is no event of a set any more, but left to what error
+weights and splitting see.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from softsense import _core
+from softsense._core import MOST_RIGHT
 from softsense.sampling import Plan, Request, Round, whole_blocks
 from softsense.strata import CONFIDENCE
 
@@ -36,9 +38,6 @@ if TYPE_CHECKING:
     from softsense._core import FrameTask
     from softsense.sampling import Goal, View
     from softsense.traps import Traps
-
-MOST_RIGHT = 2
-"""How many bits of a set may be right in frames that are drawn by it."""
 
 ALWAYS_RIGHT = 1
 """How many of them at most, unless frames with so many still fail."""
@@ -119,14 +118,15 @@ def measure_floor(
 ) -> Plan[Floor]:
     """Sample the strata of listed sets until the floor is known, or known not to matter, or the frames are spent.
 
-    It matters where it is more than a tenth of `waterfall`, the rate without it, and of the lowest rate that is sought.
+    It matters where it is more than a tenth of `waterfall`, the rate without it, and of the lowest rate that is sought;
+    or where it is more than `goal.floor_down_to`, if that is given.
 
     Args:
         make_task: the task of a condition, as docs/model/frame-error-rates.md has it.
         error_rate: the probability that a decision is wrong.
         traps: the listed sets.
         waterfall: the frame error rate by error weight.
-        goal: `relative_error`, `down_to` and `floor_frames`.
+        goal: `relative_error`, `down_to`, `floor_frames` and `floor_down_to`.
         view: what has been counted.
         share_below: of frames with so many wrong bits in a set of so many (bits, wrong), the share that no stratum of
             error weight has measured.
@@ -139,8 +139,9 @@ def measure_floor(
             events *= share_below(bits, wrong)
             condition = {"bits": bits, "violated": violated, "wrong": wrong, "listed": traps.sets.identity}
             strata.append(_Stratum(bits, violated, sets, wrong, events, make_task(condition)))
-    matters = _NEGLIGIBLE * max(waterfall, goal.down_to)
-    units = {index: 1 for index, stratum in enumerate(strata) if stratum.bits - stratum.wrong <= ALWAYS_RIGHT}
+    matters = goal.floor_down_to or _NEGLIGIBLE * max(waterfall, goal.down_to)
+    # Nothing is sampled where the sets, failing always, would be too seldom wrong to matter.
+    units: dict[int, int] = {}
     expected = 0
     while True:
         requests = [Request(strata[index].task, None, count) for index, count in sorted(units.items())]
@@ -148,7 +149,7 @@ def measure_floor(
         floor = _floor(strata, units, view)
         if not go_on:
             return floor
-        grown = _grown(strata, units, floor, matters / max(1, len(strata)), goal)
+        grown = _grown(strata, units, floor, matters, goal)
         spent = before = sum(strata[index].task.unit_frames * count for index, count in units.items())
         # What may add most comes first, as far as the frames go.
         for index in sorted(grown, key=lambda index: (-floor.strata[index].hi, index)):
@@ -170,15 +171,19 @@ def _grown(
     strata: Sequence[_Stratum], units: dict[int, int], floor: Floor, matters: float, goal: Goal
 ) -> dict[int, int]:
     """How many units strata should have next."""
-    grown = {}
+    grown: dict[int, int] = {}
+    if floor.hi <= matters:
+        return grown
+    least = matters / len(strata)
     known = floor.relative_error is not None and floor.relative_error <= goal.relative_error
     for index, found in enumerate(floor.strata):
         have = units.get(index, 0)
-        if found.hi <= matters:
+        # Fewer wrong bits are asked for once more of them were seen to fail.
+        if found.hi <= least or (found.bits - found.wrong > ALWAYS_RIGHT and index - 1 not in units):
             continue
         # What adds much is to be known to a part of the error that is sought for all.
         wanted = 2 / goal.relative_error**2
-        enough = found.rate > matters and found.failures >= wanted
+        enough = found.rate > least and found.failures >= wanted
         if not have:
             grown[index] = 1
         elif not enough and not (known and found.failures):
@@ -207,7 +212,7 @@ def _floor(strata: Sequence[_Stratum], units: dict[int, int], view: View) -> Flo
         rate = stratum.events * failures / frames if frames else 0.0
         counts = fails or stratum.bits - stratum.wrong <= ALWAYS_RIGHT
         hi = max(rate, stratum.events * ceiling) if counts else 0.0
-        fails = failures > 0
+        fails = failures > 0 or not frames
         found.append(
             FloorStratum(
                 stratum.bits, stratum.violated, stratum.sets, stratum.wrong, stratum.events, frames, failures, rate, hi

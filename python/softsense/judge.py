@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from softsense.floors import MOST_RIGHT
+from softsense._core import MOST_RIGHT
 from softsense.runner import Progress, run_units
 
 if TYPE_CHECKING:

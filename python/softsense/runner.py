@@ -14,7 +14,7 @@ from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExec
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
-from softsense._core import FrameTask, SoftsenseError, StopFlag
+from softsense._core import ConfigError, FrameTask, SoftsenseError, StopFlag
 from softsense.sampling import Plan, Request, block_end
 from softsense.store import Store
 
@@ -335,6 +335,10 @@ def hearing_ctrl_c(also: Callable[[], None] | None = None) -> Iterator[list[int]
         signal.signal(signal.SIGINT, before or signal.SIG_DFL)
 
 
-def default_workers() -> int:
-    """One for each CPU that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+def chosen_workers(workers: int | Executor | None) -> int | Executor:
+    """The workers that were asked for; None: a thread for each CPU that this process may use."""
+    if workers is None:
+        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if isinstance(workers, int) and workers < 1:
+        raise ConfigError(f"workers: found {workers}, expected at least 1")
+    return workers

@@ -46,6 +46,8 @@ class Goal:
         frames: frames that a point may cost at most.
         method: one of `METHODS`.
         floor_frames: frames that the error floor of a point may cost at most.
+        floor_down_to: error floors are sampled until they are known or below this rate; None: until they are below a
+            tenth of the rate without them, or of `down_to`.
     """
 
     relative_error: float = 0.1
@@ -53,6 +55,7 @@ class Goal:
     frames: int = 2**22
     method: str = "auto"
     floor_frames: int = 2**17
+    floor_down_to: float | None = None
 
     def __post_init__(self) -> None:
         if not 0 < self.relative_error <= 1:
@@ -63,6 +66,8 @@ class Goal:
             raise ConfigError(f"frames: found {self.frames}, expected at least 1")
         if self.floor_frames < 1:
             raise ConfigError(f"floor_frames: found {self.floor_frames}, expected at least 1")
+        if self.floor_down_to is not None and not 0 < self.floor_down_to < 1:
+            raise ConfigError(f"floor_down_to: found {self.floor_down_to:g}, expected between 0 and 1")
         if self.method not in METHODS:
             raise ConfigError(f"method: found `{self.method}`, expected {', '.join(METHODS[:-1])} or {METHODS[-1]}")
 

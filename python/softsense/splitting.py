@@ -36,7 +36,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from softsense._core import Code, ConfigError, FrameTask, StopFlag
-from softsense.runner import Progress, default_workers, run_units
+from softsense.runner import Progress, chosen_workers, run_units
 from softsense.store import Store, opened_store
 
 if TYPE_CHECKING:
@@ -241,7 +241,7 @@ def split(
     spec = {"decoder": decoder, "iterations": iterations, "seed": seed, "channel": {"hard": {"rber": None}}}
     task = FrameTask(opened, json.dumps(spec))
     work = SplitWork(task, what)
-    count = default_workers() if workers is None else workers
+    count = chosen_workers(workers)
     with opened_store(store) as kept:
         every = run_units(kept, count, work, runs, "splitting", progress)
         done = [run for unit in range(runs) if (run := kept.result(work.identity, unit)) is not None]

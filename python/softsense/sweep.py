@@ -43,7 +43,7 @@ from softsense.points import (
     work,
     write_parquet,
 )
-from softsense.runner import InFlight, default_workers, hearing_ctrl_c
+from softsense.runner import InFlight, chosen_workers, hearing_ctrl_c
 from softsense.sweep_file import LatinHypercube, Pair, Range, Sweep, TraceFile
 
 if TYPE_CHECKING:
@@ -157,7 +157,7 @@ def sweep(
     with Kept(folder / "points") as kept:
         known = len(kept.ids & planned.jobs.keys())
         todo = [job for jobs in (planned.jobs, planned.lifetimes) for job in jobs.values() if job.id not in kept.ids]
-        count = default_workers() if workers is None else workers
+        count = chosen_workers(workers)
         failures, interrupted = _carry_out(planned, todo, kept, count, progress)
         kept.merge()
         frame = _frame(planned, kept, failures)

@@ -27,11 +27,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from softsense import _core
-from softsense._core import AbsorbingSets, AbsorbingSetSearch, Code, CodeError, FrameTask, StopFlag
+from softsense._core import MOST_RIGHT, AbsorbingSets, AbsorbingSetSearch, Code, CodeError, FrameTask, StopFlag
 from softsense.api import Interrupted
 from softsense.files import replacing
-from softsense.floors import MOST_RIGHT
-from softsense.runner import Progress, Runner, default_workers, run_units, stopping
+from softsense.runner import Progress, Runner, chosen_workers, run_units, stopping
 from softsense.sampling import Plan, Request, Round
 from softsense.store import Counts, Store, opened_store
 from softsense.strata import CONFIDENCE
@@ -118,11 +117,7 @@ class Traps:
 
     def rotations(self, trap: Trap) -> list[list[int]]:
         """All sets of an orbit, each ascending; of a matrix that is not quasi-cyclic the one set."""
-        size = self.code.circulant_size or 1
-        return [
-            sorted(bit // size * size + (bit % size + shift) % size for bit in trap.bits)
-            for shift in range(trap.multiplicity)
-        ]
+        return self.sets.rotations(list(trap.bits))
 
     @property
     def classes(self) -> list[dict[str, int]]:
@@ -299,7 +294,7 @@ def failures_on_sets(
             yield Round([Request(task, None, count) for task, count in zip(tasks, units, strict=True)])
             return [kept.counts(task, None, count) for task, count in zip(tasks, units, strict=True)]
 
-        runner = Runner(kept, default_workers() if workers is None else workers, traps.code.name, progress)
+        runner = Runner(kept, chosen_workers(workers), traps.code.name, progress)
         counted = runner.run([plan()])[0]
         if runner.interrupted or counted is None:
             raise Interrupted(None)
@@ -453,7 +448,7 @@ def find_traps(
     hits: Counter[tuple[int, ...]] = Counter()
     stray: Counter[tuple[int, int]] = Counter()
     longest = 0
-    count = default_workers() if workers is None else workers
+    count = chosen_workers(workers)
     # A decoder that there is not is told of before the search.
     pushing = ImpulseTask(opened, impulse_decoder, iterations, seed) if impulses else None
     with opened_store(store) as kept:
@@ -479,7 +474,8 @@ def find_traps(
             for found in run(pushing, -(-impulses // IMPULSES_A_UNIT), "impulses"):
                 hits.update({tuple(bits): times for bits, times in found["sets"]})
                 stray.update({tuple(size): times for size, times in found["stray"]})
-            known.update(hits)
+            found = _core.bit_sets(opened, [list(bits) for bits in hits])
+            known.update(tuple(bits) for bits, violated, _, _ in found if violated <= most_violated)
     listed = AbsorbingSets(opened, [list(bits) for bits in sorted(known)])
     traps = Traps(
         opened,

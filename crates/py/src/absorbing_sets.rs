@@ -64,6 +64,13 @@ impl AbsorbingSets {
         self.sets.sets().iter().map(plain).collect()
     }
 
+    /// All sets of the orbit of a listed one, each ascending. Raises CodeError for bits that are not listed.
+    fn rotations(&self, bits: Vec<u32>) -> PyResult<Lists> {
+        let listed = self.sets.sets().iter().find(|set| set.bits == bits);
+        let unknown = || raise(Error::code("bits", format!("found {bits:?}, expected a listed set")));
+        listed.map(|set| self.sets.orbit(set)).ok_or_else(unknown)
+    }
+
     /// SHA-256 of the sets, in hexadecimal.
     #[getter]
     fn identity(&self) -> String {

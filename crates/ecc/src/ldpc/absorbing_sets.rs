@@ -142,6 +142,11 @@ impl AbsorbingSets {
         self.sets.iter().filter(move |set| (set.bits.len(), set.violated) == (bits, violated))
     }
 
+    /// All sets of the orbit of `set`, each ascending.
+    pub fn orbit(&self, set: &AbsorbingSet) -> Vec<Vec<u32>> {
+        (0..set.multiplicity).map(|shift| set.rotated(self.circulant_size, shift)).collect()
+    }
+
     /// One set of a class, every one as likely, all rotations counted, given a uniform number.
     ///
     /// # Panics

@@ -153,14 +153,17 @@ impl MinSum {
     fn fit(code: &QuasiCyclic, widest: InstructionSet) -> Result<(InstructionSet, u32)> {
         let available = InstructionSet::available();
         if !available.contains(&widest) {
-            return Err(Error::code("", format!("this CPU does not have {}", widest.name())));
+            return Err(Error::code("decoder", format!("this CPU does not have {}", widest.name())));
         }
         let size = code.circulant_size();
         let fits = |set: &InstructionSet| *set <= widest && size.is_multiple_of(lanes(*set));
         let Some(instructions) = available.into_iter().rfind(fits) else {
             return Err(Error::code(
-                "",
-                format!("found circulant size {size}, expected a multiple of {}", lanes(InstructionSet::Portable)),
+                "decoder",
+                format!(
+                    "min-sum of integers: found circulant size {size}, expected a multiple of {}",
+                    lanes(InstructionSet::Portable)
+                ),
             ));
         };
         let mut weights = vec![0; code.columns()];
@@ -168,7 +171,7 @@ impl MinSum {
         let heaviest = weights.into_iter().max().unwrap_or(0);
         if heaviest > HEAVIEST_COLUMN {
             let found = format!("found a column of weight {heaviest}");
-            return Err(Error::code("", format!("{found}, expected at most {HEAVIEST_COLUMN}")));
+            return Err(Error::code("decoder", format!("{found}, expected at most {HEAVIEST_COLUMN}")));
         }
         Ok((instructions, heaviest))
     }
