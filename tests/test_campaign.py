@@ -195,14 +195,19 @@ def wait_until(ready: Callable[[], bool]) -> None:
         time.sleep(0.01)
 
 
-LONG = ["fer", "flash-8/9", "--rber", "0.0064,0.0078", "--relative-error", "0.15", "--json", "--workers", "2"]
+MEASURED = ["--rber", "0.0064,0.0078", "--relative-error", "0.15"]
+JUDGED = ["--rber", "0.0072,0.0079", "--relative-error", "0.3", "--judge", "2"]
 
 
-def test_a_killed_campaign_resumes_to_the_same_result(softsense_command: Softsense, tmp_path: Path) -> None:
-    """Killed three times at any moment, among them while it writes; then byte for byte what nobody killed."""
-    whole = softsense_command(LONG)
+@pytest.mark.parametrize("options", [MEASURED, JUDGED], ids=["measured", "judged"])
+def test_a_killed_campaign_resumes_to_the_same_result(
+    softsense_command: Softsense, tmp_path: Path, options: list[str]
+) -> None:
+    """Killed at any moment, while it writes and while it splits; then byte for byte what nobody killed."""
+    long = ["fer", "flash-8/9", "--json", "--workers", "2", *options]
+    whole = softsense_command(long)
     assert whole.returncode == 0, whole.stderr
-    command, store = [*COMMAND, *LONG, "--store", "s.fer"], tmp_path / "s.fer"
+    command, store = [*COMMAND, *long, "--store", "s.fer"], tmp_path / "s.fer"
 
     def kill(moment: Callable[[], bool]) -> None:
         process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -217,14 +222,18 @@ def test_a_killed_campaign_resumes_to_the_same_result(softsense_command: Softsen
     # It writes when it rolls back what the last one left half done, and then about once a second.
     written = {store.stat().st_mtime_ns}
     kill(lambda: written.add(store.stat().st_mtime_ns) or (len(written) > 2 and time.sleep(0.2) is None))
+    if options is JUDGED:
+        later = time.monotonic() + 4.0
+        kill(lambda: time.monotonic() > later)
     kept = len(rows(store))
     assert kept > 0
-    done = softsense_command(LONG, "--store", "s.fer")
+    done = softsense_command(long, "--store", "s.fer")
     assert done.returncode == 0, done.stderr
     assert done.stdout == whole.stdout
-    assert kept < len(rows(store)) == len({row[:3] for row in rows(store)})
+    assert len(rows(store)) == len({row[:3] for row in rows(store)})
+    assert kept < len(rows(store)) or options is JUDGED
     started = time.monotonic()
-    assert softsense_command(LONG, "--store", "s.fer").stdout == whole.stdout
+    assert softsense_command(long, "--store", "s.fer").stdout == whole.stdout
     assert time.monotonic() - started < 10, "what is in the store was done again"
 
 
