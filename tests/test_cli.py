@@ -306,3 +306,43 @@ def test_version_and_help(softsense_command: Softsense) -> None:
         assert softsense_command(command, "--help").returncode == 0
     listed = softsense_command("policies").stdout
     assert all(name in listed for name in POLICIES)
+
+
+# Raw bit error rates that a decode table does not reach.
+
+SHORT_TABLE = """format = "softsense decode table, version 1"
+name = "short"
+code = "of no code"
+decoder = "none"
+source = "made up"
+interpolation = "log"
+rber = [0.004, 0.02]
+
+[[level]]
+p_fail = [1e-3, 0.5]
+
+[[level]]
+p_fail = [1e-6, 0.25]
+"""
+
+
+@pytest.mark.parametrize(("rber", "beyond"), [(0.003, True), (0.004, False), (0.02, False), (0.021, True)])
+def test_what_a_table_does_not_reach_is_said_first_or_an_error(
+    softsense_command: Softsense, tmp_path: Path, set_small: list[str], rber: float, beyond: bool
+) -> None:
+    (tmp_path / "short.toml").write_text(SHORT_TABLE)
+    table = [f"file='{tmp_path / 'short.toml'}'", f"rber.constant.rber={rber}", "variation={}"]
+    command = ["run", "mlc-25nm", *set_small, "--set", "read.max_level=2"]
+    command += [word for field in table for word in ("--set", f"reliability.table.{field}")]
+    done = softsense_command(command)
+    assert done.returncode == (2 if beyond else 0), done.stderr
+    if beyond:
+        assert "reliability.table.most_beyond: found 100.000 % of codeword reads" in done.stderr
+        assert not (tmp_path / "out").exists()
+    done = softsense_command(command, "--set", "reliability.table.most_beyond=1", "--out", "all")
+    assert done.returncode == 0, done.stderr
+    counted = json.loads((tmp_path / "all" / "summary.json").read_text())["codeword_reads"]
+    assert counted["beyond_table"] == (counted["count"] if beyond else 0)
+    said = "(100 %) were at raw bit error rates that the decode table does not reach"
+    assert (said in done.stdout) == beyond
+    assert not beyond or done.stdout.index(said) < done.stdout.index("Response time of requests")

@@ -1309,11 +1309,12 @@ def _measure(
                 raise
         comparison = result if isinstance(result, Comparison) else Comparison([result])
         summary = json.dumps(result.to_dict(), indent=2, allow_nan=False)
-        found = tables.finding(comparison)
+        found, warnings = tables.finding(comparison), tables.warnings(comparison)
+        first = f"{warnings}\n\n" if warnings else ""
         workload = Path(trace_file).name if trace_file else "its own workload"
         folder.write("config.toml", config.to_toml())
         folder.write("summary.json", summary + "\n")
-        folder.write("table.txt", f"{description}\n\n{tables.results(comparison)}\n\n{found}\n")
+        folder.write("table.txt", f"{description}\n\n{first}{tables.results(comparison)}\n\n{found}\n")
         picture = "comparison.png" if command == "compare" else "run.png"
         title = f"{workload} on {file.stem}" if trace_file else f"{file.stem}, {workload}"
         with folder.replacing(picture) as path:
@@ -1323,7 +1324,7 @@ def _measure(
         if as_json:
             click.echo(summary)
         else:
-            click.echo(f"{tables.results(comparison, _width())}\n\n{found}\n")
+            click.echo(f"{first}{tables.results(comparison, _width())}\n\n{found}\n")
             click.echo(f"wrote {', '.join(str(path) for path in folder.written())}")
         if interrupted:
             click.echo("interrupted: what is shown and written covers what had been simulated", err=True)

@@ -51,7 +51,14 @@ _NUMBERS: dict[str, tuple[str, ...]] = {
     **{f"response.{kind}": ("count:n", *_TIMES) for kind in ("read", "write", "all")},
     "codeword_reads": (
         *("count:n", "mean_us", "service_us", "attempts:n", "soft_starts:n", "uncorrectable:n", "undetected:n"),
-        *("uncorrectable_in_background:n", "interleaved:n", "crossing:n", "from_controller:n", "unmapped:n"),
+        *(
+            "beyond_table:n",
+            "uncorrectable_in_background:n",
+            "interleaved:n",
+            "crossing:n",
+            "from_controller:n",
+            "unmapped:n",
+        ),
     ),
     "codeword_reads.time_us": ("wait_plane", "sense", "wait_bus", "transfer", "wait_decoder", "decode", "retries"),
     "writes_detail": (

@@ -285,7 +285,7 @@ def of_comparison(comparison: Comparison, title: str | None = None) -> str:
     ]
     return html(
         f"{name}: {title or _workload_name(runs[0])}",
-        _with_micro(tables.finding(comparison)),
+        _with_micro(" ".join([*tables.warnings(comparison).splitlines(), tables.finding(comparison)])),
         [section for section in sections if section.parts],
         _what_was_run(comparison),
     )

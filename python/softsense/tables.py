@@ -194,6 +194,12 @@ def lifetime(found: Lifetime) -> str:
     return "\n\n".join(blocks)
 
 
+_WARNINGS = {
+    "beyond_table": "were at raw bit error rates that the decode table does not reach: their fate is a guess",
+    "uncorrectable": "stayed uncorrectable at the last level",
+}
+
+
 def finding(comparison: Comparison) -> str:
     """The main result in a sentence or two."""
     sentences = [_interrupted(comparison)] if comparison.interrupted else []
@@ -226,9 +232,24 @@ def finding(comparison: Comparison) -> str:
     for unit, share in best.summary["utilisation"].items():
         if share is not None and share >= SATURATED:
             sentences.append(f"The {unit}s are {100 * share:.0f} % busy: response times are mostly queueing.")
-    if lost := best.summary["codeword_reads"]["uncorrectable"]:
-        sentences.append(f"{lost:,} codeword reads stayed uncorrectable at the last level.")
     return " ".join(sentences)
+
+
+def warnings(comparison: Comparison) -> str:
+    """What has to be known before the numbers are read, a line each: lost data, and fates that are guesses."""
+    sentences = []
+    for key, said in _WARNINGS.items():
+        counted = [
+            (run.summary["codeword_reads"][key] or 0, run.summary["codeword_reads"]["count"], run)
+            for run in comparison.all_runs
+        ]
+        some, count, run = max(counted, key=lambda found: found[0] / max(1, found[1]))
+        if some:
+            among = f" with {run.name}, the most of any policy" if len(counted) > 1 else ""
+            sentences.append(
+                f"{some:,} of {count:,} codeword reads ({100 * some / max(1, count):.3g} %){among} {said}."
+            )
+    return "\n".join(sentences)
 
 
 def codes(rows: Sequence[dict[str, Any]]) -> str:

@@ -47,6 +47,10 @@ pub struct AdaptiveSpec {
     /// How chips, blocks and pages differ.
     #[serde(default)]
     pub variation: Variation,
+    /// Share of the host's codeword reads whose raw bit error rate may be one that its table does not reach, and whose fate so is
+    /// a guess from its nearest point. A run with more ends with an error.
+    #[serde(default = "usual_most_beyond")]
+    pub most_beyond: f64,
 }
 
 /// A code rate, and for how long blocks use it.
@@ -72,6 +76,14 @@ pub struct TableSpec {
     /// How chips, blocks and pages differ.
     #[serde(default)]
     pub variation: Variation,
+    /// Share of the host's codeword reads whose raw bit error rate may be one that the table does not reach, and whose fate so is
+    /// a guess from its nearest point. A run with more ends with an error.
+    #[serde(default = "usual_most_beyond")]
+    pub most_beyond: f64,
+}
+
+fn usual_most_beyond() -> f64 {
+    0.01
 }
 
 impl Default for ReliabilitySpec {
@@ -82,6 +94,7 @@ impl Default for ReliabilitySpec {
             file: "flash-8-9".into(),
             rber: RberModel::Constant { rber: 0.003406 },
             variation: Variation { chip_factors, block_sigma: 0.1, ..Variation::default() },
+            most_beyond: usual_most_beyond(),
         })
     }
 }
@@ -143,9 +156,16 @@ enum Kind {
 struct Tables {
     tables: ByAge<DecodeTable>,
     flash: Flash,
+    /// Whether they tell what happens at every raw bit error rate.
+    reach: bool,
 }
 
 impl Tables {
+    fn new(tables: ByAge<DecodeTable>, flash: Flash) -> Self {
+        let reach = tables.iter().all(|table| table.reaches(0.0) && table.reaches(0.5));
+        Self { tables, flash, reach }
+    }
+
     /// The table for a codeword.
     #[inline]
     fn of(&self, age: &impl Fn(u32) -> CellAge) -> &DecodeTable {
@@ -351,6 +371,13 @@ impl Clone for Exact {
     }
 }
 
+fn check_most_beyond(path: &str, share: f64) -> Result<()> {
+    if (0.0..=1.0).contains(&share) {
+        return Ok(());
+    }
+    Err(Error::config(format!("{path}.most_beyond"), format!("found {share}, expected a share from 0 to 1")))
+}
+
 /// The probability `p` as a threshold on 64 uniform bits.
 fn threshold(p: f64) -> u64 {
     if p >= 1.0 { u64::MAX } else { (p * 2f64.powi(64)) as u64 }
@@ -386,13 +413,15 @@ impl Reliability {
             ReliabilitySpec::Table(table) => {
                 table.rber.check("reliability.table.rber")?;
                 table.variation.check("reliability.table.variation")?;
+                check_most_beyond("reliability.table", table.most_beyond)?;
                 let decode_table = DecodeTable::open(&table.file, directory)?;
                 let flash = Flash::new(&table.rber, table.variation.clone(), seed);
-                Kind::Tables(Box::new(Tables { tables: ByAge::always(decode_table), flash }))
+                Kind::Tables(Box::new(Tables::new(ByAge::always(decode_table), flash)))
             }
             ReliabilitySpec::Adaptive(adaptive) => {
                 adaptive.rber.check("reliability.adaptive.rber")?;
                 adaptive.variation.check("reliability.adaptive.variation")?;
+                check_most_beyond("reliability.adaptive", adaptive.most_beyond)?;
                 let ages: Vec<u32> = adaptive.rates.iter().map(|rate| rate.to_pe_cycles).collect();
                 if ages.is_empty() || !ages.windows(2).all(|pair| pair[0] < pair[1]) {
                     let message =
@@ -402,7 +431,7 @@ impl Reliability {
                 let open = |rate: &RateSpec| Ok((rate.to_pe_cycles, DecodeTable::open(&rate.file, directory)?));
                 let tables = ByAge::new(adaptive.rates.iter().map(open).collect::<Result<Vec<_>>>()?);
                 let flash = Flash::new(&adaptive.rber, adaptive.variation.clone(), seed);
-                Kind::Tables(Box::new(Tables { tables, flash }))
+                Kind::Tables(Box::new(Tables::new(tables, flash)))
             }
             ReliabilitySpec::Bch(bch) => Kind::Bch(Box::new(Bch::new(bch, seed)?)),
             ReliabilitySpec::Exact(exact) => {
@@ -554,6 +583,19 @@ impl Reliability {
         }
     }
 
+    /// Whether fates are looked up in decode tables.
+    pub fn has_tables(&self) -> bool {
+        matches!(self.kind, Kind::Tables(_))
+    }
+
+    /// Whether the raw bit error rate of a codeword is one that its decode table does not reach, so that its fate is a guess.
+    /// Arguments as those of [`Self::required_level`].
+    #[inline]
+    pub fn is_beyond_table(&self, place: u64, write: u32, parts: u32, age: impl Fn(u32) -> CellAge) -> bool {
+        let Kind::Tables(tables) = &self.kind else { return false };
+        !tables.reach && !tables.of(&age).reaches(tables.flash.rber(place, write.into(), parts, &age))
+    }
+
     /// Whether a codeword of a BCH code by age has no wrong bit, which its syndromes tell. Arguments as those of
     /// [`Self::required_level`].
     #[inline]
@@ -670,7 +712,7 @@ mod tests {
     fn required_levels_only_grow_with_retention() {
         let rber = RberModel::PowerLaw { floor: 0.0, scale: 2.16e-6, pe_exponent: 1.57, retention_exponent: 1.98 };
         let variation = Variation { page_sigma: 0.1, ..Variation::default() };
-        let table = TableSpec { file: "laldpc-thresholds".into(), rber, variation };
+        let table = TableSpec { file: "laldpc-thresholds".into(), rber, variation, most_beyond: usual_most_beyond() };
         let reliability = build(ReliabilitySpec::Table(table)).unwrap();
         for place in 0..500 {
             let at = |days: f64| reliability.required_level(place, 2, 1, |_| age(days * 24.0));
@@ -684,7 +726,12 @@ mod tests {
     #[test]
     fn page_types_have_the_rber_of_their_pages() {
         let rber = RberModel::ThresholdVoltage(Default::default());
-        let table = TableSpec { file: "laldpc-thresholds".into(), rber, variation: Variation::default() };
+        let table = TableSpec {
+            file: "laldpc-thresholds".into(),
+            rber,
+            variation: Variation::default(),
+            most_beyond: usual_most_beyond(),
+        };
         let reliability = build(ReliabilitySpec::Table(table)).unwrap();
         assert_eq!(reliability.pages(), Some(2));
         let level = |page_type| {
@@ -701,7 +748,8 @@ mod tests {
         let levels = |overdispersion| {
             let variation = Variation { overdispersion, ..Variation::default() };
             let rber = RberModel::Constant { rber: 5.5e-3 };
-            let table = TableSpec { file: "laldpc-thresholds".into(), rber, variation };
+            let table =
+                TableSpec { file: "laldpc-thresholds".into(), rber, variation, most_beyond: usual_most_beyond() };
             let reliability = build(ReliabilitySpec::Table(table)).unwrap();
             let mut count = [0; 9];
             (0..2000).for_each(|place| count[reliability.required_level(place, 0, 1, |_| age(0.0)).0 as usize] += 1);

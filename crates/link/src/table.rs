@@ -33,6 +33,9 @@ const SHIPPED: [(&str, &str); 9] = shipped![
 const LEAST_TAIL: f64 = 1e-30;
 const TAIL_STEP: f64 = 1.005;
 
+/// Below the grid a first level that fails in fewer codewords than this has nothing more to tell.
+const NEVER: f64 = 1e-15;
+
 /// How values between two grid points are found. Beyond the grid the nearest point holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -260,6 +263,14 @@ impl DecodeTable {
         self.levels[..usize::from(level)].iter().map(|level| self.interpolate(&level.p_fail, rber)).fold(1.0, f64::min)
     }
 
+    /// Whether the table tells what happens at `rber`: within its grid; above it, where no level decodes at its last point; and
+    /// below it, where level 1 fails at its first point less than once in 10^15 codewords. Elsewhere the nearest point is a guess.
+    pub fn reaches(&self, rber: f64) -> bool {
+        let (first, last) = (self.rber[0], self.rber[self.rber.len() - 1]);
+        let (level_1, deepest) = (&self.levels[0].p_fail, &self.levels[self.levels.len() - 1].p_fail);
+        (rber >= first || level_1[0] <= NEVER) && (rber <= last || deepest[deepest.len() - 1] >= 1.0)
+    }
+
     fn interpolate(&self, p: &[f64], rber: f64) -> f64 {
         let above = self.rber.partition_point(|&grid| grid <= rber);
         if above == 0 {
@@ -316,6 +327,26 @@ mod tests {
              rber = [0.001, 0.002]\n{extra}\n[[level]]\np_fail = [1e-8, 1e-2]\niterations = [[0.5, 0.5], [0.0, 0.25, 0.75]]\n\
              [[level]]\np_fail = {p2}\niterations = [[1.0], [1.0]]\n"
         )
+    }
+
+    #[test]
+    fn shipped_tables_reach_everywhere() {
+        for name in DecodeTable::shipped() {
+            let table = DecodeTable::open(name, Path::new(".")).unwrap();
+            assert!(table.reaches(0.0) && table.reaches(0.5), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_table_reaches_as_far_as_it_tells() {
+        let of = |first: &str, last: &str| {
+            let text = measured("max_iterations = 3", &format!("[{first}, {last}]"));
+            DecodeTable::parse(&text.replace("[1e-8, 1e-2]", &format!("[{first}, 1.0]")), "t.toml").unwrap()
+        };
+        let reached = |table: &DecodeTable| [0.0, 0.001, 0.002, 0.5].map(|rber| table.reaches(rber));
+        assert_eq!(reached(&of("1e-8", "0.9")), [false, true, true, false]);
+        assert_eq!(reached(&of("1e-15", "0.9")), [true, true, true, false]);
+        assert_eq!(reached(&of("1e-8", "1.0")), [false, true, true, true]);
     }
 
     #[test]

@@ -82,12 +82,36 @@ impl Run {
     /// Simulates until about `completions` more requests have completed; whether there is more to do.
     ///
     /// # Errors
-    /// When a trace cannot be read on. What was measured so far stays.
+    /// When a trace cannot be read on, or too many codewords have raw bit error rates beyond their decode table. What was
+    /// measured so far stays.
     pub fn advance(&mut self, completions: u64) -> Result<bool> {
         let begun = Instant::now();
         let more = self.simulation.advance(completions);
         self.wall_s += begun.elapsed().as_secs_f64();
+        if let Ok(false) = more {
+            self.check_beyond_table()?;
+        }
         more
+    }
+
+    fn check_beyond_table(&self) -> Result<()> {
+        let (kind, most) = match &self.config.config().reliability {
+            ReliabilitySpec::Table(table) => ("table", table.most_beyond),
+            ReliabilitySpec::Adaptive(adaptive) => ("adaptive", adaptive.most_beyond),
+            _ => return Ok(()),
+        };
+        let s = self.simulation.statistics();
+        let share = s.beyond_table as f64 / s.codewords_read().max(1) as f64;
+        if share <= most {
+            return Ok(());
+        }
+        let message = format!(
+            "found {:.3} % of codeword reads at raw bit error rates that the decode table does not reach, expected at \
+             most {} %: their fate is a guess",
+            100.0 * share,
+            100.0 * most
+        );
+        Err(Error::config(format!("reliability.{kind}.most_beyond"), message))
     }
 
     /// Completed requests.
@@ -184,6 +208,7 @@ impl Run {
                 attempts: count + s.retries,
                 uncorrectable: s.uncorrectable,
                 undetected: self.config.reliability().is_exact().then_some(s.undetected),
+                beyond_table: self.config.reliability().has_tables().then_some(s.beyond_table),
                 uncorrectable_in_background: s.uncorrectable_in_background,
                 from_controller: s.codewords_from_controller,
                 unmapped: s.unmapped_codewords,

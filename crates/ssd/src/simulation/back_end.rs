@@ -293,8 +293,11 @@ impl Simulation {
             let level = self.reliability.required_level(number, write, parts, age).0;
             required[bit as usize] = level;
             deepest = deepest.max(level);
-            let crosses = self.ftl.crosses_pages() && parts > 1;
-            self.statistics.crossing_units += u64::from(crosses && matches!(owner, Owner::Request(_)));
+            if matches!(owner, Owner::Request(_)) {
+                let beyond = self.reliability.is_beyond_table(number, write, parts, age);
+                self.statistics.crossing_units += u64::from(self.ftl.crosses_pages() && parts > 1);
+                self.statistics.beyond_table += u64::from(beyond);
+            }
         }
         let attempt = self.read.first(deepest, remembered);
         let read = self.reads.insert(Read {

@@ -153,6 +153,8 @@ pub struct Statistics {
     pub interleaved_codewords: u64,
     /// Host reads of units that lie in two pages of a block.
     pub crossing_units: u64,
+    /// Host codewords whose raw bit error rate their decode table does not reach.
+    pub beyond_table: u64,
     /// Host codeword reads whose first attempt was above level 1.
     pub soft_starts: u64,
     /// Codewords of reads whose map entry was at hand, where the map is in flash.
