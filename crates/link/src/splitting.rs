@@ -29,14 +29,13 @@ use softsense_base::{Error, Purpose, Result, Stream};
 use softsense_ecc::bits;
 use softsense_ecc::catalogue::{Code, Encoder};
 use softsense_ecc::channel::{Channel, Noise};
+use softsense_ecc::ldpc::TRAPPED_CHECKS;
 use softsense_ecc::measure::{FrameDecoder, random_data};
 
 use crate::frames::FrameTask;
 
 /// Part of the identity of every run: counted up whenever a change alters what runs find.
 const SPLITTING_VERSION: u32 = 1;
-/// A failure with at most so many violated checks is like those of an error floor: a few bits hold the decoder.
-pub const FLOOR_LIKE_CHECKS: u32 = 64;
 
 /// The share of proposals that are taken is to be about this, between a fifth and a half.
 const ACCEPTANCE: f64 = 0.3;
@@ -92,7 +91,7 @@ pub struct Rung {
     pub ancestors: usize,
     /// The most descendants of one.
     pub largest_family: usize,
-    /// Patterns that end with at most [`FLOOR_LIKE_CHECKS`] violated checks, but not with none.
+    /// Patterns that end with at most [`TRAPPED_CHECKS`] violated checks, but not with none.
     pub floor_like: usize,
     /// Patterns that are decided wrongly with a claim of success.
     pub undetected: usize,
@@ -711,7 +710,7 @@ fn rung(rber: f64, particles: &[Particle]) -> Rung {
         least_errors: particles.iter().map(|p| p.errors.len()).min().unwrap_or(0),
         ancestors: families.iter().filter(|&&family| family > 0).count(),
         largest_family: families.iter().copied().max().unwrap_or(0),
-        floor_like: particles.iter().filter(|p| (1..=FLOOR_LIKE_CHECKS).contains(&p.syndrome_weight)).count(),
+        floor_like: particles.iter().filter(|p| (1..=TRAPPED_CHECKS).contains(&p.syndrome_weight)).count(),
         undetected: particles.iter().filter(|p| p.syndrome_weight == 0).count(),
     }
 }
