@@ -16,9 +16,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+import softsense
 from softsense import Code, ConfigError, splitting, strata
 from softsense._core import FrameTask, StopFlag
+from softsense.campaign import Campaign
+from softsense.judge import judge_points
+from softsense.sampling import Goal
 from softsense.splitting import ladder, rate_from_time, split
+from softsense.store import opened_store
 
 BCH = "bch:m=10,t=5,k=512"
 QUICK: dict[str, Any] = {"runs": 3, "particles": 20, "steps": 5}
@@ -95,6 +100,35 @@ def test_regions_are_those_of_the_gaussian_boundary() -> None:
     aged = {"cells": "mlc", "pe_cycles": 10000, "retention_hours": 0, "page": 0, "level": 3}
     with pytest.raises(ConfigError, match="found a soft level of cells"):
         task("teaching-1/2", channel={"cells": aged}).region_probabilities(0.05)
+
+
+@pytest.mark.parametrize(("level", "rates"), [(1, [0.014, 0.02, 0.03]), (7, [0.045, 0.05, 0.065])])
+def test_the_judge_agrees_with_strata_and_sees_where_they_are_wrong(
+    level: int, rates: list[float], tmp_path: Path
+) -> None:
+    """Of hard decisions all low points are judged, of a soft level the lowest; a rate that is a third of it differs.
+
+    Runs and strata know rates to a tenth or better: by chance one in 100 points is apart by the 30 % that differ.
+    """
+    told: list[str] = []
+    kept: dict[str, Any] = {"store": tmp_path / "judged.fer", "progress": lambda name, *_: told.append(name)}
+    goal: dict[str, Any] = {"relative_error": 0.15, "frames": 100_000, "method": "weight"}
+    asked: dict[str, Any] = {"levels": [level], "traps": None, "judge": 2, **goal, **kept}
+    points = softsense.measure_fer("teaching-1/2", rates, workers=2, **asked).points
+    assert "splitting" in told
+    judged = [point["rber"] for point in points if point["judged"]]
+    assert judged == (rates[:2] if level == 1 else rates[:1])
+    assert all(point["judged"]["agrees"] for point in points[: len(judged)])
+    # From the store they cost nothing, and are the same.
+    told.clear()
+    assert softsense.measure_fer("teaching-1/2", rates, workers=1, **asked).points == points
+    assert "splitting" not in told
+    third = [{**point, "fer": point["fer"] / 3, "judged": None} for point in points]
+    third[-1]["fer"] = points[-1]["fer"]
+    with opened_store(tmp_path / "judged.fer") as store:
+        campaign = Campaign(Code.open("teaching-1/2"), "min-sum", 20, 1, Goal(**goal), store)
+        assert not judge_points(campaign, third, "mutual_information", 2, 1, None)
+    assert not third[0]["judged"]["agrees"]
 
 
 def test_runs_do_not_depend_on_who_does_them(tmp_path: Path) -> None:

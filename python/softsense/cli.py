@@ -719,7 +719,11 @@ _sampling_options = _together(
 @_code_argument
 @_sampling_options
 @click.option(
-    "--judge", default=0, type=click.IntRange(0, 1000), help="Runs of splitting that judge hard decisions; default: 0."
+    "--judge",
+    default=0,
+    type=click.IntRange(0, 1000),
+    metavar="RUNS",
+    help="Runs of splitting that judge rates: of level 1 all, of each deeper level the lowest; default: 0.",
 )
 @click.option(
     "--cells",
