@@ -396,6 +396,19 @@ class FrameTask:
 
         With a `condition` in it frames are drawn by the absorbing sets `sets`. Raises `CodeError` or `ConfigError`.
         """
+    def region_probabilities(self, rber: float) -> NDArray[np.float64]:
+        """How likely each thing is that the channel may say of a bit, were its raw bit error rate `rber`.
+
+        Of hard decisions wrong and right; of a soft level of one Gaussian boundary its regions, from the one whose LLR
+        speaks most against the bit up; regions of one integer LLR are one. References and LLRs are made for the task's
+        own rate.
+
+        Args:
+            rber: raw bit error rate, 1e-12 (of a soft level 1e-9) to 0.499.
+
+        Returns float64, adding up to 1. Raises `ConfigError`: a soft level of cells with an age, or a rate out of
+        range.
+        """
     def count(
         self, errors: int | None, first_unit: int, units: int, stop: StopFlag | None = None
     ) -> dict[str, Any] | None:
@@ -422,13 +435,15 @@ class FrameTask:
         patterns: bool = False,
         stop: StopFlag | None = None,
     ) -> dict[str, Any] | None:
-        """Carry error patterns on which the decoder fails down a ladder of raw bit error rates: splitting.
+        """Carry patterns on which the decoder fails down a ladder of raw bit error rates: splitting.
 
-        Hard decisions only. Run `unit` is the same everywhere, and runs of other numbers are independent.
-        `softsense.splitting` puts runs together.
+        Run `unit` is the same everywhere, and runs of other numbers are independent. `softsense.splitting` puts runs
+        together.
 
         Args:
-            ladder: raw bit error rates, falling. At the first one frames are decoded as the channel makes them.
+            ladder: raw bit error rates, falling. At the first one frames are decoded as the channel makes them. Of a
+                soft level, which has to be one of the Gaussian boundary, the last one is the task's own: references
+                and LLRs are made for it all the way.
             particles: error patterns that are carried down.
             steps: proposals for each pattern at each rung below the first.
             unit: the number of the run, from 0.
@@ -443,8 +458,8 @@ class FrameTask:
         those that change nothing are), `moved` (taken and changed something); and of the patterns after the moves
         `mean_errors`, `deviation_errors`, `least_errors`, `ancestors` (how many of the first rung's have descendants),
         `largest_family`, `floor_like` (how many end with 1 to 64 violated checks) and `undetected`. A pattern has
-        `errors` and `left` (places of bits that are wrong before and after decoding) and `syndrome_weight`. Raises
-        `CodeError` or `ConfigError`.
+        `errors` and `left` (places of bits that are wrong before and after decoding; before it, of a soft level, by the
+        sign of the LLR) and `syndrome_weight`. Raises `CodeError` or `ConfigError`.
         """
     def walk(
         self,
@@ -460,20 +475,20 @@ class FrameTask:
         most_draws: int = 1000,
         stop: StopFlag | None = None,
     ) -> dict[str, Any] | None:
-        """Walk among the error patterns on which the decoder fails at a raw bit error rate, a chain from each start.
+        """Walk among the patterns on which the decoder fails at a raw bit error rate, a chain from each start.
 
-        The chains leave errors as the channel makes them, given that decoding fails, as they are. Hard decisions only.
+        The chains leave what the channel makes, given that decoding fails, as it is.
 
         Args:
-            rber: raw bit error rate.
-            starts: for each chain bits that are wrong where it starts.
+            rber: raw bit error rate; of a soft level, which has to be one of the Gaussian boundary, the task's own.
+            starts: for each chain bits that are wrong where it starts; of a soft level, whose LLRs have the wrong sign.
             steps: proposals of each chain.
             unit: chains of other numbers are independent.
             sets: listed sets of bits.
             every: a record is made after every so many proposals.
             redraw: the probability with which a proposal redraws a bit; None: found at the start of each chain.
             missing: a listed set counts as present if at most so many of its bits are right.
-            fill: whether the other bits of a start are wrong with probability `rber`, or else right.
+            fill: whether the other bits of a start are as the channel makes them, or else as it makes most.
             most_draws: how often the other bits and the codeword's data are drawn until the decoder fails.
             stop: ends it early, with None.
 

@@ -646,7 +646,9 @@ def measure_fer(
         floor_frames: frames that the error floor of a point may cost at most.
         floor_down_to: error floors are sampled until they are known, or bounded below this rate; default: below a tenth
             of the rate without them, or of `down_to`.
-        judge: so many runs of splitting judge hard decisions (see `softsense.splitting`); default: none.
+        judge: so many runs of splitting (see `softsense.splitting`) judge the rates of hard decisions, and of each soft
+            level the lowest that is not below `down_to`, where the same level has a point that fails once in 300 reads
+            or more to start from; soft levels of cells are not judged. Default: none.
         cells: instead of `rber`: a shipped model of cells or a TOML file, at each of `pe_cycles` and `retention_days`.
         pe_cycles: program/erase cycles, as numbers or as text like that of `rber`.
         retention_days: days since the page was written, likewise.
@@ -704,7 +706,7 @@ def measure_fer(
         if judge and not runner.interrupted:
             from softsense.judge import judge_points
 
-            runner.interrupted = judge_points(campaign, points, judge, runner.workers, progress)
+            runner.interrupted = judge_points(campaign, points, placement, judge, runner.workers, progress)
     result = FerResult(campaign.describe() | {"channel": channel}, points, runner.interrupted)
     if runner.interrupted:
         raise Interrupted(result if points else None)

@@ -727,7 +727,11 @@ _sampling_options = _together(
     help="The error floor is sampled until it is known or below this; default: a tenth of the rate or of --down-to.",
 )
 @click.option(
-    "--judge", default=0, type=click.IntRange(0, 1000), help="Runs of splitting that judge hard decisions; default: 0."
+    "--judge",
+    default=0,
+    type=click.IntRange(0, 1000),
+    metavar="RUNS",
+    help="Runs of splitting that judge rates: of level 1 all, of each deeper level the lowest; default: 0.",
 )
 @click.option(
     "--cells",

@@ -1,8 +1,10 @@
 """Splitting as the judge of strata: are the ways of failing that were listed all that there are?
 
 Chains that walk among failing patterns know no error weights and no absorbing sets. From the waterfall they are carried
-down to where strata say how often decoding fails. A chain stays in one kind of failure, so others start in the listed
-sets; the share of their time in which a listed set is nearly all wrong says how much of their kind the list has:
+down to where strata say how often decoding fails: on hard decisions through all points; at a soft level to the lowest
+one alone, as references and LLRs are made for the point where a ladder ends all the way. A chain stays in one kind of
+failure, so others start in the listed sets; the share of their time in which a listed set is nearly all wrong says how
+much of their kind the list has:
 
     FER by splitting = rate of the chains from the waterfall + floor / share of time
 
@@ -20,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from softsense._core import MOST_RIGHT
+from softsense._core import MOST_RIGHT, placement_json
 from softsense.runner import Progress, run_units
 
 if TYPE_CHECKING:
@@ -71,70 +73,97 @@ class WalkWork:
 
 
 def judge_points(
-    campaign: Campaign, points: list[dict[str, Any]], runs: int, workers: int | Executor, progress: Progress | None
+    campaign: Campaign,
+    points: list[dict[str, Any]],
+    placement: str,
+    runs: int,
+    workers: int | Executor,
+    progress: Progress | None,
 ) -> bool:
-    """Set `judged` of the hard points that splitting can be asked about; returns whether it was interrupted.
+    """Set `judged` of the points that splitting can be asked about; returns whether it was interrupted.
+
+    These are all hard points by weight that fail less often than `SPLIT_FROM`, and of each soft level of one Gaussian
+    boundary the lowest such point; none of a level without a point that fails as often.
 
     Args:
         campaign: the code, decoder, goal, store and listed sets.
         points: what the campaign found.
+        placement: where references of soft levels stand, as `measure_fer` takes it.
         runs: of splitting, and of chains from listed sets at each point where these are a hundredth of the rate.
         workers: threads of this process, or an executor.
         progress: called now and then.
     """
     from softsense.splitting import split
 
-    hard = [p for p in points if p["level"] == 1 and p["fer"] > 0 and p["method"] == "weight"]
-    starts = [p for p in hard if p["fer"] >= SPLIT_FROM]
-    below = [p for p in hard if campaign.goal.down_to / 10 <= p["fer"] < SPLIT_FROM]
-    if not starts or not below:
-        return False
-    found = split(
-        campaign.code,
-        [min(p["rber"] for p in starts), *(p["rber"] for p in below)],
-        runs=runs,
-        decoder=campaign.decoder,
-        iterations=campaign.iterations,
-        seed=campaign.seed,
-        workers=workers,
-        store=campaign.store,
-        progress=progress,
-    )
-    at = {rung["rber"]: rung for rung in found.points}
-    for point in below:
-        rung = at.get(point["rber"])
-        if rung is None or rung["relative_error"] is None:
+    for level in sorted({point["level"] for point in points}):
+        read = [p for p in points if p["level"] == level]
+        # Where frames as they come fail often enough to be counted, strata are not asked; on hard decisions they are.
+        starts = [p for p in read if p["fer"] >= SPLIT_FROM and (level > 1 or p["method"] == "weight")]
+        least = campaign.goal.down_to / 10
+        below = [p for p in read if p["fer"] > 0 and least <= p["fer"] < SPLIT_FROM and p["method"] == "weight"]
+        if not starts or not below or (level > 1 and "pe_cycles" in below[0]):
             continue
-        fer, deviation = rung["fer"], rung["fer"] * rung["relative_error"]
-        if (point["floor"] or 0.0) > _FLOOR_SHARE * fer:
-            times = _times(campaign, point, runs, workers, progress)
-            if times is None:
-                return True
-            share = float(times.mean())
-            floor = point["floor"] / share if share else math.inf
-            spread = float(times.std(ddof=1)) / math.sqrt(len(times)) / share if share else math.inf
-            fer += floor
-            deviation = math.hypot(deviation, floor * math.hypot(spread, point["floor_relative_error"]))
-        point["judged"] = {"fer": fer, "relative_error": deviation / fer, "agrees": _agrees(point, fer, deviation)}
-    return found.interrupted
+        if level > 1:
+            below = [min(below, key=lambda p: p["rber"])]
+        found = split(
+            campaign.code,
+            [min(p["rber"] for p in starts), *(p["rber"] for p in below)],
+            level=level,
+            placement=placement,
+            runs=runs,
+            decoder=campaign.decoder,
+            iterations=campaign.iterations,
+            seed=campaign.seed,
+            workers=workers,
+            store=campaign.store,
+            progress=progress,
+        )
+        at = {rung["rber"]: rung for rung in found.points}
+        for point in below:
+            rung = at.get(point["rber"])
+            if rung is None or rung["relative_error"] is None:
+                continue
+            fer, deviation = rung["fer"], rung["fer"] * rung["relative_error"]
+            if (point["floor"] or 0.0) > _FLOOR_SHARE * fer:
+                times = _times(campaign, point, placement, runs, workers, progress)
+                if times is None:
+                    return True
+                share = float(times.mean())
+                floor = point["floor"] / share if share else math.inf
+                spread = float(times.std(ddof=1)) / math.sqrt(len(times)) / share if share else math.inf
+                fer += floor
+                deviation = math.hypot(deviation, floor * math.hypot(spread, point["floor_relative_error"]))
+            point["judged"] = {"fer": fer, "relative_error": deviation / fer, "agrees": _agrees(point, fer, deviation)}
+        if found.interrupted:
+            return True
+    return False
 
 
 def _agrees(point: dict[str, Any], fer: float, deviation: float) -> bool:
     from softsense.campaign import continued
 
-    told = continued(point) or point["fer"]
     if not math.isfinite(fer):
         return False
+    # Strata say what they have measured, and by extrapolation what is missing: no more than that can be held against them.
+    told = min(max(fer, point["fer"]), continued(point) or point["fer"])
     both = math.hypot(deviation / fer, point["relative_error"] or 1.0)
     return abs(math.log(fer / told)) <= max(math.log(MOST_APART), 2 * both)
 
 
 def _times(
-    campaign: Campaign, point: dict[str, Any], runs: int, workers: int | Executor, progress: Progress | None
+    campaign: Campaign,
+    point: dict[str, Any],
+    placement: str,
+    runs: int,
+    workers: int | Executor,
+    progress: Progress | None,
 ) -> np.ndarray[Any, np.dtype[np.float64]] | None:
     """The shares of time of all chains; None after Ctrl-C."""
     assert campaign.traps is not None
     failing = tuple(sorted({(s["bits"], s["violated"]) for s in point["floor_strata"] if s["failures"]}))
-    work = WalkWork(campaign.hard, point["rber"], campaign.traps, failing)
+    task = campaign.hard
+    if point["level"] > 1:
+        task = campaign.gaussian(point["level"], point["rber"], json.loads(placement_json(placement))).task
+    work = WalkWork(task, point["rber"], campaign.traps, failing)
     found = run_units(campaign.store, workers, work, runs, "walking among failures", progress)
     return None if found is None else np.array([share for shares in found for share in shares])

@@ -1,11 +1,15 @@
 """Frame error rates by splitting: patterns that fail are carried from where failing is frequent to where it is rare.
 
 A run counts frames at the highest raw bit error rate until so many have failed, and carries these down a ladder of
-rates: from p to p', with w errors in the n bits of a pattern,
+rates. What the channel says of a bit is wrong or right, or at a soft level one of a few regions: with w_r of the n bits
+of a pattern in region r, which has the probability P_r, from p to p'
 
-    FER(p') / FER(p) = mean of (p' / p)^w ((1 - p') / (1 - p))^(n - w) over the patterns that fail at p,
+    FER(p') / FER(p) = mean of the product over r of (P_r(p') / P_r(p))^w_r, over the patterns that fail at p,
 
-after which patterns are drawn anew by these weights and moved by a Markov chain (`crates/link/src/splitting.rs`).
+after which patterns are drawn anew by these weights and moved by a Markov chain (`crates/link/src/splitting.rs`). The
+decoder is told the same at all rungs. At a soft level references and LLRs are made for the lowest one all the way, so
+that the rate there alone is that of a controller that knows its channel.
+
 Unlike strata of error weight it assumes nothing of what fails: it judges them. What it cannot see is a way of failing
 that none of the patterns at the first rung has, and that its chains do not come upon.
 
@@ -35,7 +39,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from softsense._core import Code, ConfigError, FrameTask, StopFlag
+from softsense._core import Code, ConfigError, FrameTask, StopFlag, placement_json
 from softsense.runner import Progress, chosen_workers, run_units
 from softsense.store import Store, opened_store
 
@@ -43,36 +47,47 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 LEAST_EFFECTIVE = 0.5
-"""The share of the patterns that weights leave from rung to rung, at least, where errors have a binomial spread."""
+"""The share of the patterns that weights leave from rung to rung, at least, where they spread as all patterns do."""
 
 
-def ladder(codeword_bits: int, rbers: Iterable[float], effective: float = LEAST_EFFECTIVE) -> list[float]:
+def ladder(task: FrameTask, rbers: Iterable[float], effective: float = LEAST_EFFECTIVE) -> list[float]:
     """The rungs from the highest of `rbers` to the lowest, through all of them.
 
-    The weight of a pattern changes by a factor a for each error, a being the ratio of the odds of two rungs. Were the
-    number of errors normal with standard deviation s, the effective sample size would fall to exp(-(s ln a)^2) of all.
-    Patterns that fail spread less than all do, s = sqrt(n p (1 - p)): with this s `effective` is left, or more.
+    The weight of a pattern is a product over its bits. Were its logarithm normal with standard deviation s, the
+    effective sample size would fall to exp(-s^2) of all. Of patterns as the channel makes them at p, s^2 is n times the
+    variance of ln(P_r(p') / P_r(p)) over the regions r of a bit: on hard decisions s is sqrt(n p (1 - p)) times ln of
+    the ratio of the odds. Patterns that fail spread less: with this s `effective` is left, or more.
 
-    >>> [round(rber, 4) for rber in ladder(36864, [0.008, 0.007])]
+    Args:
+        task: the code and the way of reading: hard decisions, or a level of one Gaussian boundary.
+        rbers: raw bit error rates (bit errors per bit).
+        effective: the share of the patterns that weights leave from rung to rung, between 0 and 1.
+
+    Returns raw bit error rates, falling.
+
+    >>> spec = '{"decoder": "min-sum", "iterations": 20, "seed": 1, "channel": {"hard": {"rber": null}}}'
+    >>> [round(rber, 4) for rber in ladder(FrameTask(Code.open("flash-8/9"), spec), [0.008, 0.007])]
     [0.008, 0.0077, 0.0073, 0.007]
 
     Raises:
-        ConfigError: fewer than two rates, one outside 1e-12 to 0.499, or an `effective` that is not between 0 and 1.
+        ConfigError: fewer than two rates, one outside 1e-12 (of a soft level 1e-9) to 0.499, an `effective` that is not
+            between 0 and 1, or a soft level of cells with an age.
     """
     wanted = sorted(set(rbers), reverse=True)
     if len(wanted) < 2:
         raise ConfigError(f"rber: found {len(wanted)} raw bit error rates, expected the first rung and others below it")
-    for rber in wanted:
-        if not 1e-12 <= rber <= 0.499:
-            raise ConfigError(f"rber: found {rber:g}, expected 1e-12 to 0.499")
     if not 0 < effective < 1:
         raise ConfigError(f"effective: found {effective:g}, expected between 0 and 1")
+    laws = [task.region_probabilities(rber) for rber in wanted]
     rungs = [wanted[0]]
-    for high, low in itertools.pairwise(wanted):
-        # Where few bits are wrong, patterns that fail differ by little, and a fixed factor will do.
-        deviation = max(1.0, math.sqrt(codeword_bits * high * (1 - high)))
-        odds = math.log(high / (1 - high)) - math.log(low / (1 - low))
-        count = math.ceil(odds * deviation / math.sqrt(-math.log(effective)) - 1e-9)
+    for (high, above), (low, below) in itertools.pairwise(zip(wanted, laws, strict=True)):
+        # What never is said at one of both has no part in patterns.
+        said = (above > 0) & (below > 0)
+        logs, shares = np.log(below[said] / above[said]), above[said] / above[said].sum()
+        deviation = math.sqrt(task.codeword_bits * float(shares @ (logs - shares @ logs) ** 2))
+        # Where few bits are rare, patterns that fail differ by little, and what one bit may change will do.
+        deviation = max(deviation, float(np.ptp(logs)))
+        count = math.ceil(deviation / math.sqrt(-math.log(effective)) - 1e-9)
         rungs += [high * (low / high) ** (step / count) for step in range(1, count)] + [low]
     return rungs
 
@@ -83,7 +98,7 @@ class Split:
 
     Attributes:
         ladder: raw bit error rates, falling.
-        particles: error patterns that are carried down.
+        particles: patterns that are carried down.
         steps: proposals for each pattern at each rung.
         redraw: the probability with which a proposal redraws a bit; None: as it turns out to be best.
     """
@@ -118,7 +133,7 @@ class SplitResult:
 
     @property
     def points(self) -> list[dict[str, Any]]:
-        """The rungs, ready for JSON.
+        """The rungs, ready for JSON; at a soft level with the references and LLRs of the lowest all the way.
 
         `fer` is the mean of the runs, `relative_error` its standard error over it (None for fewer than two runs) and
         `log_spread` the standard deviation of ln FER from run to run. `floor_like` and `undetected` are shares of the
@@ -192,6 +207,8 @@ def split(
     code: Code | str,
     rber: Sequence[float],
     *,
+    level: int = 1,
+    placement: str = "mutual_information",
     runs: int = 8,
     particles: int = 200,
     steps: int = 60,
@@ -204,14 +221,17 @@ def split(
     store: Store | str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
 ) -> SplitResult:
-    """Find frame error rates on hard decisions by splitting.
+    """Find frame error rates by splitting: on hard decisions, or at a level of one Gaussian boundary.
 
     Args:
         code: a code, or the name of one as `Code.open` takes it.
-        rber: raw bit error rates. At the highest so many frames are decoded that `particles` fail; all others are
-            reached from there.
+        rber: raw bit error rates (bit errors per bit). At the highest so many frames are decoded that `particles` fail;
+            all others are reached from there. At a soft level references and LLRs are made for the lowest all the way:
+            its rate alone is that of `measure_fer`.
+        level: the read level, 1 (hard decision) to 7.
+        placement: where references stand, as `measure_fer` takes it; level 1 takes no notice.
         runs: independent ones, numbered from 0.
-        particles: error patterns that a run carries down.
+        particles: patterns that a run carries down.
         steps: proposals for each pattern at each rung.
         redraw: the probability with which a proposal redraws a bit; None: found by each run.
         effective: how far rungs are apart; see `ladder`.
@@ -237,9 +257,13 @@ def split(
     if runs < 1:
         raise ConfigError(f"runs: found {runs}, expected at least 1")
     opened = code if isinstance(code, Code) else Code.open(code)
-    what = Split(ladder(opened.codeword_bits, rber, effective), particles, steps, redraw)
-    spec = {"decoder": decoder, "iterations": iterations, "seed": seed, "channel": {"hard": {"rber": None}}}
+    channel: dict[str, Any] = {"hard": {"rber": None}}
+    if level != 1 and rber:
+        standing = json.loads(placement_json(placement))
+        channel = {"gaussian": {"rber": min(rber), "level": level, "placement": standing}}
+    spec = {"decoder": decoder, "iterations": iterations, "seed": seed, "channel": channel}
     task = FrameTask(opened, json.dumps(spec))
+    what = Split(ladder(task, rber, effective), particles, steps, redraw)
     work = SplitWork(task, what)
     count = chosen_workers(workers)
     with opened_store(store) as kept:

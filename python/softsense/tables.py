@@ -388,7 +388,10 @@ def fer(document: dict[str, Any]) -> str:
             "* incomplete: by extrapolation, more than 25 % is missing: frames with fewer errors than any that failed"
         )
     if unlike := [point for point in points if point["judged"] and not point["judged"]["agrees"]]:
-        told = ", ".join(f"{p['fer']:.3g} against {p['judged']['fer']:.3g} at RBER {p['rber']:.4g}" for p in unlike)
+        told = ", ".join(
+            f"{p['fer']:.3g} against {p['judged']['fer']:.3g} at level {p['level']}, RBER {p['rber']:.4g}"
+            for p in unlike
+        )
         # Said first: the number is not to be trusted.
         blocks.insert(0, f"Splitting does not agree with the strata: {told}. Neither is to be trusted there.")
     return "\n\n".join(blocks)

@@ -21,6 +21,10 @@ const MODEL_VERSION: u32 = 2;
 /// Codeword bits of a unit of work; and the fewest and the most frames: short codes decode slowly, bit for bit.
 const UNIT_BITS: usize = 1 << 25;
 const UNIT_FRAMES: std::ops::RangeInclusive<u64> = 16..=8192;
+/// The least raw bit error rate whose ln(1 - p) differs from 0 by enough; and the least and the most of a Gaussian boundary.
+pub(crate) const LEAST_RBER: f64 = 1e-12;
+pub(crate) const LEAST_GAUSSIAN_RBER: f64 = 1e-9;
+pub(crate) const MOST_RBER: f64 = 0.499;
 
 /// How frames are read and decoded. As JSON it is the description of a task.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -276,7 +280,7 @@ impl FrameTask {
                 Sensed::Hard(*p)
             }
             ReadChannel::Gaussian { rber: p, level, placement } => {
-                rber(*p, "gaussian", 1e-9, 0.499)?;
+                rber(*p, "gaussian", LEAST_GAUSSIAN_RBER, MOST_RBER)?;
                 let cells = Cells::gaussian(*p);
                 sense(&cells, &cells, &[0], *level, *placement)?
             }
@@ -372,7 +376,7 @@ impl FrameTask {
         interrupted: &AtomicBool,
     ) -> Result<Option<FrameCounts>> {
         let noise = self.frame_noise(errors)?;
-        let decoder = self.decoder.decoder(&self.code, noise.llr_step())?;
+        let decoder = self.decoder(&noise)?;
         let (first, frames) = (first_unit * self.unit_frames(), units * self.unit_frames());
         let mut counter = FrameCounter::new(&self.code, decoder, noise, self.seed(errors));
         if let Some(sets) = &self.sets {
@@ -384,15 +388,61 @@ impl FrameTask {
         Ok((done == frames).then_some(FrameCounts { frames, failures: frame_errors, undetected, iterations }))
     }
 
-    /// The decoder, for hard decisions whose LLR is `llr_step`.
+    /// How likely each thing is that the channel may say of a bit, were its raw bit error rate `rber`: of hard decisions
+    /// that it is wrong and that it is right; of a soft level its regions, from the one whose LLR speaks most against the
+    /// bit up. Regions of one integer LLR are one. References and LLRs are made for the task's own rate.
     ///
     /// # Errors
-    /// A task that reads soft levels.
-    pub(crate) fn hard_decoder(&self, llr_step: f64) -> Result<Box<dyn FrameDecoder>> {
-        match self.sensed {
-            Sensed::Hard(_) => self.decoder.decoder(&self.code, llr_step),
-            Sensed::Soft(..) => Err(Error::config("channel", "found soft levels, expected hard decisions")),
+    /// A soft level of cells with an age, or a rate outside 1e-12 (of a soft level 1e-9) to 0.499.
+    pub fn region_probabilities(&self, rber: f64) -> Result<Vec<f64>> {
+        Ok(match self.sensed_at(rber)? {
+            Sensed::Hard(_) => vec![rber, 1.0 - rber],
+            Sensed::Soft(outputs, _) => outputs.iter().map(|output| output.right + output.wrong).collect(),
+        })
+    }
+
+    fn sensed_at(&self, rber: f64) -> Result<Sensed> {
+        let check = |least: f64| softsense_base::expect_number("rber", rber, least, MOST_RBER);
+        match (&self.sensed, &self.spec.channel) {
+            (Sensed::Hard(_), _) => check(LEAST_RBER).map(|()| Sensed::Hard(Some(rber))),
+            (Sensed::Soft(..), ReadChannel::Gaussian { rber: own, level, placement }) => {
+                check(LEAST_GAUSSIAN_RBER)?;
+                sense(&Cells::gaussian(rber), &Cells::gaussian(*own), &[0], *level, *placement)
+            }
+            (Sensed::Soft(..), _) => {
+                let message = "found a soft level of cells, expected hard decisions or one Gaussian boundary";
+                Err(Error::config("channel", message))
+            }
         }
+    }
+
+    /// The LLRs in a decoder's integers that [`Self::region_probabilities`] speaks of; of hard decisions their signs.
+    pub(crate) fn region_llrs(&self) -> Vec<i8> {
+        match &self.sensed {
+            Sensed::Hard(_) => vec![-1, 1],
+            Sensed::Soft(outputs, _) => outputs.iter().map(|output| output.llr).collect(),
+        }
+    }
+
+    /// Whether the decoder gets LLRs; or else hard decisions.
+    pub(crate) fn is_soft(&self) -> bool {
+        matches!(self.sensed, Sensed::Soft(..))
+    }
+
+    /// Frames as the channel makes them at the raw bit error rate `rber`, read with the references and LLRs of the task's own.
+    pub(crate) fn noise_at(&self, rber: f64, seed: u64) -> Result<Noise> {
+        let codeword_bits = self.code.codeword_bits();
+        match self.sensed_at(rber)? {
+            Sensed::Hard(_) => {
+                Channel::BinarySymmetric { error_rate: rber }.noise(codeword_bits, self.code.rate(), seed)
+            }
+            Sensed::Soft(outputs, step) => Noise::of_outputs(&outputs, step, codeword_bits, None, seed),
+        }
+    }
+
+    /// The decoder of what `noise` makes.
+    pub(crate) fn decoder(&self, noise: &Noise) -> Result<Box<dyn FrameDecoder>> {
+        self.decoder.decoder(&self.code, noise.llr_step())
     }
 
     /// The seed of the frames with so many errors.

@@ -43,7 +43,7 @@ pub use frames::{
 };
 pub use policy::{Attempt, Policy, ReadSpec, Retry};
 pub use reliability::{AdaptiveSpec, CellAge, RateSpec, Reliability, ReliabilitySpec, RequiredLevel, TableSpec};
-pub use splitting::{Chain, FLOOR_LIKE_CHECKS, Pattern, Record, Rung, SplitRun, SplitSpec, WalkSpec};
+pub use splitting::{Chain, Pattern, Record, Rung, SplitRun, SplitSpec, WalkSpec};
 pub use table::{DecodeTable, Interpolation};
 
 /// The deepest sensing: seven levels between adjacent states (LDPC-in-SSD, section 2.2).

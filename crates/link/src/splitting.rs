@@ -5,18 +5,21 @@
 //! rare about them does not have to be told, so that the rates say what other methods, which sort frames by something,
 //! have overlooked, as long as the ways of failing at the top are those at the bottom.
 //!
-//! From rung p to the next one p',
+//! A pattern is what the channel says of each bit, compared with what was sent. Of hard decisions that is wrong or right; of
+//! a soft level it is a *region* between references. From rung p to the next one p', with w_r of the n bits in region r,
+//! which the channel says with probability P_r,
 //!
 //! ```text
-//!   FER(p') / FER(p) = E[ (p' / p)^w ((1 - p') / (1 - p))^(n - w)  |  failure at p ],     w errors in n bits,
+//!   FER(p') / FER(p) = E[ product over r of (P_r(p') / P_r(p))^w_r  |  failure at p ],
 //! ```
 //!
-//! exactly, as long as failing means the same at both: the decoder is told one error rate all the way, that of the lowest
-//! rung.
+//! exactly, as long as failing means the same at both: the decoder is told one rate all the way, that of the lowest rung.
+//! References and LLRs of a soft level are made for this one too, so that rates above are those of a controller that knows
+//! no better.
 //!
-//! The chain leaves Binomial(p) conditioned on failure as it is: a proposal redraws each bit with probability q from
-//! Bernoulli(p), which is reversible for independent errors, and is taken if the decoder fails on it too. Each pattern
-//! keeps the random codeword that it began with: decoders with ties fail on most patterns whatever was sent, not on all.
+//! The chain leaves the channel's law conditioned on failure as it is: a proposal redraws each bit with probability q from
+//! P(p), which is reversible for independent bits, and is taken if the decoder fails on it too. Each pattern keeps the
+//! random codeword that it began with: decoders with ties fail on most patterns whatever was sent, not on all.
 //!
 //! Source: S. Au, J. Beck, "Estimation of small failure probabilities in high dimensions by subset simulation", 2001;
 //! P. Del Moral, A. Doucet, A. Jasra, "Sequential Monte Carlo samplers", 2006, for the weights.
@@ -28,15 +31,14 @@ use sha2::{Digest, Sha256};
 use softsense_base::{Error, Purpose, Result, Stream};
 use softsense_ecc::bits;
 use softsense_ecc::catalogue::{Code, Encoder};
-use softsense_ecc::channel::{Channel, Noise};
+use softsense_ecc::channel::Noise;
+use softsense_ecc::ldpc::TRAPPED_CHECKS;
 use softsense_ecc::measure::{FrameDecoder, random_data};
 
-use crate::frames::FrameTask;
+use crate::frames::{FrameTask, LEAST_GAUSSIAN_RBER, LEAST_RBER, MOST_RBER, ReadChannel};
 
 /// Part of the identity of every run: counted up whenever a change alters what runs find.
 const SPLITTING_VERSION: u32 = 1;
-/// A failure with at most so many violated checks is like those of an error floor: a few bits hold the decoder.
-pub const FLOOR_LIKE_CHECKS: u32 = 64;
 
 /// The share of proposals that are taken is to be about this, between a fifth and a half.
 const ACCEPTANCE: f64 = 0.3;
@@ -54,7 +56,7 @@ const RUNG_BITS: u32 = 12;
 /// What a splitting run does.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SplitSpec {
-    /// Raw bit error rates, falling.
+    /// Raw bit error rates, falling; of a soft level the last is the task's own.
     pub ladder: Vec<f64>,
     /// Error patterns that are carried down.
     pub particles: usize,
@@ -82,7 +84,8 @@ pub struct Rung {
     pub acceptance: f64,
     /// The share of proposals that were taken and changed the pattern.
     pub moved: f64,
-    /// Errors of a pattern on average, after the moves, as all that follows.
+    /// Errors of a pattern on average, after the moves, as all that follows: bits whose decision, or the sign of whose LLR, is
+    /// wrong.
     pub mean_errors: f64,
     /// Their standard deviation.
     pub deviation_errors: f64,
@@ -92,7 +95,7 @@ pub struct Rung {
     pub ancestors: usize,
     /// The most descendants of one.
     pub largest_family: usize,
-    /// Patterns that end with at most [`FLOOR_LIKE_CHECKS`] violated checks, but not with none.
+    /// Patterns that end with at most [`TRAPPED_CHECKS`] violated checks, but not with none.
     pub floor_like: usize,
     /// Patterns that are decided wrongly with a claim of success.
     pub undetected: usize,
@@ -101,7 +104,7 @@ pub struct Rung {
 /// An error pattern on which the decoder fails.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pattern {
-    /// The wrong bits, ascending.
+    /// The wrong bits, ascending: at a soft level those whose LLR has the wrong sign.
     pub errors: Vec<u32>,
     /// How many checks the decided word violates.
     pub syndrome_weight: u32,
@@ -125,7 +128,7 @@ pub struct SplitRun {
 /// What a chain at one raw bit error rate does.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct WalkSpec {
-    /// The raw bit error rate.
+    /// The raw bit error rate; of a soft level the task's own.
     pub rber: f64,
     /// Proposals of each chain.
     pub steps: u32,
@@ -135,7 +138,7 @@ pub struct WalkSpec {
     pub redraw: Option<f64>,
     /// A listed set counts as present if at most so many of its bits are right.
     pub missing: u32,
-    /// Whether the bits that a start does not name are wrong with the raw bit error rate; or right.
+    /// Whether the bits that a start does not name are as the channel makes them; or as it makes most.
     pub fill: bool,
     /// How often the other bits and the codeword's data are drawn until the decoder fails.
     pub most_draws: u32,
@@ -216,21 +219,107 @@ impl<'a> Draws<'a> {
     }
 }
 
+/// What the channel says of bits, numbered from what speaks most against the bit sent up; of hard decisions 0 is wrong and 1
+/// is right.
+struct Regions {
+    /// In a decoder's integers.
+    llrs: Vec<i8>,
+    /// So many of them are negative.
+    negative: u8,
+    /// The one that patterns do not list.
+    common: u8,
+}
+
+/// How likely each region is.
+struct Law {
+    probabilities: Vec<f64>,
+    common: u8,
+    /// The probability of all but the common one.
+    others: f64,
+}
+
+impl Law {
+    fn new(probabilities: Vec<f64>, common: u8) -> Self {
+        let others = probabilities.iter().enumerate().filter(|&(region, _)| region != usize::from(common));
+        let others = others.map(|(_, probability)| probability).sum();
+        Self { probabilities, common, others }
+    }
+
+    /// Where a number below the probability of some regions, `from` not among them, leads; `from` if beyond all of them.
+    fn other(&self, from: u8, mut at: f64) -> u8 {
+        for (region, &probability) in (0..).zip(&self.probabilities) {
+            if region == from {
+                continue;
+            }
+            if at < probability {
+                return region;
+            }
+            at -= probability;
+        }
+        from
+    }
+
+    /// A cell whose region is any but the common one, of those that come first, whose probability is `of`; none if rounding
+    /// leaves nothing.
+    fn uncommon(&self, bit: u32, of: f64, draws: &mut Draws<'_>) -> Option<Cell> {
+        let region = self.other(self.common, of * draws.uniform());
+        (region != self.common).then_some(Cell { bit, region })
+    }
+
+    /// The cells of a pattern that has `wrong` wrong bits, each in a region as likely as the channel makes it, of the first
+    /// `negative` ones; and `filled` ones, of which those that are wrong already take no notice.
+    fn started(&self, wrong: &[u32], filled: &[u32], negative: u8, draws: &mut Draws<'_>) -> Vec<Cell> {
+        let against: f64 = self.probabilities[..usize::from(negative)].iter().sum();
+        let mut cells: Vec<Cell> = Vec::with_capacity(wrong.len() + filled.len());
+        cells.extend(wrong.iter().filter_map(|&bit| self.uncommon(bit, against, draws)));
+        cells.extend(filled.iter().filter_map(|&bit| self.uncommon(bit, self.others, draws)));
+        // Stable: of two of a bit the first stays.
+        cells.sort_by_key(|cell| cell.bit);
+        cells.dedup_by_key(|cell| cell.bit);
+        cells
+    }
+
+    /// ln of how much likelier each region is by this law than by that of `above`.
+    fn log_ratios(&self, above: &Self) -> Vec<f64> {
+        let pairs = (0..).zip(self.probabilities.iter().zip(&above.probabilities));
+        let ratio = |(region, (here, above_here))| match region == self.common {
+            // 1 - p is rounded where ln(1 - p) need not be.
+            true => libm::log1p(-self.others) - libm::log1p(-above.others),
+            false => libm::log(here / above_here),
+        };
+        pairs.map(ratio).collect()
+    }
+}
+
+/// A bit, and what the channel says of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Cell {
+    bit: u32,
+    region: u8,
+}
+
 /// A proposal: each bit is redrawn with probability q.
-struct Redraw {
-    log_stays_wrong: f64,
-    log_stays_right: f64,
+struct Redraw<'a> {
+    law: &'a Law,
+    /// The largest probability with which a redrawn cell that is not of the common region leaves its own.
+    most_leave: f64,
+    log_stays_listed: f64,
+    log_stays_common: f64,
     codeword_bits: usize,
     removed: Vec<usize>,
     added: Vec<usize>,
-    proposed: Vec<u32>,
+    proposed: Vec<Cell>,
 }
 
-impl Redraw {
-    fn new(rber: f64, redraw: f64, codeword_bits: usize) -> Self {
+impl<'a> Redraw<'a> {
+    fn new(law: &'a Law, redraw: f64, codeword_bits: usize) -> Self {
+        let listed = law.probabilities.iter().enumerate().filter(|&(region, _)| region != usize::from(law.common));
+        let most_leave = 1.0 - listed.map(|(_, &probability)| probability).fold(f64::INFINITY, f64::min);
         Self {
-            log_stays_wrong: libm::log1p(-redraw * (1.0 - rber)),
-            log_stays_right: libm::log1p(-redraw * rber),
+            law,
+            most_leave,
+            log_stays_listed: libm::log1p(-redraw * most_leave),
+            log_stays_common: libm::log1p(-redraw * law.others),
             codeword_bits,
             removed: Vec::new(),
             added: Vec::new(),
@@ -239,31 +328,40 @@ impl Redraw {
     }
 
     /// Makes `proposed` from a pattern; false if they are the same.
-    fn propose(&mut self, errors: &[u32], draws: &mut Draws<'_>) -> bool {
-        self.removed.clear();
-        self.added.clear();
-        draws.choose(self.log_stays_wrong, errors.len(), |index| self.removed.push(index));
-        draws.choose(self.log_stays_right, self.codeword_bits - errors.len(), |index| self.added.push(index));
-        if self.removed.is_empty() && self.added.is_empty() {
+    fn propose(&mut self, cells: &[Cell], draws: &mut Draws<'_>) -> bool {
+        let Self { law, most_leave, removed, added, proposed, .. } = self;
+        removed.clear();
+        added.clear();
+        draws.choose(self.log_stays_listed, cells.len(), |index| removed.push(index));
+        draws.choose(self.log_stays_common, self.codeword_bits - cells.len(), |index| added.push(index));
+        if removed.is_empty() && added.is_empty() {
             return false;
         }
-        self.proposed.clear();
-        let (mut next, mut removed) = (0, self.removed.iter().peekable());
-        let mut keep = |index: usize, proposed: &mut Vec<u32>| {
-            if removed.next_if_eq(&&index).is_none() {
-                proposed.push(errors[index]);
+        proposed.clear();
+        let (mut next, mut removed, mut changed) = (0, removed.iter().peekable(), false);
+        let mut keep = |index: usize, proposed: &mut Vec<Cell>, draws: &mut Draws<'_>| {
+            let Cell { bit, region } = cells[index];
+            let mut to = region;
+            if removed.next_if_eq(&&index).is_some() {
+                // All were chosen with the probability of those that leave most easily: others may stay.
+                to = law.other(region, *most_leave * draws.uniform());
+                changed |= to != region;
+            }
+            if to != law.common {
+                proposed.push(Cell { bit, region: to });
             }
         };
-        for &right in &self.added {
-            // So many right bits are before an error: its place without the errors before it.
-            while next < errors.len() && errors[next] as usize - next <= right {
-                keep(next, &mut self.proposed);
+        for &common in added.iter() {
+            // So many common bits are before a listed one: its place without the listed ones before it.
+            while next < cells.len() && cells[next].bit as usize - next <= common {
+                keep(next, proposed, draws);
                 next += 1;
             }
-            self.proposed.push((right + next) as u32);
+            let cell = law.uncommon((common + next) as u32, law.others, draws);
+            proposed.extend(cell);
         }
-        (next..errors.len()).for_each(|index| keep(index, &mut self.proposed));
-        true
+        (next..cells.len()).for_each(|index| keep(index, proposed, draws));
+        changed || !added.is_empty()
     }
 }
 
@@ -288,26 +386,72 @@ impl Source {
     }
 }
 
-/// A decoder that is asked about error patterns.
+/// A decoder that is asked about patterns.
 struct Judge {
     decoder: Box<dyn FrameDecoder>,
+    regions: Regions,
     word: Vec<u8>,
+    /// What a soft level says of each bit; of hard decisions none.
+    llrs: Vec<i8>,
     decoded: u64,
 }
 
 impl Judge {
     /// The violated checks if the decoder fails, given up or wrong.
-    fn failure(&mut self, codeword: &[u8], errors: &[u32]) -> Option<u32> {
-        self.word.copy_from_slice(codeword);
-        errors.iter().for_each(|&at| bits::flip(&mut self.word, at as usize));
+    fn failure(&mut self, codeword: &[u8], cells: &[Cell]) -> Option<u32> {
+        if self.llrs.is_empty() {
+            self.word.copy_from_slice(codeword);
+            cells.iter().for_each(|cell| bits::flip(&mut self.word, cell.bit as usize));
+        } else {
+            let common = self.regions.llrs[usize::from(self.regions.common)];
+            for (llrs, byte) in self.llrs.chunks_mut(8).zip(codeword) {
+                for (index, llr) in llrs.iter_mut().enumerate() {
+                    *llr = if byte << index & 0x80 == 0 { common } else { -common };
+                }
+            }
+            for cell in cells {
+                let (at, llr) = (cell.bit as usize, self.regions.llrs[usize::from(cell.region)]);
+                self.llrs[at] = if bits::get(codeword, at) { -llr } else { llr };
+            }
+        }
+        self.decode(codeword)
+    }
+
+    /// The same for what the channel makes of a frame, and the pattern.
+    fn frame(&mut self, noise: &mut Noise, frame: u64, codeword: &[u8]) -> Option<(u32, Vec<Cell>)> {
+        if self.llrs.is_empty() {
+            self.word.copy_from_slice(codeword);
+            noise.flip(frame, &mut self.word);
+            let cells = places(codeword, &self.word).into_iter().map(|bit| Cell { bit, region: 0 }).collect();
+            return self.decode(codeword).map(|syndrome_weight| (syndrome_weight, cells));
+        }
+        noise.llrs(frame, codeword, &mut self.llrs);
+        let syndrome_weight = self.decode(codeword)?;
+        let mut cells = Vec::new();
+        for (at, &llr) in self.llrs.iter().enumerate() {
+            let llr = if bits::get(codeword, at) { -llr } else { llr };
+            let region = self.regions.llrs.iter().position(|&of| of == llr).expect("an LLR of the channel") as u8;
+            if region != self.regions.common {
+                cells.push(Cell { bit: at as u32, region });
+            }
+        }
+        Some((syndrome_weight, cells))
+    }
+
+    /// Decodes what is there.
+    fn decode(&mut self, codeword: &[u8]) -> Option<u32> {
         self.decoded += 1;
-        let verdict = self.decoder.decode_hard(&mut self.word);
+        let verdict = match self.llrs.is_empty() {
+            true => self.decoder.decode_hard(&mut self.word),
+            false => self.decoder.decode_soft(&self.llrs, &mut self.word),
+        };
         (!verdict.success || self.word != codeword).then_some(verdict.syndrome_weight)
     }
 
-    fn pattern(&mut self, codeword: &[u8], errors: &[u32]) -> Pattern {
-        let syndrome_weight = self.failure(codeword, errors).expect("a pattern that fails");
-        Pattern { errors: errors.to_vec(), syndrome_weight, left: places(codeword, &self.word) }
+    fn pattern(&mut self, codeword: &[u8], particle: &Particle) -> Pattern {
+        let syndrome_weight = self.failure(codeword, &particle.cells).expect("a pattern that fails");
+        let errors = particle.errors(&self.regions).collect();
+        Pattern { errors, syndrome_weight, left: places(codeword, &self.word) }
     }
 }
 
@@ -325,13 +469,21 @@ fn places(a: &[u8], b: &[u8]) -> Vec<u32> {
     found
 }
 
-/// An error pattern on its way.
+/// A pattern on its way.
 #[derive(Clone)]
 struct Particle {
-    errors: Vec<u32>,
+    /// All that are not of the common region, by ascending bit.
+    cells: Vec<Cell>,
     syndrome_weight: u32,
     /// Whose codeword it has, too.
     ancestor: usize,
+}
+
+impl Particle {
+    /// The wrong bits, ascending.
+    fn errors(&self, regions: &Regions) -> impl Iterator<Item = u32> {
+        self.cells.iter().filter(|cell| cell.region < regions.negative).map(|cell| cell.bit)
+    }
 }
 
 /// What became of proposals.
@@ -372,14 +524,14 @@ struct Mover<'a> {
 
 impl Mover<'_> {
     /// One proposal.
-    fn step(&mut self, particle: &mut Particle, redraw: &mut Redraw, mut draws: Draws<'_>, taken: &mut Taken) {
+    fn step(&mut self, particle: &mut Particle, redraw: &mut Redraw<'_>, mut draws: Draws<'_>, taken: &mut Taken) {
         taken.proposals += 1;
-        if !redraw.propose(&particle.errors, &mut draws) {
+        if !redraw.propose(&particle.cells, &mut draws) {
             taken.taken += 1;
             return;
         }
         if let Some(syndrome_weight) = self.judge.failure(&self.codewords[particle.ancestor], &redraw.proposed) {
-            std::mem::swap(&mut particle.errors, &mut redraw.proposed);
+            std::mem::swap(&mut particle.cells, &mut redraw.proposed);
             particle.syndrome_weight = syndrome_weight;
             taken.taken += 1;
             taken.moved += 1;
@@ -388,10 +540,10 @@ impl Mover<'_> {
 
     /// A q at which a good share of proposals from `particles` would be taken. Nothing moves: the chain's q is then fixed
     /// before it begins.
-    fn trial(&mut self, particles: &[Particle], rber: f64, number: usize) -> f64 {
+    fn trial(&mut self, particles: &[Particle], law: &Law, number: usize) -> f64 {
         let mut redraw = FIRST_REDRAW;
         for round in 0..TRIAL_ROUNDS {
-            let (mut proposal, mut taken) = (Redraw::new(rber, redraw, self.codeword_bits), Taken::default());
+            let (mut proposal, mut taken) = (Redraw::new(law, redraw, self.codeword_bits), Taken::default());
             for trial in 0..TRIALS {
                 let mut particle = particles[trial * particles.len() / TRIALS].clone();
                 let step = round * TRIALS as u64 + trial as u64;
@@ -415,31 +567,30 @@ impl FrameTask {
     /// - `unit`: the number of the run; runs of other numbers are independent.
     ///
     /// # Errors
-    /// A task that reads soft levels, a ladder that does not fall, numbers out of range, or too few failures at the first rung.
+    /// A soft level of cells with an age, a ladder that does not fall or, of a soft level, does not end at the task's own rate,
+    /// numbers out of range, or too few failures at the first rung.
     pub fn split(&self, spec: &SplitSpec, unit: u64, interrupted: &AtomicBool) -> Result<Option<SplitRun>> {
-        check_ladder(&spec.ladder)?;
+        self.check_ladder(&spec.ladder)?;
         check_redraw(spec.redraw)?;
         check_count("particles", spec.particles as u64, 2, 1 << PARTICLE_BITS)?;
         check_count("steps", u64::from(spec.steps), 0, 1 << STEP_BITS)?;
         check_count("most_frames", spec.most_frames, 1, u64::MAX)?;
         let seed = self.splitting_seed("split", spec, unit);
         let stream = Stream::new(seed, Purpose::Splitting);
-        let last = spec.ladder[spec.ladder.len() - 1];
-        let mut mover = self.mover(last, &stream)?;
+        let (mut mover, laws) = self.mover(&spec.ladder, &stream)?;
         let Some((mut particles, frames)) = self.first(spec, seed, &mut mover, interrupted)? else {
             return Ok(None);
         };
 
-        let mut rungs = vec![rung(spec.ladder[0], &particles)];
+        let mut rungs = vec![rung(spec.ladder[0], &particles, &mover.judge.regions)];
         let mut redraw = spec.redraw;
-        for (index, pair) in spec.ladder.windows(2).enumerate() {
-            let index = index + 1;
-            let (above, rber) = (pair[0], pair[1]);
-            let (log_mean, weights) = self.weights(&particles, above, rber);
+        for (index, pair) in laws.windows(2).enumerate() {
+            let (index, law) = (index + 1, &pair[1]);
+            let (log_mean, weights) = self.weights(&particles, &law.log_ratios(&pair[0]), law.common);
             let effective = 1.0 / (weights.iter().map(|weight| weight * weight).sum::<f64>() * weights.len() as f64);
             particles = resampled(&particles, &weights, Draws::new(&stream, Draw::Resample, index, 0, 0).uniform());
-            let share = redraw.unwrap_or_else(|| mover.trial(&particles, rber, 0));
-            let (mut proposal, mut taken) = (Redraw::new(rber, share, mover.codeword_bits), Taken::default());
+            let share = redraw.unwrap_or_else(|| mover.trial(&particles, law, 0));
+            let (mut proposal, mut taken) = (Redraw::new(law, share, mover.codeword_bits), Taken::default());
             for (number, particle) in particles.iter_mut().enumerate() {
                 for step in 0..spec.steps {
                     if interrupted.load(Ordering::Relaxed) {
@@ -451,7 +602,8 @@ impl FrameTask {
             }
             let log_ratio = rungs[index - 1].log_ratio + log_mean;
             let (acceptance, moved) = (taken.acceptance(), taken.moved());
-            rungs.push(Rung { log_ratio, effective, redraw: share, acceptance, moved, ..rung(rber, &particles) });
+            let found = rung(spec.ladder[index], &particles, &mover.judge.regions);
+            rungs.push(Rung { log_ratio, effective, redraw: share, acceptance, moved, ..found });
             // At the next rung, not at this one: a chain that looks at where it has been is none.
             redraw = spec.redraw.or(Some(if GOOD_ACCEPTANCE.contains(&acceptance) || spec.steps == 0 {
                 share
@@ -460,7 +612,7 @@ impl FrameTask {
             }));
         }
         let decoded = mover.judge.decoded;
-        let pattern = |particle: &Particle| mover.judge.pattern(&mover.codewords[particle.ancestor], &particle.errors);
+        let pattern = |particle: &Particle| mover.judge.pattern(&mover.codewords[particle.ancestor], particle);
         let patterns = particles.iter().map(pattern).collect();
         Ok(Some(SplitRun { frames, decoded, rungs, patterns }))
     }
@@ -474,7 +626,8 @@ impl FrameTask {
     /// - `unit`: chains of other numbers are independent.
     ///
     /// # Errors
-    /// A task that reads soft levels, numbers out of range, or bits beyond the codeword or named twice.
+    /// A soft level of cells with an age or of another rate, numbers out of range, or bits beyond the codeword or named
+    /// twice.
     pub fn walk(
         &self,
         spec: &WalkSpec,
@@ -483,7 +636,7 @@ impl FrameTask {
         unit: u64,
         interrupted: &AtomicBool,
     ) -> Result<Option<Vec<Chain>>> {
-        check_ladder(&[spec.rber])?;
+        self.check_ladder(&[spec.rber])?;
         check_redraw(spec.redraw)?;
         check_count("starts", starts.len() as u64, 1, 1 << PARTICLE_BITS)?;
         check_count("steps", u64::from(spec.steps), 0, 1 << STEP_BITS)?;
@@ -493,12 +646,12 @@ impl FrameTask {
         let listed = Listed::new(self.checked_sets("sets", sets)?, self.code().codeword_bits(), spec.missing);
         let seed = self.splitting_seed("walk", spec, unit);
         let stream = Stream::new(seed, Purpose::Splitting);
-        let mut mover = self.mover(spec.rber, &stream)?;
+        let (mut mover, laws) = self.mover(&[spec.rber], &stream)?;
         mover.codewords.push(vec![0; mover.judge.word.len()]);
         let mut source = Source::new(self.code(), seed);
         let mut chains = Vec::with_capacity(starts.len());
-        for (number, start) in starts.iter().enumerate() {
-            match walk(spec, start, &listed, &mut mover, &mut source, number, interrupted) {
+        for start in starts.iter().enumerate() {
+            match walk(spec, start, &listed, &laws[0], &mut mover, &mut source, interrupted) {
                 Some(chain) => chains.push(chain),
                 None => return Ok(None),
             }
@@ -506,16 +659,25 @@ impl FrameTask {
         Ok(Some(chains))
     }
 
-    fn mover<'a>(&self, rber: f64, stream: &'a Stream) -> Result<Mover<'a>> {
-        let decoder = self.hard_decoder(self.noise(rber, 0)?.llr_step())?;
+    /// What moves patterns at the rates of a ladder, and the law of each.
+    fn mover<'a>(&self, ladder: &[f64], stream: &'a Stream) -> Result<(Mover<'a>, Vec<Law>)> {
+        let probabilities: Vec<Vec<f64>> =
+            ladder.iter().map(|&p| self.region_probabilities(p)).collect::<Result<_>>()?;
+        let lowest = ladder.len() - 1;
+        let common =
+            (0..).zip(&probabilities[lowest]).max_by(|a, b| a.1.total_cmp(b.1)).expect("two regions or more").0;
+        let laws = probabilities.into_iter().map(|probabilities| Law::new(probabilities, common)).collect();
+        let llrs = self.region_llrs();
+        let regions = Regions { negative: llrs.iter().filter(|&&llr| llr < 0).count() as u8, llrs, common };
         let codeword_bits = self.code().codeword_bits();
-        let judge = Judge { decoder, word: vec![0; bits::bytes_for(codeword_bits)], decoded: 0 };
-        Ok(Mover { judge, stream, codewords: Vec::new(), codeword_bits })
-    }
-
-    fn noise(&self, rber: f64, seed: u64) -> Result<Noise> {
-        let code = self.code();
-        Channel::BinarySymmetric { error_rate: rber }.noise(code.codeword_bits(), code.rate(), seed)
+        let judge = Judge {
+            decoder: self.decoder(&self.noise_at(ladder[lowest], 0)?)?,
+            regions,
+            word: vec![0; bits::bytes_for(codeword_bits)],
+            llrs: vec![0; if self.is_soft() { codeword_bits } else { 0 }],
+            decoded: 0,
+        };
+        Ok((Mover { judge, stream, codewords: Vec::new(), codeword_bits }, laws))
     }
 
     /// Patterns that fail as the channel of the first rung makes them, and after how many frames they were there.
@@ -526,20 +688,16 @@ impl FrameTask {
         mover: &mut Mover<'_>,
         interrupted: &AtomicBool,
     ) -> Result<Option<(Vec<Particle>, u64)>> {
-        let (mut noise, mut source) = (self.noise(spec.ladder[0], seed)?, Source::new(self.code(), seed));
+        let (mut noise, mut source) = (self.noise_at(spec.ladder[0], seed)?, Source::new(self.code(), seed));
         let mut codeword = vec![0; mover.judge.word.len()];
-        let mut received = codeword.clone();
         let mut particles = Vec::with_capacity(spec.particles);
         for frame in 0..spec.most_frames {
             if interrupted.load(Ordering::Relaxed) {
                 return Ok(None);
             }
             source.codeword(frame, &mut codeword);
-            received.copy_from_slice(&codeword);
-            noise.flip(frame, &mut received);
-            let errors = places(&codeword, &received);
-            if let Some(syndrome_weight) = mover.judge.failure(&codeword, &errors) {
-                particles.push(Particle { errors, syndrome_weight, ancestor: particles.len() });
+            if let Some((syndrome_weight, cells)) = mover.judge.frame(&mut noise, frame, &codeword) {
+                particles.push(Particle { cells, syndrome_weight, ancestor: particles.len() });
                 mover.codewords.push(codeword.clone());
                 if particles.len() == spec.particles {
                     return Ok(Some((particles, frame + 1)));
@@ -551,13 +709,17 @@ impl FrameTask {
         Err(Error::config("ladder", format!("{found}, {expected}")))
     }
 
-    /// ln of the mean likelihood ratio from error rate `above` to `below`, and the share of each pattern in it.
-    fn weights(&self, particles: &[Particle], above: f64, below: f64) -> (f64, Vec<f64>) {
-        let right = libm::log1p(-below) - libm::log1p(-above);
-        let wrong = libm::log(below / above);
-        let bits = self.code().codeword_bits();
-        let logs = particles.iter().map(|p| p.errors.len() as f64 * wrong + (bits - p.errors.len()) as f64 * right);
-        let logs: Vec<f64> = logs.collect();
+    /// ln of the mean likelihood ratio of patterns, and the share of each pattern in it, from that of each region.
+    fn weights(&self, particles: &[Particle], log_ratios: &[f64], common: u8) -> (f64, Vec<f64>) {
+        let log = |particle: &Particle| -> f64 {
+            let mut counts = vec![0_u32; log_ratios.len()];
+            particle.cells.iter().for_each(|cell| counts[usize::from(cell.region)] += 1);
+            counts[usize::from(common)] = (self.code().codeword_bits() - particle.cells.len()) as u32;
+            // A region that no bit is in may have no probability, either.
+            let present = counts.into_iter().zip(log_ratios).filter(|&(count, _)| count > 0);
+            present.map(|(count, log_ratio)| f64::from(count) * log_ratio).sum()
+        };
+        let logs: Vec<f64> = particles.iter().map(log).collect();
         let largest = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let weights: Vec<f64> = logs.iter().map(|log| libm::exp(log - largest)).collect();
         let sum: f64 = weights.iter().sum();
@@ -571,6 +733,26 @@ impl FrameTask {
         hasher.update(serde_json::to_string(spec).expect("a spec is plain data"));
         hasher.update(unit.to_be_bytes());
         u64::from_be_bytes(hasher.finalize()[..8].try_into().expect("eight of 32 bytes"))
+    }
+
+    fn check_ladder(&self, ladder: &[f64]) -> Result<()> {
+        check_count("ladder", ladder.len() as u64, 1, 1 << RUNG_BITS)?;
+        let least = if self.is_soft() { LEAST_GAUSSIAN_RBER } else { LEAST_RBER };
+        for (index, &rber) in ladder.iter().enumerate() {
+            softsense_base::expect_number(format!("ladder[{index}]"), rber, least, MOST_RBER)?;
+        }
+        if let Some(pair) = ladder.windows(2).find(|pair| pair[0] <= pair[1]) {
+            let found = format!("found {} after {}, expected raw bit error rates that fall", pair[1], pair[0]);
+            return Err(Error::config("ladder", found));
+        }
+        match (&self.spec().channel, ladder) {
+            // Numbers that were read from JSON may be off by their last bit.
+            (ReadChannel::Gaussian { rber, .. }, [.., last]) if self.is_soft() && (last / rber - 1.0).abs() > 1e-12 => {
+                let found = format!("found {last} at the end, expected {rber}, for which LLRs are made");
+                Err(Error::config("ladder", found))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The sets, each ascending.
@@ -595,14 +777,14 @@ impl FrameTask {
     }
 }
 
-/// One chain; `None` if it was interrupted.
+/// One chain, by its number and the bits that are wrong where it starts; `None` if it was interrupted.
 fn walk(
     spec: &WalkSpec,
-    start: &[u32],
+    (number, start): (usize, &Vec<u32>),
     listed: &Listed,
+    law: &Law,
     mover: &mut Mover<'_>,
     source: &mut Source,
-    number: usize,
     interrupted: &AtomicBool,
 ) -> Option<Chain> {
     let mut chain = Chain { draws: 0, redraw: 0.0, acceptance: 0.0, moved: 0.0, records: Vec::new(), last: None };
@@ -611,28 +793,27 @@ fn walk(
         // With the other bits the data, too: ties make some decoders fail on one codeword and not on another, and what is
         // to be drawn is both, given failure.
         source.codeword((number as u64) << STEP_BITS | u64::from(draw), &mut mover.codewords[0]);
-        let mut errors = start.to_vec();
+        let mut draws = Draws::new(mover.stream, Draw::Fill, 0, number, u64::from(draw));
+        let mut filled = Vec::new();
         if spec.fill {
-            let mut draws = Draws::new(mover.stream, Draw::Fill, 0, number, u64::from(draw));
-            draws.choose(libm::log1p(-spec.rber), mover.codeword_bits, |at| errors.push(at as u32));
-            errors.sort_unstable();
-            errors.dedup();
+            draws.choose(libm::log1p(-law.others), mover.codeword_bits, |at| filled.push(at as u32));
         }
+        let cells = law.started(start, &filled, mover.judge.regions.negative, &mut draws);
         if interrupted.load(Ordering::Relaxed) {
             return None;
         }
-        if let Some(syndrome_weight) = mover.judge.failure(&mover.codewords[0], &errors) {
+        if let Some(syndrome_weight) = mover.judge.failure(&mover.codewords[0], &cells) {
             chain.draws = draw + 1;
-            particle = Some(Particle { errors, syndrome_weight, ancestor: 0 });
+            particle = Some(Particle { cells, syndrome_weight, ancestor: 0 });
             break;
         }
     }
     let Some(mut particle) = particle else { return Some(chain) };
     chain.redraw = match spec.redraw {
         Some(redraw) => redraw,
-        None => mover.trial(std::slice::from_ref(&particle), spec.rber, number),
+        None => mover.trial(std::slice::from_ref(&particle), law, number),
     };
-    let (mut proposal, mut taken) = (Redraw::new(spec.rber, chain.redraw, mover.codeword_bits), Taken::default());
+    let (mut proposal, mut taken) = (Redraw::new(law, chain.redraw, mover.codeword_bits), Taken::default());
     let mut counts = vec![0; listed.sets.len()];
     for step in 1..=spec.steps {
         if interrupted.load(Ordering::Relaxed) {
@@ -641,11 +822,11 @@ fn walk(
         let draws = Draws::new(mover.stream, Draw::Move, 0, number, u64::from(step));
         mover.step(&mut particle, &mut proposal, draws, &mut taken);
         if step % spec.every == 0 {
-            chain.records.push(listed.record(&particle, &mut counts));
+            chain.records.push(listed.record(&particle, &mover.judge.regions, &mut counts));
         }
     }
     (chain.acceptance, chain.moved) = (taken.acceptance(), taken.moved());
-    chain.last = Some(mover.judge.pattern(&mover.codewords[0], &particle.errors));
+    chain.last = Some(mover.judge.pattern(&mover.codewords[0], &particle));
     Some(chain)
 }
 
@@ -668,12 +849,12 @@ impl Listed {
     }
 
     /// What a pattern has of the sets; `counts` has a zero for each of them.
-    fn record(&self, particle: &Particle, counts: &mut [u32]) -> Record {
-        let errors = particle.errors.len() as u32;
+    fn record(&self, particle: &Particle, regions: &Regions, counts: &mut [u32]) -> Record {
+        let errors = particle.errors(regions).count() as u32;
         let mut record =
             Record { errors, syndrome_weight: particle.syndrome_weight, nearest: 0, nearest_wrong: 0, present: 0 };
         let of = |bit: u32| &self.of_bits[self.begins[bit as usize]..self.begins[bit as usize + 1]];
-        let touched = || particle.errors.iter().flat_map(|&bit| of(bit));
+        let touched = || particle.errors(regions).flat_map(of);
         touched().for_each(|&set| counts[set as usize] += 1);
         let size = |set: u32| self.sets.get(set as usize).map_or(1, Vec::len) as u64;
         for &set in touched() {
@@ -693,10 +874,11 @@ impl Listed {
 }
 
 /// What patterns at a rung are like.
-fn rung(rber: f64, particles: &[Particle]) -> Rung {
+fn rung(rber: f64, particles: &[Particle], regions: &Regions) -> Rung {
     let count = particles.len() as f64;
-    let mean = particles.iter().map(|p| p.errors.len() as f64).sum::<f64>() / count;
-    let squares: f64 = particles.iter().map(|p| (p.errors.len() as f64 - mean) * (p.errors.len() as f64 - mean)).sum();
+    let errors: Vec<usize> = particles.iter().map(|particle| particle.errors(regions).count()).collect();
+    let mean = errors.iter().map(|&errors| errors as f64).sum::<f64>() / count;
+    let squares: f64 = errors.iter().map(|&errors| (errors as f64 - mean) * (errors as f64 - mean)).sum();
     let mut families = vec![0; particles.len()];
     particles.iter().for_each(|particle| families[particle.ancestor] += 1);
     Rung {
@@ -708,10 +890,10 @@ fn rung(rber: f64, particles: &[Particle]) -> Rung {
         moved: 0.0,
         mean_errors: mean,
         deviation_errors: libm::sqrt(squares / count),
-        least_errors: particles.iter().map(|p| p.errors.len()).min().unwrap_or(0),
+        least_errors: errors.into_iter().min().unwrap_or(0),
         ancestors: families.iter().filter(|&&family| family > 0).count(),
         largest_family: families.iter().copied().max().unwrap_or(0),
-        floor_like: particles.iter().filter(|p| (1..=FLOOR_LIKE_CHECKS).contains(&p.syndrome_weight)).count(),
+        floor_like: particles.iter().filter(|p| (1..=TRAPPED_CHECKS).contains(&p.syndrome_weight)).count(),
         undetected: particles.iter().filter(|p| p.syndrome_weight == 0).count(),
     }
 }
@@ -731,21 +913,6 @@ fn resampled(particles: &[Particle], weights: &[f64], lot: f64) -> Vec<Particle>
         drawn.push(particles[count - 1].clone());
     }
     drawn
-}
-
-fn check_ladder(ladder: &[f64]) -> Result<()> {
-    check_count("ladder", ladder.len() as u64, 1, 1 << RUNG_BITS)?;
-    for (index, &rber) in ladder.iter().enumerate() {
-        // Below, no codeword has an error; and ln(1 - p) is to differ from 0.
-        softsense_base::expect_number(format!("ladder[{index}]"), rber, 1e-12, 0.499)?;
-    }
-    match ladder.windows(2).find(|pair| pair[0] <= pair[1]) {
-        Some(pair) => {
-            let found = format!("found {} after {}, expected raw bit error rates that fall", pair[1], pair[0]);
-            Err(Error::config("ladder", found))
-        }
-        None => Ok(()),
-    }
 }
 
 fn check_redraw(redraw: Option<f64>) -> Result<()> {

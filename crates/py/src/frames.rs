@@ -4,8 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use numpy::IntoPyArray;
 use numpy::ndarray::Array2;
+use numpy::{IntoPyArray, PyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use softsense_base::Error;
@@ -128,6 +128,15 @@ impl FrameTask {
         self.task.decision_error_rate()
     }
 
+    /// How likely each thing is that the channel may say of a bit, were its raw bit error rate `rber` (float64): of hard
+    /// decisions wrong and right, of a soft level its regions, from the one whose LLR speaks most against the bit up.
+    /// References and LLRs are made for the task's own rate. Raises ConfigError: a soft level of cells with an age, or a rate
+    /// out of range.
+    fn region_probabilities<'py>(&self, py: Python<'py>, rber: f64) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let probabilities = py.detach(|| self.task.region_probabilities(rber)).map_err(raise)?;
+        Ok(probabilities.into_pyarray(py))
+    }
+
     /// Counts the frames of units `first_unit` to `first_unit + units - 1`, with exactly `errors` wrong hard decisions each,
     /// or (None) as the channel makes them. The same for every thread, process and machine.
     ///
@@ -155,9 +164,9 @@ impl FrameTask {
         Ok(Some(counted))
     }
 
-    /// Splitting: carries `particles` error patterns on which the decoder fails down the `ladder` of raw bit error rates, of
-    /// hard decisions. Run `unit` is the same for every thread, process and machine, and runs of other numbers are
-    /// independent.
+    /// Splitting: carries `particles` patterns on which the decoder fails down the `ladder` of raw bit error rates, of hard
+    /// decisions or of a level of one Gaussian boundary; this one's ends at the task's own rate, for which references and LLRs
+    /// are made all the way. Run `unit` is the same for every thread, process and machine, and runs of other numbers are independent.
     ///
     /// Returns `frames` (decoded at the first rung until enough had failed; the last one did), `decoded` (in all), `rungs`
     /// and `patterns` (at the last rung, if asked for); None if `stop` was set meanwhile. Raises ConfigError or CodeError.
@@ -192,8 +201,9 @@ impl FrameTask {
         Ok(Some(found))
     }
 
-    /// Walks among the error patterns on which the decoder fails at the raw bit error rate `rber` of hard decisions, a chain
-    /// of `steps` proposals from each of `starts` (bits that are wrong there; `fill`: the others are with probability `rber`).
+    /// Walks among the patterns on which the decoder fails at the raw bit error rate `rber` of hard decisions, or at the task's
+    /// own of a soft level: a chain of `steps` proposals from each of `starts` (bits that are wrong there; `fill`: the others
+    /// are as the channel makes them).
     ///
     /// Returns arrays with a row for each chain and a column for every `every` proposals: `errors`, `syndrome_weight`,
     /// `nearest` (the one of `sets` of whose bits the largest share is wrong), `nearest_wrong` (how many are) and `present`
