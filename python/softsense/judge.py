@@ -8,7 +8,8 @@ much of their kind the list has:
 
     FER by splitting = rate of the chains from the waterfall + floor / share of time
 
-The judge agrees where it differs from the strata by no more than 30 %, or by no more than both errors explain.
+The judge agrees where it differs from the strata by no more than 30 %, or by no more than both errors explain: from the
+rate as it was measured and as it is with what is missing, and from anything between the two.
 """
 
 from __future__ import annotations
@@ -144,7 +145,7 @@ def _agrees(point: dict[str, Any], fer: float, deviation: float) -> bool:
 
     if not math.isfinite(fer):
         return False
-    # Strata say what they have measured, and by extrapolation what is missing: no more than that can be held against them.
+    # Strata say what they have measured, and by extrapolation what is missing: they stand for all between the two.
     told = min(max(fer, point["fer"]), continued(point) or point["fer"])
     both = math.hypot(deviation / fer, point["relative_error"] or 1.0)
     return abs(math.log(fer / told)) <= max(math.log(MOST_APART), 2 * both)
