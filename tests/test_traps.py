@@ -25,7 +25,7 @@ import softsense
 from conftest import Softsense
 from softsense import Code, CodeError, Store, _core, sampling, traps
 from softsense.campaign import Campaign
-from softsense.floors import ALWAYS_RIGHT, Floor, floor_frames, measure_floor
+from softsense.floors import ALWAYS_RIGHT, Floor, fewest_wrong, floor_frames, measure_floor
 from softsense.runner import Runner
 from softsense.sampling import Goal
 from softsense.store import Counts
@@ -541,8 +541,8 @@ def test_no_sets_are_told_too(softsense_command: Softsense, tmp_path: Path) -> N
 EVENTS = {(8, 8): 1536, (9, 9): 20_000}
 """Classes of sets of a code that there is not: how many sets each has."""
 
-FAILS = {(8, 8): (0.99, 0.17, 1e-4), (9, 9): (0.6, 0.02, 0.0)}
-"""How often a set with all, all but one and all but two bits wrong fails: never more often for fewer."""
+FAILS = {(8, 8): (0.99, 0.17, 1e-4, 0.0, 0.0), (9, 9): (0.6, 0.02, 0.0, 0.0, 0.0)}
+"""How often a set with all, all but one, ... and all but four bits wrong fails: never more often for fewer."""
 
 ERROR_RATE = 0.0055
 LISTED = SimpleNamespace(
@@ -576,7 +576,7 @@ def exactly(fails: dict[tuple[int, int], tuple[float, ...]] = FAILS) -> float:
     return sum(
         sets * math.comb(a, k) * ERROR_RATE**k * (1 - ERROR_RATE) ** (a - k) * fails[a, b][a - k]
         for (a, b), sets in EVENTS.items()
-        for k in (a, a - 1, a - 2)
+        for k in range(a, fewest_wrong(a) - 1, -1)
     )
 
 
@@ -648,11 +648,11 @@ def test_a_floor_is_sampled_until_it_is_below_what_is_asked_for() -> None:
 
 
 def test_sets_that_never_fail_have_a_floor_of_none_with_a_bound() -> None:
-    never = dict.fromkeys(EVENTS, (0.0, 0.0, 0.0))
+    never = dict.fromkeys(EVENTS, (0.0,) * 5)
     found = measured(1, Goal(floor_frames=2**20), fails=never)
     assert (found.rate, found.lo, found.relative_error) == (0.0, 0.0, None)
     assert 0 < found.hi < 1e-13
-    always = dict.fromkeys(EVENTS, (1.0, 1.0, 1.0))
+    always = dict.fromkeys(EVENTS, (1.0,) * 5)
     found = measured(1, Goal(floor_frames=2**20), fails=always)
     assert found.rate == pytest.approx(exactly(always), rel=1e-9)
     assert found.lo < found.rate <= found.hi * (1 + 1e-12)
@@ -664,11 +664,25 @@ def test_fewer_wrong_bits_are_bounded_by_more() -> None:
     """What was not sampled cannot fail more often than what has more wrong bits, of the same class."""
     found = measured(1, Goal(floor_frames=1))
     share = [stratum.hi / stratum.events for stratum in found.strata]
-    for start in range(0, len(share), 3):
-        all_wrong, but_one, but_two = share[start : start + 3]
+    assert len(share) == 2 * 5
+    for start in (0, 5):
+        all_wrong, but_one, but_two, *fewer = share[start : start + 5]
         assert 1 >= all_wrong >= but_one * (1 - 1e-9)
         assert but_one >= but_two * (1 - 1e-9) > 0
         assert found.strata[start + 2].frames == 0
+        assert fewer == [0, 0], "until all but two fail"
+
+
+def test_strata_go_down_as_long_as_they_fail() -> None:
+    """Of sets with few violated checks half of the bits may be enough, and the most that they add."""
+    down = dict.fromkeys(EVENTS, (0.9, 0.8, 0.5, 0.1, 0.01))
+    found = measured(1, Goal(relative_error=0.05, floor_frames=2**22), fails=down)
+    assert found.lo < exactly(down) < found.hi
+    assert found.rate == pytest.approx(exactly(down), rel=0.15)
+    assert [s.wrong for s in found.strata if s.failures] == [8, 7, 6, 5, 4, 9, 8, 7, 6, 5]
+    stops = {(8, 8): (0.9, 0.8, 0.5, 0.0, 0.5), (9, 9): (0.9, 0.0, 0.5, 0.5, 0.5)}
+    found = measured(1, Goal(floor_frames=2**22), fails=stops)
+    assert [s.wrong for s in found.strata if s.frames] == [8, 7, 6, 5, 9, 8]
 
 
 def test_a_floor_that_is_interrupted_is_told_from_what_there_is() -> None:

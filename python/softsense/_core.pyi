@@ -8,8 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 __version__: str
-MOST_RIGHT: int
-"""How many bits of an absorbing set may be right in frames that are drawn by it."""
 
 class SoftsenseError(Exception):
     """Bad input; the message is one line and names the place."""

@@ -7,17 +7,19 @@ of M sets of a bits, k of them wrong and the others right, one frame has on aver
 
 where F(k) is how often decoding fails in frames that are drawn so, elsewhere as the channel makes them. F is measured:
 any set of the class is drawn as likely, so that one stratum serves all. A frame in which several listed sets are wrong
-at once counts as a failure for one of them only (`FrameTask`), so that the sum counts every failure once.
+at once counts as a failure for one of those with the fewest right bits (`FrameTask`), so that the sum counts every
+failure once, and what sets with few right bits add does not depend on how far down others are looked at.
 
 Frames with as many errors as the lowest measured stratum of error weight, or more, are told of by the strata, whatever
 sets are wrong in them: only the share of events below belongs to the floor. In long codes that is all of them, in short
 codes next to nothing.
 
-Each F(k) has its exact interval, all of them together 95 % (Sidak). F is assumed not to fall with k, as fewer wrong
-bits of a set are no harder to correct: so a stratum is bounded by those of more wrong bits, too. A class has strata
-from all bits down to all but one, and to all but two where those with one right bit still fail, or were not sampled
-because they could not matter. What fails with fewer wrong bits is no event of a set any more, but left to what error
-weights and splitting see.
+Each F(k) has its exact interval, all of them together 95 % (Sidak). A class has strata from all bits down to all but
+one, and further as long as they fail, to half of its bits: of sets with few violated checks half is enough, as errors
+around them do the rest. A stratum that was not sampled, because it
+could not matter, is bounded by the one with one more wrong bit, as fewer are no
+harder to correct. What fails with fewer wrong bits is no event of a set any more, but left to what error weights and
+splitting see.
 """
 
 from __future__ import annotations
@@ -28,7 +30,6 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from softsense import _core
-from softsense._core import MOST_RIGHT
 from softsense.sampling import Plan, Request, Round, whole_blocks
 from softsense.strata import CONFIDENCE
 
@@ -39,11 +40,19 @@ if TYPE_CHECKING:
     from softsense.sampling import Goal, View
     from softsense.traps import Traps
 
+MOST_RIGHT = 2
+"""How many bits of a set may be right where it is to count as present."""
+
 ALWAYS_RIGHT = 1
 """How many of them at most, unless frames with so many still fail."""
 
 _GROWTH = 4
 _NEGLIGIBLE = 0.1
+
+
+def fewest_wrong(bits: int) -> int:
+    """How many bits of a set of `bits` bits are wrong at least, if it is to account for a failure."""
+    return (bits + 1) // 2
 
 
 @dataclass(frozen=True)
@@ -134,7 +143,7 @@ def measure_floor(
     strata = []
     for found in traps.classes:
         bits, violated, sets = found["bits"], found["violated"], found["sets"]
-        for wrong in range(bits, max(0, bits - MOST_RIGHT - 1), -1):
+        for wrong in range(bits, fewest_wrong(bits) - 1, -1):
             events = sets * math.comb(bits, wrong) * error_rate**wrong * (1 - error_rate) ** (bits - wrong)
             events *= share_below(bits, wrong)
             condition = {"bits": bits, "violated": violated, "wrong": wrong, "listed": traps.sets.identity}
@@ -205,9 +214,8 @@ def _floor(strata: Sequence[_Stratum], units: dict[int, int], view: View) -> Flo
         frames = counted.frames if counted else 0
         failures = counted.failures if counted else 0
         if frames:
-            least, most = _core.binomial_interval(failures, frames, confidence)
+            least, ceiling = _core.binomial_interval(failures, frames, confidence)
             lo += stratum.events * least
-            ceiling = min(ceiling, most)
             variance += stratum.events**2 * failures * (frames - failures) / frames**3
         rate = stratum.events * failures / frames if frames else 0.0
         counts = fails or stratum.bits - stratum.wrong <= ALWAYS_RIGHT

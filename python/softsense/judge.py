@@ -8,6 +8,8 @@ much of their kind the list has:
 
     FER by splitting = rate of the chains from the waterfall + floor / share of time
 
+A set is present if at most two of its bits are right, and the floor here is what such sets add.
+
 The judge agrees where it differs from the strata by no more than 30 %, or by no more than both errors explain: from the
 rate as it was measured and as it is with what is missing, and from anything between the two.
 """
@@ -23,7 +25,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from softsense._core import MOST_RIGHT, placement_json
+from softsense._core import placement_json
+from softsense.floors import MOST_RIGHT
 from softsense.runner import Progress, run_units
 
 if TYPE_CHECKING:
@@ -125,12 +128,13 @@ def judge_points(
             if rung is None or rung["relative_error"] is None:
                 continue
             fer, deviation = rung["fer"], rung["fer"] * rung["relative_error"]
-            if (point["floor"] or 0.0) > _FLOOR_SHARE * fer:
+            present = [s for s in point["floor_strata"] or () if s["bits"] - s["wrong"] <= MOST_RIGHT]
+            if (floor := sum(s["rate"] for s in present)) > _FLOOR_SHARE * fer:
                 times = _times(campaign, point, placement, runs, workers, progress)
                 if times is None:
                     return True
                 share = float(times.mean())
-                floor = point["floor"] / share if share else math.inf
+                floor = floor / share if share else math.inf
                 spread = float(times.std(ddof=1)) / math.sqrt(len(times)) / share if share else math.inf
                 fer += floor
                 deviation = math.hypot(deviation, floor * math.hypot(spread, point["floor_relative_error"]))

@@ -27,9 +27,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from softsense import _core
-from softsense._core import MOST_RIGHT, AbsorbingSets, AbsorbingSetSearch, Code, CodeError, FrameTask, StopFlag
+from softsense._core import AbsorbingSets, AbsorbingSetSearch, Code, CodeError, FrameTask, StopFlag
 from softsense.api import Interrupted
 from softsense.files import replacing
+from softsense.floors import MOST_RIGHT
 from softsense.runner import Progress, Runner, chosen_workers, run_units, stopping
 from softsense.sampling import Plan, Request, Round
 from softsense.store import Counts, Store, opened_store

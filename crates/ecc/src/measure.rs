@@ -582,9 +582,11 @@ impl<'a> FrameCounter<'a> {
         }
     }
 
-    /// Counts a failure of a frame in which several listed sets are wrong, all bits but at most `right`, for one of them only:
-    /// for the one that the frame was drawn by with the probability that it is that one. So the sum over all sets counts each
-    /// failure once.
+    /// Counts a failure for one of the listed sets only: for one of the fewest right bits, drawn where there are several. So the
+    /// sum over all sets and numbers of right bits counts each failure once, and what sets with few right bits account for
+    /// does not depend on how far down others are looked at.
+    ///
+    /// `right` is how many bits of the set that a frame was drawn by are right.
     #[must_use]
     pub fn once_for_each_set(mut self, sets: Arc<AbsorbingSets>, right: usize) -> Self {
         self.listed = Some((sets, right));
@@ -604,8 +606,8 @@ impl<'a> FrameCounter<'a> {
             self.noise.flip(index, &mut word);
             all.filter(|&bit| bits::get(&word, bit as usize) != bits::get(codeword, bit as usize)).collect()
         };
-        let sharing = sets.nearly_wrong(&errors, *right) as u64;
-        sharing <= 1 || self.stream.bits(index, SHARING_DRAW).is_multiple_of(sharing)
+        let (fewest, sharing) = sets.nearest(&errors).expect("the set that the frame was drawn by");
+        fewest == *right && self.stream.bits(index, SHARING_DRAW).is_multiple_of(sharing as u64)
     }
 
     /// Counts `frames` frames from number `first` on, or fewer once it is interrupted. What each frame holds and meets depends

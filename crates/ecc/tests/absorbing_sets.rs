@@ -490,9 +490,9 @@ fn orbits_are_counted() {
     );
 }
 
-/// Does `nearly_wrong` count what it says, on errors of every weight and on those that hold sets?
+/// Does `nearest` count what it says, on errors of every weight and on those that hold sets?
 #[test]
-fn nearly_wrong_sets_are_counted() {
+fn the_nearest_sets_are_counted() {
     let (code, listed) = symmetric_sets();
     let sets = AbsorbingSets::new(&code, &listed).unwrap();
     let all: Vec<Vec<u32>> = sets
@@ -509,17 +509,14 @@ fn nearly_wrong_sets_are_counted() {
         errors.extend(chosen.iter().skip((number % 3) as usize));
         errors.sort_unstable();
         errors.dedup();
-        for right in 0..=2 {
-            let nearly = |set: &&Vec<u32>| {
-                let wrong = set.iter().filter(|bit| errors.contains(bit)).count();
-                wrong > 0 && wrong + right >= set.len()
-            };
-            let expected = all.iter().filter(nearly).count();
-            assert_eq!(sets.nearly_wrong(&errors, right), expected, "{errors:?}, {right} right");
-            seen.insert(expected);
-        }
+        let right = |set: &Vec<u32>| set.iter().filter(|bit| !errors.contains(bit)).count();
+        let touched: Vec<usize> = all.iter().filter(|set| right(set) < set.len()).map(right).collect();
+        let expected = touched.iter().min().map(|&min| (min, touched.iter().filter(|&&right| right == min).count()));
+        assert_eq!(sets.nearest(&errors), expected, "{errors:?}");
+        seen.insert(expected);
     }
-    assert!(seen.len() > 20 && seen.contains(&0) && seen.contains(&1), "{seen:?}");
+    assert_eq!(sets.nearest(&[]), None);
+    assert!(seen.len() > 20 && (0..3).all(|right| seen.contains(&Some((right, 1)))), "{seen:?}");
 }
 
 /// Is every set of a class drawn as often, all rotations counted, of orbits of several lengths? 200 draws a set: chi-square,

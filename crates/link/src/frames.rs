@@ -46,7 +46,8 @@ pub struct FrameSpec {
 /// Frames in which exactly so many bits of one absorbing set are wrong: any set of its class as likely, and elsewhere bits as
 /// the channel makes them. A soft level decides by the sign of its LLR, 0 counting as right.
 ///
-/// A failure in a frame that holds several such events counts for one of them, so that the failures of all classes add up.
+/// A failure counts only if no listed set has fewer right bits than this one, and of several that have as few for one of them:
+/// so the failures of all classes and numbers of wrong bits add up.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Condition {
@@ -222,10 +223,6 @@ pub struct FrameTask {
     identity: [u8; 32],
 }
 
-/// How many bits of a listed set may be right where frames are drawn by it. Frames with more right bits are left to strata of
-/// error weight.
-pub const MOST_RIGHT: usize = 2;
-
 /// What became of some frames.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FrameCounts {
@@ -254,7 +251,8 @@ impl FrameTask {
     /// - `sets`: what [`FrameSpec::condition`] refers to; `None` where it has none.
     ///
     /// # Errors
-    /// Those of [`Self::new`]; other sets than those that the condition names, or none; more right bits than [`MOST_RIGHT`].
+    /// Those of [`Self::new`]; other sets than those that the condition names, or none; no wrong bits, or more than
+    /// the set has.
     pub fn conditioned(code: Code, spec: FrameSpec, sets: Option<Arc<AbsorbingSets>>) -> Result<Self> {
         let found = sets.as_ref().map(|sets| listing_identity(sets));
         let expected = spec.condition.as_ref().map(|condition| condition.listed.clone());
@@ -264,9 +262,9 @@ impl FrameTask {
             return Err(Error::config("condition.listed", message));
         }
         if let Some(Condition { bits, wrong, .. }) = &spec.condition
-            && (wrong > bits || bits - wrong > MOST_RIGHT)
+            && !(1..=*bits).contains(wrong)
         {
-            let message = format!("found {wrong} of {bits}, expected all, or all but {MOST_RIGHT} at most");
+            let message = format!("found {wrong} of {bits}, expected at least one and at most all");
             return Err(Error::config("condition.wrong", message));
         }
         let algorithm: Algorithm = spec.decoder.parse()?;
@@ -379,8 +377,8 @@ impl FrameTask {
         let decoder = self.decoder(&noise)?;
         let (first, frames) = (first_unit * self.unit_frames(), units * self.unit_frames());
         let mut counter = FrameCounter::new(&self.code, decoder, noise, self.seed(errors));
-        if let Some(sets) = &self.sets {
-            counter = counter.once_for_each_set(Arc::clone(sets), MOST_RIGHT);
+        if let (Some(Condition { bits, wrong, .. }), Some(sets)) = (&self.spec.condition, &self.sets) {
+            counter = counter.once_for_each_set(Arc::clone(sets), bits - wrong);
         }
         let counted = counter.count(first, frames, interrupted);
         let BenchResult { frames: done, frame_errors, undetected, mut iterations, given_up, .. } = counted;
@@ -484,6 +482,10 @@ fn identity(code: &Code, spec: &FrameSpec, sensed: &Sensed) -> [u8; 32] {
         }
     }
     hasher.update(serde_json::to_string(spec).expect("a spec is plain data"));
+    if spec.condition.is_some() {
+        // Failures were once shared by all sets with at most two right bits.
+        hasher.update("\nfor the set of the fewest right bits\n");
+    }
     // What a channel amounts to, should the same description come to mean another one.
     match sensed {
         Sensed::Hard(rate) => rate.iter().for_each(|rate| hasher.update(rate.to_bits().to_be_bytes())),

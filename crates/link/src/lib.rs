@@ -39,7 +39,7 @@ pub use bch_by_age::{AgedBch, AgedBchSpec, BchSpec};
 pub use by_age::ByAge;
 pub use exact::{CellCondition, CodewordRead, CodewordReader, DecodeAttempt, ExactSpec};
 pub use frames::{
-    Age, CellsRead, Condition, FrameCounts, FrameSpec, FrameTask, MOST_RIGHT, NamedCells, ReadChannel, listing_identity,
+    Age, CellsRead, Condition, FrameCounts, FrameSpec, FrameTask, NamedCells, ReadChannel, listing_identity,
 };
 pub use policy::{Attempt, Policy, ReadSpec, Retry};
 pub use reliability::{AdaptiveSpec, CellAge, RateSpec, Reliability, ReliabilitySpec, RequiredLevel, TableSpec};

@@ -447,7 +447,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(flash::placement_json, module)?)?;
     module.add_function(wrap_pyfunction!(flash::retention_bake, module)?)?;
     module.add_function(wrap_pyfunction!(flash::recovery_bake, module)?)?;
-    module.add("MOST_RIGHT", softsense_link::MOST_RIGHT)?;
     module.add_class::<absorbing_sets::AbsorbingSets>()?;
     module.add_class::<absorbing_sets::AbsorbingSetSearch>()?;
     module.add_function(wrap_pyfunction!(absorbing_sets::bit_sets, module)?)?;

@@ -163,8 +163,9 @@ impl AbsorbingSets {
         unreachable!("a class without sets")
     }
 
-    /// Of all rotations of all sets, how many have all of their bits but at most `right` among `errors`.
-    pub fn nearly_wrong(&self, errors: &[u32], right: usize) -> usize {
+    /// Of all rotations of all sets, the fewest bits that one of them has outside `errors`, and how many have no more; none
+    /// where no set has a bit in `errors`.
+    pub fn nearest(&self, errors: &[u32]) -> Option<(usize, usize)> {
         let mut wrong: HashMap<(u32, u32), usize, BuildHasherDefault<Mixing>> = HashMap::default();
         for &bit in errors {
             let (column, place) = ((bit / self.circulant_size) as usize, bit % self.circulant_size);
@@ -173,7 +174,14 @@ impl AbsorbingSets {
                 *wrong.entry((set, shift % self.sets[set as usize].multiplicity)).or_default() += 1;
             }
         }
-        wrong.into_iter().filter(|&((set, _), wrong)| wrong + right >= self.sets[set as usize].bits.len()).count()
+        wrong.into_iter().map(|((set, _), wrong)| self.sets[set as usize].bits.len() - wrong).fold(
+            None,
+            |nearest, right| match nearest {
+                Some((fewest, _)) if right > fewest => nearest,
+                Some((fewest, count)) if right == fewest => Some((fewest, count + 1)),
+                _ => Some((right, 1)),
+            },
+        )
     }
 }
 
