@@ -627,19 +627,24 @@ def test_a_floor_spends_no_more_than_it_may() -> None:
 
 
 def test_a_floor_that_does_not_matter_is_not_sampled_for() -> None:
-    """Where sets that always fail would not matter; without a frame the upper end holds for all that may fail."""
-    events = sum(sets * math.comb(a, 2) * ERROR_RATE ** (a - 2) for (a, _), sets in EVENTS.items())
-    for goal, waterfall in ((Goal(down_to=1e-15), 1e3 * events), (Goal(down_to=1e3 * events), 0.0)):
-        found = measured(1, goal, waterfall)
-        assert floor_frames(found) == 0
-        assert found.hi < 0.1 * max(waterfall, goal.down_to)
-        assert exactly() <= found.hi
+    """Nothing where sets that always fail would not matter; where only those with few wrong bits would, who is asked first."""
+    first = len(EVENTS) * FakeSets.unit_frames
+    events = sum(
+        sets * math.comb(a, k) * ERROR_RATE**k for (a, _), sets in EVENTS.items() for k in range((a + 1) // 2, a + 1)
+    )
+    none = dict.fromkeys(EVENTS, (0.0,) * 5)
+    for rate, fails, frames in ((20 * events, FAILS, 0), (1e-8, none, first)):
+        for goal, waterfall in ((Goal(down_to=1e-15), rate), (Goal(down_to=rate), 0.0)):
+            found = measured(1, goal, waterfall, fails)
+            assert floor_frames(found) == frames
+            assert found.hi < 0.1 * rate
+            assert exactly(fails) <= found.hi
     assert floor_frames(measured(1, Goal(down_to=1e-15))) > 0
 
 
 def test_a_floor_is_sampled_until_it_is_below_what_is_asked_for() -> None:
     """Sets that fail once in ten thousand frames: less than that shows cannot be told, more need not be sampled."""
-    seldom = dict.fromkeys(EVENTS, (1e-4, 1e-4, 0.0))
+    seldom = dict.fromkeys(EVENTS, (1e-4, 1e-4, 0.0, 0.0, 0.0))
     loose, tight = (measured(1, Goal(floor_frames=2**24, floor_down_to=rate), fails=seldom) for rate in (1e-14, 1e-16))
     assert floor_frames(loose) < floor_frames(tight) < 2**24
     assert loose.hi < 1e-14

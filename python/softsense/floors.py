@@ -186,10 +186,12 @@ def _grown(
     least = matters / len(strata)
     known = floor.relative_error is not None and floor.relative_error <= goal.relative_error
     for index, found in enumerate(floor.strata):
-        have = units.get(index, 0)
-        # Fewer wrong bits are asked for once more of them were seen to fail.
-        if found.hi <= least or (found.bits - found.wrong > ALWAYS_RIGHT and index - 1 not in units):
+        if found.hi <= least:
             continue
+        # Whether sets with fewer wrong bits fail at all is told by those with more: these come first.
+        while index not in units and index - 1 not in units and strata[index].bits - strata[index].wrong > ALWAYS_RIGHT:
+            index -= 1
+        have = units.get(index, 0)
         # What adds much is to be known to a part of the error that is sought for all.
         wanted = 2 / goal.relative_error**2
         enough = found.rate > least and found.failures >= wanted
@@ -220,7 +222,7 @@ def _floor(strata: Sequence[_Stratum], units: dict[int, int], view: View) -> Flo
         rate = stratum.events * failures / frames if frames else 0.0
         counts = fails or stratum.bits - stratum.wrong <= ALWAYS_RIGHT
         hi = max(rate, stratum.events * ceiling) if counts else 0.0
-        fails = failures > 0 or not frames
+        fails = failures > 0 or (counts and not frames)
         found.append(
             FloorStratum(
                 stratum.bits, stratum.violated, stratum.sets, stratum.wrong, stratum.events, frames, failures, rate, hi
