@@ -627,7 +627,7 @@ def test_a_floor_spends_no_more_than_it_may() -> None:
 
 
 def test_a_floor_that_does_not_matter_is_not_sampled_for() -> None:
-    """Nothing where sets that always fail would not matter; where only those with few wrong bits would, who is asked first."""
+    """Nothing where sets that always fail would not matter; those with one right bit where sets with fewer would."""
     first = len(EVENTS) * FakeSets.unit_frames
     events = sum(
         sets * math.comb(a, k) * ERROR_RATE**k for (a, _), sets in EVENTS.items() for k in range((a + 1) // 2, a + 1)
