@@ -383,13 +383,8 @@ class Campaign:
         channel = json.loads(place.task.spec_json)["channel"]
         if "hard" in channel or ("cells" in channel and place.level == 1):
             channel = {"hard": {"rber": error_rate}}
-
-        def share_below(bits: int, wrong: int) -> float:
-            if not strata.measured:
-                return 1.0
-            elsewhere = binomial_weights(self.code.codeword_bits - bits, place.rber)
-            return float(elsewhere[: max(0, strata.lowest - wrong)].sum())
-
+        # Errors are here wrong decisions, of which a soft level, where an LLR may be 0, has fewer than raw bit errors.
+        lowest = round(strata.lowest * error_rate / place.rber) if strata.measured else None
         return (
             yield from measure_floor(
                 lambda condition: self.task(channel, condition),
@@ -398,7 +393,7 @@ class Campaign:
                 waterfall,
                 self.goal,
                 self.view,
-                share_below,
+                lowest,
             )
         )
 

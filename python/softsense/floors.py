@@ -11,8 +11,8 @@ at once counts as a failure for one of those with the fewest right bits (`FrameT
 failure once, and what sets with few right bits add does not depend on how far down others are looked at.
 
 Frames with as many errors as the lowest measured stratum of error weight, or more, are told of by the strata, whatever
-sets are wrong in them: only the share of events below belongs to the floor. In long codes that is all of them, in short
-codes next to nothing.
+sets are wrong in them: only failures with fewer errors belong to the floor. In long codes below their waterfall that is
+all of them, on the waterfall and in short codes next to none.
 
 Each F(k) has its exact interval, all of them together 95 % (Sidak). A class has strata from all bits down to all but
 one, and further as long as they fail, to half of its bits: of sets with few violated checks half is enough, as errors
@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, Any
 
 from softsense import _core
 from softsense.sampling import Plan, Request, Round, whole_blocks
-from softsense.strata import CONFIDENCE
+from softsense.strata import CONFIDENCE, binomial_weights
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,6 +46,7 @@ MOST_RIGHT = 2
 ALWAYS_RIGHT = 1
 """How many of them at most, unless frames with so many still fail."""
 
+_NEARLY_ALL = 1 - 1e-12
 _GROWTH = 4
 _NEGLIGIBLE = 0.1
 
@@ -64,10 +65,9 @@ class FloorStratum:
         violated: checks that a set violates.
         sets: in the class.
         wrong: how many of its bits are wrong.
-        events: how many such sets a frame has on average, `sets` times the probability of one, in frames with fewer
-            errors than the lowest measured stratum of error weight.
+        events: how many such sets a frame has on average, `sets` times the probability of one.
         frames: decoded.
-        failures: of them.
+        failures: of them, with fewer errors than the lowest measured stratum of error weight.
         rate: what the stratum adds to the frame error rate; 0 without failures.
         hi: at most.
     """
@@ -113,6 +113,7 @@ class _Stratum:
     sets: int
     wrong: int
     events: float
+    share: float
     task: FrameTask
 
 
@@ -123,7 +124,7 @@ def measure_floor(
     waterfall: float,
     goal: Goal,
     view: View,
-    share_below: Callable[[int, int], float] = lambda bits, wrong: 1.0,
+    lowest: int | None = None,
 ) -> Plan[Floor]:
     """Sample the strata of listed sets until the floor is known, or known not to matter, or the frames are spent.
 
@@ -137,17 +138,22 @@ def measure_floor(
         waterfall: the frame error rate by error weight.
         goal: `relative_error`, `down_to`, `floor_frames` and `floor_down_to`.
         view: what has been counted.
-        share_below: of frames with so many wrong bits in a set of so many (bits, wrong), the share that no stratum of
-            error weight has measured.
+        lowest: failures with so many errors or more are told of by strata of error weight, and do not count here; None:
+            all count.
     """
     strata = []
     for found in traps.classes:
         bits, violated, sets = found["bits"], found["violated"], found["sets"]
         for wrong in range(bits, fewest_wrong(bits) - 1, -1):
             events = sets * math.comb(bits, wrong) * error_rate**wrong * (1 - error_rate) ** (bits - wrong)
-            events *= share_below(bits, wrong)
             condition = {"bits": bits, "violated": violated, "wrong": wrong, "listed": traps.sets.identity}
-            strata.append(_Stratum(bits, violated, sets, wrong, events, make_task(condition)))
+            share = 1.0
+            if lowest is not None:
+                elsewhere = binomial_weights(traps.code.codeword_bits - bits, error_rate)
+                share = float(elsewhere[: max(0, lowest - wrong)].sum())
+                if share < _NEARLY_ALL:
+                    condition["fewer_errors_than"] = lowest
+            strata.append(_Stratum(bits, violated, sets, wrong, events, share, make_task(condition)))
     matters = goal.floor_down_to or _NEGLIGIBLE * max(waterfall, goal.down_to)
     # Nothing is sampled where the sets, failing always, would be too seldom wrong to matter.
     units: dict[int, int] = {}
@@ -211,13 +217,15 @@ def _floor(strata: Sequence[_Stratum], units: dict[int, int], view: View) -> Flo
     fails = True
     for index, stratum in enumerate(strata):
         if stratum.wrong == stratum.bits:
-            ceiling, fails = 1.0, True
+            ceiling, fails = stratum.share, True
         counted = view(stratum.task, None, units.get(index, 0)) if index in units else None
         frames = counted.frames if counted else 0
         failures = counted.failures if counted else 0
         if frames:
-            least, ceiling = _core.binomial_interval(failures, frames, confidence)
-            lo += stratum.events * least
+            least, most = _core.binomial_interval(failures, frames, confidence)
+            # No more fail with so few errors than there are.
+            ceiling = min(most, stratum.share)
+            lo += stratum.events * min(least, ceiling)
             variance += stratum.events**2 * failures * (frames - failures) / frames**3
         rate = stratum.events * failures / frames if frames else 0.0
         counts = fails or stratum.bits - stratum.wrong <= ALWAYS_RIGHT

@@ -542,8 +542,8 @@ pub struct FrameCounter<'a> {
     decoder: Box<dyn FrameDecoder>,
     noise: Noise,
     stream: Stream,
-    /// Sets that frames are drawn by, and how many of the bits of one may be right.
-    listed: Option<(Arc<AbsorbingSets>, usize)>,
+    /// Sets that frames are drawn by, how many bits of one are right, and fewer errors than how many count.
+    listed: Option<(Arc<AbsorbingSets>, usize, usize)>,
     frames: Vec<Frame>,
     /// The data of a wrong frame, as sent and as decided.
     sent: Vec<u8>,
@@ -586,17 +586,19 @@ impl<'a> FrameCounter<'a> {
     /// sum over all sets and numbers of right bits counts each failure once, and what sets with few right bits account for
     /// does not depend on how far down others are looked at.
     ///
-    /// `right` is how many bits of the set that a frame was drawn by are right.
+    /// # Arguments
+    /// - `right`: how many bits of the set that a frame was drawn by are right.
+    /// - `fewer_than`: a failure counts only in a frame with fewer errors.
     #[must_use]
-    pub fn once_for_each_set(mut self, sets: Arc<AbsorbingSets>, right: usize) -> Self {
-        self.listed = Some((sets, right));
+    pub fn once_for_each_set(mut self, sets: Arc<AbsorbingSets>, right: usize, fewer_than: usize) -> Self {
+        self.listed = Some((sets, right, fewer_than));
         self
     }
 
     /// Whether a failure counts for the set that the frame was drawn by. An LLR of 0 is right whatever was sent, as in
     /// [`Noise::conditioned`].
     fn counts(&mut self, index: u64, codeword: &[u8], llrs: &[i8]) -> bool {
-        let Some((sets, right)) = &self.listed else { return true };
+        let Some((sets, right, fewer_than)) = &self.listed else { return true };
         let all = 0..self.code.codeword_bits() as u32;
         let errors: Vec<u32> = if self.noise.is_soft() {
             let is_wrong = |bit: usize| if bits::get(codeword, bit) { llrs[bit] > 0 } else { llrs[bit] < 0 };
@@ -606,6 +608,9 @@ impl<'a> FrameCounter<'a> {
             self.noise.flip(index, &mut word);
             all.filter(|&bit| bits::get(&word, bit as usize) != bits::get(codeword, bit as usize)).collect()
         };
+        if errors.len() >= *fewer_than {
+            return false;
+        }
         let (fewest, sharing) = sets.nearest(&errors).expect("the set that the frame was drawn by");
         fewest == *right && self.stream.bits(index, SHARING_DRAW).is_multiple_of(sharing as u64)
     }

@@ -59,6 +59,9 @@ pub struct Condition {
     pub wrong: usize,
     /// SHA-256 of all sets that are listed, as [`FrameTask::conditioned`] takes them.
     pub listed: String,
+    /// A failure counts only in a frame with fewer wrong bits than this in all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fewer_errors_than: Option<usize>,
 }
 
 /// What is between writing and decoding.
@@ -377,8 +380,9 @@ impl FrameTask {
         let decoder = self.decoder(&noise)?;
         let (first, frames) = (first_unit * self.unit_frames(), units * self.unit_frames());
         let mut counter = FrameCounter::new(&self.code, decoder, noise, self.seed(errors));
-        if let (Some(Condition { bits, wrong, .. }), Some(sets)) = (&self.spec.condition, &self.sets) {
-            counter = counter.once_for_each_set(Arc::clone(sets), bits - wrong);
+        if let (Some(condition), Some(sets)) = (&self.spec.condition, &self.sets) {
+            let fewer_than = condition.fewer_errors_than.unwrap_or(usize::MAX);
+            counter = counter.once_for_each_set(Arc::clone(sets), condition.bits - condition.wrong, fewer_than);
         }
         let counted = counter.count(first, frames, interrupted);
         let BenchResult { frames: done, frame_errors, undetected, mut iterations, given_up, .. } = counted;
