@@ -166,8 +166,8 @@ def measure_floor(
             return floor
         grown = _grown(strata, units, floor, matters, goal)
         spent = before = sum(strata[index].task.unit_frames * count for index, count in units.items())
-        # What may add most comes first, as far as the frames go.
-        for index in sorted(grown, key=lambda index: (-floor.strata[index].hi, index)):
+        # What was not sampled yet comes first, then what may add most, as far as the frames go.
+        for index in sorted(grown, key=lambda index: (index in units, -floor.strata[index].hi, index)):
             more = strata[index].task.unit_frames * (grown[index] - units.get(index, 0))
             if spent + more <= goal.floor_frames:
                 spent += more
