@@ -157,8 +157,8 @@ def measure_floor(
             return floor
         grown = _grown(strata, units, floor, matters / max(1, len(strata)), goal)
         spent = before = sum(strata[index].task.unit_frames * count for index, count in units.items())
-        # What may add most comes first, as far as the frames go.
-        for index in sorted(grown, key=lambda index: (-floor.strata[index].hi, index)):
+        # What was not sampled yet comes first, then what may add most, as far as the frames go.
+        for index in sorted(grown, key=lambda index: (index in units, -floor.strata[index].hi, index)):
             more = strata[index].task.unit_frames * (grown[index] - units.get(index, 0))
             if spent + more <= goal.floor_frames:
                 spent += more
@@ -180,9 +180,12 @@ def _grown(
     grown = {}
     known = floor.relative_error is not None and floor.relative_error <= goal.relative_error
     for index, found in enumerate(floor.strata):
-        have = units.get(index, 0)
         if found.hi <= matters:
             continue
+        # Whether a stratum matters is known once those with more wrong bits are, however little these add.
+        while index not in units and index - 1 not in units:
+            index -= 1
+        have = units.get(index, 0)
         # What adds much is to be known to a part of the error that is sought for all.
         wanted = 2 / goal.relative_error**2
         enough = found.rate > matters and found.failures >= wanted
@@ -213,7 +216,8 @@ def _floor(strata: Sequence[_Stratum], units: dict[int, int], view: View) -> Flo
         rate = stratum.events * failures / frames if frames else 0.0
         counts = fails or stratum.bits - stratum.wrong <= ALWAYS_RIGHT
         hi = max(rate, stratum.events * ceiling) if counts else 0.0
-        fails = failures > 0
+        # What was not sampled may fail, and so may what has fewer wrong bits: there are far more of these.
+        fails = failures > 0 if frames else counts
         found.append(
             FloorStratum(
                 stratum.bits, stratum.violated, stratum.sets, stratum.wrong, stratum.events, frames, failures, rate, hi
