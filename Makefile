@@ -15,12 +15,13 @@ SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates -type f)
 # Cargo and maturin must agree on the interpreter, or each would rebuild what the other has built.
 export PYO3_PYTHON := $(abspath $(BIN)/python)
 
-.PHONY: help build demo test bench docs lint format schema lock clean
+.PHONY: help build demo test laws bench docs lint format schema lock clean
 
 help:
 	@echo "make build   virtual environment in $(VENV), softsense built into it"
 	@echo "make demo    compare the read policies; TRACE=file and TRACE_OPTIONS=... replay a trace; results in out/demo"
 	@echo "make test    all Rust and Python tests"
+	@echo "make laws    the long tests: what is predicted of error floors is what is counted, some ten minutes"
 	@echo "make bench   benchmarks"
 	@echo "make docs    documentation site in out/site; warnings are errors"
 	@echo "make lint    formats, lints, generated files up to date"
@@ -48,6 +49,10 @@ demo: $(BUILT)
 test: $(BUILT)
 	cargo test --workspace --locked
 	$(BIN)/python -m pytest
+
+# -s, so that what was predicted and counted is seen.
+laws: $(BUILT)
+	$(BIN)/python -m pytest -m law -s
 
 bench: $(INSTALLED)
 	cargo bench --workspace --locked

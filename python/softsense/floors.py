@@ -230,7 +230,8 @@ def _floor(strata: Sequence[_Stratum], units: dict[int, int], view: View) -> Flo
         rate = stratum.events * failures / frames if frames else 0.0
         counts = fails or stratum.bits - stratum.wrong <= ALWAYS_RIGHT
         hi = max(rate, stratum.events * ceiling) if counts else 0.0
-        fails = failures > 0 or (counts and not frames)
+        # What was not sampled may fail, and so may what has fewer wrong bits: there are far more of these.
+        fails = failures > 0 if frames else counts
         found.append(
             FloorStratum(
                 stratum.bits, stratum.violated, stratum.sets, stratum.wrong, stratum.events, frames, failures, rate, hi
