@@ -27,7 +27,7 @@ import pytest
 from softsense import Code, Store, _core, measure_fer
 from softsense._core import FrameTask
 from softsense.floors import Floor, measure_floor
-from softsense.runner import Runner, default_workers
+from softsense.runner import Runner, chosen_workers
 from softsense.sampling import Goal
 from softsense.strata import CONFIDENCE
 from softsense.traps import Traps, find_traps
@@ -157,7 +157,7 @@ def predicted(name: str, rber: float, relative_error: float, most_frames: int) -
     def measured(floor_frames: int, waterfall: float) -> Floor:
         goal = Goal(relative_error=relative_error, floor_frames=floor_frames)
         plan = measure_floor(task, rber, traps, waterfall, goal, store.counts)
-        floor = Runner(store, default_workers(), name).run([plan])[0]
+        floor = Runner(store, chosen_workers(None), name).run([plan])[0]
         assert floor is not None
         return floor
 
