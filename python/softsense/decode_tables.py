@@ -315,7 +315,7 @@ def describe(name: str | os.PathLike[str]) -> dict[str, Any]:
     """What a decode table holds, ready for JSON: a shipped one by its name, or a file.
 
     Besides the fields of the file, `thresholds` says the raw bit error rates at which each level fails with 1e-2, 1e-6,
-    1e-10 and 1e-15; ends of their intervals are None where the table has none. Raises `TableError`.
+    1e-10, 1e-15 and 1e-17; ends of their intervals are None where the table has none. Raises `TableError`.
     """
     table = tomllib.loads(_core.decode_table_text(str(name)))
     result = _as_result(table)
