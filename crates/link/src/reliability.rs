@@ -89,7 +89,7 @@ fn usual_most_beyond() -> f64 {
 impl Default for ReliabilitySpec {
     /// The measured table of `flash-8/9`, at raw bit error rates at which hard decision fails for 28.8 % of codewords.
     fn default() -> Self {
-        let chip_factors = vec![1.9333, 2.5934, 2.2832, 3.0628];
+        let chip_factors = vec![1.9319, 2.5915, 2.2816, 3.0606];
         ReliabilitySpec::Table(TableSpec {
             file: "flash-8-9".into(),
             rber: RberModel::Constant { rber: 0.003406 },
