@@ -41,7 +41,7 @@ WITHOUT_LIFETIME = "lifetime failed"
 NOT_SIMULATED = "not simulated"
 """The status of what an interrupted sweep had not reached; never in a file."""
 
-STORE_VERSION = 1
+STORE_VERSION = 2
 """Part of every identity: to be raised whenever other numbers of a summary are kept."""
 
 _TIMES = ("mean_us", "p50_us", "p95_us", "p99_us", "p999_us", "max_us")
