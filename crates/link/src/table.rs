@@ -36,6 +36,9 @@ const TAIL_STEP: f64 = 1.005;
 /// Below the grid a first level that fails in fewer codewords than this has nothing more to tell.
 const NEVER: f64 = 1e-15;
 
+/// Above the grid a last level that fails so often, as at the end of a computed table, has nothing more to tell.
+const ALWAYS: f64 = 1.0 - 1e-12;
+
 /// How values between two grid points are found. Beyond the grid the nearest point holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -133,7 +136,7 @@ impl DecodeTable {
             rber /= TAIL_STEP;
         }
         let (mut grid, mut p_fail) = (Vec::new(), Vec::new());
-        while rber <= 0.5 && p_fail.last().is_none_or(|&p| p < 1.0 - 1e-12) {
+        while rber <= 0.5 && p_fail.last().is_none_or(|&p| p < ALWAYS) {
             grid.push(format!("{rber:e}"));
             p_fail.push(tail(rber).min(1.0).max(p_fail.last().copied().unwrap_or(0.0)));
             rber *= TAIL_STEP;
@@ -268,7 +271,7 @@ impl DecodeTable {
     pub fn reaches(&self, rber: f64) -> bool {
         let (first, last) = (self.rber[0], self.rber[self.rber.len() - 1]);
         let (level_1, deepest) = (&self.levels[0].p_fail, &self.levels[self.levels.len() - 1].p_fail);
-        (rber >= first || level_1[0] <= NEVER) && (rber <= last || deepest[deepest.len() - 1] >= 1.0)
+        (rber >= first || level_1[0] <= NEVER) && (rber <= last || deepest[deepest.len() - 1] >= ALWAYS)
     }
 
     fn interpolate(&self, p: &[f64], rber: f64) -> f64 {
