@@ -57,7 +57,8 @@ impl TableFile {
 
     fn reliability(&self, rber: f64, page_sigma: f64) -> String {
         let flash = flash(rber, page_sigma);
-        format!("reliability = {{ table = {{ file = {:?}, {flash} }} }}", self.0)
+        // The grid spans the waterfalls: beyond it pages decode at once, or never.
+        format!("reliability = {{ table = {{ file = {:?}, {flash}, most_beyond = 1.0 }} }}", self.0)
     }
 }
 
