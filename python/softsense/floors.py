@@ -144,12 +144,13 @@ def measure_floor(
     strata = []
     for found in traps.classes:
         bits, violated, sets = found["bits"], found["violated"], found["sets"]
+        if lowest is not None:
+            elsewhere = binomial_weights(traps.code.codeword_bits - bits, error_rate)
         for wrong in range(bits, fewest_wrong(bits) - 1, -1):
             events = sets * math.comb(bits, wrong) * error_rate**wrong * (1 - error_rate) ** (bits - wrong)
             condition = {"bits": bits, "violated": violated, "wrong": wrong, "listed": traps.sets.identity}
             share = 1.0
             if lowest is not None:
-                elsewhere = binomial_weights(traps.code.codeword_bits - bits, error_rate)
                 share = float(elsewhere[: max(0, lowest - wrong)].sum())
                 if share < _NEARLY_ALL:
                     condition["fewer_errors_than"] = lowest
