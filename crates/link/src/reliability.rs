@@ -4,7 +4,7 @@ use std::sync::Mutex;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use softsense_base::{Error, Purpose, Result, Stream, binomial_cdf};
+use softsense_base::{Error, Purpose, Result, Stream, binomial_cdf, expect_number};
 use softsense_ecc::catalogue::Code;
 use softsense_nand::{Factors, Rber, RberModel, Variation, Wear};
 
@@ -371,13 +371,6 @@ impl Clone for Exact {
     }
 }
 
-fn check_most_beyond(path: &str, share: f64) -> Result<()> {
-    if (0.0..=1.0).contains(&share) {
-        return Ok(());
-    }
-    Err(Error::config(format!("{path}.most_beyond"), format!("found {share}, expected a share from 0 to 1")))
-}
-
 /// The probability `p` as a threshold on 64 uniform bits.
 fn threshold(p: f64) -> u64 {
     if p >= 1.0 { u64::MAX } else { (p * 2f64.powi(64)) as u64 }
@@ -413,7 +406,7 @@ impl Reliability {
             ReliabilitySpec::Table(table) => {
                 table.rber.check("reliability.table.rber")?;
                 table.variation.check("reliability.table.variation")?;
-                check_most_beyond("reliability.table", table.most_beyond)?;
+                expect_number("reliability.table.most_beyond", table.most_beyond, 0.0, 1.0)?;
                 let decode_table = DecodeTable::open(&table.file, directory)?;
                 let flash = Flash::new(&table.rber, table.variation.clone(), seed);
                 Kind::Tables(Box::new(Tables::new(ByAge::always(decode_table), flash)))
@@ -421,7 +414,7 @@ impl Reliability {
             ReliabilitySpec::Adaptive(adaptive) => {
                 adaptive.rber.check("reliability.adaptive.rber")?;
                 adaptive.variation.check("reliability.adaptive.variation")?;
-                check_most_beyond("reliability.adaptive", adaptive.most_beyond)?;
+                expect_number("reliability.adaptive.most_beyond", adaptive.most_beyond, 0.0, 1.0)?;
                 let ages: Vec<u32> = adaptive.rates.iter().map(|rate| rate.to_pe_cycles).collect();
                 if ages.is_empty() || !ages.windows(2).all(|pair| pair[0] < pair[1]) {
                     let message =
