@@ -599,7 +599,7 @@ def test_bounds_are_carried_below_what_was_measured() -> None:
 
     def point(rber: float, fer: float, missing: float | None = 0.0) -> dict[str, Any]:
         known = {"rber": rber, "fer": fer, "lo": fer / 2, "hi": 2 * fer, "unlisted": 1e-9, "frames": 5}
-        floor = {"floor": None, "floor_lo": None, "floor_hi": None}
+        floor = {"floor": None, "floor_lo": None, "floor_hi": None, "floor_at_most": None}
         return {**known, **floor, "missing": missing, "complete": missing == 0}
 
     grid = [0.1, 0.2, 0.3, 0.4]

@@ -621,7 +621,7 @@ def test_a_floor_spends_no_more_than_it_may() -> None:
     for budget in (1, first, 2 * first, 2**14, 2**16, 2**18, 2**20):
         found = measured(1, Goal(relative_error=0.01, floor_frames=budget))
         assert last <= floor_frames(found) <= budget
-        assert exactly() <= found.hi
+        assert exactly() <= found.at_most
         last = floor_frames(found)
     assert last > 2**17
 
@@ -637,8 +637,8 @@ def test_a_floor_that_does_not_matter_is_not_sampled_for() -> None:
         for goal, waterfall in ((Goal(down_to=1e-15), rate), (Goal(down_to=rate), 0.0)):
             found = measured(1, goal, waterfall, fails)
             assert floor_frames(found) == frames
-            assert found.hi < 0.1 * rate
-            assert exactly(fails) <= found.hi
+            assert found.hi <= found.at_most < 0.1 * rate
+            assert exactly(fails) <= found.at_most
     assert floor_frames(measured(1, Goal(down_to=1e-15))) > 0
 
 
@@ -647,22 +647,22 @@ def test_a_floor_is_sampled_until_it_is_below_what_is_asked_for() -> None:
     seldom = dict.fromkeys(EVENTS, (1e-4, 1e-4, 0.0, 0.0, 0.0))
     loose, tight = (measured(1, Goal(floor_frames=2**24, floor_down_to=rate), fails=seldom) for rate in (1e-14, 1e-16))
     assert floor_frames(loose) < floor_frames(tight) < 2**24
-    assert loose.hi < 1e-14
-    assert tight.hi < 1e-16 or (tight.relative_error or 1.0) <= Goal.relative_error
-    assert exactly(seldom) <= min(loose.hi, tight.hi)
+    assert loose.at_most < 1e-14
+    assert tight.at_most < 1e-16 or (tight.relative_error or 1.0) <= Goal.relative_error
+    assert exactly(seldom) <= min(loose.at_most, tight.at_most)
 
 
 def test_sets_that_never_fail_have_a_floor_of_none_with_a_bound() -> None:
     never = dict.fromkeys(EVENTS, (0.0,) * 5)
     found = measured(1, Goal(floor_frames=2**20), fails=never)
-    assert (found.rate, found.lo, found.relative_error) == (0.0, 0.0, None)
-    assert 0 < found.hi < 1e-13
+    assert (found.rate, found.lo, found.hi, found.relative_error) == (0.0, 0.0, 0.0, None)
+    assert 0 < found.at_most < 1e-13
     always = dict.fromkeys(EVENTS, (1.0,) * 5)
     found = measured(1, Goal(floor_frames=2**20), fails=always)
     assert found.rate == pytest.approx(exactly(always), rel=1e-9)
     assert found.lo < found.rate <= found.hi * (1 + 1e-12)
     nothing = measured(1, Goal(), listed=SimpleNamespace(classes=[], sets=LISTED.sets))
-    assert (nothing.rate, nothing.lo, nothing.hi, nothing.strata) == (0.0, 0.0, 0.0, ())
+    assert (nothing.rate, nothing.lo, nothing.hi, nothing.at_most, nothing.strata) == (0.0, 0.0, 0.0, 0.0, ())
 
 
 def test_fewer_wrong_bits_are_bounded_by_more() -> None:
@@ -699,7 +699,17 @@ def test_a_floor_that_is_interrupted_is_told_from_what_there_is() -> None:
         plan.send(False)
     found = ended.value.value
     assert (found.rate, found.lo, floor_frames(found)) == (0.0, 0.0, 0)
-    assert exactly() <= found.hi
+    assert exactly() <= found.at_most
+
+
+def test_one_class_that_fails_says_nothing_of_another() -> None:
+    """The interval is that of classes seen to fail; what the others could add stands beside it."""
+    one = {(8, 8): FAILS[8, 8], (9, 9): (0.0,) * 5}
+    found = measured(1, Goal(floor_frames=2**18), fails=one)
+    ends = {bits: sum(stratum.hi for stratum in found.strata if stratum.bits == bits) for bits in (8, 9)}
+    assert found.lo < exactly(one) < found.hi == ends[8]
+    assert found.at_most == pytest.approx(ends[8] + ends[9], rel=1e-12)
+    assert ends[9] > 0
 
 
 def test_the_floor_of_flash_with_eight_bits_is_what_was_measured() -> None:

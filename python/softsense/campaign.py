@@ -171,7 +171,8 @@ class FerResult:
         points: one for each level and raw bit error rate (or age), ready for JSON. `fer` is the rate of what was
             measured, `lo` to `hi` its 95 % interval and `relative_error` its standard error over it. It is the sum of
             `waterfall`, by error weight, and `floor`, by the listed absorbing sets (`floor_lo` to `floor_hi`,
-            `floor_relative_error`, `floor_strata`; None where none are listed). `unlisted` is an upper bound of what
+            `floor_relative_error`, `floor_strata`; None where none are listed; sets that never failed may add up to
+            `floor_at_most`, which `hi` does not contain). `unlisted` is an upper bound of what
             neither has seen. `missing` is what strata of error weight below the lowest that failed would add, over
             `fer`, by extrapolation (None if unknown): above 25 % a point is not `complete`. `judged` is what
             splitting says: `fer`, `relative_error` and whether it `agrees` (None where it was not asked).
@@ -197,7 +198,7 @@ class FerResult:
 
         `failure` is the failure probability of a codeword, `uber` the uncorrectable bit error rate that it comes from,
         if it does. Between points ln FER is interpolated linearly; `lo` and `hi` are where the ends of the intervals
-        cross, and `complete` says whether the points on both sides are.
+        cross, and `complete` says whether the points on both sides are. `floor_at_most` is that of the point above.
         """
         return [
             {"level": level, "uber": uber, **found}
@@ -258,18 +259,19 @@ def threshold(points: Sequence[dict[str, Any]], target: float) -> dict[str, Any]
     What is missing counts, by extrapolation: where that is more than a little, the threshold is not `complete`.
     """
 
-    def crossing(values: Sequence[float | None]) -> tuple[float, bool] | None:
+    def crossing(values: Sequence[float | None]) -> tuple[float, bool, float] | None:
         for (low, below), (high, above) in itertools.pairwise(zip(points, values, strict=True)):
             if below and above and below <= target <= above and below < above:
                 part = math.log(target / below) / math.log(above / below)
-                return low["rber"] + part * (high["rber"] - low["rber"]), low["complete"] and high["complete"]
+                rber = low["rber"] + part * (high["rber"] - low["rber"])
+                return rber, low["complete"] and high["complete"], high["floor_at_most"]
         return None
 
     if not (found := crossing([continued(point) for point in points])):
         return None
     curves = {"lo": [continued(point, "hi") for point in points], "hi": [point["lo"] for point in points]}
     ends = {end: at[0] if (at := crossing(values)) else None for end, values in curves.items()}
-    return {"failure": target, "rber": found[0], **ends, "complete": found[1]}
+    return {"failure": target, "rber": found[0], **ends, "complete": found[1], "floor_at_most": found[2]}
 
 
 @dataclass(frozen=True)
@@ -309,6 +311,7 @@ class Place:
             "floor": floor.rate if floor else None,
             "floor_lo": floor.lo if floor else None,
             "floor_hi": floor.hi if floor else None,
+            "floor_at_most": floor.at_most if floor else None,
             "floor_relative_error": floor.relative_error if floor else None,
             "floor_strata": [asdict(stratum) for stratum in floor.strata] if floor else [],
             "unlisted": estimate.unlisted,

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 _FORMAT = "softsense decode table, version 1"
 _ITERATION_UNITS = 4
-_CURVES = ("p_fail", "p_fail_lo", "p_fail_hi", "floor", "unlisted", "missing")
+_CURVES = ("p_fail", "p_fail_lo", "p_fail_hi", "floor", "floor_at_most", "unlisted", "missing")
 
 
 @dataclass
@@ -213,7 +213,7 @@ def _carried(grid: Sequence[float], points: Sequence[dict[str, Any]]) -> dict[st
     curves: dict[str, list[float]] = {curve: [] for curve in (*_CURVES, "frames")}
     # What was never seen to fail is bounded from its highest point on.
     highest = max(points, key=lambda point: point["rber"])
-    bound = 1.0 if at else min(1.0, highest["hi"] + highest["unlisted"])
+    bound = 1.0 if at else min(1.0, highest["hi"] + (highest["floor_at_most"] or 0.0) + highest["unlisted"])
     last = dict.fromkeys(_CURVES, 0.0) | {"p_fail": bound, "p_fail_hi": bound}
     carrying = False
     for rate in reversed(grid):
@@ -222,7 +222,8 @@ def _carried(grid: Sequence[float], points: Sequence[dict[str, Any]]) -> dict[st
         if point and not carrying:
             missing = point["missing"]
             last = {"p_fail": continued(point), "p_fail_lo": point["lo"], "p_fail_hi": continued(point, "hi")}
-            last |= {"floor": point["floor"] or 0.0, "unlisted": point["unlisted"], "missing": missing}
+            last |= {"floor": point["floor"] or 0.0, "floor_at_most": point["floor_at_most"] or 0.0}
+            last |= {"unlisted": point["unlisted"], "missing": missing}
         else:
             last = last | {"p_fail_lo": 0.0}
         for curve in _CURVES:
@@ -255,10 +256,10 @@ def _source(command: str, seed: int, frames: int, goal: Goal, change: float) -> 
     return (
         f"measured: {command}, softsense {_core.__version__}, seed {seed}, {frames:,} frames. p_fail contains "
         f"missing, its share by extrapolation over what was measured; p_fail_lo to p_fail_hi is the 95 % interval, the "
-        f"upper end likewise; floor is what listed absorbing sets add, a part of p_fail; unlisted is what could come "
-        f"on top. Where frames is 0, p_fail is carried on from a "
-        f"higher rber, where it is no less. Made monotone in rber and level, which changed p_fail by at most "
-        f"{100 * change:.2g} %."
+        f"upper end likewise; floor is what listed absorbing sets add, a part of p_fail; floor_at_most is what they "
+        f"could, those that never failed included; unlisted is what else could come on top. Where frames is 0, p_fail "
+        f"is carried on from a higher rber, where it is no less. Made monotone in rber and level, which changed p_fail "
+        f"by at most {100 * change:.2g} %."
     )
 
 
@@ -330,6 +331,7 @@ def describe(name: str | os.PathLike[str]) -> dict[str, Any]:
                 "lo": None,
                 "hi": None,
                 "complete": True,
+                "floor_at_most": None,
             }
             for level in result.levels
             for target in THRESHOLD_TARGETS
@@ -365,7 +367,7 @@ def _as_result(table: dict[str, Any]) -> FerResult:
                     "lo": lo,
                     "hi": hi,
                     "floor": None,
-                    "floor_hi": None,
+                    "floor_at_most": level["floor_at_most"][i] if "floor_at_most" in level else None,
                     "unlisted": level["unlisted"][i] if "unlisted" in level else 0.0,
                     "missing": 0.0 if measured and missing < MOST_CONTINUED else None,
                     "complete": measured and missing <= MOST_EXTRAPOLATED,

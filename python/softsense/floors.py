@@ -16,10 +16,13 @@ all of them, on the waterfall and in short codes next to none.
 
 Each F(k) has its exact interval, all of them together 95 % (Sidak). A class has strata from all bits down to all but
 one, and further as long as they fail, to half of its bits: of sets with few violated checks half is enough, as errors
-around them do the rest. A stratum that was not sampled, because it
-could not matter, is bounded by the one with one more wrong bit, as fewer are no
-harder to correct. What fails with fewer wrong bits is no event of a set any more, but left to what error weights and
-splitting see.
+around them do the rest. A stratum that was not sampled, because it could not matter, is bounded by the one with one
+more wrong bit, as fewer are no harder to correct. What fails with fewer wrong bits is no event of a set any more, but
+left to what error weights and splitting see.
+
+A class that never failed is bounded apart (`at_most`), by its number of frames alone: sets of few bits are so often
+wrong that no number of frames bounds them below 1e-15. That bound tells how far was looked, not how uncertain a rate
+is.
 """
 
 from __future__ import annotations
@@ -90,7 +93,8 @@ class Floor:
     Attributes:
         rate: the sum over strata.
         lo: lower end of its 95 % interval.
-        hi: upper end.
+        hi: upper end, of the classes that were seen to fail.
+        at_most: the same with those that never failed, each as bad as its frames allow.
         relative_error: standard error over the rate; None without failures.
         strata: what it is the sum of.
     """
@@ -98,6 +102,7 @@ class Floor:
     rate: float
     lo: float
     hi: float
+    at_most: float
     relative_error: float | None
     strata: tuple[FloorStratum, ...]
 
@@ -188,7 +193,7 @@ def _grown(
 ) -> dict[int, int]:
     """How many units strata should have next."""
     grown: dict[int, int] = {}
-    if floor.hi <= matters:
+    if floor.at_most <= matters:
         return grown
     least = matters / len(strata)
     known = floor.relative_error is not None and floor.relative_error <= goal.relative_error
@@ -239,6 +244,8 @@ def _floor(strata: Sequence[_Stratum], units: dict[int, int], view: View) -> Flo
             )
         )
     rate = sum(stratum.rate for stratum in found)
-    hi = sum(stratum.hi for stratum in found)
+    failing = {(stratum.bits, stratum.violated) for stratum in found if stratum.failures}
+    hi = sum((stratum.hi for stratum in found if (stratum.bits, stratum.violated) in failing), 0.0)
+    at_most = sum((stratum.hi for stratum in found), 0.0)
     error = math.sqrt(variance) / rate if rate else None
-    return Floor(rate, lo, min(1.0, hi), error, tuple(found))
+    return Floor(rate, lo, min(1.0, hi), min(1.0, at_most), error, tuple(found))

@@ -384,9 +384,9 @@ def fer(document: dict[str, Any]) -> str:
     if thresholds := document["thresholds"]:
         blocks.append(f"Raw bit error rate at which decoding fails with\n{_thresholds(thresholds)}")
     if any(not point["complete"] for point in points):
-        blocks.append(
-            "* incomplete: by extrapolation, more than 25 % is missing: frames with fewer errors than any that failed"
-        )
+        blocks.append(_INCOMPLETE)
+    if any(map(_may_have_a_floor, thresholds)):
+        blocks.append(_FLOOR_POSSIBLE)
     if unlike := [point for point in points if point["judged"] and not point["judged"]["agrees"]]:
         told = ", ".join(
             f"{p['fer']:.3g} against {p['judged']['fer']:.3g} at level {p['level']}, RBER {p['rber']:.4g}"
@@ -415,6 +415,8 @@ def decode_table(document: dict[str, Any]) -> str:
     blocks = [describe(rows)]
     if thresholds := document["thresholds"]:
         blocks.append(f"Raw bit error rate at which decoding fails with\n{_thresholds(thresholds)}")
+        if any(map(_may_have_a_floor, thresholds)):
+            blocks.append(_FLOOR_POSSIBLE)
     columns = [_aligned(["", "RBER", *(f"{rate:.4g}" for rate in rber)], str.rjust)]
     for number, level in enumerate(levels, start=1):
         # Without frames, a value is a bound unless it is exact, which its interval says.
@@ -493,6 +495,8 @@ def _points(points: Sequence[dict[str, Any]]) -> str:
     return _headed(columns)
 
 
+_INCOMPLETE = "* incomplete: by extrapolation, more than 25 % is missing: frames with fewer errors than any that failed"
+_FLOOR_POSSIBLE = "+ no listed set was seen to fail, but frames were too few to exclude that sets fail as often as this"
 _MOST_SETS = 6
 _MOST_STRAY = 5
 
@@ -510,7 +514,7 @@ def _floor_columns(points: Sequence[dict[str, Any]]) -> list[tuple[str, list[str
     if any(p["floor"] is not None for p in points):
         columns += [
             ("of that\nfloor", ["-" if p["floor"] is None else _rate(p["floor"]) for p in points]),
-            ("\nat most", ["-" if p["floor"] is None else _rate(p["floor_hi"]) for p in points]),
+            ("\nat most", ["-" if p["floor"] is None else _rate(p["floor_at_most"]) for p in points]),
         ]
     if any(p["judged"] for p in points):
         columns.append(("by\nsplitting", [_rate(p["judged"]["fer"]) if p["judged"] else "-" for p in points]))
@@ -600,7 +604,8 @@ def _thresholds(thresholds: Sequence[dict[str, Any]]) -> str:
             return "-"
         ends = ["?" if end is None else f"{end:.5f}" for end in (found["lo"], found["hi"])]
         interval = "" if ends[0] == ends[1] else f" ({' to '.join(ends)})"
-        return f"{found['rber']:.5f}{' ' if found['complete'] else '*'}{interval}"
+        marks = ("" if found["complete"] else "*") + ("+" if _may_have_a_floor(found) else "")
+        return f"{found['rber']:.5f}{marks or ' '}{interval}"
 
     columns = [_aligned(["", "level", *map(str, levels)], str.rjust)]
     columns += [
@@ -615,6 +620,10 @@ def _thresholds(thresholds: Sequence[dict[str, Any]]) -> str:
         for target in targets
     ]
     return _panel(columns)
+
+
+def _may_have_a_floor(threshold: dict[str, Any]) -> bool:
+    return (threshold["floor_at_most"] or 0.0) > threshold["failure"]
 
 
 def _rate(value: float | None) -> str:

@@ -82,6 +82,7 @@ struct Level {
     #[serde(alias = "floor_bound")]
     unlisted: Option<Vec<f64>>,
     floor: Option<Vec<f64>>,
+    floor_at_most: Option<Vec<f64>>,
     missing: Option<Vec<f64>>,
     frames: Option<Vec<u64>>,
 }
@@ -202,6 +203,7 @@ impl DecodeTable {
                 ("p_fail_hi", &level.p_fail_hi, &probability),
                 ("unlisted", &level.unlisted, &probability),
                 ("floor", &level.floor, &probability),
+                ("floor_at_most", &level.floor_at_most, &probability),
                 ("missing", &level.missing, &(0.0..=f64::MAX, "a share from 0 on")),
             ];
             for (name, column, (range, what)) in columns {
@@ -435,6 +437,7 @@ mod tests {
                 ("p_fail_hi", probability),
                 ("unlisted", probability),
                 ("floor", probability),
+                ("floor_at_most", probability),
                 ("missing", "a share from 0 on"),
                 ("frames", ""),
             ] {
