@@ -85,8 +85,12 @@ pub fn binomial_tail(count: u64, n: u64, p: f64) -> f64 {
     beta_cdf(count as f64 + 1.0, (n - count) as f64, p)
 }
 
-/// Where the beta distribution function of `a` and `b`, both above 0, is `probability`, to about 14 digits.
+/// Where the beta distribution function of `a` and `b`, above 0 and of a sum up to 10^7, is `probability`: to about 14
+/// digits, or 0 if that is below all normal numbers.
 pub fn beta_quantile(a: f64, b: f64, probability: f64) -> f64 {
+    if beta_cdf(a, b, f64::MIN_POSITIVE) >= probability {
+        return 0.0;
+    }
     let (mut low, mut high) = (0.0, 1.0);
     loop {
         let middle = 0.5 * (low + high);
@@ -106,9 +110,11 @@ pub fn beta_quantile(a: f64, b: f64, probability: f64) -> f64 {
 /// Source: NIST Digital Library of Mathematical Functions, 8.17.22, the continued fraction; evaluated as by W. Lentz,
 /// "Generating Bessel functions in Mie scattering calculations using continued fractions", 1976.
 fn beta_cdf(a: f64, b: f64, x: f64) -> f64 {
-    if x > (a + 1.0) / (a + b + 2.0) {
-        return 1.0 - beta_cdf(b, a, 1.0 - x);
-    }
+    if x > (a + 1.0) / (a + b + 2.0) { 1.0 - lower_beta_cdf(b, a, 1.0 - x) } else { lower_beta_cdf(a, b, x) }
+}
+
+/// The same where the fraction converges soon: not above the mean, or hardly.
+fn lower_beta_cdf(a: f64, b: f64, x: f64) -> f64 {
     let front = a * libm::log(x) + b * libm::log1p(-x) + libm::lgamma(a + b) - libm::lgamma(a) - libm::lgamma(b);
     let term = |index: u32| -> f64 {
         let m = f64::from(index / 2);
@@ -150,6 +156,29 @@ mod tests {
             }
         }
         assert_eq!((binomial_cdf(0, 5, 0.0), binomial_cdf(4, 5, 1.0), binomial_cdf(5, 5, 1.0)), (1.0, 0.0, 1.0));
+    }
+
+    /// Does the quantile end, within (0, 1) and where the distribution function is the probability, for all that
+    /// overdispersion can ask for?
+    #[test]
+    fn quantiles_of_narrow_and_wide_beta_distributions() {
+        for rho in [1e-7, 1e-5, 1e-3, 0.1, 0.5, 0.999_999_999] {
+            for p in [1e-300, 1e-12, 1e-6, 1e-3, 0.1, 0.5, 0.999_999] {
+                let weight = 1.0 / rho - 1.0;
+                let (a, b) = (p * weight, (1.0 - p) * weight);
+                let mut last = 0.0;
+                for probability in [0.0, 1e-12, 0.1, 0.5, 0.9, 1.0 - 1e-12] {
+                    let found = beta_quantile(a, b, probability);
+                    assert!((last..=1.0).contains(&found), "{found} after {last}, rho {rho}, p {p}, at {probability}");
+                    // Next to 1 numbers are too far apart.
+                    if found > 0.0 && found < 0.999 {
+                        let back = beta_cdf(a, b, found);
+                        assert!((back - probability).abs() < 1e-6, "{back}, rho {rho}, p {p}, at {probability}");
+                    }
+                    last = found;
+                }
+            }
+        }
     }
 
     /// Is a tail as accurate as its first terms, which are nearly all of it?

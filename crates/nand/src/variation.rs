@@ -17,13 +17,17 @@ pub struct Variation {
     /// Between pages of a block, and between writes of a page.
     pub page_sigma: f64,
     /// How much more the errors of a codeword vary than if they were independent: the correlation rho of any two bits of
-    /// it being wrong, from 0 to below 1. A codeword's RBER is then Beta distributed with mean p, that of its page, and
+    /// it being wrong: 0, or from 1e-7 to below 1. A codeword's RBER is then Beta distributed with mean p, that of its page, and
     /// variance rho p (1 - p), and its number of errors beta-binomial.
     ///
     /// Source: V. Taranalli, H. Uchikawa, P. Siegel, "Channel Models for Multi-Level Cell Flash Memories Based on
     /// Empirical Error Analysis", 2016. They fit a and b to chips; a = p (1 / rho - 1), b = (1 - p) (1 / rho - 1).
     pub overdispersion: f64,
 }
+
+/// The least overdispersion but none. What is less adds a fifth of a per cent to the variance of the number of errors of
+/// 4 KiB, and beta distributions as narrow as that cannot be told from a point.
+const LEAST_OVERDISPERSION: f64 = 1e-7;
 
 impl Variation {
     /// Checks the ranges; `path` is where the variation stands in the config.
@@ -43,8 +47,11 @@ impl Variation {
             let message = format!("found {} beside `chip_factors`, expected one of them", self.chip_sigma);
             return Err(Error::config(format!("{path}.chip_sigma"), message));
         }
-        if !(0.0..1.0).contains(&self.overdispersion) {
-            let message = format!("found {}, expected a correlation from 0 to below 1", self.overdispersion);
+        if self.overdispersion != 0.0 && !(LEAST_OVERDISPERSION..1.0).contains(&self.overdispersion) {
+            let message = format!(
+                "found {}, expected 0, or a correlation from {LEAST_OVERDISPERSION:e} to below 1",
+                self.overdispersion
+            );
             return Err(Error::config(format!("{path}.overdispersion"), message));
         }
         Ok(())
@@ -183,6 +190,10 @@ mod tests {
     #[test]
     fn bad_overdispersion_is_named() {
         let error = Variation { overdispersion: 1.0, ..Variation::default() }.check("variation").unwrap_err();
-        assert_eq!(error.to_string(), "variation.overdispersion: found 1, expected a correlation from 0 to below 1");
+        let expected = "variation.overdispersion: found 1, expected 0, or a correlation from 1e-7 to below 1";
+        assert_eq!(error.to_string(), expected);
+        for rho in [1e-300, 1e-30, 9e-8, -1e-3, f64::NAN, f64::INFINITY] {
+            Variation { overdispersion: rho, ..Variation::default() }.check("variation").unwrap_err();
+        }
     }
 }

@@ -7,7 +7,7 @@ use softsense_base::{Ns, Purpose, Stream};
 use softsense_ssd::config::CheckedConfig;
 use softsense_ssd::request::RequestKind;
 use softsense_ssd::run::sample_codewords;
-use support::{lone_reads, request, run, shipped};
+use support::{lone_reads, random_requests, request, run, shipped};
 
 const P_FAIL: f64 = 0.288;
 const READS: u64 = 40_000;
@@ -214,6 +214,39 @@ fn energy_is_the_sum_of_operations() {
     let simulation = run(&config, vec![write]);
     near(simulation.statistics().energy.writes.as_uj(), sense + transfer + decode + 52.0);
     near(simulation.statistics().energy.total().as_uj(), sense + transfer + decode + 52.0);
+}
+
+/// Does every request end, whatever room decoders have? The parts of a codeword come over several buses, or over one with other
+/// codewords between them, and a bus that holds one waits for a decoder.
+#[test]
+fn full_decoders_hold_buses_up_but_not_for_ever() {
+    let stripes = ["[\"channel\", \"chip\", \"die\", \"plane\"]", "[\"chip\", \"channel\", \"die\", \"plane\"]"];
+    let mut held_up = 0;
+    for ways in [1, 2, 4] {
+        for stripe in stripes {
+            for policy in ["two_step", "look_ahead_progressive"] {
+                for decoders in ["per_channel=1", "per_channel=2", "per_ssd=1", "pool=1", "pool=3"] {
+                    let mean_response = |buffer: Option<u32>| {
+                        let buffer = buffer.map(|codewords| format!("decoder.buffer_codewords={codewords}"));
+                        let mut more = vec![
+                            format!("ftl.stripe={stripe}"),
+                            format!("read.policy={policy}"),
+                            format!("decoder.placement.{decoders}"),
+                            "reliability.fixed.p_fail=[0.3, 0.1, 0.0]".to_string(),
+                        ];
+                        more.extend(buffer);
+                        let config = interleaved(ways, &more.iter().map(String::as_str).collect::<Vec<_>>());
+                        // Every request completes, or the simulation panics.
+                        let simulation = run(&config, random_requests(&config, 300, 2000, Ns(20_000)));
+                        simulation.statistics().reads.mean_ns().unwrap()
+                    };
+                    let unbounded = mean_response(None);
+                    held_up += (0..4).filter(|&buffer| mean_response(Some(buffer)) != unbounded).count();
+                }
+            }
+        }
+    }
+    assert!(held_up > 120, "of 240 bounds only {held_up} were met");
 }
 
 /// With collection at work, energies by operation and by whom they are for add up to the same, and requests have theirs.

@@ -12,6 +12,9 @@
 //! A read of interleaved codewords senses the pages of its group in as many units, each in its turn; each
 //! channel transfers what its pages have of a codeword, an n-th, and the codeword is decoded when all of it has arrived.
 //!
+//! What waits for what has one direction: a unit for the bus, the bus for room at the decoders, and decoders for nothing. Room is
+//! asked for by the part of a codeword that arrives last, and by no other; whoever is let in takes it. So no read waits for ever.
+//!
 //! A unit of several BCH codewords is done when the last of them is decoded: they follow one another through bus and decoder.
 //! A read of units that cross pages senses the pages of a run, one after the other, and is otherwise one of a group.
 
@@ -229,7 +232,7 @@ pub(super) struct Channel {
     bus_queue: VecDeque<Transfer>,
     pub(super) bus_busy_ns: u64,
     pool: u32,
-    /// Since when the codeword on the bus is there, but the decoders have no room for it.
+    /// Since when the codeword on the bus is whole, but its decoders have no room for it.
     held_since: Option<Ns>,
 }
 
@@ -247,7 +250,7 @@ pub(super) struct DecoderPool {
     queue: VecDeque<Arrived>,
     pub(super) busy_ns: u64,
     buffer_codewords: usize,
-    /// Channels that hold a codeword for which there is no room.
+    /// Channels that hold the last part of a codeword for which there is no room; none while there is.
     holding: VecDeque<u32>,
 }
 
@@ -560,16 +563,29 @@ impl Simulation {
     }
 
     pub(super) fn transfer_done(&mut self, channel: u32) {
-        let Channel { bus, pool, .. } = self.channels[channel as usize];
-        if let Some(Transfer::Read { part, bit }) = bus
-            && !self.pools[pool as usize].has_room()
-            && !self.bypasses(self.of_part(part).0, bit)
-        {
-            self.channels[channel as usize].held_since = Some(self.now);
-            self.pools[pool as usize].holding.push_back(channel);
-            return;
+        if let Some(Transfer::Read { part, bit }) = self.channels[channel as usize].bus {
+            let (read, _) = self.of_part(part);
+            let pool = self.pool_of(read, bit);
+            if self.is_last_part(read, bit) && !self.pools[pool as usize].has_room() && !self.bypasses(read, bit) {
+                self.channels[channel as usize].held_since = Some(self.now);
+                self.pools[pool as usize].holding.push_back(channel);
+                return;
+            }
         }
         self.leave_bus(channel, self.now);
+    }
+
+    /// Whether a codeword is whole with the part of it that arrives next.
+    #[inline]
+    fn is_last_part(&self, read: u32, bit: u32) -> bool {
+        let op = &self.reads[read];
+        op.group.pages() == 1 || op.to_arrive[bit as usize] == 1
+    }
+
+    /// The decoders of a codeword: those of the channel of its own place.
+    #[inline]
+    fn pool_of(&self, read: u32, bit: u32) -> u32 {
+        self.channels[self.channel_of(self.reads[read].group, self.geometry.member_of(bit)) as usize].pool
     }
 
     /// Whether a codeword, with hard decision, needs no decoder.
@@ -629,8 +645,7 @@ impl Simulation {
         }
     }
 
-    /// The controller has what a part has of a codeword. With the last one, the codeword goes to a decoder of the channel of
-    /// its own place, and its time so far is that of this part, whose transfer had ended at `ended`.
+    /// The controller has what a part has of a codeword. With the last one, the codeword goes to a decoder, and its time so far is that of this part, whose transfer had ended at `ended`.
     #[inline]
     fn part_arrived(&mut self, part: u32, bit: u32, ended: Ns) {
         let (read, _) = self.of_part(part);
@@ -647,12 +662,11 @@ impl Simulation {
         op.energy += energy;
         self.statistics.energy.transfer += energy;
         self.statistics.operations.transfers += 1;
-        let channel = self.channel_of(self.reads[read].group, self.geometry.member_of(bit));
         let codeword = Arrived { part, bit, at: ended };
         if self.bypasses(read, bit) {
             self.bypass_decoders(codeword);
         } else {
-            self.request_decoder(self.channels[channel as usize].pool, codeword);
+            self.request_decoder(self.pool_of(read, bit), codeword);
         }
     }
 
