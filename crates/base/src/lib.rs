@@ -18,4 +18,4 @@ pub use error::{Error, ErrorKind, Result, expect_number, expect_whole, line_of, 
 pub use histogram::{Histogram, ResponseSummary};
 pub use statistics::{beta_quantile, binomial_cdf, binomial_interval, binomial_tail, climb, maximum, normal_cdf};
 pub use stream::{Purpose, Stream};
-pub use units::{Ns, Pj, format_bytes, format_count, format_duration};
+pub use units::{Ns, Pj, TotalNs, format_bytes, format_count, format_duration};

@@ -79,6 +79,36 @@ impl fmt::Display for Ns {
     }
 }
 
+/// Durations added up, in integer nanoseconds: of requests that overlap they may come to far more than 584 years.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub struct TotalNs(pub u128);
+
+impl TotalNs {
+    /// In microseconds.
+    pub fn as_us(self) -> f64 {
+        self.0 as f64 * 1e-3
+    }
+}
+
+impl Add for TotalNs {
+    type Output = TotalNs;
+    fn add(self, other: TotalNs) -> TotalNs {
+        TotalNs(self.0 + other.0)
+    }
+}
+
+impl AddAssign<Ns> for TotalNs {
+    fn add_assign(&mut self, duration: Ns) {
+        self.0 += u128::from(duration.0);
+    }
+}
+
+impl PartialEq<Ns> for TotalNs {
+    fn eq(&self, other: &Ns) -> bool {
+        self.0 == u128::from(other.0)
+    }
+}
+
 /// An energy, in integer picojoules, so that sums do not depend on their order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct Pj(pub u64);

@@ -309,7 +309,14 @@ pub struct Cells {
 
 impl Cells {
     fn new(mapping: Mapping, states: Vec<Distribution>, expected: Vec<Distribution>, offset_v: f64) -> Self {
-        let hard_references = expected.windows(2).map(|pair| crossing(&pair[0], &pair[1]) + offset_v).collect();
+        // States that have passed each other leave no room between their references.
+        let hard_references = expected
+            .windows(2)
+            .scan(f64::NEG_INFINITY, |least, pair| {
+                *least = least.max(crossing(&pair[0], &pair[1]) + offset_v);
+                Some(*least)
+            })
+            .collect();
         Self { mapping, states, expected, offset_v, hard_references }
     }
 

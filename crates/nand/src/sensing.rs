@@ -606,6 +606,28 @@ mod tests {
         });
     }
 
+    /// Do regions stay a division of all voltages where states have passed each other, as after more cycles than any chip lives?
+    #[test]
+    fn regions_of_cells_beyond_all_wear_are_regions() {
+        for name in ["mlc", "tlc-2-3-2", "tlc-1-2-4"] {
+            let spec = CellSpec::open(name, Path::new("")).unwrap();
+            for wear in [(300_000, 8760.0), (1_000_000, 8760.0), (1_000_000, 876_000.0)] {
+                let cells = spec.at(Wear { pe_cycles: wear.0, retention_hours: wear.1 });
+                assert!(cells.hard_references().is_sorted(), "{name}, {wear:?}: {:?}", cells.hard_references());
+                for (page, level) in (0..cells.pages()).flat_map(|page| [1, 2, 3, 7].map(|level| (page, level))) {
+                    for placement in [Placement::MutualInformation, Placement::Nested, uniform()] {
+                        let sensing = Sensing::new(&cells, page, level, placement);
+                        assert!(sensing.references().is_sorted(), "{name}, {wear:?}, page {page}: {sensing:?}");
+                        for bit in [0, 1] {
+                            let all: f64 = sensing.probabilities(&cells).iter().map(|region| region[bit]).sum();
+                            assert!((all - 1.0).abs() < 1e-9, "{name}, {wear:?}, page {page}, level {level}: {all}");
+                        }
+                    }
+                }
+            }
+        }
+    }
+
     /// No reference of the best placement can be moved to a better place nearby.
     #[test]
     fn best_placement_is_a_maximum() {

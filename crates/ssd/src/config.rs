@@ -721,18 +721,20 @@ impl CheckedConfig {
     /// # Errors
     /// Names the file and line, or the config path, what was found and what was expected.
     pub fn from_toml(text: &str, origin: &str, overrides: &[String]) -> Result<Self> {
-        let deserializer = toml::Deserializer::parse(text).map_err(|error| {
-            let line = error.span().map_or(1, |span| line_of(text, span.start));
-            Error::config(format!("{origin}:{line}"), error.message().replace('\n', " "))
+        let at_line = |span: Option<std::ops::Range<usize>>| {
+            format!("{origin}:{}", span.map_or(1, |span| line_of(text, span.start)))
+        };
+        // First as any TOML: an integer that a field could hold may be beyond what TOML has.
+        let mut table: toml::Table = toml::from_str(text).map_err(|error: toml::de::Error| {
+            Error::config(at_line(error.span()), error.message().replace('\n', " "))
         })?;
+        let deserializer = toml::Deserializer::parse(text).expect("it has just been parsed");
         let mut config: Config = serde_path_to_error::deserialize(deserializer).map_err(|error| {
             let path = error.path().to_string();
             let inner = error.into_inner();
-            let line = inner.span().map_or(1, |span| line_of(text, span.start));
-            Error::config(format!("{origin}:{line}: {path}"), inner.message().replace('\n', " "))
+            Error::config(format!("{}: {path}", at_line(inner.span())), inner.message().replace('\n', " "))
         })?;
         if !overrides.is_empty() {
-            let mut table: toml::Table = toml::from_str(text).expect("it has been read before");
             for text in overrides {
                 set(&mut table, text)?;
             }
@@ -1363,30 +1365,31 @@ impl CheckedConfig {
         // be left as it is. With so much to spare, some plane always has a block to collect when no plane can be written.
         let blocks = self.config.geometry.blocks_per_plane;
         let plain_too = self.geometry.ways() > 1 && ftl.interleaving.remainder == Remainder::Plain;
-        let open = if plain_too { 3 } else { 2 };
+        let open = if plain_too { 3 } else { 2_u64 };
         let left = self.geometry.codewords_per_group() - 1;
         // Where units cross pages, two pages' worth.
         let crosses_pages = self.layouts().iter().any(BlockLayout::crosses_pages);
         let left = if crosses_pages { 2 * self.geometry.codewords_per_page() } else { left };
         let in_vain = u64::from(blocks) * u64::from(left);
-        let in_vain = in_vain.div_ceil(u64::from(self.geometry.codewords_per_superblock())) as u32;
+        let in_vain = in_vain.div_ceil(u64::from(self.geometry.codewords_per_superblock()));
         // Translation pages, each in a page of its own, take blocks of their own, of which two are open, and one more may be
         // as good as stale.
         let in_sets = u64::from(self.geometry.sets()) * u64::from(self.geometry.pages_per_superblock());
         let translation = match self.translation_codewords() {
             0 => 0,
-            codewords => codewords.div_ceil(in_sets) as u32 + 3,
+            codewords => codewords.div_ceil(in_sets) + 3,
         };
-        let needed = ftl.gc_high_watermark_blocks + open + 1 + in_vain + translation;
+        let free = u64::from(ftl.gc_high_watermark_blocks);
+        let needed = free + open + 1 + in_vain + translation;
         let blocks = f64::from(blocks);
-        if over_provisioning * blocks < f64::from(needed) {
+        if over_provisioning * blocks < needed as f64 {
             let message = format!(
                 "found {over_provisioning}, which leaves {:.1} spare blocks of {blocks} in a plane; expected at least {}, \
                  which leaves {needed}: {} free ones, {open} open ones, one to collect, {in_vain} for pages that stay \
                  filled in part and {translation} for translation pages",
                 over_provisioning * blocks,
-                (f64::from(needed) / blocks * 1e4).ceil() / 1e4,
-                ftl.gc_high_watermark_blocks
+                (needed as f64 / blocks * 1e4).ceil() / 1e4,
+                free
             );
             return Err(Error::config("ftl.over_provisioning", message));
         }
@@ -1532,7 +1535,7 @@ mod tests {
     /// Errors name the line, or the path, what was found and what was expected.
     #[test]
     fn errors_name_the_place() {
-        let cases: [(&str, &[&str], &str); 9] = [
+        let cases: [(&str, &[&str], &str); 13] = [
             ("seed = 1\n[ftl]\nover = 0.1\n", &[], "t.toml:3: ftl.over: unknown field `over`, expected one of"),
             ("seed = \"x\"\n", &[], "t.toml:1: seed: invalid type: string \"x\", expected u64"),
             ("[read]\npolicy = \"psychic\"\n", &[], "t.toml:2: read.policy: unknown variant `psychic`"),
@@ -1542,6 +1545,11 @@ mod tests {
             ("", &["ftl.over_provisioning=1.0"], "t.toml: ftl.over_provisioning: found 1, expected a share above 0"),
             ("", &["nonsense"], "--set nonsense: expected PATH=VALUE"),
             ("", &["flash.page_types=[]"], "t.toml: flash.page_types: found 0 page types"),
+            // More than TOML, or 32 bits, can hold.
+            ("\nseed = 9223372036854775808\n", &[], "t.toml:2: "),
+            ("seed = 9223372036854775808\n", &["ftl.over_provisioning=0.2"], "t.toml:1: "),
+            ("", &["ftl.gc_high_watermark_blocks=4294967295"], "t.toml: ftl.over_provisioning: found 0."),
+            ("", &["ftl.gc_high_watermark_blocks=4294967296"], "--set ftl.gc_high_watermark_blocks: invalid value"),
         ];
         for (text, overrides, expected) in cases {
             let overrides: Vec<String> = overrides.iter().map(ToString::to_string).collect();

@@ -14,6 +14,9 @@ use softsense_base::{Error, Result, expect_whole};
 
 use crate::config::{BusyUnit, FlashSpec, FtlSpec, GeometrySpec, StripeLevel};
 
+/// The least data of a codeword.
+pub(crate) const MIN_CODEWORD_BYTES: u64 = 512;
+
 /// Codewords of a group at most, so that 16 bits say which.
 pub(crate) const MOST_IN_GROUP: u32 = 16;
 
@@ -62,7 +65,8 @@ impl Geometry {
         ] {
             expect_whole(format!("geometry.{field}"), value, 1, high)?;
         }
-        if !(512..=1 << 20).contains(&spec.codeword_bytes) || !spec.codeword_bytes.is_multiple_of(512) {
+        let bytes = u64::from(spec.codeword_bytes);
+        if !(MIN_CODEWORD_BYTES..=1 << 20).contains(&bytes) || !bytes.is_multiple_of(512) {
             let message = format!("found {}, expected a multiple of 512 from 512 to 1048576", spec.codeword_bytes);
             return Err(Error::config("geometry.codeword_bytes", message));
         }

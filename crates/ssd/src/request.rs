@@ -15,6 +15,11 @@ pub enum RequestKind {
     Trim,
 }
 
+/// The largest read or write: 1 GiB. What a request still has to do is held in memory, and no system issues larger ones.
+pub const MAX_REQUEST_BYTES: u64 = 1 << 30;
+/// The largest trim: 1 TiB. Hosts discard whole partitions.
+pub const MAX_TRIM_BYTES: u64 = 1 << 40;
+
 /// One host request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Request {

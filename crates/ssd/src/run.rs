@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use softsense_base::{Error, Histogram, Ns, Result};
+use softsense_base::{Error, Histogram, Ns, Result, TotalNs};
 use softsense_link::ReliabilitySpec;
 
 use crate::config::{CheckedConfig, MODEL_VERSION, Mapping};
@@ -150,7 +150,7 @@ impl Run {
         let s = self.simulation.statistics();
         let spec = self.config.config();
         let count = s.codewords_read();
-        let mean_us = |sum: Ns| (count > 0).then(|| sum.as_us() / count as f64);
+        let mean_us = |sum: TotalNs| (count > 0).then(|| sum.as_us() / count as f64);
         let share = |part: u64, rest: u64| (part + rest > 0).then(|| part as f64 / (part + rest) as f64);
         let time = &s.read_time;
         let time_us = ReadTimeUs {

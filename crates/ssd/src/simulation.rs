@@ -22,18 +22,25 @@ use softsense_base::{Error, Ns, Pj, Result};
 use softsense_link::{ByAge, ReadSpec, Reliability, ReliabilitySpec};
 
 use crate::config::{self, BypassSpec, CheckedConfig, EnergySpec, Issue, Layout, Mapping, PartialWrite, UnitCode};
-use crate::events::{Event, EventQueue, Key, instant};
+use crate::events::{Event, EventQueue, Key, MAX_INDEX, instant};
 use crate::ftl::{Group, Lcn, Location, MappingCache, PageMap};
-use crate::geometry::{Geometry, MOST_IN_GROUP};
-use crate::request::{Request, RequestKind, RequestSource};
+use crate::geometry::{Geometry, MIN_CODEWORD_BYTES, MOST_IN_GROUP};
+use crate::request::{MAX_REQUEST_BYTES, Request, RequestKind, RequestSource};
 use crate::slab::Slab;
 use back_end::{BusyUnit, Channel, DecoderPool, Decoding, Owner, Part, Program, Read};
 pub use statistics::{Energy, LogRow, Operations, ReadTime, Statistics};
 use translation::{Access, Translation};
 use writes::{GcJob, WriteBuffer};
 
-/// Half of what nanoseconds in 64 bits can count, so that whatever a request sets off ends in time: 292 years.
-const LATEST_ARRIVAL: Ns = Ns(u64::MAX / 2);
+/// Half of what nanoseconds in 64 bits can count, so that whatever begins before it ends in time: 292 years.
+const LATEST: Ns = Ns(u64::MAX / 2);
+
+/// So many codewords of requests may be under way for another request to come in: what the device remembers is bounded, however
+/// large requests are. At 4 KiB these are 4 GiB.
+const MOST_CODEWORDS_UNDER_WAY: u64 = 1 << 20;
+
+// Each codeword may be on its way between host and controller memory by itself, under an index in an event.
+const _: () = assert!(MOST_CODEWORDS_UNDER_WAY + MAX_REQUEST_BYTES / MIN_CODEWORD_BYTES < MAX_INDEX as u64);
 
 /// Requests read before their turn.
 const READ_AHEAD: usize = 4;
@@ -179,6 +186,7 @@ pub struct Simulation {
     issue: Issue,
     codeword_bytes: u64,
     max_outstanding: usize,
+    codewords_under_way: u64,
     /// Whether what a page holds is one codeword, however much data that is.
     pages_are_codewords: bool,
     /// Pages that a read may have to do with: as many as there are ways, or, where units cross pages, those that have room for
@@ -268,6 +276,7 @@ impl Simulation {
             issue: spec.host.issue,
             codeword_bytes: u64::from(spec.geometry.codeword_bytes),
             max_outstanding: spec.host.max_outstanding as usize,
+            codewords_under_way: 0,
             parts_per_read: if ftl.crosses_pages() {
                 MOST_IN_GROUP / geometry.codewords_per_page() + 1
             } else {
@@ -333,6 +342,7 @@ impl Simulation {
     fn step(&mut self) -> Result<bool> {
         if let Some((key, request)) = self.arriving
             && self.requests.len() < self.max_outstanding
+            && self.codewords_under_way < MOST_CODEWORDS_UNDER_WAY
             && self.events.next_key().is_none_or(|next| key < next)
             && self.has_room_for(&request)
         {
@@ -351,6 +361,16 @@ impl Simulation {
             return Ok(false);
         };
         self.now = instant(key);
+        if self.now > LATEST {
+            let message = format!(
+                "found a simulation that takes {:.0} s with {} requests completed, expected {:.0} s at most: its latencies, or its \
+                 load, are out of all proportion",
+                self.now.as_secs(),
+                self.statistics.completed(),
+                LATEST.as_secs()
+            );
+            return Err(Error::config("flash", message));
+        }
         match event {
             Event::ArrayDone { unit } => self.array_done(unit, key),
             Event::TransferDone { channel } => self.transfer_done(channel),
@@ -375,12 +395,12 @@ impl Simulation {
                     if time_scale != 1.0 {
                         request.arrival = Ns((request.arrival.0 as f64 * time_scale).round() as u64);
                     }
-                    if request.arrival > LATEST_ARRIVAL {
+                    if request.arrival > LATEST {
                         let message = format!(
                             "found request {} arriving after {:.0} s at time scale {time_scale}, expected at most {:.0} s",
                             self.issued,
                             request.arrival.as_secs(),
-                            LATEST_ARRIVAL.as_secs()
+                            LATEST.as_secs()
                         );
                         return Err(Error::config("host.issue.open_loop", message));
                     }
@@ -389,7 +409,8 @@ impl Simulation {
                 }
             }
             Issue::ClosedLoop { queue_depth } => {
-                while self.requests.len() < queue_depth as usize {
+                while self.requests.len() < queue_depth as usize && self.codewords_under_way < MOST_CODEWORDS_UNDER_WAY
+                {
                     let next = match self.held.take() {
                         Some(held) => Some(held),
                         None => self.next_request()?,
@@ -471,12 +492,12 @@ impl Simulation {
         match request.kind {
             RequestKind::Read => {
                 let codewords = (request.offset_bytes / size) as Lcn..end.div_ceil(size) as Lcn;
-                self.requests[index].remaining = codewords.len() as u32;
+                self.expect_codewords(index, codewords.len() as u32);
                 self.translate(index, codewords, Access::Read);
             }
             RequestKind::Write => {
                 let codewords = (request.offset_bytes / size) as Lcn..end.div_ceil(size) as Lcn;
-                self.requests[index].remaining = codewords.len() as u32;
+                self.expect_codewords(index, codewords.len() as u32);
                 self.translate(index, codewords, Access::Write);
             }
             RequestKind::Trim => {
@@ -486,10 +507,17 @@ impl Simulation {
                     self.ftl.unmap(lcn);
                     self.entry_changed(lcn);
                 }
-                self.requests[index].remaining = 1;
+                self.expect_codewords(index, 1);
                 self.finish_in_memory(index, 1);
             }
         }
+    }
+
+    /// A request is done with so many codewords.
+    #[inline]
+    fn expect_codewords(&mut self, index: u32, codewords: u32) {
+        self.requests[index].remaining = codewords;
+        self.codewords_under_way += u64::from(codewords);
     }
 
     /// Reads codewords for a request: those of one page, or group, with one sensing.
@@ -551,6 +579,7 @@ impl Simulation {
     fn codewords_done(&mut self, index: u32, codewords: u32) {
         let active = &mut self.requests[index];
         active.remaining -= codewords;
+        self.codewords_under_way -= u64::from(codewords);
         if active.remaining == 0 {
             let active = *active;
             self.requests.remove(index);
@@ -619,12 +648,12 @@ impl Simulation {
     /// Mean busy share of planes (or dies), channel buses and decoders up to now.
     pub fn utilisation(&self) -> Utilisation {
         let elapsed = self.now.0 as f64;
-        let share = |busy: u64, of: usize| if elapsed > 0.0 { busy as f64 / (elapsed * of as f64) } else { 0.0 };
+        let share = |busy: f64, of: usize| if elapsed > 0.0 { busy / (elapsed * of as f64) } else { 0.0 };
         let decoders = self.decoders as usize;
         Utilisation {
-            plane: share(self.units.iter().map(|unit| unit.busy_ns(self.now)).sum(), self.units.len()),
-            channel: share(self.channels.iter().map(|channel| channel.bus_busy_ns).sum(), self.channels.len()),
-            decoder: share(self.pools.iter().map(|pool| pool.busy_ns).sum(), decoders),
+            plane: share(self.units.iter().map(|unit| unit.busy_ns(self.now) as f64).sum(), self.units.len()),
+            channel: share(self.channels.iter().map(|channel| channel.bus_busy_ns as f64).sum(), self.channels.len()),
+            decoder: share(self.pools.iter().map(|pool| pool.busy.0 as f64).sum(), decoders),
         }
     }
 

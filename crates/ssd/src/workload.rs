@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use softsense_base::{Error, Ns, Purpose, Result, Stream, format_bytes, format_count};
 
-use crate::request::{Request, RequestKind, RequestSource};
+use crate::request::{MAX_REQUEST_BYTES, Request, RequestKind, RequestSource};
 
 /// `[workload]`: a synthetic workload.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -151,8 +151,8 @@ impl WorkloadSpec {
         }
         let mut total = 0.0;
         for (i, size) in self.sizes.iter().enumerate() {
-            if size.bytes == 0 || size.bytes > 1 << 40 {
-                return error(&format!("sizes[{i}].bytes"), format!("found {}, expected 1 to 2^40 bytes", size.bytes));
+            if size.bytes == 0 || size.bytes > MAX_REQUEST_BYTES {
+                return error(&format!("sizes[{i}].bytes"), format!("found {}, expected 1 to 2^30 bytes", size.bytes));
             }
             if !(0.0..=1.0).contains(&size.share) {
                 return error(

@@ -47,6 +47,20 @@ fn reads_start_at_the_level_of_the_last_one() {
     }
 }
 
+/// Large requests of which each codeword is looked up by itself come in only as far as the device can keep account of them.
+#[test]
+fn large_requests_wait_at_the_host() {
+    let bytes = 64 << 20;
+    let config = level_3(&["host.issue.closed_loop.queue_depth=512", "precondition.mapped_fraction=0.0"]);
+    let read = Request { arrival: Ns::ZERO, kind: RequestKind::Read, offset_bytes: 0, bytes };
+    let count = 300;
+    assert!(count * bytes / support::CODEWORD > 1 << 22, "more than there are indices for events");
+    let mut simulation = support::simulation(&config, vec![read; count as usize]);
+    assert!(simulation.issued() < count);
+    while simulation.advance(1_000).unwrap() {}
+    assert_eq!(simulation.statistics().unmapped_codewords, count * bytes / support::CODEWORD);
+}
+
 /// A write that covers a codeword in part reads the old one, at the remembered level, and sets the level back all the same.
 #[test]
 fn a_partial_write_sets_the_level_back() {

@@ -81,7 +81,7 @@ fn the_time_split_adds_up_to_the_response() {
             let mut simulation = run(&config, reads);
             let time = simulation.statistics().read_time.total();
             let responses: u64 = simulation.take_log().iter().map(|row| row.response.0).sum();
-            assert_eq!(time.0, responses, "{policy}, {ways} ways");
+            assert_eq!(time.0, u128::from(responses), "{policy}, {ways} ways");
         }
     }
 }

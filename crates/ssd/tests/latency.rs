@@ -150,7 +150,7 @@ fn the_time_split_adds_up_to_the_response() {
                 time.retries,
             ];
             let responses: u64 = simulation.take_log().iter().map(|row| row.response.0).sum();
-            assert_eq!(parts.into_iter().sum::<Ns>().0, responses, "{policy}, {retry}");
+            assert_eq!(parts.iter().map(|part| part.0).sum::<u128>(), u128::from(responses), "{policy}, {retry}");
         }
     }
 }

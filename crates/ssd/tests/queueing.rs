@@ -57,6 +57,32 @@ fn plane_bus_and_decoder_are_m_d_1_servers() {
     }
 }
 
+/// Waits that add up to more nanoseconds than 64 bits hold are added up all the same, and a simulation that comes near the end
+/// of what its clock can say ends in an error, what was measured before kept.
+#[test]
+fn long_waits_add_up_and_the_clock_has_an_end() {
+    let sense = |us: &str| {
+        let types = format!(
+            "flash.page_types=[{{ name = \"page\", sense_us = {us}, sense_extra_level_us = 0.0, program_us = 0.0 }}]"
+        );
+        one_resource(&[&types])
+    };
+    let (config, count) = (sense("1e9"), 10_000);
+    let at_once = (0..count).map(|i| request(RequestKind::Read, Ns::ZERO, i % config.user_codewords(), 1)).collect();
+    let simulation = run(&config, at_once);
+    let statistics = simulation.statistics();
+    // Read i waits for i others.
+    let waits = u128::from(count) * u128::from(count - 1) / 2 * 1_000_000_000_000;
+    assert!(waits > u128::from(u64::MAX));
+    assert_eq!(statistics.read_time.wait_plane.0, waits);
+    assert_eq!(statistics.reads.mean_ns(), Some((waits / u128::from(count)) as f64 + 1e12));
+    let last = Ns(u64::MAX / 2 - 1);
+    let mut late = support::simulation(&config, [Ns::ZERO, last].map(|at| request(RequestKind::Read, at, 0, 1)).into());
+    let error = late.advance(1_000).unwrap_err().to_string();
+    assert!(error.contains("1 requests completed"), "{error}");
+    assert_eq!(late.statistics().completed(), 1);
+}
+
 /// Two decoders of 100 us behind one queue: M/D/2 at 70 % load, whether they are a channel's, a pool of four channels, or one
 /// that has two codewords in work. As above, 3 % is five standard errors.
 #[test]
@@ -124,7 +150,7 @@ fn each_wait_for_several_decoders_is_that_of_the_recursion() {
             *first = begins + times[(read.offset_bytes / support::CODEWORD) as usize];
         }
         let simulation = run(&config, reads);
-        assert_eq!(simulation.statistics().read_time.wait_decoder.0, expected, "{decoders} decoders");
+        assert_eq!(simulation.statistics().read_time.wait_decoder, Ns(expected), "{decoders} decoders");
         waits.push(expected);
     }
     assert!(waits.windows(2).all(|pair| pair[0] > pair[1]), "{waits:?}");

@@ -266,7 +266,7 @@ fn bad_lines_are_explained() {
         ),
         (DISKSIM, "2.5 0 99999999999999999999 8 1", "2: found `99999999999999999999` in column 3"),
         (DISKSIM, "2.5 0 9999999999999999 8 1", "2: found a request at byte"),
-        (DISKSIM, "2.5 0 8 9999999999 1", "2: found a request of 5119999999488 bytes, expected at most 1 TiB"),
+        (DISKSIM, "2.5 0 8 9999999999 1", "2: found a request of 5119999999488 bytes, expected at most 1 GiB"),
         (DISKSIM, "2.5 0 8 \u{7f}\u{e9} 1", "2: found `\u{fffd}\u{e9}` in column 4 (size)"),
         (MSR, "10,a,0,Read,0,4096", "2: found 6 columns, expected 7 (timestamp, hostname"),
         (MSR, "10,a,0,Erase,0,4096,1", "2: found `Erase` in column 4 (type), expected Read or Write"),

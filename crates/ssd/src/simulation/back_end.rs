@@ -20,7 +20,7 @@
 
 use std::collections::VecDeque;
 
-use softsense_base::{Ns, Pj};
+use softsense_base::{Ns, Pj, TotalNs};
 use softsense_link::{Attempt, CellAge};
 use softsense_nand::Wear;
 
@@ -248,7 +248,7 @@ impl Channel {
 pub(super) struct DecoderPool {
     idle: Vec<u32>,
     queue: VecDeque<Arrived>,
-    pub(super) busy_ns: u64,
+    pub(super) busy: TotalNs,
     buffer_codewords: usize,
     /// Channels that hold the last part of a codeword for which there is no room; none while there is.
     holding: VecDeque<u32>,
@@ -261,7 +261,7 @@ impl DecoderPool {
         Self {
             idle: (index * in_work..(index + 1) * in_work).rev().collect(),
             queue: VecDeque::new(),
-            busy_ns: 0,
+            busy: TotalNs::default(),
             buffer_codewords: buffer_codewords.map_or(usize::MAX, |buffer| buffer as usize),
             holding: VecDeque::new(),
         }
@@ -740,7 +740,7 @@ impl Simulation {
     #[inline]
     fn start_decode(&mut self, pool: u32, decoder: u32, codeword: Arrived) {
         let duration = self.decode_time(self.of_part(codeword.part).0, codeword.bit);
-        self.pools[pool as usize].busy_ns += duration.0;
+        self.pools[pool as usize].busy += duration;
         self.count_service(codeword, duration);
         self.decoding[decoder as usize] = Decoding { pool, codeword, began: self.now };
         self.events.schedule(self.now + duration, Event::DecodeDone { decoder });

@@ -1,43 +1,43 @@
 //! What a run counts.
 
-use std::ops::AddAssign;
+use std::ops::{Add, AddAssign};
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use softsense_base::{Histogram, Ns, Pj};
+use softsense_base::{Histogram, Ns, Pj, TotalNs};
 use softsense_link::MAX_LEVEL;
 
 use super::Active;
 use crate::request::RequestKind;
 
-/// Where the time of codeword reads went, summed.
+/// Where the time of a codeword read went, or with [`TotalNs`] that of many.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct ReadTime {
+pub struct ReadTime<T = Ns> {
     /// Waiting for the plane to sense, first attempt.
-    pub wait_plane: Ns,
+    pub wait_plane: T,
     /// Sensing, first attempt.
-    pub sense: Ns,
+    pub sense: T,
     /// Waiting for the channel bus, first attempt.
-    pub wait_bus: Ns,
+    pub wait_bus: T,
     /// Transfer, first attempt.
-    pub transfer: Ns,
+    pub transfer: T,
     /// Waiting for a decoder, first attempt.
-    pub wait_decoder: Ns,
+    pub wait_decoder: T,
     /// Decoding, first attempt.
-    pub decode: Ns,
+    pub decode: T,
     /// Everything after the first attempt has failed.
-    pub retries: Ns,
+    pub retries: T,
 }
 
-impl ReadTime {
+impl<T: Add<Output = T> + Copy> ReadTime<T> {
     /// All of it.
-    pub fn total(&self) -> Ns {
+    pub fn total(&self) -> T {
         self.wait_plane + self.sense + self.wait_bus + self.transfer + self.wait_decoder + self.decode + self.retries
     }
 }
 
-impl AddAssign for ReadTime {
-    fn add_assign(&mut self, other: Self) {
+impl AddAssign<ReadTime> for ReadTime<TotalNs> {
+    fn add_assign(&mut self, other: ReadTime) {
         self.wait_plane += other.wait_plane;
         self.sense += other.sense;
         self.wait_bus += other.wait_bus;
@@ -174,9 +174,9 @@ pub struct Statistics {
     /// Translation pages programmed, but for those that garbage collection moves.
     pub translation_codewords_programmed: u64,
     /// Where the time of host codeword reads went.
-    pub read_time: ReadTime,
+    pub read_time: ReadTime<TotalNs>,
     /// What their attempts took by themselves.
-    pub read_service: Ns,
+    pub read_service: TotalNs,
     /// Codewords read from controller memory.
     pub codewords_from_controller: u64,
     /// Codewords read that were never written.

@@ -11,8 +11,6 @@ use crate::request::RequestKind;
 
 /// Addresses end here (1 EiB): sums of offsets and sizes then never overflow.
 pub(super) const MAX_ADDRESS: u64 = 1 << 60;
-/// The largest request (1 TiB); a larger one is a damaged line or a wrong unit.
-pub(super) const MAX_REQUEST: u64 = 1 << 40;
 /// The largest number of devices in one trace; more means that the device column is not one.
 const MAX_DEVICES: usize = 65_536;
 const SECTOR: u64 = 512;

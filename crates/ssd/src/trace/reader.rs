@@ -11,10 +11,10 @@ use flate2::read::MultiGzDecoder;
 use memchr::{memchr, memrchr};
 use softsense_base::{Error, Ns, Result, format_bytes};
 
-use super::formats::{DeviceTable, MAX_ADDRESS, MAX_REQUEST, Parse, Parsed, Parser, Row, shorten, trim};
+use super::formats::{DeviceTable, MAX_ADDRESS, Parse, Parsed, Parser, Row, shorten, trim};
 use super::scan::{Layout, Skipped};
 use super::{Beyond, Devices, Trace};
-use crate::request::{Request, RequestSource};
+use crate::request::{MAX_REQUEST_BYTES, MAX_TRIM_BYTES, Request, RequestKind, RequestSource};
 
 /// Text is read in blocks of this size; a line must fit into one.
 const BLOCK_BYTES: usize = 256 << 10;
@@ -275,12 +275,14 @@ fn pump_format<P: Parse>(
         }
         match parser.parse(line, devices) {
             Some(Parsed::Row(row)) => {
-                if row.bytes.wrapping_sub(1) >= MAX_REQUEST || row.offset >= MAX_ADDRESS - MAX_REQUEST {
+                if row.bytes.wrapping_sub(1) >= MAX_REQUEST_BYTES || row.offset >= MAX_ADDRESS - MAX_TRIM_BYTES {
                     if row.bytes == 0 {
                         skipped.zero_size += 1;
                         continue;
                     }
-                    return Err(lines.error(number, too_large(&row)));
+                    if let Some(message) = too_large(&row) {
+                        return Err(lines.error(number, message));
+                    }
                 }
                 if !devices.included[row.slot as usize] {
                     skipped.other_devices += 1;
@@ -306,11 +308,16 @@ fn pump_format<P: Parse>(
 }
 
 #[cold]
-fn too_large(row: &Row) -> String {
-    if row.bytes > MAX_REQUEST {
-        format!("found a request of {} bytes, expected at most 1 TiB", row.bytes)
+fn too_large(row: &Row) -> Option<String> {
+    let (what, most) = match row.kind {
+        RequestKind::Trim => ("trim", MAX_TRIM_BYTES),
+        RequestKind::Read | RequestKind::Write => ("request", MAX_REQUEST_BYTES),
+    };
+    if row.bytes > most {
+        Some(format!("found a {what} of {} bytes, expected at most {}", row.bytes, format_bytes(most)))
     } else {
-        format!("found a request at byte {}, expected an address below 1 EiB", row.offset)
+        let beyond = row.offset >= MAX_ADDRESS - MAX_TRIM_BYTES;
+        beyond.then(|| format!("found a request at byte {}, expected an address below 1 EiB", row.offset))
     }
 }
 
