@@ -33,8 +33,8 @@ const SHIPPED: [(&str, &str); 9] = shipped![
 const LEAST_TAIL: f64 = 1e-30;
 const TAIL_STEP: f64 = 1.005;
 
-/// Below the grid a first level that fails in fewer codewords than this has nothing more to tell.
-const NEVER: f64 = 1e-15;
+/// Below the grid a first level that fails in fewer codewords than this has nothing more to tell: no run reads so many.
+const NEVER: f64 = 1e-12;
 
 /// Above the grid a last level that fails so often, as at the end of a computed table, has nothing more to tell.
 const ALWAYS: f64 = 1.0 - 1e-12;
@@ -269,7 +269,7 @@ impl DecodeTable {
     }
 
     /// Whether the table tells what happens at `rber`: within its grid; above it, where no level decodes at its last point; and
-    /// below it, where level 1 fails at its first point less than once in 10^15 codewords. Elsewhere the nearest point is a guess.
+    /// below it, where level 1 fails at its first point less than once in 10^12 codewords. Elsewhere the nearest point is a guess.
     pub fn reaches(&self, rber: f64) -> bool {
         let (first, last) = (self.rber[0], self.rber[self.rber.len() - 1]);
         let (level_1, deepest) = (&self.levels[0].p_fail, &self.levels[self.levels.len() - 1].p_fail);
@@ -336,8 +336,7 @@ mod tests {
 
     #[test]
     fn shipped_tables_reach_everywhere() {
-        // That of rate 5/6 ends where 9 of 100,000 codewords still decode.
-        for name in DecodeTable::shipped().filter(|&name| name != "adaptive-5-6") {
+        for name in DecodeTable::shipped() {
             let table = DecodeTable::open(name, Path::new(".")).unwrap();
             assert!(table.reaches(0.0) && table.reaches(0.5), "{name}");
         }
