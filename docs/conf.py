@@ -32,7 +32,7 @@ NAVIGATION = {
         "tutorials/your-own-read-policy",
         "sweeps",
     ],
-    "How-to": ["how-to", "traces", "report", "measuring-codes", "frame-error-rates"],
+    "How-to": ["how-to", "traces", "report", "measuring-codes", "frame-error-rates", "when-things-go-wrong"],
     "Reproduced papers": ["ldpc-in-ssd", "laldpc", "adaptive-rate-pool", "lae-ftl", "failure-probability"],
     "Model reference": [
         "model/host",

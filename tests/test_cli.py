@@ -244,7 +244,7 @@ def test_ctrl_c_writes_what_was_measured(tmp_path: Path, config: Path, set_small
     )
     deadline = time.monotonic() + 60
     # Part files appear once requests have completed.
-    while process.poll() is None and not list(tmp_path.glob("cut/.requests*/001-*.npz")):
+    while process.poll() is None and not list(tmp_path.glob("cut/.softsense-*.parts/001-*.npz")):
         assert time.monotonic() < deadline
         time.sleep(0.05)
     os.kill(process.pid, signal.SIGINT)

@@ -15,33 +15,35 @@ are checked by the Rust core; whatever is wrong with them raises a `SoftsenseErr
 """
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
 
-from softsense._core import (
-    Cells,
-    Code,
-    CodeError,
-    Config,
-    ConfigError,
-    Decoder,
-    DecodeResult,
-    FileError,
-    SoftsenseError,
-    TableError,
-    Trace,
-    TraceError,
-    __version__,
-    build_info,
-    config_schema,
-    policies,
-)
-from softsense.api import NO_SOFT_SENSING, Comparison, Interrupted, RunResult, compare, load_config, run
-from softsense.codes import bench
-from softsense.store import Store
-
+# As type checkers take it; the module `typing` would take its time.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
+    from softsense._core import (
+        Cells,
+        Code,
+        CodeError,
+        Config,
+        ConfigError,
+        Decoder,
+        DecodeResult,
+        FileError,
+        SoftsenseError,
+        TableError,
+        Trace,
+        TraceError,
+        __version__,
+        build_info,
+        config_schema,
+        policies,
+    )
+    from softsense.api import NO_SOFT_SENSING, Comparison, Interrupted, RunResult, compare, load_config, run
     from softsense.campaign import FerResult, measure_fer
+    from softsense.codes import bench
     from softsense.decode_tables import BuiltTable, build_table
+    from softsense.store import Store
     from softsense.traps import Traps, find_traps
 
 __all__ = [
@@ -78,18 +80,25 @@ __all__ = [
     "run",
 ]
 
-# What needs NumPy waits until it is asked for, so that importing softsense is quick.
-_LATE = {
-    "BuiltTable": "softsense.decode_tables",
-    "FerResult": "softsense.campaign",
-    "Traps": "softsense.traps",
-    "build_table": "softsense.decode_tables",
-    "find_traps": "softsense.traps",
-    "measure_fer": "softsense.campaign",
+# Everything waits until it is asked for: importing softsense is quick, and the command hears Ctrl-C from its beginning.
+_HOMES = {
+    "api": ("NO_SOFT_SENSING", "Comparison", "Interrupted", "RunResult", "compare", "load_config", "run"),
+    "campaign": ("FerResult", "measure_fer"),
+    "codes": ("bench",),
+    "decode_tables": ("BuiltTable", "build_table"),
+    "store": ("Store",),
+    "traps": ("Traps", "find_traps"),
 }
+_HOME = {name: f"softsense.{home}" for home, names in _HOMES.items() for name in names}
 
 
-def __getattr__(name: str) -> Any:
-    if name in _LATE:
-        return getattr(import_module(_LATE[name]), name)
-    raise AttributeError(f"module `softsense` has no attribute `{name}`")
+def __getattr__(name: str) -> "Any":
+    if name not in __all__:
+        raise AttributeError(f"module `softsense` has no attribute `{name}`")
+    # Found at once from now on.
+    value = globals()[name] = getattr(import_module(_HOME.get(name, "softsense._core")), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

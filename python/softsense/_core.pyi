@@ -61,7 +61,9 @@ class Config:
         """Label and value rows for people."""
     def describe_workload(self) -> list[tuple[str, str]]:
         """Label and value rows of the `[workload]` section."""
-    def write_workload(self, to: str, format: str = "mqsim") -> int:
+    def write_workload(
+        self, to: str | os.PathLike[str], format: str = "mqsim", progress: Callable[[float], None] | None = None
+    ) -> int:
         """Write the `[workload]` section as a trace file; returns the number of requests."""
     def sample_codewords(self, count: int) -> dict[str, Any]:
         """Codewords of the device as it starts, spread evenly: `count`, or fewer if not all is mapped.
@@ -103,8 +105,35 @@ class Trace:
         """Format, units, counts, span, footprint and extent as JSON."""
     def describe(self) -> list[tuple[str, str]]:
         """The same as label and value rows for people."""
-    def convert(self, to: str, format: str = "csv", progress: Callable[[float], None] | None = None) -> int:
+    def convert(
+        self, to: str | os.PathLike[str], format: str = "csv", progress: Callable[[float], None] | None = None
+    ) -> int:
         """Write the trace in another format; returns the number of requests."""
+
+class UnfinishedFile:
+    """A file that appears whole, when it is finished, or not at all.
+
+    Attributes:
+        path: where it is until then, with the suffix of the whole one.
+
+    Raises `FileError`.
+    """
+
+    path: str
+    def __init__(self, whole: str | os.PathLike[str]) -> None: ...
+    def finish(self) -> None:
+        """Give it its name, when what it holds is on disk."""
+    def discard(self) -> None:
+        """Remove it, if it was not finished."""
+
+def check_environment() -> None:
+    """Check the environment variables that softsense looks at. Raises `ConfigError`."""
+
+def keep_panics_quiet() -> None:
+    """From now on a panic of the core prints nothing, unless `RUST_BACKTRACE` is set."""
+
+def last_panic() -> str | None:
+    """What the last panic said, and where it was; None if there was none, or they were not kept quiet."""
 
 class Run:
     """One simulation: one configuration, one workload."""
@@ -115,8 +144,8 @@ class Run:
     def __init__(
         self, config: Config, trace: Trace | None = None, *, beyond: str = "reject", log_requests: bool = False
     ) -> None: ...
-    def advance(self, requests: int) -> bool:
-        """Simulate until about that many more requests have completed; False when all have."""
+    def advance(self, requests: int, stop: StopFlag | None = None) -> bool:
+        """Simulate until about that many more requests have completed, or `stop` was set; False when all have."""
     def summary_json(self, interrupted: bool = False) -> str:
         """What has been measured so far."""
     def distribution(self, kind: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -280,10 +309,11 @@ def measure_code(
     frames: int | None,
     seed: int,
     progress: Callable[[float, int], None] | None = None,
+    stop: StopFlag | None = None,
 ) -> dict[str, Any]:
     """Measure error rate and speed; `softsense.bench` says of what and returns the same.
 
-    Ctrl-C ends the measurement early: `interrupted` is then true in what is returned.
+    `stop` ends the measurement early: `interrupted` is then true in what is returned.
     """
 
 def capacity(raw_bit_error_rate: float, levels: int) -> float:
@@ -356,7 +386,7 @@ def impulses(code: Code, seed: int, first: int, count: int, corrected: bool) -> 
     """
 
 class StopFlag:
-    """Asks the threads that count frames in this process to stop.
+    """Asks the threads that count frames, or simulate, in this process to stop.
 
     Attributes:
         is_set: whether it was set.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -15,7 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from softsense import _core
-from softsense._core import Config, ConfigError, FileError, Trace
+from softsense._core import Config, ConfigError, FileError, StopFlag, Trace, UnfinishedFile
+from softsense.background import GRACE_S
+from softsense.files import blaming
 
 if TYPE_CHECKING:
     import polars as pl
@@ -86,6 +87,11 @@ class RunResult:
         response_us, fraction = self._distributions[kind]
         return pl.DataFrame({"response_us": response_us, "fraction": fraction})
 
+    @property
+    def log_error(self) -> str | None:
+        """Why the Parquet file of requests could not be written, if it could not: all else is whole."""
+        return self._log.error if self._log else None
+
     @cached_property
     def requests(self) -> pl.DataFrame:
         """One row per request in order of completion; needs `log_requests`.
@@ -97,6 +103,8 @@ class RunResult:
         """
         if self._log is None:
             raise ValueError("requests were not logged: pass log_requests=True, or a path to a Parquet file")
+        if self._log.error:
+            raise FileError(self._log.error)
         return self._log.frame(self.name)
 
     @property
@@ -349,7 +357,8 @@ def run(
         overrides: config fields to replace, each written as `ftl.over_provisioning=0.28`.
         seed: replaces the config's seed. Equal seeds give equal results, whatever the machine.
         beyond: what becomes of addresses beyond the device: `reject`, `wrap` or `scale`.
-        log_requests: keep one row per request, in memory (True) or in this Parquet file.
+        log_requests: keep one row per request, in memory (True) or in this Parquet file. If that cannot be written, the
+            result has a `log_error`, and is whole otherwise.
         progress: called now and then with name, completed requests and completed fraction.
 
     Raises:
@@ -516,14 +525,18 @@ class _Task:
     fraction: float = 0.0
     result: RunResult | None = None
     error: BaseException | None = None
+    in_core: bool = False
+    """Whether the core is at work: it ends with its next event, which may be a decode of many iterations."""
 
-    def simulate(self, trace: Trace | None, beyond: str, stop: threading.Event) -> None:
+    def simulate(self, trace: Trace | None, beyond: str, stop: StopFlag) -> None:
         """Run to the end, or until `stop`; the core's own objects never leave this thread."""
         run = _core.Run(self.config, trace, beyond=beyond, log_requests=self.log is not None)
         chunk, more = 1000, True
-        while more and not stop.is_set():
+        while more and not stop.is_set:
             started = time.perf_counter()
-            more = run.advance(chunk)
+            self.in_core = True
+            more = run.advance(chunk, stop)
+            self.in_core = False
             if self.log:
                 self.log.add(run.take_log())
             self.requests, self.fraction = run.requests, run.fraction
@@ -555,11 +568,11 @@ def _simulate(
     Each task is a simulation of its own with its own random streams, so the number of threads changes no result.
     """
     waiting = list(reversed(tasks))
-    stop = threading.Event()
+    stop = StopFlag()
 
     def work(ended: threading.Event) -> None:
         try:
-            while not stop.is_set():
+            while not stop.is_set:
                 try:
                     task = waiting.pop()
                 except IndexError:
@@ -582,8 +595,12 @@ def _simulate(
                 _report(tasks, progress)
     except KeyboardInterrupt:
         stop.set()
+        given_up = time.monotonic() + GRACE_S
         for ended in ends:
-            ended.wait()
+            while not ended.wait(_CHUNK_S / 5) and not (
+                time.monotonic() > given_up and any(task.in_core for task in tasks)
+            ):
+                pass
         raise Interrupted(measured()) from None
     finally:
         stop.set()
@@ -608,16 +625,23 @@ class _RequestLog:
     Worker threads write the parts with numpy: polars hears Ctrl-C in every thread and would give up half a file.
     """
 
-    def __init__(self, parts: Path | None, stem: str) -> None:
-        self._parts, self._stem = parts, stem
+    def __init__(self, file: Path | None, parts: Path | None, stem: str) -> None:
+        self._file, self._parts, self._stem = file, parts, stem
         self._pending: list[dict[str, Any]] = []
         self._pending_rows = 0
         self._flushed: list[Path] = []
         self.file: Path | None = None
+        self.error: str | None = None
+
+    def fail(self, error: Exception) -> None:
+        """The file cannot be written: the run goes on without."""
+        told = f"{self._file}: cannot write: {getattr(error, 'strerror', None) or error}"
+        self.error = str(error) if isinstance(error, FileError) else told
+        self._pending, self._pending_rows = [], 0
 
     def add(self, columns: dict[str, Any]) -> None:
         rows = len(columns["request"])
-        if rows:
+        if rows and not self.error:
             self._pending.append(columns)
             self._pending_rows += rows
         if self._pending_rows >= _MOST_LOGGED:
@@ -659,8 +683,11 @@ class _RequestLog:
         import numpy as np
 
         part = self._part(len(self._flushed))
-        np.savez(part, **{name: np.concatenate([c[name] for c in self._pending]) for name in self._pending[0]})
-        self._flushed.append(part)
+        try:
+            np.savez(part, **{name: np.concatenate([c[name] for c in self._pending]) for name in self._pending[0]})
+            self._flushed.append(part)
+        except OSError as error:
+            self.fail(error)
         self._pending, self._pending_rows = [], 0
 
 
@@ -692,15 +719,16 @@ class _LogDirectory:
     def __init__(self, log_requests: bool | str | os.PathLike[str]) -> None:
         self._wanted = bool(log_requests)
         self._file = None if isinstance(log_requests, bool) else Path(log_requests)
+        self._whole: UnfinishedFile | None = None
         self._parts: Path | None = None
         self._logs: list[_RequestLog] = []
 
     def __enter__(self) -> _LogDirectory:
         if self._file:
-            try:
-                self._parts = Path(tempfile.mkdtemp(prefix=f".{self._file.name}-", dir=self._file.parent))
-            except OSError as error:
-                raise FileError(f"{self._file}: cannot write: {error.strerror or error}") from None
+            self._whole = UnfinishedFile(self._file)
+            self._parts = Path(f"{self._whole.path}.parts")
+            with blaming(self._file):
+                self._parts.mkdir()
         return self
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
@@ -709,29 +737,33 @@ class _LogDirectory:
                 runs = error.result.all_runs if isinstance(error.result, Comparison) else [error.result]
                 self.join(runs)
         finally:
-            if self._parts:
+            if self._whole and self._parts:
                 shutil.rmtree(self._parts, ignore_errors=True)
+                self._whole.discard()
 
     def log(self, name: str) -> _RequestLog | None:
         if not self._wanted:
             return None
-        log = _RequestLog(self._parts, f"{len(self._logs):03}")
+        log = _RequestLog(self._file, self._parts, f"{len(self._logs):03}")
         self._logs.append(log)
         return log
 
     def join(self, results: Sequence[RunResult]) -> None:
         """Stream the part files of all runs into the one file asked for, with a policy column."""
-        if self._file is None or self._parts is None:
+        logs = {result.name: result._log for result in results if result._log}
+        # Without the requests of one run the file would not be whole.
+        if self._whole is None or any(log.error for log in logs.values()):
             return
         import polars as pl
 
-        frames = []
-        for result in results:
-            assert result._log is not None
-            frames.append(
-                pl.scan_parquet(result._log.parquet_parts()).select(pl.lit(result.name).alias("policy"), pl.all())
-            )
-            result._log.file = self._file
-        whole = self._parts / "whole.parquet"
-        pl.concat(frames).sink_parquet(whole)
-        whole.replace(self._file)
+        try:
+            parts = {name: pl.scan_parquet(log.parquet_parts()) for name, log in logs.items()}
+            frames = [rows.select(pl.lit(name).alias("policy"), pl.all()) for name, rows in parts.items()]
+            pl.concat(frames).sink_parquet(self._whole.path)
+            self._whole.finish()
+        except (OSError, FileError, pl.exceptions.PolarsError) as error:
+            for log in logs.values():
+                log.fail(error)
+            return
+        for log in logs.values():
+            log.file = self._file

@@ -1,7 +1,8 @@
 """The `softsense` command.
 
 Whatever is wrong with the input ends in one line, `error: <place>: <what was found, what was expected>`, and exit
-code 2; Ctrl-C writes what was measured and ends in 130. Results go to standard output, progress to standard error.
+code 2; what is wrong with softsense itself in one line and 70; Ctrl-C writes what was measured and ends in 130. Results
+go to standard output, progress to standard error.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import re
 import shutil
 import sys
 import tempfile
+import traceback
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -36,6 +38,7 @@ from softsense import (
     Trace,
     _core,
 )
+from softsense.background import in_background
 from softsense.files import blaming, replacing
 
 if TYPE_CHECKING:
@@ -43,7 +46,9 @@ if TYPE_CHECKING:
 
 _PLAIN_WIDTH = 150
 _BAD_INPUT = 2
+_BUG = 70
 _INTERRUPTED = 130
+_NOBODY_READS = 141
 _CONNECT_S = 5
 # That of `sampling.Goal`, which would load NumPy; a test compares them.
 _MOST_FRAMES = 4_194_304
@@ -51,11 +56,64 @@ _MOST_FLOOR_FRAMES = 131_072
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command line and return its exit code: 0, 2 for bad input, 130 for Ctrl-C."""
+    """Run the command line and return its exit code.
+
+    0; 2 for bad input; 70 for a bug of softsense; 130 for Ctrl-C; 141 where nobody reads standard output any more.
+    """
+    _core.keep_panics_quiet()
     try:
+        code = _command(arguments)
+        # Whoever closed it wants no output.
+        if sys.stdout:
+            sys.stdout.flush()
+        return code
+    except BrokenPipeError:
+        _drop_output()
+        return _NOBODY_READS
+    except OSError as error:
+        if error.filename is None:
+            _drop_output()
+        return _complain(f"{error.filename or 'standard output'}: {error.strerror or error}")
+    except UnicodeError:
+        return _complain("found a name or text that is not UTF-8, expected UTF-8")
+    except MemoryError:
+        return _complain("found too little memory for this, expected a smaller device or fewer jobs")
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as error:
+        return _report_bug(error)
+
+
+def _drop_output() -> None:
+    """What is still to be written goes nowhere, or Python would complain of it at its end."""
+    with contextlib.suppress(OSError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _report_bug(error: BaseException) -> int:
+    """Say in one line what is wrong with softsense itself; with SOFTSENSE_TRACEBACK set, how it came to it, too."""
+    if os.environ.get("SOFTSENSE_TRACEBACK"):
+        traceback.print_exception(error)
+    # The exception of a panic has no class that could be imported.
+    if not (what := _core.last_panic() if type(error).__name__ == "PanicException" else None):
+        *_, last = traceback.extract_tb(error.__traceback__)
+        what = f"{type(error).__name__}: {error} ({Path(last.filename).name}:{last.lineno})"
+    _complain(f"softsense has a bug: please report it with this command, its input, and this line: {what}")
+    return _BUG
+
+
+def _command(arguments: list[str] | None) -> int:
+    try:
+        _core.check_environment()
         code = cli.main(arguments, prog_name="softsense", standalone_mode=False)
     except SoftsenseError as error:
         return _complain(str(error))
+    except SystemExit as ended:
+        # With 1 click ends where nobody reads.
+        if ended.code == 1:
+            _drop_output()
+            return _NOBODY_READS
+        raise
     except click.UsageError as error:
         hint = f" ({error.ctx.command_path} --help)" if error.ctx else ""
         return _complain(error.format_message().rstrip(".") + hint)
@@ -346,12 +404,21 @@ def trace_convert(file: str, to: str, to_format: str, as_json: bool, no_progress
     shell_complete=_complete_written,
     help="Format to write: mqsim (default), csv or disksim.",
 )
+@_no_progress
 @_json_written
 def trace_generate(
-    config: Path, to: str, to_format: str, overrides: tuple[str, ...], seed: int | None, as_json: bool
+    config: Path,
+    to: str,
+    to_format: str,
+    overrides: tuple[str, ...],
+    seed: int | None,
+    no_progress: bool,
+    as_json: bool,
 ) -> None:
     """Write the synthetic [workload] of CONFIG to the trace file OUT."""
-    written = softsense.load_config(config, overrides, seed=seed).write_workload(to, to_format)
+    opened = softsense.load_config(config, overrides, seed=seed)
+    with _progress(no_progress) as report:
+        written = opened.write_workload(to, to_format, lambda fraction: report("writing", 0, fraction))
     _say_written(to, to_format, written, as_json)
 
 
@@ -457,7 +524,7 @@ def code_show(name: str, redundant_checks: bool, cycles: bool, picture: Path | N
         from softsense import plots
 
         drawn = plots.draw_code(code)
-    facts = codes.describe(code, cycles=cycles or None)
+    facts = in_background(lambda: codes.describe(code, cycles=cycles or None))
     if drawn and picture:
         with replacing(picture) as path:
             drawn.savefig(path)
@@ -494,7 +561,7 @@ def code_import(file: Path, to: Path | None, redundant_checks: bool, cycles: boo
     named = any(str(file) == name for name, _ in Code.entries()) or str(file).startswith("bch:")
     # With a folder in front it is a file whatever its name.
     code = Code.open(f"./{file}" if named else file, redundant_checks)
-    facts = codes.describe(code, thresholds=False, cycles=cycles or None)
+    facts = in_background(lambda: codes.describe(code, thresholds=False, cycles=cycles or None))
     if as_json:
         click.echo(json.dumps(facts, indent=2))
     else:
@@ -1316,6 +1383,8 @@ def _measure(
         found, warnings = tables.finding(comparison), tables.warnings(comparison)
         first = f"{warnings}\n\n" if warnings else ""
         workload = Path(trace_file).name if trace_file else "its own workload"
+        # Said first: the disk may be full.
+        click.echo(summary if as_json else f"{first}{tables.results(comparison, _width())}\n\n{found}\n")
         folder.write("config.toml", config.to_toml())
         folder.write("summary.json", summary + "\n")
         folder.write("table.txt", f"{description}\n\n{first}{tables.results(comparison)}\n\n{found}\n")
@@ -1325,11 +1394,11 @@ def _measure(
             comparison.plot(title).savefig(path)
         if command == "compare":
             folder.write("report.html", comparison.report(title))
-        if as_json:
-            click.echo(summary)
-        else:
-            click.echo(f"{first}{tables.results(comparison, _width())}\n\n{found}\n")
+        if not as_json:
             click.echo(f"wrote {', '.join(str(path) for path in folder.written())}")
+        for log_error in {each.log_error for each in comparison.all_runs if each.log_error}:
+            _complain(f"{log_error}; all else is written")
+            return _BAD_INPUT
         if interrupted:
             click.echo("interrupted: what is shown and written covers what had been simulated", err=True)
         return _INTERRUPTED if interrupted else 0
@@ -1388,7 +1457,7 @@ class _Folder:
 
     def written(self) -> list[Path]:
         """The files, in the order written."""
-        return [self._path / name for name in self._written]
+        return [path for name in self._written if (path := self._path / name).exists()]
 
 
 @contextlib.contextmanager

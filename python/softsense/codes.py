@@ -23,8 +23,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from softsense import _core
-from softsense._core import Code, CodeError
+from softsense._core import Code, CodeError, StopFlag
 from softsense.api import Interrupted
+from softsense.background import in_background
 
 FAILURE_TARGETS = (1e-15, 1e-10, 1e-6, 1e-2)
 """Probabilities of a failure for which `describe` says the raw bit error rate of a BCH code."""
@@ -77,18 +78,30 @@ def bench(
     '0.0037'
     """
     opened = code if isinstance(code, Code) else Code.open(code)
-    result = _core.measure_code(
-        opened,
-        channel,
-        decoder=decoder,
-        iterations=iterations,
-        threads=threads,
-        seconds=seconds,
-        frames=frames,
-        seed=seed,
-        progress=progress,
-    )
-    if result["interrupted"]:
+    stop = StopFlag()
+    so_far: list[tuple[float, int]] = []
+
+    def watch() -> None:
+        if progress and so_far:
+            progress(*so_far.pop())
+            so_far.clear()
+
+    def measure() -> dict[str, Any]:
+        return _core.measure_code(
+            opened,
+            channel,
+            decoder=decoder,
+            iterations=iterations,
+            threads=threads,
+            seconds=seconds,
+            frames=frames,
+            seed=seed,
+            progress=lambda *told: so_far.append(told),
+            stop=stop,
+        )
+
+    result = in_background(measure, stop, watch)
+    if result["interrupted"] or stop.is_set:
         raise Interrupted(result)
     return result
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from softsense._core import FileError
+from softsense._core import FileError, UnfinishedFile
 
 
 @contextlib.contextmanager
@@ -16,15 +15,13 @@ def replacing(whole: Path) -> Iterator[Path]:
 
     Raises `FileError` if it cannot be written; what was there before stays.
     """
-    partial = whole.with_name(f".{whole.stem}.partial{whole.suffix}")
+    unfinished = UnfinishedFile(whole)
     with blaming(whole):
         try:
-            yield partial
-            with partial.open("rb") as file:
-                os.fsync(file.fileno())
-            partial.replace(whole)
+            yield Path(unfinished.path)
+            unfinished.finish()
         finally:
-            partial.unlink(missing_ok=True)
+            unfinished.discard()
 
 
 @contextlib.contextmanager

@@ -1,5 +1,7 @@
 //! Which vector instructions the kernels use.
 
+use softsense_base::{Error, Result};
+
 /// A set of vector instructions for which kernels are compiled. All of them compute the same, bit for bit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum InstructionSet {
@@ -14,13 +16,26 @@ pub enum InstructionSet {
 impl InstructionSet {
     /// The widest set that this CPU has. The environment variable `SOFTSENSE_SIMD` (`portable`, `avx2`, `avx512`) lowers it.
     pub fn detect() -> Self {
-        let wanted = std::env::var("SOFTSENSE_SIMD").ok();
-        let limit = match wanted.as_deref() {
-            Some("portable") => Self::Portable,
-            Some("avx2") => Self::Avx2,
-            _ => Self::Avx512,
-        };
+        let limit = Self::wanted().ok().flatten().unwrap_or(Self::Avx512);
         Self::available().into_iter().rfind(|set| *set <= limit).expect("the portable set is always there")
+    }
+
+    /// Whether `SOFTSENSE_SIMD` is one of these names, or not set. [`Self::detect`] takes anything else for not set.
+    ///
+    /// # Errors
+    /// If it is not.
+    pub fn check_environment() -> Result<()> {
+        Self::wanted().map(drop)
+    }
+
+    fn wanted() -> Result<Option<Self>> {
+        let Some(value) = std::env::var_os("SOFTSENSE_SIMD") else { return Ok(None) };
+        let sets = [Self::Portable, Self::Avx2, Self::Avx512];
+        let found = sets.into_iter().find(|set| value == set.name());
+        found.map(Some).ok_or_else(|| {
+            let message = format!("found `{}`, expected portable, avx2 or avx512", value.display());
+            Error::config("SOFTSENSE_SIMD", message)
+        })
     }
 
     /// The sets that this CPU has, narrowest first.

@@ -11,7 +11,6 @@ use numpy::prelude::*;
 use numpy::{
     Element, IntoPyArray, PyArray1, PyArray2, PyArrayDyn, PyReadonlyArrayDyn, PyReadwriteArrayDyn, PyUntypedArray,
 };
-use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use softsense_base::Error;
@@ -27,6 +26,7 @@ use softsense_ecc::measure::{
     Algorithm, BenchResult, DecoderSpec, FrameDecoder, MOST_THREADS, Measurement, Stop, Verdict,
 };
 
+use crate::frames::StopFlag;
 use crate::raise;
 
 /// How often long work hears Ctrl-C.
@@ -825,10 +825,10 @@ pub(crate) fn capacity(raw_bit_error_rate: f64, levels: usize) -> PyResult<f64> 
 
 /// Measures error rate and speed; see `softsense.bench`, which checks what is asked for.
 ///
-/// `progress` is called about ten times a second with the fraction done and the frames so far. Ctrl-C ends the
+/// `progress` is called about ten times a second with the fraction done and the frames so far. `stop` ends the
 /// measurement early: `interrupted` is then true in what is returned. Raises CodeError.
 #[pyfunction]
-#[pyo3(signature = (code, channel, *, decoder, iterations, threads, seconds, frames, seed, progress = None))]
+#[pyo3(signature = (code, channel, *, decoder, iterations, threads, seconds, frames, seed, progress = None, stop = None))]
 #[allow(clippy::too_many_arguments, reason = "a keyword each")]
 pub(crate) fn measure_code<'py>(
     py: Python<'py>,
@@ -841,7 +841,9 @@ pub(crate) fn measure_code<'py>(
     frames: Option<i128>,
     seed: i128,
     progress: Option<Py<PyAny>>,
+    stop: Option<&StopFlag>,
 ) -> PyResult<Bound<'py, PyDict>> {
+    let stop = stop.map_or_else(Arc::default, StopFlag::shared);
     let (iterations, threads) = (check_iterations(iterations)?, check_threads(threads)?);
     let frames: Option<u64> = frames.map(|frames| whole("frames", frames, 1, i64::MAX.into())).transpose()?;
     let seed: u64 = whole("seed", seed, 0, u64::MAX.into())?;
@@ -861,11 +863,13 @@ pub(crate) fn measure_code<'py>(
             Stop::Frames(frames) => so_far.frames as f64 / frames as f64,
             Stop::Seconds(seconds) => (so_far.seconds / seconds).min(1.0),
         };
-        let heard = Python::attach(|py| {
-            py.check_signals()?;
-            progress.as_ref().map_or(Ok(()), |callback| callback.call1(py, (fraction, so_far.frames)).map(drop))
-        });
-        match heard {
+        if stop.load(Ordering::Relaxed) {
+            return ControlFlow::Break(());
+        }
+        let told = progress
+            .as_ref()
+            .map_or(Ok(()), |callback| Python::attach(|py| callback.call1(py, (fraction, so_far.frames)).map(drop)));
+        match told {
             Ok(()) => ControlFlow::Continue(()),
             Err(error) => {
                 raised.get_or_insert(error);
@@ -874,10 +878,10 @@ pub(crate) fn measure_code<'py>(
         }
     };
     let result = py.detach(|| measurement.run(watch)).map_err(raise)?;
-    let interrupted = match raised {
-        Some(error) if !error.is_instance_of::<PyKeyboardInterrupt>(py) => return Err(error),
-        raised => raised.is_some(),
-    };
+    if let Some(error) = raised {
+        return Err(error);
+    }
+    let interrupted = stop.load(Ordering::Relaxed);
     let iterates = matches!(code.code, catalogue::Code::Ldpc(_));
     // A rate of no frames is not a number, which JSON does not have.
     let known = |value: f64| value.is_finite().then_some(value);

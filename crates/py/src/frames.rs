@@ -15,7 +15,7 @@ use crate::absorbing_sets::AbsorbingSets;
 use crate::codes::Code;
 use crate::raise;
 
-/// Asks the threads that count frames in this process to stop.
+/// Asks the threads that count frames, or simulate, in this process to stop.
 #[pyclass(module = "softsense._core", frozen)]
 pub(crate) struct StopFlag {
     stop: Arc<AtomicBool>,
@@ -28,7 +28,7 @@ impl StopFlag {
         Self { stop: Arc::default() }
     }
 
-    /// Counting or searching that was given this flag ends soon, with None.
+    /// Work that was given this flag ends soon, counting or searching with None.
     fn set(&self) {
         self.stop.store(true, Ordering::Relaxed);
     }

@@ -5,7 +5,8 @@ mod codes;
 mod flash;
 mod frames;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
 
 use numpy::ndarray::Array2;
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1};
@@ -156,12 +157,12 @@ impl Config {
 
     /// Writes the `[workload]` section as a trace file and returns its number of requests. Raises
     /// ConfigError or FileError.
-    #[pyo3(signature = (to, format = "mqsim"))]
-    fn write_workload(&self, py: Python<'_>, to: &str, format: &str) -> PyResult<u64> {
+    #[pyo3(signature = (to, format = "mqsim", progress = None))]
+    fn write_workload(&self, py: Python<'_>, to: PathBuf, format: &str, progress: Option<Py<PyAny>>) -> PyResult<u64> {
         let format = option("to", format)?;
         let spec = self.checked.workload().map_err(raise)?;
         let mut workload = spec.source(self.checked.config().seed, self.checked.user_bytes()).map_err(raise)?;
-        py.detach(|| trace::write_requests(&mut workload, Path::new(to), format)).map_err(raise)
+        with_progress(py, progress, |progress| trace::write_requests(&mut workload, &to, format, progress))
     }
 
     /// Codewords of the device as it starts, spread evenly over the mapped ones: `chip` (uint32, in the order of the
@@ -288,9 +289,9 @@ impl Trace {
 
     /// Writes the trace in another format and returns the number of requests. Raises TraceError or FileError.
     #[pyo3(signature = (to, format = "csv", progress = None))]
-    fn convert(&self, py: Python<'_>, to: &str, format: &str, progress: Option<Py<PyAny>>) -> PyResult<u64> {
+    fn convert(&self, py: Python<'_>, to: PathBuf, format: &str, progress: Option<Py<PyAny>>) -> PyResult<u64> {
         let format = option("to", format)?;
-        with_progress(py, progress, |progress| self.trace.convert(Path::new(to), format, progress))
+        with_progress(py, progress, |progress| self.trace.convert(&to, format, progress))
     }
 }
 
@@ -313,9 +314,11 @@ impl Run {
         Ok(Self { run })
     }
 
-    /// Simulates until about that many more requests have completed; False when all have.
-    fn advance(&mut self, py: Python<'_>, requests: u64) -> PyResult<bool> {
-        py.detach(|| self.run.advance(requests)).map_err(raise)
+    /// Simulates until about that many more requests have completed, or `stop` was set; False when all have.
+    #[pyo3(signature = (requests, stop = None))]
+    fn advance(&mut self, py: Python<'_>, requests: u64, stop: Option<&frames::StopFlag>) -> PyResult<bool> {
+        let stop = stop.map_or_else(Arc::default, frames::StopFlag::shared);
+        py.detach(|| self.run.advance_unless(&stop, requests)).map_err(raise)
     }
 
     /// Completed requests.
@@ -425,6 +428,65 @@ fn policies() -> Vec<(&'static str, &'static str)> {
     Policy::ALL.iter().map(|policy| (policy.name(), policy.about())).collect()
 }
 
+/// A file that appears whole, when it is finished, or not at all; `path` is where it is until then. Raises FileError.
+#[pyclass(module = "softsense._core")]
+struct UnfinishedFile {
+    file: Option<softsense_base::UnfinishedFile>,
+}
+
+#[pymethods]
+impl UnfinishedFile {
+    #[new]
+    fn new(whole: PathBuf) -> PyResult<Self> {
+        let (file, _) = softsense_base::UnfinishedFile::create(&whole).map_err(raise)?;
+        Ok(Self { file: Some(file) })
+    }
+
+    #[getter]
+    fn path(&self) -> Option<PathBuf> {
+        self.file.as_ref().map(|file| file.path().to_owned())
+    }
+
+    /// Gives it its name.
+    fn finish(&mut self) -> PyResult<()> {
+        self.file.take().map_or(Ok(()), |file| file.finish().map_err(raise))
+    }
+
+    /// Removes it, if it was not finished.
+    fn discard(&mut self) {
+        self.file = None;
+    }
+}
+
+static LAST_PANIC: Mutex<Option<String>> = Mutex::new(None);
+
+/// From now on panics print nothing (unless RUST_BACKTRACE is set): `last_panic` tells them.
+#[pyfunction]
+fn keep_panics_quiet() {
+    if std::env::var_os("RUST_BACKTRACE").is_some() {
+        return;
+    }
+    std::panic::set_hook(Box::new(|panic| {
+        let message = panic.payload_as_str().unwrap_or("without a message");
+        let place = panic.location().map_or_else(String::new, |at| format!(" ({}:{})", at.file(), at.line()));
+        if let Ok(mut last) = LAST_PANIC.lock() {
+            *last = Some(format!("{message}{place}"));
+        }
+    }));
+}
+
+/// What the last panic said, and where it was; None if there was none, or they were not kept quiet.
+#[pyfunction]
+fn last_panic() -> Option<String> {
+    LAST_PANIC.lock().ok()?.clone()
+}
+
+/// Checks the environment variables that softsense looks at. Raises ConfigError.
+#[pyfunction]
+fn check_environment() -> PyResult<()> {
+    InstructionSet::check_environment().map_err(raise)
+}
+
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = module.py();
@@ -438,6 +500,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Config>()?;
     module.add_class::<Trace>()?;
     module.add_class::<Run>()?;
+    module.add_class::<UnfinishedFile>()?;
     module.add_class::<codes::Code>()?;
     module.add_class::<codes::Decoder>()?;
     module.add_class::<codes::DecodeResult>()?;
@@ -460,5 +523,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(frames::decode_tables, module)?)?;
     module.add_function(wrap_pyfunction!(build_info, module)?)?;
     module.add_function(wrap_pyfunction!(config_schema, module)?)?;
+    module.add_function(wrap_pyfunction!(check_environment, module)?)?;
+    module.add_function(wrap_pyfunction!(keep_panics_quiet, module)?)?;
+    module.add_function(wrap_pyfunction!(last_panic, module)?)?;
     module.add_function(wrap_pyfunction!(policies, module)?)
 }

@@ -121,7 +121,7 @@ fn trace_file() -> PathBuf {
     let path = std::env::temp_dir().join(format!("softsense-bench-{}.trace", std::process::id()));
     let config = config(TRACE, &[]);
     let mut workload = config.workload().unwrap().source(1, config.user_bytes()).unwrap();
-    write_requests(&mut workload, &path, Format::Mqsim).unwrap();
+    write_requests(&mut workload, &path, Format::Mqsim, &mut |_| true).unwrap();
     path
 }
 

@@ -1,5 +1,6 @@
 //! One run from config and requests to its summary: a [`Simulation`] with a clock on the wall.
 
+use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use softsense_base::{Error, Histogram, Ns, Result, TotalNs};
@@ -85,8 +86,13 @@ impl Run {
     /// When a trace cannot be read on, or too many codewords have raw bit error rates beyond their decode table. What was
     /// measured so far stays.
     pub fn advance(&mut self, completions: u64) -> Result<bool> {
+        self.advance_unless(&AtomicBool::new(false), completions)
+    }
+
+    /// The same, until `stop` is set.
+    pub fn advance_unless(&mut self, stop: &AtomicBool, completions: u64) -> Result<bool> {
         let begun = Instant::now();
-        let more = self.simulation.advance(completions);
+        let more = self.simulation.advance_unless(stop, completions);
         self.wall_s += begun.elapsed().as_secs_f64();
         if let Ok(false) = more {
             self.check_beyond_table()?;

@@ -17,6 +17,7 @@ mod translation;
 mod writes;
 
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use softsense_base::{Error, Ns, Pj, Result};
 use softsense_link::{ByAge, ReadSpec, Reliability, ReliabilitySpec};
@@ -329,8 +330,13 @@ impl Simulation {
     /// # Errors
     /// When the source of requests cannot be read on. What was measured so far stays.
     pub fn advance(&mut self, completions: u64) -> Result<bool> {
+        self.advance_unless(&AtomicBool::new(false), completions)
+    }
+
+    /// The same, until `stop` is set.
+    pub fn advance_unless(&mut self, stop: &AtomicBool, completions: u64) -> Result<bool> {
         let until = self.statistics.completed() + completions;
-        while self.statistics.completed() < until {
+        while self.statistics.completed() < until && !stop.load(Ordering::Relaxed) {
             if !self.step()? {
                 return Ok(false);
             }

@@ -549,6 +549,71 @@ fn a_file_that_changed_since_the_scan_is_refused() {
     assert!(error.contains("the file has changed"), "{error}");
 }
 
+/// Does a file that changes while it is read end in one error, whatever becomes of it, and never in other requests?
+#[test]
+fn a_file_that_changes_during_a_run_is_an_error() {
+    let rows = 40_000;
+    let lines: Vec<String> = (0..rows).map(|i| format!("{i}.5 0 {} 8 1\n", i % 1000 * 8)).collect();
+    let whole = lines.concat();
+    let far = lines.iter().map(|line| line.replace(" 0 0 8 1", " 0 9 8 1")).collect::<String>();
+    let changes: [(&str, String); 5] = [
+        ("appended", format!("{whole}{rows}.5 0 0 8 1\n")),
+        ("shortened", lines[..rows / 2].concat()),
+        ("reordered", lines.iter().rev().cloned().collect()),
+        ("further", whole.replace(" 7992 ", " 9992 ")),
+        ("the same size", far),
+    ];
+    for (name, changed) in changes {
+        let scratch = Scratch::new();
+        let path = scratch.file("t", whole.as_bytes());
+        let trace = open(TraceSpec::new(&path)).unwrap();
+        let mut reader = trace.requests(1000 * 4096, Beyond::Reject).unwrap();
+        reader.next_request().unwrap().unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        // In place, as a program does that goes on writing.
+        std::fs::write(&path, changed).unwrap();
+        let mut served = 1;
+        let error = loop {
+            match reader.next_request() {
+                Ok(Some(request)) => {
+                    assert!(request.offset_bytes + request.bytes <= 1000 * 4096, "{name}");
+                    served += 1;
+                }
+                Ok(None) => panic!("{name}: read to its end, {served} requests"),
+                Err(error) => break error.to_string(),
+            }
+        };
+        assert!(error.contains("changed") || error.contains("expected"), "{name}: {error}");
+    }
+}
+
+/// A format is recognised from whole lines, however the file begins, and however little the first read gives.
+#[test]
+fn blank_lines_come_before_a_trace() {
+    let scratch = Scratch::new();
+    for (name, begins) in [("one", "\n"), ("three", "\n\n\n"), ("comment", "#a\n"), ("spaces", " \n\r\n")] {
+        let text = format!("{begins}{}", mqsim_text(300));
+        let pieces: Vec<u8> = text.as_bytes().chunks(7).flat_map(gzip).collect();
+        for (file, bytes) in [(name.to_string(), text.into_bytes()), (format!("{name}.gz"), pieces)] {
+            let mut spec = TraceSpec::new(scratch.file(&file, &bytes));
+            spec.format = Some(Format::Mqsim);
+            assert_eq!(open(spec).unwrap().stats().requests, 300, "{file}");
+        }
+    }
+}
+
+/// A few bytes that ask for gigabytes to be decompressed with get none.
+#[test]
+fn a_window_of_gigabytes_is_refused() {
+    let scratch = Scratch::new();
+    let mut encoder = zstd::Encoder::new(Vec::new(), 1).unwrap();
+    encoder.window_log(30).unwrap();
+    encoder.long_distance_matching(true).unwrap();
+    encoder.write_all(mqsim_text(1000).as_bytes()).unwrap();
+    let error = open(TraceSpec::new(scratch.file("t", &encoder.finish().unwrap()))).unwrap_err().to_string();
+    assert!(error.contains("zstd"), "{error}");
+}
+
 /// Requests from a vector.
 struct Listed(std::vec::IntoIter<Request>);
 
@@ -587,7 +652,7 @@ proptest! {
                 requests.iter_mut().for_each(|r| if r.kind == Trim { r.kind = Read });
             }
             let path = scratch.path(name);
-            let rows = write_requests(&mut Listed(requests.clone().into_iter()), &path, format).unwrap();
+            let rows = write_requests(&mut Listed(requests.clone().into_iter()), &path, format, &mut |_| true).unwrap();
             prop_assert_eq!(rows, requests.len() as u64);
             let asked = (format == Format::Mqsim).then_some(format);
             let trace = open(TraceSpec { format: asked, ..TraceSpec::new(&path) }).unwrap();

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use flate2::write::GzEncoder;
-use softsense_base::{Error, Result};
+use softsense_base::{Error, Result, UnfinishedFile};
 
 use super::formats::CSV_HEADER;
 use super::reader::Rows;
@@ -18,15 +18,21 @@ const ROWS_PER_LOOK: u64 = 16_384;
 const PROGRESS_EVERY: Duration = Duration::from_millis(50);
 
 /// Writes a stream of requests as `format` (csv, mqsim or disksim) with device 0, compressed where `to` ends in `.gz`
-/// or `.zst`, and returns how many. The file appears whole or not at all.
+/// or `.zst`, and returns how many. The file appears whole or not at all. `progress` gets the fraction read about every 50 ms;
+/// it returns false to interrupt.
 ///
 /// # Errors
-/// An error of the source; a target that cannot be written; a request that `format` cannot express (a trim, or an
+/// An error of the source; an interruption; a target that cannot be written; a request that `format` cannot express (a trim, or an
 /// offset or size that is not a whole number of sectors, in MQSim and DiskSim text).
-pub fn write_requests(source: &mut dyn RequestSource, to: &Path, format: Format) -> Result<u64> {
+pub fn write_requests(
+    source: &mut dyn RequestSource,
+    to: &Path,
+    format: Format,
+    progress: &mut dyn FnMut(f64) -> bool,
+) -> Result<u64> {
     let mut writer = Writer::create(to, format)?;
     while let Some(request) = source.next_request()? {
-        writer.write(&request, 0)?;
+        writer.write(&request, 0, || source.fraction_read(), progress)?;
     }
     writer.finish()
 }
@@ -44,7 +50,6 @@ pub(super) fn convert(trace: &Trace, to: &Path, format: Format, progress: &mut d
     let mut writer = Writer::create(to, format)?;
     let layout = &trace.layout;
     let merge = trace.spec.devices == Devices::Merge;
-    let mut reported = Instant::now();
     while let Some(row) = rows.next()? {
         let request = Request {
             arrival: softsense_base::Ns(row.arrival_ns.saturating_sub(layout.first_ns)),
@@ -53,16 +58,10 @@ pub(super) fn convert(trace: &Trace, to: &Path, format: Format, progress: &mut d
             bytes: row.bytes,
         };
         let device = if merge { 0 } else { layout.numbers.get(row.slot as usize).copied().unwrap_or(row.slot) };
-        writer.write(&request, device)?;
-        if writer.rows.is_multiple_of(ROWS_PER_LOOK) && reported.elapsed() >= PROGRESS_EVERY {
-            reported = Instant::now();
-            if !progress(rows.fraction()) {
-                return Err(trace.error("interrupted"));
-            }
-        }
+        writer.write(&request, device, || rows.fraction(), progress)?;
     }
     if !progress(1.0) {
-        return Err(trace.error("interrupted"));
+        return Err(writer.interrupted());
     }
     writer.finish()
 }
@@ -88,32 +87,18 @@ impl Sink {
             Sink::Gzip(encoder) => encoder.finish()?,
             Sink::Zstd(encoder) => encoder.finish()?,
         };
-        buffered.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()
-    }
-}
-
-/// A file beside the target that becomes the target when it is whole, and is removed otherwise.
-struct Unfinished {
-    path: PathBuf,
-    done: bool,
-}
-
-impl Drop for Unfinished {
-    fn drop(&mut self) {
-        if !self.done {
-            // It may never have been created; there is nobody left to tell.
-            let _ = std::fs::remove_file(&self.path);
-        }
+        buffered.into_inner().map(drop).map_err(io::IntoInnerError::into_error)
     }
 }
 
 struct Writer {
     sink: Option<Sink>,
-    unfinished: Unfinished,
+    unfinished: UnfinishedFile,
     to: PathBuf,
     format: Format,
     text: Vec<u8>,
     rows: u64,
+    reported: Instant,
 }
 
 impl Writer {
@@ -125,14 +110,7 @@ impl Writer {
                 format!("found `{format}`, expected a format to write: csv, mqsim or disksim"),
             ));
         }
-        let Some(name) = to.file_name().filter(|_| !to.is_dir()) else {
-            return Err(Error::trace(place, "found a directory, expected a file to write to"));
-        };
-        let mut temporary = std::ffi::OsString::from(".");
-        temporary.push(name);
-        temporary.push(format!(".{}.part", std::process::id()));
-        let unfinished = Unfinished { path: to.with_file_name(temporary), done: false };
-        let file = File::create(&unfinished.path).map_err(|error| Error::io(to, &error))?;
+        let (unfinished, file) = UnfinishedFile::create(to)?;
         let file = BufWriter::with_capacity(256 << 10, file);
         let sink = match to.extension().and_then(|extension| extension.to_str()) {
             Some("gz") => Sink::Gzip(GzEncoder::new(file, flate2::Compression::default())),
@@ -146,6 +124,7 @@ impl Writer {
             format,
             text: Vec::with_capacity(128 << 10),
             rows: 0,
+            reported: Instant::now(),
         };
         if format == Format::Csv {
             writer.text.extend_from_slice(CSV_HEADER.as_bytes());
@@ -154,7 +133,13 @@ impl Writer {
         Ok(writer)
     }
 
-    fn write(&mut self, request: &Request, device: u32) -> Result<()> {
+    fn write(
+        &mut self,
+        request: &Request,
+        device: u32,
+        fraction: impl FnOnce() -> f64,
+        progress: &mut dyn FnMut(f64) -> bool,
+    ) -> Result<()> {
         let text = &mut self.text;
         let Request { arrival, kind, offset_bytes, bytes } = *request;
         if self.format == Format::Csv {
@@ -190,7 +175,18 @@ impl Writer {
         }
         text.push(b'\n');
         self.rows += 1;
+        if self.rows.is_multiple_of(ROWS_PER_LOOK) && self.reported.elapsed() >= PROGRESS_EVERY {
+            self.reported = Instant::now();
+            if !progress(fraction()) {
+                return Err(self.interrupted());
+            }
+        }
         if self.text.len() >= 64 << 10 { self.flush() } else { Ok(()) }
+    }
+
+    #[cold]
+    fn interrupted(&self) -> Error {
+        Error::trace(self.to.display().to_string(), "interrupted")
     }
 
     #[cold]
@@ -224,8 +220,7 @@ impl Writer {
         if let Some(sink) = self.sink.take() {
             sink.finish().map_err(|error| Error::io(&self.to, &error))?;
         }
-        std::fs::rename(&self.unfinished.path, &self.to).map_err(|error| Error::io(&self.to, &error))?;
-        self.unfinished.done = true;
+        self.unfinished.finish()?;
         Ok(self.rows)
     }
 }

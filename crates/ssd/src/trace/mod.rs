@@ -295,8 +295,8 @@ pub struct Trace {
     spec: TraceSpec,
     format: Format,
     size_unit: u64,
-    /// Of the compressed file, when it was scanned.
-    file_bytes: u64,
+    /// The file when it was scanned.
+    version: reader::FileVersion,
     layout: scan::Layout,
     stats: TraceStats,
     /// How long recognising and scanning took, s of wall time.

@@ -3,9 +3,10 @@
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
-use std::fs::File;
-use std::io::{self, BufReader, Read};
-use std::path::Path;
+use std::fs::{File, Metadata};
+use std::io::{self, BufReader, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use flate2::read::MultiGzDecoder;
 use memchr::{memchr, memrchr};
@@ -43,7 +44,7 @@ impl Compression {
 
 /// Counts the bytes that are read from the file, whatever they become.
 struct Counted {
-    file: io::Chain<io::Cursor<Vec<u8>>, File>,
+    file: File,
     bytes: u64,
 }
 
@@ -79,11 +80,25 @@ impl Source {
     }
 }
 
+/// What tells a file from what it was before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct FileVersion {
+    bytes: u64,
+    modified: Option<SystemTime>,
+}
+
+impl FileVersion {
+    fn of(metadata: &Metadata) -> Self {
+        Self { bytes: metadata.len(), modified: metadata.modified().ok() }
+    }
+}
+
 /// The text of a trace, in blocks of whole lines.
 pub(super) struct Lines {
     source: Source,
     pub compression: Compression,
-    pub file_bytes: u64,
+    pub version: FileVersion,
+    file: PathBuf,
     path: String,
     buffer: Vec<u8>,
     /// The whole lines of the buffer that were not parsed yet.
@@ -119,21 +134,24 @@ impl Lines {
             [0x28, 0xb5, 0x2f, 0xfd] | [0x50..=0x5f, 0x2a, 0x4d, 0x18] => Compression::Zstd,
             _ => Compression::None,
         };
-        let file = Counted { file: io::Cursor::new(magic).chain(file), bytes: 0 };
+        file.seek(SeekFrom::Start(0)).map_err(|error| Error::io(path, &error))?;
+        let file = Counted { file, bytes: 0 };
         let source = match compression {
             Compression::None => Source::Plain(file),
             Compression::Gzip => Source::Gzip(Box::new(MultiGzDecoder::new(file))),
             Compression::Zstd => {
                 let mut decoder = zstd::Decoder::new(file).map_err(|error| Error::io(path, &error))?;
-                // Files made with `zstd --long=31` too.
-                decoder.window_log_max(31).map_err(|error| Error::io(path, &error))?;
+                // That of `zstd --long`, and the largest that zstd itself takes unasked: 128 MiB. A file of a few bytes may
+                // ask for 2 GiB.
+                decoder.window_log_max(27).map_err(|error| Error::io(path, &error))?;
                 Source::Zstd(Box::new(decoder))
             }
         };
         Ok(Lines {
             source,
             compression,
-            file_bytes: metadata.len(),
+            version: FileVersion::of(&metadata),
+            file: path.to_owned(),
             path: name,
             buffer: vec![0; BLOCK_BYTES],
             at: 0,
@@ -147,7 +165,8 @@ impl Lines {
 
     /// How much of the compressed file has been read.
     pub fn fraction(&self) -> f64 {
-        if self.file_bytes == 0 { 1.0 } else { (self.source.bytes() as f64 / self.file_bytes as f64).min(1.0) }
+        let whole = self.version.bytes;
+        if whole == 0 { 1.0 } else { (self.source.bytes() as f64 / whole as f64).min(1.0) }
     }
 
     /// How many lines were parsed.
@@ -186,8 +205,11 @@ impl Lines {
             if read == 0 {
                 self.eof = true;
                 self.limit = self.end;
-            } else if let Some(newline) = memrchr(b'\n', &self.buffer[from..self.end]) {
-                self.limit = from + newline + 1;
+            } else if !self.started && self.end < self.buffer.len() {
+                // A format is recognised from the first block: a whole one, however little the first read gives.
+                continue;
+            } else if let Some(newline) = memrchr(b'\n', &self.buffer[if self.started { from } else { 0 }..self.end]) {
+                self.limit = if self.started { from } else { 0 } + newline + 1;
             } else {
                 continue;
             }
@@ -238,6 +260,21 @@ impl Lines {
 
     fn error(&self, line: u64, message: impl Into<String>) -> Error {
         Error::trace(format!("{}:{line}", self.path), message)
+    }
+
+    /// Whether the file is, still, what was scanned.
+    fn expect_version(&self, scanned: FileVersion) -> Result<()> {
+        let now = std::fs::metadata(&self.file).map_err(|error| Error::io(&self.file, &error))?;
+        if FileVersion::of(&now) == scanned {
+            return Ok(());
+        }
+        let message = format!(
+            "found {} bytes{}, expected the {} that were scanned: the file has changed",
+            now.len(),
+            if now.len() == scanned.bytes { " that were written since" } else { "" },
+            scanned.bytes
+        );
+        Err(Error::trace(self.path.clone(), message))
     }
 }
 
@@ -392,6 +429,8 @@ pub(super) struct Rows {
     /// How many rows of the file were parsed.
     parsed: u64,
     end_mark: Option<u64>,
+    /// What was scanned.
+    scanned: FileVersion,
     reorder: Option<Reorder>,
     /// For the message when too many are held: largest step and its line.
     step: (u64, u64),
@@ -400,12 +439,7 @@ pub(super) struct Rows {
 impl Rows {
     pub fn new(trace: &Trace) -> Result<Rows> {
         let lines = Lines::open(&trace.spec.path)?;
-        if lines.file_bytes != trace.file_bytes {
-            return Err(trace.error(format!(
-                "found {} bytes, expected the {} that were scanned: the file has changed",
-                lines.file_bytes, trace.file_bytes
-            )));
-        }
+        lines.expect_version(trace.version)?;
         let layout = &trace.layout;
         Ok(Rows {
             lines,
@@ -415,6 +449,7 @@ impl Rows {
             at: 0,
             parsed: 0,
             end_mark: layout.end_mark,
+            scanned: trace.version,
             reorder: (trace.stats.max_backward_ns > 0).then(|| Reorder {
                 heap: BinaryHeap::new(),
                 window_ns: trace.stats.max_backward_ns,
@@ -457,6 +492,7 @@ impl Rows {
                 *parsed += 1;
             };
             if !pump(&mut self.lines, &mut self.parser, &mut self.devices, &mut skipped, BATCH_LINES, &mut sink)? {
+                self.lines.expect_version(self.scanned)?;
                 return Ok(None);
             }
         }
@@ -555,6 +591,10 @@ pub struct TraceReader {
     first_ns: u64,
     bases: Vec<u64>,
     placement: Placement,
+    /// Where addresses end.
+    end_bytes: u64,
+    /// The last arrival.
+    last: Ns,
 }
 
 impl TraceReader {
@@ -589,7 +629,15 @@ impl TraceReader {
             first_ns: *first_ns,
             bases: bases.clone(),
             placement: Placement::new(capacity_bytes, stats.extent_bytes, beyond),
+            end_bytes: stats.extent_bytes.min(capacity_bytes),
+            last: Ns::ZERO,
         })
+    }
+
+    #[cold]
+    fn changed(&self) -> Error {
+        let message = "found a request that the scan did not see, expected the file as it was: it has changed";
+        self.rows.lines.error(self.rows.lines.line(), message)
     }
 }
 
@@ -606,12 +654,18 @@ impl RequestSource for TraceReader {
                 ),
             ));
         };
-        Ok(Some(Request {
+        let request = Request {
             arrival: Ns(row.arrival_ns.saturating_sub(self.first_ns)),
             kind: row.kind,
             offset_bytes: self.placement.place(base + row.offset, row.bytes),
             bytes: row.bytes,
-        }))
+        };
+        // The scan saw none of these.
+        if request.arrival < self.last || request.offset_bytes + request.bytes > self.end_bytes {
+            return Err(self.changed());
+        }
+        self.last = request.arrival;
+        Ok(Some(request))
     }
 
     fn fraction_read(&self) -> f64 {

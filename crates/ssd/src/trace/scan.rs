@@ -1,6 +1,6 @@
 //! The first pass: what a trace holds, and what its replay needs to know beforehand.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::hash::{BuildHasherDefault, Hasher};
 use std::time::{Duration, Instant};
 
@@ -15,6 +15,8 @@ use crate::request::RequestKind;
 
 /// The unit of the footprint.
 const UNIT_BITS: u32 = 12;
+/// Units are marked in chunks of so many.
+const CHUNK_BITS: u32 = 12;
 /// Each stacked device starts at a multiple of this.
 const STACK_ALIGN: u64 = 1 << 20;
 /// How often `progress` is called.
@@ -224,6 +226,8 @@ struct Footprint {
     index: HashMap<u64, u32, BuildHasherDefault<ChunkHasher>>,
     last_key: u64,
     last: usize,
+    /// Chunks that large requests touched whole, by the first of each run: the chunk after its last. Runs do not touch.
+    whole: BTreeMap<u64, u64>,
 }
 
 impl Footprint {
@@ -245,6 +249,31 @@ impl Footprint {
     fn touch(&mut self, space: u64, offset: u64, bytes: u64) {
         let first = offset >> UNIT_BITS;
         let last = (offset + bytes - 1) >> UNIT_BITS;
+        if last - first < 2 << CHUNK_BITS {
+            return self.touch_units(space, first, last);
+        }
+        // What a chunk is touched of at both ends, and between them all of it, at the cost of none.
+        let (from, to) = ((first >> CHUNK_BITS) + 1, last >> CHUNK_BITS);
+        self.touch_units(space, first, (from << CHUNK_BITS) - 1);
+        self.touch_units(space, to << CHUNK_BITS, last);
+        self.touch_whole(space << 36 | from, space << 36 | to);
+    }
+
+    /// Marks the chunks from `from` to before `to`.
+    fn touch_whole(&mut self, mut from: u64, mut to: u64) {
+        while let Some((&start, &end)) = self.whole.range(..=to).next_back().filter(|&(_, &end)| end >= from) {
+            (from, to) = (from.min(start), to.max(end));
+            self.whole.remove(&start);
+        }
+        self.whole.insert(from, to);
+    }
+
+    fn is_whole(&self, key: u64) -> bool {
+        self.whole.range(..=key).next_back().is_some_and(|(_, &end)| key < end)
+    }
+
+    #[inline(always)]
+    fn touch_units(&mut self, space: u64, first: u64, last: u64) {
         let mut word = first >> 6;
         let last_word = last >> 6;
         let mut mask = u64::MAX << (first & 63);
@@ -263,12 +292,17 @@ impl Footprint {
     }
 
     fn touched_first_unit(&self, space: u64) -> bool {
-        self.index.get(&(space << 36)).is_some_and(|&chunk| self.chunks[chunk as usize][0] & 1 == 1)
+        let key = space << 36;
+        self.is_whole(key) || self.index.get(&key).is_some_and(|&chunk| self.chunks[chunk as usize][0] & 1 == 1)
     }
 
     fn bytes(&self) -> u64 {
-        let units: u64 = self.chunks.iter().flatten().map(|word| u64::from(word.count_ones())).sum();
-        units << UNIT_BITS
+        let marked =
+            |chunk: u32| self.chunks[chunk as usize].iter().map(|word| u64::from(word.count_ones())).sum::<u64>();
+        let in_part: u64 =
+            self.index.iter().filter(|&(&key, _)| !self.is_whole(key)).map(|(_, &chunk)| marked(chunk)).sum();
+        let whole: u64 = self.whole.iter().map(|(from, to)| to - from).sum();
+        (in_part + (whole << CHUNK_BITS)) << UNIT_BITS
     }
 }
 
@@ -492,15 +526,7 @@ pub(super) fn open(spec: TraceSpec, progress: &mut dyn FnMut(f64) -> bool) -> Re
         end_mark: end_mark.map(|mark| mark.row),
         max_backward_line: tally.max_backward_line,
     };
-    Ok(Trace {
-        file_bytes: lines.file_bytes,
-        spec,
-        format,
-        size_unit,
-        layout,
-        stats,
-        scan_s: begun.elapsed().as_secs_f64(),
-    })
+    Ok(Trace { version: lines.version, spec, format, size_unit, layout, stats, scan_s: begun.elapsed().as_secs_f64() })
 }
 
 fn choose(path: &str, recognition: Recognition, time_unit: Option<TimeUnit>) -> Result<Format> {
@@ -576,5 +602,26 @@ mod tests {
             set.extend((offset / 4096..=(offset + bytes - 1) / 4096).map(|unit| (space, unit)));
         }
         assert_eq!(footprint.bytes(), set.len() as u64 * 4096);
+    }
+
+    /// The same with large requests, which mark whole chunks; and a TiB costs no more than its ends.
+    #[test]
+    fn the_footprint_of_large_requests_is_small() {
+        let mut footprint = Footprint::default();
+        let mut set = HashSet::new();
+        let mut state = 7u64;
+        for i in 0..400u64 {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            let most = if i.is_multiple_of(3) { 1 << 28 } else { 1 << 22 };
+            let (space, offset, bytes) = ((state >> 60) & 1, (state >> 20) % (1 << 33), 1 + (state >> 33) % most);
+            footprint.touch(space, offset, bytes);
+            set.extend((offset / 4096..=(offset + bytes - 1) / 4096).map(|unit| (space, unit)));
+            assert_eq!(footprint.touched_first_unit(space), set.contains(&(space, 0)));
+        }
+        assert_eq!(footprint.bytes(), set.len() as u64 * 4096);
+        let before = footprint.chunks.len();
+        footprint.touch(2, 4096, 1 << 40);
+        assert_eq!(footprint.chunks.len(), before + 2);
+        assert_eq!(footprint.bytes(), (set.len() as u64 + (1 << 28)) * 4096);
     }
 }

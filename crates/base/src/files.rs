@@ -1,0 +1,175 @@
+//! Files that are written whole or not at all.
+
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use tempfile::TempPath;
+
+use crate::{Error, Result};
+
+/// A file in the making: a temporary file, of which nobody else can know the name, beside the one that it becomes when it is
+/// finished. Dropped before, it is removed, and what was there before stays. What a killed process left behind is removed by the
+/// next one that writes a file there.
+#[derive(Debug)]
+pub struct UnfinishedFile {
+    temporary: TempPath,
+    whole: PathBuf,
+}
+
+impl UnfinishedFile {
+    /// Begins what is to become `whole`; of a symbolic link, what it points at. Returns the file, open for writing, too.
+    ///
+    /// # Errors
+    /// Where `whole` is a directory, a device, a pipe or a socket, or nothing can be written beside it.
+    pub fn create(whole: &Path) -> Result<(Self, File)> {
+        let refused = |error: &io::Error| Error::io(whole, error);
+        let is_link = fs::symlink_metadata(whole).is_ok_and(|found| found.is_symlink());
+        let target = if is_link { fs::canonicalize(whole).map_err(|error| refused(&error))? } else { whole.to_owned() };
+        let before = fs::metadata(&target).ok();
+        if let Some(found) = before.as_ref().filter(|found| !found.is_file()) {
+            let what = if found.is_dir() { "a directory" } else { "a device, a pipe or a socket" };
+            return Err(Error::io_message(whole, format!("found {what}, expected a file to write to")));
+        }
+        let directory = match target.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => parent,
+            _ => Path::new("."),
+        };
+        let place = Place::here();
+        place.remove_leftovers(directory);
+        let prefix = place.prefix(std::process::id());
+        let mut suffix = OsString::new();
+        if let Some(extension) = target.extension() {
+            suffix.push(".");
+            suffix.push(extension);
+        }
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(&prefix).suffix(&suffix);
+        #[cfg(unix)]
+        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+        let (file, temporary) = builder.tempfile_in(directory).map_err(|error| refused(&error))?.into_parts();
+        if let Some(found) = before {
+            file.set_permissions(found.permissions()).map_err(|error| refused(&error))?;
+        }
+        Ok((Self { temporary, whole: target }, file))
+    }
+
+    /// Where it is now.
+    pub fn path(&self) -> &Path {
+        &self.temporary
+    }
+
+    /// Gives it its name, when all that it holds is on disk.
+    ///
+    /// # Errors
+    /// Where it cannot be written.
+    pub fn finish(self) -> Result<()> {
+        let Self { temporary, whole } = self;
+        File::open(&temporary).and_then(|file| file.sync_all()).map_err(|error| Error::io(&whole, &error))?;
+        temporary.persist(&whole).map_err(|refused| Error::io(&whole, &refused.error))
+    }
+}
+
+/// A system that numbers its processes by itself: what is left of one of its processes that is no more may go. Of processes of
+/// other systems, which may share a folder, nothing can be told.
+struct Place(Option<u32>);
+
+impl Place {
+    fn here() -> Self {
+        let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok();
+        let numbers = fs::read_link("/proc/self/ns/pid").ok();
+        Self(boot.zip(numbers).map(|both| {
+            let mut hasher = DefaultHasher::new();
+            both.hash(&mut hasher);
+            hasher.finish() as u32
+        }))
+    }
+
+    fn prefix(&self, process: u32) -> String {
+        format!(".softsense-{:08x}-{process}-", self.0.unwrap_or(0))
+    }
+
+    fn remove_leftovers(&self, directory: &Path) {
+        let (Some(place), Ok(entries)) = (self.0, fs::read_dir(directory)) else { return };
+        let prefix = format!(".softsense-{place:08x}-");
+        for entry in entries.flatten() {
+            let name = entry.file_name();
+            let process =
+                name.to_str().and_then(|name| name.strip_prefix(&prefix)?.split('-').next()?.parse::<u32>().ok());
+            if process.is_some_and(|process| !Path::new(&format!("/proc/{process}")).exists()) {
+                // Another process may have been faster. A folder holds parts of a file.
+                let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+                let _ = if is_folder { fs::remove_dir_all(entry.path()) } else { fs::remove_file(entry.path()) };
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    #[test]
+    fn a_file_appears_whole_or_not_at_all() {
+        let folder = tempfile::tempdir().unwrap();
+        let whole = folder.path().join(format!("{}.csv", "n".repeat(250)));
+        let names = || fs::read_dir(folder.path()).unwrap().count();
+        let (unfinished, mut file) = UnfinishedFile::create(&whole).unwrap();
+        file.write_all(b"one").unwrap();
+        assert!(!whole.exists() && unfinished.path().extension() == whole.extension());
+        unfinished.finish().unwrap();
+        assert_eq!((fs::read(&whole).unwrap(), names()), (b"one".to_vec(), 1));
+        let (given_up, mut file) = UnfinishedFile::create(&whole).unwrap();
+        file.write_all(b"two").unwrap();
+        drop(given_up);
+        assert_eq!((fs::read(&whole).unwrap(), names()), (b"one".to_vec(), 1));
+    }
+
+    /// What another process of this system left goes if the process is no more, and only then.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn what_a_killed_process_left_is_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut child = std::process::Command::new("true").spawn().unwrap();
+        let gone = child.id();
+        child.wait().unwrap();
+        let place = Place::here();
+        let elsewhere = Place(Some(place.0.unwrap() ^ 1));
+        let left =
+            [place.prefix(gone), place.prefix(std::process::id()), elsewhere.prefix(gone), ".other-".to_string()];
+        for prefix in &left {
+            fs::write(folder.path().join(format!("{prefix}x")), "").unwrap();
+        }
+        fs::create_dir(folder.path().join(format!("{}parts", left[0]))).unwrap();
+        UnfinishedFile::create(&folder.path().join("a")).unwrap();
+        assert!(!folder.path().join(format!("{}parts", left[0])).exists());
+        let stayed = left.map(|prefix| folder.path().join(format!("{prefix}x")).exists());
+        assert_eq!(stayed, [false, true, true, true]);
+    }
+
+    /// A link stays a link, and what is no file is not replaced by one.
+    #[cfg(unix)]
+    #[test]
+    fn links_are_followed_and_devices_are_refused() {
+        use std::os::unix::fs::{PermissionsExt, symlink};
+        let folder = tempfile::tempdir().unwrap();
+        let (file, link) = (folder.path().join("file"), folder.path().join("link"));
+        fs::write(&file, "old").unwrap();
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o640)).unwrap();
+        symlink(&file, &link).unwrap();
+        let (unfinished, mut writer) = UnfinishedFile::create(&link).unwrap();
+        writer.write_all(b"new").unwrap();
+        unfinished.finish().unwrap();
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert_eq!(fs::read(&file).unwrap(), b"new");
+        assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o640);
+        for refused in [Path::new("/dev/null"), folder.path()] {
+            let error = UnfinishedFile::create(refused).unwrap_err().to_string();
+            assert!(error.contains("expected a file to write to"), "{error}");
+        }
+    }
+}

@@ -1,0 +1,18 @@
+"""The `softsense` command, as a script and as `python -m softsense`: Ctrl-C is heard while it is still loading."""
+
+import sys
+
+
+def main() -> int:
+    """Run the command line and return its exit code."""
+    try:
+        from softsense import cli
+
+        return cli.main()
+    except KeyboardInterrupt:
+        print("interrupted before anything was measured", file=sys.stderr)
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main())

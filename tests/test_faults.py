@@ -1,0 +1,212 @@
+"""What becomes of results, files and processes when the system, not the input, is in the way?
+
+Full disks, closed pipes, links, vanished readers, Ctrl-C at any moment, and bugs of softsense itself.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import stat
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import softsense
+from conftest import Softsense
+from softsense import _core, cli
+
+SCRIPT = [sys.executable, "-m", "softsense"]
+
+
+def started(*arguments: str | Path, cwd: Path, **options: object) -> subprocess.Popen[str]:
+    """The command in a process of its own, as a shell starts it."""
+    return subprocess.Popen(
+        [*SCRIPT, *map(str, arguments)],
+        cwd=cwd,
+        text=True,
+        stderr=subprocess.PIPE,
+        **{"stdout": subprocess.PIPE, **options},  # type: ignore[call-overload]
+    )
+
+
+@pytest.mark.skipif(not Path("/proc").exists(), reason="needs /proc")
+@pytest.mark.parametrize("later_s", [0.0, 0.02, 0.05, 0.1, 0.2])
+def test_ctrl_c_is_heard_from_the_beginning(tmp_path: Path, later_s: float) -> None:
+    """From when the command begins to load, which takes longer than many a command."""
+    process = started("trace", "generate", "mlc-25nm", "o", "--set", "workload.requests=1000000000", cwd=tmp_path)
+    while "_core.abi3" not in Path(f"/proc/{process.pid}/maps").read_text():
+        assert process.poll() is None
+    time.sleep(later_s)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130, errors
+    assert "Traceback" not in errors
+    assert list(tmp_path.iterdir()) == []
+
+
+LONG = [
+    ("code", "bench", "flash-8/9", "--decoder", "sum-product", "--iterations", "100000", "--channel", "bsc:0.03"),
+    ("trace", "generate", "mlc-25nm", "o", "--set", "workload.requests=1000000000"),
+    ("run", "mlc-25nm", "--set", "workload.requests=1000000000", "--set", "workload.footprint_bytes=1048576"),
+]
+
+
+@pytest.mark.parametrize("command", LONG, ids=lambda command: command[0])
+def test_ctrl_c_ends_long_work_soon(tmp_path: Path, command: tuple[str, ...]) -> None:
+    process = started(*command, cwd=tmp_path)
+    time.sleep(2.5)
+    process.send_signal(signal.SIGINT)
+    asked = time.monotonic()
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130, errors
+    # Half a second to hear it, and what it takes to draw and write what was measured.
+    assert time.monotonic() - asked < (5 if command[0] == "run" else 2)
+    assert "Traceback" not in errors
+    assert not [path for path in tmp_path.rglob("*") if path.name.startswith(".")]
+
+
+def test_nobody_reads_any_more(tmp_path: Path) -> None:
+    """As in `softsense config show mlc-25nm | head -1`: no complaint."""
+    process = started("config", "show", "mlc-25nm", cwd=tmp_path)
+    assert process.stdout
+    process.stdout.close()
+    assert process.stderr
+    with process.stderr as errors:
+        assert errors.read() == ""
+    assert process.wait(timeout=60) == 141
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_standard_output_that_is_full_is_an_error(tmp_path: Path) -> None:
+    with open("/dev/full", "w") as full:
+        process = started("config", "show", "mlc-25nm", cwd=tmp_path, stdout=full)
+        _, errors = process.communicate(timeout=60)
+    assert process.returncode == 2
+    assert errors == "error: standard output: No space left on device\n"
+
+
+def test_standard_output_that_is_closed_is_no_traceback(tmp_path: Path) -> None:
+    done = subprocess.run(
+        ["sh", "-c", '"$@" >&-', "sh", *SCRIPT, "config", "show", "mlc-25nm"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode in (0, 2)
+    assert "Traceback" not in done.stderr
+
+
+def test_a_log_that_cannot_be_written_costs_the_log_alone(
+    config: Path,
+    set_small: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The disk is full from the first part of the log on: the results are there, the exit code says what is not."""
+    import numpy as np
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, os.strerror(28))
+
+    monkeypatch.setattr(np, "savez", full)
+    out = tmp_path / "out"
+    assert cli.main(["run", str(config), *set_small, "--requests-log", "--out", str(out)]) == 2
+    said = capsys.readouterr()
+    assert said.err == f"error: {out}/requests.parquet: cannot write: No space left on device; all else is written\n"
+    assert sorted(path.name for path in out.iterdir()) == ["config.toml", "run.png", "summary.json", "table.txt"]
+    result = softsense.run(config, overrides=set_small[1::2], log_requests=tmp_path / "log.parquet")
+    assert result.summary["requests"] == 3000
+    with pytest.raises(softsense.FileError, match="No space left"):
+        _ = result.requests
+
+
+def test_results_are_said_before_they_are_written(
+    config: Path,
+    set_small: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, os.strerror(28))
+
+    monkeypatch.setattr(Path, "write_text", full)
+    assert cli.main(["run", str(config), *set_small, "--out", str(tmp_path / "out")]) == 2
+    said = capsys.readouterr()
+    assert "requests" in said.out
+    assert said.err.endswith("cannot write: No space left on device\n")
+    assert not [path for path in tmp_path.rglob("*") if path.is_file()]
+
+
+@pytest.mark.parametrize("command", [("trace", "generate", "mlc-25nm"), ("code", "export", "teaching-1/2")])
+def test_links_are_followed_and_pipes_refused(softsense_command: Softsense, tmp_path: Path, command: list[str]) -> None:
+    """What is no file is not replaced by one, and a link stays one, whoever writes."""
+    small = ["--set", "workload.requests=100"] if command[0] == "trace" else ["--force"]
+    suffix = "" if command[0] == "trace" else ".alist"
+    pipe, link, file = (tmp_path / f"{name}{suffix}" for name in ("pipe", "link", "file"))
+    os.mkfifo(pipe)
+    done = softsense_command(*command, pipe, *small)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "expected a file to write to" in done.stderr
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+    file.write_text("before")
+    link.symlink_to(file)
+    assert softsense_command(*command, link, *small).returncode == 0
+    assert link.is_symlink()
+    assert len(file.read_text()) > 100
+
+
+def test_a_bug_is_one_line_and_its_own_exit_code(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of Python code and of the core: no traceback, unless it is asked for."""
+    monkeypatch.setattr(cli.softsense, "load_config", lambda *_, **__: 1 / 0)
+    assert cli.main(["config", "show", "mlc-25nm"]) == 70
+    said = capsys.readouterr().err
+    assert said.startswith("error: softsense has a bug: please report it")
+    assert "ZeroDivisionError" in said
+    assert "test_faults.py" in said
+    assert said.count("\n") == 1
+    monkeypatch.setenv("SOFTSENSE_TRACEBACK", "1")
+    assert cli.main(["config", "show", "mlc-25nm"]) == 70
+    assert "Traceback" in capsys.readouterr().err
+
+
+def test_names_that_are_not_text_are_no_traceback(tmp_path: Path) -> None:
+    name = os.fsdecode(b"\xff\xfe")
+    for command in (
+        ["run", name],
+        ["config", "show", name],
+        ["trace", "stats", name],
+        ["code", "show", name],
+        ["trace", "generate", "mlc-25nm", name, "--set", "workload.requests=10"],
+        ["table", "show", name],
+        ["fer", name],
+        ["run", "mlc-25nm", "--trace", name],
+        ["code", "export", "teaching-1/2", name],
+    ):
+        done = subprocess.run([*SCRIPT, *command], cwd=tmp_path, capture_output=True, check=False)
+        assert done.returncode in (0, 2), (command, done.stderr)
+        assert b"Traceback" not in done.stderr
+
+
+def test_an_unknown_instruction_set_is_refused(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [*SCRIPT, "policies"],
+        cwd=tmp_path,
+        env={**os.environ, "SOFTSENSE_SIMD": "sse9"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (
+        2,
+        "error: SOFTSENSE_SIMD: found `sse9`, expected portable, avx2 or avx512\n",
+    )
+    assert _core.check_environment() is None
