@@ -1215,9 +1215,9 @@ impl CheckedConfig {
             return Err(Error::config("host.write_buffer_bytes", message));
         }
         let page_bytes = self.geometry.codewords_per_page() as u64 * u64::from(config.geometry.codeword_bytes);
-        if config.host.write_buffer_bytes != 0 && !(page_bytes..=1 << 40).contains(&config.host.write_buffer_bytes) {
+        if config.host.write_buffer_bytes != 0 && !(page_bytes..=1 << 34).contains(&config.host.write_buffer_bytes) {
             let message = format!(
-                "found {}, expected 0 for none, or at least one page of {page_bytes} bytes and at most 1 TiB",
+                "found {}, expected 0 for none, or at least one page of {page_bytes} bytes and at most 16 GiB",
                 config.host.write_buffer_bytes
             );
             return Err(Error::config("host.write_buffer_bytes", message));
