@@ -114,12 +114,12 @@ class UnfinishedFile:
     """A file that appears whole, when it is finished, or not at all.
 
     Attributes:
-        path: where it is until then, with the suffix of the whole one.
+        path: where it is until then, with the suffix of the whole one; None afterwards.
 
     Raises `FileError`.
     """
 
-    path: str
+    path: str | None
     def __init__(self, whole: str | os.PathLike[str]) -> None: ...
     def finish(self) -> None:
         """Give it its name, when what it holds is on disk."""

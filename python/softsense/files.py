@@ -18,7 +18,7 @@ def replacing(whole: Path) -> Iterator[Path]:
     unfinished = UnfinishedFile(whole)
     with blaming(whole):
         try:
-            yield Path(unfinished.path)
+            yield Path(unfinished.path or whole)
             unfinished.finish()
         finally:
             unfinished.discard()

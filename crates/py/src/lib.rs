@@ -442,6 +442,7 @@ impl UnfinishedFile {
         Ok(Self { file: Some(file) })
     }
 
+    /// Where it is until it is finished, with the suffix of the whole one; None afterwards.
     #[getter]
     fn path(&self) -> Option<PathBuf> {
         self.file.as_ref().map(|file| file.path().to_owned())

@@ -200,7 +200,7 @@ impl Lines {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 Err(error) => return Err(self.damaged(&error)),
             };
-            let from = self.end;
+            let from = if self.started { self.end } else { 0 };
             self.end += read;
             if read == 0 {
                 self.eof = true;
@@ -208,8 +208,8 @@ impl Lines {
             } else if !self.started && self.end < self.buffer.len() {
                 // A format is recognised from the first block: a whole one, however little the first read gives.
                 continue;
-            } else if let Some(newline) = memrchr(b'\n', &self.buffer[if self.started { from } else { 0 }..self.end]) {
-                self.limit = if self.started { from } else { 0 } + newline + 1;
+            } else if let Some(newline) = memrchr(b'\n', &self.buffer[from..self.end]) {
+                self.limit = from + newline + 1;
             } else {
                 continue;
             }
