@@ -468,7 +468,9 @@ fn keep_panics_quiet() {
         return;
     }
     std::panic::set_hook(Box::new(|panic| {
-        let message = panic.payload_as_str().unwrap_or("without a message");
+        let payload = panic.payload();
+        let message = payload.downcast_ref::<&str>().copied().or(payload.downcast_ref::<String>().map(String::as_str));
+        let message = message.unwrap_or("without a message");
         let place = panic.location().map_or_else(String::new, |at| format!(" ({}:{})", at.file(), at.line()));
         if let Ok(mut last) = LAST_PANIC.lock() {
             *last = Some(format!("{message}{place}"));
