@@ -5,6 +5,7 @@ Full disks, closed pipes, links, vanished readers, Ctrl-C at any moment, and bug
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import stat
@@ -101,6 +102,11 @@ def test_standard_output_that_is_closed_is_no_traceback(tmp_path: Path) -> None:
     assert "Traceback" not in done.stderr
 
 
+def disk_is_full(*_: object, **__: object) -> None:
+    """What writing does then."""
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
 def test_a_log_that_cannot_be_written_costs_the_log_alone(
     config: Path,
     set_small: list[str],
@@ -111,10 +117,7 @@ def test_a_log_that_cannot_be_written_costs_the_log_alone(
     """The disk is full from the first part of the log on: the results are there, the exit code says what is not."""
     import numpy as np
 
-    def full(*_: object, **__: object) -> None:
-        raise OSError(28, os.strerror(28))
-
-    monkeypatch.setattr(np, "savez", full)
+    monkeypatch.setattr(np, "savez", disk_is_full)
     out = tmp_path / "out"
     assert cli.main(["run", str(config), *set_small, "--requests-log", "--out", str(out)]) == 2
     said = capsys.readouterr()
@@ -133,10 +136,7 @@ def test_results_are_said_before_they_are_written(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    def full(*_: object, **__: object) -> None:
-        raise OSError(28, os.strerror(28))
-
-    monkeypatch.setattr(Path, "write_text", full)
+    monkeypatch.setattr(Path, "write_text", disk_is_full)
     assert cli.main(["run", str(config), *set_small, "--out", str(tmp_path / "out")]) == 2
     said = capsys.readouterr()
     assert "requests" in said.out

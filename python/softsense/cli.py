@@ -1396,9 +1396,8 @@ def _measure(
             folder.write("report.html", comparison.report(title))
         if not as_json:
             click.echo(f"wrote {', '.join(str(path) for path in folder.written())}")
-        for log_error in {each.log_error for each in comparison.all_runs if each.log_error}:
-            _complain(f"{log_error}; all else is written")
-            return _BAD_INPUT
+        if log_error := next((each.log_error for each in comparison.all_runs if each.log_error), None):
+            return _complain(f"{log_error}; all else is written")
         if interrupted:
             click.echo("interrupted: what is shown and written covers what had been simulated", err=True)
         return _INTERRUPTED if interrupted else 0

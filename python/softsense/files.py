@@ -18,7 +18,8 @@ def replacing(whole: Path) -> Iterator[Path]:
     unfinished = UnfinishedFile(whole)
     with blaming(whole):
         try:
-            yield Path(unfinished.path or whole)
+            assert unfinished.path is not None
+            yield Path(unfinished.path)
             unfinished.finish()
         finally:
             unfinished.discard()

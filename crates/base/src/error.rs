@@ -83,11 +83,6 @@ impl Error {
         Self::new(ErrorKind::Io, path.as_ref().display().to_string(), error.to_string())
     }
 
-    /// A file that is not what it should be.
-    pub fn io_message(path: impl AsRef<std::path::Path>, message: impl Into<String>) -> Self {
-        Self::new(ErrorKind::Io, path.as_ref().display().to_string(), message)
-    }
-
     /// What kind of input was bad.
     pub fn kind(&self) -> ErrorKind {
         self.kind

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempPath;
 
-use crate::{Error, Result};
+use crate::{Error, ErrorKind, Result};
 
 /// A file in the making: a temporary file, of which nobody else can know the name, beside the one that it becomes when it is
 /// finished. Dropped before, it is removed, and what was there before stays. What a killed process left behind is removed by the
@@ -31,7 +31,8 @@ impl UnfinishedFile {
         let before = fs::metadata(&target).ok();
         if let Some(found) = before.as_ref().filter(|found| !found.is_file()) {
             let what = if found.is_dir() { "a directory" } else { "a device, a pipe or a socket" };
-            return Err(Error::io_message(whole, format!("found {what}, expected a file to write to")));
+            let message = format!("found {what}, expected a file to write to");
+            return Err(Error::new(ErrorKind::Io, whole.display().to_string(), message));
         }
         let directory = match target.parent() {
             Some(parent) if !parent.as_os_str().is_empty() => parent,

@@ -645,7 +645,8 @@ impl Simulation {
         }
     }
 
-    /// The controller has what a part has of a codeword. With the last one, the codeword goes to a decoder, and its time so far is that of this part, whose transfer had ended at `ended`.
+    /// The controller has what a part has of a codeword. With the last one, the codeword goes to a decoder, and its time so far is
+    /// that of this part, whose transfer had ended at `ended`.
     #[inline]
     fn part_arrived(&mut self, part: u32, bit: u32, ended: Ns) {
         let (read, _) = self.of_part(part);
