@@ -410,6 +410,8 @@ class FrameTask:
         data_bits: k.
         raw_error_rate: the probability that a hard decision is wrong; None for hard decisions without one.
         decision_error_rate: the same as conditions count it: of the sign of a soft level's LLR.
+        sure_error_rate: the probability that a soft level's LLR is wrong by half of the largest or more; None of hard
+            decisions.
     """
 
     identity: str
@@ -419,6 +421,7 @@ class FrameTask:
     data_bits: int
     raw_error_rate: float | None
     decision_error_rate: float | None
+    sure_error_rate: float | None
     def __init__(self, code: Code, spec_json: str, sets: AbsorbingSets | None = None) -> None:
         """`spec_json` is an object of decoder, iterations, seed and channel (docs/model/frame-error-rates.md).
 

@@ -397,6 +397,7 @@ class Campaign:
                 self.goal,
                 self.view,
                 lowest,
+                place.task.sure_error_rate,
             )
         )
 

@@ -10,6 +10,10 @@ any set of the class is drawn as likely, so that one stratum serves all. A frame
 at once counts as a failure for one of those with the fewest right bits (`FrameTask`), so that the sum counts every
 failure once, and what sets with few right bits add does not depend on how far down others are looked at.
 
+Of soft levels a class has two strata for each k: all k bits are surely wrong, their LLRs half of the largest or more
+against them, or not all are. Messages have to outgrow LLRs, so that sure ones trap a decoder first, and seven sure ones
+are too rare among seven wrong ones to be met.
+
 Frames with as many errors as the lowest measured stratum of error weight, or more, are told of by the strata, whatever
 sets are wrong in them: only failures with fewer errors belong to the floor. In long codes below their waterfall that is
 all of them, on the waterfall and in short codes next to none.
@@ -20,13 +24,14 @@ around them do the rest. A stratum that was not sampled, because it could not ma
 more wrong bit, as fewer are no harder to correct. What fails with fewer wrong bits is no event of a set any more, but
 left to what error weights and splitting see.
 
-A class that never failed is bounded apart (`at_most`), by its number of frames alone: sets of few bits are so often
-wrong that no number of frames bounds them below 1e-15. That bound tells how far was looked, not how uncertain a rate
-is.
+What never failed, a class or one kind of its strata, is bounded apart (`at_most`), by its number of frames alone: sets
+of few bits are so often wrong that no number of frames bounds them below 1e-15. That bound tells how far was looked,
+not how uncertain a rate is.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -68,6 +73,7 @@ class FloorStratum:
         violated: checks that a set violates.
         sets: in the class.
         wrong: how many of its bits are wrong.
+        surely: of a soft level, whether all of these are surely wrong, or not all; None: not told apart.
         events: how many such sets a frame has on average, `sets` times the probability of one.
         frames: decoded.
         failures: of them, with fewer errors than the lowest measured stratum of error weight.
@@ -79,11 +85,17 @@ class FloorStratum:
     violated: int
     sets: int
     wrong: int
+    surely: bool | None
     events: float
     frames: int
     failures: int
     rate: float
     hi: float
+
+    @property
+    def kind(self) -> tuple[int, int, bool | None]:
+        """What strata of one class have in common but for how many bits are wrong."""
+        return self.bits, self.violated, self.surely
 
 
 @dataclass(frozen=True)
@@ -117,6 +129,7 @@ class _Stratum:
     violated: int
     sets: int
     wrong: int
+    surely: bool | None
     events: float
     share: float
     task: FrameTask
@@ -130,6 +143,7 @@ def measure_floor(
     goal: Goal,
     view: View,
     lowest: int | None = None,
+    sure_error_rate: float | None = None,
 ) -> Plan[Floor]:
     """Sample the strata of listed sets until the floor is known, or known not to matter, or the frames are spent.
 
@@ -145,21 +159,28 @@ def measure_floor(
         view: what has been counted.
         lowest: failures with so many errors or more are told of by strata of error weight, and do not count here; None:
             all count.
+        sure_error_rate: of a soft level, the probability that a decision is surely wrong.
     """
     strata = []
-    for found in traps.classes:
+    sure = (sure_error_rate or 0.0) / error_rate
+    # Where wrong bits are all sure, or none, there is nothing to tell apart.
+    grades = [True, False] if 0.0 < sure < _NEARLY_ALL else [None]
+    for found, surely in itertools.product(traps.classes, grades):
         bits, violated, sets = found["bits"], found["violated"], found["sets"]
         if lowest is not None:
             elsewhere = binomial_weights(traps.code.codeword_bits - bits, error_rate)
         for wrong in range(bits, fewest_wrong(bits) - 1, -1):
             events = sets * math.comb(bits, wrong) * error_rate**wrong * (1 - error_rate) ** (bits - wrong)
             condition = {"bits": bits, "violated": violated, "wrong": wrong, "listed": traps.sets.identity}
+            if surely is not None:
+                condition["surely"] = surely
+                events *= sure**wrong if surely else 1 - sure**wrong
             share = 1.0
             if lowest is not None:
                 share = float(elsewhere[: max(0, lowest - wrong)].sum())
                 if share < _NEARLY_ALL:
                     condition["fewer_errors_than"] = lowest
-            strata.append(_Stratum(bits, violated, sets, wrong, events, share, make_task(condition)))
+            strata.append(_Stratum(bits, violated, sets, wrong, surely, events, share, make_task(condition)))
     matters = goal.floor_down_to or _NEGLIGIBLE * max(waterfall, goal.down_to)
     # Nothing is sampled where the sets, failing always, would be too seldom wrong to matter.
     units: dict[int, int] = {}
@@ -240,12 +261,21 @@ def _floor(strata: Sequence[_Stratum], units: dict[int, int], view: View) -> Flo
         fails = failures > 0 if frames else counts
         found.append(
             FloorStratum(
-                stratum.bits, stratum.violated, stratum.sets, stratum.wrong, stratum.events, frames, failures, rate, hi
+                stratum.bits,
+                stratum.violated,
+                stratum.sets,
+                stratum.wrong,
+                stratum.surely,
+                stratum.events,
+                frames,
+                failures,
+                rate,
+                hi,
             )
         )
     rate = sum(stratum.rate for stratum in found)
-    failing = {(stratum.bits, stratum.violated) for stratum in found if stratum.failures}
-    hi = sum((stratum.hi for stratum in found if (stratum.bits, stratum.violated) in failing), 0.0)
+    failing = {stratum.kind for stratum in found if stratum.failures}
+    hi = sum((stratum.hi for stratum in found if stratum.kind in failing), 0.0)
     at_most = sum((stratum.hi for stratum in found), 0.0)
     error = math.sqrt(variance) / rate if rate else None
     return Floor(rate, lo, min(1.0, hi), min(1.0, at_most), error, tuple(found))

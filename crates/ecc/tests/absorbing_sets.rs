@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use softsense_base::{Purpose, Stream};
 use softsense_ecc::catalogue::Code;
+use softsense_ecc::channel::{Channel, LARGEST_REGION_LLR};
 use softsense_ecc::ldpc::{
     AbsorbingSet, AbsorbingSetSearch, AbsorbingSets, Block, Columns, Correction, Impulses, LdpcCode, MOST_LARGEST,
     MinSum, ParityCheck, QuasiCyclic, ShortCycles, Width,
@@ -448,6 +449,61 @@ fn the_smallest_sets_trap_eight_bits_and_not_the_default() {
                 assert!(default.decode_hard(&mut word, 20).converged, "{instructions:?}, {:?}", set.bits);
                 assert_eq!(word, sent);
             }
+        }
+    }
+}
+
+/// Is a word put right in which soft LLRs are wrong, and as large as they get, at all bits of a set?
+///
+/// At 0.012 and 0.02, where level 2 decodes easily. With twice as large LLRs, of which nothing else differs, messages cannot
+/// outgrow them and each of these sets traps the decoder in most words: the test would notice.
+#[test]
+fn sets_that_are_surely_wrong_do_not_trap_the_default_at_soft_levels() {
+    const TRAPS_5_6: [[u32; 7]; 3] = [
+        [28672, 46867, 48550, 52196, 53904, 58736, 62912],
+        [29184, 30838, 33075, 57692, 61811, 63487, 64193],
+        [44032, 47319, 53208, 57075, 57769, 60007, 63286],
+    ];
+    let traps = [
+        ("flash-8/9", 0.012, TRAPS.map(Vec::from).to_vec()),
+        ("adaptive-5/6", 0.02, TRAPS_5_6.map(Vec::from).to_vec()),
+    ];
+    for (name, raw_error_rate, sets) in traps {
+        let code = ldpc(name);
+        let matrix = code.quasi_cyclic().unwrap();
+        let (rotations, sets) = (matrix.circulant_size() as u32, AbsorbingSets::new(matrix, &sets).unwrap());
+        let mut decoder = MinSum::new(matrix, &Correction::for_rate(code.rate())).unwrap();
+        let mut encoder = code.encoder();
+        let stream = Stream::new(1, Purpose::Data);
+        let mut data = vec![0; bits::bytes_for(code.data_bits())];
+        let mut sent = vec![0; bits::bytes_for(code.codeword_bits())];
+        let mut llrs = vec![0; code.codeword_bits()];
+        for levels in 2..=7 {
+            let channel = Channel::Gaussian { raw_error_rate, levels };
+            let mut noise = channel.noise(code.codeword_bits(), code.rate(), 1).unwrap();
+            let (mut words, mut trapped_by_twice) = (0, 0);
+            for set in sets.sets() {
+                for shift in (0..rotations).step_by(65) {
+                    words += 1;
+                    data.iter_mut().zip(0..).for_each(|(byte, index)| *byte = stream.bits(words, index) as u8);
+                    bits::clear_padding(&mut data, code.data_bits());
+                    encoder.encode(&data, &mut sent);
+                    noise.llrs(words, &sent, &mut llrs);
+                    for bit in set.rotated(rotations, shift) {
+                        let is_one = bits::get(&sent, bit as usize);
+                        llrs[bit as usize] = if is_one { LARGEST_REGION_LLR } else { -LARGEST_REGION_LLR };
+                    }
+                    let mut word = vec![0; sent.len()];
+                    let outcome = decoder.decode_soft(&llrs, 20, &mut word);
+                    assert!(outcome.converged && word == sent, "{name}, level {levels}: {:?} by {shift}", set.bits);
+                    llrs.iter_mut().for_each(|llr| *llr *= 2);
+                    trapped_by_twice += u32::from(!decoder.decode_soft(&llrs, 20, &mut word).converged);
+                }
+            }
+            println!(
+                "{name}, level {levels}: {trapped_by_twice} of {words} words are trapped by LLRs of twice the size"
+            );
+            assert!(u64::from(trapped_by_twice) > words / 4, "{name}, level {levels}: {trapped_by_twice} of {words}");
         }
     }
 }

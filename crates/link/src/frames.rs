@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use softsense_base::{Error, Result};
 use softsense_ecc::catalogue::Code;
-use softsense_ecc::channel::{Channel, LARGEST_REGION_LLR, Noise, Output};
+use softsense_ecc::channel::{Channel, LARGEST_REGION_LLR, Noise, Output, SURE_LLR};
 use softsense_ecc::ldpc::AbsorbingSets;
 use softsense_ecc::measure::{Algorithm, BenchResult, DecoderSpec, FrameCounter, FrameDecoder};
 use softsense_nand::{CellSpec, Cells, Placement, Sensing, Wear};
@@ -59,6 +59,9 @@ pub struct Condition {
     pub wrong: usize,
     /// SHA-256 of all sets that are listed, as [`FrameTask::conditioned`] takes them.
     pub listed: String,
+    /// At soft levels, whether all of these wrong bits are surely wrong ([`SURE_LLR`]), or not all of them; without it either.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub surely: Option<bool>,
     /// A failure counts only in a frame with fewer wrong bits than this in all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fewer_errors_than: Option<usize>,
@@ -334,6 +337,17 @@ impl FrameTask {
         }
     }
 
+    /// The probability that a decision of a soft level is surely wrong; `None` of hard decisions.
+    pub fn sure_error_rate(&self) -> Option<f64> {
+        match &self.sensed {
+            Sensed::Hard(_) => None,
+            Sensed::Soft(outputs, _) => {
+                let sure = outputs.iter().filter(|output| output.llr <= -SURE_LLR);
+                Some(sure.map(|output| output.right + output.wrong).sum())
+            }
+        }
+    }
+
     /// What frames meet; with exactly so many errors, if it is said.
     fn frame_noise(&self, errors: Option<usize>) -> Result<Noise> {
         let codeword_bits = self.code.codeword_bits();
@@ -351,12 +365,12 @@ impl FrameTask {
             (Some(_), _) if errors.is_some() => {
                 Err(Error::config("condition", "found frames with a number of errors, expected those of the channel"))
             }
-            (Some(Condition { bits, violated, wrong, .. }), Some(sets)) => {
+            (Some(Condition { bits, violated, wrong, surely, .. }), Some(sets)) => {
                 let outputs = match &self.sensed {
                     Sensed::Hard(_) => None,
                     Sensed::Soft(outputs, _) => Some(&outputs[..]),
                 };
-                noise.conditioned(Arc::clone(sets), (*bits, *violated), *wrong, outputs)
+                noise.conditioned(Arc::clone(sets), (*bits, *violated), *wrong, *surely, outputs)
             }
             _ => Ok(noise),
         }

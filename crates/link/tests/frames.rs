@@ -287,6 +287,43 @@ fn conditioned_frames_have_exactly_the_wrong_bits_asked_for() {
     assert!(shares.iter().filter(|&&share| share > 0.02 && share < 0.98).count() >= 3, "{shares:?}");
 }
 
+/// Are frames in which all wrong bits of a set are surely wrong, and those in which not all are, together those in which they
+/// are just wrong? Five deviations, once in 1e6 runs. Sure ones fail more often by far more than that.
+#[test]
+fn sure_and_unsure_frames_add_up() {
+    for (level, class, wrong) in [(3, (3, 3), 3), (3, (5, 3), 4), (7, (3, 3), 2), (7, (5, 3), 5)] {
+        let channel = format!(r#"{{"gaussian": {{"rber": 0.09, "level": {level}}}}}"#);
+        let sets = small_sets();
+        let task = |surely: &str| {
+            let spec = conditioned(&channel, 10, class, wrong, &listing_identity(&sets));
+            let spec = spec.replace(r#""listed""#, &format!(r#"{surely}"listed""#));
+            let spec = serde_json::from_str(&spec).unwrap();
+            FrameTask::conditioned(Code::shipped("teaching-1/2").unwrap(), spec, Some(Arc::clone(&sets))).unwrap()
+        };
+        let rate = |surely| {
+            let counts = count(&task(surely), None, 0, 5);
+            let share = counts.failures as f64 / counts.frames as f64;
+            (share, share * (1.0 - share) / counts.frames as f64)
+        };
+        let ((any, of_any), (sure, of_sure), (not_all, of_not_all)) =
+            (rate(""), rate(r#""surely": true, "#), rate(r#""surely": false, "#));
+        let task = task("");
+        let all_sure = (task.sure_error_rate().unwrap() / task.decision_error_rate().unwrap()).powi(wrong as i32);
+        assert!(all_sure > 1e-5 && all_sure < 0.9, "{all_sure}");
+        let together = all_sure * sure + (1.0 - all_sure) * not_all;
+        let deviation = (of_any + all_sure.powi(2) * of_sure + (1.0 - all_sure).powi(2) * of_not_all).sqrt();
+        let text =
+            format!("level {level}, {wrong} of {class:?}: {all_sure} of {sure}, {not_all} in all others, {any} of any");
+        println!("{text}");
+        assert!((any - together).abs() < 5.0 * deviation, "{text}");
+        assert!(sure - not_all > 5.0 * (of_sure + of_not_all).sqrt(), "{text}");
+    }
+    let hard = conditioned(r#"{"hard": {"rber": 0.09}}"#, 10, (3, 3), 3, &listing_identity(&small_sets()));
+    let spec = serde_json::from_str(&hard.replace(r#""listed""#, r#""surely": true, "listed""#)).unwrap();
+    let error = FrameTask::conditioned(Code::shipped("teaching-1/2").unwrap(), spec, Some(small_sets())).err().unwrap();
+    assert!(error.to_string().contains("found hard decisions, expected LLRs"), "{error}");
+}
+
 const SMALL_CHANNELS: [(&str, &str); 3] = [
     (r#"{"hard": {"rber": 0.05}}"#, "bsc:0.05"),
     (r#"{"gaussian": {"rber": 0.07, "level": 2}}"#, "gaussian:0.07:2"),

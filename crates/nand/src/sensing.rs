@@ -713,8 +713,8 @@ mod tests {
             for (low, high) in llrs.iter().zip(llrs.iter().rev()) {
                 assert!((low + high).abs() < 1e-9, "{llrs:?}");
             }
-            let (integers, step) = sensing.integer_llrs(&cells, 60);
-            assert_eq!((integers[0], integers[integers.len() - 1]), (-60, 60));
+            let (integers, step) = sensing.integer_llrs(&cells, 30);
+            assert_eq!((integers[0], integers[integers.len() - 1]), (-30, 30));
             let close = |(integer, llr): (&i8, &f64)| (f64::from(*integer) * step - llr).abs() <= 0.5 * step + 1e-9;
             assert!(integers.iter().zip(&llrs).all(close), "{integers:?} {llrs:?}");
         }
@@ -740,8 +740,8 @@ mod tests {
         let sensing = Sensing::new(&cells, 0, 1, Placement::Nested);
         let llrs = sensing.llrs(&cells);
         assert!(llrs[0] == f64::NEG_INFINITY && (10.0..20.0).contains(&llrs[1]), "{llrs:?}");
-        let (integers, step) = sensing.integer_llrs(&cells, 60);
-        assert!(integers[0] == -60 && step == CERTAIN_LLR / 60.0, "{integers:?} {step}");
+        let (integers, step) = sensing.integer_llrs(&cells, 30);
+        assert!(integers[0] == -30 && step == CERTAIN_LLR / 30.0, "{integers:?} {step}");
         assert_eq!(integers[1], libm::round(llrs[1] / step) as i8);
         let soft = Sensing::new(&cells, 0, 7, Placement::MutualInformation);
         assert!(soft.llrs(&cells).iter().all(|llr| !llr.is_nan()));

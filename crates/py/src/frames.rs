@@ -128,6 +128,12 @@ impl FrameTask {
         self.task.decision_error_rate()
     }
 
+    /// The probability that a decision of a soft level is surely wrong; None of hard decisions.
+    #[getter]
+    fn sure_error_rate(&self) -> Option<f64> {
+        self.task.sure_error_rate()
+    }
+
     /// How likely each thing is that the channel may say of a bit, were its raw bit error rate `rber` (float64): of hard
     /// decisions wrong and right, of a soft level its regions, from the one whose LLR speaks most against the bit up.
     /// References and LLRs are made for the task's own rate. Raises ConfigError: a soft level of cells with an age, or a rate
