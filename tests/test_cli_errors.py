@@ -160,10 +160,10 @@ SAMPLING: Rows = [
     (["--decoder", "min-sum-8bit:loud"], ["min-sum-8bit:loud", "12 to 126"]),
     (["--decoder", "min-sum-16bit:100"], ["min-sum-16bit:100", "min-sum-16bit"]),
     (["--traps", "sets.toml"], ["sets.toml: matrix", "flash-8/9", "teaching-1/2"]),
-    (["--traps", "nowhere.toml"], ["nowhere.toml: cannot read"]),
-    (["--traps", "folder"], ["folder: cannot read"]),
+    (["--traps", "nowhere.toml"], ["nowhere.toml: No such file"]),
+    (["--traps", "folder"], ["folder: Is a directory"]),
     (["--traps", "broken.toml"], ["broken.toml"]),
-    (["--traps", "binary.toml"], ["binary.toml", "utf-8"]),
+    (["--traps", "binary.toml"], ["binary.toml", "UTF-8"]),
     (["--traps", "table.toml"], ["table.toml: format", "softsense absorbing sets, version 1"]),
     (["--floor-frames", "0"], ["--floor-frames", "0"]),
 ]

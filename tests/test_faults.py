@@ -210,3 +210,16 @@ def test_an_unknown_instruction_set_is_refused(tmp_path: Path) -> None:
         "error: SOFTSENSE_SIMD: found `sse9`, expected portable, avx2 or avx512\n",
     )
     assert _core.check_environment() is None
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="needs /dev/zero")
+@pytest.mark.parametrize(
+    "command",
+    [("config", "check"), ("code", "show"), ("table", "show"), ("sweep",), ("fer", "teaching-1/2", "--traps")],
+    ids=" ".join,
+)
+def test_what_has_no_end_is_not_read_to_its_end(softsense_command: Softsense, command: tuple[str, ...]) -> None:
+    done = softsense_command(*command, "/dev/zero")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("error: /dev/zero: found more than 256 MiB, expected a text file")
+    assert done.stderr.count("\n") == 1

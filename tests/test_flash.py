@@ -93,15 +93,19 @@ def test_every_page_can_be_drawn() -> None:
             assert plots.draw_cells(cells, page, 2, "nested").axes
 
 
-def test_the_tutorial_runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Every block of Python in the tutorial, in order, in one namespace."""
+def test_the_tutorial_prints_what_it_shows(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Every block of Python in the tutorial, in order, in one namespace, and the text that follows it."""
     monkeypatch.chdir(tmp_path)
     text = (Path(__file__).parents[1] / "docs" / "one-page-from-program-to-decode.md").read_text(encoding="utf-8")
-    blocks = [block.split("```")[0] for block in text.split("```python\n")[1:]]
-    assert len(blocks) > 3
+    blocks = re.findall(r"```python\n(.*?)\n```(?:\n\n```text\n(.*?)\n```)?", text, re.DOTALL)
+    assert sum(bool(shown) for _, shown in blocks) > 3
     names: dict[str, object] = {"softsense": softsense}
-    for block in blocks:
+    for block, shown in blocks:
         exec(compile(block, "tutorial", "exec"), names)
+        printed = capsys.readouterr().out.rstrip("\n")
+        assert not shown or printed == shown
 
 
 def test_the_shipped_chips_are_calibrated(config: Path) -> None:

@@ -260,7 +260,7 @@ def test_what_no_point_could_run_with_is_one_error_before_anything_runs(
 
 
 def test_bad_input_ends_the_command_with_2(softsense_command: Softsense, tmp_path: Path) -> None:
-    assert_bad_input(softsense_command("sweep", "nowhere.toml"), "nowhere.toml", "cannot read")
+    assert_bad_input(softsense_command("sweep", "nowhere.toml"), "nowhere.toml", "No such file")
     (tmp_path / "bad.toml").write_text("config = [")
     assert_bad_input(softsense_command("sweep", "bad.toml"), "bad.toml:1")
     sweep_file(tmp_path)

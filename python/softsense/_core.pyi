@@ -129,6 +129,9 @@ class UnfinishedFile:
 def check_environment() -> None:
     """Check the environment variables that softsense looks at. Raises `ConfigError`."""
 
+def read_text(path: str | os.PathLike[str]) -> str:
+    """The text of a file or pipe, at most 256 MiB. Raises `FileError`: it cannot be read, or is not UTF-8."""
+
 def keep_panics_quiet() -> None:
     """From now on a panic of the core prints nothing, unless `RUST_BACKTRACE` is set."""
 

@@ -305,6 +305,8 @@ def _identity(*parts: str) -> str:
 
 
 def _sha256_of(file: Path) -> str:
+    if file.exists() and not file.is_file():
+        raise FileError(f"{file}: found a folder, a pipe or a device, expected a file")
     try:
         with file.open("rb") as opened:
             return hashlib.file_digest(opened, "sha256").hexdigest()

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from softsense import _core
 from softsense._core import ConfigError, FileError
 from softsense.api import inline, policy_names
 from softsense.points import DEEPEST_LEVEL, LIFETIME_COLUMNS, SUMMARY_COLUMNS
@@ -161,13 +162,7 @@ class Sweep:
             ConfigError: it is not what a sweep file can be; the message names the line or the field.
         """
         file = Path(path)
-        try:
-            text = file.read_bytes().decode()
-        except OSError as error:
-            raise FileError(f"{file}: cannot read: {error.strerror or error}") from None
-        except UnicodeDecodeError as error:
-            raise ConfigError(f"{file}: found bytes that are not UTF-8 ({error.reason}), expected text") from None
-        return Sweep.parse(text, str(file))
+        return Sweep.parse(_core.read_text(file), str(file))
 
     @staticmethod
     def parse(text: str, origin: str = "sweep.toml") -> Sweep:

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from softsense import _core
-from softsense._core import AbsorbingSets, AbsorbingSetSearch, Code, CodeError, FrameTask, StopFlag
+from softsense._core import AbsorbingSets, AbsorbingSetSearch, Code, CodeError, FileError, FrameTask, StopFlag
 from softsense.api import Interrupted
 from softsense.files import replacing
 from softsense.floors import MOST_RIGHT
@@ -205,11 +205,11 @@ def load_traps(source: str | os.PathLike[str], code: Code) -> Traps:
     """
     place = str(source)
     try:
-        found = tomllib.loads(Path(source).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise CodeError(f"{place}: cannot read: {error.strerror or error}") from None
+        found = tomllib.loads(_core.read_text(Path(source)))
+    except FileError as error:
+        raise CodeError(str(error)) from None
     except (ValueError, RecursionError) as error:
-        # No TOML, no UTF-8, or numbers and nesting beyond what Python reads.
+        # No TOML, or numbers and nesting beyond what Python reads.
         raise CodeError(f"{place}: {error}") from None
     if found.get("format") != FORMAT:
         raise CodeError(f"{place}: format: found {found.get('format')!r}, expected `{FORMAT}`")

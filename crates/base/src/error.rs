@@ -18,7 +18,7 @@ pub fn shipped_or_file<'a>(
         return Ok(((*text).into(), (*name).into()));
     }
     let path = directory.join(name_or_path);
-    let text = std::fs::read_to_string(&path).map_err(|error| {
+    let text = crate::read_text(&path).map_err(|error| {
         let names: Vec<_> = shipped.iter().map(|(name, _)| *name).collect();
         let message = format!("{error}; expected {what}, or one of the shipped: {}", names.join(", "));
         Error::new(kind, path.display().to_string(), message)

@@ -3,12 +3,31 @@
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::io;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use tempfile::TempPath;
 
 use crate::{Error, ErrorKind, Result};
+
+/// The largest text that is read whole. The largest that anybody has written is a hundredth of that; a device may have no end.
+const MOST_TEXT_BYTES: u64 = 1 << 28;
+
+/// The text of a file, or of a pipe.
+///
+/// # Errors
+/// What the system says; text that is not UTF-8; more than 256 MiB.
+pub fn read_text(path: &Path) -> io::Result<String> {
+    let mut text = String::new();
+    File::open(path)?.take(MOST_TEXT_BYTES + 1).read_to_string(&mut text).map_err(|error| match error.kind() {
+        io::ErrorKind::InvalidData => io::Error::other("found bytes that are not UTF-8, expected text"),
+        _ => error,
+    })?;
+    if text.len() as u64 > MOST_TEXT_BYTES {
+        return Err(io::Error::other("found more than 256 MiB, expected a text file"));
+    }
+    Ok(text)
+}
 
 /// A file in the making: a temporary file, of which nobody else can know the name, beside the one that it becomes when it is
 /// finished. Dropped before, it is removed, and what was there before stays. What a killed process left behind is removed by the

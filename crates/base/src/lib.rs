@@ -17,7 +17,7 @@ mod stream;
 mod units;
 
 pub use error::{Error, ErrorKind, Result, expect_number, expect_whole, line_of, shipped_or_file};
-pub use files::UnfinishedFile;
+pub use files::{UnfinishedFile, read_text};
 pub use histogram::{Histogram, ResponseSummary};
 pub use statistics::{beta_quantile, binomial_cdf, binomial_interval, binomial_tail, climb, maximum, normal_cdf};
 pub use stream::{Purpose, Stream};

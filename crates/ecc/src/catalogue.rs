@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use softsense_base::{Error, Result};
+use softsense_base::{Error, Result, read_text};
 
 use crate::bch::BchCode;
 use crate::bits;
@@ -161,7 +161,7 @@ impl Code {
         if !path.exists() && !["alist", "qc"].contains(&extension) {
             return Err(unknown(name));
         }
-        let text = std::fs::read_to_string(path).map_err(|error| Error::io(path, &error))?;
+        let text = read_text(path).map_err(|error| Error::io(path, &error))?;
         Self::parse(name, &text, redundant)
     }
 

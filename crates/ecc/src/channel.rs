@@ -211,6 +211,7 @@ struct Given {
 }
 
 /// How sure wrong bits are.
+#[allow(clippy::large_enum_variant, reason = "there is one in a noise, and it is in a box")]
 #[derive(Debug, Clone)]
 enum Grade {
     /// As the channel makes them.

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use softsense_base::{Error, Purpose, Result, Stream, expect_whole};
+use softsense_base::{Error, Purpose, Result, Stream, expect_whole, read_text};
 use softsense_ecc::bits;
 use softsense_ecc::catalogue::{Code, Encoder};
 use softsense_ecc::channel::LARGEST_REGION_LLR;
@@ -82,7 +82,7 @@ impl ExactSpec {
             // An unknown name: the error lists the known ones.
             return Err(Code::shipped(&self.code).map_or_else(at_field, |_| unreachable!("it is not a shipped one")));
         }
-        let text = std::fs::read_to_string(&path).map_err(|error| at_field(Error::io(&path, &error)))?;
+        let text = read_text(&path).map_err(|error| at_field(Error::io(&path, &error)))?;
         let code = Code::parse(&path.display().to_string(), &text, RedundantChecks::Refuse).map_err(at_field)?;
         Ok((code, Some(text)))
     }

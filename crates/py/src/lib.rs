@@ -484,6 +484,12 @@ fn last_panic() -> Option<String> {
     LAST_PANIC.lock().ok()?.clone()
 }
 
+/// The text of a file or pipe at `path`, at most 256 MiB. Raises FileError: it cannot be read, or is not UTF-8.
+#[pyfunction]
+fn read_text(path: PathBuf) -> PyResult<String> {
+    softsense_base::read_text(&path).map_err(|error| raise(Error::io(&path, &error)))
+}
+
 /// Checks the environment variables that softsense looks at. Raises ConfigError.
 #[pyfunction]
 fn check_environment() -> PyResult<()> {
@@ -527,6 +533,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(build_info, module)?)?;
     module.add_function(wrap_pyfunction!(config_schema, module)?)?;
     module.add_function(wrap_pyfunction!(check_environment, module)?)?;
+    module.add_function(wrap_pyfunction!(read_text, module)?)?;
     module.add_function(wrap_pyfunction!(keep_panics_quiet, module)?)?;
     module.add_function(wrap_pyfunction!(last_panic, module)?)?;
     module.add_function(wrap_pyfunction!(policies, module)?)
