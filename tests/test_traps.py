@@ -552,7 +552,7 @@ LISTED = SimpleNamespace(
 
 
 class FakeSets:
-    """Frames with wrong bits in a set that fail with a known probability, without a decoder."""
+    """Frames with wrong bits in a set that fail with a known probability, without a decoder; unsure ones never."""
 
     unit_frames = 500
 
@@ -560,7 +560,8 @@ class FakeSets:
         self.spec_json = json.dumps([seed, condition])
         self.identity = hashlib.sha256(self.spec_json.encode()).hexdigest()
         right = condition["bits"] - condition["wrong"]
-        self._failure = fails[condition["bits"], condition["violated"]][right]
+        fails_at_all = condition.get("surely") is not False
+        self._failure = fails[condition["bits"], condition["violated"]][right] if fails_at_all else 0.0
         self._seed = [seed, condition["bits"], condition["wrong"]]
 
     def count(self, errors: int | None, first_unit: int, units: int, stop: object = None) -> dict[str, Any]:
@@ -580,11 +581,24 @@ def exactly(fails: dict[tuple[int, int], tuple[float, ...]] = FAILS) -> float:
     )
 
 
-def measured(seed: int, goal: Goal, waterfall: float = 0.0, fails: Any = FAILS, listed: Any = LISTED) -> Floor:
+def measured(
+    seed: int,
+    goal: Goal,
+    waterfall: float = 0.0,
+    fails: Any = FAILS,
+    listed: Any = LISTED,
+    sure_error_rate: float | None = None,
+) -> Floor:
     """The floor of sets that fail so often."""
     store = Store()
     plan = measure_floor(
-        lambda condition: FakeSets(seed, condition, fails), ERROR_RATE, listed, waterfall, goal, store.counts
+        lambda condition: FakeSets(seed, condition, fails),
+        ERROR_RATE,
+        listed,
+        waterfall,
+        goal,
+        store.counts,
+        sure_error_rate=sure_error_rate,
     )
     found = Runner(store, 1, "fake").run([plan])[0]
     assert found is not None
@@ -613,6 +627,30 @@ def test_floors_cover_what_is_known() -> None:
     assert covered >= 95
     assert abs(np.mean(ratios) - 1) < 4 * np.std(ratios) / 10
     assert 0.6 < np.square(off).mean() < 1.6
+
+
+def test_sure_bits_are_told_apart() -> None:
+    """Of a soft level: sets that trap a decoder only where all wrong bits are sure, one in sixty of those of eight."""
+    share = 0.6
+    truth = sum(
+        sets * math.comb(a, k) * (share * ERROR_RATE) ** k * (1 - ERROR_RATE) ** (a - k) * FAILS[a, b][a - k]
+        for (a, b), sets in EVENTS.items()
+        for k in range(a, fewest_wrong(a) - 1, -1)
+    )
+    found = measured(1, Goal(floor_frames=2**20), sure_error_rate=share * ERROR_RATE)
+    assert found.rate == pytest.approx(truth, rel=0.15)
+    assert found.lo < truth < found.hi
+    # What was never seen to fail widens no interval.
+    assert found.hi == pytest.approx(sum(s.hi for s in found.strata if s.surely), rel=1e-12)
+    assert found.at_most > found.hi
+    plain = measured(1, Goal(floor_frames=1))
+    together = Counter[tuple[int, int]]()
+    for stratum in found.strata:
+        together[stratum.bits, stratum.wrong] += stratum.events
+    assert together == pytest.approx({(s.bits, s.wrong): s.events for s in plain.strata}, rel=1e-9)
+    for nothing_to_tell_apart in (0.0, ERROR_RATE):
+        found = measured(1, Goal(floor_frames=1), sure_error_rate=nothing_to_tell_apart)
+        assert [s.surely for s in found.strata] == [None] * len(plain.strata)
 
 
 def test_a_floor_spends_no_more_than_it_may() -> None:
