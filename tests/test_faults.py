@@ -52,6 +52,7 @@ def test_ctrl_c_is_heard_from_the_beginning(tmp_path: Path, later_s: float) -> N
 LONG = [
     ("code", "bench", "flash-8/9", "--decoder", "sum-product", "--iterations", "100000", "--channel", "bsc:0.03"),
     ("trace", "generate", "mlc-25nm", "o", "--set", "workload.requests=1000000000"),
+    ("code", "traps", "flash-8/9", "--bits", "10"),
     ("run", "mlc-25nm", "--set", "workload.requests=1000000000", "--set", "workload.footprint_bytes=1048576"),
 ]
 

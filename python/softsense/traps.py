@@ -29,9 +29,10 @@ import numpy as np
 from softsense import _core
 from softsense._core import AbsorbingSets, AbsorbingSetSearch, Code, CodeError, FileError, FrameTask, StopFlag
 from softsense.api import Interrupted
+from softsense.background import in_background
 from softsense.files import replacing
 from softsense.floors import MOST_RIGHT
-from softsense.runner import Progress, Runner, chosen_workers, run_units, stopping
+from softsense.runner import Progress, Runner, chosen_workers, run_units
 from softsense.sampling import Plan, Request, Round
 from softsense.store import Counts, Store, opened_store
 from softsense.strata import CONFIDENCE
@@ -462,11 +463,13 @@ def find_traps(
 
         if most_bits:
             search = SearchTask(opened, most_bits, most_violated)
+            stop = StopFlag()
             try:
-                with stopping() as stop:
-                    prepared = search.prepared(stop)
+                prepared = in_background(lambda: search.prepared(stop), stop)
             except KeyboardInterrupt:
                 raise Interrupted(None) from None
+            if stop.is_set:
+                raise Interrupted(None)
             longest = prepared.longest_cycle
             for sets in run(search, prepared.units, "absorbing sets"):
                 known.update(map(tuple, sets))

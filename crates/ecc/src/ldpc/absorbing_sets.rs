@@ -449,10 +449,8 @@ impl AbsorbingSetSearch {
             longest_cycle,
         };
         for bits in 2..=longest_cycle {
-            if interrupted.load(Ordering::Relaxed) {
-                return Ok(None);
-            }
-            search.cycles.append(&mut search.start_cycles(bits));
+            let Some(mut cycles) = search.start_cycles(bits, interrupted) else { return Ok(None) };
+            search.cycles.append(&mut cycles);
         }
         Ok(Some(search))
     }
@@ -510,8 +508,8 @@ impl AbsorbingSetSearch {
         Check { row: check / self.graph.size, offset: check % self.graph.size }
     }
 
-    /// One cycle of `bits` neighbours of each orbit, without shorter ones between them.
-    fn start_cycles(&self, bits: usize) -> Vec<Vec<u32>> {
+    /// One cycle of `bits` neighbours of each orbit, without shorter ones between them; `None` if it was interrupted.
+    fn start_cycles(&self, bits: usize, interrupted: &AtomicBool) -> Option<Vec<Vec<u32>>> {
         let graph = &self.graph;
         let mut found = HashSet::new();
         let mut growing = Growing::new(self);
@@ -524,6 +522,9 @@ impl AbsorbingSetSearch {
             growing.remove(growing.members.len());
         };
         for column in 0..(graph.checks_of.starts.len() as u32 - 1) / graph.size {
+            if interrupted.load(Ordering::Relaxed) {
+                return None;
+            }
             let home = column * graph.size;
             let checks = if self.can_be_on(home, bits) { graph.checks_of.of(home) } else { &[] };
             for (index, &from) in checks.iter().enumerate() {
@@ -534,7 +535,7 @@ impl AbsorbingSetSearch {
         }
         let mut found: Vec<Vec<u32>> = found.into_iter().collect();
         found.sort_unstable();
-        found
+        Some(found)
     }
 
     /// Whether a bit on a cycle of `cycle` bits can find enough neighbours in a set.
