@@ -5,6 +5,8 @@ VENV ?= .venv
 # A trace for `make demo`, and what has to be said about it, such as TRACE_OPTIONS="--format mqsim".
 TRACE ?=
 TRACE_OPTIONS ?=
+# Options of `make soak`.
+SOAK ?=
 
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
@@ -15,13 +17,15 @@ SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates -type f)
 # Cargo and maturin must agree on the interpreter, or each would rebuild what the other has built.
 export PYO3_PYTHON := $(abspath $(BIN)/python)
 
-.PHONY: help build demo test laws bench docs lint format schema lock clean
+.PHONY: help build demo test laws fuzz soak bench docs lint format schema lock clean
 
 help:
 	@echo "make build   virtual environment in $(VENV), softsense built into it"
 	@echo "make demo    compare the read policies; TRACE=file and TRACE_OPTIONS=... replay a trace; results in out/demo"
 	@echo "make test    all Rust and Python tests"
 	@echo "make laws    the long tests: what is predicted of error floors is what is counted, some ten minutes"
+	@echo "make fuzz    some minutes of broken inputs, odd command lines, kills and full disks, the same ones every time"
+	@echo "make soak    hours of them: ten million for each parser; SOAK=\"--inputs N TARGET...\" for fewer"
 	@echo "make bench   benchmarks"
 	@echo "make docs    documentation site in out/site; warnings are errors"
 	@echo "make lint    formats, lints, generated files up to date"
@@ -53,6 +57,14 @@ test: $(BUILT)
 # -s, so that what was predicted and counted is seen.
 laws: $(BUILT)
 	$(BIN)/python -m pytest -m law -s
+
+fuzz: $(BUILT)
+	$(BIN)/python fuzz/soak.py --quick --inputs 20000
+	$(BIN)/python fuzz/faults.py --times 4 killed full-disk vanished closed-pipe together
+
+soak: $(BUILT)
+	$(BIN)/python fuzz/soak.py $(SOAK)
+	$(BIN)/python fuzz/faults.py
 
 bench: $(INSTALLED)
 	cargo bench --workspace --locked

@@ -6,7 +6,9 @@ Full disks, closed pipes, links, vanished readers, Ctrl-C at any moment, and bug
 from __future__ import annotations
 
 import errno
+import json
 import os
+import re
 import signal
 import stat
 import subprocess
@@ -224,3 +226,96 @@ def test_what_has_no_end_is_not_read_to_its_end(softsense_command: Softsense, co
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("error: /dev/zero: found more than 256 MiB, expected a text file")
     assert done.stderr.count("\n") == 1
+
+
+DROPPED = """
+import gc, signal, sys, time
+from softsense import cli
+
+class Cleared:
+    def __del__(self):
+        signal.raise_signal(signal.SIGINT)
+
+def slow(*_, **__):
+    Cleared()
+    gc.collect()
+    time.sleep(30)
+
+cli.cli.commands["policies"].callback = slow
+sys.exit(cli.main(["policies"]))
+"""
+
+
+def test_ctrl_c_in_a_destructor_is_not_lost(tmp_path: Path) -> None:
+    """Python says that it ignores what is raised there, and goes on."""
+    begun = time.monotonic()
+    done = subprocess.run([sys.executable, "-c", DROPPED], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert time.monotonic() - begun < 15
+    assert done.returncode == 130
+    assert done.stderr.strip() == "interrupted before anything was measured"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs limits of memory")
+def test_a_process_without_memory_ends_with_one_line(tmp_path: Path) -> None:
+    """Ten million lists of free blocks, which are no map."""
+    import resource
+
+    planes = ["geometry.channels=1024", "geometry.chips_per_channel=64", "geometry.planes_per_die=8"]
+    planes += ["geometry.blocks_per_plane=16", "geometry.pages_per_block=12", "ftl.over_provisioning=0.7"]
+    limit = (1_200_000_000,) * 2
+    process = started(
+        *("run", "tlc-3d", "--out", "out"),
+        *(word for text in planes for word in ("--set", text)),
+        cwd=tmp_path,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, limit),
+    )
+    _, errors = process.communicate(timeout=120)
+    assert process.returncode == 2
+    assert errors.startswith("error: ")
+    assert "memory" in errors
+    assert len(errors.splitlines()) == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("after_s", [0.9, 1.1, 1.3])
+def test_ctrl_c_ends_a_sweep_and_its_processes_in_silence(tmp_path: Path, after_s: float) -> None:
+    """Threads that were given up must not come back into a Python that is ending, which aborts it."""
+    small = ["geometry.channels=1", "geometry.chips_per_channel=1", "geometry.dies_per_chip=1"]
+    small += ["geometry.blocks_per_plane=128", "workload.requests=400000", "workload.footprint_bytes=1048576"]
+    (tmp_path / "s.toml").write_text(f'config = "mlc-25nm"\nseeds = [1, 2, 3, 4]\nset = {small}\n')
+    process = started("sweep", "s.toml", "--workers", "2", cwd=tmp_path)
+    time.sleep(after_s)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130, errors
+    assert "FATAL" not in errors
+    assert errors.startswith("interrupted")
+    assert len(errors.splitlines()) == 1
+
+
+def test_runs_differ_in_nothing_but_what_is_of_the_machine(softsense_command: Softsense, tmp_path: Path) -> None:
+    """The summary has it under one name; the table and the report in one column, named as what it is."""
+    from conftest import SMALL
+
+    small = [word for text in SMALL for word in ("--set", text)]
+    for out in ("a", "b"):
+        done = softsense_command(["compare", "mlc-25nm", *small, "--out", out])
+        assert done.returncode == 0, done.stderr
+
+    def masked(path: Path) -> object:
+        if path.name == "summary.json":
+            summary = json.loads(path.read_text())
+            for run in [*summary["policies"], summary["baseline"]]:
+                assert run.pop("machine").keys() == {"wall_s", "setup_s", "requests_per_s", "peak_rss_bytes"}
+            return summary
+        if path.name == "table.txt":
+            assert "of wall clock" in path.read_text()
+            return re.sub(r" +[\d,]+$", "", path.read_text(), flags=re.MULTILINE)
+        if path.name == "report.html":
+            return re.sub(r'data-key="\d{4,}\.0">[\d,]+<', "", path.read_text())
+        return path.read_bytes()
+
+    names = sorted(path.name for path in (tmp_path / "a").iterdir())
+    assert names == sorted(path.name for path in (tmp_path / "b").iterdir())
+    for name in names:
+        assert masked(tmp_path / "a" / name) == masked(tmp_path / "b" / name), name

@@ -1,6 +1,10 @@
 """The `softsense` command, as a script and as `python -m softsense`: Ctrl-C is heard while it is still loading."""
 
+import os
 import sys
+
+# NumPy's threads would take memory and time at every start, for products that softsense does not have.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
 def main() -> int:

@@ -210,7 +210,7 @@ class Comparison:
             row["gc_blocks_reclaimed"] = s["gc"]["blocks_reclaimed"]
             for unit, share in s["utilisation"].items():
                 row[f"{unit}_utilisation"] = share
-            row["requests_per_s"] = s["requests_per_s"]
+            row["requests_per_s"] = s["machine"]["requests_per_s"]
             rows.append(row)
         return _frame(rows)
 
@@ -593,7 +593,8 @@ def _simulate(
         for ended in ends:
             while not ended.wait(_CHUNK_S):
                 _report(tasks, progress)
-    except KeyboardInterrupt:
+    except BaseException as error:
+        # Whatever `progress` has raised: a thread that is not in the core must not be there when Python ends.
         stop.set()
         given_up = time.monotonic() + GRACE_S
         for ended in ends:
@@ -601,9 +602,9 @@ def _simulate(
                 time.monotonic() > given_up and any(task.in_core for task in tasks)
             ):
                 pass
-        raise Interrupted(measured()) from None
-    finally:
-        stop.set()
+        if isinstance(error, KeyboardInterrupt):
+            raise Interrupted(measured()) from None
+        raise
     _report(tasks, progress)
     for task in tasks:
         if task.error:

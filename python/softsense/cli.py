@@ -14,8 +14,10 @@ import json
 import os
 import re
 import shutil
+import signal
 import sys
 import tempfile
+import threading
 import traceback
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -50,6 +52,7 @@ _BUG = 70
 _INTERRUPTED = 130
 _NOBODY_READS = 141
 _CONNECT_S = 5
+_MOMENT_S = 0.01
 # That of `sampling.Goal`, which would load NumPy; a test compares them.
 _MOST_FRAMES = 4_194_304
 _MOST_FLOOR_FRAMES = 131_072
@@ -61,6 +64,7 @@ def main(arguments: list[str] | None = None) -> int:
     0; 2 for bad input; 70 for a bug of softsense; 130 for Ctrl-C; 141 where nobody reads standard output any more.
     """
     _core.keep_panics_quiet()
+    said_before, sys.unraisablehook = sys.unraisablehook, _hear_ctrl_c
     try:
         code = _command(arguments)
         # Whoever closed it wants no output.
@@ -78,10 +82,24 @@ def main(arguments: list[str] | None = None) -> int:
         return _complain("found a name or text that is not UTF-8, expected UTF-8")
     except MemoryError:
         return _complain("found too little memory for this, expected a smaller device or fewer jobs")
+    except ImportError as error:
+        # Nothing is imported that was not installed with softsense.
+        return _complain(f"cannot load a library, for want of memory or of a whole installation: {error}")
     except (KeyboardInterrupt, SystemExit):
         raise
     except BaseException as error:
         return _report_bug(error)
+    finally:
+        sys.unraisablehook = said_before
+
+
+def _hear_ctrl_c(dropped: sys.UnraisableHookArgs) -> None:
+    """Python drops what destructors and callbacks of weak references raise: Ctrl-C in one of them comes once more."""
+    if isinstance(dropped.exc_value, KeyboardInterrupt):
+        # A moment later, or it would be dropped again, here.
+        threading.Timer(_MOMENT_S, os.kill, (os.getpid(), signal.SIGINT)).start()
+    else:
+        sys.__unraisablehook__(dropped)
 
 
 def _drop_output() -> None:

@@ -145,7 +145,7 @@ def blocks(comparison: Comparison) -> list[Block]:
         column("decoders\nbusy %", _percent, "utilisation", "decoder"),
         column("requests\nserved", _count, "requests"),
         column("simulated\nseconds", lambda v: _number(v, 3), "simulated_s"),
-        column("requests per s\nof wall clock", _count, "requests_per_s"),
+        column("requests per s\nof wall clock", _count, "machine", "requests_per_s"),
     ]
     found.append(Block("device", "Device", "policy", names, columns))
 

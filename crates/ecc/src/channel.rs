@@ -178,6 +178,13 @@ pub struct Output {
     pub wrong: f64,
 }
 
+impl Output {
+    /// The probability of this output.
+    pub fn probability(&self) -> f64 {
+        self.right + self.wrong
+    }
+}
+
 /// The noise of a channel on the codewords of one length. It belongs to one thread.
 #[derive(Debug, Clone)]
 pub struct Noise {
@@ -207,19 +214,15 @@ struct Condition {
 struct Given {
     right: Alias,
     wrong: Alias,
-    grade: Grade,
+    not_all_sure: Option<NotAllSure>,
 }
 
-/// How sure wrong bits are.
-#[allow(clippy::large_enum_variant, reason = "there is one in a noise, and it is in a box")]
+/// LLRs of wrong bits that are not all sure: those before the first that is not, and of this one; those after it may be any.
 #[derive(Debug, Clone)]
-enum Grade {
-    /// As the channel makes them.
-    Any,
-    /// All of them have such LLRs, which are sure.
-    Sure(Alias),
-    /// Not all of them. The first that is not may be any.
-    NotAllSure { sure: Alias, unsure: Alias, sure_share: f64 },
+struct NotAllSure {
+    sure: Alias,
+    unsure: Alias,
+    sure_share: f64,
 }
 
 #[derive(Debug, Clone)]
@@ -281,7 +284,7 @@ impl Noise {
             let total: f64 = outputs.iter().map(probability).sum();
             (total > 0.0).then(|| outputs.iter().map(|output| probability(output) / total).collect())
         };
-        let either = given(&|output| output.right + output.wrong).expect("probabilities that add up to 1");
+        let either = given(&Output::probability).expect("probabilities that add up to 1");
         let kind = match errors {
             None => Kind::Soft(Box::new(Bulk::new(&llrs, &either))),
             Some(count) => {
@@ -349,14 +352,14 @@ impl Noise {
             (Some(outputs), surely) => {
                 let share = |chosen: &dyn Fn(i8) -> bool| -> f64 {
                     let chosen = outputs.iter().filter(|output| chosen(output.llr));
-                    chosen.map(|output| output.right + output.wrong).sum()
+                    chosen.map(Output::probability).sum()
                 };
                 let draw = |chosen: &dyn Fn(i8) -> bool| {
                     let total = share(chosen);
                     let (llrs, shares): (Vec<i8>, Vec<f64>) = outputs
                         .iter()
                         .filter(|output| chosen(output.llr))
-                        .map(|output| (output.llr, (output.right + output.wrong) / total))
+                        .map(|output| (output.llr, output.probability() / total))
                         .unzip();
                     (total > 0.0).then(|| Alias::new(&llrs, &shares))
                 };
@@ -365,16 +368,16 @@ impl Noise {
                 let (Some(right), Some(wrong)) = (draw(&|llr| llr >= 0), draw(&|llr| llr < 0)) else {
                     return Err(impossible("a channel that errs never or always"));
                 };
-                let grade = match (surely, draw(&is_sure), draw(&is_unsure)) {
-                    (None, ..) | (Some(false), None, _) => Grade::Any,
-                    (Some(true), Some(sure), _) => Grade::Sure(sure),
+                let (wrong, not_all_sure) = match (surely, draw(&is_sure), draw(&is_unsure)) {
+                    (None, ..) | (Some(false), None, _) => (wrong, None),
+                    (Some(true), Some(sure), _) => (sure, None),
                     (Some(true), None, _) => return Err(impossible("a channel that is never surely wrong")),
                     (Some(false), _, None) => return Err(impossible("a channel that is surely wrong or not at all")),
                     (Some(false), Some(sure), Some(unsure)) => {
-                        Grade::NotAllSure { sure, unsure, sure_share: share(&is_sure) / share(&|llr| llr < 0) }
+                        (wrong, Some(NotAllSure { sure, unsure, sure_share: share(&is_sure) / share(&|llr| llr < 0) }))
                     }
                 };
-                Some(Box::new(Given { right, wrong, grade }))
+                Some(Box::new(Given { right, wrong, not_all_sure }))
             }
         };
         Ok(Self { condition: Some(Condition { sets, class, wrong, given }), ..self })
@@ -478,22 +481,17 @@ impl Noise {
             }
             Kind::Geometric { .. } | Kind::Exactly { .. } => panic!("a channel of hard decisions"),
         }
-        let Some(Condition { given: Some(given), .. }) = &self.condition else { return };
-        let Condition { wrong: wrong_bits, .. } = self.condition.as_ref().expect("what is given has a condition");
+        let Some(Condition { given: Some(given), wrong: wrong_bits, .. }) = &self.condition else { return };
         // Wrong bits come first, in an order that is drawn.
-        let first_unsure = match &given.grade {
-            Grade::NotAllSure { sure_share, .. } => {
-                let draw = (self.stream.bits(frame, UNSURE_DRAW) >> 11) as f64 / (1u64 << 53) as f64;
-                first_that_is_not(*sure_share, *wrong_bits, draw)
-            }
-            _ => 0,
-        };
+        let not_all_sure = given.not_all_sure.as_ref().map(|not_all| {
+            let draw = self.stream.uniform(frame, UNSURE_DRAW);
+            (not_all, first_that_is_not(not_all.sure_share, *wrong_bits, draw))
+        });
         for (index, ((bit, wrong), draw)) in self.prescribed(frame).into_iter().zip(SET_LLR_DRAWS..).enumerate() {
-            let values = match &given.grade {
+            let values = match not_all_sure {
                 _ if !wrong => &given.right,
-                Grade::Sure(sure) => sure,
-                Grade::NotAllSure { sure, .. } if index < first_unsure => sure,
-                Grade::NotAllSure { unsure, .. } if index == first_unsure => unsure,
+                Some((not_all, first)) if index < first => &not_all.sure,
+                Some((not_all, first)) if index == first => &not_all.unsure,
                 _ => &given.wrong,
             };
             let value = values.value(self.stream.bits(frame, draw) as u32);

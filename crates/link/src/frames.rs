@@ -328,24 +328,17 @@ impl FrameTask {
 
     /// The probability that a decision is wrong as conditions count it: the sign of a soft level's LLR, or the hard decision.
     pub fn decision_error_rate(&self) -> Option<f64> {
-        match &self.sensed {
-            Sensed::Hard(rate) => *rate,
-            Sensed::Soft(outputs, _) => {
-                let negative = outputs.iter().filter(|output| output.llr < 0);
-                Some(negative.map(|output| output.right + output.wrong).sum())
-            }
-        }
+        self.llr_at_most(-1).or_else(|| self.raw_error_rate())
     }
 
     /// The probability that a decision of a soft level is surely wrong; `None` of hard decisions.
     pub fn sure_error_rate(&self) -> Option<f64> {
-        match &self.sensed {
-            Sensed::Hard(_) => None,
-            Sensed::Soft(outputs, _) => {
-                let sure = outputs.iter().filter(|output| output.llr <= -SURE_LLR);
-                Some(sure.map(|output| output.right + output.wrong).sum())
-            }
-        }
+        self.llr_at_most(-SURE_LLR)
+    }
+
+    fn llr_at_most(&self, most: i8) -> Option<f64> {
+        let Sensed::Soft(outputs, _) = &self.sensed else { return None };
+        Some(outputs.iter().filter(|output| output.llr <= most).map(Output::probability).sum())
     }
 
     /// What frames meet; with exactly so many errors, if it is said.
@@ -413,7 +406,7 @@ impl FrameTask {
     pub fn region_probabilities(&self, rber: f64) -> Result<Vec<f64>> {
         Ok(match self.sensed_at(rber)? {
             Sensed::Hard(_) => vec![rber, 1.0 - rber],
-            Sensed::Soft(outputs, _) => outputs.iter().map(|output| output.right + output.wrong).collect(),
+            Sensed::Soft(outputs, _) => outputs.iter().map(Output::probability).collect(),
         })
     }
 

@@ -1,4 +1,6 @@
+use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -115,6 +117,19 @@ impl DecodeTable {
     /// # Errors
     /// No such table or BCH code, or a malformed file, at its line.
     pub fn open(name_or_path: &str, directory: &Path) -> Result<Self> {
+        // Sweeps open the shipped ones again and again.
+        static OPENED: Mutex<BTreeMap<&str, DecodeTable>> = Mutex::new(BTreeMap::new());
+        let Some(shipped) = Self::shipped().find(|name| *name == name_or_path) else {
+            return Self::read(name_or_path, directory);
+        };
+        let mut opened = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
+        if !opened.contains_key(shipped) {
+            opened.insert(shipped, Self::read(shipped, directory)?);
+        }
+        Ok(opened[shipped].clone())
+    }
+
+    fn read(name_or_path: &str, directory: &Path) -> Result<Self> {
         let bch: Vec<&str> = Self::shipped().filter(|name| name.starts_with("bch-")).collect();
         if name_or_path.starts_with("bch:") || bch.contains(&name_or_path) {
             let at_name = |error: Error| Error::table(error.place(), error.message());
@@ -230,7 +245,7 @@ impl DecodeTable {
                 };
                 if iterations.len() != points || !iterations.iter().all(distribution) {
                     // Words that are decoded twice take up to twice as many.
-                    let most = 2 * max;
+                    let most = 2 * usize::from(max);
                     let message =
                         format!("expected {points} lists of at most {most} probabilities, each adding up to 1");
                     return bad(&field("iterations"), message);
@@ -289,7 +304,9 @@ impl DecodeTable {
                 // A curve that reaches zero has no logarithm: from there on the interval is linear.
                 let fraction = (rber - self.rber[below]) / (self.rber[above] - self.rber[below]);
                 if p[below] > 0.0 && p[above] > 0.0 {
+                    // Rounded, it may leave the interval, and fall where it should grow.
                     libm::exp(libm::log(p[below]) * (1.0 - fraction) + libm::log(p[above]) * fraction)
+                        .clamp(p[below], p[above])
                 } else {
                     p[below] + (p[above] - p[below]) * fraction
                 }
@@ -384,6 +401,14 @@ mod tests {
         assert_eq!(table.iterations(1, 0.002, false, 0.0), Some(20));
     }
 
+    /// A logarithm and back is not always what it was.
+    #[test]
+    fn rounding_makes_no_curve_fall() {
+        let text = measured("max_iterations = 20", "[0.0, 1e-4]").replace("1e-8", "2e-9");
+        let table = DecodeTable::parse(&text, "t.toml").unwrap();
+        assert_eq!([0.0, 0.001].map(|rber| table.p_fail(1, rber)), [2e-9, 2e-9]);
+    }
+
     /// Is a computed table the tail between its points, too, from where failures are never seen to where nothing else is?
     #[test]
     fn tables_of_bch_codes_are_computed() {
@@ -407,6 +432,10 @@ mod tests {
             (
                 measured("max_iterations = 1", "[0.0, 0.0]"),
                 "t.toml: level 1: iterations: expected 2 lists of at most 2",
+            ),
+            (
+                measured("max_iterations = 65535", "[0.0, 0.0]").replace("[1.0], ", "[1.1], "),
+                "t.toml: level 2: iterations: expected 2 lists of at most 131070",
             ),
             (measured("max_iterations = 20", "[1e-9, 1e-10]"), "t.toml: level 2: p_fail: found 0.0000000001 after"),
             (measured("max_iterations = 20", "[0.0]"), "t.toml: level 2: p_fail: found 1 values, expected 2"),

@@ -49,7 +49,7 @@ impl AbsorbingSets {
     #[new]
     fn new(py: Python<'_>, code: Py<Code>, sets: Vec<Vec<u32>>) -> PyResult<Self> {
         let matrix = matrix(code.get())?;
-        let sets = py.detach(|| ldpc::AbsorbingSets::new(&matrix, &sets)).map_err(raise)?;
+        let sets = crate::detached(py, || ldpc::AbsorbingSets::new(&matrix, &sets)).map_err(raise)?;
         Ok(Self { code, sets: Arc::new(sets) })
     }
 
@@ -100,8 +100,7 @@ impl AbsorbingSetSearch {
         stop: Option<&StopFlag>,
     ) -> PyResult<Self> {
         let (matrix, stop) = (matrix(code)?, flag(stop));
-        let search = py
-            .detach(|| ldpc::AbsorbingSetSearch::new(&matrix, most_bits, most_violated, &stop))
+        let search = crate::detached(py, || ldpc::AbsorbingSetSearch::new(&matrix, most_bits, most_violated, &stop))
             .map_err(raise)?
             .ok_or_else(|| pyo3::exceptions::PyKeyboardInterrupt::new_err(()))?;
         Ok(Self { search })
@@ -134,7 +133,7 @@ impl AbsorbingSetSearch {
             return Err(raise(Error::code("unit", format!("found {unit}, expected one below {units}"))));
         }
         let stop = flag(stop);
-        Ok(py.detach(|| self.search.search(unit, &stop)).map(|sets| sets.iter().map(plain).collect()))
+        Ok(crate::detached(py, || self.search.search(unit, &stop)).map(|sets| sets.iter().map(plain).collect()))
     }
 }
 
@@ -181,7 +180,7 @@ pub(crate) fn impulses(
     corrected: bool,
 ) -> PyResult<Vec<Vec<u32>>> {
     let matrix = Arc::clone(code.ldpc()?.parity_check());
-    Ok(py.detach(|| {
+    Ok(crate::detached(py, || {
         let mut impulses = ldpc::Impulses::new(matrix, seed);
         let mut drawn = |number| {
             let errors = impulses.draw(number);

@@ -219,7 +219,7 @@ fn share_out<W: Send, J: Send>(
     let (jobs, stop) = (Mutex::new(jobs), AtomicBool::new(false));
     let next = || if stop.load(Ordering::Relaxed) { None } else { jobs.lock().expect("no job panics").next() };
     let (first, others) = workers.split_first_mut().expect("at least one worker");
-    let raised = py.detach(|| {
+    let raised = crate::detached(py, || {
         std::thread::scope(|scope| {
             let (next, work) = (&next, &work);
             for worker in others {
@@ -336,7 +336,7 @@ impl Code {
     #[pyo3(signature = (name, redundant_checks = false))]
     fn open(py: Python<'_>, name: PathBuf, redundant_checks: bool) -> PyResult<Self> {
         let name = name.to_string_lossy().into_owned();
-        let code = py.detach(|| catalogue::Code::open(&name, redundant(redundant_checks))).map_err(raise)?;
+        let code = crate::detached(py, || catalogue::Code::open(&name, redundant(redundant_checks))).map_err(raise)?;
         Ok(Self { name, code })
     }
 
@@ -344,7 +344,8 @@ impl Code {
     #[staticmethod]
     #[pyo3(signature = (name, text, redundant_checks = false))]
     fn parse(py: Python<'_>, name: String, text: &str, redundant_checks: bool) -> PyResult<Self> {
-        let code = py.detach(|| catalogue::Code::parse(&name, text, redundant(redundant_checks))).map_err(raise)?;
+        let code =
+            crate::detached(py, || catalogue::Code::parse(&name, text, redundant(redundant_checks))).map_err(raise)?;
         Ok(Self { name, code })
     }
 
@@ -543,7 +544,7 @@ impl Code {
     #[allow(clippy::type_complexity, reason = "it is a number and the spectra of three lengths")]
     fn cycles(&self, py: Python<'_>) -> PyResult<(Option<u32>, Vec<(u32, Vec<(u32, u64)>)>)> {
         let code = self.ldpc()?;
-        let cycles = py.detach(|| match code.quasi_cyclic() {
+        let cycles = crate::detached(py, || match code.quasi_cyclic() {
             Some(base) => ShortCycles::of(base),
             None => ShortCycles::of(&QuasiCyclic::of_ones(code.parity_check())),
         });
@@ -566,7 +567,7 @@ impl Code {
             Algorithm::MessagePassing { rule, .. } => rule,
             Algorithm::MinSum(_) | Algorithm::BitFlipping => unreachable!("not of a schedule"),
         };
-        py.detach(|| degrees.threshold(rule, levels, iterations)).map_err(raise)
+        crate::detached(py, || degrees.threshold(rule, levels, iterations)).map_err(raise)
     }
 
     /// The parity-check matrix as the text of an alist file. Raises CodeError.
@@ -723,7 +724,7 @@ impl Decoder {
         let frames = expected.frames(array)?;
         let llrs = expected.slice(&received)?;
         let length = expected.length;
-        if let Some(at) = py.detach(|| llrs.iter().position(|llr| !llr.is_number())) {
+        if let Some(at) = crate::detached(py, || llrs.iter().position(|llr| !llr.is_number())) {
             let place = format!("llrs: frame {}, bit {}", at / length, at % length);
             return Err(complain(&place, "NaN", "a log-likelihood ratio"));
         }
@@ -877,7 +878,7 @@ pub(crate) fn measure_code<'py>(
             }
         }
     };
-    let result = py.detach(|| measurement.run(watch)).map_err(raise)?;
+    let result = crate::detached(py, || measurement.run(watch)).map_err(raise)?;
     if let Some(error) = raised {
         return Err(error);
     }

@@ -67,7 +67,8 @@ impl FrameTask {
             serde_json::from_str(spec_json).map_err(|error| raise(Error::config("frames", error.to_string())))?;
         let opened = code.get().code.clone();
         let listed = sets.as_ref().map(|sets| Arc::clone(&sets.get().sets));
-        let task = py.detach(|| softsense_link::FrameTask::conditioned(opened, spec, listed)).map_err(raise)?;
+        let task =
+            crate::detached(py, || softsense_link::FrameTask::conditioned(opened, spec, listed)).map_err(raise)?;
         Ok(Self { code, sets, task })
     }
 
@@ -139,7 +140,7 @@ impl FrameTask {
     /// References and LLRs are made for the task's own rate. Raises ConfigError: a soft level of cells with an age, or a rate
     /// out of range.
     fn region_probabilities<'py>(&self, py: Python<'py>, rber: f64) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        let probabilities = py.detach(|| self.task.region_probabilities(rber)).map_err(raise)?;
+        let probabilities = crate::detached(py, || self.task.region_probabilities(rber)).map_err(raise)?;
         Ok(probabilities.into_pyarray(py))
     }
 
@@ -159,7 +160,8 @@ impl FrameTask {
         stop: Option<&StopFlag>,
     ) -> PyResult<Option<Bound<'py, PyDict>>> {
         let stop = stop.map_or_else(Arc::default, |flag| Arc::clone(&flag.stop));
-        let Some(counts) = py.detach(|| self.task.count(errors, first_unit, units, &stop)).map_err(raise)? else {
+        let Some(counts) = crate::detached(py, || self.task.count(errors, first_unit, units, &stop)).map_err(raise)?
+        else {
             return Ok(None);
         };
         let counted = PyDict::new(py);
@@ -192,7 +194,7 @@ impl FrameTask {
     ) -> PyResult<Option<Bound<'py, PyDict>>> {
         let stop = stop.map_or_else(Arc::default, |flag| Arc::clone(&flag.stop));
         let spec = SplitSpec { ladder, particles, steps, redraw, most_frames };
-        let Some(run) = py.detach(|| self.task.split(&spec, unit, &stop)).map_err(raise)? else {
+        let Some(run) = crate::detached(py, || self.task.split(&spec, unit, &stop)).map_err(raise)? else {
             return Ok(None);
         };
         let found = PyDict::new(py);
@@ -238,7 +240,7 @@ impl FrameTask {
     ) -> PyResult<Option<Bound<'py, PyDict>>> {
         let stop = stop.map_or_else(Arc::default, |flag| Arc::clone(&flag.stop));
         let spec = WalkSpec { rber, steps, every, redraw, missing, fill, most_draws };
-        let walked = py.detach(|| self.task.walk(&spec, &starts, &sets, unit, &stop)).map_err(raise)?;
+        let walked = crate::detached(py, || self.task.walk(&spec, &starts, &sets, unit, &stop)).map_err(raise)?;
         let Some(chains) = walked else {
             return Ok(None);
         };

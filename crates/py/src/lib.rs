@@ -4,9 +4,12 @@ mod absorbing_sets;
 mod codes;
 mod flash;
 mod frames;
+mod memory;
 
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use numpy::ndarray::Array2;
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1};
@@ -53,6 +56,39 @@ fn raise(error: Error) -> PyErr {
 /// Reads an option that has a name for each of its values.
 fn option<T: std::str::FromStr<Err: std::fmt::Display>>(name: &str, value: &str) -> PyResult<T> {
     value.parse().map_err(|error| raise(Error::config(format!("--{name}"), format!("{error}"))))
+}
+
+/// Set when Python ends. A thread whose work was given up must not come back then: Python would end it in the middle of this
+/// module, and with it, loudly, the process.
+static ENDING: AtomicBool = AtomicBool::new(false);
+/// Threads between their work and Python.
+static COMING_BACK: AtomicUsize = AtomicUsize::new(0);
+
+/// Does work without the GIL, in a thread that Python may have forgotten by the end of it.
+fn detached<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> T {
+    let done = py.detach(|| {
+        let done = work();
+        COMING_BACK.fetch_add(1, Ordering::SeqCst);
+        while ENDING.load(Ordering::SeqCst) {
+            COMING_BACK.fetch_sub(1, Ordering::SeqCst);
+            std::thread::park();
+            COMING_BACK.fetch_add(1, Ordering::SeqCst);
+        }
+        done
+    });
+    COMING_BACK.fetch_sub(1, Ordering::SeqCst);
+    done
+}
+
+/// Called when Python ends: lets in who is on the way back, and nobody else.
+#[pyfunction]
+fn ending(py: Python<'_>) {
+    ENDING.store(true, Ordering::SeqCst);
+    py.detach(|| {
+        while COMING_BACK.load(Ordering::SeqCst) > 0 {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    });
 }
 
 /// Does long work without the GIL; now and then calls `progress` with the fraction done and hears Ctrl-C.
@@ -310,7 +346,7 @@ impl Run {
     fn new(py: Python<'_>, config: &Config, trace: Option<&Trace>, beyond: &str, log_requests: bool) -> PyResult<Self> {
         let beyond: Beyond = option("beyond", beyond)?;
         let requests = trace.map_or(Requests::Workload, |trace| Requests::Trace(&trace.trace, beyond));
-        let run = py.detach(|| run::Run::new(&config.checked, requests, log_requests)).map_err(raise)?;
+        let run = detached(py, || run::Run::new(&config.checked, requests, log_requests)).map_err(raise)?;
         Ok(Self { run })
     }
 
@@ -318,7 +354,7 @@ impl Run {
     #[pyo3(signature = (requests, stop = None))]
     fn advance(&mut self, py: Python<'_>, requests: u64, stop: Option<&frames::StopFlag>) -> PyResult<bool> {
         let stop = stop.map_or_else(Arc::default, frames::StopFlag::shared);
-        py.detach(|| self.run.advance_unless(&stop, requests)).map_err(raise)
+        detached(py, || self.run.advance_unless(&stop, requests)).map_err(raise)
     }
 
     /// Completed requests.
@@ -499,6 +535,7 @@ fn check_environment() -> PyResult<()> {
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = module.py();
+    py.import("atexit")?.call_method1("register", (wrap_pyfunction!(ending, module)?,))?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("SoftsenseError", py.get_type::<SoftsenseError>())?;
     module.add("ConfigError", py.get_type::<ConfigError>())?;

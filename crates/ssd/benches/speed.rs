@@ -153,13 +153,14 @@ fn bench_precondition(layout: &str) {
     let begun = Instant::now();
     let run = Run::new(&config, Requests::Workload, false).unwrap();
     let mut summary = run.summary(false);
-    summary.setup_s = begun.elapsed().as_secs_f64();
+    summary.machine.setup_s = begun.elapsed().as_secs_f64();
     report(&summary);
 }
 
 /// The child's last words: what the parent puts into the table.
 fn report(summary: &softsense_ssd::summary::Summary) {
-    println!("{} {} {}", summary.requests_per_s, summary.setup_s, summary.peak_rss_bytes.unwrap_or(0));
+    let machine = &summary.machine;
+    println!("{} {} {}", machine.requests_per_s, machine.setup_s, machine.peak_rss_bytes.unwrap_or(0));
     if let Some(write_amplification) = summary.writes_detail.write_amplification {
         eprintln!("  write amplification {write_amplification:.2}");
     }

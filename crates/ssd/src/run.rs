@@ -10,7 +10,8 @@ use crate::config::{CheckedConfig, MODEL_VERSION, Mapping};
 use crate::request::{Request, RequestKind, RequestSource};
 use crate::simulation::{CodewordSample, LogRow, Simulation};
 use crate::summary::{
-    CodewordReads, EnergySummary, GcSummary, MappingSummary, ReadTimeUs, Responses, Summary, WritesDetail,
+    CodewordReads, EnergySummary, GcSummary, MachineSummary, MappingSummary, ReadTimeUs, Responses, Summary,
+    WritesDetail,
 };
 use crate::trace::{Beyond, Trace};
 
@@ -196,10 +197,12 @@ impl Run {
             reads: s.reads.count(),
             writes: s.writes.count(),
             trims: s.trims.count(),
-            wall_s: self.wall_s,
-            setup_s: self.setup_s,
-            requests_per_s: if self.wall_s > 0.0 { s.completed() as f64 / self.wall_s } else { 0.0 },
-            peak_rss_bytes: peak_rss_bytes(),
+            machine: MachineSummary {
+                wall_s: self.wall_s,
+                setup_s: self.setup_s,
+                requests_per_s: if self.wall_s > 0.0 { s.completed() as f64 / self.wall_s } else { 0.0 },
+                peak_rss_bytes: peak_rss_bytes(),
+            },
             simulated_s: s.last_completion.as_secs(),
             response: Responses { read: s.reads.summary(), write: s.writes.summary(), all: s.all().summary() },
             codeword_reads: CodewordReads {

@@ -35,14 +35,8 @@ pub struct Summary {
     pub writes: u64,
     /// Completed trims.
     pub trims: u64,
-    /// Wall time from opening the trace to the last completion, s. Set-up is not in it.
-    pub wall_s: f64,
-    /// Wall time of building and preconditioning the device, s.
-    pub setup_s: f64,
-    /// Requests over `wall_s`.
-    pub requests_per_s: f64,
-    /// Largest resident set of the process so far, bytes; `null` where the system does not say.
-    pub peak_rss_bytes: Option<u64>,
+    /// What the simulation cost its computer: the only numbers that differ when the same run is done again.
+    pub machine: MachineSummary,
     /// Simulated time of the last completion, s.
     pub simulated_s: f64,
     /// Response times.
@@ -61,6 +55,19 @@ pub struct Summary {
     pub mapping: Option<MappingSummary>,
     /// Mean busy shares.
     pub utilisation: Utilisation,
+}
+
+/// What a simulation cost the computer that ran it.
+#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
+pub struct MachineSummary {
+    /// Wall time from opening the trace to the last completion, s. Set-up is not in it.
+    pub wall_s: f64,
+    /// Wall time of building and preconditioning the device, s.
+    pub setup_s: f64,
+    /// Requests over `wall_s`.
+    pub requests_per_s: f64,
+    /// Largest resident set of the process so far, bytes; `null` where the system does not say.
+    pub peak_rss_bytes: Option<u64>,
 }
 
 /// Response times, from arrival to completion.
