@@ -70,6 +70,18 @@ def test_endurance_is_where_the_table_says(worn: Config) -> None:
     assert row["lifetime_capacity"] == pytest.approx(expected)
 
 
+def test_a_table_that_does_not_reach_gives_no_endurance(worn: Config, tmp_path: Path) -> None:
+    """One whose lowest rate still fails too often for the demand: whether fresher flash meets it would be a guess."""
+    (tmp_path / "narrow.toml").write_text(
+        'format = "softsense decode table, version 1"\nname = "n"\ncode = "adaptive-1/2: as it is"\ndecoder = "d"\n'
+        'source = "made up"\ninterpolation = "log"\nrber = [0.05, 0.06]\n[[level]]\np_fail = [1e-6, 1.0]\n'
+    )
+    table = str(tmp_path / "narrow.toml")
+    with pytest.raises(ConfigError, match=r"found 1 of the codewords beyond .* expected at most 0\.01"):
+        lifetime(worn, [table], utilisations=[0.7])
+    assert lifetime(worn, [table], demand=Demand(uber=1e-9), utilisations=[0.7]).codes[0].endurance_pe > 0
+
+
 def test_bch_codes_by_age_follow_one_another() -> None:
     """Are the ages in the shipped config those that flash and error target make, and is what codes leave for data?"""
     config = Config.open("mlc-lae")

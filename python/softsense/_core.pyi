@@ -88,6 +88,12 @@ class Config:
         shape (levels, n)). Raises `ConfigError` where there is no table, or it has fewer.
         """
 
+    def table_reaches(self, rber: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Whether the decode table tells what happens at each of `rber` (float64, shape (n,)), or `p_fail` is a guess.
+
+        The guess is its nearest point. One bool each, shape (n,). Raises `ConfigError` where there is no table.
+        """
+
 class Trace:
     """A block trace, recognised and scanned from start to end."""
 

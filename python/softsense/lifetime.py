@@ -305,6 +305,7 @@ class _Wear:
         small = [f"geometry.blocks_per_plane={blocks}", f"geometry.pages_per_block={pages}"]
         (reliability,) = fields["reliability"].values()
         flash = {"file": "flash-8-9", "rber": reliability["rber"], "variation": reliability["variation"]}
+        self._most_beyond = float(reliability.get("most_beyond", 0.0))
         # Of a table, whatever it was; each code puts its own in.
         read = [f"reliability={{ table = {inline(flash)} }}", "decoder={ time = { fixed_us = 1.0 } }"]
         self._config = config.with_overrides([*read, *small, *start])
@@ -358,6 +359,14 @@ class _Wear:
         while high - low > 1:
             middle = (low + high) // 2
             low, high = (middle, high) if met(middle) else (low, middle)
+        # Where the answer is decided: up to there, and one cycle later no more.
+        for pe_cycles in (low, high):
+            beyond = 1.0 - float(reader.table_reaches(self.rber(pe_cycles)).mean())
+            if beyond > self._most_beyond:
+                raise ConfigError(
+                    f"table {table}: found {beyond:.3g} of the codewords beyond its raw bit error rates at "
+                    f"{pe_cycles:,} P/E cycles, expected at most {self._most_beyond:g} (reliability.table.most_beyond)"
+                )
         share = candidate.user_share or code.data_bits / code.codeword_bits
         name, data_bits, correctable = code.name, code.data_bits, candidate.correctable
         return CodeLife(candidate.name, name, data_bits, share, low, *at(low), correctable=correctable)

@@ -19,7 +19,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use softsense_base::{Error, ErrorKind};
 use softsense_ecc::InstructionSet;
-use softsense_link::Policy;
+use softsense_link::{DecodeTable, Policy};
 use softsense_ssd::config::{self, CheckedConfig, MODEL_VERSION};
 use softsense_ssd::request::RequestKind;
 use softsense_ssd::run::{self, Requests};
@@ -260,9 +260,7 @@ impl Config {
         rber: PyReadonlyArray1<'py, f64>,
         levels: Option<u8>,
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let table = self.checked.reliability().table().ok_or_else(|| {
-            raise(Error::config("reliability", "found no decode table, expected `reliability.table`"))
-        })?;
+        let table = self.decode_table()?;
         let levels = levels.unwrap_or(table.levels());
         if !(1..=table.levels()).contains(&levels) {
             let message = format!("found {levels}, expected 1 to {}", table.levels());
@@ -272,6 +270,24 @@ impl Config {
         let shape = (usize::from(levels), rber.len());
         let p_fail = Array2::from_shape_fn(shape, |(level, at)| table.p_fail(level as u8 + 1, rber[at]));
         Ok(p_fail.into_pyarray(py))
+    }
+
+    /// Whether the decode table tells what happens at each raw bit error rate (float64, shape (n,)), or `p_fail` is a guess
+    /// from its nearest point (bool, shape (n,)). Raises ConfigError where there is no table.
+    fn table_reaches<'py>(
+        &self,
+        py: Python<'py>,
+        rber: PyReadonlyArray1<'py, f64>,
+    ) -> PyResult<Bound<'py, PyArray1<bool>>> {
+        let table = self.decode_table()?;
+        Ok(rber.as_array().mapv(|rber| table.reaches(rber)).into_pyarray(py))
+    }
+}
+
+impl Config {
+    fn decode_table(&self) -> PyResult<&DecodeTable> {
+        let message = "found no decode table, expected `reliability.table`";
+        self.checked.reliability().table().ok_or_else(|| raise(Error::config("reliability", message)))
     }
 }
 
