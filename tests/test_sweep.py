@@ -462,7 +462,7 @@ def test_a_killed_sweep_resumes_to_the_same_bytes(softsense_command: Softsense, 
     assert 1 <= first < second < 8
     assert not (tmp_path / "out" / "sweep.parquet").exists()
     # A file that was not finished when it was killed.
-    (tmp_path / "out" / "points" / ".torn.partial.parquet").write_bytes(b"PAR1")
+    (tmp_path / "out" / "points" / ".softsense-torn.parquet").write_bytes(b"PAR1")
     result = sweep(tmp_path / "s.toml", out=tmp_path / "out", workers=1)
     assert result.simulated == 8 - second
     assert sha256(tmp_path / "out") == sha256(expected)

@@ -18,7 +18,7 @@ fuzz_target!(|text: &str| {
         assert!((0.0..=1.0).contains(&rate), "{rate}");
     }
     // Most of what may go wrong goes wrong before there are frames; a unit has thousands of them.
-    if text.len() % 64 == 0 {
+    if text.len().is_multiple_of(64) {
         let counts = task.count(None, 0, 1, &AtomicBool::new(false));
         assert!(
             counts.is_err()

@@ -552,7 +552,8 @@ class Kept:
         import polars as pl
 
         with blaming(self._folder):
-            for left in self._folder.glob(".*.partial.*"):
+            # Of a process that was killed while it wrote, as the folder is now this one's alone.
+            for left in self._folder.glob(".softsense-*"):
                 left.unlink()
             for path in sorted(self._folder.glob("*.parquet")):
                 content = path.read_bytes()

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from softsense._core import FileError
+from softsense.files import replacing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -344,16 +345,12 @@ class _Blaming:
 
 def _make(path: Path) -> None:
     """Make an empty store under another name first, so that there is never half a one."""
-    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
-    try:
+    with replacing(path) as partial:
         base = sqlite3.connect(partial, isolation_level=None)
         try:
             base.executescript(f"BEGIN; {_SCHEMA} COMMIT;")
         finally:
             base.close()
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
 
 
 def _values(identity: str, errors: int, row: _Row) -> tuple[Any, ...]:
