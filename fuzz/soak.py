@@ -26,7 +26,6 @@ from pathlib import Path
 FUZZ = Path(__file__).resolve().parent
 ROOT = FUZZ.parent
 OUT = ROOT / "out" / "fuzz"
-HOST = "x86_64-unknown-linux-gnu"
 # What cargo-fuzz asks for, without the sanitizers, which need nightly Rust, and without comparisons, which make
 # simulations several times as slow and of which dictionaries know more.
 COVERAGE = [
@@ -65,9 +64,12 @@ def build(*, quick: bool) -> Path:
             subprocess.run(command, cwd=ROOT, check=True)
         return ROOT / "target" / "debug"
     environment = {**os.environ, "RUSTFLAGS": " ".join(COVERAGE)}
-    command = ["cargo", "build", *package, "fuzz", "--target", HOST, "--target-dir", "target/fuzz"]
+    told = subprocess.run(["rustc", "--version", "--verbose"], capture_output=True, text=True, check=True).stdout
+    host = told.partition("host: ")[2].split()[0]
+    # With a target that is named, build scripts and macros are compiled without coverage.
+    command = ["cargo", "build", *package, "fuzz", "--target", host, "--target-dir", "target/fuzz"]
     subprocess.run(command, cwd=ROOT, env=environment, check=True)
-    return ROOT / "target" / "fuzz" / HOST / "fuzz"
+    return ROOT / "target" / "fuzz" / host / "fuzz"
 
 
 def dictionary(target: str) -> Path | None:
