@@ -2,8 +2,8 @@
 
 Builds the targets of this folder with stable Rust and runs each on its seeds in processes that die of a panic, of 20 s
 for one input and of 2 GB. A soak has libFuzzer's coverage, and goes on from what earlier ones kept in `out/fuzz`; with
-`--quick` only the targets themselves have it, and share with `cargo test` what they are built from. Prints how many
-inputs each target had. `commands` are command lines instead (commands.py), under the same limits. Ends with 1 if any
+`--quick` only the targets themselves have it, and what they test is built as for tests. Prints how many inputs each
+target had. `commands` are command lines instead (commands.py), under the same limits. Ends with 1 if any
 failed; the input is then kept as `out/fuzz/TARGET/crash-...`, which `BINARY FILE` shows again, or the line is in its
 log.
 """
