@@ -37,7 +37,7 @@ SMALL = [
 ]
 PROMISED = {0, 2, 130}
 PATIENCE_S = 0.25
-"""After so long a command hears Ctrl-C."""
+"""After so long at most a command hears Ctrl-C."""
 
 SWEEP = """
 config = "mlc-25nm"
@@ -180,10 +180,10 @@ def line(draw: random.Random, known: list[tuple[list[str], click.Command]]) -> l
     return [*words, *rest]
 
 
-def run(words: list[str]) -> tuple[int, str]:
-    """The exit code of a command line, and what it complained of."""
+def run(words: list[str], patience_s: float) -> tuple[int, str]:
+    """The exit code of a command line that hears Ctrl-C after so long, and what it complained of."""
     said, complained = io.StringIO(), io.StringIO()
-    signal.setitimer(signal.ITIMER_REAL, PATIENCE_S, 0.5)
+    signal.setitimer(signal.ITIMER_REAL, patience_s, 0.5)
     try:
         with contextlib.redirect_stdout(said), contextlib.redirect_stderr(complained):
             try:
@@ -244,7 +244,7 @@ def main() -> int:
         # What kills this process is this line.
         print(json.dumps({"number": number, "line": words}), flush=True)
         begun = time.monotonic()
-        code, complained = run(words)
+        code, complained = run(words, draw.uniform(0.01, PATIENCE_S))
         seconds = time.monotonic() - begun
         longest = max(longest, seconds)
         codes[code] = codes.get(code, 0) + 1

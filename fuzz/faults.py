@@ -205,16 +205,15 @@ class Faults:
         if self.draw.random() < 0.3:
             room = f"nr_inodes={self.draw.randint(3, 12)}"
         # A mount of its own that ends with it; what it leaves is looked at from outside.
+        inputs = self.root / "inputs"
+        shutil.rmtree(inputs, ignore_errors=True)
+        work.begin(inputs)
         shell = (
-            f"mount -t tmpfs -o {room} none disk && cp ../../inputs/* disk/ 2>/dev/null; cd disk || exit 99\n"
+            f"mount -t tmpfs -o {room} none disk && cp {inputs}/* disk/ 2>/dev/null; cd disk || exit 99\n"
             '"$@" >../said 2>../complained; echo $? >../code; tar cf ../left . --exclude=.lock\n'
             "mount -o remount,size=64m,nr_inodes=1000 . || exit 99\n"
             '"$@" >../said2 2>../complained2; echo $? >../code2; tar cf ../left2 .\n'
         )
-        inputs = self.root / "inputs"
-        shutil.rmtree(inputs, ignore_errors=True)
-        work.begin(inputs)
-        shell = shell.replace("../../inputs", str(inputs))
         around = [*MOUNTS, "sh", "-c", shell, "sh"]
         if (code := ended(start(work, folder, around=around)).code) == 99:
             return f"found no room for a disk: {room}"

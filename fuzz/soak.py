@@ -36,7 +36,7 @@ COVERAGE = [
     "--cfg=fuzzing",
 ]
 MORE_SEEDS = {"config": ["configs"]}
-# Of the inputs asked for: what opens, simulates or decodes takes longer than what reads.
+# Of the inputs asked for: what simulates takes longer than what reads.
 SHARE = {"run": 0.1, "commands": 0.01}
 LINES_A_PROCESS = 500
 LONGEST_S = 20
@@ -86,7 +86,7 @@ def dictionary(target: str) -> Path | None:
 
 
 def soak(binaries: Path, target: str, inputs: int, seed: int, *, quick: bool) -> Soaked:
-    """Feed a target so many inputs; what covers something new is kept for the next time, if anything tells."""
+    """Feed a target so many inputs; what covers something new is kept for the next time."""
     folder = OUT / target
     # The first folder takes what is found; the quick ones forget.
     kept = folder / ("found" if quick else "corpus")
@@ -166,7 +166,7 @@ def main() -> int:
     parser.add_argument("--inputs", type=int, default=10_000_000, help="for each target; fewer where they are slow")
     parser.add_argument("--seed", type=int, default=1, help="of libFuzzer; default: 1")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="targets at once; default: one per CPU")
-    parser.add_argument("--quick", action="store_true", help="without coverage, and without what earlier soaks kept")
+    parser.add_argument("--quick", action="store_true", help="coverage of targets alone, nothing of earlier soaks")
     arguments = parser.parse_args()
     known = sorted([*(path.stem for path in (FUZZ / "targets").glob("*.rs")), "commands"])
     if unknown := set(arguments.targets) - set(known):

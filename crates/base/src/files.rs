@@ -65,11 +65,12 @@ impl UnfinishedFile {
             suffix.push(".");
             suffix.push(extension);
         }
-        let mut builder = tempfile::Builder::new();
-        builder.prefix(&prefix).suffix(&suffix);
-        #[cfg(unix)]
-        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-        let (file, temporary) = builder.tempfile_in(directory).map_err(|error| refused(&error))?.into_parts();
+        // Made here, as the library's own errors name the temporary file.
+        let made = tempfile::Builder::new()
+            .prefix(&prefix)
+            .suffix(&suffix)
+            .make_in(directory, |temporary| File::options().read(true).write(true).create_new(true).open(temporary));
+        let (file, temporary) = made.map_err(|error| refused(&error))?.into_parts();
         if let Some(found) = before {
             file.set_permissions(found.permissions()).map_err(|error| refused(&error))?;
         }
@@ -191,5 +192,15 @@ mod tests {
             let error = UnfinishedFile::create(refused).unwrap_err().to_string();
             assert!(error.contains("expected a file to write to"), "{error}");
         }
+    }
+
+    /// A refusal names the file that was asked for, and nothing beside it.
+    #[test]
+    fn a_folder_that_is_not_there_is_told_by_the_name_that_was_given() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("none").join("file");
+        let error = UnfinishedFile::create(&file).unwrap_err().to_string();
+        assert!(error.starts_with(&file.display().to_string()), "{error}");
+        assert!(!error.contains(".softsense-"), "{error}");
     }
 }
