@@ -41,7 +41,7 @@ WITHOUT_LIFETIME = "lifetime failed"
 NOT_SIMULATED = "not simulated"
 """The status of what an interrupted sweep had not reached; never in a file."""
 
-STORE_VERSION = 2
+STORE_VERSION = 3
 """Part of every identity: to be raised whenever other numbers of a summary are kept."""
 
 _TIMES = ("mean_us", "p50_us", "p95_us", "p99_us", "p999_us", "max_us")
@@ -64,7 +64,7 @@ _NUMBERS: dict[str, tuple[str, ...]] = {
     "writes_detail": (
         *("host_codewords:n", "coalesced_codewords:n", "gc_codewords:n", "translation_codewords:n"),
         *("padding_codewords:n", "write_amplification", "read_modify_writes:n", "refused_codewords:n"),
-        "data_capacity_bytes:n",
+        *("read_only_from_s", "left_in_buffer_codewords:n", "data_capacity_bytes:n"),
     ),
     "operations": (
         *("senses:n", "extra_levels_sensed:n", "look_ahead_senses:n", "look_ahead_wasted:n", "resets:n"),

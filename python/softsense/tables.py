@@ -236,20 +236,29 @@ def finding(comparison: Comparison) -> str:
 
 
 def warnings(comparison: Comparison) -> str:
-    """What has to be known before the numbers are read, a line each: lost data, and fates that are guesses."""
+    """What has to be known before the numbers are read, a line each: lost data, guesses, a device that is full."""
     sentences = []
     for key, said in _WARNINGS.items():
         counted = [
             (run.summary["codeword_reads"][key] or 0, run.summary["codeword_reads"]["count"], run)
             for run in comparison.all_runs
         ]
-        some, count, run = max(counted, key=lambda found: found[0] / max(1, found[1]))
-        if some:
-            among = f" with {run.name}, the most of any policy" if len(counted) > 1 else ""
-            sentences.append(
-                f"{some:,} of {count:,} codeword reads ({100 * some / max(1, count):.3g} %){among} {said}."
-            )
+        if sentence := _worst(counted, "codeword reads", said):
+            sentences.append(sentence)
+    writes = [(run, run.summary["writes_detail"]) for run in comparison.all_runs]
+    refused = [(detail["refused_codewords"], detail["host_codewords"], run) for run, detail in writes]
+    if sentence := _worst(refused, "codewords written", "were refused: there was no room left"):
+        first = min(detail["read_only_from_s"] for _, detail in writes if detail["read_only_from_s"] is not None)
+        sentences.append(f"{sentence[:-1]}, after {first:,.3g} s at the earliest.")
     return "\n".join(sentences)
+
+
+def _worst(counted: Sequence[tuple[int, int, RunResult]], among: str, said: str) -> str | None:
+    """What happened to some of so many, in the run where it did to the greatest share; nothing if it never did."""
+    some, count, run = max(counted, key=lambda found: found[0] / max(1, found[1]))
+    most = f" with {run.name}, the most of any policy" if len(counted) > 1 else ""
+    share = 100 * some / max(1, count)
+    return f"{some:,} of {count:,} {among} ({share:.3g} %){most} {said}." if some else None
 
 
 def codes(rows: Sequence[dict[str, Any]]) -> str:

@@ -289,6 +289,12 @@ impl Geometry {
         superblock / self.blocks_per_plane
     }
 
+    /// The SSD of a set.
+    #[inline]
+    pub fn ssd_of_set(&self, set: u32) -> u32 {
+        if self.ssds == 1 { 0 } else { set / (self.sets() / self.ssds) }
+    }
+
     /// The superblock of a place.
     #[inline]
     pub fn superblock_of(&self, place: u32) -> u32 {

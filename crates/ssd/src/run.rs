@@ -232,6 +232,8 @@ impl Run {
                     .then(|| programmed as f64 / s.host_codewords_written as f64),
                 read_modify_writes: s.read_modify_writes,
                 refused_codewords: s.refused_codewords,
+                read_only_from_s: s.read_only_from.map(Ns::as_secs),
+                left_in_buffer_codewords: self.simulation.buffered_codewords(),
                 data_capacity_bytes: self.simulation.ftl().data_capacity() * u64::from(spec.geometry.codeword_bytes),
             },
             operations: s.operations,

@@ -31,7 +31,7 @@ use crate::slab::Slab;
 use back_end::{BusyUnit, Channel, DecoderPool, Decoding, Owner, Part, Program, Read};
 pub use statistics::{Energy, LogRow, Operations, ReadTime, Statistics};
 use translation::{Access, Translation};
-use writes::{GcJob, WriteBuffer};
+use writes::{GcJob, Room, WriteBuffer};
 
 /// Half of what nanoseconds in 64 bits can count, so that whatever begins before it ends in time: 292 years.
 const LATEST: Ns = Ns(u64::MAX / 2);
@@ -230,11 +230,8 @@ pub struct Simulation {
     ftl: PageMap,
     translation: Option<Translation>,
     gc: Vec<Option<GcJob>>,
-    gc_running: u32,
-    /// Codewords whose write waits for garbage collection to free a block, with their requests.
-    stalled_writes: VecDeque<(u32, Lcn)>,
-    /// Whether a write, or the write buffer, found no room since a block was last erased.
-    writes_blocked: bool,
+    /// Of each SSD.
+    room: Vec<Room>,
     write_buffer: Option<WriteBuffer>,
     statistics: Statistics,
 }
@@ -313,9 +310,7 @@ impl Simulation {
             ftl,
             translation,
             gc: (0..geometry.sets()).map(|_| None).collect(),
-            gc_running: 0,
-            stalled_writes: VecDeque::new(),
-            writes_blocked: false,
+            room: vec![Room::default(); geometry.ssds() as usize],
             write_buffer: (buffer_codewords > 0).then(|| WriteBuffer::new(buffer_codewords as u32, geometry.sets())),
             statistics: Statistics::new(log_requests),
             geometry,
@@ -608,6 +603,11 @@ impl Simulation {
         self.source.fraction_read()
     }
 
+    /// Codewords that the write buffer holds.
+    pub fn buffered_codewords(&self) -> u64 {
+        self.write_buffer.as_ref().map_or(0, WriteBuffer::held)
+    }
+
     /// Requests that came in, whether or not they have completed.
     pub fn issued(&self) -> u64 {
         self.issued
@@ -671,7 +671,8 @@ impl Simulation {
         );
         assert_eq!(self.statistics.completed(), self.issued, "every request completes once");
         assert_eq!((self.requests.len(), self.reads.len(), self.programs.len()), (0, 0, 0), "nothing is under way");
-        assert!(self.stalled_writes.is_empty() && self.gc_running == 0, "no write and no collection is stuck");
+        let is_idle = |room: &Room| room.stalled.is_empty() && room.collecting == 0 && room.programming == 0;
+        assert!(self.room.iter().all(is_idle), "no write and no collection is stuck");
         assert!(self.translation.as_ref().is_none_or(Translation::is_idle), "no translation page is under way");
     }
 }

@@ -157,6 +157,12 @@ pub struct WritesDetail {
     pub read_modify_writes: u64,
     /// Codewords of the host that were refused, as lower code rates had left no room.
     pub refused_codewords: u64,
+    /// When the first of them was refused, s of simulated time: from then on the device, or one of several SSDs, takes reads and
+    /// trims alone, until trims have made room; `null` if none was.
+    pub read_only_from_s: Option<f64>,
+    /// Codewords that are in the write buffer at the end: accepted, and not in flash. 0 unless the run was interrupted or there
+    /// is no room left.
+    pub left_in_buffer_codewords: u64,
     /// Data that the flash has room for at the end, with the code rates of its blocks, the user's and what is spare, bytes.
     pub data_capacity_bytes: u64,
 }

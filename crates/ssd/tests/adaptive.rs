@@ -146,6 +146,29 @@ fn writes_are_refused_cleanly_when_the_flash_is_full() {
     assert!(simulation.ftl().data_capacity() < config.user_codewords() * 13 / 10);
 }
 
+/// An SSD of an array that is full refuses its own writes, not those of the others, whatever waits beside them.
+#[test]
+fn a_full_ssd_does_not_speak_for_the_others() {
+    let more = ["geometry.ssds=2", "host.spread=address", "host.issue={ closed_loop = { queue_depth = 8 } }"];
+    let config = adaptive(90, &more);
+    let of_ssd = config.user_codewords() / 2;
+    // The first SSD is written until it is full; then every other request is for the second one.
+    let write = |i: u64| match i {
+        12_000.. if i % 2 == 1 => units(RequestKind::Write, Ns(0), of_ssd + i % (of_ssd - 8), 8),
+        _ => units(RequestKind::Write, Ns(0), i * 613 % (of_ssd - 8), 8),
+    };
+    let requests: Vec<Request> = (0..16_000).map(write).collect();
+    let simulation = run(&config, requests.clone());
+    let statistics = simulation.statistics();
+    assert_eq!(statistics.host_codewords_programmed + statistics.refused_codewords, 16_000 * 8);
+    let (first, second) = requests.split_at(12_000);
+    let refused_before = run(&config, first.to_vec()).statistics().refused_codewords;
+    let of_first = second.len() as u64 / 2 * 8;
+    assert_eq!(statistics.refused_codewords, refused_before + of_first, "all of the first one's, none of the second's");
+    let from = statistics.read_only_from.expect("the first SSD is full");
+    assert!(Ns::ZERO < from && from < simulation.now());
+}
+
 /// An RBER of 0.03 is beyond the code of rate 5/6, and nothing for that of rate 1/2: a block's own rate decides.
 #[test]
 fn a_block_is_read_with_the_code_of_its_rate() {

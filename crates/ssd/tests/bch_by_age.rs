@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use proptest::prelude::*;
 use softsense_base::{Ns, binomial_tail};
 use softsense_ssd::config::CheckedConfig;
+use softsense_ssd::ftl::Location;
 use softsense_ssd::request::{Request, RequestKind};
 use softsense_ssd::simulation::Simulation;
 use support::{assert_map, random_requests, request, run, served, shipped, simulation};
@@ -219,6 +220,40 @@ proptest! {
         requests.retain(|request| request.kind != RequestKind::Trim);
         assert_served(&config, requests);
     }
+}
+
+/// At the end of a life codes leave no room: with a write buffer, too, what is not taken in is refused, what was taken in stays,
+/// and reads go on.
+#[test]
+fn a_full_device_with_a_write_buffer_refuses_writes() {
+    let aged = [(4096, 105, 2), (4096, 170, 3), (4096, 362, 1000)];
+    let more = [
+        "geometry.channels=1",
+        "geometry.blocks_per_plane=64",
+        "geometry.pages_per_block=64",
+        "ftl.over_provisioning=0.15",
+        "host.issue={ closed_loop = { queue_depth = 8 } }",
+    ];
+    let config = small(&aged, &constant(1e-5), false, &more);
+    let mut requests = random_requests(&config, 8000, u64::MAX, Ns(0));
+    requests.retain(|request| request.kind != RequestKind::Trim);
+    let count = requests.len() as u64;
+    let simulation = run(&config, requests);
+    let statistics = simulation.statistics();
+    assert_eq!(statistics.completed(), count);
+    assert!(statistics.refused_codewords > 0);
+    assert!(statistics.read_only_from.is_some_and(|from| Ns::ZERO < from && from < simulation.now()));
+    simulation.ftl().assert_consistent();
+    let mut held = 0;
+    for lcn in 0..config.user_codewords() as u32 {
+        match simulation.ftl().locate(lcn) {
+            Location::Flash(place) => assert_eq!(simulation.ftl().owner(place), Some(lcn)),
+            Location::Memory(_) => held += 1,
+            other => panic!("unit {lcn} is {other:?} after the end"),
+        }
+    }
+    assert!(held > 0, "the buffer is full of what was accepted");
+    assert_eq!(simulation.buffered_codewords(), held);
 }
 
 /// Pages programmed over a life hold what the host wrote and what collection moved, and what was left empty; and no more than the

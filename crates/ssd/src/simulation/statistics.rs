@@ -185,6 +185,8 @@ pub struct Statistics {
     pub host_codewords_written: u64,
     /// Codewords of host writes that found no room, and never will.
     pub refused_codewords: u64,
+    /// When the first of them was refused.
+    pub read_only_from: Option<Ns>,
     /// Codewords programmed for the host: less than written where the write buffer coalesced.
     pub host_codewords_programmed: u64,
     /// Codewords programmed by garbage collection.

@@ -16,6 +16,7 @@ use softsense_base::Result;
 
 use super::Simulation;
 use super::back_end::{Owner, ProgramOwner};
+use super::writes::BUFFERED_SSD;
 use crate::config::DemandSpec;
 use crate::ftl::{Evicted, Lcn, Location, MappingCache};
 
@@ -209,7 +210,7 @@ impl Simulation {
     pub(super) fn program_translation(&mut self, page: u32) {
         let Some(group) = self.ftl.open_for_translation() else {
             self.translation.as_mut().expect("there are translation pages").stalled.push(page);
-            self.start_gc_somewhere();
+            self.make_room(BUFFERED_SSD);
             return;
         };
         let translation = self.translation.as_mut().expect("there are translation pages");

@@ -23,6 +23,9 @@ use crate::ftl::{Group, Lcn, Location, Place, Writer, ones};
 use crate::geometry::MOST_IN_GROUP;
 use crate::slab::Slab;
 
+/// The SSD that has the write buffer and the translation pages: there is one where there are any of them.
+pub(super) const BUFFERED_SSD: u32 = 0;
+
 /// The controller's write buffer: slots of one codeword each.
 #[derive(Debug)]
 pub(super) struct WriteBuffer {
@@ -50,6 +53,24 @@ impl WriteBuffer {
             cut: vec![None; sets as usize],
         }
     }
+
+    /// Codewords that it holds.
+    pub(super) fn held(&self) -> u64 {
+        (self.held.len() - self.free.len()) as u64
+    }
+}
+
+/// Whether an SSD has room to write to, and what waits for it.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Room {
+    /// Codewords whose write waits for garbage collection to free a block, with their requests.
+    pub(super) stalled: VecDeque<(u32, Lcn)>,
+    /// Whether a write, or the write buffer, found no room since a block was last erased.
+    blocked: bool,
+    /// Sets that are being collected.
+    pub(super) collecting: u32,
+    /// Programs under way.
+    pub(super) programming: u32,
 }
 
 /// Garbage collection of a set, at work on one superblock.
@@ -121,10 +142,11 @@ impl Simulation {
             let mut written = 0;
             while written < count {
                 let left = count - written;
-                let group = if self.stalled_writes.is_empty() { self.ftl.open_for_host(ssd, left) } else { None };
+                let stalled = &mut self.room[ssd as usize].stalled;
+                let group = if stalled.is_empty() { self.ftl.open_for_host(ssd, left) } else { None };
                 let Some(group) = group else {
-                    self.stalled_writes.extend((written..count).map(|index| (request, first + index * step)));
-                    self.start_gc_somewhere();
+                    stalled.extend((written..count).map(|index| (request, first + index * step)));
+                    self.make_room(ssd);
                     break;
                 };
                 let together = self.ftl.room(group).min(left);
@@ -160,6 +182,7 @@ impl Simulation {
             self.submit(self.unit_of(group, member), Work::Program(program * self.parts_per_read + member), false);
         }
         let set = group.set;
+        self.room[self.geometry.ssd_of_set(set) as usize].programming += 1;
         if by_host && self.gc[set as usize].is_none() && self.ftl.wants_gc(set, false) {
             self.gc_begin(set);
         }
@@ -173,6 +196,8 @@ impl Simulation {
             return;
         }
         self.programs.remove(program);
+        let ssd = self.geometry.ssd_of_set(group.set);
+        self.room[ssd as usize].programming -= 1;
         self.ftl.programmed(group, self.now.0 / 1_000_000_000);
         match writer {
             ProgramOwner::Request { request, codewords } => self.codewords_done(request, codewords),
@@ -189,28 +214,25 @@ impl Simulation {
                 self.gc_continue(set);
             }
         }
-        if self.writes_blocked && self.gc_running == 0 {
-            self.start_gc_somewhere();
+        let room = &self.room[ssd as usize];
+        if room.blocked && room.collecting == 0 {
+            self.make_room(ssd);
         }
     }
 
-    /// A block is free again: writes that waited for one go on.
-    fn resume_stalled_writes(&mut self) {
-        self.writes_blocked = false;
+    /// A block of an SSD is free again: writes that waited for one go on.
+    fn resume_stalled_writes(&mut self, ssd: u32) {
+        self.room[ssd as usize].blocked = false;
         self.resume_stalled_translations();
-        let most = self.geometry.codewords_per_group() as usize;
-        while let Some(&(request, first)) = self.stalled_writes.front() {
-            let (ssd, step) = (self.ftl.ssd_of(first), self.ftl.step());
-            let adjacent = self
-                .stalled_writes
-                .iter()
-                .take(most)
-                .zip((first..).step_by(step as usize))
-                .take_while(|&(&(of, lcn), expected)| of == request && lcn == expected && self.ftl.ssd_of(lcn) == ssd)
-                .count() as u32;
+        let (most, step) = (self.geometry.codewords_per_group() as usize, self.ftl.step());
+        while let Some(&(request, first)) = self.room[ssd as usize].stalled.front() {
+            let stalled = &self.room[ssd as usize].stalled;
+            let expected = (first..).step_by(step as usize).map(|lcn| (request, lcn));
+            let adjacent = stalled.iter().take(most).zip(expected).take_while(|&(&at, expected)| at == expected);
+            let adjacent = adjacent.count() as u32;
             let Some(group) = self.ftl.open_for_host(ssd, adjacent) else { break };
             let count = self.ftl.room(group).min(adjacent);
-            self.stalled_writes.drain(..count as usize);
+            self.room[ssd as usize].stalled.drain(..count as usize);
             self.program_for_request(group, request, (0..count).map(|index| first + index * step));
         }
         if self.write_buffer.is_some() {
@@ -279,9 +301,8 @@ impl Simulation {
                 return left;
             }
             let waiting = buffer.pending.len() as u32;
-            // There is no write buffer where there are several SSDs.
-            let Some(group) = self.ftl.open_for_host(0, waiting) else {
-                self.start_gc_somewhere();
+            let Some(group) = self.ftl.open_for_host(BUFFERED_SSD, waiting) else {
+                self.make_room(BUFFERED_SSD);
                 return left;
             };
             left += self.program_from_buffer(group);
@@ -336,27 +357,37 @@ impl Simulation {
 
     // ---- Garbage collection ----
 
-    /// A write cannot go on: if no collection is under way that will free a block, one begins. Stale
+    /// A write to an SSD cannot go on: if no collection is under way there that will free a block, one begins. Stale
     /// codewords may all stand in blocks whose programs have not ended; then the next end tries again.
-    pub(super) fn start_gc_somewhere(&mut self) {
-        self.writes_blocked = true;
-        if self.gc_running == 0 {
-            for set in 0..self.geometry.sets() {
+    pub(super) fn make_room(&mut self, ssd: u32) {
+        self.room[ssd as usize].blocked = true;
+        if self.room[ssd as usize].collecting == 0 {
+            let sets = self.geometry.sets() / self.geometry.ssds();
+            for set in ssd * sets..(ssd + 1) * sets {
                 if self.ftl.wants_gc(set, false) {
                     self.gc_begin(set);
                 }
             }
-            if self.gc_running == 0 && self.programs.len() == 0 {
+            let Room { collecting, programming, .. } = self.room[ssd as usize];
+            if collecting == 0 && programming == 0 {
                 assert!(self.ftl.shrinks(), "over-provisioning leaves stale codewords to collect");
-                self.refuse_writes();
+                self.refuse_writes(ssd);
             }
         }
     }
 
-    /// Lower code rates have left no room: what waits to be written is not, and what it would have replaced stays.
-    fn refuse_writes(&mut self) {
-        self.statistics.refused_codewords += self.stalled_writes.len() as u64;
-        for (request, _) in std::mem::take(&mut self.stalled_writes) {
+    /// Lower code rates have left an SSD no room: what waits to be written is not, and what it would have replaced stays. What
+    /// the write buffer holds was accepted: it stays there.
+    fn refuse_writes(&mut self, ssd: u32) {
+        let mut refused = std::mem::take(&mut self.room[ssd as usize].stalled);
+        if let Some(buffer) = &mut self.write_buffer {
+            refused.append(&mut buffer.waiting);
+        }
+        if !refused.is_empty() {
+            self.statistics.refused_codewords += refused.len() as u64;
+            self.statistics.read_only_from.get_or_insert(self.now);
+        }
+        for (request, _) in refused {
             self.codewords_done(request, 1);
         }
     }
@@ -371,7 +402,7 @@ impl Simulation {
         let job =
             GcJob { victim, next_page: 0, collected: Vec::new(), reading: false, programs: 0, cut: false, erasing: 0 };
         self.gc[set as usize] = Some(job);
-        self.gc_running += 1;
+        self.room[self.geometry.ssd_of_set(set) as usize].collecting += 1;
         self.gc_continue(set);
     }
 
@@ -468,9 +499,6 @@ impl Simulation {
     /// A read of a superblock has ended; a victim may have waited for that.
     #[inline]
     pub(super) fn gc_reads_ended(&mut self, group: Group) {
-        if self.gc_running == 0 {
-            return;
-        }
         if self.gc[group.set as usize].as_ref().is_some_and(|job| job.victim == group.superblock) {
             self.gc_continue(group.set);
         }
@@ -486,13 +514,15 @@ impl Simulation {
         }
         self.ftl.erased(superblock);
         self.gc[set as usize] = None;
-        self.gc_running -= 1;
+        let ssd = self.geometry.ssd_of_set(set);
+        self.room[ssd as usize].collecting -= 1;
         if self.ftl.wants_gc(set, true) {
             self.gc_begin(set);
         }
-        self.resume_stalled_writes();
-        if !self.stalled_writes.is_empty() && self.gc_running == 0 {
-            self.start_gc_somewhere();
+        self.resume_stalled_writes(ssd);
+        let room = &self.room[ssd as usize];
+        if !room.stalled.is_empty() && room.collecting == 0 {
+            self.make_room(ssd);
         }
     }
 }
