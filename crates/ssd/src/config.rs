@@ -809,6 +809,11 @@ impl CheckedConfig {
         (of_ssd as f64 * (1.0 - self.config.ftl.over_provisioning)).floor() as u64 * ssds
     }
 
+    /// Codewords that the write buffer has room for.
+    pub fn write_buffer_codewords(&self) -> u64 {
+        self.config.host.write_buffer_bytes / u64::from(self.config.geometry.codeword_bytes)
+    }
+
     /// Where the codewords of a block lie, by its erases since the start of the run.
     pub fn layouts(&self) -> ByAge<BlockLayout> {
         let (pages, per_page) = (self.geometry.pages_per_block(), self.geometry.codewords_per_page());

@@ -12,6 +12,7 @@
 //! Which pages of its block a codeword is in, [`BlockLayout`] says, by the erases of the block: how much a page holds may change
 //! with age, and units may cross from a page to the next. Places, capacity and what a read senses follow from it.
 
+mod addresses;
 mod block_lists;
 mod large_array;
 mod layout;
@@ -24,23 +25,32 @@ use std::ops::Range;
 use softsense_base::Result;
 use softsense_link::ByAge;
 
-use crate::config::{CheckedConfig, InterleavedGroups, Remainder, Spread};
+use crate::config::{CheckedConfig, InterleavedGroups, Remainder};
 use crate::geometry::Geometry;
+use addresses::Addresses;
 use block_lists::BlockLists;
 use large_array::LargeArray;
+use precondition::{Device, Start};
 
 pub use layout::{BlockLayout, Piece};
 pub use mapping_cache::{Evicted, MappingCache};
 pub use precondition::steady_state_victim_fraction;
 
 /// A logical codeword number.
-pub type Lcn = u32;
+pub type Lcn = u64;
 /// A place of a codeword in flash (see [`crate::geometry`]).
-pub type Place = u32;
+pub type Place = u64;
 
 const NOWHERE: u32 = u32::MAX;
-/// Map entries with this bit name a slot of the controller's memory instead of a place in flash.
-const IN_MEMORY: u32 = 1 << 31;
+
+/// What the map says of a logical codeword.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Entry {
+    Nowhere,
+    /// In a slot of the controller's memory.
+    Memory(u32),
+    Flash(Place),
+}
 
 /// Where a logical codeword is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -165,11 +175,17 @@ pub struct PageMap {
     geometry: Geometry,
     gc_low_watermark_blocks: usize,
     gc_high_watermark_blocks: usize,
+    /// Where all was before the run. What follows is 0 where that still holds.
+    start: Start,
+    /// Of each logical codeword: 0, 1 for nowhere, from 2 on slots of the controller's memory, from `first_place` on places.
     map: LargeArray,
-    /// The logical codeword at each place; [`NOWHERE`] where it is stale or was never written.
-    owner: LargeArray,
-    /// When each page was written, in seconds of the run and one more, so that zero, which fresh
-    /// memory is without being touched, means before the run. Absent where nobody asks.
+    first_place: u64,
+    /// Logical codewords, with those of translation pages.
+    codewords: u64,
+    /// The logical codeword that was last written at each place, and one more. It may be stale: then its map entry says
+    /// something else.
+    written: LargeArray,
+    /// When each page was written, in seconds of the run and one more. Absent where nobody asks.
     written_s: Option<LargeArray>,
     /// Pages of each block whose program has ended. Programs of a block end in order. Of an interleaved superblock,
     /// those whose whole group has been programmed.
@@ -186,11 +202,9 @@ pub struct PageMap {
     /// Of each set; none where wear is not levelled.
     levelling: Vec<Levelling>,
     wear_levelling_spread: u32,
-    spread: Spread,
+    addresses: Addresses,
     /// Where the stripe of each SSD goes on.
     stripe_at: Vec<usize>,
-    /// Logical codewords of the user; those of translation pages follow.
-    user_codewords: u32,
     translation_at: u32,
 }
 
@@ -201,9 +215,10 @@ impl PageMap {
     /// When there is not enough memory for its map.
     pub fn new(config: &CheckedConfig) -> Result<Self> {
         let (geometry, reliability, spec) = (config.geometry(), config.reliability(), &config.config().ftl);
-        let (user_codewords, translation_codewords) = (config.user_codewords(), config.translation_codewords());
-        let places = geometry.codewords() as usize;
-        let pages = places / geometry.codewords_per_page() as usize;
+        let codewords = config.user_codewords() + config.translation_codewords();
+        let places = geometry.codewords();
+        let pages = places / u64::from(geometry.codewords_per_page());
+        let first_place = 2 + config.write_buffer_codewords();
         let per_plane = geometry.blocks_per_plane();
         let interleaves = |set| {
             geometry.ways() > 1
@@ -224,9 +239,12 @@ impl PageMap {
         Ok(Self {
             gc_low_watermark_blocks: spec.gc_low_watermark_blocks as usize,
             gc_high_watermark_blocks: spec.gc_high_watermark_blocks as usize,
-            map: LargeArray::filled((user_codewords + translation_codewords) as usize, NOWHERE)?,
-            owner: LargeArray::filled(places, NOWHERE)?,
-            written_s: reliability.needs_retention().then(|| LargeArray::zeros(pages)).transpose()?,
+            start: Start::Empty,
+            map: LargeArray::new(codewords, first_place + places)?,
+            first_place,
+            codewords,
+            written: LargeArray::new(places, codewords)?,
+            written_s: reliability.needs_retention().then(|| LargeArray::new(pages, u32::MAX.into())).transpose()?,
             programmed: vec![0; (geometry.planes() * per_plane) as usize],
             blocks: vec![Block::default(); (geometry.sets() * per_plane) as usize],
             sets: (0..geometry.sets()).map(set).collect(),
@@ -238,45 +256,46 @@ impl PageMap {
                 .wear_levelling_spread
                 .map_or(Vec::new(), |_| vec![Levelling::default(); geometry.sets() as usize]),
             wear_levelling_spread: spec.wear_levelling_spread.unwrap_or(u32::MAX),
-            spread: config.config().host.spread,
+            addresses: Addresses::new(config),
             stripe_at: vec![0; geometry.ssds() as usize],
-            user_codewords: user_codewords as u32,
             translation_at: 0,
             geometry: geometry.clone(),
         })
     }
 
     /// Logical codewords of the user.
-    pub fn user_codewords(&self) -> u32 {
-        self.user_codewords
+    pub fn user_codewords(&self) -> u64 {
+        self.addresses.user_codewords()
+    }
+
+    #[inline]
+    fn device(&self) -> Device<'_> {
+        Device { geometry: &self.geometry, addresses: &self.addresses, layout: self.layouts.at(|| 0) }
     }
 
     /// The logical codeword of a translation page: they follow those of the user.
     #[inline]
     pub fn translation_page(&self, page: u32) -> Lcn {
-        self.user_codewords + page
+        self.user_codewords() + u64::from(page)
     }
 
     /// The number of the translation page whose logical codeword this is.
     #[inline]
     pub fn translation_page_index(&self, lcn: Lcn) -> usize {
-        (lcn - self.user_codewords) as usize
+        (lcn - self.user_codewords()) as usize
     }
 
     /// Whether a logical codeword is a translation page.
     #[inline]
     pub fn is_translation_page(&self, lcn: Lcn) -> bool {
-        lcn >= self.user_codewords
+        lcn >= self.user_codewords()
     }
 
     /// The pages that hold the codeword at a place, and its bit in their group.
     #[inline]
     pub fn group_of(&self, place: Place) -> (Group, u32) {
         let geometry = &self.geometry;
-        let block = geometry.block_of(place);
-        let in_block = place - block * geometry.codewords_per_block();
-        let page = in_block / geometry.codewords_per_page();
-        let slot = in_block - page * geometry.codewords_per_page();
+        let (block, page, slot) = geometry.split(place);
         let plane = block / geometry.blocks_per_plane();
         if geometry.ways() == 1 {
             return (Group { set: plane, superblock: block, page, members: 1, pages: 1 }, slot);
@@ -309,23 +328,38 @@ impl PageMap {
         }
     }
 
+    #[inline]
+    fn entry(&self, lcn: Lcn) -> Entry {
+        match self.map.get(lcn) {
+            0 => self.start.place_of(&self.device(), lcn).map_or(Entry::Nowhere, Entry::Flash),
+            1 => Entry::Nowhere,
+            entry if entry < self.first_place => Entry::Memory((entry - 2) as u32),
+            entry => Entry::Flash(entry - self.first_place),
+        }
+    }
+
+    /// The logical codeword that was last written at a place, which may be stale.
+    #[inline]
+    fn written_at(&self, place: Place) -> Option<Lcn> {
+        match self.written.get(place) {
+            0 => self.start.lcn_at(&self.device(), place),
+            written => Some(written - 1),
+        }
+    }
+
     /// Where a logical codeword is.
     #[inline]
     pub fn locate(&self, lcn: Lcn) -> Location {
-        let at = self.map[lcn as usize];
-        if at == NOWHERE {
-            return Location::Unmapped;
-        }
-        if at & IN_MEMORY != 0 {
-            return Location::Memory(at & !IN_MEMORY);
-        }
-        let block = self.geometry.block_of(at);
-        let in_block = at - block * self.geometry.codewords_per_block();
-        let mut page = in_block / self.geometry.codewords_per_page();
-        if self.crosses_pages && self.layout(block).crosses(page, in_block % self.geometry.codewords_per_page()) {
+        let place = match self.entry(lcn) {
+            Entry::Nowhere => return Location::Unmapped,
+            Entry::Memory(slot) => return Location::Memory(slot),
+            Entry::Flash(place) => place,
+        };
+        let (block, mut page, slot) = self.geometry.split(place);
+        if self.crosses_pages && self.layout(block).crosses(page, slot) {
             page += 1;
         }
-        if page < u32::from(self.programmed[block as usize]) { Location::Flash(at) } else { Location::InFlight }
+        if page < u32::from(self.programmed[block as usize]) { Location::Flash(place) } else { Location::InFlight }
     }
 
     /// Which pages the codewords of a superblock are in.
@@ -364,8 +398,7 @@ impl PageMap {
     /// The logical codeword whose current data lies at `place`, if any.
     #[inline]
     pub fn owner(&self, place: Place) -> Option<Lcn> {
-        let lcn = self.owner[place as usize];
-        (lcn != NOWHERE).then_some(lcn)
+        self.written_at(place).filter(|&lcn| self.entry(lcn) == Entry::Flash(place))
     }
 
     /// Erases of a superblock since the start of the run.
@@ -380,120 +413,94 @@ impl PageMap {
     }
 
     /// When a page of the device was written, in seconds of the run; `None` for before the run.
-    pub fn written_s(&self, page: u32) -> Option<u32> {
-        self.written_s.as_ref().and_then(|written_s| written_s[page as usize].checked_sub(1))
+    pub fn written_s(&self, page: u64) -> Option<u32> {
+        self.written_s.as_ref().and_then(|written_s| (written_s.get(page) as u32).checked_sub(1))
     }
 
     /// Asks the CPU to fetch the map entry of `lcn`, which will be needed soon. In a device of many
     /// gigabytes it is in no cache, and waiting for such entries is a third of the time of overwriting.
     #[inline]
     pub fn prefetch(&self, lcn: Lcn) {
-        prefetch(&self.map, lcn);
+        self.map.prefetch(lcn);
     }
 
-    /// The same for what reading or overwriting `lcn` will need besides: its owner entry, its block and when it was written.
+    /// The same for what reading or overwriting `lcn` will need besides: its block and when it was written.
     #[inline]
-    pub fn prefetch_owner_and_block(&self, lcn: Lcn) {
-        let place = self.map[lcn as usize];
-        if place & IN_MEMORY == 0 {
-            prefetch(&self.owner, place);
-            prefetch(&self.blocks, self.geometry.superblock_of(place));
-            prefetch(&self.programmed, self.geometry.block_of(place));
+    pub fn prefetch_block(&self, lcn: Lcn) {
+        if let Entry::Flash(place) = self.entry(lcn) {
+            prefetch(&self.blocks, self.geometry.superblock_of(place).into());
+            prefetch(&self.programmed, self.geometry.block_of(place).into());
             if let Some(written_s) = &self.written_s {
-                prefetch(written_s, place / self.geometry.codewords_per_page());
+                written_s.prefetch(place / u64::from(self.geometry.codewords_per_page()));
             }
         }
     }
 
-    /// The same for the owner entries of a superblock that will be read through.
-    pub fn prefetch_owners(&self, superblock: u32) {
+    /// The same for a superblock that will be collected: what was written there.
+    pub fn prefetch_written(&self, superblock: u32) {
         const PER_CACHE_LINE: usize = 64 / size_of::<u32>();
         for member in 0..self.geometry.ways() {
-            let first = self.geometry.block_in(superblock, member) * self.geometry.codewords_per_block();
-            for place in (first..first + self.geometry.codewords_per_block()).step_by(PER_CACHE_LINE) {
-                prefetch(&self.owner, place);
+            let first = self.geometry.first_place(self.geometry.block_in(superblock, member), 0);
+            for place in (first..first + u64::from(self.geometry.codewords_per_block())).step_by(PER_CACHE_LINE) {
+                self.written.prefetch(place);
+            }
+        }
+    }
+
+    /// The same for the pages of a group that was written in the run: the map entries of what was written there.
+    #[inline]
+    pub fn prefetch_owners(&self, group: Group) {
+        for member in group.members() {
+            let first = self.geometry.first_place(self.geometry.block_in(group.superblock, member), group.page);
+            for place in first..first + u64::from(self.geometry.codewords_per_page()) {
+                match self.written.get(place) {
+                    0 => {}
+                    written => self.map.prefetch(written - 1),
+                }
             }
         }
     }
 
     /// Forgets the current data of a logical codeword.
     pub fn unmap(&mut self, lcn: Lcn) {
-        self.point(lcn, NOWHERE);
+        self.point(lcn, 1);
     }
 
     /// Notes that the current data of `lcn` is in slot `slot` of the controller's memory.
     pub fn hold_in_memory(&mut self, lcn: Lcn, slot: u32) {
-        self.point(lcn, IN_MEMORY | slot);
+        self.point(lcn, 2 + u64::from(slot));
     }
 
+    /// Changes a map entry. What was at its old place is stale by that.
     #[inline]
-    fn point(&mut self, lcn: Lcn, to: u32) {
-        let from = std::mem::replace(&mut self.map[lcn as usize], to);
-        if from & IN_MEMORY == 0 {
-            self.invalidate(from);
+    fn point(&mut self, lcn: Lcn, to: u64) {
+        if let Entry::Flash(place) = self.entry(lcn) {
+            let superblock = self.geometry.superblock_of(place);
+            let entry = &mut self.blocks[superblock as usize];
+            entry.valid -= 1;
+            if entry.listed {
+                let set = self.geometry.set_of_superblock(superblock) as usize;
+                self.sets[set].closed.moved_down(&mut self.blocks, superblock);
+            }
         }
-    }
-
-    #[inline]
-    fn invalidate(&mut self, place: Place) {
-        self.owner[place as usize] = NOWHERE;
-        let superblock = self.geometry.superblock_of(place);
-        let entry = &mut self.blocks[superblock as usize];
-        entry.valid -= 1;
-        if entry.listed {
-            let set = self.geometry.set_of_superblock(superblock) as usize;
-            self.sets[set].closed.moved_down(&mut self.blocks, superblock);
-        }
+        self.map.set(lcn, to);
     }
 
     /// The SSD that a logical codeword is on.
     #[inline]
     pub fn ssd_of(&self, lcn: Lcn) -> u32 {
-        match (self.geometry.ssds(), self.spread) {
-            (1, _) => 0,
-            (ssds, Spread::RoundRobin) => lcn % ssds,
-            (ssds, Spread::Address) => lcn / (self.user_codewords / ssds),
-        }
+        self.addresses.split(lcn).0
     }
 
     /// Codewords of a range by the SSD they are on: SSD, first codeword, step from one to the next, how many.
-    pub fn by_ssd(&self, codewords: Range<Lcn>) -> impl Iterator<Item = (u32, Lcn, u32, u32)> + use<> {
-        let (ssds, step) = (self.geometry.ssds(), self.step());
-        let of_ssd = self.user_codewords / ssds;
-        let Range { mut start, end } = codewords;
-        let mut left = ssds;
-        std::iter::from_fn(move || {
-            (start < end && left > 0).then(|| {
-                left -= 1;
-                let first = start;
-                if step > 1 {
-                    start += 1;
-                    return (first % ssds, first, step, (end - first).div_ceil(step));
-                }
-                let ssd = first / of_ssd;
-                start = end.min((ssd + 1) * of_ssd);
-                (ssd, first, 1, start - first)
-            })
-        })
+    pub fn by_ssd(&self, codewords: Range<Lcn>) -> impl Iterator<Item = (u32, Lcn, u64, u32)> + use<> {
+        self.addresses.by_ssd(codewords)
     }
 
     /// The distance of logical codewords that follow one another on an SSD.
     #[inline]
-    pub fn step(&self) -> u32 {
-        match self.spread {
-            Spread::RoundRobin => self.geometry.ssds(),
-            Spread::Address => 1,
-        }
-    }
-
-    /// The logical codeword with number `index` of those that are on an SSD.
-    #[inline]
-    fn lcn_of(&self, ssd: u32, index: u32) -> Lcn {
-        let ssds = self.geometry.ssds();
-        match self.spread {
-            Spread::RoundRobin => index * ssds + ssd,
-            Spread::Address => ssd * (self.user_codewords / ssds) + index,
-        }
+    pub fn step(&self) -> u64 {
+        self.addresses.step()
     }
 
     /// The next pages for the host in turn of the stripe of an SSD, passing over sets with no room; `None` when no set has any
@@ -625,8 +632,8 @@ impl PageMap {
     pub fn place(&mut self, group: Group, slot: u32, lcn: Lcn) {
         let bit = self.geometry.bits_of(group.first()).start + slot;
         let place = self.geometry.place(group.superblock, group.page, bit);
-        self.point(lcn, place);
-        self.owner[place as usize] = lcn;
+        self.point(lcn, self.first_place + place);
+        self.written.set(place, lcn + 1);
         self.blocks[group.superblock as usize].valid += 1;
     }
 
@@ -639,8 +646,8 @@ impl PageMap {
             debug_assert_eq!(u32::from(*programmed), group.page, "programs of a block end in order");
             *programmed = group.page as u16 + 1;
             if let Some(written_s) = &mut self.written_s {
-                let index = (block * pages + group.page) as usize;
-                written_s[index] = u32::try_from(now_s + 1).unwrap_or(u32::MAX);
+                let page = u64::from(block) * u64::from(pages) + u64::from(group.page);
+                written_s.set(page, (now_s + 1).min(u32::MAX.into()));
             }
         }
         if group.page + 1 == pages
@@ -754,13 +761,13 @@ impl PageMap {
     /// Panics unless map, owners, valid counts and lists agree. Slow: for tests.
     pub fn assert_consistent(&self) {
         let mut valid = vec![0; self.blocks.len()];
-        for (lcn, &at) in self.map.iter().enumerate() {
-            if at & IN_MEMORY == 0 {
-                assert_eq!(self.owner[at as usize], lcn as u32, "the owner of place {at}");
-                valid[self.geometry.superblock_of(at) as usize] += 1;
+        for lcn in 0..self.codewords {
+            if let Entry::Flash(place) = self.entry(lcn) {
+                assert_eq!(self.owner(place), Some(lcn), "the owner of place {place}");
+                valid[self.geometry.superblock_of(place) as usize] += 1;
             }
         }
-        let owned = self.owner.iter().filter(|&&lcn| lcn != NOWHERE).count();
+        let owned = (0..self.geometry.codewords()).filter(|&place| self.owner(place).is_some()).count();
         assert_eq!(owned, valid.iter().sum::<u32>() as usize, "as many owned places as mapped codewords");
         for (block, entry) in self.blocks.iter().enumerate() {
             assert_eq!(entry.valid, valid[block], "valid codewords of block {block}");
@@ -773,7 +780,7 @@ impl PageMap {
 
 /// Asks the CPU to fetch an entry of `array`, where it can be asked.
 #[inline(always)]
-fn prefetch<T>(array: &[T], index: u32) {
+fn prefetch<T>(array: &[T], index: u64) {
     #[cfg(target_arch = "x86_64")]
     #[allow(unsafe_code, reason = "the intrinsic takes a pointer; a prefetch reads nothing and cannot fault")]
     unsafe {

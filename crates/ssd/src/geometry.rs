@@ -20,8 +20,8 @@ pub(crate) const MIN_CODEWORD_BYTES: u64 = 512;
 /// Codewords of a group at most, so that 16 bits say which.
 pub(crate) const MOST_IN_GROUP: u32 = 16;
 
-/// Places of codewords fit 31 bits; the rest of a `u32` marks what is not in flash.
-pub const MAX_CODEWORDS: u64 = (1 << 31) - 2;
+/// Codewords of a device at most: 4 PiB of 4 KiB each. Products of places and planes fit 64 bits.
+pub const MAX_CODEWORDS: u64 = 1 << 40;
 
 /// Counts and strides of a device.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,6 +44,8 @@ pub struct Geometry {
     members: Vec<u32>,
     /// The set of each plane, and which member of it the plane is.
     set_of_plane: Vec<(u32, u32)>,
+    /// Where each plane stands in the stripe.
+    stripe_positions: Vec<u32>,
     /// When the stripe meets each chip.
     chip_ranks: Vec<u32>,
     /// The busy unit and the channel of each plane: looked up, as a division for each operation is a tenth of its time.
@@ -128,6 +130,7 @@ impl Geometry {
             page_types: flash.page_types.len() as u32,
             ways,
             stripe: Vec::new(),
+            stripe_positions: Vec::new(),
             members: Vec::new(),
             set_of_plane: Vec::new(),
             chip_ranks: Vec::new(),
@@ -169,6 +172,10 @@ impl Geometry {
         let ways = self.ways as usize;
         self.stripe = in_order.flat_map(|set| &members[set as usize * ways..][..ways]).copied().collect();
         (self.members, self.set_of_plane) = (members, set_of_plane);
+        self.stripe_positions = vec![0; self.planes as usize];
+        for (&plane, position) in self.stripe.iter().zip(0..) {
+            self.stripe_positions[plane as usize] = position;
+        }
     }
 
     /// SSDs of the device.
@@ -297,8 +304,13 @@ impl Geometry {
 
     /// The superblock of a place.
     #[inline]
-    pub fn superblock_of(&self, place: u32) -> u32 {
-        let block = self.block_of(place);
+    pub fn superblock_of(&self, place: u64) -> u32 {
+        self.superblock_of_block(self.block_of(place))
+    }
+
+    /// The superblock of a block.
+    #[inline]
+    pub fn superblock_of_block(&self, block: u32) -> u32 {
         if self.ways == 1 {
             return block;
         }
@@ -317,21 +329,36 @@ impl Geometry {
 
     /// The page that a group has in a member of its set, numbered over the device.
     #[inline]
-    pub fn page_in(&self, superblock: u32, page: u32, member: u32) -> u32 {
-        self.block_in(superblock, member) * self.pages_per_block + page
+    pub fn page_in(&self, superblock: u32, page: u32, member: u32) -> u64 {
+        u64::from(self.block_in(superblock, member)) * u64::from(self.pages_per_block) + u64::from(page)
     }
 
     /// The place of bit `bit` of the group at `page` of a superblock.
     #[inline]
-    pub fn place(&self, superblock: u32, page: u32, bit: u32) -> u32 {
+    pub fn place(&self, superblock: u32, page: u32, bit: u32) -> u64 {
         let member = self.member_of(bit);
-        self.page_in(superblock, page, member) * self.codewords_per_page + bit - self.bits_of(member).start
+        self.page_in(superblock, page, member) * u64::from(self.codewords_per_page)
+            + u64::from(bit - self.bits_of(member).start)
+    }
+
+    /// The first place of a page of a block, numbered over the device.
+    #[inline]
+    pub fn first_place(&self, block: u32, page: u32) -> u64 {
+        (u64::from(block) * u64::from(self.pages_per_block) + u64::from(page)) * u64::from(self.codewords_per_page)
+    }
+
+    /// The block of a place, numbered over the device, its page there, and its number in that.
+    #[inline]
+    pub fn split(&self, place: u64) -> (u32, u32, u32) {
+        let block = self.block_of(place);
+        let in_block = (place - u64::from(block) * u64::from(self.codewords_per_block())) as u32;
+        (block, in_block / self.codewords_per_page, in_block % self.codewords_per_page)
     }
 
     /// The block of a place, numbered over the device.
     #[inline]
-    pub fn block_of(&self, place: u32) -> u32 {
-        place / self.codewords_per_block()
+    pub fn block_of(&self, place: u64) -> u32 {
+        (place / u64::from(self.codewords_per_block())) as u32
     }
 
     /// The member that has the place of a codeword, by its bit in the group.
@@ -351,6 +378,13 @@ impl Geometry {
     pub fn stripe(&self, ssd: u32) -> &[u32] {
         let planes = self.planes_of_ssd() as usize;
         &self.stripe[ssd as usize * planes..][..planes]
+    }
+
+    /// The SSD of a plane, and where the plane stands in its stripe.
+    #[inline]
+    pub fn stripe_position(&self, plane: u32) -> (u32, u32) {
+        let position = self.stripe_positions[plane as usize];
+        if self.ssds == 1 { (0, position) } else { (position / self.planes_of_ssd(), position % self.planes_of_ssd()) }
     }
 
     /// Planes of an SSD.
@@ -443,7 +477,7 @@ mod tests {
             for bit in 0..geometry.codewords_per_group() {
                 let place = geometry.place(superblock, page, bit);
                 assert_eq!(geometry.superblock_of(place), superblock);
-                assert_eq!(place / geometry.codewords_per_page() % 64, page);
+                assert_eq!(geometry.split(place).1, page);
                 let member = geometry.set_of(geometry.block_of(place) / 2048).1;
                 assert!(geometry.bits_of(member).contains(&bit));
             }

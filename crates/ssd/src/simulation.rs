@@ -252,7 +252,7 @@ impl Simulation {
         match start.layout {
             Layout::Sequential => {
                 let of_ssd = user_codewords / u64::from(geometry.ssds());
-                ftl.fill_sequentially((of_ssd as f64 * start.mapped_fraction) as u32);
+                ftl.fill_sequentially((of_ssd as f64 * start.mapped_fraction) as u64);
             }
             Layout::SteadyState => ftl.fill_steady_state(spec.seed),
         }
@@ -260,12 +260,12 @@ impl Simulation {
             Mapping::Page => None,
             Mapping::Demand(demand) => {
                 ftl.fill_translation_pages((translation_codewords as f64 * start.mapped_fraction).ceil() as u32);
-                Some(Translation::new(demand, spec.geometry.codeword_bytes, user_codewords as u32)?)
+                Some(Translation::new(demand, spec.geometry.codeword_bytes, user_codewords)?)
             }
         };
         let (channels_of_pool, in_work) = spec.decoder.pool(&geometry);
         let pools = geometry.channels() / channels_of_pool;
-        let buffer_codewords = spec.host.write_buffer_bytes / u64::from(spec.geometry.codeword_bytes);
+        let buffer_codewords = config.write_buffer_codewords();
         let mut simulation = Self {
             timing: Timing::new(config),
             energy: OperationEnergy::new(&spec.energy),
@@ -446,7 +446,7 @@ impl Simulation {
             }
         }
         if let Some(soon) = self.read_ahead.get(READ_AHEAD / 2) {
-            self.ftl.prefetch_owner_and_block((soon.offset_bytes / self.codeword_bytes) as Lcn);
+            self.ftl.prefetch_block((soon.offset_bytes / self.codeword_bytes) as Lcn);
         }
         Ok(self.read_ahead.pop_front())
     }
@@ -493,12 +493,12 @@ impl Simulation {
         match request.kind {
             RequestKind::Read => {
                 let codewords = (request.offset_bytes / size) as Lcn..end.div_ceil(size) as Lcn;
-                self.expect_codewords(index, codewords.len() as u32);
+                self.expect_codewords(index, (codewords.end - codewords.start) as u32);
                 self.translate(index, codewords, Access::Read);
             }
             RequestKind::Write => {
                 let codewords = (request.offset_bytes / size) as Lcn..end.div_ceil(size) as Lcn;
-                self.expect_codewords(index, codewords.len() as u32);
+                self.expect_codewords(index, (codewords.end - codewords.start) as u32);
                 self.translate(index, codewords, Access::Write);
             }
             RequestKind::Trim => {
@@ -631,7 +631,7 @@ impl Simulation {
     /// Codewords of the device as they are now, spread evenly over the mapped ones; none where no raw bit error rates are
     /// known.
     pub fn sample_codewords(&self, count: u32) -> Vec<CodewordSample> {
-        let codewords = f64::from(self.ftl.user_codewords());
+        let codewords = self.ftl.user_codewords() as f64;
         // Multiples of the golden section leave no gaps, and keep step with no stride of the device.
         let sampled = (0..count).map(|index| ((f64::from(index) * 0.618_033_988_749_894_9).fract() * codewords) as Lcn);
         let flash = sampled.filter_map(|lcn| match self.ftl.locate(lcn) {

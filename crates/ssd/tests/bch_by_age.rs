@@ -93,7 +93,7 @@ fn a_unit_that_crosses_pages_takes_two_sensings() {
         let byte_us = 21.6 / 4320.0;
         let start = simulation(&config, Vec::new());
         let crossing = |lcn: u64| {
-            let (_, pieces) = start.ftl().pieces(lcn as u32).unwrap();
+            let (_, pieces) = start.ftl().pieces(lcn).unwrap();
             let first = pieces[0].physical_unit / 2;
             pieces.iter().filter(|piece| piece.physical_unit / 2 > first).map(|piece| piece.bytes).sum::<u32>()
         };
@@ -138,7 +138,7 @@ fn pages_that_units_share_are_sensed_once() {
 
 /// Do the bytes of all units that are mapped lie apart, 4,096 of each, in physical units of which each begins one unit at most
 /// and has parts of two at most?
-fn assert_units_lie_apart(simulation: &Simulation, units: u32) {
+fn assert_units_lie_apart(simulation: &Simulation, units: u64) {
     let mut held: HashMap<(u32, u32), Vec<(u32, u32)>> = HashMap::new();
     for lcn in 0..units {
         let Some((block, pieces)) = simulation.ftl().pieces(lcn) else { continue };
@@ -180,7 +180,7 @@ fn assert_served(config: &CheckedConfig, requests: Vec<Request>) -> Simulation {
     if statistics.refused_codewords == 0 {
         assert_map(&simulation, &expected);
     }
-    assert_units_lie_apart(&simulation, config.user_codewords() as u32);
+    assert_units_lie_apart(&simulation, config.user_codewords());
     assert_eq!(simulation.ftl().data_capacity(), capacity(config, &simulation));
     simulation
 }
@@ -245,7 +245,7 @@ fn a_full_device_with_a_write_buffer_refuses_writes() {
     assert!(statistics.read_only_from.is_some_and(|from| Ns::ZERO < from && from < simulation.now()));
     simulation.ftl().assert_consistent();
     let mut held = 0;
-    for lcn in 0..config.user_codewords() as u32 {
+    for lcn in 0..config.user_codewords() {
         match simulation.ftl().locate(lcn) {
             Location::Flash(place) => assert_eq!(simulation.ftl().owner(place), Some(lcn)),
             Location::Memory(_) => held += 1,

@@ -63,10 +63,10 @@ fn requests(config: &CheckedConfig, operations: &[Operation]) -> Vec<Request> {
 }
 
 /// What should be mapped at the end: last of write and trim wins.
-fn expected(config: &CheckedConfig, requests: &[Request]) -> HashMap<u32, bool> {
-    let mut mapped: HashMap<u32, bool> = HashMap::new();
-    let premapped = (config.user_codewords() as f64 * config.config().precondition.mapped_fraction) as u32;
-    for lcn in 0..config.user_codewords() as u32 {
+fn expected(config: &CheckedConfig, requests: &[Request]) -> HashMap<u64, bool> {
+    let mut mapped: HashMap<u64, bool> = HashMap::new();
+    let premapped = (config.user_codewords() as f64 * config.config().precondition.mapped_fraction) as u64;
+    for lcn in 0..config.user_codewords() {
         mapped.insert(lcn, lcn < premapped);
     }
     for r in requests {
@@ -75,12 +75,12 @@ fn expected(config: &CheckedConfig, requests: &[Request]) -> HashMap<u32, bool> 
             RequestKind::Read => {}
             RequestKind::Write => {
                 (r.offset_bytes / CODEWORD..end.div_ceil(CODEWORD)).for_each(|lcn| {
-                    mapped.insert(lcn as u32, true);
+                    mapped.insert(lcn, true);
                 });
             }
             RequestKind::Trim => {
                 (r.offset_bytes.div_ceil(CODEWORD)..end / CODEWORD).for_each(|lcn| {
-                    mapped.insert(lcn as u32, false);
+                    mapped.insert(lcn, false);
                 });
             }
         }
@@ -89,7 +89,7 @@ fn expected(config: &CheckedConfig, requests: &[Request]) -> HashMap<u32, bool> 
 }
 
 /// The map agrees with the HashMap, and the place of each codeword knows it as its owner.
-fn assert_map(simulation: &Simulation, expected: &HashMap<u32, bool>) {
+fn assert_map(simulation: &Simulation, expected: &HashMap<u64, bool>) {
     let ftl = simulation.ftl();
     ftl.assert_consistent();
     for (&lcn, &mapped) in expected {
@@ -308,13 +308,13 @@ proptest! {
         prop_assert_eq!(simulation.statistics().completed(), count);
         assert_map(&simulation, &expected);
         let (geometry, ftl) = (config.geometry(), simulation.ftl());
-        for lcn in 0..config.user_codewords() as u32 {
+        for lcn in 0..config.user_codewords() {
             if let Location::Flash(place) = ftl.locate(lcn) {
                 let plane = geometry.block_of(place) / geometry.blocks_per_plane();
                 prop_assert_eq!(plane / geometry.planes_of_ssd(), ftl.ssd_of(lcn));
             }
         }
-        let shares: Vec<usize> = (0..geometry.ssds()).map(|ssd| (0..config.user_codewords() as u32).filter(|&lcn| ftl.ssd_of(lcn) == ssd).count()).collect();
+        let shares: Vec<usize> = (0..geometry.ssds()).map(|ssd| (0..config.user_codewords()).filter(|&lcn| ftl.ssd_of(lcn) == ssd).count()).collect();
         prop_assert!(shares.iter().all(|&share| share == shares[0]), "{shares:?}");
     }
 }

@@ -1,23 +1,32 @@
-use std::ops::{Deref, DerefMut};
-
 use memmap2::MmapMut;
+use rustc_hash::FxHashMap;
 use softsense_base::{Error, Result};
 
-/// An array of `u32`, one for each codeword or page of a device: gigabytes, accessed at random. It stands
-/// in huge pages where the system has them, which saves most of the address translations that such
-/// accesses otherwise wait for, and its memory is taken when it is first written.
+/// Bytes up to which an array stands in one piece: that of a drive of 1 TiB in codewords of 4 KiB.
+const MOST_WHOLE: u64 = 1 << 30;
+/// Numbers of a piece of a larger one: few, as garbage collection changes numbers that are scattered all over.
+const PER_PIECE: u64 = 4;
+
+/// Numbers by logical codeword, place or page of a device, all 0 at first, accessed at random. Memory is taken for what is
+/// written.
 #[derive(Debug)]
-pub(super) struct LargeArray {
-    /// Always a whole number of `u32`, aligned to a memory page.
-    bytes: MmapMut,
+pub(super) enum LargeArray {
+    /// In huge pages where the system has them, which saves most of the address translations that such accesses otherwise
+    /// wait for. Always a whole number of `u32`, aligned to a memory page.
+    Whole(MmapMut),
+    /// In pieces that come into being when they are first written.
+    Pieces(FxHashMap<u64, [u64; PER_PIECE as usize]>),
 }
 
 impl LargeArray {
-    /// An array of zeros.
-    pub(super) fn zeros(len: usize) -> Result<Self> {
+    /// `len` zeros, in place of which numbers up to `largest` will stand.
+    pub(super) fn new(len: u64, largest: u64) -> Result<Self> {
+        let size = len * size_of::<u32>() as u64;
+        if largest > u64::from(u32::MAX) || size > MOST_WHOLE {
+            return Ok(Self::Pieces(FxHashMap::default()));
+        }
         // An empty map is refused by some systems.
-        let size = len.max(1) * size_of::<u32>();
-        let bytes = MmapMut::map_anon(size).map_err(|error| {
+        let bytes = MmapMut::map_anon(size.max(4) as usize).map_err(|error| {
             let message =
                 format!("found a device whose map takes {size} bytes of memory, which cannot be had: {error}");
             Error::config("geometry", message)
@@ -25,28 +34,63 @@ impl LargeArray {
         // A system without huge pages does as well, only slower.
         #[cfg(target_os = "linux")]
         let _ = bytes.advise(memmap2::Advice::HugePage);
-        Ok(Self { bytes })
+        Ok(Self::Whole(bytes))
     }
 
-    /// An array of `value`s.
-    pub(super) fn filled(len: usize, value: u32) -> Result<Self> {
-        let mut array = Self::zeros(len)?;
-        array.fill(value);
-        Ok(array)
+    #[inline(always)]
+    pub(super) fn get(&self, index: u64) -> u64 {
+        match self {
+            Self::Whole(bytes) => u64::from(whole(bytes)[index as usize]),
+            Self::Pieces(pieces) => {
+                pieces.get(&(index / PER_PIECE)).map_or(0, |piece| piece[(index % PER_PIECE) as usize])
+            }
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn set(&mut self, index: u64, value: u64) {
+        match self {
+            Self::Whole(bytes) => {
+                debug_assert!(value <= u64::from(u32::MAX));
+                bytemuck::cast_slice_mut::<u8, u32>(bytes)[index as usize] = value as u32;
+            }
+            Self::Pieces(pieces) => {
+                pieces.entry(index / PER_PIECE).or_default()[(index % PER_PIECE) as usize] = value;
+            }
+        }
+    }
+
+    /// Asks the CPU to fetch a number, which will be needed soon, where it is known where that is.
+    #[inline(always)]
+    pub(super) fn prefetch(&self, index: u64) {
+        if let Self::Whole(bytes) = self {
+            super::prefetch(whole(bytes), index);
+        }
     }
 }
 
-impl Deref for LargeArray {
-    type Target = [u32];
-    #[inline(always)]
-    fn deref(&self) -> &[u32] {
-        bytemuck::cast_slice(&self.bytes)
-    }
+#[inline(always)]
+fn whole(bytes: &[u8]) -> &[u32] {
+    bytemuck::cast_slice(bytes)
 }
 
-impl DerefMut for LargeArray {
-    #[inline(always)]
-    fn deref_mut(&mut self) -> &mut [u32] {
-        bytemuck::cast_slice_mut(&mut self.bytes)
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Are both kinds zero where nothing was written, and what was written elsewhere?
+    #[test]
+    fn numbers_stay_where_they_were_put() {
+        for largest in [u64::from(u32::MAX), u64::from(u32::MAX) + 1] {
+            let mut array = LargeArray::new(2000, largest).unwrap();
+            assert_eq!(matches!(array, LargeArray::Pieces(_)), largest > u64::from(u32::MAX));
+            for index in [0, 511, 512, 1999] {
+                array.set(index, largest - index);
+            }
+            for index in 0..2000 {
+                let expected = if [0, 511, 512, 1999].contains(&index) { largest - index } else { 0 };
+                assert_eq!(array.get(index), expected);
+            }
+        }
     }
 }

@@ -72,6 +72,15 @@ impl BlockLayout {
         }
     }
 
+    /// The page in which a codeword of the block begins, by its number from 0.
+    #[inline]
+    pub fn page_of(&self, codeword: u32) -> u32 {
+        match self.packing {
+            None => codeword / self.per_page,
+            Some(packing) => packing.page_of(codeword).min(self.pages - 1),
+        }
+    }
+
     /// Whether the codeword with number `slot` of those that begin in a page ends in the next one.
     #[inline]
     pub fn crosses(&self, page: u32, slot: u32) -> bool {
@@ -105,6 +114,11 @@ impl Packing {
     fn before(&self, page: u32) -> u32 {
         let bytes = u64::from(page) * u64::from(self.page_bytes);
         (bytes.div_ceil(u64::from(self.unit_bytes)) as u32).min(self.units)
+    }
+
+    #[inline]
+    fn page_of(&self, unit: u32) -> u32 {
+        (u64::from(unit) * u64::from(self.unit_bytes) / u64::from(self.page_bytes)) as u32
     }
 
     #[inline]
@@ -147,6 +161,9 @@ mod tests {
             for page in 0..pages {
                 assert_eq!(layout.before(page) + layout.beginning_in(page), layout.before(page + 1));
                 assert!((1..=per_page).contains(&layout.beginning_in(page)) || page + 1 == pages);
+                for codeword in layout.before(page)..layout.before(page + 1) {
+                    assert_eq!(layout.page_of(codeword), page);
+                }
                 for slot in 0..layout.beginning_in(page) {
                     let pieces = layout.pieces(page, slot);
                     begun[pieces[0].physical_unit as usize] += 1;

@@ -4,7 +4,7 @@ use softsense_base::Result;
 use softsense_link::MAX_LEVEL;
 
 use super::large_array::LargeArray;
-use super::{Lcn, prefetch};
+use super::Lcn;
 use crate::config::Eviction;
 
 const NONE: u32 = u32::MAX;
@@ -31,7 +31,7 @@ pub struct MappingCache {
     /// Whether an entry is spared from its first use on, or from its second.
     spares_new: bool,
     by_level: bool,
-    /// The slot of each logical codeword's entry.
+    /// The slot of each logical codeword's entry and one more; 0 if it has none.
     slots: LargeArray,
     entries: Vec<Entry>,
     lists: [List; LISTS],
@@ -83,7 +83,7 @@ impl MappingCache {
     ///
     /// # Errors
     /// When memory is short.
-    pub fn new(capacity: u32, eviction: Eviction, codewords: u32, per_page: u32) -> Result<Self> {
+    pub fn new(capacity: u32, eviction: Eviction, codewords: u64, per_page: u32) -> Result<Self> {
         assert!(capacity > 0 && per_page > 0);
         Ok(Self {
             capacity,
@@ -94,12 +94,12 @@ impl MappingCache {
             },
             spares_new: !matches!(eviction, Eviction::SegmentedLru { .. }),
             by_level: matches!(eviction, Eviction::LowestLevel { .. }),
-            slots: LargeArray::filled(codewords as usize, NONE)?,
+            slots: LargeArray::new(codewords, u64::from(capacity))?,
             entries: Vec::new(),
             lists: [List { newest: NONE, oldest: NONE, count: 0 }; LISTS],
             displaced: Default::default(),
             per_page,
-            dirty: vec![NONE; codewords.div_ceil(per_page) as usize],
+            dirty: vec![NONE; codewords.div_ceil(per_page.into()) as usize],
             uses: 0,
         })
     }
@@ -117,26 +117,32 @@ impl MappingCache {
     /// Asks the CPU to fetch where the entry of a codeword is, which will be needed soon.
     #[inline]
     pub fn prefetch(&self, lcn: Lcn) {
-        prefetch(&self.slots, lcn);
+        self.slots.prefetch(lcn);
+    }
+
+    #[inline]
+    fn slot(&self, lcn: Lcn) -> u32 {
+        // None is what precedes the first.
+        (self.slots.get(lcn) as u32).wrapping_sub(1)
     }
 
     /// The read level of a codeword whose entry is at hand.
     #[inline]
     pub fn level(&self, lcn: Lcn) -> Option<u8> {
-        let slot = self.slots[lcn as usize];
+        let slot = self.slot(lcn);
         (slot != NONE).then(|| self.entries[slot as usize].level)
     }
 
     /// Whether the entry of a codeword is at hand and has changed.
     pub fn is_dirty(&self, lcn: Lcn) -> bool {
-        let slot = self.slots[lcn as usize];
+        let slot = self.slot(lcn);
         slot != NONE && self.entries[slot as usize].dirty
     }
 
     /// Uses the entry of a codeword; false if it is not at hand.
     #[inline]
     pub fn touch(&mut self, lcn: Lcn) -> bool {
-        let slot = self.slots[lcn as usize];
+        let slot = self.slot(lcn);
         if slot == NONE {
             return false;
         }
@@ -147,7 +153,7 @@ impl MappingCache {
 
     /// Adds an entry that is not at hand, as the one used last, and returns what had to go for it.
     pub fn insert(&mut self, lcn: Lcn, level: u8) -> Option<Evicted> {
-        debug_assert!(self.slots[lcn as usize] == NONE && (1..=MAX_LEVEL).contains(&level));
+        debug_assert!(self.slot(lcn) == NONE && (1..=MAX_LEVEL).contains(&level));
         let entry = Entry {
             lcn,
             used: 0,
@@ -164,7 +170,7 @@ impl MappingCache {
         if self.len() < self.capacity {
             let slot = self.len();
             self.entries.push(entry);
-            self.slots[lcn as usize] = slot;
+            self.slots.set(lcn, u64::from(slot) + 1);
             self.put_first(slot, self.spares_new);
             return None;
         }
@@ -172,9 +178,9 @@ impl MappingCache {
         let Entry { lcn: gone, dirty, level, .. } = self.entries[slot as usize];
         self.clean(slot);
         self.detach(slot);
-        self.slots[gone as usize] = NONE;
+        self.slots.set(gone, 0);
         self.entries[slot as usize] = entry;
-        self.slots[lcn as usize] = slot;
+        self.slots.set(lcn, u64::from(slot) + 1);
         self.put_first(slot, self.spares_new);
         Some(Evicted { lcn: gone, dirty, level })
     }
@@ -182,12 +188,12 @@ impl MappingCache {
     /// Notes that an entry has changed; false if it is not at hand.
     #[inline]
     pub fn mark_dirty(&mut self, lcn: Lcn) -> bool {
-        let slot = self.slots[lcn as usize];
+        let slot = self.slot(lcn);
         if slot == NONE {
             return false;
         }
         if !self.entries[slot as usize].dirty {
-            let page = (lcn / self.per_page) as usize;
+            let page = (lcn / u64::from(self.per_page)) as usize;
             let after = std::mem::replace(&mut self.dirty[page], slot);
             if after != NONE {
                 self.entries[after as usize].dirty_before = slot;
@@ -202,7 +208,7 @@ impl MappingCache {
     /// that succeeded at the remembered level `at_once`, one level less is; 0 for never.
     #[inline]
     pub fn read_ended(&mut self, lcn: Lcn, level: u8, at_once: bool, lower_after: u32) {
-        let slot = self.slots[lcn as usize];
+        let slot = self.slot(lcn);
         if slot == NONE {
             return;
         }
@@ -217,7 +223,7 @@ impl MappingCache {
     /// Remembers a read level, if the entry is at hand. That is no use of it.
     #[inline]
     pub fn set_level(&mut self, lcn: Lcn, level: u8) {
-        let slot = self.slots[lcn as usize];
+        let slot = self.slot(lcn);
         if slot == NONE || self.entries[slot as usize].level == level {
             return;
         }
@@ -247,7 +253,7 @@ impl MappingCache {
             return;
         }
         match dirty_before {
-            NONE => self.dirty[(lcn / self.per_page) as usize] = dirty_after,
+            NONE => self.dirty[(lcn / u64::from(self.per_page)) as usize] = dirty_after,
             before => self.entries[before as usize].dirty_after = dirty_after,
         }
         if dirty_after != NONE {
@@ -399,7 +405,7 @@ mod tests {
     }
 
     fn steps() -> impl Strategy<Value = Vec<Step>> {
-        let lcn = 0..48u32;
+        let lcn = 0..48u64;
         let step = prop_oneof![
             6 => (lcn.clone(), 1..=MAX_LEVEL).prop_map(|(lcn, level)| Step::Use(lcn, level)),
             2 => lcn.clone().prop_map(Step::Dirty),
@@ -437,7 +443,7 @@ mod tests {
                     Step::Clean(page) => {
                         let mut cleaned = 0;
                         for entry in scanned.entries.iter_mut().chain(&mut scanned.protected) {
-                            if entry.0 / 8 == page && std::mem::take(&mut entry.2) { cleaned += 1; }
+                            if entry.0 / 8 == u64::from(page) && std::mem::take(&mut entry.2) { cleaned += 1; }
                         }
                         prop_assert_eq!(cache.clean_page(page), cleaned);
                     }

@@ -1,6 +1,8 @@
 use softsense_base::{Purpose, Stream};
 
-use super::{PageMap, Writer};
+use super::addresses::Addresses;
+use super::{BlockLayout, Lcn, PageMap, Place, Writer};
+use crate::geometry::Geometry;
 
 /// The valid fraction of greedy garbage collection's victims under endless uniform overwriting of a
 /// device whose blocks are `utilisation` full on average: the root below 1 of
@@ -21,54 +23,309 @@ pub fn steady_state_victim_fraction(utilisation: f64) -> f64 {
     0.5 * (low + high)
 }
 
+/// Where the codewords of a device lie before the run: a function, in both directions, so that a device of any size starts at
+/// once, and memory holds only what has changed since.
+#[derive(Debug)]
+pub(super) enum Start {
+    /// Nothing is mapped.
+    Empty,
+    /// As one sequential pass of page writes leaves the first codewords of each SSD.
+    Sequential { mapped: u64 },
+    /// As endless uniform overwriting leaves them.
+    SteadyState(SteadyState),
+}
+
+impl Start {
+    /// Where a codeword of the user lies.
+    #[inline]
+    pub(super) fn place_of(&self, device: &Device<'_>, lcn: Lcn) -> Option<Place> {
+        if lcn >= device.addresses.user_codewords() {
+            return None;
+        }
+        let (ssd, index) = device.addresses.split(lcn);
+        match self {
+            Self::Empty => None,
+            Self::Sequential { mapped } => (index < *mapped).then(|| device.sequential_place(ssd, index)),
+            Self::SteadyState(state) => Some(state.place_of(device, ssd, index)),
+        }
+    }
+
+    /// The codeword that lies at a place.
+    #[inline]
+    pub(super) fn lcn_at(&self, device: &Device<'_>, place: Place) -> Option<Lcn> {
+        let (ssd, index) = match self {
+            Self::Empty => None,
+            Self::Sequential { mapped } => device.sequential_index(place).filter(|&(_, index)| index < *mapped),
+            Self::SteadyState(state) => state.index_at(device, place),
+        }?;
+        Some(device.addresses.join(ssd, index))
+    }
+}
+
+/// What the numbering of places depends on.
+pub(super) struct Device<'a> {
+    pub(super) geometry: &'a Geometry,
+    pub(super) addresses: &'a Addresses,
+    /// Of blocks at the start.
+    pub(super) layout: &'a BlockLayout,
+}
+
+impl Device<'_> {
+    /// Codewords in the blocks of the same index of all planes of an SSD.
+    fn per_block_row(&self) -> u64 {
+        u64::from(self.geometry.planes_of_ssd()) * u64::from(self.layout.codewords())
+    }
+
+    /// Where a sequential pass puts a codeword: page by page, planes taking turns.
+    #[inline]
+    fn sequential_place(&self, ssd: u32, index: u64) -> Place {
+        let planes = u64::from(self.geometry.planes_of_ssd());
+        let (block, in_row) = (index / self.per_block_row(), index % self.per_block_row());
+        let page = self.layout.page_of((in_row / planes) as u32);
+        let in_pages = (in_row - planes * u64::from(self.layout.before(page))) as u32;
+        let slots = self.layout.beginning_in(page);
+        let plane = self.geometry.stripe(ssd)[(in_pages / slots) as usize];
+        let block = plane * self.geometry.blocks_per_plane() + block as u32;
+        self.geometry.first_place(block, page) + u64::from(in_pages % slots)
+    }
+
+    /// The SSD of a place, and the number of the codeword that an endless sequential pass puts there.
+    #[inline]
+    fn sequential_index(&self, place: Place) -> Option<(u32, u64)> {
+        let (block, page, slot) = self.geometry.split(place);
+        let slots = self.layout.beginning_in(page);
+        let (plane, block) = (block / self.geometry.blocks_per_plane(), block % self.geometry.blocks_per_plane());
+        let (ssd, position) = self.geometry.stripe_position(plane);
+        let planes = u64::from(self.geometry.planes_of_ssd());
+        let before = u64::from(block) * self.per_block_row() + planes * u64::from(self.layout.before(page));
+        (slot < slots).then(|| (ssd, before + u64::from(position) * u64::from(slots) + u64::from(slot)))
+    }
+
+    /// The place with number `offset` of those of a superblock, page by page, its members side by side.
+    #[inline]
+    fn place_in(&self, superblock: u32, offset: u32) -> Place {
+        let ways = self.geometry.ways();
+        let page = self.layout.page_of(offset / ways);
+        let in_pages = offset - self.layout.before(page) * ways;
+        let slots = self.layout.beginning_in(page);
+        let bit = self.geometry.bits_of(in_pages / slots).start + in_pages % slots;
+        self.geometry.place(superblock, page, bit)
+    }
+
+    /// The superblock of a place, and its number there.
+    #[inline]
+    fn offset_of(&self, place: Place) -> Option<(u32, u32)> {
+        let (block, page, slot) = self.geometry.split(place);
+        let slots = self.layout.beginning_in(page);
+        let (_, member) = self.geometry.set_of(block / self.geometry.blocks_per_plane());
+        let offset = self.layout.before(page) * self.geometry.ways() + member * slots + slot;
+        (slot < slots).then(|| (self.geometry.superblock_of(place), offset))
+    }
+}
+
+/// A device as endless uniform overwriting under greedy garbage collection leaves it: free blocks at the high watermark, all
+/// others written, and a block of age a (0 the newest, 1 the oldest) valid to the fraction `delta^a`, delta being
+/// [`steady_state_victim_fraction`]. Which codewords lie where is scattered.
+#[derive(Debug)]
+pub(super) struct SteadyState {
+    stream: Stream,
+    /// Sets of an SSD.
+    sets: u64,
+    /// Codewords of an SSD.
+    total: u64,
+    /// Logical codewords are dealt in steps of about the golden section of their number, which spreads any range of them
+    /// evenly over planes, blocks and ages; and the step that takes this back.
+    step: u64,
+    back: u64,
+    /// Of a set with so many valid codewords, how many there are before each superblock, the oldest first. Sets differ by one
+    /// at most.
+    before: Vec<(u64, Vec<u64>)>,
+}
+
+impl SteadyState {
+    fn new(device: &Device<'_>, closed: u32, seed: u64) -> Self {
+        let sets = u64::from(device.geometry.sets() / device.geometry.ssds());
+        let total = device.addresses.of_ssd();
+        let capacity = u64::from(device.layout.codewords() * device.geometry.ways());
+        let mut valid = vec![total / sets, total.div_ceil(sets)];
+        valid.dedup();
+        let step = coprime_near((total as f64 * 0.618_033_988_749_894_9) as u64, total);
+        Self {
+            stream: Stream::new(seed, Purpose::Precondition),
+            sets,
+            total,
+            step,
+            back: inverse(step, total),
+            before: valid.into_iter().map(|valid| (valid, valid_before(valid, closed, capacity))).collect(),
+        }
+    }
+
+    /// Valid codewords of the sets before one of an SSD.
+    #[inline]
+    fn before_set(&self, set: u64) -> u64 {
+        self.total * set / self.sets
+    }
+
+    /// Valid codewords before each superblock of a set.
+    #[inline]
+    fn before_superblocks(&self, set: u64) -> &[u64] {
+        let valid = self.before_set(set + 1) - self.before_set(set);
+        let (first, last) = (&self.before[0], &self.before[self.before.len() - 1]);
+        if first.0 == valid { &first.1 } else { &last.1 }
+    }
+
+    #[inline]
+    fn permutation(&self, superblock: u32, device: &Device<'_>) -> Permutation {
+        Permutation::new(self.stream.bits(superblock.into(), 0), device.layout.codewords() * device.geometry.ways())
+    }
+
+    fn place_of(&self, device: &Device<'_>, ssd: u32, index: u64) -> Place {
+        let dealt = times(index, self.back, self.total);
+        let set = ((dealt + 1) * self.sets - 1) / self.total;
+        let before = self.before_superblocks(set);
+        let in_set = dealt - self.before_set(set);
+        let superblock = before.partition_point(|&before| before <= in_set) - 1;
+        let number = (in_set - before[superblock]) as u32;
+        let set = ssd * self.sets as u32 + set as u32;
+        let superblock = set * device.geometry.blocks_per_plane() + superblock as u32;
+        device.place_in(superblock, self.permutation(superblock, device).apply(number))
+    }
+
+    fn index_at(&self, device: &Device<'_>, place: Place) -> Option<(u32, u64)> {
+        let (superblock, offset) = device.offset_of(place)?;
+        let per_set = device.geometry.blocks_per_plane();
+        let (set, of_set) = (superblock / per_set, (superblock % per_set) as usize);
+        let (ssd, set) = (set / self.sets as u32, u64::from(set) % self.sets);
+        let before = self.before_superblocks(set);
+        let valid = before.get(of_set + 1)? - before[of_set];
+        let number = u64::from(self.permutation(superblock, device).undo(offset));
+        (number < valid).then(|| (ssd, times(self.before_set(set) + before[of_set] + number, self.step, self.total)))
+    }
+}
+
+/// Valid codewords before each superblock of a set, and of all: the oldest first, so that the differences add up exactly.
+fn valid_before(valid: u64, closed: u32, capacity: u64) -> Vec<u64> {
+    let delta = steady_state_victim_fraction(valid as f64 / (f64::from(closed) * capacity as f64));
+    // Valid codewords of the blocks up to age a: the integral of delta^a, rounded.
+    let newer_than = |age: u32| {
+        let a = f64::from(age) / f64::from(closed);
+        libm::round(valid as f64 * (1.0 - libm::pow(delta, a)) / (1.0 - delta)) as u64
+    };
+    let mut before = Vec::with_capacity(closed as usize + 1);
+    let (mut sum, mut carry, mut up_to) = (0, 0, newer_than(closed));
+    for age in (0..closed).rev() {
+        before.push(sum);
+        let newer = newer_than(age);
+        // A rounded share may exceed a block by one, which a newer one takes.
+        let wanted = up_to - newer + carry;
+        let count = wanted.min(capacity);
+        (sum, carry, up_to) = (sum + count, wanted - count, newer);
+    }
+    assert_eq!((carry, sum), (0, valid), "the newest block has room: what all blocks hold is below their capacity");
+    before.push(sum);
+    before
+}
+
+/// A random order of the numbers below `n`, by its key: four rounds of a Feistel network over as many bits as these numbers
+/// have, again until the result is one of them.
+///
+/// Source: J. Black, P. Rogaway, "Ciphers with arbitrary finite domains", CT-RSA 2002, cycle walking. Rounds are a hash, for
+/// scattering and not for secrecy.
+#[derive(Debug, Clone, Copy)]
+struct Permutation {
+    key: u64,
+    n: u32,
+    low_bits: u32,
+    high_bits: u32,
+}
+
+impl Permutation {
+    const ROUNDS: u32 = 4;
+
+    fn new(key: u64, n: u32) -> Self {
+        let bits = (n - 1).checked_ilog2().map_or(0, |log| log + 1).max(2);
+        Self { key, n, low_bits: bits / 2, high_bits: bits - bits / 2 }
+    }
+
+    /// What a round adds to one part, by the other.
+    #[inline]
+    fn round(&self, round: u32, part: u32) -> u32 {
+        let mixed = (u64::from(part) ^ self.key.rotate_left(16 * round)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        ((mixed ^ mixed >> 29).wrapping_mul(0xBF58_476D_1CE4_E5B9) >> 32) as u32
+    }
+
+    #[inline]
+    fn apply(&self, number: u32) -> u32 {
+        let mut at = number;
+        loop {
+            let (mut low, mut high) = (at & ((1 << self.low_bits) - 1), at >> self.low_bits);
+            for round in 0..Self::ROUNDS {
+                if round % 2 == 0 {
+                    low ^= self.round(round, high) & ((1 << self.low_bits) - 1);
+                } else {
+                    high ^= self.round(round, low) & ((1 << self.high_bits) - 1);
+                }
+            }
+            at = high << self.low_bits | low;
+            if at < self.n {
+                return at;
+            }
+        }
+    }
+
+    #[inline]
+    fn undo(&self, number: u32) -> u32 {
+        let mut at = number;
+        loop {
+            let (mut low, mut high) = (at & ((1 << self.low_bits) - 1), at >> self.low_bits);
+            for round in (0..Self::ROUNDS).rev() {
+                if round % 2 == 0 {
+                    low ^= self.round(round, high) & ((1 << self.low_bits) - 1);
+                } else {
+                    high ^= self.round(round, low) & ((1 << self.high_bits) - 1);
+                }
+            }
+            at = high << self.low_bits | low;
+            if at < self.n {
+                return at;
+            }
+        }
+    }
+}
+
 impl PageMap {
     /// Maps the first `codewords` logical codewords of each SSD of an empty device as one sequential pass of page
     /// writes leaves them.
-    pub fn fill_sequentially(&mut self, codewords: u32) {
-        (0..self.geometry.ssds()).for_each(|ssd| self.fill_ssd_sequentially(ssd, codewords));
+    pub fn fill_sequentially(&mut self, codewords: u64) {
+        self.start = Start::Sequential { mapped: codewords };
+        (0..self.geometry.ssds()).for_each(|ssd| self.adopt_sequential_ssd(ssd, codewords));
     }
 
-    fn fill_ssd_sequentially(&mut self, ssd: u32, codewords: u32) {
-        let (layout, planes) = (*self.layouts.at(|| 0), self.geometry.planes_of_ssd());
-        let places_per_page = self.geometry.codewords_per_page();
-        let pages_per_block = self.geometry.pages_per_block();
-        // Codewords of the pages before a row of the stripe, and the pages that `codewords` take.
-        let before_row =
-            |row: u32| planes * (row / pages_per_block * layout.codewords() + layout.before(row % pages_per_block));
-        let full_rows = (0..).take_while(|&row| before_row(row + 1) <= codewords).count() as u32;
-        let in_last_row = layout.beginning_in(full_rows % pages_per_block);
-        let pages = full_rows * planes + (codewords - before_row(full_rows)).div_ceil(in_last_row.max(1));
-        // A tile is a few rows of the stripe: the part of the map that it fills stays in the cache, and
-        // each plane's owners are written in runs.
-        const TILE_ROWS: u32 = 16;
-        let rows = pages.div_ceil(planes);
-        for first_row in (0..rows).step_by(TILE_ROWS as usize) {
-            for position in 0..planes {
-                let plane = self.geometry.stripe(ssd)[position as usize];
-                for row in first_row..rows.min(first_row + TILE_ROWS) {
-                    let page = u64::from(row) * u64::from(planes) + u64::from(position);
-                    if page >= u64::from(pages) {
-                        break;
-                    }
-                    let block = plane * self.geometry.blocks_per_plane() + row / pages_per_block;
-                    let first_place = (block * pages_per_block + row % pages_per_block) * places_per_page;
-                    let slots = layout.beginning_in(row % pages_per_block);
-                    let first = before_row(row) + position * slots;
-                    let count = slots.min(codewords - first);
-                    self.blocks[self.geometry.superblock_of(first_place) as usize].valid += count;
-                    for slot in 0..count {
-                        let lcn = self.lcn_of(ssd, first + slot);
-                        self.map[lcn as usize] = first_place + slot;
-                        self.owner[(first_place + slot) as usize] = lcn;
-                    }
-                }
+    fn adopt_sequential_ssd(&mut self, ssd: u32, codewords: u64) {
+        let (layout, planes) = (*self.layouts.at(|| 0), u64::from(self.geometry.planes_of_ssd()));
+        let pages_per_block = u64::from(self.geometry.pages_per_block());
+        let (blocks, left) = (codewords / self.device().per_block_row(), codewords % self.device().per_block_row());
+        let page = layout.page_of((left / planes) as u32);
+        let in_last_row = u64::from(layout.beginning_in(page));
+        let left = left - planes * u64::from(layout.before(page));
+        let pages = (blocks * pages_per_block + u64::from(page)) * planes + left.div_ceil(in_last_row.max(1));
+        for position in 0..planes {
+            let plane = self.geometry.stripe(ssd)[position as usize];
+            let first = self.geometry.superblock_of_block(plane * self.geometry.blocks_per_plane());
+            for block in 0..blocks as u32 {
+                self.blocks[(first + block) as usize].valid += layout.codewords();
+            }
+            let in_last = left.saturating_sub(position * in_last_row).min(in_last_row) as u32;
+            let of_last = layout.before(page) + in_last;
+            if of_last > 0 {
+                self.blocks[(first + blocks as u32) as usize].valid += of_last;
             }
         }
-        let ways = self.geometry.ways();
+        let ways = u64::from(self.geometry.ways());
         for position in (0..planes).step_by(ways as usize) {
             let mut pages_of_set = pages / planes * ways + (pages % planes).saturating_sub(position).min(ways);
             // What the last page has begun, one more has ended.
-            let last = pages_of_set.wrapping_sub(1) % pages_per_block;
+            let last = (pages_of_set.wrapping_sub(1) % pages_per_block) as u32;
             let slots = layout.beginning_in(last);
             if pages_of_set > 0 && slots > 0 && layout.crosses(last, slots - 1) {
                 pages_of_set += 1;
@@ -78,66 +335,23 @@ impl PageMap {
         self.stripe_at[ssd as usize] = (pages % planes) as usize;
     }
 
-    /// Maps every logical codeword of an empty device as endless uniform overwriting under greedy
-    /// garbage collection leaves them: free blocks at the high watermark, all others written, and a
-    /// block of age a (0 the newest, 1 the oldest) valid to the fraction `delta^a`, delta being
-    /// [`steady_state_victim_fraction`]. Which codewords lie where is scattered.
+    /// Maps every logical codeword of an empty device as [`SteadyState`] has it.
     pub fn fill_steady_state(&mut self, seed: u64) {
-        (0..self.geometry.ssds()).for_each(|ssd| self.fill_ssd_steady_state(ssd, seed));
-    }
-
-    fn fill_ssd_steady_state(&mut self, ssd: u32, seed: u64) {
-        let stream = Stream::new(seed, Purpose::Precondition);
-        let (sets, total) = (self.geometry.sets() / self.geometry.ssds(), self.user_codewords() / self.geometry.ssds());
-        let translation = self.map.len() as u32 - self.user_codewords();
-        let for_translation = translation.div_ceil(self.geometry.sets() * self.geometry.pages_per_superblock());
-        let (layout, ways) = (*self.layouts.at(|| 0), self.geometry.ways());
-        let capacity = layout.codewords() * ways;
+        let translation = self.codewords - self.user_codewords();
+        let pages_of_row = u64::from(self.geometry.sets()) * u64::from(self.geometry.pages_per_superblock());
+        let for_translation = translation.div_ceil(pages_of_row) as u32;
         let closed = self.geometry.blocks_per_plane() - self.gc_high_watermark_blocks as u32 - for_translation;
-        // Logical codewords are dealt in steps of about the golden section of their number, which
-        // spreads any range of them evenly over planes, blocks and ages.
-        let step = u64::from(coprime_near((f64::from(total) * 0.618_033_988_749_894_9) as u32, total));
-        let mut index = 0;
-        for set in 0..sets {
-            let up_to_set = |set: u32| (u64::from(total) * u64::from(set) / u64::from(sets)) as u32;
-            let valid = up_to_set(set + 1) - up_to_set(set);
-            let delta = steady_state_victim_fraction(f64::from(valid) / (f64::from(closed) * f64::from(capacity)));
-            // Valid codewords of the blocks up to age a: the integral of delta^a, rounded, so that the
-            // differences add up exactly.
-            let newer_than = |age: u32| {
-                let a = f64::from(age) / f64::from(closed);
-                libm::round(f64::from(valid) * (1.0 - libm::pow(delta, a)) / (1.0 - delta)) as u32
-            };
-            let set = ssd * sets + set;
-            let mut carry = 0;
-            for block in 0..closed {
-                // The oldest first. A rounded share may exceed a block by one, which a newer one takes.
-                let age = closed - 1 - block;
-                let wanted = newer_than(age + 1) - newer_than(age) + carry;
-                let count = wanted.min(capacity);
-                carry = wanted - count;
-                let superblock = set * self.geometry.blocks_per_plane() + block;
-                self.blocks[superblock as usize].valid = count;
-                let mut left = count;
-                let pages = 0..self.geometry.pages_per_block();
-                let slots = pages.flat_map(|page| (0..layout.beginning_in(page) * ways).map(move |slot| (page, slot)));
-                for (offset, (page, slot)) in (0..).zip(slots) {
-                    // Selection sampling: each subset of the block's places is equally likely.
-                    let place = self.geometry.place(superblock, page, slot);
-                    let draw = ((stream.bits(u64::from(place), 0) >> 32) * u64::from(capacity - offset)) >> 32;
-                    if draw < u64::from(left) {
-                        let lcn = self.lcn_of(ssd, index);
-                        self.map[lcn as usize] = place;
-                        self.owner[place as usize] = lcn;
-                        let next = u64::from(index) + step;
-                        index = if next >= u64::from(total) { next - u64::from(total) } else { next } as u32;
-                        left -= 1;
-                    }
-                }
+        let state = SteadyState::new(&self.device(), closed, seed);
+        for set in 0..self.geometry.sets() {
+            let before = state.before_superblocks(u64::from(set) % state.sets);
+            let first = set * self.geometry.blocks_per_plane();
+            for (block, pair) in (first..).zip(before.windows(2)) {
+                self.blocks[block as usize].valid = (pair[1] - pair[0]) as u32;
             }
-            assert_eq!(carry, 0, "the newest block has room: what all blocks hold is below their capacity");
-            self.adopt_blocks(set, closed * self.geometry.pages_per_block() * self.geometry.ways());
+            let pages = u64::from(closed) * u64::from(self.geometry.pages_per_superblock());
+            self.adopt_blocks(set, pages);
         }
+        self.start = Start::SteadyState(state);
     }
 
     /// Writes the translation pages of the mapped codewords.
@@ -151,30 +365,31 @@ impl PageMap {
             self.programmed(group, 0);
             if let Some(written_s) = &mut self.written_s {
                 // They are as old as the data.
-                written_s[self.geometry.page_in(group.superblock, group.page, group.first()) as usize] = 0;
+                written_s.set(self.geometry.page_in(group.superblock, group.page, group.first()), 0);
             }
         }
     }
 
     /// Takes note that the first `pages` pages of a set have been written, its members taking turns: full superblocks are
     /// closed, oldest first, and one that is not full is open for the host.
-    fn adopt_blocks(&mut self, set: u32, pages: u32) {
-        let ways = self.geometry.ways();
+    fn adopt_blocks(&mut self, set: u32, pages: u64) {
+        let ways = u64::from(self.geometry.ways());
         let interleaves = self.sets[set as usize].interleaves;
         // Pages of a group are written together.
         let pages = if interleaves { pages.next_multiple_of(ways) } else { pages };
-        let per_superblock = self.geometry.pages_per_superblock();
+        let per_superblock = u64::from(self.geometry.pages_per_superblock());
         let filled = pages.div_ceil(per_superblock) as usize;
         let superblocks: Vec<u32> = self.sets[set as usize].free.drain(..filled).collect();
         for superblock in superblocks {
             let index = superblock % self.geometry.blocks_per_plane();
-            let written = (pages - index * per_superblock).min(per_superblock);
+            let written = (pages - u64::from(index) * per_superblock).min(per_superblock) as u32;
+            let ways = ways as u32;
             self.blocks[superblock as usize].interleaved = interleaves;
             for member in 0..ways {
                 let block = self.geometry.block_in(superblock, member);
                 self.programmed[block as usize] = (written / ways + u32::from(member < written % ways)) as u16;
             }
-            if written == per_superblock {
+            if written == self.geometry.pages_per_superblock() {
                 self.close(set, superblock);
             } else {
                 self.sets[set as usize].open[Writer::Host as usize] = Some((superblock, written));
@@ -183,13 +398,96 @@ impl PageMap {
     }
 }
 
+/// A product, of what remains of it.
+#[inline]
+fn times(a: u64, b: u64, modulus: u64) -> u64 {
+    match a.checked_mul(b) {
+        Some(product) => product % modulus,
+        None => (u128::from(a) * u128::from(b) % u128::from(modulus)) as u64,
+    }
+}
+
+/// What times `a` is 1, but for multiples of `modulus`, with which `a` shares no divisor.
+fn inverse(a: u64, modulus: u64) -> u64 {
+    let (mut r, mut next_r) = (i128::from(modulus), i128::from(a % modulus.max(1)));
+    let (mut t, mut next_t) = (0i128, 1i128);
+    while next_r != 0 {
+        let quotient = r / next_r;
+        (t, next_t) = (next_t, t - quotient * next_t);
+        (r, next_r) = (next_r, r - quotient * next_r);
+    }
+    t.rem_euclid(i128::from(modulus)) as u64
+}
+
 /// The first number from `near` up that shares no divisor with `n`.
-fn coprime_near(near: u32, n: u32) -> u32 {
-    let gcd = |mut a: u32, mut b: u32| {
+fn coprime_near(near: u64, n: u64) -> u64 {
+    let gcd = |mut a: u64, mut b: u64| {
         while b != 0 {
             (a, b) = (b, a % b);
         }
         a
     };
     (near.max(1)..).find(|&step| gcd(step, n) == 1).expect("there are primes beyond any number")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Does a permutation meet each number once, and does undoing it lead back?
+    #[test]
+    fn permutations_can_be_undone() {
+        for n in [1, 2, 3, 5, 31, 64, 100, 768, 3072] {
+            for key in [0, 1, u64::MAX, 0x1234_5678_9ABC_DEF0] {
+                let permutation = Permutation::new(key, n);
+                let mut met = vec![false; n as usize];
+                for number in 0..n {
+                    let at = permutation.apply(number);
+                    assert!(!std::mem::replace(&mut met[at as usize], true), "{n}, {key:x}: {at} twice");
+                    assert_eq!(permutation.undo(at), number);
+                }
+            }
+        }
+    }
+
+    /// Are the first numbers scattered as if drawn at random, page by page? The valid codewords of a page of eight, of a block
+    /// half full, are a hypergeometric draw: its variance and chi-square over 4,000 blocks.
+    #[test]
+    fn permutations_scatter_like_random_draws() {
+        const PAGES: usize = 64;
+        let stream = Stream::new(9, Purpose::Precondition);
+        let (blocks, n, chosen) = (4000u64, 8 * PAGES as u32, 4 * PAGES as u32);
+        let mut of_page = [0u64; PAGES];
+        let (mut sum_of_squares, mut neighbours) = (0.0, 0u64);
+        for block in 0..blocks {
+            let permutation = Permutation::new(stream.bits(block, 0), n);
+            let mut valid = vec![false; n as usize];
+            (0..chosen).for_each(|number| valid[permutation.apply(number) as usize] = true);
+            for (page, slots) in valid.chunks(8).enumerate() {
+                let count = slots.iter().filter(|&&valid| valid).count();
+                of_page[page] += count as u64;
+                sum_of_squares += (count as f64 - 4.0).powi(2);
+            }
+            neighbours += valid.windows(2).filter(|pair| pair[0] && pair[1]).count() as u64;
+        }
+        let draws = blocks as f64 * PAGES as f64;
+        // Variance of a hypergeometric count: 8 x 1/2 x 1/2 x (512 - 8) / 511.
+        let variance = 2.0 * 504.0 / 511.0;
+        assert!((sum_of_squares / draws / variance - 1.0).abs() < 0.015, "{}", sum_of_squares / draws / variance);
+        let expected = blocks as f64 * 4.0;
+        let chi_square: f64 =
+            of_page.iter().map(|&count| (count as f64 - expected).powi(2) / (blocks as f64 * variance)).sum();
+        // 63 degrees of freedom: 103 is exceeded once in a thousand.
+        assert!(chi_square < 103.0, "{chi_square}");
+        let both = f64::from(chosen) * f64::from(chosen - 1) / (f64::from(n) * f64::from(n - 1));
+        let pairs = blocks as f64 * f64::from(n - 1);
+        assert!((neighbours as f64 / pairs / both - 1.0).abs() < 0.005, "{}", neighbours as f64 / pairs / both);
+    }
+
+    #[test]
+    fn inverses_lead_back() {
+        for (a, modulus) in [(1, 1), (1, 2), (3, 7), (618_033, 1_000_003), ((1 << 39) + 1, 1 << 40)] {
+            assert_eq!(times(a, inverse(a, modulus), modulus), 1 % modulus);
+        }
+    }
 }

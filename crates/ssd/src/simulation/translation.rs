@@ -67,7 +67,7 @@ pub(super) struct Translation {
 }
 
 impl Translation {
-    pub(super) fn new(spec: &DemandSpec, codeword_bytes: u32, user_codewords: u32) -> Result<Self> {
+    pub(super) fn new(spec: &DemandSpec, codeword_bytes: u32, user_codewords: u64) -> Result<Self> {
         let capacity = spec.capacity();
         let per_page = codeword_bytes / spec.entry_bytes;
         Ok(Self {
@@ -78,7 +78,7 @@ impl Translation {
             per_page,
             directory: vec![
                 TranslationPage { waiting: Vec::new(), write_back: None, level: 1 };
-                user_codewords.div_ceil(per_page) as usize
+                user_codewords.div_ceil(per_page.into()) as usize
             ],
             stalled: Vec::new(),
         })
@@ -99,15 +99,15 @@ impl Simulation {
     /// Codewords of a request are read or written as soon as their map entries are at hand.
     pub(super) fn translate(&mut self, request: u32, codewords: Range<Lcn>, access: Access) {
         let Some(translation) = &mut self.translation else { return self.access(request, codewords, access) };
-        let per_page = translation.per_page;
+        let per_page = u64::from(translation.per_page);
         let Range { mut start, end } = codewords;
         while start < end {
-            let page = start / per_page;
-            let codewords = start..end.min((page + 1) * per_page);
+            let page = (start / per_page) as u32;
+            let codewords = start..end.min((u64::from(page) + 1) * per_page);
             start = codewords.end;
             let translation = self.translation.as_mut().expect("it was just there");
             let hits = codewords.clone().filter(|&lcn| translation.cache.level(lcn).is_some()).count() as u64;
-            let misses = codewords.len() as u64 - hits;
+            let misses = (codewords.end - codewords.start) - hits;
             match access {
                 Access::Read => {
                     self.statistics.mapping_read_hits += hits;
@@ -147,7 +147,7 @@ impl Simulation {
             translation.directory[self.ftl.translation_page_index(lcn)].level = 1;
             return;
         }
-        let page = lcn / translation.per_page;
+        let page = (lcn / u64::from(translation.per_page)) as u32;
         translation.cache.set_level(lcn, 1);
         if !translation.cache.mark_dirty(lcn) {
             self.write_back(page);
@@ -183,7 +183,7 @@ impl Simulation {
                 let gone = translation.cache.insert(lcn, 1);
                 self.statistics.mapping_evictions += u64::from(gone.is_some());
                 if let Some(Evicted { lcn, dirty: true, .. }) = gone {
-                    let page = lcn / translation.per_page;
+                    let page = (lcn / u64::from(translation.per_page)) as u32;
                     self.statistics.mapping_dirty_evictions += 1;
                     self.write_back(page);
                 }

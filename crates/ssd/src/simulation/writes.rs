@@ -145,12 +145,12 @@ impl Simulation {
                 let stalled = &mut self.room[ssd as usize].stalled;
                 let group = if stalled.is_empty() { self.ftl.open_for_host(ssd, left) } else { None };
                 let Some(group) = group else {
-                    stalled.extend((written..count).map(|index| (request, first + index * step)));
+                    stalled.extend((written..count).map(|index| (request, first + u64::from(index) * step)));
                     self.make_room(ssd);
                     break;
                 };
                 let together = self.ftl.room(group).min(left);
-                self.program_for_request(group, request, (0..together).map(|index| first + (written + index) * step));
+                self.program_for_request(group, request, (0..together).map(|index| first + u64::from(written + index) * step));
                 written += together;
             }
         }
@@ -233,7 +233,7 @@ impl Simulation {
             let Some(group) = self.ftl.open_for_host(ssd, adjacent) else { break };
             let count = self.ftl.room(group).min(adjacent);
             self.room[ssd as usize].stalled.drain(..count as usize);
-            self.program_for_request(group, request, (0..count).map(|index| first + index * step));
+            self.program_for_request(group, request, (0..count).map(|index| first + u64::from(index) * step));
         }
         if self.write_buffer.is_some() {
             self.admit_to_buffer();
@@ -394,7 +394,7 @@ impl Simulation {
 
     fn gc_begin(&mut self, set: u32) {
         let Some(victim) = self.ftl.take_victim(set) else { return };
-        self.ftl.prefetch_owners(victim);
+        self.ftl.prefetch_written(victim);
         self.statistics.gc_victims += 1;
         self.statistics.gc_victims_to_level_wear += u64::from(self.ftl.has_levelled(set));
         self.statistics.gc_victim_valid += u64::from(self.ftl.valid(victim));
@@ -420,6 +420,9 @@ impl Simulation {
             let group = self.ftl.group_at(set, job.victim, job.next_page);
             let of_block = together.min(pages - job.next_page);
             job.next_page += group.pages() * of_block;
+            if job.next_page < pages {
+                self.ftl.prefetch_owners(self.ftl.group_at(set, job.victim, job.next_page));
+            }
             let mut wanted = 0u16;
             let bits = group.members().flat_map(|member| {
                 let bits = self.geometry.bits_of(member);
@@ -427,8 +430,7 @@ impl Simulation {
             });
             for bit in bits {
                 let place = self.geometry.place(group.superblock, group.page, bit);
-                if let Some(lcn) = self.ftl.owner(place) {
-                    self.ftl.prefetch(lcn);
+                if self.ftl.owner(place).is_some() {
                     wanted |= 1 << bit;
                 }
             }

@@ -71,19 +71,19 @@ pub fn random_requests(config: &CheckedConfig, count: u32, hot: u64, spacing: Ns
 }
 
 /// Of each unit, whether the last that was done with it is a write, in a device that began whole.
-pub fn served(config: &CheckedConfig, requests: &[Request]) -> HashMap<u32, bool> {
+pub fn served(config: &CheckedConfig, requests: &[Request]) -> HashMap<u64, bool> {
     let unit = u64::from(config.config().geometry.codeword_bytes);
-    let mut mapped: HashMap<u32, bool> = (0..config.user_codewords() as u32).map(|lcn| (lcn, true)).collect();
+    let mut mapped: HashMap<u64, bool> = (0..config.user_codewords()).map(|lcn| (lcn, true)).collect();
     for request in requests.iter().filter(|request| request.kind != RequestKind::Read) {
         for lcn in request.offset_bytes / unit..(request.offset_bytes + request.bytes) / unit {
-            mapped.insert(lcn as u32, request.kind == RequestKind::Write);
+            mapped.insert(lcn, request.kind == RequestKind::Write);
         }
     }
     mapped
 }
 
 /// Panics unless every unit is where the map says, if it should be anywhere.
-pub fn assert_map(simulation: &Simulation, expected: &HashMap<u32, bool>) {
+pub fn assert_map(simulation: &Simulation, expected: &HashMap<u64, bool>) {
     simulation.ftl().assert_consistent();
     for (&lcn, &mapped) in expected {
         match simulation.ftl().locate(lcn) {
