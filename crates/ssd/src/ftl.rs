@@ -65,6 +65,14 @@ pub enum Location {
     InFlight,
 }
 
+/// The current data of a place: whose it is, and what the map says of that as long as it is current.
+#[derive(Debug, Clone, Copy)]
+pub struct Held {
+    /// The logical codeword.
+    pub lcn: Lcn,
+    entry: u64,
+}
+
 /// Who writes a page. Each has an open superblock of its own in every set, so that data which garbage
 /// collection has found to be cold stays apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -296,7 +304,7 @@ impl PageMap {
     pub fn group_of(&self, place: Place) -> (Group, u32) {
         let geometry = &self.geometry;
         let (block, page, slot) = geometry.split(place);
-        let plane = block / geometry.blocks_per_plane();
+        let (plane, _) = geometry.split_block(block);
         if geometry.ways() == 1 {
             return (Group { set: plane, superblock: block, page, members: 1, pages: 1 }, slot);
         }
@@ -328,22 +336,13 @@ impl PageMap {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn entry(&self, lcn: Lcn) -> Entry {
         match self.map.get(lcn) {
-            0 => self.start.place_of(&self.device(), lcn).map_or(Entry::Nowhere, Entry::Flash),
+            0 => self.entry_at_start(lcn),
             1 => Entry::Nowhere,
             entry if entry < self.first_place => Entry::Memory((entry - 2) as u32),
             entry => Entry::Flash(entry - self.first_place),
-        }
-    }
-
-    /// The logical codeword that was last written at a place, which may be stale.
-    #[inline]
-    fn written_at(&self, place: Place) -> Option<Lcn> {
-        match self.written.get(place) {
-            0 => self.start.lcn_at(&self.device(), place),
-            written => Some(written - 1),
         }
     }
 
@@ -398,7 +397,27 @@ impl PageMap {
     /// The logical codeword whose current data lies at `place`, if any.
     #[inline]
     pub fn owner(&self, place: Place) -> Option<Lcn> {
-        self.written_at(place).filter(|&lcn| self.entry(lcn) == Entry::Flash(place))
+        self.held_at(place).map(|held| held.lcn)
+    }
+
+    fn entry_at_start(&self, lcn: Lcn) -> Entry {
+        self.start.place_of(&self.device(), lcn).map_or(Entry::Nowhere, Entry::Flash)
+    }
+
+    /// What the current data at a place is, if there is any. What was last written there is current if the map says so.
+    #[inline]
+    pub fn held_at(&self, place: Place) -> Option<Held> {
+        let held = match self.written.get(place) {
+            0 => Held { lcn: self.start.lcn_at(&self.device(), place)?, entry: 0 },
+            written => Held { lcn: written - 1, entry: self.first_place + place },
+        };
+        self.is_current(held).then_some(held)
+    }
+
+    /// Whether data is current still.
+    #[inline]
+    pub fn is_current(&self, held: Held) -> bool {
+        self.map.get(held.lcn) == held.entry
     }
 
     /// Erases of a superblock since the start of the run.

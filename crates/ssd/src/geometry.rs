@@ -11,6 +11,7 @@
 use std::ops::Range;
 
 use softsense_base::{Error, Result, expect_whole};
+use strength_reduce::{StrengthReducedU32, StrengthReducedU64};
 
 use crate::config::{BusyUnit, FlashSpec, FtlSpec, GeometrySpec, StripeLevel};
 
@@ -23,8 +24,11 @@ pub(crate) const MOST_IN_GROUP: u32 = 16;
 /// Codewords of a device at most: 4 PiB of 4 KiB each. Products of places and planes fit 64 bits.
 pub const MAX_CODEWORDS: u64 = 1 << 40;
 
+/// Blocks of a device at most: each is remembered, which takes 2 GiB for so many.
+pub const MAX_BLOCKS: u64 = 1 << 26;
+
 /// Counts and strides of a device.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Geometry {
     ssds: u32,
     channels: u32,
@@ -38,6 +42,7 @@ pub struct Geometry {
     codewords_per_page: u32,
     page_types: u32,
     ways: u32,
+    divisors: Divisors,
     /// All planes, SSD by SSD, in the order in which consecutive page writes go to them; those of a set stand together.
     stripe: Vec<u32>,
     /// The planes of each set, one set after the other.
@@ -50,6 +55,14 @@ pub struct Geometry {
     chip_ranks: Vec<u32>,
     /// The busy unit and the channel of each plane: looked up, as a division for each operation is a tenth of its time.
     unit_and_channel: Vec<(u32, u32)>,
+}
+
+/// What places are divided by, for each operation several times: by multiplication, which takes a quarter of the time.
+#[derive(Debug, Clone, Copy)]
+struct Divisors {
+    codewords_per_block: StrengthReducedU64,
+    codewords_per_page: StrengthReducedU32,
+    blocks_per_plane: StrengthReducedU32,
 }
 
 impl Geometry {
@@ -91,6 +104,11 @@ impl Geometry {
             let message = format!("found {codewords} codewords in the device, expected at most {MAX_CODEWORDS}");
             return Err(Error::config("geometry", message));
         }
+        let blocks = codewords / (u128::from(spec.pages_per_block) * u128::from(spec.codewords_per_page));
+        if blocks > u128::from(MAX_BLOCKS) {
+            let message = format!("found {blocks} blocks in the device, expected at most {MAX_BLOCKS}");
+            return Err(Error::config("geometry", message));
+        }
         let planes_per_chip = spec.dies_per_chip * spec.planes_per_die;
         let planes_per_channel = spec.chips_per_channel * planes_per_chip;
         let planes_of_ssd = spec.channels * planes_per_channel;
@@ -129,6 +147,13 @@ impl Geometry {
             codewords_per_page: spec.codewords_per_page,
             page_types: flash.page_types.len() as u32,
             ways,
+            divisors: Divisors {
+                codewords_per_block: StrengthReducedU64::new(
+                    u64::from(spec.pages_per_block) * u64::from(spec.codewords_per_page),
+                ),
+                codewords_per_page: StrengthReducedU32::new(spec.codewords_per_page),
+                blocks_per_plane: StrengthReducedU32::new(spec.blocks_per_plane),
+            },
             stripe: Vec::new(),
             stripe_positions: Vec::new(),
             members: Vec::new(),
@@ -293,7 +318,7 @@ impl Geometry {
     /// The set of a superblock.
     #[inline]
     pub fn set_of_superblock(&self, superblock: u32) -> u32 {
-        superblock / self.blocks_per_plane
+        superblock / self.divisors.blocks_per_plane
     }
 
     /// The SSD of a set.
@@ -308,13 +333,20 @@ impl Geometry {
         self.superblock_of_block(self.block_of(place))
     }
 
+    /// The plane of a block, and the index of the block there.
+    #[inline]
+    pub fn split_block(&self, block: u32) -> (u32, u32) {
+        StrengthReducedU32::div_rem(block, self.divisors.blocks_per_plane)
+    }
+
     /// The superblock of a block.
     #[inline]
     pub fn superblock_of_block(&self, block: u32) -> u32 {
         if self.ways == 1 {
             return block;
         }
-        self.set_of(block / self.blocks_per_plane).0 * self.blocks_per_plane + block % self.blocks_per_plane
+        let (plane, of_plane) = self.split_block(block);
+        self.set_of(plane).0 * self.blocks_per_plane + of_plane
     }
 
     /// The block that a superblock has in a member of its set, numbered over the device.
@@ -323,8 +355,8 @@ impl Geometry {
         if self.ways == 1 {
             return superblock;
         }
-        let plane = self.plane_of(self.set_of_superblock(superblock), member);
-        plane * self.blocks_per_plane + superblock % self.blocks_per_plane
+        let (set, of_set) = self.split_block(superblock);
+        self.plane_of(set, member) * self.blocks_per_plane + of_set
     }
 
     /// The page that a group has in a member of its set, numbered over the device.
@@ -350,15 +382,15 @@ impl Geometry {
     /// The block of a place, numbered over the device, its page there, and its number in that.
     #[inline]
     pub fn split(&self, place: u64) -> (u32, u32, u32) {
-        let block = self.block_of(place);
-        let in_block = (place - u64::from(block) * u64::from(self.codewords_per_block())) as u32;
-        (block, in_block / self.codewords_per_page, in_block % self.codewords_per_page)
+        let (block, in_block) = StrengthReducedU64::div_rem(place, self.divisors.codewords_per_block);
+        let (page, slot) = StrengthReducedU32::div_rem(in_block as u32, self.divisors.codewords_per_page);
+        (block as u32, page, slot)
     }
 
     /// The block of a place, numbered over the device.
     #[inline]
     pub fn block_of(&self, place: u64) -> u32 {
-        (place / u64::from(self.codewords_per_block())) as u32
+        (place / self.divisors.codewords_per_block) as u32
     }
 
     /// The member that has the place of a codeword, by its bit in the group.

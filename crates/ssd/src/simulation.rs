@@ -465,9 +465,7 @@ impl Simulation {
             RequestKind::Read => {
                 let end = (request.offset_bytes + request.bytes).div_ceil(size) as Lcn;
                 (first..end).all(|lcn| match self.ftl.locate(lcn) {
-                    Location::Flash(place) => {
-                        has_room(self.geometry.block_of(place) / self.geometry.blocks_per_plane())
-                    }
+                    Location::Flash(place) => has_room(self.geometry.split_block(self.geometry.block_of(place)).0),
                     Location::Unmapped | Location::Memory(_) | Location::InFlight => true,
                 })
             }
@@ -489,7 +487,7 @@ impl Simulation {
         });
         let size = self.codeword_bytes;
         let end = request.offset_bytes + request.bytes;
-        assert!(end <= u64::from(self.ftl.user_codewords()) * size, "requests fit the device");
+        assert!(end <= self.ftl.user_codewords() * size, "requests fit the device");
         match request.kind {
             RequestKind::Read => {
                 let codewords = (request.offset_bytes / size) as Lcn..end.div_ceil(size) as Lcn;
@@ -642,7 +640,7 @@ impl Simulation {
             let (group, _) = self.ftl.group_of(place);
             let age = |part| self.cell_age(group, group.first() + part);
             let write = self.ftl.erases(group.superblock);
-            let rber = self.reliability.rber(u64::from(place), write, group.pages(), age)?;
+            let rber = self.reliability.rber(place, write, group.pages(), age)?;
             let block = self.geometry.block_of(place);
             let plane = block / self.geometry.blocks_per_plane();
             let chip = self.geometry.chip_rank(self.geometry.chip_of(plane));

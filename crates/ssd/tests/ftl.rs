@@ -319,6 +319,46 @@ proptest! {
     }
 }
 
+/// A drive of 16 TiB begins where its layout says, in both directions, and keeps what is written, trimmed and collected.
+#[test]
+fn a_drive_of_many_tebibytes_is_a_function_and_its_changes() {
+    for layout in ["sequential", "steady_state"] {
+        let layout = format!("precondition.layout={layout}");
+        let config = shipped(
+            "tlc-3d.toml",
+            &["geometry.blocks_per_plane=21846", "reliability=perfect", "ftl.gc_low_watermark_blocks=6", &layout],
+        );
+        let user = config.user_codewords();
+        assert!(user > 1 << 31, "{user} codewords are more than 32 bits hold");
+        let stream = Stream::new(3, Purpose::Workload);
+        let requests: Vec<Request> = (0..4000u64)
+            .map(|i| {
+                let kind = if stream.bits(i, 0).is_multiple_of(4) { RequestKind::Trim } else { RequestKind::Write };
+                request(kind, Ns(i * 1_000_000), stream.bits(i, 1) % (user - 8), 1 + stream.bits(i, 2) % 8)
+            })
+            .collect();
+        let mut expected: HashMap<u64, bool> = (0..20_000).map(|i| (stream.bits(i, 3) % user, true)).collect();
+        for r in &requests {
+            let codewords = r.offset_bytes / CODEWORD..(r.offset_bytes + r.bytes) / CODEWORD;
+            expected.extend(codewords.map(|lcn| (lcn, r.kind == RequestKind::Write)));
+        }
+        let mut simulation = simulation(&config, requests);
+        simulation.advance(0).unwrap();
+        for &lcn in expected.keys() {
+            let Location::Flash(place) = simulation.ftl().locate(lcn) else { panic!("codeword {lcn} is nowhere") };
+            assert_eq!(simulation.ftl().owner(place), Some(lcn));
+        }
+        while simulation.advance(1_000_000).unwrap() {}
+        assert!(layout.ends_with("sequential") || simulation.statistics().gc_victims > 0);
+        for (&lcn, &mapped) in &expected {
+            match simulation.ftl().locate(lcn) {
+                Location::Flash(place) => assert!(mapped && simulation.ftl().owner(place) == Some(lcn)),
+                other => assert!(!mapped && other == Location::Unmapped, "codeword {lcn} is {other:?}"),
+            }
+        }
+    }
+}
+
 /// A read of what was just written gets it from the controller's memory; a later one from flash.
 #[test]
 fn data_on_its_way_to_flash_is_read_from_memory() {

@@ -1,12 +1,14 @@
 use std::ops::Range;
 
+use strength_reduce::StrengthReducedU64;
+
 use super::Lcn;
 use crate::config::{CheckedConfig, Spread};
 
 /// How the logical codewords of the user are divided among SSDs.
 #[derive(Debug, Clone)]
 pub(super) struct Addresses {
-    ssds: u32,
+    ssds: StrengthReducedU64,
     spread: Spread,
     user_codewords: u64,
     of_ssd: u64,
@@ -16,7 +18,12 @@ impl Addresses {
     pub(super) fn new(config: &CheckedConfig) -> Self {
         let (ssds, user_codewords) = (config.geometry().ssds(), config.user_codewords());
         let spread = config.config().host.spread;
-        Self { ssds, spread, user_codewords, of_ssd: user_codewords / u64::from(ssds) }
+        Self {
+            ssds: StrengthReducedU64::new(ssds.into()),
+            spread,
+            user_codewords,
+            of_ssd: user_codewords / u64::from(ssds),
+        }
     }
 
     #[inline]
@@ -34,7 +41,7 @@ impl Addresses {
     #[inline]
     pub(super) fn step(&self) -> u64 {
         match self.spread {
-            Spread::RoundRobin => self.ssds.into(),
+            Spread::RoundRobin => self.ssds.get(),
             Spread::Address => 1,
         }
     }
@@ -42,9 +49,12 @@ impl Addresses {
     /// The SSD that a logical codeword of the user is on, and its number among those that are.
     #[inline]
     pub(super) fn split(&self, lcn: Lcn) -> (u32, u64) {
-        match (self.ssds, self.spread) {
+        match (self.ssds.get(), self.spread) {
             (1, _) => (0, lcn),
-            (ssds, Spread::RoundRobin) => ((lcn % u64::from(ssds)) as u32, lcn / u64::from(ssds)),
+            (_, Spread::RoundRobin) => {
+                let (index, ssd) = StrengthReducedU64::div_rem(lcn, self.ssds);
+                (ssd as u32, index)
+            }
             (_, Spread::Address) => ((lcn / self.of_ssd) as u32, lcn % self.of_ssd),
         }
     }
@@ -53,7 +63,7 @@ impl Addresses {
     #[inline]
     pub(super) fn join(&self, ssd: u32, index: u64) -> Lcn {
         match self.spread {
-            Spread::RoundRobin => index * u64::from(self.ssds) + u64::from(ssd),
+            Spread::RoundRobin => index * self.ssds.get() + u64::from(ssd),
             Spread::Address => u64::from(ssd) * self.of_ssd + index,
         }
     }
@@ -62,7 +72,7 @@ impl Addresses {
     pub(super) fn by_ssd(&self, codewords: Range<Lcn>) -> impl Iterator<Item = (u32, Lcn, u64, u32)> + use<> {
         let (step, of_ssd) = (self.step(), self.of_ssd);
         let Range { mut start, end } = codewords;
-        let mut left = self.ssds;
+        let mut left = self.ssds.get();
         std::iter::from_fn(move || {
             (start < end && left > 0).then(|| {
                 left -= 1;

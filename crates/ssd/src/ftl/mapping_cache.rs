@@ -3,8 +3,8 @@ use std::collections::BTreeMap;
 use softsense_base::Result;
 use softsense_link::MAX_LEVEL;
 
-use super::large_array::LargeArray;
 use super::Lcn;
+use super::large_array::LargeArray;
 use crate::config::Eviction;
 
 const NONE: u32 = u32::MAX;

@@ -1,4 +1,5 @@
 use softsense_base::{Purpose, Stream};
+use strength_reduce::StrengthReducedU64;
 
 use super::addresses::Addresses;
 use super::{BlockLayout, Lcn, PageMap, Place, Writer};
@@ -30,7 +31,7 @@ pub(super) enum Start {
     /// Nothing is mapped.
     Empty,
     /// As one sequential pass of page writes leaves the first codewords of each SSD.
-    Sequential { mapped: u64 },
+    Sequential(Sequential),
     /// As endless uniform overwriting leaves them.
     SteadyState(SteadyState),
 }
@@ -45,7 +46,7 @@ impl Start {
         let (ssd, index) = device.addresses.split(lcn);
         match self {
             Self::Empty => None,
-            Self::Sequential { mapped } => (index < *mapped).then(|| device.sequential_place(ssd, index)),
+            Self::Sequential(pass) => (index < pass.mapped).then(|| pass.place_of(device, ssd, index)),
             Self::SteadyState(state) => Some(state.place_of(device, ssd, index)),
         }
     }
@@ -55,7 +56,7 @@ impl Start {
     pub(super) fn lcn_at(&self, device: &Device<'_>, place: Place) -> Option<Lcn> {
         let (ssd, index) = match self {
             Self::Empty => None,
-            Self::Sequential { mapped } => device.sequential_index(place).filter(|&(_, index)| index < *mapped),
+            Self::Sequential(pass) => pass.index_at(device, place),
             Self::SteadyState(state) => state.index_at(device, place),
         }?;
         Some(device.addresses.join(ssd, index))
@@ -70,37 +71,52 @@ pub(super) struct Device<'a> {
     pub(super) layout: &'a BlockLayout,
 }
 
-impl Device<'_> {
+/// A device as one sequential pass leaves it that writes page by page, planes taking turns.
+#[derive(Debug)]
+pub(super) struct Sequential {
+    /// The first so many codewords of each SSD were written.
+    mapped: u64,
+    /// Planes of an SSD.
+    planes: StrengthReducedU64,
     /// Codewords in the blocks of the same index of all planes of an SSD.
-    fn per_block_row(&self) -> u64 {
-        u64::from(self.geometry.planes_of_ssd()) * u64::from(self.layout.codewords())
+    per_block_row: StrengthReducedU64,
+}
+
+impl Sequential {
+    fn new(device: &Device<'_>, mapped: u64) -> Self {
+        let planes = u64::from(device.geometry.planes_of_ssd());
+        Self {
+            mapped,
+            planes: StrengthReducedU64::new(planes),
+            per_block_row: StrengthReducedU64::new(planes * u64::from(device.layout.codewords())),
+        }
     }
 
-    /// Where a sequential pass puts a codeword: page by page, planes taking turns.
     #[inline]
-    fn sequential_place(&self, ssd: u32, index: u64) -> Place {
-        let planes = u64::from(self.geometry.planes_of_ssd());
-        let (block, in_row) = (index / self.per_block_row(), index % self.per_block_row());
-        let page = self.layout.page_of((in_row / planes) as u32);
-        let in_pages = (in_row - planes * u64::from(self.layout.before(page))) as u32;
-        let slots = self.layout.beginning_in(page);
-        let plane = self.geometry.stripe(ssd)[(in_pages / slots) as usize];
-        let block = plane * self.geometry.blocks_per_plane() + block as u32;
-        self.geometry.first_place(block, page) + u64::from(in_pages % slots)
+    fn place_of(&self, device: &Device<'_>, ssd: u32, index: u64) -> Place {
+        let (block, in_row) = StrengthReducedU64::div_rem(index, self.per_block_row);
+        let page = device.layout.page_of((in_row / self.planes) as u32);
+        let in_pages = (in_row - self.planes.get() * u64::from(device.layout.before(page))) as u32;
+        let slots = device.layout.beginning_in(page);
+        let plane = device.geometry.stripe(ssd)[(in_pages / slots) as usize];
+        let block = plane * device.geometry.blocks_per_plane() + block as u32;
+        device.geometry.first_place(block, page) + u64::from(in_pages % slots)
     }
 
-    /// The SSD of a place, and the number of the codeword that an endless sequential pass puts there.
     #[inline]
-    fn sequential_index(&self, place: Place) -> Option<(u32, u64)> {
-        let (block, page, slot) = self.geometry.split(place);
-        let slots = self.layout.beginning_in(page);
-        let (plane, block) = (block / self.geometry.blocks_per_plane(), block % self.geometry.blocks_per_plane());
-        let (ssd, position) = self.geometry.stripe_position(plane);
-        let planes = u64::from(self.geometry.planes_of_ssd());
-        let before = u64::from(block) * self.per_block_row() + planes * u64::from(self.layout.before(page));
-        (slot < slots).then(|| (ssd, before + u64::from(position) * u64::from(slots) + u64::from(slot)))
+    fn index_at(&self, device: &Device<'_>, place: Place) -> Option<(u32, u64)> {
+        let (block, page, slot) = device.geometry.split(place);
+        let slots = device.layout.beginning_in(page);
+        let (plane, block) = device.geometry.split_block(block);
+        let (ssd, position) = device.geometry.stripe_position(plane);
+        let before =
+            u64::from(block) * self.per_block_row.get() + self.planes.get() * u64::from(device.layout.before(page));
+        let index = before + u64::from(position) * u64::from(slots) + u64::from(slot);
+        (slot < slots && index < self.mapped).then_some((ssd, index))
     }
+}
 
+impl Device<'_> {
     /// The place with number `offset` of those of a superblock, page by page, its members side by side.
     #[inline]
     fn place_in(&self, superblock: u32, offset: u32) -> Place {
@@ -117,7 +133,7 @@ impl Device<'_> {
     fn offset_of(&self, place: Place) -> Option<(u32, u32)> {
         let (block, page, slot) = self.geometry.split(place);
         let slots = self.layout.beginning_in(page);
-        let (_, member) = self.geometry.set_of(block / self.geometry.blocks_per_plane());
+        let (_, member) = self.geometry.set_of(self.geometry.split_block(block).0);
         let offset = self.layout.before(page) * self.geometry.ways() + member * slots + slot;
         (slot < slots).then(|| (self.geometry.superblock_of(place), offset))
     }
@@ -132,7 +148,7 @@ pub(super) struct SteadyState {
     /// Sets of an SSD.
     sets: u64,
     /// Codewords of an SSD.
-    total: u64,
+    total: StrengthReducedU64,
     /// Logical codewords are dealt in steps of about the golden section of their number, which spreads any range of them
     /// evenly over planes, blocks and ages; and the step that takes this back.
     step: u64,
@@ -153,7 +169,7 @@ impl SteadyState {
         Self {
             stream: Stream::new(seed, Purpose::Precondition),
             sets,
-            total,
+            total: StrengthReducedU64::new(total),
             step,
             back: inverse(step, total),
             before: valid.into_iter().map(|valid| (valid, valid_before(valid, closed, capacity))).collect(),
@@ -163,7 +179,7 @@ impl SteadyState {
     /// Valid codewords of the sets before one of an SSD.
     #[inline]
     fn before_set(&self, set: u64) -> u64 {
-        self.total * set / self.sets
+        self.total.get() * set / self.sets
     }
 
     /// Valid codewords before each superblock of a set.
@@ -193,8 +209,8 @@ impl SteadyState {
 
     fn index_at(&self, device: &Device<'_>, place: Place) -> Option<(u32, u64)> {
         let (superblock, offset) = device.offset_of(place)?;
-        let per_set = device.geometry.blocks_per_plane();
-        let (set, of_set) = (superblock / per_set, (superblock % per_set) as usize);
+        let (set, of_set) = device.geometry.split_block(superblock);
+        let of_set = of_set as usize;
         let (ssd, set) = (set / self.sets as u32, u64::from(set) % self.sets);
         let before = self.before_superblocks(set);
         let valid = before.get(of_set + 1)? - before[of_set];
@@ -297,14 +313,15 @@ impl PageMap {
     /// Maps the first `codewords` logical codewords of each SSD of an empty device as one sequential pass of page
     /// writes leaves them.
     pub fn fill_sequentially(&mut self, codewords: u64) {
-        self.start = Start::Sequential { mapped: codewords };
+        self.start = Start::Sequential(Sequential::new(&self.device(), codewords));
         (0..self.geometry.ssds()).for_each(|ssd| self.adopt_sequential_ssd(ssd, codewords));
     }
 
     fn adopt_sequential_ssd(&mut self, ssd: u32, codewords: u64) {
         let (layout, planes) = (*self.layouts.at(|| 0), u64::from(self.geometry.planes_of_ssd()));
         let pages_per_block = u64::from(self.geometry.pages_per_block());
-        let (blocks, left) = (codewords / self.device().per_block_row(), codewords % self.device().per_block_row());
+        let per_block_row = planes * u64::from(layout.codewords());
+        let (blocks, left) = (codewords / per_block_row, codewords % per_block_row);
         let page = layout.page_of((left / planes) as u32);
         let in_last_row = u64::from(layout.beginning_in(page));
         let left = left - planes * u64::from(layout.before(page));
@@ -400,10 +417,10 @@ impl PageMap {
 
 /// A product, of what remains of it.
 #[inline]
-fn times(a: u64, b: u64, modulus: u64) -> u64 {
+fn times(a: u64, b: u64, modulus: StrengthReducedU64) -> u64 {
     match a.checked_mul(b) {
         Some(product) => product % modulus,
-        None => (u128::from(a) * u128::from(b) % u128::from(modulus)) as u64,
+        None => (u128::from(a) * u128::from(b) % u128::from(modulus.get())) as u64,
     }
 }
 
@@ -487,7 +504,7 @@ mod tests {
     #[test]
     fn inverses_lead_back() {
         for (a, modulus) in [(1, 1), (1, 2), (3, 7), (618_033, 1_000_003), ((1 << 39) + 1, 1 << 40)] {
-            assert_eq!(times(a, inverse(a, modulus), modulus), 1 % modulus);
+            assert_eq!(times(a, inverse(a, modulus), StrengthReducedU64::new(modulus)), 1 % modulus);
         }
     }
 }

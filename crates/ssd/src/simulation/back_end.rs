@@ -351,7 +351,7 @@ impl Simulation {
     fn codeword(&self, group: Group, per_unit: u32, bit: u32) -> Codeword {
         let unit = if per_unit == 1 { bit } else { bit / per_unit };
         let place = self.geometry.place(group.superblock, group.page, unit);
-        let number = u64::from(place) * u64::from(per_unit) + u64::from(bit - unit * per_unit);
+        let number = place * u64::from(per_unit) + u64::from(bit - unit * per_unit);
         let write = self.ftl.erases(group.superblock);
         if !self.ftl.crosses_pages() {
             return Codeword { number, write, parts: group.pages(), first: group.first() };
@@ -955,7 +955,7 @@ impl Simulation {
 
     /// Every codeword of a read has been decoded or given up.
     fn end_read(&mut self, read: u32) {
-        let Read { owner, group, wanted, .. } = self.reads[read];
+        let Read { owner, group, .. } = self.reads[read];
         if matches!(owner, Owner::Request(_)) {
             self.statistics.read_time += self.reads[read].time;
         }
@@ -964,7 +964,7 @@ impl Simulation {
         match owner {
             Owner::Request(_) => {}
             Owner::Modify { request, lcn } => self.write_codewords_whole(request, lcn..lcn + 1),
-            Owner::Gc(set) => self.gc_group_read(set, group, wanted),
+            Owner::Gc(set) => self.gc_group_read(set),
             Owner::Load { page } => self.loaded(page),
             Owner::WriteBack { page } => self.program_translation(page),
         }
@@ -1042,7 +1042,7 @@ impl Simulation {
         CellAge {
             chip: u64::from(self.geometry.chip_rank(self.geometry.chip_of(plane))),
             block: u64::from(self.geometry.block_in(group.superblock, member)),
-            page: u64::from(page),
+            page,
             page_type: (self.timing.page_types.len() > 1).then_some(page_type as usize),
             page_type_factor: self.timing.page_types[page_type as usize].rber_factor,
             wear: Wear { pe_cycles: self.initial_pe_cycles + self.ftl.erases(group.superblock), retention_hours },

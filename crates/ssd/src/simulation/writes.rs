@@ -19,7 +19,7 @@ use std::ops::Range;
 use super::Simulation;
 use super::back_end::{Owner, Program, ProgramOwner, Work};
 use crate::config::PartialWrite;
-use crate::ftl::{Group, Lcn, Location, Place, Writer, ones};
+use crate::ftl::{Group, Held, Lcn, Location, Place, Writer};
 use crate::geometry::MOST_IN_GROUP;
 use crate::slab::Slab;
 
@@ -79,9 +79,10 @@ pub(super) struct GcJob {
     victim: u32,
     /// The next page of the victim to look at, its blocks taking turns.
     next_page: u32,
-    /// Places whose codewords have been read and wait to be programmed.
-    collected: Vec<Place>,
-    reading: bool,
+    /// What is being read.
+    reading: Vec<Held>,
+    /// What has been read and waits to be programmed.
+    collected: Vec<Held>,
     programs: u32,
     /// Whether a unit that was programmed ends in the next page.
     cut: bool,
@@ -95,7 +96,7 @@ impl Simulation {
         let size = self.codeword_bytes;
         let asked = self.requests[request].request;
         let end = asked.offset_bytes + asked.bytes;
-        let covered = |lcn: Lcn| u64::from(lcn) * size >= asked.offset_bytes && (u64::from(lcn) + 1) * size <= end;
+        let covered = |lcn: Lcn| lcn * size >= asked.offset_bytes && (lcn + 1) * size <= end;
         let must_read = |simulation: &Self, lcn: Lcn| {
             if covered(lcn) || simulation.partial_write == PartialWrite::Pad {
                 return None;
@@ -130,7 +131,7 @@ impl Simulation {
 
     /// Writes codewords for a request, whose data is all at hand.
     pub(super) fn write_codewords_whole(&mut self, request: u32, codewords: Range<Lcn>) {
-        self.statistics.host_codewords_written += u64::from(codewords.end - codewords.start);
+        self.statistics.host_codewords_written += codewords.end - codewords.start;
         if self.translation.is_some() {
             codewords.clone().for_each(|lcn| self.entry_changed(lcn));
         }
@@ -150,7 +151,11 @@ impl Simulation {
                     break;
                 };
                 let together = self.ftl.room(group).min(left);
-                self.program_for_request(group, request, (0..together).map(|index| first + u64::from(written + index) * step));
+                self.program_for_request(
+                    group,
+                    request,
+                    (0..together).map(|index| first + u64::from(written + index) * step),
+                );
                 written += together;
             }
         }
@@ -399,8 +404,15 @@ impl Simulation {
         self.statistics.gc_victims_to_level_wear += u64::from(self.ftl.has_levelled(set));
         self.statistics.gc_victim_valid += u64::from(self.ftl.valid(victim));
         self.statistics.gc_victim_room += self.ftl.room_of(victim);
-        let job =
-            GcJob { victim, next_page: 0, collected: Vec::new(), reading: false, programs: 0, cut: false, erasing: 0 };
+        let job = GcJob {
+            victim,
+            next_page: 0,
+            reading: Vec::new(),
+            collected: Vec::new(),
+            programs: 0,
+            cut: false,
+            erasing: 0,
+        };
         self.gc[set as usize] = Some(job);
         self.room[self.geometry.ssd_of_set(set) as usize].collecting += 1;
         self.gc_continue(set);
@@ -410,7 +422,7 @@ impl Simulation {
     fn gc_continue(&mut self, set: u32) {
         let pages = self.geometry.pages_per_superblock();
         let job = self.gc[set as usize].as_mut().expect("collection is at work");
-        if job.reading || job.erasing > 0 {
+        if !job.reading.is_empty() || job.erasing > 0 {
             return;
         }
         // Units that share pages are read together.
@@ -430,12 +442,12 @@ impl Simulation {
             });
             for bit in bits {
                 let place = self.geometry.place(group.superblock, group.page, bit);
-                if self.ftl.owner(place).is_some() {
+                if let Some(held) = self.ftl.held_at(place) {
+                    job.reading.push(held);
                     wanted |= 1 << bit;
                 }
             }
             if wanted != 0 {
-                job.reading = true;
                 self.start_read(Owner::Gc(set), group, wanted);
                 return;
             }
@@ -455,10 +467,9 @@ impl Simulation {
     }
 
     /// A page or group of the victim has been read.
-    pub(super) fn gc_group_read(&mut self, set: u32, group: Group, wanted: u16) {
+    pub(super) fn gc_group_read(&mut self, set: u32) {
         let job = self.gc[set as usize].as_mut().expect("collection is at work");
-        job.reading = false;
-        job.collected.extend(ones(wanted).map(|bit| self.geometry.place(group.superblock, group.page, bit)));
+        job.collected.append(&mut job.reading);
         while self.gc[set as usize].as_ref().is_some_and(|job| job.collected.len() >= self.gc_room(set)) {
             self.gc_program(set);
         }
@@ -475,10 +486,9 @@ impl Simulation {
     fn gc_program(&mut self, set: u32) {
         let job = self.gc[set as usize].as_mut().expect("collection is at work");
         let ftl = &mut self.ftl;
-        job.collected.retain(|&place| ftl.owner(place).is_some());
+        job.collected.retain(|&held| ftl.is_current(held));
         // A victim holds translation pages, or data.
-        let first = job.collected.first().and_then(|&place| ftl.owner(place));
-        let of_map = first.is_some_and(|lcn| ftl.is_translation_page(lcn));
+        let of_map = job.collected.first().is_some_and(|held| ftl.is_translation_page(held.lcn));
         if job.collected.is_empty() && !job.cut {
             return;
         }
@@ -488,9 +498,9 @@ impl Simulation {
         let count = job.collected.len().min(ftl.room(group) as usize);
         job.cut = count as u32 == ftl.room(group) && ftl.last_crosses(group);
         let mut moved = [0; 16];
-        for (slot, place) in job.collected.drain(..count).enumerate() {
-            moved[slot] = ftl.owner(place).expect("stale places were just dropped");
-            ftl.place(group, slot as u32, moved[slot]);
+        for (slot, Held { lcn, .. }) in job.collected.drain(..count).enumerate() {
+            moved[slot] = lcn;
+            ftl.place(group, slot as u32, lcn);
         }
         self.start_program(group, count as u32, ProgramOwner::Gc);
         if self.translation.is_some() {
