@@ -19,6 +19,9 @@ use crate::workload::WorkloadSpec;
 /// Changes whenever the same config gives other numbers.
 pub const MODEL_VERSION: u32 = 6;
 
+/// Translation pages of a map in flash at most: that of 64 TiB in codewords and pages of 4 KiB. Each is remembered, in 40 bytes.
+const MAX_TRANSLATION_PAGES: u64 = 1 << 24;
+
 /// The shipped configs.
 const SHIPPED: [(&str, &str); 6] = [
     ("mlc-25nm", include_str!("../../../configs/mlc-25nm.toml")),
@@ -1382,6 +1385,11 @@ impl CheckedConfig {
         let in_sets = u64::from(self.geometry.sets()) * u64::from(self.geometry.pages_per_superblock());
         let translation = match self.translation_codewords() {
             0 => 0,
+            codewords if codewords > MAX_TRANSLATION_PAGES => {
+                let message =
+                    format!("found a map of {codewords} translation pages, expected at most {MAX_TRANSLATION_PAGES}");
+                return Err(Error::config("ftl.mapping.demand.entry_bytes", message));
+            }
             codewords => codewords.div_ceil(in_sets) + 3,
         };
         let free = u64::from(ftl.gc_high_watermark_blocks);

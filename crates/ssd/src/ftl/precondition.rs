@@ -169,7 +169,8 @@ impl SteadyState {
         Self {
             stream: Stream::new(seed, Purpose::Precondition),
             sets,
-            total: StrengthReducedU64::new(total),
+            // A device without room for the user has none to ask for.
+            total: StrengthReducedU64::new(total.max(1)),
             step,
             back: inverse(step, total),
             before: valid.into_iter().map(|valid| (valid, valid_before(valid, closed, capacity))).collect(),
