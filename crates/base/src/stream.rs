@@ -3,8 +3,8 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u64)]
 pub enum Purpose {
-    /// The luck of a codeword, fixed when it is written.
-    CodewordLuck = 1,
+    /// The draw of a codeword that decides whether levels fail it, fixed when it is written.
+    CodewordDraw = 1,
     /// How many decoding iterations an attempt takes.
     Iterations = 2,
     /// The reliability factor of a chip.
@@ -78,11 +78,11 @@ mod tests {
     #[test]
     fn the_sequence_is_pinned() {
         // Golden values: a change here changes every result ever published.
-        let stream = Stream::new(1, Purpose::CodewordLuck);
+        let stream = Stream::new(1, Purpose::CodewordDraw);
         assert_eq!([stream.bits(0, 0), stream.bits(5, 7)], [11_759_596_065_463_307_647, 3_297_245_296_085_875_874]);
         assert_eq!(stream.uniform(5, 7), (3_297_245_296_085_875_874u64 >> 11) as f64 / 2f64.powi(53));
         assert_ne!(stream.bits(0, 1), stream.bits(1, 0));
-        assert_ne!(stream.bits(0, 0), Stream::new(2, Purpose::CodewordLuck).bits(0, 0));
+        assert_ne!(stream.bits(0, 0), Stream::new(2, Purpose::CodewordDraw).bits(0, 0));
         assert_ne!(stream.bits(0, 0), Stream::new(1, Purpose::Iterations).bits(0, 0));
     }
 
@@ -91,7 +91,7 @@ mod tests {
     /// with power above 0.99.
     #[test]
     fn draws_are_uniform_and_neighbours_uncorrelated() {
-        let stream = Stream::new(7, Purpose::CodewordLuck);
+        let stream = Stream::new(7, Purpose::CodewordDraw);
         let n = 200_000u64;
         for vary_first in [true, false] {
             let draw = |i: u64| if vary_first { stream.uniform(i, 3) } else { stream.uniform(3, i) };

@@ -12,7 +12,7 @@ use softsense_ecc::ldpc::RedundantChecks;
 use softsense_ecc::measure::{Algorithm, DecoderSpec, FrameDecoder};
 use softsense_nand::{CellSpec, Cells, Placement, RberModel, Sensing, Variation, Wear};
 
-use crate::{Age, BchSpec, MAX_LEVEL, RequiredLevel};
+use crate::{Age, BchSpec, MAX_LEVEL};
 
 /// Real decodes: the flash whose codewords are read, the code they are written in, and its decoder.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -200,10 +200,9 @@ pub struct CodewordRead {
 }
 
 impl CodewordRead {
-    /// The least level that converged.
-    pub fn required_level(&self) -> RequiredLevel {
-        let last = self.attempts.last().filter(|attempt| attempt.converged);
-        last.map_or(RequiredLevel::NONE, |attempt| RequiredLevel(attempt.level))
+    /// The least level that converged, if one did.
+    pub fn least_level(&self) -> Option<u8> {
+        self.attempts.last().filter(|attempt| attempt.converged).map(|attempt| attempt.level)
     }
 
     /// Whether the read ended with another word than was written.
@@ -242,7 +241,7 @@ pub struct CodewordReader {
 
 #[derive(Clone, Copy)]
 struct Streams {
-    luck: Stream,
+    draws: Stream,
     data: Stream,
     cells: Stream,
 }
@@ -375,7 +374,7 @@ impl CodewordReader {
         };
         let assumed = spec.llrs_for.map(|age| (age, spec.rber.compiled().at(age.wear(), None)));
         let streams = Streams {
-            luck: Stream::new(seed, Purpose::CodewordLuck),
+            draws: Stream::new(seed, Purpose::CodewordDraw),
             data: Stream::new(seed, Purpose::Data),
             cells: Stream::new(seed, Purpose::Cells),
         };
@@ -526,16 +525,16 @@ impl CodewordReader {
             return;
         }
         let Held { data, codeword, cells, .. } = &mut self.held;
-        // Streams have two indices; the luck of a codeword stands for place and write.
-        let luck = self.streams.luck.bits(place, write);
+        // Streams have two indices; the draw of a codeword stands for place and write.
+        let draw = self.streams.draws.bits(place, write);
         for (index, bytes) in data.chunks_mut(8).enumerate() {
-            bytes.copy_from_slice(&self.streams.data.bits(luck, index as u64).to_be_bytes()[..bytes.len()]);
+            bytes.copy_from_slice(&self.streams.data.bits(draw, index as u64).to_be_bytes()[..bytes.len()]);
         }
         self.encoder.encode(data, codeword);
         let states_of_bit = &self.states_of_bit[page];
         for (at, cell) in cells.iter_mut().enumerate() {
             let candidates = &states_of_bit[usize::from(bits::get(codeword, at))];
-            *cell = Cell::of_draw(self.streams.cells.bits(luck, at as u64), candidates);
+            *cell = Cell::of_draw(self.streams.cells.bits(draw, at as u64), candidates);
         }
     }
 }

@@ -1,30 +1,74 @@
 //! Reading one codeword: where flash and codes meet.
 //!
-//! A read is a sequence of [`Attempt`]s. Each says which *operations* it takes (a hard sensing, so
-//! many extra levels sensed and transferred, one decode); how long they last is for the SSD to say,
-//! under contention. A [`Policy`] chooses the levels, a [`Retry`] what a further level costs, and
-//! [`Reliability`] whether an attempt succeeds.
-//!
 //! ```text
-//!   Policy + Retry --> Attempt --> (the SSD senses, transfers, decodes) --> success?
-//!      ^                                                                       |
-//!      +------------------------------- failed: next attempt -----------------+
+//!   Reliability: fate of a codeword ----------------------------+
+//!                                                               v
+//!   ReadSpec: first step --> (the SSD senses, transfers) --> outcome of the step --> decoded
+//!                 ^                                             |
+//!                 +------------- observation: it failed --------+
 //! ```
 //!
-//! **Levels.** Level 1 is hard decision: one reference voltage between adjacent states. Level 1 + j
-//! has j extra, up to [`MAX_LEVEL`].
+//! - A [`Step`] is one attempt at a codeword: which level, and which *operations* it takes (a hard sensing, so many extra levels
+//!   sensed and transferred, one decode). How long they last is for the SSD to say, under contention.
+//! - An [`Observation`] is what a controller sees after a step, no more. A [`ReadSpec`] (a [`Policy`] and what a [`Retry`] keeps)
+//!   is a state machine that maps it to the next step.
+//! - A [`Fate`] is made once for a codeword of a read: its random draw and its cells at one moment. [`Reliability::outcome`]
+//!   answers everything about a step at once. Only `ideal` asks a fate what no controller knows.
 //!
-//! **Luck.** A codeword's luck `u` is fixed when it is written, a hash of seed, place and write
-//! count. Level j fails it where `u < P_fail(j | rber)`, and the least level that does not is its
-//! *required level*. So re-reads agree, levels are nested, required levels only grow with retention,
-//! and every policy meets the same codewords.
+//! **Levels.** Level 1 is hard decision: one reference voltage between adjacent states. Level 1 + j has j extra, up to
+//! [`MAX_LEVEL`].
 //!
-//! **Fidelity.** A [`DecodeTable`] answers in nanoseconds and was measured once, by a [`FrameTask`] for each of its
-//! numbers. A [`CodewordReader`] programs, ages, senses and decodes each codeword that is read. Its luck is that of its
-//! cells: re-reads agree too, and levels are taken as nested, but required levels may fall, rarely.
+//! **The draw.** A codeword's draw `u`, uniform in [0, 1), is fixed when it is written: a hash of seed, number and write count.
+//! Level j fails it where `u < P_fail(j | rber)`. So re-reads agree, levels are nested, the least level that decodes only grows
+//! with retention, and every policy meets the same codewords.
+//!
+//! **Fidelity.** A [`DecodeTable`] answers in nanoseconds and was measured once, by a [`FrameTask`] for each of its numbers. A
+//! [`CodewordReader`] programs, ages, senses and decodes each codeword that is read, at each level that is tried. Its draw is that
+//! of its cells: re-reads agree too, but a deeper level may fail where an easier one decodes, and age may help, both rarely.
 //!
 //! **Age.** A device may change its code as blocks wear: what holds up to which P/E cycles is a [`ByAge`], of decode tables
 //! ([`AdaptiveSpec`]) or of BCH codes ([`BchSpec`]), whose failures are a binomial tail or real decodes.
+//!
+//! # Example
+//!
+//! One codeword in cells at a raw bit error rate of 0.0075, where hard decision fails 8 % of the codewords of `flash-8/9`, read
+//! by `progressive` until it decodes:
+//!
+//! ```
+//! use softsense_link::{CellAge, Observation, Policy, ReadSpec, Reliability, ReliabilitySpec, Retry};
+//! use softsense_nand::Wear;
+//!
+//! # fn main() -> softsense_base::Result<()> {
+//! let spec: ReliabilitySpec = serde_json::from_str(
+//!     r#"{ "table": { "file": "flash-8-9", "rber": { "constant": { "rber": 0.0075 } } } }"#,
+//! ).expect("it is a table");
+//! let reliability = Reliability::new(&spec, 1, ".".as_ref())?;
+//! let read = ReadSpec { policy: Policy::Progressive, retry: Retry::Incremental, max_level: 7 };
+//! let cells = CellAge {
+//!     chip: 0,
+//!     block: 0,
+//!     page: 0,
+//!     page_type: None,
+//!     page_type_factor: 1.0,
+//!     wear: Wear { pe_cycles: 3000, retention_hours: 720.0 },
+//! };
+//! let levels_tried = |number: u64| {
+//!     let fate = reliability.fate(number, 0, 1, |_| cells);
+//!     let mut steps = vec![read.first(1, || reliability.least_level(&fate))];
+//!     loop {
+//!         let step = *steps.last().expect("there is a first step");
+//!         let decoded = reliability.outcome(&fate, step.level).decoded;
+//!         match read.after(Observation { step, decoded }) {
+//!             Some(next) => steps.push(next),
+//!             None => return steps.len(),
+//!         }
+//!     }
+//! };
+//! let hard_enough = (0..1000).filter(|&number| levels_tried(number) == 1).count();
+//! assert!(hard_enough > 500 && hard_enough < 1000);
+//! # Ok(())
+//! # }
+//! ```
 
 mod bch_by_age;
 mod by_age;
@@ -41,8 +85,10 @@ pub use exact::{CellCondition, CodewordRead, CodewordReader, DecodeAttempt, Exac
 pub use frames::{
     Age, CellsRead, Condition, FrameCounts, FrameSpec, FrameTask, NamedCells, ReadChannel, listing_identity,
 };
-pub use policy::{Attempt, Policy, ReadSpec, Retry};
-pub use reliability::{AdaptiveSpec, CellAge, RateSpec, Reliability, ReliabilitySpec, RequiredLevel, TableSpec};
+pub use policy::{Observation, Policy, ReadSpec, Retry, Step};
+pub use reliability::{
+    AdaptiveSpec, CellAge, Fate, FewErrors, Outcome, Questions, RateSpec, Reliability, ReliabilitySpec, TableSpec,
+};
 pub use splitting::{Chain, Pattern, Record, Rung, SplitRun, SplitSpec, WalkSpec};
 pub use table::{DecodeTable, Interpolation};
 

@@ -4,12 +4,12 @@ use softsense_base::{Error, Result};
 
 use crate::MAX_LEVEL;
 
-/// Which levels a read tries, and when it begins to sense them. A policy sees only what a controller
-/// sees (the level it used and that the decoder failed); `ideal` alone is told the required level.
+/// Which steps a read takes, and when it begins to sense them. A policy sees what a controller sees, which is an
+/// [`Observation`] of each step; `ideal` alone knows the least level that decodes, and so cannot be built.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Policy {
-    /// Knows the required level and reads with it at once: no attempt ever fails. A policy that looks ahead
+    /// Knows the least level that decodes and reads with it at once: no step ever fails. A policy that looks ahead
     /// can still beat it where it hides sensing behind transfers.
     Ideal,
     /// Hard decision first; when it fails, every level there is (LDPC-in-SSD, fig. 4).
@@ -23,7 +23,7 @@ pub enum Policy {
     LookAheadProgressive,
 }
 
-/// What a further attempt costs.
+/// What a further step costs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Retry {
@@ -40,7 +40,7 @@ pub enum Retry {
 pub struct ReadSpec {
     /// Which levels a read tries, and when it begins to sense them.
     pub policy: Policy,
-    /// What a further attempt costs.
+    /// What a further step costs.
     pub retry: Retry,
     /// The deepest level that reads go to, 1 to 7 and no more than the decode table has, or the decoder has a use for.
     pub max_level: u8,
@@ -52,9 +52,9 @@ impl Default for ReadSpec {
     }
 }
 
-/// The operations of one attempt at a codeword, but for its one decode.
+/// One attempt at the codewords of a page: what is sensed and transferred for it. One decode of each follows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Attempt {
+pub struct Step {
     /// The level the decoder works with.
     pub level: u8,
     /// Whether the hard-decision level is sensed and transferred.
@@ -63,11 +63,20 @@ pub struct Attempt {
     pub extra_levels: u8,
 }
 
-impl Attempt {
+impl Step {
     /// A sensing of `level` from nothing.
     pub fn fresh(level: u8) -> Self {
         Self { level, hard: true, extra_levels: level - 1 }
     }
+}
+
+/// What a controller sees after a step, no more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Observation {
+    /// What was done.
+    pub step: Step,
+    /// Whether the decoder found a codeword for everything that was read with it.
+    pub decoded: bool,
 }
 
 impl Policy {
@@ -89,7 +98,7 @@ impl Policy {
     /// One sentence for people.
     pub fn about(self) -> &'static str {
         match self {
-            Policy::Ideal => "knows the required level and reads with it at once: no attempt fails",
+            Policy::Ideal => "knows the least level that decodes and reads with it at once: no step fails",
             Policy::TwoStep => "hard decision first, every level when it fails",
             Policy::LookAhead => "two_step with soft sensing begun while the hard result transfers and decodes",
             Policy::Progressive => "one more level after each failure",
@@ -126,26 +135,27 @@ impl ReadSpec {
         Ok(())
     }
 
-    /// The first attempt.
+    /// The first step.
     ///
     /// # Arguments
-    /// - `required_level`: known to `ideal` alone; the others do not look at it.
     /// - `remembered_level`: that of the last read, where it is remembered; else 1.
+    /// - `least_level`: the least level that decodes, or one more than there are. `ideal` alone asks for it.
     #[inline]
-    pub fn first(&self, required_level: u8, remembered_level: u8) -> Attempt {
+    pub fn first(&self, remembered_level: u8, least_level: impl FnOnce() -> u8) -> Step {
         let level = match self.policy {
-            Policy::Ideal => required_level,
+            Policy::Ideal => least_level(),
             Policy::TwoStep | Policy::LookAhead | Policy::Progressive | Policy::LookAheadProgressive => {
                 remembered_level
             }
         };
-        Attempt::fresh(level.min(self.max_level))
+        Step::fresh(level.min(self.max_level))
     }
 
-    /// The attempt after a failure at `level`; `None` when there is nothing left to try.
+    /// The step after what was seen of the last one; `None` when there is nothing left to do, or to try.
     #[inline]
-    pub fn after_failure(&self, level: u8) -> Option<Attempt> {
-        if level >= self.max_level {
+    pub fn after(&self, seen: Observation) -> Option<Step> {
+        let level = seen.step.level;
+        if seen.decoded || level >= self.max_level {
             return None;
         }
         let next = match self.policy {
@@ -153,9 +163,15 @@ impl ReadSpec {
             Policy::Ideal | Policy::Progressive | Policy::LookAheadProgressive => level + 1,
         };
         Some(match self.retry {
-            Retry::Incremental => Attempt { level: next, hard: false, extra_levels: next - level },
-            Retry::Restart => Attempt::fresh(next),
+            Retry::Incremental => Step { level: next, hard: false, extra_levels: next - level },
+            Retry::Restart => Step::fresh(next),
         })
+    }
+
+    /// The step that follows if this one fails.
+    #[inline]
+    pub fn if_fails(&self, step: Step) -> Option<Step> {
+        self.after(Observation { step, decoded: false })
     }
 }
 
@@ -163,20 +179,17 @@ impl ReadSpec {
 mod tests {
     use super::*;
 
-    fn attempts(policy: Policy, retry: Retry, required: u8) -> Vec<Attempt> {
+    /// The steps of a codeword that decodes from level `least` on.
+    fn steps(policy: Policy, retry: Retry, least: u8) -> Vec<Step> {
         let spec = ReadSpec { policy, retry, max_level: MAX_LEVEL };
-        let mut all = vec![spec.first(required, 1)];
-        while all.last().unwrap().level < required {
-            all.push(spec.after_failure(all.last().unwrap().level).unwrap());
-        }
-        all
+        let observed = |step: Step| Observation { step, decoded: step.level >= least };
+        std::iter::successors(Some(spec.first(1, || least)), |&step| spec.after(observed(step))).collect()
     }
 
     #[test]
     fn levels_each_policy_tries() {
-        let levels = |policy, required| -> Vec<u8> {
-            attempts(policy, Retry::Restart, required).iter().map(|a| a.level).collect()
-        };
+        let levels =
+            |policy, least| -> Vec<u8> { steps(policy, Retry::Restart, least).iter().map(|step| step.level).collect() };
         assert_eq!(levels(Policy::Ideal, 4), [4]);
         assert_eq!(levels(Policy::TwoStep, 1), [1]);
         assert_eq!(levels(Policy::TwoStep, 2), [1, 7]);
@@ -187,10 +200,10 @@ mod tests {
 
     #[test]
     fn restart_senses_everything_again_and_incremental_only_what_is_new() {
-        assert_eq!(attempts(Policy::TwoStep, Retry::Restart, 7)[1], Attempt::fresh(7));
-        let incremental = attempts(Policy::TwoStep, Retry::Incremental, 7)[1];
-        assert_eq!(incremental, Attempt { level: 7, hard: false, extra_levels: 6 });
-        let sensed: u8 = attempts(Policy::Progressive, Retry::Incremental, 7).iter().map(|a| a.extra_levels).sum();
+        assert_eq!(steps(Policy::TwoStep, Retry::Restart, 7)[1], Step::fresh(7));
+        let incremental = steps(Policy::TwoStep, Retry::Incremental, 7)[1];
+        assert_eq!(incremental, Step { level: 7, hard: false, extra_levels: 6 });
+        let sensed: u8 = steps(Policy::Progressive, Retry::Incremental, 7).iter().map(|step| step.extra_levels).sum();
         assert_eq!(sensed, 6);
     }
 
@@ -198,8 +211,8 @@ mod tests {
     fn nothing_is_left_after_the_deepest_level() {
         for policy in Policy::ALL {
             let spec = ReadSpec { policy, retry: Retry::Restart, max_level: 3 };
-            assert_eq!(spec.after_failure(3), None);
-            assert!(spec.after_failure(1).unwrap().level <= 3);
+            assert_eq!(spec.if_fails(Step::fresh(3)), None);
+            assert!(spec.if_fails(Step::fresh(1)).unwrap().level <= 3);
         }
     }
 }

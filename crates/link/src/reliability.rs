@@ -1,14 +1,17 @@
-use std::collections::HashMap;
+mod exact;
+mod fate;
+
 use std::path::Path;
-use std::sync::Mutex;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use softsense_base::{Error, Purpose, Result, Stream, binomial_cdf, expect_number};
+use softsense_base::{Error, Purpose, Result, Stream, expect_number};
 use softsense_ecc::catalogue::Code;
 use softsense_nand::{Factors, Rber, RberModel, Variation, Wear};
 
-use crate::{AgedBch, BchSpec, ByAge, CellCondition, CodewordReader, DecodeAttempt, DecodeTable, ExactSpec, MAX_LEVEL};
+use crate::{AgedBch, BchSpec, ByAge, CodewordReader, DecodeTable, ExactSpec, MAX_LEVEL};
+use exact::Exact;
+pub use fate::{Fate, FewErrors, Outcome, Questions};
 
 /// Whether reads succeed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -116,26 +119,12 @@ pub struct CellAge {
     pub wear: Wear,
 }
 
-/// The least level that decodes a codeword; above [`MAX_LEVEL`] when none does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct RequiredLevel(pub u8);
-
-impl RequiredLevel {
-    /// No level decodes the codeword.
-    pub const NONE: RequiredLevel = RequiredLevel(MAX_LEVEL + 1);
-
-    /// Whether decoding with `level` succeeds.
-    #[inline(always)]
-    pub fn met_by(self, level: u8) -> bool {
-        self.0 <= level
-    }
-}
-
 /// [`ReliabilitySpec`], ready to be asked.
 #[derive(Debug, Clone)]
 pub struct Reliability {
-    luck: Stream,
+    draws: Stream,
     iterations: Stream,
+    questions: Questions,
     kind: Kind,
     /// The file of the code that really decodes, if it is one.
     code_text: Option<String>,
@@ -144,7 +133,7 @@ pub struct Reliability {
 #[derive(Debug, Clone)]
 enum Kind {
     Perfect,
-    /// A level fails a codeword whose luck is below its threshold.
+    /// A level fails a codeword whose draw is below its threshold.
     Fixed([u64; MAX_LEVEL as usize]),
     Tables(Box<Tables>),
     Bch(Box<Bch>),
@@ -164,12 +153,6 @@ impl Tables {
     fn new(tables: ByAge<DecodeTable>, flash: Flash) -> Self {
         let reach = tables.iter().all(|table| table.reaches(0.0) && table.reaches(0.5));
         Self { tables, flash, reach }
-    }
-
-    /// The table for a codeword.
-    #[inline]
-    fn of(&self, age: &impl Fn(u32) -> CellAge) -> &DecodeTable {
-        self.tables.at(|| age(0).wear.pe_cycles)
     }
 }
 
@@ -246,131 +229,6 @@ impl Flash {
     }
 }
 
-/// Codewords that are really decoded.
-#[derive(Debug)]
-struct Exact {
-    flash: Flash,
-    levels: u8,
-    data_bits: usize,
-    iterative: bool,
-    /// Which of the readers by P/E cycles.
-    ages: ByAge<usize>,
-    reading: Mutex<Reading>,
-}
-
-/// What decodes, each with a code, and what it has decoded lately.
-#[derive(Debug)]
-struct Reading {
-    readers: Vec<CodewordReader>,
-    /// By place and write.
-    known: HashMap<(u64, u32), Known>,
-}
-
-/// What is known of a codeword.
-#[derive(Debug)]
-struct Known {
-    conditions: Conditions,
-    attempts: [Option<DecodeAttempt>; MAX_LEVEL as usize],
-}
-
-/// What the cells of each part of a codeword are like, and whose codeword it is.
-#[derive(Debug, Clone, PartialEq)]
-struct Conditions {
-    reader: usize,
-    parts: Vec<CellCondition>,
-}
-
-/// Codewords that are known at once: 10 MB.
-const MOST_KNOWN: usize = 1 << 16;
-
-/// Real decodes count retention in steps of this much in ln(1 + hours): a read that takes milliseconds, or comes again soon,
-/// then meets the same cells, and needs no second decode. RBER is within 0.1 % of its own after an hour or more.
-const RETENTION_STEP: f64 = 1e-3;
-
-impl Exact {
-    /// # Arguments
-    /// - `readers`: each with the P/E cycles up to which codewords are its.
-    fn new(readers: Vec<(u32, CodewordReader)>, flash: Flash) -> Self {
-        let (ages, readers): (Vec<u32>, Vec<CodewordReader>) = readers.into_iter().unzip();
-        let (code, levels) = (readers[0].code(), readers[0].levels());
-        let (data_bits, iterative) = (code.data_bits(), matches!(code, Code::Ldpc(_)));
-        let ages = ByAge::new(ages.into_iter().zip(0..));
-        let reading = Mutex::new(Reading { readers, known: HashMap::new() });
-        Self { flash, levels, data_bits, iterative, ages, reading }
-    }
-
-    /// What the cells of each part of a codeword are like. A factor on the RBER of threshold voltages acts as further P/E
-    /// cycles, or fewer. What errors of a codeword have in common, all its parts have.
-    fn conditions(&self, place: u64, write: u32, parts: u32, age: &impl Fn(u32) -> CellAge) -> Conditions {
-        let reader = *self.ages.at(|| age(0).wear.pe_cycles);
-        Conditions { reader, parts: (0..parts).map(|part| self.condition(place, write, age(part))).collect() }
-    }
-
-    fn condition(&self, place: u64, write: u32, age: CellAge) -> CellCondition {
-        let steps = libm::round(libm::log1p(age.wear.retention_hours) / RETENTION_STEP);
-        let wear = Wear { retention_hours: libm::expm1(steps * RETENTION_STEP), ..age.wear };
-        let age = CellAge { wear, ..age };
-        let rber = |page| {
-            let of_page = self.flash.page_rber(write.into(), &age, page);
-            self.flash.factors.codeword_rber(of_page, place, write.into())
-        };
-        let Some(pages) = self.flash.model.pages() else {
-            return CellCondition::Boundary { rber: rber(None) };
-        };
-        // Without page types codewords take the pages of a wordline in turn.
-        let page = age.page_type.unwrap_or((place % pages as u64) as usize);
-        let rber = rber(Some(page));
-        let unvaried = rber == self.flash.compiled.at(wear, Some(page));
-        let wear = if unvaried { wear } else { self.flash.compiled.wear_for(wear, Some(page), rber) };
-        CellCondition::Voltages { wear, page }
-    }
-
-    /// One attempt at a codeword with `level`.
-    fn attempt(&self, place: u64, write: u32, conditions: &Conditions, level: u8) -> DecodeAttempt {
-        let mut reading = self.reading.lock().expect("a panic in a decoder ends the run");
-        let Reading { readers, known } = &mut *reading;
-        if known.len() >= MOST_KNOWN {
-            known.clear();
-        }
-        let nothing = || Known { conditions: conditions.clone(), attempts: Default::default() };
-        let entry = known.entry((place, write)).or_insert_with(nothing);
-        if entry.conditions != *conditions {
-            *entry = nothing();
-        }
-        *entry.attempts[usize::from(level) - 1]
-            .get_or_insert_with(|| readers[conditions.reader].attempt(place, write.into(), &conditions.parts, level))
-    }
-
-    /// The first attempt that succeeds, one level after the other.
-    fn first_success(
-        &self,
-        place: u64,
-        write: u32,
-        parts: u32,
-        age: &impl Fn(u32) -> CellAge,
-    ) -> Option<DecodeAttempt> {
-        let conditions = self.conditions(place, write, parts, age);
-        (1..=self.levels).map(|level| self.attempt(place, write, &conditions, level)).find(|attempt| attempt.converged)
-    }
-
-    fn required_level(&self, place: u64, write: u32, parts: u32, age: &impl Fn(u32) -> CellAge) -> RequiredLevel {
-        let success = self.first_success(place, write, parts, age);
-        success.map_or(RequiredLevel::NONE, |attempt| RequiredLevel(attempt.level))
-    }
-}
-
-impl Clone for Exact {
-    fn clone(&self) -> Self {
-        let readers = self.reading.lock().expect("a panic in a decoder ends the run").readers.clone();
-        Self {
-            flash: self.flash.clone(),
-            ages: self.ages.clone(),
-            reading: Mutex::new(Reading { readers, known: HashMap::new() }),
-            ..*self
-        }
-    }
-}
-
 /// The probability `p` as a threshold on 64 uniform bits.
 fn threshold(p: f64) -> u64 {
     if p >= 1.0 { u64::MAX } else { (p * 2f64.powi(64)) as u64 }
@@ -435,8 +293,14 @@ impl Reliability {
                 Kind::Exact(Box::new(Exact::new(vec![(u32::MAX, reader)], flash)))
             }
         };
-        let (luck, iterations) = (Stream::new(seed, Purpose::CodewordLuck), Stream::new(seed, Purpose::Iterations));
-        Ok(Self { luck, iterations, kind, code_text })
+        let (draws, iterations) = (Stream::new(seed, Purpose::CodewordDraw), Stream::new(seed, Purpose::Iterations));
+        Ok(Self { draws, iterations, questions: Questions::default(), kind, code_text })
+    }
+
+    /// The same, whose outcomes answer more.
+    #[must_use]
+    pub fn asked(self, questions: Questions) -> Self {
+        Self { questions, ..self }
     }
 
     /// Whether [`CellAge`] is looked at at all.
@@ -538,130 +402,9 @@ impl Reliability {
         self.flash().map_or(1.0, |flash| flash.factors.chip_factor(chip))
     }
 
-    /// The raw bit error rate of a codeword; arguments as those of [`Self::required_level`]. `None` where none is known.
-    pub fn rber(&self, place: u64, write: u32, parts: u32, age: impl Fn(u32) -> CellAge) -> Option<f64> {
-        self.flash().map(|flash| flash.rber(place, write.into(), parts, &age))
-    }
-
-    /// The required level of the codeword at `place` (of the device) in its `write`-th life.
-    ///
-    /// # Arguments
-    /// - `parts`: pages among which the codeword is divided equally.
-    /// - `age`: the cells of each of them, from 0; asked for only where it matters.
-    #[inline]
-    pub fn required_level(&self, place: u64, write: u32, parts: u32, age: impl Fn(u32) -> CellAge) -> RequiredLevel {
-        match &self.kind {
-            Kind::Perfect => RequiredLevel(1),
-            Kind::Fixed(thresholds) => {
-                let luck = self.luck.bits(place, u64::from(write));
-                let level = thresholds.iter().position(|&t| luck >= t).unwrap_or(MAX_LEVEL as usize);
-                RequiredLevel(level as u8 + 1)
-            }
-            Kind::Tables(tables) => {
-                let luck = self.luck.uniform(place, u64::from(write));
-                let (table, rber) = (tables.of(&age), tables.flash.rber(place, write.into(), parts, &age));
-                let level = (1..=table.levels()).find(|&level| luck >= table.p_fail(level, rber));
-                level.map_or(RequiredLevel::NONE, RequiredLevel)
-            }
-            Kind::Bch(bch) => match &bch.fates {
-                Fates::Drawn(codes, flash) => {
-                    let (_, table) = codes.at(|| age(0).wear.pe_cycles);
-                    let p_fail = table.p_fail(1, flash.rber(place, write.into(), parts, &age));
-                    let fails = self.luck.uniform(place, u64::from(write)) < p_fail;
-                    if fails { RequiredLevel::NONE } else { RequiredLevel(1) }
-                }
-                Fates::Exact(exact) => exact.required_level(place, write, parts, &age),
-            },
-            Kind::Exact(exact) => exact.required_level(place, write, parts, &age),
-        }
-    }
-
     /// Whether fates are looked up in decode tables.
     pub fn has_tables(&self) -> bool {
         matches!(self.kind, Kind::Tables(_))
-    }
-
-    /// Whether the raw bit error rate of a codeword is one that its decode table does not reach, so that its fate is a guess.
-    /// Arguments as those of [`Self::required_level`].
-    #[inline]
-    pub fn is_beyond_table(&self, place: u64, write: u32, parts: u32, age: impl Fn(u32) -> CellAge) -> bool {
-        let Kind::Tables(tables) = &self.kind else { return false };
-        !tables.reach && !tables.of(&age).reaches(tables.flash.rber(place, write.into(), parts, &age))
-    }
-
-    /// Whether a codeword of a BCH code by age has no wrong bit, which its syndromes tell. Arguments as those of
-    /// [`Self::required_level`].
-    #[inline]
-    pub fn is_clean(&self, place: u64, write: u32, parts: u32, age: impl Fn(u32) -> CellAge) -> bool {
-        let Kind::Bch(bch) = &self.kind else { return false };
-        match &bch.fates {
-            Fates::Drawn(codes, flash) => {
-                let (bits, _) = codes.at(|| age(0).wear.pe_cycles);
-                let rber = flash.rber(place, write.into(), parts, &age);
-                // The luckiest are those without an error, as the least lucky have too many.
-                1.0 - self.luck.uniform(place, u64::from(write)) <= libm::exp(f64::from(*bits) * libm::log1p(-rber))
-            }
-            Fates::Exact(exact) => exact.attempt(place, write, &exact.conditions(place, write, parts, &age), 1).clean,
-        }
-    }
-
-    /// Whether the decoder's first success with a codeword is another word than was written, which nobody notices. Known
-    /// only where codewords are really decoded. Arguments as those of [`Self::required_level`].
-    #[inline]
-    pub fn undetected(&self, place: u64, write: u32, parts: u32, age: impl Fn(u32) -> CellAge) -> Option<bool> {
-        let exact = self.exact()?;
-        Some(exact.first_success(place, write, parts, &age).is_some_and(|attempt| !attempt.correct))
-    }
-
-    /// Whether a codeword of `bits` raw bits has `errors` of them wrong at most. The luck is that of its iterations with hard
-    /// decision: those with the fewest errors would take the fewest. `None` where no raw bit error rates are known, or errors
-    /// are. Other arguments as those of [`Self::required_level`].
-    pub fn has_few_errors(
-        &self,
-        place: u64,
-        write: u32,
-        parts: u32,
-        age: impl Fn(u32) -> CellAge,
-        errors: u32,
-        bits: u32,
-    ) -> Option<bool> {
-        let Kind::Tables(tables) = &self.kind else { return None };
-        let rber = tables.flash.rber(place, write.into(), parts, &age);
-        Some(self.iterations_luck(place, write, 1) < binomial_cdf(errors.into(), bits.into(), rber))
-    }
-
-    fn iterations_luck(&self, place: u64, write: u32, level: u8) -> f64 {
-        // Eight levels at most, so (write, level) pack into one index.
-        self.iterations.uniform(place, u64::from(write) * 8 + u64::from(level))
-    }
-
-    /// How many iterations the decode of a codeword takes at `level`; `None` where that is not known. A word that needs none
-    /// takes one: to find that out.
-    ///
-    /// # Arguments
-    /// - `success`: whether the decode succeeds. A real decode at a level above the required one says for itself.
-    /// - the others: as those of [`Self::required_level`].
-    pub fn decode_iterations(
-        &self,
-        place: u64,
-        write: u32,
-        level: u8,
-        success: bool,
-        parts: u32,
-        age: impl Fn(u32) -> CellAge,
-    ) -> Option<u16> {
-        match &self.kind {
-            Kind::Perfect | Kind::Fixed(_) | Kind::Bch(_) => None,
-            Kind::Tables(tables) => {
-                let rber = tables.flash.rber(place, write.into(), parts, &age);
-                tables.of(&age).iterations(level, rber, success, self.iterations_luck(place, write, level))
-            }
-            Kind::Exact(exact) if exact.iterative => {
-                let attempt = exact.attempt(place, write, &exact.conditions(place, write, parts, &age), level);
-                Some(attempt.iterations.max(1) as u16)
-            }
-            Kind::Exact(_) => None,
-        }
     }
 }
 
@@ -672,6 +415,10 @@ mod tests {
     fn age(retention_hours: f64) -> CellAge {
         let wear = Wear { pe_cycles: 10_000, retention_hours };
         CellAge { chip: 0, block: 0, page: 0, page_type: None, page_type_factor: 1.0, wear }
+    }
+
+    fn least_level(reliability: &Reliability, number: u64, write: u32, cells: CellAge) -> u8 {
+        reliability.least_level(&reliability.fate(number, write, 1, |_| cells))
     }
 
     fn build(spec: ReliabilitySpec) -> Result<Reliability> {
@@ -685,7 +432,7 @@ mod tests {
         let p_fail = [0.4, 0.1, 0.02];
         let reliability = build(ReliabilitySpec::Fixed { p_fail: p_fail.to_vec() }).unwrap();
         let n = 200_000;
-        let levels: Vec<u8> = (0..n).map(|place| reliability.required_level(place, 1, 1, |_| age(0.0)).0).collect();
+        let levels: Vec<u8> = (0..n).map(|number| least_level(&reliability, number, 1, age(0.0))).collect();
         for (index, p) in p_fail.into_iter().enumerate() {
             let failing = levels.iter().filter(|&&level| usize::from(level) > index + 1).count();
             assert!((failing as f64 / n as f64 - p).abs() < 0.0045, "level {}: {failing}", index + 1);
@@ -696,19 +443,19 @@ mod tests {
     #[test]
     fn certain_failure_at_every_level_is_uncorrectable() {
         let reliability = build(ReliabilitySpec::Fixed { p_fail: vec![1.0; 7] }).unwrap();
-        let required = reliability.required_level(1, 1, 1, |_| age(0.0));
-        assert_eq!(required, RequiredLevel::NONE);
-        assert!(!required.met_by(MAX_LEVEL));
+        let fate = reliability.fate(1, 1, 1, |_| age(0.0));
+        assert!((1..=MAX_LEVEL).all(|level| !reliability.outcome(&fate, level).decoded));
+        assert!(reliability.least_level(&fate) > MAX_LEVEL);
     }
 
     #[test]
-    fn required_levels_only_grow_with_retention() {
+    fn least_levels_only_grow_with_retention() {
         let rber = RberModel::PowerLaw { floor: 0.0, scale: 2.16e-6, pe_exponent: 1.57, retention_exponent: 1.98 };
         let variation = Variation { page_sigma: 0.1, ..Variation::default() };
         let table = TableSpec { file: "laldpc-thresholds".into(), rber, variation, most_beyond: usual_most_beyond() };
         let reliability = build(ReliabilitySpec::Table(table)).unwrap();
         for place in 0..500 {
-            let at = |days: f64| reliability.required_level(place, 2, 1, |_| age(days * 24.0));
+            let at = |days: f64| least_level(&reliability, place, 2, age(days * 24.0));
             let levels = [0.0, 1.0, 30.0, 365.0, 1000.0].map(at);
             assert!(levels.windows(2).all(|w| w[0] <= w[1]), "{levels:?}");
         }
@@ -729,7 +476,7 @@ mod tests {
         assert_eq!(reliability.pages(), Some(2));
         let level = |page_type| {
             let age = CellAge { page_type, ..age(8760.0) };
-            (0..10).map(|place| reliability.required_level(place, 0, 1, |_| age).0).max()
+            (0..10).map(|number| least_level(&reliability, number, 0, age)).max()
         };
         assert_eq!([Some(0), Some(1), None].map(level), [Some(1), Some(4), Some(3)]);
     }
@@ -737,7 +484,7 @@ mod tests {
     /// Does overdispersion reach the codewords? All have an RBER of 5.5e-3, of level 2; with a correlation of 1e-3 their
     /// standard deviation is 2.3e-3, from level 1 to beyond level 5.
     #[test]
-    fn overdispersion_spreads_required_levels() {
+    fn overdispersion_spreads_least_levels() {
         let levels = |overdispersion| {
             let variation = Variation { overdispersion, ..Variation::default() };
             let rber = RberModel::Constant { rber: 5.5e-3 };
@@ -745,7 +492,7 @@ mod tests {
                 TableSpec { file: "laldpc-thresholds".into(), rber, variation, most_beyond: usual_most_beyond() };
             let reliability = build(ReliabilitySpec::Table(table)).unwrap();
             let mut count = [0; 9];
-            (0..2000).for_each(|place| count[reliability.required_level(place, 0, 1, |_| age(0.0)).0 as usize] += 1);
+            (0..2000).for_each(|number| count[usize::from(least_level(&reliability, number, 0, age(0.0)))] += 1);
             count
         };
         assert_eq!(levels(0.0)[2], 2000);

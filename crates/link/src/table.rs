@@ -283,6 +283,18 @@ impl DecodeTable {
         self.levels[..usize::from(level)].iter().map(|level| self.interpolate(&level.p_fail, rber)).fold(1.0, f64::min)
     }
 
+    /// Whether decoding fails a codeword whose draw is `uniform`, in [0, 1): where that is below [`Self::p_fail`]. Most draws are
+    /// far from both grid points around, and need no interpolation.
+    #[inline]
+    pub fn fails(&self, level: u8, rber: f64, uniform: f64) -> bool {
+        let above = self.rber.partition_point(|&grid| grid <= rber);
+        let (least, most) = (above.saturating_sub(1), above.min(self.rber.len() - 1));
+        self.levels[..usize::from(level)].iter().all(|level| {
+            uniform < level.p_fail[most]
+                && (uniform < level.p_fail[least] || uniform < self.interpolate(&level.p_fail, rber))
+        })
+    }
+
     /// Whether the table tells what happens at `rber`: within its grid; above it, where no level decodes at its last point; and
     /// below it, where level 1 fails at its first point less than once in 10^12 codewords. Elsewhere the nearest point is a guess.
     pub fn reaches(&self, rber: f64) -> bool {

@@ -96,7 +96,7 @@ impl Factors {
     }
 
     /// The RBER of the codeword at `place` (of the device), in its `write`-th life, where its page has `rber`. Of a
-    /// codeword it grows with `rber`: its luck stays the same.
+    /// codeword it grows with `rber`: its draw stays the same.
     pub fn codeword_rber(&self, rber: f64, place: u64, write: u64) -> f64 {
         let rho = self.variation.overdispersion;
         if rho == 0.0 || rber <= 0.0 {
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn a_codeword_keeps_its_luck() {
+    fn a_codeword_keeps_its_draw() {
         let factors = Factors::new(Variation { overdispersion: 0.001, ..Variation::default() }, 1);
         for place in 0..50 {
             let rates = [0.0, 1e-4, 1e-3, 2e-3, 0.01].map(|rber| factors.codeword_rber(rber, place, 3));

@@ -101,7 +101,7 @@ pub struct Group {
     /// The index of the pages in their blocks, or of the first of several in one block.
     pub page: u32,
     /// A bit for each member of the set that has a page here; without interleaving for each page from the first on.
-    members: u16,
+    members: u64,
     /// How many those are.
     pages: u8,
 }
@@ -128,7 +128,7 @@ impl Group {
 
 /// The indices of the ones of a mask.
 #[inline]
-pub fn ones(mut mask: u16) -> impl Iterator<Item = u32> {
+fn ones(mut mask: u64) -> impl Iterator<Item = u32> {
     std::iter::from_fn(move || {
         (mask != 0).then(|| {
             let index = mask.trailing_zeros();
@@ -299,7 +299,7 @@ impl PageMap {
         lcn >= self.user_codewords()
     }
 
-    /// The pages that hold the codeword at a place, and its bit in their group.
+    /// The pages that hold the codeword at a place, and its unit number in their group.
     #[inline]
     pub fn group_of(&self, place: Place) -> (Group, u32) {
         let geometry = &self.geometry;
@@ -311,7 +311,7 @@ impl PageMap {
         let (set, member) = geometry.set_of(plane);
         let superblock = geometry.superblock_of(place);
         let (members, pages) = self.members(superblock, member);
-        (Group { set, superblock, page, members, pages }, geometry.bits_of(member).start + slot)
+        (Group { set, superblock, page, members, pages }, geometry.units_of(member).start + slot)
     }
 
     /// The pages at page `index` of a superblock of a set, its blocks taking turns.
@@ -327,10 +327,10 @@ impl PageMap {
 
     /// The members that hold parts of what is written to member `member` of a superblock, and their number.
     #[inline]
-    fn members(&self, superblock: u32, member: u32) -> (u16, u8) {
+    fn members(&self, superblock: u32, member: u32) -> (u64, u8) {
         let ways = self.geometry.ways();
         if self.blocks[superblock as usize].interleaved {
-            (u16::MAX >> (16 - ways), ways as u8)
+            (u64::MAX >> (64 - ways), ways as u8)
         } else {
             (1 << member, 1)
         }
@@ -367,19 +367,19 @@ impl PageMap {
         self.layouts.at(|| self.blocks[superblock as usize].erases)
     }
 
-    /// The same pages, and what more of their block the codewords `wanted` of them are in.
+    /// The same pages, and what more of their block units are in.
     ///
     /// # Arguments
     /// - `group`: a page, or one of interleaved codewords, to which nothing is added.
-    /// - `wanted`: bits, counted from the first codeword that may begin in the page.
+    /// - `units`: counted from the first that may begin in the page.
     #[inline]
-    pub fn with_all_of(&self, group: Group, wanted: u16) -> Group {
+    pub fn with_all_of(&self, group: Group, units: &[u32]) -> Group {
         if !self.crosses_pages {
             return group;
         }
         let (layout, per_page) = (self.layout(group.superblock), self.geometry.codewords_per_page());
-        let members = ones(wanted).fold(0, |members: u16, bit| {
-            let (page, slot) = (bit / per_page, bit % per_page);
+        let members = units.iter().fold(0, |members: u64, unit| {
+            let (page, slot) = (unit / per_page, unit % per_page);
             members | (if layout.crosses(group.page + page, slot) { 0b11 } else { 1 }) << page
         });
         Group { members, pages: members.count_ones() as u8, ..group }
@@ -649,8 +649,8 @@ impl PageMap {
     /// Puts `lcn` at `slot` of pages that were given out, from 0 up to their [`Self::room`].
     #[inline]
     pub fn place(&mut self, group: Group, slot: u32, lcn: Lcn) {
-        let bit = self.geometry.bits_of(group.first()).start + slot;
-        let place = self.geometry.place(group.superblock, group.page, bit);
+        let unit = self.geometry.units_of(group.first()).start + slot;
+        let place = self.geometry.place(group.superblock, group.page, unit);
         self.point(lcn, self.first_place + place);
         self.written.set(place, lcn + 1);
         self.blocks[group.superblock as usize].valid += 1;

@@ -4,8 +4,8 @@
 //! A codeword's place is ((plane x blocks + block) x pages + page) x codewords + slot.
 //!
 //! With n-way interleaving the planes stand in *sets* of n, on n chips that follow one another in the stripe. Blocks of the
-//! same index in the planes of a set are one *superblock*, pages of the same index in those a *group*. A codeword's bit
-//! in its group is member x codewords + slot, where the member is the index of its plane in the set. Without interleaving a
+//! same index in the planes of a set are one *superblock*, pages of the same index in those a *group*. A codeword's unit
+//! number in its group is member x codewords + slot, where the member is the index of its plane in the set. Without interleaving a
 //! set is a plane, a superblock a block and a group a page, with the same numbers.
 
 use std::ops::Range;
@@ -18,7 +18,10 @@ use crate::config::{BusyUnit, FlashSpec, FtlSpec, GeometrySpec, StripeLevel};
 /// The least data of a codeword.
 pub(crate) const MIN_CODEWORD_BYTES: u64 = 512;
 
-/// Codewords of a group at most, so that 16 bits say which.
+/// Units that a read, or a collection, takes together where they cross pages.
+pub(crate) const UNITS_PER_RUN: u32 = 16;
+
+/// Codewords of a group at most.
 pub(crate) const MOST_IN_GROUP: u32 = 16;
 
 /// Codewords of a device at most: 4 PiB of 4 KiB each. Products of places and planes fit 64 bits.
@@ -365,12 +368,12 @@ impl Geometry {
         u64::from(self.block_in(superblock, member)) * u64::from(self.pages_per_block) + u64::from(page)
     }
 
-    /// The place of bit `bit` of the group at `page` of a superblock.
+    /// The place of a unit of the group at `page` of a superblock.
     #[inline]
-    pub fn place(&self, superblock: u32, page: u32, bit: u32) -> u64 {
-        let member = self.member_of(bit);
+    pub fn place(&self, superblock: u32, page: u32, unit: u32) -> u64 {
+        let member = self.member_of(unit);
         self.page_in(superblock, page, member) * u64::from(self.codewords_per_page)
-            + u64::from(bit - self.bits_of(member).start)
+            + u64::from(unit - self.units_of(member).start)
     }
 
     /// The first place of a page of a block, numbered over the device.
@@ -393,15 +396,15 @@ impl Geometry {
         (place / self.divisors.codewords_per_block) as u32
     }
 
-    /// The member that has the place of a codeword, by its bit in the group.
+    /// The member that has the place of a codeword, by its unit number in the group.
     #[inline]
-    pub fn member_of(&self, bit: u32) -> u32 {
-        if self.ways == 1 { 0 } else { bit / self.codewords_per_page }
+    pub fn member_of(&self, unit: u32) -> u32 {
+        if self.ways == 1 { 0 } else { unit / self.codewords_per_page }
     }
 
-    /// The bits of a group that are codewords of one member.
+    /// The units of a group that are codewords of one member.
     #[inline]
-    pub fn bits_of(&self, member: u32) -> Range<u32> {
+    pub fn units_of(&self, member: u32) -> Range<u32> {
         member * self.codewords_per_page..(member + 1) * self.codewords_per_page
     }
 
@@ -503,15 +506,15 @@ mod tests {
     }
 
     #[test]
-    fn places_and_bits_of_groups_name_each_other() {
+    fn places_and_units_of_groups_name_each_other() {
         let geometry = geometry([Channel, Chip, Die, Plane], 2).unwrap();
         for (superblock, page) in [(0, 0), (5, 63), (2048 * 24 - 1, 1)] {
-            for bit in 0..geometry.codewords_per_group() {
-                let place = geometry.place(superblock, page, bit);
+            for unit in 0..geometry.codewords_per_group() {
+                let place = geometry.place(superblock, page, unit);
                 assert_eq!(geometry.superblock_of(place), superblock);
                 assert_eq!(geometry.split(place).1, page);
                 let member = geometry.set_of(geometry.block_of(place) / 2048).1;
-                assert!(geometry.bits_of(member).contains(&bit));
+                assert!(geometry.units_of(member).contains(&unit));
             }
         }
     }

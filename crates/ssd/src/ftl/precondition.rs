@@ -124,8 +124,8 @@ impl Device<'_> {
         let page = self.layout.page_of(offset / ways);
         let in_pages = offset - self.layout.before(page) * ways;
         let slots = self.layout.beginning_in(page);
-        let bit = self.geometry.bits_of(in_pages / slots).start + in_pages % slots;
-        self.geometry.place(superblock, page, bit)
+        let unit = self.geometry.units_of(in_pages / slots).start + in_pages % slots;
+        self.geometry.place(superblock, page, unit)
     }
 
     /// The superblock of a place, and its number there.

@@ -7,7 +7,7 @@ use serde::Serialize;
 use softsense_base::{Histogram, Ns, Pj, TotalNs};
 use softsense_link::MAX_LEVEL;
 
-use super::Active;
+use super::host::Active;
 use crate::request::RequestKind;
 
 /// Where the time of a codeword read went, or with [`TotalNs`] that of many.

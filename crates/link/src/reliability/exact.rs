@@ -1,0 +1,134 @@
+use std::collections::HashMap;
+use std::sync::Mutex;
+
+use softsense_ecc::catalogue::Code;
+use softsense_nand::Wear;
+
+use super::{Flash, Outcome};
+use crate::{ByAge, CellAge, CellCondition, CodewordReader, DecodeAttempt, MAX_LEVEL};
+
+/// Codewords that are really decoded.
+#[derive(Debug)]
+pub(super) struct Exact {
+    pub(super) flash: Flash,
+    pub(super) levels: u8,
+    pub(super) data_bits: usize,
+    pub(super) iterative: bool,
+    /// Which of the readers by P/E cycles.
+    ages: ByAge<usize>,
+    reading: Mutex<Reading>,
+}
+
+/// What decodes, each with a code, and what it has decoded lately.
+#[derive(Debug)]
+struct Reading {
+    readers: Vec<CodewordReader>,
+    /// By number and write.
+    known: HashMap<(u64, u32), Known>,
+}
+
+/// What is known of a codeword.
+#[derive(Debug)]
+struct Known {
+    conditions: Conditions,
+    attempts: [Option<DecodeAttempt>; MAX_LEVEL as usize],
+}
+
+/// What the cells of each part of a codeword are like, and whose codeword it is.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Conditions {
+    reader: usize,
+    parts: Vec<CellCondition>,
+}
+
+/// Codewords that are known at once: 10 MB.
+const MOST_KNOWN: usize = 1 << 16;
+
+/// Real decodes count retention in steps of this much in ln(1 + hours): a read that takes milliseconds, or comes again soon,
+/// then meets the same cells, and needs no second decode. RBER is within 0.1 % of its own after an hour or more.
+const RETENTION_STEP: f64 = 1e-3;
+
+impl Exact {
+    /// # Arguments
+    /// - `readers`: each with the P/E cycles up to which codewords are its.
+    pub(super) fn new(readers: Vec<(u32, CodewordReader)>, flash: Flash) -> Self {
+        let (ages, readers): (Vec<u32>, Vec<CodewordReader>) = readers.into_iter().unzip();
+        let (code, levels) = (readers[0].code(), readers[0].levels());
+        let (data_bits, iterative) = (code.data_bits(), matches!(code, Code::Ldpc(_)));
+        let ages = ByAge::new(ages.into_iter().zip(0..));
+        let reading = Mutex::new(Reading { readers, known: HashMap::new() });
+        Self { flash, levels, data_bits, iterative, ages, reading }
+    }
+
+    /// What the cells of each part of a codeword are like. A factor on the RBER of threshold voltages acts as further P/E
+    /// cycles, or fewer. What errors of a codeword have in common, all its parts have.
+    pub(super) fn conditions(
+        &self,
+        number: u64,
+        write: u32,
+        parts: u32,
+        cells: &impl Fn(u32) -> CellAge,
+    ) -> Conditions {
+        let reader = *self.ages.at(|| cells(0).wear.pe_cycles);
+        Conditions { reader, parts: (0..parts).map(|part| self.condition(number, write, cells(part))).collect() }
+    }
+
+    fn condition(&self, number: u64, write: u32, age: CellAge) -> CellCondition {
+        let steps = libm::round(libm::log1p(age.wear.retention_hours) / RETENTION_STEP);
+        let wear = Wear { retention_hours: libm::expm1(steps * RETENTION_STEP), ..age.wear };
+        let age = CellAge { wear, ..age };
+        let rber = |page| {
+            let of_page = self.flash.page_rber(write.into(), &age, page);
+            self.flash.factors.codeword_rber(of_page, number, write.into())
+        };
+        let Some(pages) = self.flash.model.pages() else {
+            return CellCondition::Boundary { rber: rber(None) };
+        };
+        // Without page types codewords take the pages of a wordline in turn.
+        let page = age.page_type.unwrap_or((number % pages as u64) as usize);
+        let rber = rber(Some(page));
+        let unvaried = rber == self.flash.compiled.at(wear, Some(page));
+        let wear = if unvaried { wear } else { self.flash.compiled.wear_for(wear, Some(page), rber) };
+        CellCondition::Voltages { wear, page }
+    }
+
+    /// One attempt at a codeword with `level`.
+    fn attempt(&self, number: u64, write: u32, conditions: &Conditions, level: u8) -> DecodeAttempt {
+        let mut reading = self.reading.lock().expect("a panic in a decoder ends the run");
+        let Reading { readers, known } = &mut *reading;
+        if known.len() >= MOST_KNOWN {
+            known.clear();
+        }
+        let nothing = || Known { conditions: conditions.clone(), attempts: Default::default() };
+        let entry = known.entry((number, write)).or_insert_with(nothing);
+        if entry.conditions != *conditions {
+            *entry = nothing();
+        }
+        *entry.attempts[usize::from(level) - 1]
+            .get_or_insert_with(|| readers[conditions.reader].attempt(number, write.into(), &conditions.parts, level))
+    }
+
+    /// What a step at `level` makes of a codeword.
+    pub(super) fn outcome(&self, number: u64, write: u32, conditions: &Conditions, level: u8) -> Outcome {
+        let attempt = self.attempt(number, write, conditions, level);
+        Outcome {
+            decoded: attempt.converged,
+            undetected: attempt.converged && !attempt.correct,
+            clean: attempt.clean,
+            few_errors: false,
+            iterations: self.iterative.then_some(attempt.iterations.max(1) as u16),
+        }
+    }
+}
+
+impl Clone for Exact {
+    fn clone(&self) -> Self {
+        let readers = self.reading.lock().expect("a panic in a decoder ends the run").readers.clone();
+        Self {
+            flash: self.flash.clone(),
+            ages: self.ages.clone(),
+            reading: Mutex::new(Reading { readers, known: HashMap::new() }),
+            ..*self
+        }
+    }
+}

@@ -1,0 +1,172 @@
+use softsense_base::binomial_cdf;
+
+use super::exact::Conditions;
+use super::{Fates, Kind, Reliability};
+use crate::{CellAge, MAX_LEVEL};
+
+/// What will come of reading one codeword, whatever is tried: its random draw, which is fixed when it is written, and its cells at
+/// the moment at which it was asked for. Re-reads at one age agree, levels are nested, and all policies meet the same fates.
+#[derive(Debug, Clone)]
+pub struct Fate {
+    /// The codeword: its number in the device, and how often its block has been written.
+    number: u64,
+    write: u32,
+    /// P/E cycles of its cells, where what holds changes with them; else 0.
+    pe_cycles: u32,
+    /// 64 uniform bits, those of the seed, the number and the write.
+    draw: u64,
+    /// Raw bit error rate; 0 where none is known.
+    rber: f64,
+    /// What its cells are like, where it is really decoded.
+    conditions: Option<Box<Conditions>>,
+}
+
+impl Fate {
+    /// The draw as a number in [0, 1).
+    #[inline]
+    fn uniform(&self) -> f64 {
+        (self.draw >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
+    }
+}
+
+/// What one step makes of a codeword.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Outcome {
+    /// Whether the decoder finds a codeword.
+    pub decoded: bool,
+    /// Whether that is another word than was written, which nobody notices. Only where codewords are really decoded.
+    pub undetected: bool,
+    /// Whether no bit was wrong, of a BCH code by age: its syndromes tell.
+    pub clean: bool,
+    /// Whether so few hard decisions were wrong that no decoder is needed (see [`Questions`]).
+    pub few_errors: bool,
+    /// Decoding iterations, where they were asked for. A word that needs none takes one: to find that out.
+    pub iterations: Option<u16>,
+}
+
+/// What an [`Outcome`] tells beside the success of decoding: what nobody asks for is not worked out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Questions {
+    /// How many iterations a decode takes.
+    pub iterations: bool,
+    /// Whether so many of so many hard decisions, or fewer, are wrong.
+    pub few_errors: Option<FewErrors>,
+}
+
+/// So few errors that no decoder is needed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FewErrors {
+    /// Wrong bits at most.
+    pub errors: u32,
+    /// Bits of a codeword.
+    pub bits: u32,
+}
+
+impl Reliability {
+    /// What will come of reading a codeword now.
+    ///
+    /// # Arguments
+    /// - `number`: of the codeword in the device.
+    /// - `write`: how often its block has been written.
+    /// - `parts`: pages among which the codeword is divided equally.
+    /// - `cells`: those of each of the parts, from 0; asked for only where they matter.
+    #[inline]
+    pub fn fate(&self, number: u64, write: u32, parts: u32, cells: impl Fn(u32) -> CellAge) -> Fate {
+        let mut fate = Fate {
+            number,
+            write,
+            pe_cycles: 0,
+            draw: self.draws.bits(number, write.into()),
+            rber: 0.0,
+            conditions: None,
+        };
+        match &self.kind {
+            Kind::Perfect | Kind::Fixed(_) => {}
+            Kind::Tables(tables) => {
+                fate.pe_cycles = if tables.tables.changes() { cells(0).wear.pe_cycles } else { 0 };
+                fate.rber = tables.flash.rber(number, write.into(), parts, &cells);
+            }
+            Kind::Bch(bch) => match &bch.fates {
+                Fates::Drawn(codes, flash) => {
+                    fate.pe_cycles = if codes.changes() { cells(0).wear.pe_cycles } else { 0 };
+                    fate.rber = flash.rber(number, write.into(), parts, &cells);
+                }
+                Fates::Exact(exact) => fate.conditions = Some(exact.conditions(number, write, parts, &cells).into()),
+            },
+            Kind::Exact(exact) => fate.conditions = Some(exact.conditions(number, write, parts, &cells).into()),
+        }
+        fate
+    }
+
+    /// What a step at `level` makes of a codeword. It is a function of both: asked again, it is the same.
+    #[inline]
+    pub fn outcome(&self, fate: &Fate, level: u8) -> Outcome {
+        match &self.kind {
+            Kind::Perfect => Outcome { decoded: true, ..Outcome::default() },
+            Kind::Fixed(thresholds) => {
+                Outcome { decoded: fate.draw >= thresholds[usize::from(level) - 1], ..Outcome::default() }
+            }
+            Kind::Tables(tables) => {
+                let table = tables.tables.at(|| fate.pe_cycles);
+                let decoded = !table.fails(level, fate.rber, fate.uniform());
+                let iterations = if self.questions.iterations {
+                    table.iterations(level, fate.rber, decoded, self.iterations_draw(fate, level))
+                } else {
+                    None
+                };
+                let few_errors =
+                    level == 1 && self.questions.few_errors.is_some_and(|few| self.has_few_errors(fate, few));
+                Outcome { decoded: decoded || few_errors, few_errors, iterations, ..Outcome::default() }
+            }
+            Kind::Bch(bch) => match &bch.fates {
+                Fates::Drawn(codes, _) => {
+                    let (bits, table) = codes.at(|| fate.pe_cycles);
+                    // The greatest draws are those without an error, as the least have too many.
+                    let without_error = libm::exp(f64::from(*bits) * libm::log1p(-fate.rber));
+                    Outcome {
+                        decoded: !table.fails(1, fate.rber, fate.uniform()),
+                        clean: 1.0 - fate.uniform() <= without_error,
+                        ..Outcome::default()
+                    }
+                }
+                Fates::Exact(exact) => exact.outcome(fate.number, fate.write, conditions(fate), 1),
+            },
+            Kind::Exact(exact) => exact.outcome(fate.number, fate.write, conditions(fate), level),
+        }
+    }
+
+    /// The least level that decodes a codeword, which no controller knows; one more than there are if none does.
+    pub fn least_level(&self, fate: &Fate) -> u8 {
+        let levels = self.levels();
+        (1..=levels).find(|&level| self.outcome(fate, level).decoded).unwrap_or(MAX_LEVEL + 1)
+    }
+
+    /// The raw bit error rate of a codeword; `None` where none is known.
+    ///
+    /// # Arguments
+    /// Those of [`Self::fate`].
+    pub fn rber(&self, number: u64, write: u32, parts: u32, cells: impl Fn(u32) -> CellAge) -> Option<f64> {
+        self.flash().map(|flash| flash.rber(number, write.into(), parts, &cells))
+    }
+
+    /// Whether the raw bit error rate of a codeword is one that its decode table does not reach, so that its fate is a guess.
+    #[inline]
+    pub fn is_beyond_table(&self, fate: &Fate) -> bool {
+        let Kind::Tables(tables) = &self.kind else { return false };
+        !tables.reach && !tables.tables.at(|| fate.pe_cycles).reaches(fate.rber)
+    }
+
+    /// Those with the fewest errors are those that take the fewest iterations with hard decision.
+    fn has_few_errors(&self, fate: &Fate, few: FewErrors) -> bool {
+        self.iterations_draw(fate, 1) < binomial_cdf(few.errors.into(), few.bits.into(), fate.rber)
+    }
+
+    fn iterations_draw(&self, fate: &Fate, level: u8) -> f64 {
+        // Eight levels at most, so (write, level) pack into one index.
+        self.iterations.uniform(fate.number, u64::from(fate.write) * 8 + u64::from(level))
+    }
+}
+
+fn conditions(fate: &Fate) -> &Conditions {
+    fate.conditions.as_ref().expect("fates of one reliability are asked of it")
+}

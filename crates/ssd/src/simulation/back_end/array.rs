@@ -1,0 +1,329 @@
+//! Planes, or dies whose planes take turns: each does one array operation at a time.
+//!
+//! What an array may do in which phase is a table, [`Phase::after`]. A unit serves waiting retries first, then hurried reads;
+//! within a class it is first come, first served.
+
+use std::collections::VecDeque;
+
+use softsense_base::Ns;
+
+use super::super::kernel::Kernel;
+use crate::events::{Event, Key};
+
+pub(super) const NONE: u32 = u32::MAX;
+
+/// What waits for, or is done by, a busy unit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Work {
+    /// A part of a read.
+    Read(u32),
+    /// A part of a program, numbered like those of reads.
+    Program(u32),
+    /// One of the blocks of a superblock.
+    Erase { superblock: u32 },
+}
+
+/// Which of the work that waits goes first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Turn {
+    /// Retries, whoever they are for: part of what they need has been read already.
+    Retry,
+    /// Reads that go before other work.
+    Read,
+    Other,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Phase {
+    #[default]
+    Free,
+    Sensing,
+    /// A page is in the array: it waits for the cache register, or, without one, is being transferred.
+    Sensed,
+    /// Sensing the next level of a read whose outcome is open.
+    SensingAhead,
+    /// Done with that; the outcome is still open.
+    SensedAhead,
+    /// Taking a page to be programmed from the bus.
+    Loading,
+    Programming,
+    Erasing,
+    Resetting,
+}
+
+/// What is done to an array.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Command {
+    Sense,
+    SenseAhead,
+    /// What was sensed ahead is what comes next.
+    Adopt,
+    /// What was sensed leaves the array: to the cache register, over the bus, or nowhere.
+    Leave,
+    Load,
+    Program,
+    Erase,
+    Reset,
+    /// What it was at has taken its time.
+    End,
+}
+
+impl Phase {
+    #[cfg(test)]
+    const ALL: [Phase; 9] = [
+        Phase::Free,
+        Phase::Sensing,
+        Phase::Sensed,
+        Phase::SensingAhead,
+        Phase::SensedAhead,
+        Phase::Loading,
+        Phase::Programming,
+        Phase::Erasing,
+        Phase::Resetting,
+    ];
+
+    /// The phase after a command; nothing where it must not be given.
+    pub(super) const fn after(self, command: Command) -> Option<Phase> {
+        use Command::{Adopt, End, Erase, Leave, Load, Program, Reset, Sense, SenseAhead};
+        Some(match (self, command) {
+            (Phase::Free, Sense) => Phase::Sensing,
+            (Phase::Free, SenseAhead) => Phase::SensingAhead,
+            (Phase::Free, Load) => Phase::Loading,
+            (Phase::Free, Erase) => Phase::Erasing,
+            (Phase::Sensing, End) => Phase::Sensed,
+            (Phase::Sensed, Leave) => Phase::Free,
+            (Phase::SensingAhead, End) => Phase::SensedAhead,
+            (Phase::SensingAhead, Adopt) => Phase::Sensing,
+            (Phase::SensingAhead, Reset) => Phase::Resetting,
+            (Phase::SensedAhead, Adopt) => Phase::Sensed,
+            (Phase::SensedAhead, Leave) => Phase::Free,
+            (Phase::Loading, Program) => Phase::Programming,
+            (Phase::Programming | Phase::Erasing | Phase::Resetting, End) => Phase::Free,
+            _ => return None,
+        })
+    }
+}
+
+/// A plane, or a die whose planes take turns.
+#[derive(Debug)]
+pub(super) struct Unit {
+    phase: Phase,
+    /// What the array is at: a part of a read or a program, or a superblock.
+    of: u32,
+    /// The part of a read whose page is in the cache register, waiting for the bus or on it.
+    register: u32,
+    /// The event that ends what the array is at. A sensing that was cut short leaves its event behind, which is known by not
+    /// being this one.
+    ends: Key,
+    retries: VecDeque<Work>,
+    reads: VecDeque<Work>,
+    others: VecDeque<Work>,
+    busy_since: Ns,
+    busy: Ns,
+}
+
+impl Default for Unit {
+    fn default() -> Self {
+        Self {
+            phase: Phase::Free,
+            of: NONE,
+            register: NONE,
+            ends: 0,
+            retries: VecDeque::new(),
+            reads: VecDeque::new(),
+            others: VecDeque::new(),
+            busy_since: Ns::ZERO,
+            busy: Ns::ZERO,
+        }
+    }
+}
+
+/// All of them.
+#[derive(Debug)]
+pub(super) struct Array {
+    units: Vec<Unit>,
+}
+
+impl Array {
+    pub(super) fn new(units: u32) -> Self {
+        Self { units: (0..units).map(|_| Unit::default()).collect() }
+    }
+
+    #[inline]
+    pub(super) fn phase(&self, unit: u32) -> Phase {
+        self.units[unit as usize].phase
+    }
+
+    /// What the array is at.
+    #[inline]
+    pub(super) fn of(&self, unit: u32) -> u32 {
+        self.units[unit as usize].of
+    }
+
+    /// Gives a command; `of` is what it is for.
+    #[inline]
+    pub(super) fn command(&mut self, now: Ns, unit: u32, command: Command, of: u32) {
+        let entry = &mut self.units[unit as usize];
+        let Some(next) = entry.phase.after(command) else {
+            unreachable!("{command:?} to an array in phase {:?}", entry.phase)
+        };
+        if entry.phase == Phase::Free {
+            entry.busy_since = now;
+        } else if next == Phase::Free {
+            entry.busy += now - entry.busy_since;
+        }
+        (entry.phase, entry.of) = (next, of);
+    }
+
+    /// Gives a command that takes `duration`.
+    #[inline]
+    pub(super) fn run(&mut self, kernel: &mut Kernel, unit: u32, command: Command, of: u32, duration: Ns) {
+        self.command(kernel.now, unit, command, of);
+        self.units[unit as usize].ends = kernel.schedule(duration, Event::ArrayDone { unit });
+    }
+
+    /// Whether an event ends what the array is at.
+    #[inline]
+    pub(super) fn ends_with(&self, unit: u32, key: Key) -> bool {
+        self.units[unit as usize].ends == key
+    }
+
+    /// When what the array is at ends.
+    pub(super) fn ends_at(&self, unit: u32) -> Ns {
+        crate::events::instant(self.units[unit as usize].ends)
+    }
+
+    /// What the array is at is cut short: its end will not be heard.
+    pub(super) fn cut_short(&mut self, unit: u32) {
+        self.units[unit as usize].ends = 0;
+    }
+
+    /// Takes work that is to be begun now, or puts it in its queue.
+    #[inline]
+    pub(super) fn submit(&mut self, unit: u32, work: Work, turn: Turn) -> Option<Work> {
+        let entry = &mut self.units[unit as usize];
+        if entry.phase == Phase::Free {
+            return Some(work);
+        }
+        match turn {
+            Turn::Retry => entry.retries.push_back(work),
+            Turn::Read => entry.reads.push_back(work),
+            Turn::Other => entry.others.push_back(work),
+        }
+        None
+    }
+
+    /// The work whose turn it is.
+    #[inline]
+    pub(super) fn next(&mut self, unit: u32) -> Option<Work> {
+        let entry = &mut self.units[unit as usize];
+        let next = entry.retries.pop_front().or_else(|| entry.reads.pop_front());
+        next.or_else(|| entry.others.pop_front())
+    }
+
+    /// Operations that wait.
+    #[inline]
+    pub(super) fn waiting(&self, unit: u32) -> usize {
+        let entry = &self.units[unit as usize];
+        entry.retries.len() + entry.reads.len() + entry.others.len()
+    }
+
+    /// Whether the cache register is empty.
+    #[inline]
+    pub(super) fn register_is_empty(&self, unit: u32) -> bool {
+        self.units[unit as usize].register == NONE
+    }
+
+    /// What was sensed goes to the cache register, or leaves it.
+    #[inline]
+    pub(super) fn set_register(&mut self, unit: u32, part: u32) {
+        self.units[unit as usize].register = part;
+    }
+
+    /// Mean busy share up to now.
+    pub(super) fn busy_ns(&self, now: Ns) -> f64 {
+        let busy = |unit: &Unit| {
+            let current = if unit.phase == Phase::Free { Ns::ZERO } else { now - unit.busy_since };
+            (unit.busy + current).0 as f64
+        };
+        self.units.iter().map(busy).sum()
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.units.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const COMMANDS: [Command; 9] = [
+        Command::Sense,
+        Command::SenseAhead,
+        Command::Adopt,
+        Command::Leave,
+        Command::Load,
+        Command::Program,
+        Command::Erase,
+        Command::Reset,
+        Command::End,
+    ];
+
+    /// Does every phase come from a free array and lead back to one, and does a busy array take no new work?
+    #[test]
+    fn every_phase_is_reached_and_left() {
+        let reached_from = |from: Phase| {
+            let mut seen = vec![from];
+            let mut at = 0;
+            while at < seen.len() {
+                for command in COMMANDS {
+                    if let Some(next) = seen[at].after(command)
+                        && !seen.contains(&next)
+                    {
+                        seen.push(next);
+                    }
+                }
+                at += 1;
+            }
+            seen
+        };
+        assert_eq!(reached_from(Phase::Free).len(), Phase::ALL.len());
+        for phase in Phase::ALL {
+            assert!(reached_from(phase).contains(&Phase::Free), "{phase:?} is never left");
+            let begins = [Command::Sense, Command::SenseAhead, Command::Load, Command::Erase];
+            assert!(
+                begins.iter().all(|&command| phase.after(command).is_some() == (phase == Phase::Free)),
+                "{phase:?}"
+            );
+            assert!(COMMANDS.iter().any(|&command| phase.after(command).is_some()));
+        }
+    }
+
+    /// Is an array blocked until the instant before what it is at ends, and ready at that instant?
+    #[test]
+    fn blocked_until_it_ends_and_ready_then() {
+        for (command, ending) in [(Command::Sense, Phase::Sensed), (Command::Erase, Phase::Free)] {
+            let (mut kernel, mut array) = (Kernel::new(false), Array::new(2));
+            kernel.now = Ns(100);
+            array.run(&mut kernel, 1, command, 7, Ns(50));
+            assert_eq!(array.submit(1, Work::Program(3), Turn::Other), None, "busy at once");
+            assert_eq!(array.submit(0, Work::Program(4), Turn::Other), Some(Work::Program(4)), "the other one is free");
+            kernel.now = Ns(149);
+            assert_eq!(array.submit(1, Work::Read(5), Turn::Read), None, "busy at t - 1");
+            let (key, event) = kernel.events.pop().unwrap();
+            assert_eq!((crate::events::instant(key), event), (Ns(150), Event::ArrayDone { unit: 1 }));
+            assert!(array.ends_with(1, key) && array.of(1) == 7);
+            kernel.now = Ns(150);
+            array.command(kernel.now, 1, Command::End, 7);
+            assert_eq!(array.phase(1), ending);
+            if ending == Phase::Sensed {
+                assert_eq!(array.submit(1, Work::Read(6), Turn::Retry), None, "the page is still in the array");
+                array.command(kernel.now, 1, Command::Leave, 7);
+                assert_eq!(array.next(1), Some(Work::Read(6)));
+            }
+            assert_eq!([array.next(1), array.next(1)], [Some(Work::Read(5)), Some(Work::Program(3))]);
+            assert_eq!((array.busy_ns(Ns(160)), array.waiting(1)), (50.0, 0));
+        }
+    }
+}

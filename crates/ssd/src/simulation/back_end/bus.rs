@@ -1,0 +1,91 @@
+//! Channels: one bus each, first come, first served.
+
+use std::collections::VecDeque;
+
+use softsense_base::Ns;
+
+use super::super::kernel::Kernel;
+use crate::events::Event;
+
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Transfer {
+    /// What a part of a read has of a codeword.
+    Read { part: u32, codeword: u32 },
+    /// A part of a program: a page.
+    Program(u32),
+}
+
+#[derive(Debug, Default)]
+struct Channel {
+    on_bus: Option<Transfer>,
+    queue: VecDeque<Transfer>,
+    busy_ns: u64,
+    /// Since when the codeword on the bus is whole, but its decoders have no room for it.
+    held_since: Option<Ns>,
+}
+
+#[derive(Debug)]
+pub(super) struct Bus {
+    channels: Vec<Channel>,
+}
+
+impl Bus {
+    pub(super) fn new(channels: u32) -> Self {
+        Self { channels: (0..channels).map(|_| Channel::default()).collect() }
+    }
+
+    /// A transfer wants the bus: it is given back to begin at once, or waits its turn.
+    #[inline]
+    pub(super) fn submit(&mut self, channel: u32, transfer: Transfer) -> Option<Transfer> {
+        let entry = &mut self.channels[channel as usize];
+        if entry.on_bus.is_none() && entry.queue.is_empty() {
+            return Some(transfer);
+        }
+        entry.queue.push_back(transfer);
+        None
+    }
+
+    #[inline]
+    pub(super) fn begin(&mut self, kernel: &mut Kernel, channel: u32, transfer: Transfer, duration: Ns) {
+        let entry = &mut self.channels[channel as usize];
+        entry.on_bus = Some(transfer);
+        entry.busy_ns += duration.0;
+        kernel.schedule(duration, Event::TransferDone { channel });
+    }
+
+    #[inline]
+    pub(super) fn on_bus(&self, channel: u32) -> Option<Transfer> {
+        self.channels[channel as usize].on_bus
+    }
+
+    /// What was on the bus leaves it.
+    #[inline]
+    pub(super) fn take(&mut self, channel: u32) -> Transfer {
+        self.channels[channel as usize].on_bus.take().expect("a transfer was under way")
+    }
+
+    /// The transfer whose turn it is, if the bus is free.
+    #[inline]
+    pub(super) fn next(&mut self, channel: u32) -> Option<Transfer> {
+        let entry = &mut self.channels[channel as usize];
+        if entry.on_bus.is_some() { None } else { entry.queue.pop_front() }
+    }
+
+    /// The codeword on the bus has arrived, and stays until decoders have room.
+    pub(super) fn hold(&mut self, channel: u32, now: Ns) {
+        self.channels[channel as usize].held_since = Some(now);
+    }
+
+    /// The codeword that was held may go: since when it has been whole.
+    pub(super) fn let_go(&mut self, channel: u32) -> Ns {
+        self.channels[channel as usize].held_since.take().expect("the channel holds a codeword")
+    }
+
+    pub(super) fn busy_ns(&self) -> f64 {
+        self.channels.iter().map(|channel| channel.busy_ns as f64).sum()
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.channels.len()
+    }
+}

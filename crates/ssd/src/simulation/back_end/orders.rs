@@ -1,0 +1,66 @@
+//! What the back end is asked for.
+
+use softsense_base::Ns;
+use softsense_link::Fate;
+
+use crate::ftl::{Group, Lcn, Place};
+
+/// Whom a read is for. The back end gives it back with what has been read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in super::super) enum ReadOwner {
+    /// A host read.
+    Request(u32),
+    /// A host write that covers a codeword in part.
+    Modify { request: u32, lcn: Lcn },
+    /// Garbage collection of a set.
+    Collection(u32),
+    /// Requests that wait for a translation page.
+    Load { page: u32 },
+    /// The update of a translation page.
+    WriteBack { page: u32 },
+}
+
+/// Whom a program is for.
+#[derive(Debug, Clone, Copy)]
+pub(in super::super) enum ProgramOwner {
+    /// A host write, so many of its codewords.
+    Request { request: u32, codewords: u32 },
+    /// The write buffer; one of its flights.
+    Buffer { flight: u32 },
+    /// The update of a translation page.
+    Translation { page: u32 },
+    /// Garbage collection of the set.
+    Collection,
+}
+
+/// A read of codewords in pages that are sensed for it.
+#[derive(Debug, Clone, Copy)]
+pub(in super::super) struct ReadOrder {
+    pub(in super::super) owner: ReadOwner,
+    pub(in super::super) group: Group,
+    /// How often the superblock has been erased in the run.
+    pub(in super::super) erases: u32,
+    /// Codewords of a unit of data: several where BCH codewords are short.
+    pub(in super::super) codewords_per_unit: u32,
+    /// The level to begin with, if the policy does not know better.
+    pub(in super::super) remembered_level: u8,
+    /// Whether it goes before programs and erases.
+    pub(in super::super) hurried: bool,
+}
+
+/// A codeword that is to be read. Those of one unit follow one another.
+#[derive(Debug, Clone)]
+pub(in super::super) struct CodewordOrder {
+    pub(in super::super) fate: Fate,
+    /// The place of its unit.
+    pub(in super::super) place: Place,
+    /// Units of data that are asked for of it.
+    pub(in super::super) units: u32,
+    /// Pages of the group that have a part of it: from which member on, how many.
+    pub(in super::super) first_part: u32,
+    pub(in super::super) parts: u32,
+    /// What its part in the first page, and in others, takes on the bus, where that is known by itself.
+    pub(in super::super) transfer: Option<[Ns; 2]>,
+    /// The channel of its place, to whose decoders it goes.
+    pub(in super::super) channel: u32,
+}

@@ -1,0 +1,263 @@
+//! Reads under way: what is known of each, of the pages it senses and of the codewords it is for.
+
+use softsense_base::{Ns, Pj};
+use softsense_link::{Fate, Outcome, Step};
+
+use super::super::statistics::ReadTime;
+use super::array::NONE;
+use super::orders::{CodewordOrder, ReadOrder};
+use crate::ftl::Place;
+use crate::slab::Slab;
+
+/// A read of a page, or of a group of interleaved ones, from its first sensing to the last decode of its last attempt.
+#[derive(Debug, Clone)]
+pub(super) struct Read {
+    pub(super) order: ReadOrder,
+    pub(super) page_type: u32,
+    pub(super) step: Step,
+    pub(super) attempts: u8,
+    /// Whether the first attempt was above level 1.
+    pub(super) soft_start: bool,
+    /// The first of its codewords.
+    first: u32,
+    /// Codewords of this attempt that are not decoded yet.
+    pub(super) undecided: u32,
+    /// Whether one of this attempt has failed.
+    pub(super) failed: bool,
+    pub(super) queued_at: Ns,
+    pub(super) time: ReadTime,
+    pub(super) energy: Pj,
+}
+
+/// What a read has to do with one page of its group. Parts are numbered read x (parts of a read) + member.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Part {
+    /// First attempt: when its sensing began.
+    pub(super) sensing_from: Ns,
+    pub(super) sensed_at: Ns,
+    /// Codewords that wait for the bus or are on it.
+    pub(super) to_transfer: u32,
+    /// Whether the unit is sensing the next level, or has, before the outcome of this one is known.
+    pub(super) looking_ahead: bool,
+}
+
+/// Where a codeword of a read is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Progress {
+    /// To be sensed, transferred and decoded in this attempt.
+    Undecided,
+    Failed,
+    Decoded,
+}
+
+/// A codeword of a read.
+#[derive(Debug, Clone)]
+pub(super) struct Codeword {
+    pub(super) read: u32,
+    /// The next one of the read.
+    next: u32,
+    /// The first one of its unit of data, which counts for the unit.
+    pub(super) unit: u32,
+    pub(super) place: Place,
+    /// Units of data that are asked for of it.
+    pub(super) units: u32,
+    pub(super) fate: Fate,
+    /// What comes of the attempt.
+    pub(super) outcome: Outcome,
+    pub(super) progress: Progress,
+    pub(super) first_part: u32,
+    pub(super) parts: u32,
+    /// Parts that have yet to arrive.
+    pub(super) to_arrive: u32,
+    pub(super) transfer: Option<[Ns; 2]>,
+    pub(super) pool: u32,
+    /// Of the unit: codewords of the attempt that are not decoded yet, and whether one of it has failed.
+    pub(super) unit_undecided: u32,
+    pub(super) unit_failed: bool,
+}
+
+impl Codeword {
+    /// Whether a page of the group has a part of it.
+    #[inline]
+    pub(super) fn is_in(&self, member: u32) -> bool {
+        member.wrapping_sub(self.first_part) < self.parts
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct Reads {
+    pub(super) reads: Slab<Read>,
+    pub(super) codewords: Slab<Codeword>,
+    parts: Vec<Part>,
+    /// Pages that a read may have to do with: as many as there are ways, or, where units cross pages, those of a run.
+    pub(super) parts_per_read: u32,
+}
+
+impl Reads {
+    pub(super) fn new(parts_per_read: u32) -> Self {
+        Self { reads: Slab::default(), codewords: Slab::default(), parts: Vec::new(), parts_per_read }
+    }
+
+    /// A read whose codewords are added next, and which has not been attempted.
+    #[inline]
+    pub(super) fn insert(&mut self, order: ReadOrder, page_type: u32, now: Ns) -> u32 {
+        let read = self.reads.insert(Read {
+            order,
+            page_type,
+            step: Step::fresh(1),
+            attempts: 0,
+            soft_start: false,
+            first: NONE,
+            undecided: 0,
+            failed: false,
+            queued_at: now,
+            time: ReadTime::default(),
+            energy: Pj::default(),
+        });
+        let parts = ((read + 1) * self.parts_per_read) as usize;
+        if self.parts.len() < parts {
+            self.parts.resize(parts, Part::default());
+        }
+        read
+    }
+
+    /// Adds codewords to a read, those of one unit following one another.
+    #[inline]
+    pub(super) fn add_codewords(
+        &mut self,
+        read: u32,
+        orders: impl Iterator<Item = CodewordOrder>,
+        pool_of: impl Fn(u32) -> u32,
+    ) {
+        let per_unit = self.reads[read].order.codewords_per_unit;
+        let (mut last, mut unit) = (NONE, NONE);
+        for (index, order) in (0..).zip(orders) {
+            let CodewordOrder { fate, place, units, first_part, parts, transfer, channel } = order;
+            let codeword = self.codewords.insert(Codeword {
+                read,
+                next: NONE,
+                unit,
+                place,
+                units,
+                fate,
+                outcome: Outcome::default(),
+                // It becomes one of the first attempt like one that has failed.
+                progress: Progress::Failed,
+                first_part,
+                parts,
+                to_arrive: 0,
+                transfer,
+                pool: pool_of(channel),
+                unit_undecided: 0,
+                unit_failed: false,
+            });
+            if per_unit == 1 || index % per_unit == 0 {
+                unit = codeword;
+                self.codewords[codeword].unit = codeword;
+            }
+            if last == NONE {
+                self.reads[read].first = codeword;
+            } else {
+                self.codewords[last].next = codeword;
+            }
+            last = codeword;
+        }
+    }
+
+    /// The first codeword of a read; nothing follows the last one.
+    #[inline]
+    pub(super) fn first_of(&self, read: u32) -> Option<u32> {
+        Self::there(self.reads[read].first)
+    }
+
+    /// The codeword after one.
+    #[inline]
+    pub(super) fn next_of(&self, codeword: u32) -> Option<u32> {
+        Self::there(self.codewords[codeword].next)
+    }
+
+    /// The codewords of a read, with their indices.
+    #[inline]
+    pub(super) fn codewords_of(&self, read: u32) -> impl Iterator<Item = (u32, &Codeword)> {
+        std::iter::successors(self.first_of(read), |&index| self.next_of(index))
+            .map(|index| (index, &self.codewords[index]))
+    }
+
+    #[inline]
+    fn there(index: u32) -> Option<u32> {
+        (index != NONE).then_some(index)
+    }
+
+    /// Takes what has failed, or has never been tried, into a new attempt at `step`.
+    ///
+    /// # Arguments
+    /// - `outcome`: what the step makes of a codeword.
+    #[inline]
+    pub(super) fn begin_attempt(&mut self, read: u32, step: Step, outcome: impl Fn(&Fate) -> Outcome) {
+        let entry = &mut self.reads[read];
+        entry.attempts += 1;
+        entry.soft_start |= entry.attempts == 1 && step.level > 1;
+        (entry.step, entry.failed, entry.undecided) = (step, false, 0);
+        let mut at = self.first_of(read);
+        while let Some(index) = at {
+            let codeword = &mut self.codewords[index];
+            if codeword.progress == Progress::Failed {
+                codeword.progress = Progress::Undecided;
+                codeword.outcome = outcome(&codeword.fate);
+                codeword.to_arrive = codeword.parts;
+                let unit = codeword.unit;
+                let unit = &mut self.codewords[unit];
+                (unit.unit_undecided, unit.unit_failed) = (unit.unit_undecided + 1, false);
+                self.reads[read].undecided += 1;
+            }
+            at = self.next_of(index);
+        }
+    }
+
+    /// A codeword is decoded, or its decoding has failed. Whether it was the last one of its unit in this attempt, and whether all
+    /// of that are decoded.
+    #[inline]
+    pub(super) fn decided(&mut self, codeword: u32) -> (bool, bool) {
+        let entry = &mut self.codewords[codeword];
+        let decoded = entry.outcome.decoded;
+        entry.progress = if decoded { Progress::Decoded } else { Progress::Failed };
+        let (read, unit) = (entry.read, entry.unit);
+        let unit = &mut self.codewords[unit];
+        unit.unit_undecided -= 1;
+        unit.unit_failed |= !decoded;
+        let (over, all) = (unit.unit_undecided == 0, !unit.unit_failed);
+        let read = &mut self.reads[read];
+        read.undecided -= 1;
+        read.failed |= !decoded;
+        (over, over && all)
+    }
+
+    /// A read is over.
+    #[inline]
+    pub(super) fn remove(&mut self, read: u32) {
+        let mut at = self.first_of(read);
+        while let Some(codeword) = at {
+            at = self.next_of(codeword);
+            self.codewords.remove(codeword);
+        }
+        self.reads.remove(read);
+    }
+
+    /// The number of a part.
+    #[inline]
+    pub(super) fn part_number(&self, read: u32, member: u32) -> u32 {
+        if self.parts_per_read == 1 { read } else { read * self.parts_per_read + member }
+    }
+
+    /// The read, or program, and the member that a part is of.
+    #[inline]
+    pub(super) fn of_part(&self, part: u32) -> (u32, u32) {
+        let parts = self.parts_per_read;
+        if parts == 1 { (part, 0) } else { (part / parts, part % parts) }
+    }
+
+    #[inline]
+    pub(super) fn part(&mut self, part: u32) -> &mut Part {
+        &mut self.parts[part as usize]
+    }
+}

@@ -1,0 +1,160 @@
+//! What the write path stands on: the map, the mapping cache and the back end, and the one way to read.
+
+use std::sync::Arc;
+
+use softsense_base::Result;
+use softsense_link::{FewErrors, Questions};
+
+use super::back_end::{BackEnd, ProgramOwner, ReadOrder, ReadOwner};
+use super::kernel::{Completion, Kernel};
+use super::medium::Medium;
+use super::translation::Translation;
+use crate::config::{CheckedConfig, DecodeTime, Layout, Mapping};
+use crate::ftl::{Group, Lcn, Location, PageMap};
+use crate::geometry::{Geometry, UNITS_PER_RUN};
+
+pub(super) struct Device {
+    pub(super) kernel: Kernel,
+    pub(super) geometry: Arc<Geometry>,
+    pub(super) ftl: PageMap,
+    pub(super) translation: Option<Translation>,
+    medium: Medium,
+    pub(super) back_end: BackEnd,
+    reads_first: bool,
+}
+
+impl Device {
+    /// A device in its preconditioned state.
+    pub(super) fn new(config: &CheckedConfig, log_requests: bool) -> Result<Self> {
+        let spec = config.config();
+        let geometry = Arc::new(config.geometry().clone());
+        let questions = Questions {
+            iterations: matches!(spec.decoder.time, DecodeTime::PerIterationUs(_)),
+            few_errors: spec
+                .decoder
+                .bypass
+                .map(|bypass| FewErrors { errors: bypass.errors, bits: bypass.codeword_bits }),
+        };
+        let reliability = Arc::new(config.reliability().clone().asked(questions));
+        let user_codewords = config.user_codewords();
+        let mut ftl = PageMap::new(config)?;
+        let start = &spec.precondition;
+        match start.layout {
+            Layout::Sequential => {
+                let of_ssd = user_codewords / u64::from(geometry.ssds());
+                ftl.fill_sequentially((of_ssd as f64 * start.mapped_fraction) as u64);
+            }
+            Layout::SteadyState => ftl.fill_steady_state(spec.seed),
+        }
+        let translation = match &spec.ftl.mapping {
+            Mapping::Page => None,
+            Mapping::Demand(demand) => {
+                let pages = config.translation_codewords();
+                ftl.fill_translation_pages((pages as f64 * start.mapped_fraction).ceil() as u32);
+                Some(Translation::new(demand, spec.geometry.codeword_bytes, user_codewords)?)
+            }
+        };
+        let parts_per_read =
+            if ftl.crosses_pages() { UNITS_PER_RUN / geometry.codewords_per_page() + 1 } else { geometry.ways() };
+        let tells_levels = translation.is_some();
+        Ok(Self {
+            kernel: Kernel::new(log_requests),
+            ftl,
+            translation,
+            medium: Medium::new(config, Arc::clone(&geometry), Arc::clone(&reliability)),
+            back_end: BackEnd::new(config, Arc::clone(&geometry), reliability, parts_per_read, tells_levels),
+            reads_first: spec.host.reads_first,
+            geometry,
+        })
+    }
+
+    /// Begins to read units of a group.
+    ///
+    /// # Arguments
+    /// - `units`: in their order, by their slots, counted from the first that may begin in the page of the group.
+    pub(super) fn read(&mut self, owner: ReadOwner, group: Group, units: &[u32]) {
+        self.ftl.read_begins(group.superblock);
+        let group = self.ftl.with_all_of(group, units);
+        let Self { kernel, geometry, ftl, translation, medium, back_end, .. } = self;
+        let remembered_level = match translation {
+            None => 1,
+            Some(translation) => {
+                let owners =
+                    units.iter().filter_map(|&unit| ftl.owner(geometry.place(group.superblock, group.page, unit)));
+                owners.filter_map(|lcn| translation.remembered_level(ftl, lcn)).max().unwrap_or(1)
+            }
+        };
+        let erases = ftl.erases(group.superblock);
+        let order = ReadOrder {
+            owner,
+            group,
+            erases,
+            codewords_per_unit: medium.codewords_per_unit(erases),
+            remembered_level,
+            // Garbage collection's reads are in no more of a hurry than its programs: they wait with them.
+            hurried: self.reads_first && !matches!(owner, ReadOwner::Collection(_) | ReadOwner::WriteBack { .. }),
+        };
+        back_end.read(kernel, order, medium.codewords(kernel.now, ftl, group, units));
+    }
+
+    /// Begins to read one unit at a place.
+    pub(super) fn read_place(&mut self, owner: ReadOwner, place: crate::ftl::Place) {
+        let (group, unit) = self.ftl.group_of(place);
+        self.read(owner, group, &[unit]);
+    }
+
+    /// Begins to program `codewords` codewords in pages that were given out.
+    #[inline(always)]
+    pub(super) fn program(&mut self, group: Group, codewords: u32, owner: ProgramOwner) {
+        let statistics = &mut self.kernel.statistics;
+        statistics.padding_codewords += u64::from(self.ftl.room(group) - codewords);
+        let codewords = u64::from(codewords);
+        match owner {
+            ProgramOwner::Request { .. } | ProgramOwner::Buffer { .. } => {
+                statistics.host_codewords_programmed += codewords;
+            }
+            ProgramOwner::Collection => statistics.gc_codewords_programmed += codewords,
+            ProgramOwner::Translation { .. } => statistics.translation_codewords_programmed += codewords,
+        }
+        self.back_end.program(&mut self.kernel, group, owner);
+    }
+
+    // ---- Translation pages ----
+
+    /// The map entry of a codeword says something new, and its data is fresh.
+    pub(super) fn entry_changed(&mut self, lcn: Lcn) {
+        let Some(translation) = &mut self.translation else { return };
+        if let Some(page) = translation.entry_changed(&self.ftl, lcn) {
+            self.write_back(page);
+        }
+    }
+
+    /// Begins to read a translation page; false if it is in the controller's memory, or nothing of it was ever written.
+    pub(super) fn read_translation(&mut self, page: u32, owner: ReadOwner) -> bool {
+        let Location::Flash(place) = self.ftl.locate(self.ftl.translation_page(page)) else { return false };
+        self.kernel.statistics.translation_reads += 1;
+        self.read_place(owner, place);
+        true
+    }
+
+    /// Brings a translation page up to date.
+    pub(super) fn write_back(&mut self, page: u32) {
+        let translation = self.translation.as_mut().expect("there are translation pages");
+        if translation.begin_write_back(page) && !self.read_translation(page, ReadOwner::WriteBack { page }) {
+            self.kernel.report(Completion::WriteBackRead { page });
+        }
+    }
+
+    /// Takes the entry of a codeword from its translation page into the cache.
+    pub(super) fn cache_entry(&mut self, lcn: Lcn) {
+        let translation = self.translation.as_mut().expect("there are translation pages");
+        if let Some(page) = translation.take_in(&mut self.kernel.statistics, lcn) {
+            self.write_back(page);
+        }
+    }
+
+    /// Samples of codewords as they are now.
+    pub(super) fn sample_codewords(&self, count: u32) -> Vec<super::CodewordSample> {
+        self.medium.sample(self.kernel.now, &self.ftl, count)
+    }
+}

@@ -1,0 +1,70 @@
+//! What stations share: the time, what is due, what is counted, and what has been done for those above.
+
+use std::collections::VecDeque;
+
+use softsense_base::{Ns, Pj};
+
+use super::back_end::{ProgramOwner, ReadOwner};
+use super::statistics::Statistics;
+use crate::events::{Event, EventQueue, Key};
+use crate::ftl::{Group, Place};
+
+/// What a station has done for one above it. It is told here, and [`Simulation`](super::Simulation) passes it on when the station
+/// is done with the event at hand: stations call only those below them.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Completion {
+    /// A codeword was decoded at a level, in the first attempt or not. Told where levels are remembered.
+    Decoded { place: Place, level: u8, at_once: bool },
+    /// What an operation for a host request has cost.
+    Charged { request: u32, energy: Pj },
+    /// Codewords of a host request were read, decoded or not, with so many attempts beyond the first.
+    CodewordsRead { request: u32, codewords: u32, level: u8, retries: u8 },
+    /// Every codeword of a read was decoded, or given up.
+    ReadEnded { owner: ReadOwner, group: Group },
+    /// All pages of a program were programmed.
+    Programmed { owner: ProgramOwner, group: Group },
+    /// A block of a superblock was erased.
+    Erased { superblock: u32 },
+    /// A translation page that has to be written back is in the controller's memory.
+    WriteBackRead { page: u32 },
+    /// So many codewords of a request are written, or refused.
+    CodewordsWritten { request: u32, codewords: u32 },
+    /// So many codewords of a request cross the controller's memory, and are done then.
+    CodewordsInMemory { request: u32, codewords: u32 },
+}
+
+#[derive(Debug)]
+pub(super) struct Kernel {
+    pub(super) now: Ns,
+    pub(super) events: EventQueue,
+    pub(super) statistics: Statistics,
+    completions: VecDeque<Completion>,
+}
+
+impl Kernel {
+    pub(super) fn new(log_requests: bool) -> Self {
+        Self {
+            now: Ns::ZERO,
+            events: EventQueue::default(),
+            statistics: Statistics::new(log_requests),
+            completions: VecDeque::new(),
+        }
+    }
+
+    /// Something will end after `duration`.
+    #[inline]
+    pub(super) fn schedule(&mut self, duration: Ns, event: Event) -> Key {
+        self.events.schedule(self.now + duration, event)
+    }
+
+    /// Tells those above what has been done.
+    #[inline]
+    pub(super) fn report(&mut self, completion: Completion) {
+        self.completions.push_back(completion);
+    }
+
+    #[inline]
+    pub(super) fn next_completion(&mut self) -> Option<Completion> {
+        self.completions.pop_front()
+    }
+}

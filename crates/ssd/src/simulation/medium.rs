@@ -1,0 +1,173 @@
+//! What a read will find: the codewords in the pages of a group and their fates, which are made when the read begins.
+
+use std::sync::Arc;
+
+use softsense_base::Ns;
+use softsense_link::{ByAge, CellAge, Reliability, ReliabilitySpec};
+use softsense_nand::Wear;
+
+use super::CodewordSample;
+use super::back_end::CodewordOrder;
+use crate::config::{CheckedConfig, UnitCode};
+use crate::ftl::{Group, Lcn, Location, PageMap, Place};
+use crate::geometry::Geometry;
+
+/// What a codeword of a BCH code takes on the bus.
+#[derive(Debug, Clone, Copy)]
+struct CodeFormat {
+    codewords_per_unit: u32,
+    parity_bytes: u32,
+    transfer: Ns,
+}
+
+#[derive(Debug)]
+pub(super) struct Medium {
+    geometry: Arc<Geometry>,
+    reliability: Arc<Reliability>,
+    /// Factor on the raw bit error rate of each page type.
+    rber_factors: Vec<f64>,
+    /// Whether what a page holds is one codeword, however much data that is.
+    pages_are_codewords: bool,
+    /// BCH codes by the erases of a block.
+    codes: Option<ByAge<CodeFormat>>,
+    /// Transfer of a byte, ns, where there are BCH codes.
+    byte_ns: f64,
+    unit_bytes: u32,
+    initial_pe_cycles: u32,
+    initial_retention_hours: f64,
+}
+
+impl Medium {
+    pub(super) fn new(config: &CheckedConfig, geometry: Arc<Geometry>, reliability: Arc<Reliability>) -> Self {
+        let spec = config.config();
+        let format = |code: &UnitCode| CodeFormat {
+            codewords_per_unit: code.codewords_per_unit,
+            parity_bytes: code.parity_bytes,
+            transfer: Ns::from_us(code.transfer_us),
+        };
+        Self {
+            geometry,
+            reliability,
+            rber_factors: spec.flash.page_types.iter().map(|page_type| page_type.rber_factor).collect(),
+            pages_are_codewords: matches!(spec.reliability, ReliabilitySpec::Adaptive(_)),
+            codes: matches!(spec.reliability, ReliabilitySpec::Bch(_)).then(|| {
+                let codes = config.bch_codes();
+                let formats = codes.iter().map(|code| (code.to_pe_cycles, format(code)));
+                ByAge::new(formats).since(spec.precondition.pe_cycles)
+            }),
+            byte_ns: 1000.0 * config.byte_us(),
+            unit_bytes: spec.geometry.codeword_bytes,
+            initial_pe_cycles: spec.precondition.pe_cycles,
+            initial_retention_hours: spec.precondition.retention_days * 24.0,
+        }
+    }
+
+    /// Codewords of a unit of data in a superblock.
+    #[inline]
+    pub(super) fn codewords_per_unit(&self, erases: u32) -> u32 {
+        self.codes.as_ref().map_or(1, |codes| codes.at(|| erases).codewords_per_unit)
+    }
+
+    /// The codewords that units of a group are in, those of a unit following one another.
+    ///
+    /// # Arguments
+    /// - `units`: in their order, by their slots, counted from the first that may begin in the page of the group.
+    #[inline]
+    pub(super) fn codewords<'a>(
+        &'a self,
+        now: Ns,
+        ftl: &'a PageMap,
+        group: Group,
+        units: &'a [u32],
+    ) -> impl Iterator<Item = CodewordOrder> + 'a {
+        let write = ftl.erases(group.superblock);
+        let per_unit = self.codewords_per_unit(write);
+        let one = [0].as_slice();
+        let (wanted, asked) = if self.pages_are_codewords { (one, units.len() as u32) } else { (units, 1) };
+        wanted.iter().flat_map(move |&unit| {
+            let place = self.geometry.place(group.superblock, group.page, unit);
+            let (first_part, parts) = self.parts_of(ftl, group, unit);
+            let transfer = self.codes.as_ref().map(|codes| self.transfer_of(ftl, group, unit, codes.at(|| write)));
+            let channel = self.geometry.channel_of(self.geometry.plane_of(group.set, self.geometry.member_of(unit)));
+            (0..per_unit).map(move |index| {
+                let number = place * u64::from(per_unit) + u64::from(index);
+                let cells = |part| self.cell_age(now, ftl, group, first_part + part);
+                let fate = self.reliability.fate(number, write, parts, cells);
+                CodewordOrder { fate, place, units: asked, first_part, parts, transfer, channel }
+            })
+        })
+    }
+
+    /// The pages of a group that have a part of a unit: from which member on, how many.
+    #[inline]
+    fn parts_of(&self, ftl: &PageMap, group: Group, unit: u32) -> (u32, u32) {
+        if !ftl.crosses_pages() {
+            return (group.first(), group.pages());
+        }
+        let (page, slot) = self.page_and_slot(unit);
+        let crosses = ftl.layout(group.superblock).crosses(group.page + page, slot);
+        (page, 1 + u32::from(crosses))
+    }
+
+    /// In a read whose units may cross pages, the page, from the first on, in which a unit begins, and its number there.
+    #[inline]
+    fn page_and_slot(&self, unit: u32) -> (u32, u32) {
+        (unit / self.geometry.codewords_per_page(), unit % self.geometry.codewords_per_page())
+    }
+
+    /// The transfer of what the first page has of a unit, with its parity, and of the rest.
+    fn transfer_of(&self, ftl: &PageMap, group: Group, unit: u32, code: &CodeFormat) -> [Ns; 2] {
+        let (page, slot) = self.page_and_slot(unit);
+        let Some(first) = ftl.layout(group.superblock).in_first_page(group.page + page, slot) else {
+            return [code.transfer; 2];
+        };
+        let time = |bytes: u32| Ns((f64::from(bytes) * self.byte_ns).round() as u64);
+        [time(first + code.parity_bytes), time(self.unit_bytes - first)]
+    }
+
+    /// Where a page of a group lies and what its cells have been through.
+    ///
+    /// # Arguments
+    /// - `member`: which of its pages.
+    fn cell_age(&self, now: Ns, ftl: &PageMap, group: Group, member: u32) -> CellAge {
+        let plane = self.geometry.plane_of(group.set, member);
+        // Without interleaving, members are pages that follow one another.
+        let in_block = if self.geometry.ways() == 1 { group.page + member } else { group.page };
+        let page = self.geometry.page_in(group.superblock, in_block, member);
+        let page_type = self.geometry.page_type_of(in_block);
+        let now_s = now.as_secs();
+        let retention_hours = match ftl.written_s(page) {
+            Some(written_s) => (now_s - f64::from(written_s)).max(0.0) / 3600.0,
+            None => self.initial_retention_hours + now_s / 3600.0,
+        };
+        CellAge {
+            chip: u64::from(self.geometry.chip_rank(self.geometry.chip_of(plane))),
+            block: u64::from(self.geometry.block_in(group.superblock, member)),
+            page,
+            page_type: (self.rber_factors.len() > 1).then_some(page_type as usize),
+            page_type_factor: self.rber_factors[page_type as usize],
+            wear: Wear { pe_cycles: self.initial_pe_cycles + ftl.erases(group.superblock), retention_hours },
+        }
+    }
+
+    /// Codewords of the device as they are now, spread evenly over the mapped ones; none where no raw bit error rates are known.
+    pub(super) fn sample(&self, now: Ns, ftl: &PageMap, count: u32) -> Vec<CodewordSample> {
+        let codewords = ftl.user_codewords() as f64;
+        // Multiples of the golden section leave no gaps, and keep step with no stride of the device.
+        let sampled = (0..count).map(|index| ((f64::from(index) * 0.618_033_988_749_894_9).fract() * codewords) as Lcn);
+        let flash = sampled.filter_map(|lcn| match ftl.locate(lcn) {
+            Location::Flash(place) => Some(place),
+            Location::Unmapped | Location::Memory(_) | Location::InFlight => None,
+        });
+        let sample = |place: Place| {
+            let (group, _) = ftl.group_of(place);
+            let cells = |part| self.cell_age(now, ftl, group, group.first() + part);
+            let rber = self.reliability.rber(place, ftl.erases(group.superblock), group.pages(), cells)?;
+            let block = self.geometry.block_of(place);
+            let plane = block / self.geometry.blocks_per_plane();
+            let chip = self.geometry.chip_rank(self.geometry.chip_of(plane));
+            Some(CodewordSample { chip, block, page_type: self.geometry.page_type_of(group.page) as u8, rber })
+        };
+        flash.filter_map(sample).collect()
+    }
+}

@@ -1,0 +1,178 @@
+//! The write buffers: slots of one codeword each in the controller's memory, an equal share for each SSD.
+//!
+//! A unit that the end of a page cuts stays in the write buffer until the next page of its block is programmed.
+
+use std::collections::VecDeque;
+
+use super::super::back_end::ProgramOwner;
+use super::super::device::Device;
+use super::super::kernel::Completion;
+use super::WritePath;
+use crate::ftl::{Group, Lcn, Location, Writer};
+use crate::slab::Slab;
+
+#[derive(Debug)]
+pub(super) struct WriteBuffer {
+    /// The number of its first slot among those of all SSDs.
+    first_slot: u32,
+    /// The logical codeword in each slot.
+    held: Vec<Lcn>,
+    free: Vec<u32>,
+    /// Slots that wait to be programmed, oldest first.
+    pending: VecDeque<u32>,
+    /// The slots of each page that is being programmed.
+    flights: Slab<Vec<u32>>,
+    /// Codewords that wait for a slot, with their requests.
+    pub(super) waiting: VecDeque<(u32, Lcn)>,
+}
+
+impl WriteBuffer {
+    pub(super) fn new(first_slot: u32, slots: u32) -> Self {
+        Self {
+            first_slot,
+            held: vec![0; slots as usize],
+            free: (0..slots).rev().collect(),
+            pending: VecDeque::new(),
+            flights: Slab::default(),
+            waiting: VecDeque::new(),
+        }
+    }
+
+    /// Codewords that it holds.
+    pub(super) fn held(&self) -> u64 {
+        (self.held.len() - self.free.len()) as u64
+    }
+
+    /// What a flight held has been programmed.
+    pub(super) fn landed(&mut self, flight: u32) {
+        self.free.append(&mut self.flights[flight]);
+        self.flights.remove(flight);
+    }
+
+    /// Where a slot is, as the map says it.
+    fn location(&self, slot: u32) -> Location {
+        Location::Memory(self.first_slot + slot)
+    }
+}
+
+impl WritePath {
+    /// Takes codewords into the buffer of their SSD as there are slots.
+    pub(super) fn take_into_buffer(
+        &mut self,
+        device: &mut Device,
+        ssd: u32,
+        codewords: impl Iterator<Item = (u32, Lcn)>,
+    ) {
+        self.buffers[ssd as usize].waiting.extend(codewords);
+        self.admit_to_buffer(device, ssd);
+    }
+
+    /// Takes waiting codewords in, in order, as long as there are slots; then programs what fills pages.
+    pub(super) fn admit_to_buffer(&mut self, device: &mut Device, ssd: u32) {
+        // Codewords of a request that are taken in together cross controller memory one after another.
+        let mut taken: Option<(u32, u32)> = None;
+        loop {
+            let buffer = &mut self.buffers[ssd as usize];
+            let Some(&(request, lcn)) = buffer.waiting.front() else { break };
+            if matches!(device.ftl.locate(lcn), Location::Memory(_)) {
+                device.kernel.statistics.coalesced_codewords += 1;
+            } else if let Some(slot) = buffer.free.pop() {
+                buffer.held[slot as usize] = lcn;
+                buffer.pending.push_back(slot);
+                device.ftl.hold_in_memory(lcn, buffer.first_slot + slot);
+            } else if self.flush_buffer(device, ssd, false) == 0 {
+                break;
+            } else {
+                continue;
+            }
+            self.buffers[ssd as usize].waiting.pop_front();
+            match &mut taken {
+                Some((of, codewords)) if *of == request => *codewords += 1,
+                _ => {
+                    if let Some((request, codewords)) = taken.replace((request, 1)) {
+                        device.kernel.report(Completion::CodewordsInMemory { request, codewords });
+                    }
+                }
+            }
+        }
+        if let Some((request, codewords)) = taken {
+            device.kernel.report(Completion::CodewordsInMemory { request, codewords });
+        }
+        self.flush_buffer(device, ssd, false);
+    }
+
+    /// Programs pages, or groups, from a write buffer as long as they are full (or at all, when draining) and
+    /// there is room in flash. Returns how many slots left the queue.
+    fn flush_buffer(&mut self, device: &mut Device, ssd: u32, drain: bool) -> usize {
+        let per_group = device.geometry.codewords_per_group() as usize;
+        let mut left = 0;
+        loop {
+            let buffer = &mut self.buffers[ssd as usize];
+            // Slots whose codeword was trimmed, or trimmed and written anew elsewhere, hold nothing.
+            while let Some(&slot) = buffer.pending.front()
+                && device.ftl.locate(buffer.held[slot as usize]) != buffer.location(slot)
+            {
+                buffer.pending.pop_front();
+                buffer.free.push(slot);
+                left += 1;
+            }
+            if buffer.pending.is_empty() || !drain && buffer.pending.len() < per_group {
+                return left;
+            }
+            let waiting = buffer.pending.len() as u32;
+            let Some(group) = device.ftl.open_for_host(ssd, waiting) else {
+                self.make_room(device, ssd);
+                return left;
+            };
+            left += self.program_from_buffer(device, ssd, group);
+        }
+    }
+
+    /// Programs as much of what waits in a write buffer as fits. Returns how many slots left the queue.
+    fn program_from_buffer(&mut self, device: &mut Device, ssd: u32, group: Group) -> usize {
+        let room = device.ftl.room(group) as usize;
+        let buffer = &mut self.buffers[ssd as usize];
+        let (mut left, mut programmed) = (0, Vec::with_capacity(room + 1));
+        while programmed.len() < room
+            && let Some(slot) = buffer.pending.pop_front()
+        {
+            left += 1;
+            let lcn = buffer.held[slot as usize];
+            if device.ftl.locate(lcn) == buffer.location(slot) {
+                device.ftl.place(group, programmed.len() as u32, lcn);
+                programmed.push(slot);
+            } else {
+                buffer.free.push(slot);
+            }
+        }
+        let count = programmed.len();
+        // What this page cuts stays in the buffer; what the last one cut is whole now.
+        let cut = if count == room && device.ftl.last_crosses(group) { programmed.pop() } else { None };
+        programmed.extend(std::mem::replace(&mut self.cut[group.set as usize], cut));
+        let flight = buffer.flights.insert(programmed);
+        self.program(device, group, count as u32, ProgramOwner::Buffer { flight });
+        left
+    }
+
+    /// Programs the pages in which units end that the write buffers have programmed in part.
+    fn program_cut_units(&mut self, device: &mut Device) {
+        for set in 0..device.geometry.sets() {
+            if self.cut[set as usize].is_some() {
+                let group = device.ftl.open(set, Writer::Host).expect("a unit is cut where its block goes on");
+                self.program_from_buffer(device, device.geometry.ssd_of_set(set), group);
+            }
+        }
+    }
+
+    /// At the end of the requests: programs what is left in the write buffers. Whether that, or
+    /// making room for it, is under way.
+    pub(in super::super) fn start_flushing(&mut self, device: &mut Device) -> bool {
+        for ssd in 0..self.buffers.len() as u32 {
+            self.flush_buffer(device, ssd, true);
+        }
+        if device.kernel.events.next_key().is_none() {
+            self.program_cut_units(device);
+        }
+        device.kernel.events.next_key().is_some()
+    }
+}

@@ -1,0 +1,197 @@
+//! The write path: read-modify-write of partly covered codewords, the write buffer, page programs, and garbage collection.
+//!
+//! With interleaving, codewords of a request that fill a group are programmed to all its chips at once, and done together.
+//! What does not fill one is written plain or padded, as the config says. A group is never changed: an update of part of
+//! it goes elsewhere, and what it replaces is stale.
+
+mod buffer;
+mod collection;
+mod room;
+
+use std::ops::Range;
+
+use softsense_base::Ns;
+
+use super::back_end::{ProgramOwner, ReadOwner};
+use super::device::Device;
+use super::kernel::Completion;
+use crate::config::{CheckedConfig, PartialWrite};
+use crate::ftl::{Group, Lcn, Location};
+use crate::request::Request;
+use buffer::WriteBuffer;
+use collection::Collection;
+use room::Room;
+
+pub(super) struct WritePath {
+    codeword_bytes: u64,
+    partial_write: PartialWrite,
+    /// Of each SSD.
+    rooms: Vec<Room>,
+    /// Of each SSD; none without a write buffer.
+    buffers: Vec<WriteBuffer>,
+    /// Of each set, the slot of the unit that ends in the next page of the host's open block.
+    cut: Vec<Option<u32>>,
+    /// Of each set.
+    collections: Vec<Option<Collection>>,
+    /// Translation pages that wait for room in flash.
+    stalled_translations: Vec<u32>,
+}
+
+impl WritePath {
+    pub(super) fn new(config: &CheckedConfig) -> Self {
+        let (spec, geometry) = (config.config(), config.geometry());
+        let ssds = geometry.ssds();
+        let slots = (config.write_buffer_codewords() / u64::from(ssds)) as u32;
+        let buffers = if slots == 0 { 0 } else { ssds };
+        Self {
+            codeword_bytes: u64::from(spec.geometry.codeword_bytes),
+            partial_write: spec.host.partial_write,
+            rooms: vec![Room::default(); ssds as usize],
+            buffers: (0..buffers).map(|ssd| WriteBuffer::new(ssd * slots, slots)).collect(),
+            cut: vec![None; geometry.sets() as usize],
+            collections: (0..geometry.sets()).map(|_| None).collect(),
+            stalled_translations: Vec::new(),
+        }
+    }
+
+    /// Codewords that the write buffers hold.
+    pub(super) fn buffered_codewords(&self) -> u64 {
+        self.buffers.iter().map(WriteBuffer::held).sum()
+    }
+
+    /// Whether no write and no collection is stuck.
+    pub(super) fn is_idle(&self) -> bool {
+        self.rooms.iter().all(Room::is_idle) && self.stalled_translations.is_empty()
+    }
+
+    /// Writes codewords for a request, of which the first and the last may be covered in part.
+    pub(super) fn write(&mut self, device: &mut Device, request: u32, asked: Request, codewords: Range<Lcn>) {
+        let size = self.codeword_bytes;
+        let end_bytes = asked.offset_bytes + asked.bytes;
+        let covered = |lcn: Lcn| lcn * size >= asked.offset_bytes && (lcn + 1) * size <= end_bytes;
+        // Reads a codeword that is covered in part, if it is in flash: otherwise its rest is at hand, or there is none.
+        let read_first = |device: &mut Device, lcn: Lcn| {
+            if covered(lcn) || self.partial_write == PartialWrite::Pad {
+                return false;
+            }
+            let Location::Flash(place) = device.ftl.locate(lcn) else { return false };
+            device.kernel.statistics.read_modify_writes += 1;
+            device.read_place(ReadOwner::Modify { request, lcn }, place);
+            true
+        };
+        let Range { mut start, mut end } = codewords;
+        let last = end - 1;
+        if read_first(device, start) {
+            start += 1;
+        }
+        if last >= start && read_first(device, last) {
+            end -= 1;
+        }
+        if start < end {
+            self.write_whole(device, request, start..end);
+        }
+    }
+
+    /// Writes codewords for a request, whose data is all at hand.
+    pub(super) fn write_whole(&mut self, device: &mut Device, request: u32, codewords: Range<Lcn>) {
+        device.kernel.statistics.host_codewords_written += codewords.end - codewords.start;
+        if device.translation.is_some() {
+            codewords.clone().for_each(|lcn| device.entry_changed(lcn));
+        }
+        for (ssd, first, step, count) in device.ftl.by_ssd(codewords) {
+            if self.buffers.is_empty() {
+                self.write_to_ssd(device, ssd, request, first, step, count);
+            } else {
+                let codewords = (0..count).map(|index| (request, first + u64::from(index) * step));
+                self.take_into_buffer(device, ssd, codewords);
+            }
+        }
+    }
+
+    /// Writes codewords `first`, `first + step`, ... to an SSD; what finds no room waits.
+    fn write_to_ssd(&mut self, device: &mut Device, ssd: u32, request: u32, first: Lcn, step: u64, count: u32) {
+        let mut written = 0;
+        while written < count {
+            let left = count - written;
+            let stalled = &mut self.rooms[ssd as usize].stalled;
+            let group = if stalled.is_empty() { device.ftl.open_for_host(ssd, left) } else { None };
+            let Some(group) = group else {
+                stalled.extend((written..count).map(|index| (request, first + u64::from(index) * step)));
+                self.make_room(device, ssd);
+                break;
+            };
+            let together = device.ftl.room(group).min(left);
+            let codewords = (0..together).map(|index| first + u64::from(written + index) * step);
+            self.program_for_request(device, group, request, codewords);
+            written += together;
+        }
+    }
+
+    fn program_for_request(
+        &mut self,
+        device: &mut Device,
+        group: Group,
+        request: u32,
+        codewords: impl ExactSizeIterator<Item = Lcn>,
+    ) {
+        let count = codewords.len() as u32;
+        for (slot, lcn) in codewords.enumerate() {
+            device.ftl.place(group, slot as u32, lcn);
+        }
+        self.program(device, group, count, ProgramOwner::Request { request, codewords: count });
+    }
+
+    /// Begins to program codewords in pages that were given out.
+    #[inline(always)]
+    fn program(&mut self, device: &mut Device, group: Group, codewords: u32, owner: ProgramOwner) {
+        device.program(group, codewords, owner);
+        let set = group.set;
+        self.rooms[device.geometry.ssd_of_set(set) as usize].programming += 1;
+        let for_collection = matches!(owner, ProgramOwner::Collection);
+        if !for_collection && self.collections[set as usize].is_none() && device.ftl.wants_gc(set, false) {
+            self.begin_collection(device, set);
+        }
+    }
+
+    /// All pages of a program have been programmed.
+    pub(super) fn programmed(&mut self, device: &mut Device, owner: ProgramOwner, group: Group) {
+        const NS_PER_S: u64 = 1_000_000_000;
+        let ssd = device.geometry.ssd_of_set(group.set);
+        self.rooms[ssd as usize].programming -= 1;
+        let Ns(now) = device.kernel.now;
+        device.ftl.programmed(group, now / NS_PER_S);
+        match owner {
+            ProgramOwner::Request { request, codewords } => {
+                let energy = device.back_end.program_energy().times(u64::from(group.pages()));
+                device.kernel.report(Completion::Charged { request, energy });
+                device.kernel.report(Completion::CodewordsWritten { request, codewords });
+            }
+            ProgramOwner::Buffer { flight } => {
+                self.buffers[ssd as usize].landed(flight);
+                self.admit_to_buffer(device, ssd);
+            }
+            ProgramOwner::Translation { page } => {
+                let translation = device.translation.as_mut().expect("there are translation pages");
+                if translation.programmed(page) {
+                    device.write_back(page);
+                }
+            }
+            ProgramOwner::Collection => self.collected_programmed(device, group.set),
+        }
+        self.make_room_again(device, ssd);
+    }
+
+    // ---- Translation pages ----
+
+    /// Programs a translation page with all that has changed in it, or waits for room.
+    pub(super) fn program_translation(&mut self, device: &mut Device, page: u32) {
+        let Some(group) = device.ftl.open_for_translation() else {
+            self.stalled_translations.push(page);
+            (0..device.geometry.ssds()).for_each(|ssd| self.make_room(device, ssd));
+            return;
+        };
+        device.translation.as_mut().expect("there are translation pages").programming(page);
+        device.ftl.place(group, 0, device.ftl.translation_page(page));
+        self.program(device, group, 1, ProgramOwner::Translation { page });
+    }
+}

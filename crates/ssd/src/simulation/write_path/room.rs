@@ -1,0 +1,99 @@
+//! Whether an SSD has room to write to, and what waits for it.
+
+use std::collections::VecDeque;
+
+use super::super::device::Device;
+use super::super::kernel::Completion;
+use super::WritePath;
+use crate::ftl::Lcn;
+
+#[derive(Debug, Clone, Default)]
+pub(super) struct Room {
+    /// Codewords whose write waits for garbage collection to free a block, with their requests.
+    pub(super) stalled: VecDeque<(u32, Lcn)>,
+    /// Whether a write, or the write buffer, found no room since a block was last erased.
+    blocked: bool,
+    /// Sets that are being collected.
+    pub(super) collecting: u32,
+    /// Programs under way.
+    pub(super) programming: u32,
+}
+
+impl Room {
+    /// Whether nothing waits, and nothing is under way.
+    pub(super) fn is_idle(&self) -> bool {
+        self.stalled.is_empty() && self.collecting == 0 && self.programming == 0
+    }
+}
+
+impl WritePath {
+    /// A write to an SSD cannot go on: if no collection is under way there that will free a block, one begins. Stale
+    /// codewords may all stand in blocks whose programs have not ended; then the next end tries again.
+    pub(super) fn make_room(&mut self, device: &mut Device, ssd: u32) {
+        self.rooms[ssd as usize].blocked = true;
+        if self.rooms[ssd as usize].collecting == 0 {
+            let sets = device.geometry.sets() / device.geometry.ssds();
+            for set in ssd * sets..(ssd + 1) * sets {
+                if device.ftl.wants_gc(set, false) {
+                    self.begin_collection(device, set);
+                }
+            }
+            let Room { collecting, programming, .. } = self.rooms[ssd as usize];
+            if collecting == 0 && programming == 0 {
+                assert!(device.ftl.shrinks(), "over-provisioning leaves stale codewords to collect");
+                self.refuse_writes(device, ssd);
+            }
+        }
+    }
+
+    /// A program of an SSD has ended: what found no room tries again, if no collection is under way.
+    pub(super) fn make_room_again(&mut self, device: &mut Device, ssd: u32) {
+        let room = &self.rooms[ssd as usize];
+        if room.blocked && room.collecting == 0 {
+            self.make_room(device, ssd);
+        }
+    }
+
+    /// Lower code rates have left an SSD no room: what waits to be written is not, and what it would have replaced stays. What
+    /// the write buffer holds was accepted: it stays there.
+    fn refuse_writes(&mut self, device: &mut Device, ssd: u32) {
+        let mut refused = std::mem::take(&mut self.rooms[ssd as usize].stalled);
+        if let Some(buffer) = self.buffers.get_mut(ssd as usize) {
+            refused.append(&mut buffer.waiting);
+        }
+        if !refused.is_empty() {
+            device.kernel.statistics.refused_codewords += refused.len() as u64;
+            device.kernel.statistics.read_only_from.get_or_insert(device.kernel.now);
+        }
+        for (request, _) in refused {
+            device.kernel.report(Completion::CodewordsWritten { request, codewords: 1 });
+        }
+    }
+
+    /// A block of an SSD is free again: writes that waited for one go on.
+    pub(super) fn resume_stalled_writes(&mut self, device: &mut Device, ssd: u32) {
+        self.rooms[ssd as usize].blocked = false;
+        for page in std::mem::take(&mut self.stalled_translations) {
+            self.program_translation(device, page);
+        }
+        let (most, step) = (device.geometry.codewords_per_group() as usize, device.ftl.step());
+        while let Some(&(request, first)) = self.rooms[ssd as usize].stalled.front() {
+            let stalled = &self.rooms[ssd as usize].stalled;
+            let expected = (first..).step_by(step as usize).map(|lcn| (request, lcn));
+            let adjacent = stalled.iter().take(most).zip(expected).take_while(|&(&at, expected)| at == expected);
+            let adjacent = adjacent.count() as u32;
+            let Some(group) = device.ftl.open_for_host(ssd, adjacent) else { break };
+            let count = device.ftl.room(group).min(adjacent);
+            self.rooms[ssd as usize].stalled.drain(..count as usize);
+            let codewords = (0..count).map(|index| first + u64::from(index) * step);
+            self.program_for_request(device, group, request, codewords);
+        }
+        if !self.buffers.is_empty() {
+            self.admit_to_buffer(device, ssd);
+        }
+        let room = &self.rooms[ssd as usize];
+        if !room.stalled.is_empty() && room.collecting == 0 {
+            self.make_room(device, ssd);
+        }
+    }
+}
