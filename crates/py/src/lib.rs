@@ -20,7 +20,8 @@ use pyo3::types::PyDict;
 use softsense_base::{Error, ErrorKind};
 use softsense_ecc::InstructionSet;
 use softsense_link::{DecodeTable, Policy};
-use softsense_ssd::config::{self, CheckedConfig, MODEL_VERSION};
+use softsense_ssd::checked::CheckedConfig;
+use softsense_ssd::config::{self, MODEL_VERSION};
 use softsense_ssd::request::RequestKind;
 use softsense_ssd::run::{self, Requests};
 use softsense_ssd::trace::{self, Beyond, TraceSpec};
@@ -223,7 +224,7 @@ impl Config {
     /// `decode_without_errors_us` (of a codeword). Empty with any other reliability.
     fn bch_codes<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
         let codes = self.checked.bch_codes();
-        let dict = |code: &softsense_ssd::config::UnitCode| {
+        let dict = |code: &softsense_ssd::format::UnitCode| {
             let fields = PyDict::new(py);
             for (name, whole) in [
                 ("to_pe_cycles", code.to_pe_cycles),

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
-use softsense_ssd::config::CheckedConfig;
+use softsense_ssd::checked::CheckedConfig;
 use softsense_ssd::run::{Requests, Run};
 use softsense_ssd::trace::{Beyond, Format, Trace, TraceSpec, write_requests};
 

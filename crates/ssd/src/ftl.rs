@@ -15,7 +15,6 @@
 mod addresses;
 mod block_lists;
 mod large_array;
-mod layout;
 mod mapping_cache;
 mod precondition;
 
@@ -25,14 +24,15 @@ use std::ops::Range;
 use softsense_base::Result;
 use softsense_link::ByAge;
 
-use crate::config::{CheckedConfig, InterleavedGroups, Remainder};
+use crate::checked::CheckedConfig;
+use crate::config::{InterleavedGroups, Remainder};
 use crate::geometry::Geometry;
 use addresses::Addresses;
 use block_lists::BlockLists;
 use large_array::LargeArray;
 use precondition::{Device, Start};
 
-pub use layout::{BlockLayout, Piece};
+pub use crate::format::{BlockLayout, Piece};
 pub use mapping_cache::{Evicted, MappingCache};
 pub use precondition::steady_state_victim_fraction;
 

@@ -10,25 +10,17 @@
 
 use std::ops::Range;
 
-use softsense_base::{Error, Result, expect_whole};
+use softsense_base::{Error, Result};
 use strength_reduce::{StrengthReducedU32, StrengthReducedU64};
 
+pub(crate) use crate::config::MIN_CODEWORD_BYTES;
 use crate::config::{BusyUnit, FlashSpec, FtlSpec, GeometrySpec, StripeLevel};
-
-/// The least data of a codeword.
-pub(crate) const MIN_CODEWORD_BYTES: u64 = 512;
 
 /// Units that a read, or a collection, takes together where they cross pages.
 pub(crate) const UNITS_PER_RUN: u32 = 16;
 
 /// Codewords of a group at most.
 pub(crate) const MOST_IN_GROUP: u32 = 16;
-
-/// Codewords of a device at most: 4 PiB of 4 KiB each. Products of places and planes fit 64 bits.
-pub const MAX_CODEWORDS: u64 = 1 << 40;
-
-/// Blocks of a device at most: each is remembered, which takes 2 GiB for so many.
-pub const MAX_BLOCKS: u64 = 1 << 26;
 
 /// Counts and strides of a device.
 #[derive(Debug, Clone)]
@@ -69,62 +61,14 @@ struct Divisors {
 }
 
 impl Geometry {
-    /// Checks the counts.
-    pub fn new(spec: &GeometrySpec, flash: &FlashSpec, ftl: &FtlSpec) -> Result<Self> {
-        for (field, value, high) in [
-            ("ssds", spec.ssds, 256),
-            ("channels", spec.channels, 1024),
-            ("chips_per_channel", spec.chips_per_channel, 1024),
-            ("dies_per_chip", spec.dies_per_chip, 64),
-            ("planes_per_die", spec.planes_per_die, 64),
-            ("blocks_per_plane", spec.blocks_per_plane, 1 << 24),
-            ("pages_per_block", spec.pages_per_block, 32_768),
-            ("codewords_per_page", spec.codewords_per_page, 16),
-        ] {
-            expect_whole(format!("geometry.{field}"), value, 1, high)?;
-        }
-        let bytes = u64::from(spec.codeword_bytes);
-        if !(MIN_CODEWORD_BYTES..=1 << 20).contains(&bytes) || !bytes.is_multiple_of(512) {
-            let message = format!("found {}, expected a multiple of 512 from 512 to 1048576", spec.codeword_bytes);
-            return Err(Error::config("geometry.codeword_bytes", message));
-        }
-        if flash.page_types.is_empty() || flash.page_types.len() > 16 {
-            let message = format!("found {} page types, expected 1 to 16", flash.page_types.len());
-            return Err(Error::config("flash.page_types", message));
-        }
-        let counts = [
-            spec.ssds,
-            spec.channels,
-            spec.chips_per_channel,
-            spec.dies_per_chip,
-            spec.planes_per_die,
-            spec.blocks_per_plane,
-            spec.pages_per_block,
-            spec.codewords_per_page,
-        ];
-        let codewords = counts.iter().fold(1u128, |product, &n| product * u128::from(n));
-        if codewords > u128::from(MAX_CODEWORDS) {
-            let message = format!("found {codewords} codewords in the device, expected at most {MAX_CODEWORDS}");
-            return Err(Error::config("geometry", message));
-        }
-        let blocks = codewords / (u128::from(spec.pages_per_block) * u128::from(spec.codewords_per_page));
-        if blocks > u128::from(MAX_BLOCKS) {
-            let message = format!("found {blocks} blocks in the device, expected at most {MAX_BLOCKS}");
-            return Err(Error::config("geometry", message));
-        }
+    /// The shape of a device whose specs have passed their own checks.
+    ///
+    /// # Errors
+    /// When chips cannot be divided as `ftl.interleaving` says.
+    pub(crate) fn new(spec: &GeometrySpec, flash: &FlashSpec, ftl: &FtlSpec) -> Result<Self> {
         let planes_per_chip = spec.dies_per_chip * spec.planes_per_die;
         let planes_per_channel = spec.chips_per_channel * planes_per_chip;
-        let planes_of_ssd = spec.channels * planes_per_channel;
-        let planes = spec.ssds.saturating_mul(planes_of_ssd);
-        if planes > 1 << 20 {
-            return Err(Error::config("geometry", format!("found {planes} planes, expected at most {}", 1 << 20)));
-        }
-        use StripeLevel::{Channel, Chip, Die, Plane};
-        if ![Channel, Chip, Die, Plane].iter().all(|level| ftl.stripe.contains(level)) {
-            let message =
-                format!("found {:?}, expected each of channel, chip, die and plane once", ftl.stripe).to_lowercase();
-            return Err(Error::config("ftl.stripe", message));
-        }
+        let planes = spec.ssds * spec.channels * planes_per_channel;
         let (chips, ways) = (spec.channels * spec.chips_per_channel, ftl.interleaving.ways);
         if ways == 0 || !chips.is_multiple_of(ways) || ways > 1 && ways * spec.codewords_per_page > MOST_IN_GROUP {
             let most = (MOST_IN_GROUP / spec.codewords_per_page).max(1);

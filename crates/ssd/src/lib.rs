@@ -7,11 +7,12 @@
 //!   workload -/                    +-- link: levels to try, whether decoding succeeds
 //! ```
 //!
-//! - [`config`]: every field of a run, its unit, default and check.
+//! - [`config`]: every field of a run, its unit, default and check; [`checked`]: what fields must be to one another, and what they
+//!   make together.
 //! - [`trace`], [`workload`]: where [`request`]s come from, recorded or synthetic; both are streams.
 //! - [`geometry`]: how many of everything, and the numbers of everything.
-//! - [`ftl`]: the page map, allocation and victim choice; the layout of blocks, by their age; the mapping cache. It decides, and
-//!   takes no time.
+//! - [`mod@format`]: the page format, that is which pages of a block its codewords are in.
+//! - [`ftl`]: the page map, allocation and victim choice; the mapping cache. It decides, and takes no time.
 //! - [`simulation`]: host, busy units, buses, decoders, garbage collection, on one event queue.
 //! - [`run`] and [`summary`]: a simulation with a clock on the wall, and its result.
 //!
@@ -21,8 +22,10 @@
 //! **Common random numbers.** A codeword's luck is a hash of seed, place and erase count, so two runs
 //! that differ in the read policy meet the same codewords as far as they write the same places.
 
+pub mod checked;
 pub mod config;
 pub mod events;
+pub mod format;
 pub mod ftl;
 pub mod geometry;
 pub mod request;

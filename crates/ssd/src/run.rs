@@ -6,7 +6,8 @@ use std::time::Instant;
 use softsense_base::{Error, Histogram, Ns, Result, TotalNs};
 use softsense_link::ReliabilitySpec;
 
-use crate::config::{CheckedConfig, MODEL_VERSION, Mapping};
+use crate::checked::CheckedConfig;
+use crate::config::{MODEL_VERSION, Mapping};
 use crate::request::{Request, RequestKind, RequestSource};
 use crate::simulation::{CodewordSample, LogRow, Simulation};
 use crate::summary::{

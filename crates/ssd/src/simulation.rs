@@ -27,7 +27,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use softsense_base::{Error, Ns, Result};
 
-use crate::config::CheckedConfig;
+use crate::checked::CheckedConfig;
 use crate::events::{Event, instant};
 use crate::ftl::{Group, Lcn, Location, MappingCache, PageMap};
 use crate::geometry::UNITS_PER_RUN;

@@ -3,7 +3,7 @@
 mod support;
 
 use softsense_base::Ns;
-use softsense_ssd::config::CheckedConfig;
+use softsense_ssd::checked::CheckedConfig;
 use softsense_ssd::request::{Request, RequestKind};
 use support::{assert_map, random_requests, run, served, shipped, simulation, units_of};
 

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use proptest::prelude::*;
 use softsense_base::{Ns, binomial_tail};
-use softsense_ssd::config::CheckedConfig;
+use softsense_ssd::checked::CheckedConfig;
 use softsense_ssd::ftl::Location;
 use softsense_ssd::request::{Request, RequestKind};
 use softsense_ssd::simulation::Simulation;

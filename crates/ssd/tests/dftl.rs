@@ -4,7 +4,7 @@
 mod support;
 
 use softsense_base::{Ns, Purpose, Stream};
-use softsense_ssd::config::CheckedConfig;
+use softsense_ssd::checked::CheckedConfig;
 use softsense_ssd::request::{Request, RequestKind};
 use support::{request, run, shipped};
 

@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 
 use softsense_link::{CodewordReader, ExactSpec, FrameCounts, FrameSpec, FrameTask, ReadChannel};
 use softsense_nand::{Placement, RberModel, Variation};
-use softsense_ssd::config::CheckedConfig;
+use softsense_ssd::checked::CheckedConfig;
 use softsense_ssd::run::{Requests, Run};
 use softsense_ssd::simulation::LogRow;
 use softsense_ssd::summary::Summary;

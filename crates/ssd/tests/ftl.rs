@@ -7,7 +7,8 @@ use std::collections::HashMap;
 
 use proptest::prelude::*;
 use softsense_base::{Ns, Purpose, Stream};
-use softsense_ssd::config::{CheckedConfig, Mapping};
+use softsense_ssd::checked::CheckedConfig;
+use softsense_ssd::config::Mapping;
 use softsense_ssd::ftl::{Location, steady_state_victim_fraction};
 use softsense_ssd::request::{Request, RequestKind};
 use softsense_ssd::simulation::Simulation;

@@ -4,7 +4,7 @@
 mod support;
 
 use softsense_base::{Ns, Purpose, Stream};
-use softsense_ssd::config::CheckedConfig;
+use softsense_ssd::checked::CheckedConfig;
 use softsense_ssd::request::RequestKind;
 use softsense_ssd::run::sample_codewords;
 use support::{lone_reads, random_requests, request, run, shipped};

@@ -3,7 +3,7 @@
 mod support;
 
 use softsense_base::{Ns, Purpose, Stream};
-use softsense_ssd::config::CheckedConfig;
+use softsense_ssd::checked::CheckedConfig;
 use softsense_ssd::request::{Request, RequestKind};
 use softsense_ssd::simulation::{Operations, Simulation};
 use support::{request, run, shipped, simulation};

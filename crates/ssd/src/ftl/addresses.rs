@@ -3,7 +3,8 @@ use std::ops::Range;
 use strength_reduce::StrengthReducedU64;
 
 use super::Lcn;
-use crate::config::{CheckedConfig, Spread};
+use crate::checked::CheckedConfig;
+use crate::config::Spread;
 
 /// How the logical codewords of the user are divided among SSDs.
 #[derive(Debug, Clone)]

@@ -9,7 +9,8 @@ use super::back_end::{BackEnd, ProgramOwner, ReadOrder, ReadOwner};
 use super::kernel::{Completion, Kernel};
 use super::medium::Medium;
 use super::translation::Translation;
-use crate::config::{CheckedConfig, DecodeTime, Layout, Mapping};
+use crate::checked::CheckedConfig;
+use crate::config::{DecodeTime, Layout, Mapping};
 use crate::ftl::{Group, Lcn, Location, PageMap};
 use crate::geometry::{Geometry, UNITS_PER_RUN};
 

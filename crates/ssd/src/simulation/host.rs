@@ -7,7 +7,8 @@ use softsense_base::{Error, Ns, Pj, Result};
 
 use super::device::Device;
 use super::kernel::Kernel;
-use crate::config::{CheckedConfig, Issue};
+use crate::checked::CheckedConfig;
+use crate::config::Issue;
 use crate::events::{Event, Key, MAX_INDEX, instant};
 use crate::ftl::{Lcn, Location};
 use crate::geometry::MIN_CODEWORD_BYTES;

@@ -8,7 +8,8 @@ use softsense_nand::Wear;
 
 use super::CodewordSample;
 use super::back_end::CodewordOrder;
-use crate::config::{CheckedConfig, UnitCode};
+use crate::checked::CheckedConfig;
+use crate::format::UnitCode;
 use crate::ftl::{Group, Lcn, Location, PageMap, Place};
 use crate::geometry::Geometry;
 

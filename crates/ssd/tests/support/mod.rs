@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 
 use softsense_base::{Ns, Purpose, Result, Stream};
-use softsense_ssd::config::CheckedConfig;
+use softsense_ssd::checked::CheckedConfig;
 use softsense_ssd::ftl::Location;
 use softsense_ssd::request::{Request, RequestKind, RequestSource};
 use softsense_ssd::simulation::Simulation;

@@ -6,7 +6,7 @@ use softsense_base::{Ns, TotalNs};
 
 use super::super::kernel::Kernel;
 use super::array::NONE;
-use crate::config::CheckedConfig;
+use crate::checked::CheckedConfig;
 use crate::events::Event;
 
 /// A codeword that has arrived to be decoded.

@@ -31,7 +31,7 @@ use softsense_link::{ReadSpec, Reliability, Step};
 
 use super::Utilisation;
 use super::kernel::{Completion, Kernel};
-use crate::config::CheckedConfig;
+use crate::checked::CheckedConfig;
 use crate::events::Key;
 use crate::ftl::Group;
 use crate::geometry::Geometry;

@@ -3,7 +3,9 @@
 use softsense_base::{Ns, Pj};
 use softsense_link::{ByAge, ReliabilitySpec, Step};
 
-use crate::config::{self, CheckedConfig, EnergySpec, UnitCode};
+use crate::checked::CheckedConfig;
+use crate::config::{self, EnergySpec};
+use crate::format::UnitCode;
 
 /// Durations of everything.
 #[derive(Debug)]

@@ -1,3 +1,49 @@
+//! The page format: which pages of a block its codewords are in, and what parity and metadata take of the room for data.
+
+use softsense_link::{AgedBch, ByAge, Reliability, ReliabilitySpec};
+
+use crate::config::GeometrySpec;
+
+/// Bytes of a logical unit's number, in the out-of-band area of each unit.
+const LUN_BYTES: u32 = 4;
+
+/// Metadata of a page whose units cross pages, bytes: for each physical unit the numbers of two logical units and the length
+/// of the first, and for the page the number of the physical unit that goes on. 24 bytes for two units.
+///
+/// Source: LAE-FTL, section III.B.
+fn metadata_bytes(units: u32) -> u32 {
+    units * (2 * LUN_BYTES + 2) + 4
+}
+
+/// A code of `reliability.bch` on a device.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct UnitCode {
+    /// P/E cycles of a block up to which it uses the code.
+    pub to_pe_cycles: u32,
+    /// Data of a codeword, bytes.
+    pub codeword_bytes: u32,
+    /// Errors that it corrects.
+    pub correctable: u32,
+    /// m: the code is over GF(2^m).
+    pub field_bits: u32,
+    /// Bits of a codeword, data and parity.
+    pub codeword_bits: u32,
+    /// Parity of a codeword, bytes.
+    pub parity_bytes: u32,
+    /// Codewords of a mapping unit.
+    pub codewords_per_unit: u32,
+    /// Of the data space of each unit of a page, what parity and metadata take that exceeds the out-of-band area, bytes.
+    pub squeezed_bytes: u32,
+    /// Mapping units of a block.
+    pub units_per_block: u32,
+    /// Transfer of a codeword, us.
+    pub transfer_us: f64,
+    /// Decoding of a codeword with errors, us.
+    pub decode_us: f64,
+    /// Decoding of a codeword without, us.
+    pub decode_without_errors_us: f64,
+}
+
 /// Which pages of a block its codewords are in. Where a page holds a whole number of them, that is all; units of data whose
 /// parity takes room of the data follow one another without gaps, from page to page, and end with the block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -126,6 +172,69 @@ impl Packing {
         let begin = u64::from(self.before(page) + slot) * u64::from(self.unit_bytes);
         let left = (u64::from(page) + 1) * u64::from(self.page_bytes) - begin;
         left.min(u64::from(self.unit_bytes)) as u32
+    }
+}
+
+/// How the pages of a device are filled, before it is said with which code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct PageFormat {
+    pages_per_block: u32,
+    units_per_page: u32,
+    unit_bytes: u32,
+    oob_bytes: u32,
+}
+
+impl PageFormat {
+    pub(crate) fn new(geometry: &GeometrySpec, reliability: &ReliabilitySpec) -> Self {
+        let oob_bytes = match reliability {
+            ReliabilitySpec::Bch(bch) => bch.oob_bytes,
+            _ => 0,
+        };
+        Self {
+            pages_per_block: geometry.pages_per_block,
+            units_per_page: geometry.codewords_per_page,
+            unit_bytes: geometry.codeword_bytes,
+            oob_bytes,
+        }
+    }
+
+    /// A unit and its share of the out-of-band area, bytes.
+    pub(crate) fn unit_and_oob_bytes(&self) -> u32 {
+        self.unit_bytes + self.oob_bytes
+    }
+
+    /// What parity and metadata of a unit exceed its share of the out-of-band area by, bytes.
+    pub(crate) fn squeezed_bytes(&self, code: &AgedBch) -> u32 {
+        let parity = self.unit_bytes / code.codeword_bytes * code.parity_bytes();
+        if parity + LUN_BYTES <= self.oob_bytes {
+            return 0;
+        }
+        let metadata = metadata_bytes(self.units_per_page).div_ceil(self.units_per_page);
+        (parity + metadata).saturating_sub(self.oob_bytes)
+    }
+
+    /// Where units lie in a block whose pages lack so much of the data space of each.
+    pub(crate) fn layout(&self, squeezed_bytes: u32) -> BlockLayout {
+        let (pages, units) = (self.pages_per_block, self.units_per_page);
+        match squeezed_bytes {
+            0 => BlockLayout::whole(pages, units),
+            _ => BlockLayout::packed(pages, units, self.unit_bytes, units * (self.unit_bytes - squeezed_bytes)),
+        }
+    }
+
+    /// Where units lie, by the P/E cycles of a block.
+    pub(crate) fn layouts(&self, spec: &ReliabilitySpec, reliability: &Reliability) -> ByAge<BlockLayout> {
+        match spec {
+            ReliabilitySpec::Adaptive(adaptive) => {
+                let layout = |units| BlockLayout::whole(self.pages_per_block, units);
+                ByAge::new(adaptive.rates.iter().map(|rate| (rate.to_pe_cycles, layout(rate.units))))
+            }
+            ReliabilitySpec::Bch(_) => {
+                let layout = |code: &AgedBch| self.layout(self.squeezed_bytes(code));
+                ByAge::new(reliability.bch_codes().iter().map(|code| (code.to_pe_cycles, layout(code))))
+            }
+            _ => ByAge::always(self.layout(0)),
+        }
     }
 }
 

@@ -1,0 +1,90 @@
+use softsense_base::{format_bytes, format_count};
+use softsense_link::ReliabilitySpec;
+
+use super::CheckedConfig;
+use crate::config::Config;
+
+impl CheckedConfig {
+    /// Label and value rows for people.
+    pub fn describe(&self) -> Vec<(String, String)> {
+        let Config { geometry, flash, bus, decoder, read, ftl, host, precondition, .. } = &self.config;
+        let device = format!(
+            "{} for the user of {} of flash ({:.1} % over-provisioned)",
+            format_bytes(self.user_bytes()),
+            format_bytes(self.geometry.codewords() * u64::from(geometry.codeword_bytes)),
+            ftl.over_provisioning * 100.0
+        );
+        let read = format!("{}, retry {}, levels 1 to {}", read.policy.name(), read.retry.name(), read.max_level);
+        [
+            ("device", Some(device)),
+            ("geometry", Some(geometry.describe())),
+            ("flash", Some(flash.describe())),
+            ("bus, decoder", Some(format!("{}; {}", bus.describe(), decoder.describe()))),
+            ("reliability", Some(self.describe_reliability())),
+            ("read", Some(read)),
+            ("host", Some(host.describe())),
+            ("start", Some(precondition.describe())),
+            ("interleaving", ftl.interleaving.describe()),
+            ("mapping", ftl.mapping.describe()),
+        ]
+        .into_iter()
+        .filter_map(|(label, value)| Some((label.to_string(), value?)))
+        .collect()
+    }
+
+    /// Here rather than beside its spec: tables and codes have more to say than the config.
+    fn describe_reliability(&self) -> String {
+        match &self.config.reliability {
+            ReliabilitySpec::Perfect => "perfect: nothing fails at level 1".to_string(),
+            ReliabilitySpec::Fixed { p_fail } => format!("failure probability by level {p_fail:?}, then 0"),
+            ReliabilitySpec::Table(table) => {
+                let about =
+                    self.reliability.table().map_or_else(String::new, |table| format!(" ({})", table.describe()));
+                let chips = match table.variation.chip_factors.as_slice() {
+                    [] => String::new(),
+                    factors => format!(", chips {factors:?} of it"),
+                };
+                format!("decode table {}{about}, at RBER {}{chips}", table.file, table.rber.describe())
+            }
+            ReliabilitySpec::Adaptive(adaptive) => {
+                let rates = adaptive.rates.iter().map(|rate| {
+                    format!(
+                        "{} ({} units) to {} P/E cycles",
+                        rate.file,
+                        rate.units,
+                        format_count(rate.to_pe_cycles.into())
+                    )
+                });
+                let rates = rates.collect::<Vec<_>>().join(", ");
+                format!("code rates by age: {rates}; RBER {}", adaptive.rber.describe())
+            }
+            ReliabilitySpec::Bch(bch) => {
+                let codes = self.bch_codes().into_iter().map(|code| {
+                    let squeezed = match code.squeezed_bytes {
+                        0 => String::new(),
+                        bytes => format!(", {bytes} B squeezed"),
+                    };
+                    format!(
+                        "{} B with {} errors{squeezed} to {} P/E cycles",
+                        code.codeword_bytes,
+                        code.correctable,
+                        format_count(code.to_pe_cycles.into())
+                    )
+                });
+                let how = if bch.exact { ", every read decoded" } else { "" };
+                let codes = codes.collect::<Vec<_>>().join("; ");
+                format!("BCH codes by age{how}: {codes}; RBER {}", bch.rber.describe())
+            }
+            ReliabilitySpec::Exact(exact) if self.reliability.knows_iterations() => format!(
+                "every read decoded: {} by {} in at most {} iterations, at RBER {}",
+                exact.code,
+                exact.decoder,
+                exact.max_iterations,
+                exact.rber.describe()
+            ),
+            ReliabilitySpec::Exact(exact) => {
+                format!("every read decoded: {}, at RBER {}", exact.code, exact.rber.describe())
+            }
+        }
+    }
+}

@@ -1,0 +1,287 @@
+//! A config that has passed every check, with what its stations make together: the shape of the device, the reliability of its
+//! codewords, the format of its pages.
+
+mod describe;
+mod room;
+mod together;
+
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+use softsense_base::{Error, ErrorKind, Result, shipped_or_file};
+use softsense_link::{AgedBch, ByAge, Reliability};
+
+use crate::config::{Config, DecodeTime, DecoderPlacement, DecoderSpec, MODEL_VERSION, Mapping, SHIPPED};
+use crate::format::{BlockLayout, PageFormat, UnitCode};
+use crate::geometry::Geometry;
+use crate::workload::WorkloadSpec;
+
+/// A config that has passed every check, with the directory its relative paths are taken from.
+#[derive(Debug, Clone)]
+pub struct CheckedConfig {
+    config: Config,
+    directory: PathBuf,
+    geometry: Geometry,
+    reliability: Reliability,
+}
+
+impl CheckedConfig {
+    /// Opens a shipped config by name, or a file; `overrides` as in [`CheckedConfig::from_toml`].
+    ///
+    /// # Errors
+    /// When there is no such config, and those of `from_toml`.
+    pub fn open(name_or_path: &str, overrides: &[String]) -> Result<Self> {
+        let (text, origin) = shipped_or_file(&SHIPPED, name_or_path, Path::new(""), ErrorKind::Io, "a config file")?;
+        Self::from_toml(&text, &origin, overrides)
+    }
+
+    /// Reads and checks a config. `origin` is its file, for messages and relative paths. `overrides`
+    /// are `path=value` with a TOML value (a bare word is taken as a string).
+    ///
+    /// # Errors
+    /// Names the file and line, or the config path, what was found and what was expected.
+    pub fn from_toml(text: &str, origin: &str, overrides: &[String]) -> Result<Self> {
+        let config = Config::from_toml(text, origin, overrides)?;
+        let directory = Path::new(origin).parent().map(Path::to_owned).unwrap_or_default();
+        Self::new(config, directory)
+            .map_err(|error| Error::new(error.kind(), format!("{origin}: {}", error.place()), error.message()))
+    }
+
+    /// Checks a config; relative paths in it are taken from `directory`.
+    ///
+    /// # Errors
+    /// Names the config path, what was found and what was expected.
+    pub fn new(config: Config, directory: PathBuf) -> Result<Self> {
+        config.check()?;
+        let geometry = Geometry::new(&config.geometry, &config.flash, &config.ftl)?;
+        let reliability = Reliability::new(&config.reliability, config.seed, &directory)?;
+        let checked = Self { config, directory, geometry, reliability };
+        checked.check_together()?;
+        checked.check_room()?;
+        Ok(checked)
+    }
+
+    /// The same config with some values replaced (see [`CheckedConfig::from_toml`]).
+    pub fn with_overrides(&self, overrides: &[String]) -> Result<Self> {
+        let origin = self.directory.join("config");
+        Self::from_toml(&self.to_toml(), &origin.display().to_string(), overrides).map_err(|error| {
+            Error::new(error.kind(), error.place().replace(&*origin.display().to_string(), "--set"), error.message())
+        })
+    }
+
+    /// The config itself.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// The shape of the device.
+    pub fn geometry(&self) -> &Geometry {
+        &self.geometry
+    }
+
+    /// The reliability of its codewords.
+    pub fn reliability(&self) -> &Reliability {
+        &self.reliability
+    }
+
+    /// The synthetic workload.
+    ///
+    /// # Errors
+    /// When the config has none.
+    pub fn workload(&self) -> Result<&WorkloadSpec> {
+        self.config
+            .workload
+            .as_ref()
+            .ok_or_else(|| Error::config("workload", "missing, expected a [workload] section, or a trace to replay"))
+    }
+
+    /// Label and value rows of the synthetic workload, for people.
+    ///
+    /// # Errors
+    /// When the config has none, or it does not fit the device.
+    pub fn describe_workload(&self) -> Result<Vec<(String, String)>> {
+        let workload = self.workload()?;
+        workload.source(self.config.seed, self.user_bytes())?;
+        Ok(workload.describe())
+    }
+
+    /// Codewords the user can address.
+    pub fn user_codewords(&self) -> u64 {
+        let ssds = u64::from(self.geometry.ssds());
+        let blocks = self.geometry.codewords() / u64::from(self.geometry.codewords_per_block());
+        let of_ssd = blocks * u64::from(self.layouts().at(|| 0).codewords()) / ssds;
+        (of_ssd as f64 * (1.0 - self.config.ftl.over_provisioning)).floor() as u64 * ssds
+    }
+
+    /// Bytes the user can address.
+    pub fn user_bytes(&self) -> u64 {
+        self.user_codewords() * u64::from(self.config.geometry.codeword_bytes)
+    }
+
+    /// Codewords that the write buffer has room for.
+    pub fn write_buffer_codewords(&self) -> u64 {
+        self.config.host.write_buffer_bytes / u64::from(self.config.geometry.codeword_bytes)
+    }
+
+    /// Codewords of translation pages; none if the whole map is in memory.
+    pub fn translation_codewords(&self) -> u64 {
+        match self.config.ftl.mapping {
+            Mapping::Page => 0,
+            Mapping::Demand(demand) => {
+                self.user_codewords().div_ceil(u64::from(self.config.geometry.codeword_bytes / demand.entry_bytes))
+            }
+        }
+    }
+
+    fn page_format(&self) -> PageFormat {
+        PageFormat::new(&self.config.geometry, &self.config.reliability)
+    }
+
+    /// Where the codewords of a block lie, by its erases since the start of the run.
+    pub fn layouts(&self) -> ByAge<BlockLayout> {
+        let layouts = self.page_format().layouts(&self.config.reliability, &self.reliability);
+        layouts.since(self.config.precondition.pe_cycles)
+    }
+
+    /// The codes of `reliability.bch` on this device, in the order of their ages; none with any other reliability.
+    pub fn bch_codes(&self) -> Vec<UnitCode> {
+        let format = self.page_format();
+        let unit = self.config.geometry.codeword_bytes;
+        let code = |aged: &AgedBch| {
+            let (bits, correctable) = (aged.code.codeword_bits() as u32, aged.code.correctable() as u32);
+            let squeezed_bytes = format.squeezed_bytes(aged);
+            let (clean, decode_us) = match self.config.decoder.time {
+                DecodeTime::Bch(decoder) => decoder.decode_us(bits, correctable),
+                DecodeTime::FixedUs(us) | DecodeTime::PerIterationUs(us) => (us, us),
+            };
+            UnitCode {
+                to_pe_cycles: aged.to_pe_cycles,
+                codeword_bytes: aged.codeword_bytes,
+                correctable,
+                field_bits: aged.code.field_bits(),
+                codeword_bits: bits,
+                parity_bytes: aged.parity_bytes(),
+                codewords_per_unit: unit / aged.codeword_bytes,
+                squeezed_bytes,
+                units_per_block: format.layout(squeezed_bytes).codewords(),
+                transfer_us: self.byte_us() * f64::from(aged.codeword_bytes + aged.parity_bytes()),
+                decode_us,
+                decode_without_errors_us: clean,
+            }
+        };
+        self.reliability.bch_codes().iter().map(code).collect()
+    }
+
+    /// Transfer of a byte, us: `bus.transfer_us` is that of a unit and its share of the out-of-band area.
+    pub(crate) fn byte_us(&self) -> f64 {
+        self.config.bus.transfer_us / f64::from(self.page_format().unit_and_oob_bytes())
+    }
+
+    /// The config as TOML, every default filled in.
+    pub fn to_toml(&self) -> String {
+        toml::to_string_pretty(&self.config).expect("a config is plain data")
+    }
+
+    /// The config as JSON, every default filled in.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string(&self.config).expect("a config is plain data")
+    }
+
+    /// Identity of the run: SHA-256 of the resolved config and the model version.
+    pub fn sha256(&self) -> String {
+        let mut hasher = Sha256::new();
+        hasher.update(format!("softsense model {MODEL_VERSION}\n"));
+        hasher.update(self.to_json());
+        // A table, or a code, is named by a file, whose content may change under the name.
+        self.reliability.file_texts().into_iter().for_each(|text| hasher.update(text));
+        hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+}
+
+/// Here, as `config` knows no geometry.
+impl DecoderSpec {
+    /// Channels whose decoders have a queue in common, and how many codewords those have in work at most.
+    pub(crate) fn pool(&self, geometry: &Geometry) -> (u32, u32) {
+        let channels = match self.placement {
+            DecoderPlacement::PerChannel(_) => 1,
+            DecoderPlacement::PerSsd(_) => geometry.channels() / geometry.ssds(),
+            DecoderPlacement::Pool(_) => geometry.channels(),
+        };
+        (channels, self.placement.count() * self.codewords_at_once)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Issue;
+    use softsense_link::ReliabilitySpec;
+
+    #[test]
+    fn setting_a_field_of_another_choice_chooses_it() {
+        let text = "reliability.fixed.p_fail = [0.1]\nhost.issue.closed_loop.queue_depth = 4";
+        let overrides = [
+            "reliability.table.file=laldpc-thresholds".to_owned(),
+            "reliability.table.rber.constant.rber=0.001".to_owned(),
+            "reliability.table.rber.power_law.scale=1e-5".to_owned(),
+            "reliability.table.rber.power_law.pe_exponent=1".to_owned(),
+            "host.issue.open_loop.time_scale=2.0".to_owned(),
+        ];
+        let config = CheckedConfig::from_toml(text, "t.toml", &overrides).unwrap();
+        let ReliabilitySpec::Table(table) = &config.config().reliability else { panic!("a table was asked for") };
+        assert!(matches!(table.rber, softsense_nand::RberModel::PowerLaw { scale: 1e-5, pe_exponent: 1.0, .. }));
+        assert_eq!(config.config().host.issue, Issue::OpenLoop { time_scale: 2.0 });
+    }
+
+    #[test]
+    fn the_defaults_are_mlc_25nm_without_its_workload() {
+        let mut shipped = CheckedConfig::open("mlc-25nm", &[]).unwrap().config().clone();
+        shipped.workload = None;
+        assert_eq!(Config::default(), shipped);
+    }
+
+    #[test]
+    fn a_resolved_config_reads_back_as_itself() {
+        let checked = CheckedConfig::open("tlc-3d", &[]).unwrap();
+        let again = CheckedConfig::from_toml(&checked.to_toml(), "again.toml", &[]).unwrap();
+        assert_eq!(checked.config(), again.config());
+        assert_eq!(checked.sha256(), again.sha256());
+    }
+
+    #[test]
+    fn what_the_over_provisioning_error_asks_for_is_enough() {
+        let with = |value: &str| {
+            let overrides = [format!("ftl.over_provisioning={value}"), "geometry.codewords_per_page=4".into()];
+            CheckedConfig::from_toml("", "test.toml", &overrides)
+        };
+        let message = with("0.001").unwrap_err().to_string();
+        let asked = message.split("expected at least ").nth(1).unwrap().split(',').next().unwrap();
+        assert!(with(asked).is_ok(), "{message}");
+    }
+
+    /// Errors name the line, or the path, what was found and what was expected.
+    #[test]
+    fn errors_name_the_place() {
+        let cases: [(&str, &[&str], &str); 13] = [
+            ("seed = 1\n[ftl]\nover = 0.1\n", &[], "t.toml:3: ftl.over: unknown field `over`, expected one of"),
+            ("seed = \"x\"\n", &[], "t.toml:1: seed: invalid type: string \"x\", expected u64"),
+            ("[read]\npolicy = \"psychic\"\n", &[], "t.toml:2: read.policy: unknown variant `psychic`"),
+            ("[geometry\n", &[], "t.toml:1: "),
+            ("", &["geometry.channels=0"], "t.toml: geometry.channels: found 0, expected a whole number from 1"),
+            ("", &["bus.transfer_us=-1.0"], "t.toml: bus.transfer_us: found -1, expected a number from 0"),
+            ("", &["ftl.over_provisioning=1.0"], "t.toml: ftl.over_provisioning: found 1, expected a share above 0"),
+            ("", &["nonsense"], "--set nonsense: expected PATH=VALUE"),
+            ("", &["flash.page_types=[]"], "t.toml: flash.page_types: found 0 page types"),
+            // More than TOML, or 32 bits, can hold.
+            ("\nseed = 9223372036854775808\n", &[], "t.toml:2: "),
+            ("seed = 9223372036854775808\n", &["ftl.over_provisioning=0.2"], "t.toml:1: "),
+            ("", &["ftl.gc_high_watermark_blocks=4294967295"], "t.toml: ftl.over_provisioning: found 0."),
+            ("", &["ftl.gc_high_watermark_blocks=4294967296"], "--set ftl.gc_high_watermark_blocks: invalid value"),
+        ];
+        for (text, overrides, expected) in cases {
+            let overrides: Vec<String> = overrides.iter().map(ToString::to_string).collect();
+            let error = CheckedConfig::from_toml(text, "t.toml", &overrides).unwrap_err().to_string();
+            assert!(error.starts_with(expected), "{error}\nexpected: {expected}");
+        }
+    }
+}

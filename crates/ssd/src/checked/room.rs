@@ -1,0 +1,56 @@
+use softsense_base::{Error, Result};
+
+use super::CheckedConfig;
+use crate::config::Remainder;
+use crate::format::BlockLayout;
+
+/// Translation pages of a map in flash at most: that of 64 TiB in codewords and pages of 4 KiB. Each is remembered, in 40 bytes.
+const MAX_TRANSLATION_PAGES: u64 = 1 << 24;
+
+impl CheckedConfig {
+    /// Whether the over-provisioning leaves garbage collection what it needs, and the map can be remembered.
+    pub(super) fn check_room(&self) -> Result<()> {
+        let ftl = &self.config.ftl;
+        let over_provisioning = ftl.over_provisioning;
+        // One block of each plane is open for the host, one for garbage collection, and with interleaving one for what does not
+        // fill a group; the free ones up to the high watermark and one block to collect come on top. A block is worth collecting
+        // when it has a page's worth (with interleaving, a group's) of stale places: up to one less in each block may have to
+        // be left as it is. With so much to spare, some plane always has a block to collect when no plane can be written.
+        let blocks = self.config.geometry.blocks_per_plane;
+        let plain_too = self.geometry.ways() > 1 && ftl.interleaving.remainder == Remainder::Plain;
+        let open = if plain_too { 3 } else { 2_u64 };
+        let left = self.geometry.codewords_per_group() - 1;
+        // Where units cross pages, two pages' worth.
+        let crosses_pages = self.layouts().iter().any(BlockLayout::crosses_pages);
+        let left = if crosses_pages { 2 * self.geometry.codewords_per_page() } else { left };
+        let in_vain = u64::from(blocks) * u64::from(left);
+        let in_vain = in_vain.div_ceil(u64::from(self.geometry.codewords_per_superblock()));
+        // Translation pages, each in a page of its own, take blocks of their own, of which two are open, and one more may be
+        // as good as stale.
+        let in_sets = u64::from(self.geometry.sets()) * u64::from(self.geometry.pages_per_superblock());
+        let translation = match self.translation_codewords() {
+            0 => 0,
+            codewords if codewords > MAX_TRANSLATION_PAGES => {
+                let message =
+                    format!("found a map of {codewords} translation pages, expected at most {MAX_TRANSLATION_PAGES}");
+                return Err(Error::config("ftl.mapping.demand.entry_bytes", message));
+            }
+            codewords => codewords.div_ceil(in_sets) + 3,
+        };
+        let free = u64::from(ftl.gc_high_watermark_blocks);
+        let needed = free + open + 1 + in_vain + translation;
+        let blocks = f64::from(blocks);
+        if over_provisioning * blocks < needed as f64 {
+            let message = format!(
+                "found {over_provisioning}, which leaves {:.1} spare blocks of {blocks} in a plane; expected at least {}, \
+                 which leaves {needed}: {} free ones, {open} open ones, one to collect, {in_vain} for pages that stay \
+                 filled in part and {translation} for translation pages",
+                over_provisioning * blocks,
+                (needed as f64 / blocks * 1e4).ceil() / 1e4,
+                free
+            );
+            return Err(Error::config("ftl.over_provisioning", message));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,200 @@
+//! What stands in several stations at once: what cannot go together, and numbers that must fit one another.
+
+use softsense_base::{Error, Result, expect_whole};
+use softsense_link::ReliabilitySpec;
+
+use super::CheckedConfig;
+use crate::config::{DecodeTime, DecoderPlacement, Mapping};
+use crate::events::MAX_INDEX;
+use crate::geometry::MOST_IN_GROUP;
+
+/// Two choices that exclude each other.
+struct Clash {
+    /// Whether the config has both.
+    found: bool,
+    /// The config path that is refused.
+    path: &'static str,
+    /// What was found and what was expected.
+    message: String,
+}
+
+impl CheckedConfig {
+    /// Whether what stations say of one another fits.
+    pub(super) fn check_together(&self) -> Result<()> {
+        if let Some(clash) = self.clashes().into_iter().find(|clash| clash.found) {
+            return Err(Error::config(clash.path, clash.message));
+        }
+        self.check_decoders()?;
+        self.check_exact()?;
+        self.check_max_level()?;
+        self.check_adaptive()?;
+        self.check_bch()
+    }
+
+    /// All that cannot go together: a new feature that goes without another is a row here.
+    fn clashes(&self) -> [Clash; 7] {
+        let config = &self.config;
+        let (decoder, flash, reliability) = (&config.decoder, &config.flash, &config.reliability);
+        let by_age = match reliability {
+            ReliabilitySpec::Adaptive(_) => Some("reliability.adaptive"),
+            ReliabilitySpec::Bch(_) => Some("reliability.bch"),
+            _ => None,
+        };
+        let of_age = by_age.unwrap_or_default();
+        let has_tables = matches!(reliability, ReliabilitySpec::Table(_) | ReliabilitySpec::Adaptive(_));
+        let clash = |found, path, message| Clash { found, path, message };
+        [
+            // How many bits are wrong is drawn with a decode table only; real decodes count their own.
+            clash(
+                decoder.bypass.is_some() && !has_tables,
+                "decoder.bypass",
+                "found without `reliability.table`, expected it: errors are counted by raw bit error rates".into(),
+            ),
+            // Nothing else says how many iterations a decode takes.
+            clash(
+                matches!(decoder.time, DecodeTime::PerIterationUs(_)) && !self.reliability.knows_iterations(),
+                "decoder.time",
+                "found a time per iteration, but `reliability` does not know the number of iterations: expected \
+                 `fixed_us`, a decode table with `iterations`, or real decodes of an LDPC code"
+                    .into(),
+            ),
+            // The circuit's time follows from the code's length and strength, which only `reliability.bch` has.
+            clash(
+                matches!(decoder.time, DecodeTime::Bch(_)) && !matches!(reliability, ReliabilitySpec::Bch(_)),
+                "decoder.time",
+                "found `bch` without `reliability.bch`, expected `fixed_us` or `per_iteration_us`".into(),
+            ),
+            // The page that transfers would be overwritten by what is sensed ahead.
+            clash(
+                config.read.policy.looks_ahead() && !flash.cache_register,
+                "read.policy",
+                format!(
+                    "found `{}` with `flash.cache_register = false`; expected a cache register, without which a plane \
+                     cannot sense while it transfers",
+                    config.read.policy.name()
+                ),
+            ),
+            // Groups have one number of codewords in all pages; by age, pages of older blocks hold fewer.
+            clash(
+                by_age.is_some() && config.ftl.interleaving.ways > 1,
+                "ftl.interleaving.ways",
+                format!("found several with `{of_age}`, expected 1"),
+            ),
+            // Translation pages are written as whole pages of one number of codewords; by age, pages of older blocks hold fewer.
+            clash(
+                by_age.is_some() && config.ftl.mapping != Mapping::Page,
+                "ftl.mapping",
+                format!("found a map in flash with `{of_age}`, expected `page`"),
+            ),
+            // What fills a page is programmed at once: the buffer would have to be divided by SSD, which is not modelled.
+            clash(
+                config.host.write_buffer_bytes != 0 && self.geometry.ssds() > 1,
+                "host.write_buffer_bytes",
+                format!("found {} with several SSDs, expected 0", config.host.write_buffer_bytes),
+            ),
+        ]
+    }
+
+    /// Whether each codeword that is being decoded has an index in an event.
+    fn check_decoders(&self) -> Result<()> {
+        let decoder = &self.config.decoder;
+        let (count, at_once) = (decoder.placement.count(), decoder.codewords_at_once);
+        let pools = match decoder.placement {
+            DecoderPlacement::PerChannel(_) => self.geometry.channels(),
+            DecoderPlacement::PerSsd(_) => self.geometry.ssds(),
+            DecoderPlacement::Pool(_) => 1,
+        };
+        let most = u64::from(MAX_INDEX / 4);
+        if [pools, count, at_once].iter().fold(1, |product: u64, &n| product.saturating_mul(n.into())) > most {
+            let message =
+                format!("found {pools} x {count} x {at_once} codewords in work at once, expected {most} at most");
+            return Err(Error::config("decoder", message));
+        }
+        Ok(())
+    }
+
+    /// Whether codewords and pages are those of the flash and the code.
+    fn check_exact(&self) -> Result<()> {
+        let codeword_bytes = self.config.geometry.codeword_bytes;
+        if let (ReliabilitySpec::Exact(exact), Some(data_bits)) =
+            (&self.config.reliability, self.reliability.data_bits())
+            && data_bits as u64 != 8 * u64::from(codeword_bytes)
+        {
+            let message = format!(
+                "found `{}` with {data_bits} data bits, expected {}: geometry.codeword_bytes is {codeword_bytes}",
+                exact.code,
+                8 * u64::from(codeword_bytes),
+            );
+            return Err(Error::config("reliability.exact.code", message));
+        }
+        let page_types = self.config.flash.page_types.len();
+        if let Some(pages) = self.reliability.pages()
+            && ![1, pages].contains(&page_types)
+        {
+            let several =
+                if pages > 1 { format!(", or {pages}, one for each page of a wordline") } else { String::new() };
+            let message = format!("found {page_types} page types, expected 1 for all cells of `reliability`{several}");
+            return Err(Error::config("flash.page_types", message));
+        }
+        Ok(())
+    }
+
+    fn check_max_level(&self) -> Result<()> {
+        let (max_level, levels) = (self.config.read.max_level, self.reliability.levels());
+        if max_level > levels {
+            let message = format!("found {max_level}, expected at most {levels}, the deepest level of `reliability`");
+            return Err(Error::config("read.max_level", message));
+        }
+        Ok(())
+    }
+
+    /// Whether pages have room for what code rates say.
+    fn check_adaptive(&self) -> Result<()> {
+        let ReliabilitySpec::Adaptive(adaptive) = &self.config.reliability else { return Ok(()) };
+        for (index, rate) in adaptive.rates.iter().enumerate() {
+            let path = format!("reliability.adaptive.rates[{index}].units");
+            expect_whole(path, rate.units, 1, self.geometry.codewords_per_page())?;
+        }
+        Ok(())
+    }
+
+    /// Whether units are whole codewords, and what crosses pages has a buffer to wait in.
+    fn check_bch(&self) -> Result<()> {
+        if !matches!(self.config.reliability, ReliabilitySpec::Bch(_)) {
+            return Ok(());
+        }
+        let (unit, units) = (self.config.geometry.codeword_bytes, self.geometry.codewords_per_page());
+        let mut crosses_pages = false;
+        for (index, aged) in self.reliability.bch_codes().iter().enumerate() {
+            let path = |field| format!("reliability.bch.codes[{index}].{field}");
+            if !unit.is_multiple_of(aged.codeword_bytes) || unit / aged.codeword_bytes * units > MOST_IN_GROUP {
+                let message = format!(
+                    "found {}, expected a part of geometry.codeword_bytes, {unit}, of which a page has {MOST_IN_GROUP} at most",
+                    aged.codeword_bytes
+                );
+                return Err(Error::config(path("codeword_bytes"), message));
+            }
+            let squeezed = self.page_format().squeezed_bytes(aged);
+            let most = unit - unit.div_ceil(units);
+            if squeezed > most || squeezed > 0 && aged.codeword_bytes != unit {
+                let message = format!(
+                    "found {}, which takes {squeezed} bytes of each unit; expected at most {}",
+                    aged.code.correctable(),
+                    if aged.codeword_bytes == unit { format!("{most}") } else { "none with several codewords".into() }
+                );
+                return Err(Error::config(path("correctable"), message));
+            }
+            crosses_pages |= squeezed > 0;
+        }
+        // Each plane may have cut a unit, which waits for the next page; what else there is fills pages.
+        let least = u64::from(self.geometry.planes() + 2 * units) * u64::from(unit);
+        if crosses_pages && self.config.host.write_buffer_bytes < least {
+            let message = format!(
+                "found {}, expected at least {least}: units that cross pages wait there for their next page",
+                self.config.host.write_buffer_bytes
+            );
+            return Err(Error::config("host.write_buffer_bytes", message));
+        }
+        Ok(())
+    }
+}

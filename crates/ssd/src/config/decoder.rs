@@ -1,0 +1,206 @@
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use softsense_base::{Result, expect_number, expect_whole};
+
+use super::duration::check_us;
+
+/// The decoders.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct DecoderSpec {
+    /// Whom they serve.
+    pub placement: DecoderPlacement,
+    /// Codewords that a decoder has in work at once, each for as long as it would take alone.
+    pub codewords_at_once: u32,
+    /// Codewords that may wait for the decoders of a channel, or for those of the pool. When so many do, the next one keeps
+    /// its bus until there is room. Without it there is no bound.
+    pub buffer_codewords: Option<u32>,
+    /// Codewords with so few wrong bits need no decoder.
+    pub bypass: Option<BypassSpec>,
+    /// How long one decode takes.
+    pub time: DecodeTime,
+}
+
+impl Default for DecoderSpec {
+    fn default() -> Self {
+        Self {
+            placement: DecoderPlacement::PerChannel(1),
+            codewords_at_once: 1,
+            buffer_codewords: None,
+            bypass: None,
+            time: DecodeTime::FixedUs(8.0),
+        }
+    }
+}
+
+/// Codewords that need no decoder: those without errors, which their syndrome tells, or with few, which an inner code corrects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct BypassSpec {
+    /// Wrong bits at most, 0 for none.
+    #[serde(default)]
+    pub errors: u32,
+    /// Bits of a codeword in flash, data and parity.
+    pub codeword_bits: u32,
+}
+
+/// Whom decoders serve.
+///
+/// Source: S. Korkotsides, T. Antonakopoulos, "The effect of using multiple code rates on NVM-based storage systems", 2017.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum DecoderPlacement {
+    /// So many for each channel, 1 to 1024.
+    PerChannel(u32),
+    /// So many for all channels of an SSD, 1 to 65536.
+    PerSsd(u32),
+    /// So many for all channels of all SSDs, 1 to 1048576.
+    Pool(u32),
+}
+
+impl DecoderPlacement {
+    /// The name in configs.
+    fn name(self) -> &'static str {
+        match self {
+            DecoderPlacement::PerChannel(_) => "per_channel",
+            DecoderPlacement::PerSsd(_) => "per_ssd",
+            DecoderPlacement::Pool(_) => "pool",
+        }
+    }
+
+    /// Decoders that have a queue in common.
+    pub(crate) fn count(self) -> u32 {
+        match self {
+            DecoderPlacement::PerChannel(count) | DecoderPlacement::PerSsd(count) | DecoderPlacement::Pool(count) => {
+                count
+            }
+        }
+    }
+
+    /// The most decoders that may have a queue in common.
+    fn most(self) -> u32 {
+        match self {
+            DecoderPlacement::PerChannel(_) => 1 << 10,
+            DecoderPlacement::PerSsd(_) => 1 << 16,
+            DecoderPlacement::Pool(_) => 1 << 20,
+        }
+    }
+}
+
+/// How long one decode takes.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum DecodeTime {
+    /// Always the same, us.
+    FixedUs(f64),
+    /// For each decoding iteration, us. The decode table must know the iterations, or an LDPC code be decoded really.
+    PerIterationUs(f64),
+    /// That of a circuit which decodes the codes of `reliability.bch`.
+    Bch(BchDecoderSpec),
+}
+
+/// A circuit that decodes BCH codes, one stage after the other: syndromes, key equation, search for roots. A codeword without
+/// errors leaves after the first.
+///
+/// Source: S. Lin, D. Costello, "Error Control Coding", 2004, chapter 6, the stages; D. Sarwate, N. Shanbhag, "High-speed
+/// architectures for Reed-Solomon decoders", 2001, the key equation without inversions; Y.-M. Lin et al., "A MPCN-based
+/// parallel architecture in BCH decoders for NAND flash memory devices", 2011, several bits of syndromes and search a cycle.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct BchDecoderSpec {
+    /// Its clock, MHz.
+    pub clock_mhz: f64,
+    /// Bits of the codeword that all syndromes take in a cycle.
+    pub syndrome_bits_per_cycle: u32,
+    /// Multipliers of the key equation, which takes 3 (t + 1) products in each of t steps.
+    pub key_equation_multipliers: u32,
+    /// Places of the codeword that are tried in a cycle.
+    pub search_bits_per_cycle: u32,
+}
+
+impl Default for BchDecoderSpec {
+    fn default() -> Self {
+        Self { clock_mhz: 200.0, syndrome_bits_per_cycle: 8, key_equation_multipliers: 16, search_bits_per_cycle: 8 }
+    }
+}
+
+impl BchDecoderSpec {
+    /// How long a codeword of `codeword_bits` bits takes, with a code that corrects `correctable` errors: without any error, and
+    /// with some, us.
+    pub fn decode_us(&self, codeword_bits: u32, correctable: u32) -> (f64, f64) {
+        let us = |cycles: u64| cycles as f64 / self.clock_mhz;
+        let syndromes = u64::from(codeword_bits.div_ceil(self.syndrome_bits_per_cycle));
+        let step = (3 * (correctable + 1)).div_ceil(self.key_equation_multipliers);
+        let search = codeword_bits.div_ceil(self.search_bits_per_cycle);
+        (us(syndromes), us(syndromes + u64::from(correctable) * u64::from(step) + u64::from(search)))
+    }
+
+    fn check(&self) -> Result<()> {
+        expect_number("decoder.time.bch.clock_mhz", self.clock_mhz, 1e-3, 1e5)?;
+        for (field, found) in [
+            ("syndrome_bits_per_cycle", self.syndrome_bits_per_cycle),
+            ("key_equation_multipliers", self.key_equation_multipliers),
+            ("search_bits_per_cycle", self.search_bits_per_cycle),
+        ] {
+            expect_whole(format!("decoder.time.bch.{field}"), found, 1, 1 << 16)?;
+        }
+        Ok(())
+    }
+}
+
+impl DecodeTime {
+    fn check(&self) -> Result<()> {
+        match self {
+            DecodeTime::FixedUs(us) => check_us("decoder.time.fixed_us", *us),
+            DecodeTime::PerIterationUs(us) => check_us("decoder.time.per_iteration_us", *us),
+            DecodeTime::Bch(bch) => bch.check(),
+        }
+    }
+
+    fn describe(&self) -> String {
+        match self {
+            DecodeTime::FixedUs(us) => format!("{us} us a decode"),
+            DecodeTime::PerIterationUs(us) => format!("{us} us an iteration"),
+            DecodeTime::Bch(bch) => format!(
+                "BCH at {} MHz: {} bits of syndromes, {} products, {} places a cycle",
+                bch.clock_mhz, bch.syndrome_bits_per_cycle, bch.key_equation_multipliers, bch.search_bits_per_cycle
+            ),
+        }
+    }
+}
+
+impl DecoderSpec {
+    /// Checks the ranges.
+    pub(super) fn check(&self) -> Result<()> {
+        let placement = self.placement;
+        expect_whole(format!("decoder.placement.{}", placement.name()), placement.count(), 1, placement.most())?;
+        expect_whole("decoder.codewords_at_once", self.codewords_at_once, 1, 1 << 20)?;
+        if let Some(bypass) = self.bypass {
+            expect_whole("decoder.bypass.codeword_bits", bypass.codeword_bits, 1, 1 << 30)?;
+            expect_whole("decoder.bypass.errors", bypass.errors, 0, bypass.codeword_bits)?;
+        }
+        if let Some(codewords) = self.buffer_codewords {
+            expect_whole("decoder.buffer_codewords", codewords, 0, 1 << 24)?;
+        }
+        self.time.check()
+    }
+
+    /// Some words for people.
+    pub(crate) fn describe(&self) -> String {
+        let mut text = match self.placement {
+            DecoderPlacement::PerChannel(count) => format!("decoders a channel: {count}"),
+            DecoderPlacement::PerSsd(count) => format!("decoders an SSD: {count}"),
+            DecoderPlacement::Pool(count) => format!("pool of {count} decoders"),
+        };
+        if self.codewords_at_once > 1 {
+            text += &format!(" of {} codewords at once", self.codewords_at_once);
+        }
+        if let Some(BypassSpec { errors, .. }) = self.bypass {
+            text += &format!(", none for up to {errors} wrong bits");
+        }
+        if let Some(codewords) = self.buffer_codewords {
+            text += &format!(", buffer of {codewords} codewords");
+        }
+        format!("{text}, {}", self.time.describe())
+    }
+}

@@ -1,0 +1,66 @@
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use softsense_base::{Result, expect_number};
+
+/// What operations cost, uJ. Those of pages are for a whole page, those of codewords for one.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct EnergySpec {
+    /// Sensing a page with hard decision.
+    pub sense_uj: f64,
+    /// Sensing one extra level of a page. A sensing that a RESET cuts short costs what its time is of the whole.
+    pub sense_extra_level_uj: f64,
+    /// Transfer of a codeword to the controller, as hard decisions.
+    pub transfer_uj: f64,
+    /// Transfer of what one extra level adds to a codeword.
+    pub transfer_extra_level_uj: f64,
+    /// Programming a page, its way over the bus included.
+    pub program_uj: f64,
+    /// Erasing a block.
+    pub erase_uj: f64,
+    /// One attempt to decode a codeword.
+    pub decode_uj: f64,
+}
+
+impl Default for EnergySpec {
+    fn default() -> Self {
+        Self {
+            sense_uj: 2.4,
+            sense_extra_level_uj: 0.7,
+            transfer_uj: 3.7,
+            transfer_extra_level_uj: 1.85,
+            program_uj: 52.0,
+            erase_uj: 150.0,
+            decode_uj: 0.8,
+        }
+    }
+}
+
+impl EnergySpec {
+    /// Checks the ranges.
+    pub(super) fn check(&self) -> Result<()> {
+        // So that no field is forgotten.
+        let EnergySpec {
+            sense_uj,
+            sense_extra_level_uj,
+            transfer_uj,
+            transfer_extra_level_uj,
+            program_uj,
+            erase_uj,
+            decode_uj,
+        } = *self;
+        for (field, uj) in [
+            ("sense_uj", sense_uj),
+            ("sense_extra_level_uj", sense_extra_level_uj),
+            ("transfer_uj", transfer_uj),
+            ("transfer_extra_level_uj", transfer_extra_level_uj),
+            ("program_uj", program_uj),
+            ("erase_uj", erase_uj),
+            ("decode_uj", decode_uj),
+        ] {
+            // So that 10^9 operations add up in 64 bits of picojoules.
+            expect_number(format!("energy.{field}"), uj, 0.0, 1e4)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,104 @@
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use softsense_base::{Error, Result, expect_number, expect_whole};
+
+use super::duration::check_us;
+
+/// Timing of the flash array.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct FlashSpec {
+    /// The kinds of page; page i of a block is of kind i modulo their number. Where `reliability` has threshold voltages
+    /// there is one, or one for each page of a wordline: of MLC lower and upper, of TLC lower, centre and upper.
+    pub page_types: Vec<PageTypeSpec>,
+    /// Erase time of a block, us.
+    pub erase_us: f64,
+    /// How long a RESET that cuts a sensing short occupies the plane, us.
+    pub reset_us: f64,
+    /// Whether a plane can sense while its last page waits for the bus. Policies that look ahead are refused
+    /// without it. Planes of a die that take turns share one.
+    pub cache_register: bool,
+    /// What does one thing at a time: a plane, or a whole die.
+    pub busy_unit: BusyUnit,
+    /// Operations that may wait for a plane, or die. While more do where the next request wants to read, or will write first, it
+    /// waits at the host, and all behind it. Without it there is no bound.
+    pub unit_queue: Option<u32>,
+}
+
+impl Default for FlashSpec {
+    fn default() -> Self {
+        let lower = PageTypeSpec { name: "lower".into(), ..PageTypeSpec::default() };
+        let upper =
+            PageTypeSpec { name: "upper".into(), sense_us: 55.0, program_us: 1450.0, ..PageTypeSpec::default() };
+        Self {
+            page_types: vec![lower, upper],
+            erase_us: 3240.0,
+            reset_us: 0.0,
+            cache_register: true,
+            busy_unit: BusyUnit::Plane,
+            unit_queue: None,
+        }
+    }
+}
+
+/// A kind of page.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct PageTypeSpec {
+    /// Such as lower, upper.
+    pub name: String,
+    /// Sensing with hard decision, us.
+    pub sense_us: f64,
+    /// Sensing one extra level, us.
+    pub sense_extra_level_us: f64,
+    /// Programming, us.
+    pub program_us: f64,
+    /// Factor on the raw bit error rate; matters with `reliability.table` and `reliability.exact`.
+    pub rber_factor: f64,
+}
+
+impl Default for PageTypeSpec {
+    fn default() -> Self {
+        Self { name: "page".into(), sense_us: 41.0, sense_extra_level_us: 14.0, program_us: 121.0, rber_factor: 1.0 }
+    }
+}
+
+/// What does one array operation at a time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum BusyUnit {
+    /// Planes work independently of one another.
+    Plane,
+    /// Planes of a die take turns.
+    Die,
+}
+
+impl FlashSpec {
+    /// Checks the ranges.
+    pub(super) fn check(&self) -> Result<()> {
+        if !(1..=16).contains(&self.page_types.len()) {
+            let message = format!("found {} page types, expected 1 to 16", self.page_types.len());
+            return Err(Error::config("flash.page_types", message));
+        }
+        for (index, page_type) in self.page_types.iter().enumerate() {
+            let path = |field: &str| format!("flash.page_types[{index}].{field}");
+            check_us(path("sense_us"), page_type.sense_us)?;
+            check_us(path("sense_extra_level_us"), page_type.sense_extra_level_us)?;
+            check_us(path("program_us"), page_type.program_us)?;
+            expect_number(path("rber_factor"), page_type.rber_factor, 0.0, 100.0)?;
+        }
+        if let Some(bound) = self.unit_queue {
+            expect_whole("flash.unit_queue", bound, 1, 1 << 24)?;
+        }
+        check_us("flash.erase_us", self.erase_us)?;
+        check_us("flash.reset_us", self.reset_us)
+    }
+
+    /// One line for people.
+    pub(crate) fn describe(&self) -> String {
+        let page_types = self.page_types.iter().map(|t| {
+            format!("{} {} + {} a level, program {}", t.name, t.sense_us, t.sense_extra_level_us, t.program_us)
+        });
+        format!("sense (us): {}; erase {}", page_types.collect::<Vec<_>>().join("; "), self.erase_us)
+    }
+}

@@ -1,0 +1,89 @@
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use softsense_base::{Error, Result, expect_whole};
+
+use super::interleaving::InterleavingSpec;
+use super::mapping::Mapping;
+
+/// The flash translation layer and its garbage collection.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct FtlSpec {
+    /// Share of the physical capacity kept from the user, above 0 and below 1. It must leave each plane the
+    /// high watermark and three blocks more, and what pages of several codewords may hold in vain.
+    pub over_provisioning: f64,
+    /// What consecutive page writes go to in turn, fastest first: each level once.
+    pub stripe: [StripeLevel; 4],
+    /// Whether codewords are divided among chips.
+    pub interleaving: InterleavingSpec,
+    /// Where the map is.
+    pub mapping: Mapping,
+    /// Garbage collection of a plane begins when it has fewer free blocks than this.
+    pub gc_low_watermark_blocks: u32,
+    /// Garbage collection of a plane ends when it has this many free blocks.
+    pub gc_high_watermark_blocks: u32,
+    /// Static wear levelling: when blocks of a plane differ by more erases than this, garbage collection takes the least worn
+    /// of them, whatever it holds, every other time. Without it there is none.
+    pub wear_levelling_spread: Option<u32>,
+}
+
+impl Default for FtlSpec {
+    fn default() -> Self {
+        use StripeLevel::{Channel, Chip, Die, Plane};
+        Self {
+            over_provisioning: 0.15,
+            stripe: [Channel, Chip, Die, Plane],
+            interleaving: InterleavingSpec::default(),
+            mapping: Mapping::Page,
+            gc_low_watermark_blocks: 3,
+            gc_high_watermark_blocks: 4,
+            wear_levelling_spread: None,
+        }
+    }
+}
+
+/// A level of parallelism.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum StripeLevel {
+    /// Channels.
+    Channel,
+    /// Chips of a channel.
+    Chip,
+    /// Dies of a chip.
+    Die,
+    /// Planes of a die.
+    Plane,
+}
+
+impl FtlSpec {
+    /// Checks the ranges; how much over-provisioning is needed at least depends on the device.
+    pub(super) fn check(&self) -> Result<()> {
+        use StripeLevel::{Channel, Chip, Die, Plane};
+        if ![Channel, Chip, Die, Plane].iter().all(|level| self.stripe.contains(level)) {
+            let message =
+                format!("found {:?}, expected each of channel, chip, die and plane once", self.stripe).to_lowercase();
+            return Err(Error::config("ftl.stripe", message));
+        }
+        let over_provisioning = self.over_provisioning;
+        if !(over_provisioning > 0.0 && over_provisioning < 1.0) {
+            let message = format!(
+                "found {over_provisioning}, expected a share above 0 and below 1: garbage collection needs room"
+            );
+            return Err(Error::config("ftl.over_provisioning", message));
+        }
+        expect_whole("ftl.gc_low_watermark_blocks", self.gc_low_watermark_blocks, 2, 1 << 20)?;
+        if self.gc_high_watermark_blocks < self.gc_low_watermark_blocks {
+            let message = format!(
+                "found {}, expected at least gc_low_watermark_blocks, {}",
+                self.gc_high_watermark_blocks, self.gc_low_watermark_blocks
+            );
+            return Err(Error::config("ftl.gc_high_watermark_blocks", message));
+        }
+        if let Some(spread) = self.wear_levelling_spread {
+            expect_whole("ftl.wear_levelling_spread", spread, 1, 1 << 20)?;
+        }
+        self.mapping.check()?;
+        self.interleaving.check()
+    }
+}

@@ -1,0 +1,117 @@
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use softsense_base::{Error, Result, expect_whole, format_bytes};
+
+/// The least data of a codeword, bytes.
+pub(crate) const MIN_CODEWORD_BYTES: u64 = 512;
+
+/// Codewords of a device at most: 4 PiB of 4 KiB each. Products of places and planes fit 64 bits.
+pub const MAX_CODEWORDS: u64 = 1 << 40;
+
+/// Blocks of a device at most: each is remembered, which takes 2 GiB for so many.
+pub const MAX_BLOCKS: u64 = 1 << 26;
+
+/// Planes of a device at most.
+const MAX_PLANES: u128 = 1 << 20;
+
+/// How many SSDs, channels, chips, dies, planes, blocks and pages there are, and how large a codeword is.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct GeometrySpec {
+    /// SSDs behind one controller, 1 to 256, each with all of what follows.
+    pub ssds: u32,
+    /// Channels, each with one bus, 1 to 1024.
+    pub channels: u32,
+    /// Chips on a channel, 1 to 1024.
+    pub chips_per_channel: u32,
+    /// Dies in a chip, 1 to 64.
+    pub dies_per_chip: u32,
+    /// Planes in a die, 1 to 64.
+    pub planes_per_die: u32,
+    /// Blocks in a plane, 1 to 16777216.
+    pub blocks_per_plane: u32,
+    /// Pages in a block, 1 to 32768.
+    pub pages_per_block: u32,
+    /// Codewords in a page, 1 to 16.
+    pub codewords_per_page: u32,
+    /// User data of a codeword, bytes: the unit that the FTL maps. A multiple of 512.
+    pub codeword_bytes: u32,
+}
+
+impl Default for GeometrySpec {
+    fn default() -> Self {
+        Self {
+            ssds: 1,
+            channels: 8,
+            chips_per_channel: 8,
+            dies_per_chip: 2,
+            planes_per_die: 4,
+            blocks_per_plane: 2048,
+            pages_per_block: 64,
+            codewords_per_page: 1,
+            codeword_bytes: 4096,
+        }
+    }
+}
+
+impl GeometrySpec {
+    /// Checks the counts, one by one and multiplied.
+    ///
+    /// # Errors
+    /// Names the field, or `geometry` where a product is too large.
+    pub fn check(&self) -> Result<()> {
+        for (field, value, high) in [
+            ("ssds", self.ssds, 256),
+            ("channels", self.channels, 1024),
+            ("chips_per_channel", self.chips_per_channel, 1024),
+            ("dies_per_chip", self.dies_per_chip, 64),
+            ("planes_per_die", self.planes_per_die, 64),
+            ("blocks_per_plane", self.blocks_per_plane, 1 << 24),
+            ("pages_per_block", self.pages_per_block, 32_768),
+            ("codewords_per_page", self.codewords_per_page, 16),
+        ] {
+            expect_whole(format!("geometry.{field}"), value, 1, high)?;
+        }
+        let bytes = u64::from(self.codeword_bytes);
+        if !(MIN_CODEWORD_BYTES..=1 << 20).contains(&bytes) || !bytes.is_multiple_of(512) {
+            let message = format!("found {bytes}, expected a multiple of 512 from 512 to 1048576");
+            return Err(Error::config("geometry.codeword_bytes", message));
+        }
+        let product = |counts: &[u32]| counts.iter().fold(1, |product: u128, &n| product * u128::from(n));
+        let planes =
+            product(&[self.ssds, self.channels, self.chips_per_channel, self.dies_per_chip, self.planes_per_die]);
+        let blocks = planes * u128::from(self.blocks_per_plane);
+        let codewords = blocks * product(&[self.pages_per_block, self.codewords_per_page]);
+        for (found, what, most) in [
+            (codewords, "codewords in the device", MAX_CODEWORDS.into()),
+            (blocks, "blocks in the device", MAX_BLOCKS.into()),
+            (planes, "planes", MAX_PLANES),
+        ] {
+            if found > most {
+                return Err(Error::config("geometry", format!("found {found} {what}, expected at most {most}")));
+            }
+        }
+        Ok(())
+    }
+
+    /// User data of a page, bytes.
+    pub fn page_bytes(&self) -> u64 {
+        u64::from(self.codewords_per_page) * u64::from(self.codeword_bytes)
+    }
+
+    /// One line for people.
+    pub(crate) fn describe(&self) -> String {
+        format!(
+            "{}{} channels x {} chips x {} dies x {} planes x {} blocks x {} pages of {}, codewords of {}",
+            if self.ssds > 1 { format!("{} SSDs x ", self.ssds) } else { String::new() },
+            self.channels,
+            self.chips_per_channel,
+            self.dies_per_chip,
+            self.planes_per_die,
+            self.blocks_per_plane,
+            self.pages_per_block,
+            format_bytes(self.page_bytes()),
+            format_bytes(u64::from(self.codeword_bytes))
+        )
+    }
+}

@@ -1,0 +1,117 @@
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use softsense_base::{Error, Result, expect_number, expect_whole, format_bytes};
+
+use super::duration::check_us;
+use crate::events::MAX_INDEX;
+
+/// The largest write buffer, bytes: 16 GiB.
+const MAX_BUFFER_BYTES: u64 = 1 << 34;
+
+/// How requests are issued, and the controller's memory.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct HostSpec {
+    /// When requests are issued.
+    pub issue: Issue,
+    /// Requests inside the device at once; further ones wait at the host, and the wait counts.
+    pub max_outstanding: u32,
+    /// Whether a plane serves waiting host reads before waiting programs and erases. Reads of garbage
+    /// collection wait with the programs either way.
+    pub reads_first: bool,
+    /// Which of several SSDs a codeword is on.
+    pub spread: Spread,
+    /// What a write that covers a mapped codeword in part does.
+    pub partial_write: PartialWrite,
+    /// Write buffer in the controller, bytes; 0 for none. With it a write completes when the buffer has it.
+    /// What fills a page is programmed at once, so that the buffer absorbs bursts rather than overwrites.
+    pub write_buffer_bytes: u64,
+    /// Moving a codeword between host and controller memory, us: buffered writes, and reads of data that is
+    /// there. Codewords of a request follow one another.
+    pub controller_memory_us: f64,
+}
+
+impl Default for HostSpec {
+    fn default() -> Self {
+        Self {
+            issue: Issue::OpenLoop { time_scale: 1.0 },
+            max_outstanding: 65_536,
+            reads_first: true,
+            spread: Spread::RoundRobin,
+            partial_write: PartialWrite::ReadModifyWrite,
+            write_buffer_bytes: 0,
+            controller_memory_us: 1.0,
+        }
+    }
+}
+
+/// Which of several SSDs a codeword is on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Spread {
+    /// Consecutive codewords are on consecutive SSDs.
+    RoundRobin,
+    /// Each SSD has an equal part of the address space.
+    Address,
+}
+
+/// When requests are issued.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Issue {
+    /// At their recorded times, multiplied by `time_scale` (0.5 doubles the load).
+    OpenLoop {
+        /// Factor on arrival times.
+        time_scale: f64,
+    },
+    /// As soon as fewer than `queue_depth` are outstanding; recorded times are not looked at.
+    ClosedLoop {
+        /// Requests outstanding.
+        queue_depth: u32,
+    },
+}
+
+/// What a write that covers a mapped codeword in part does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PartialWrite {
+    /// The old codeword is read, through error correction, before the new one is programmed.
+    ReadModifyWrite,
+    /// The codeword is programmed as if it had been covered whole.
+    Pad,
+}
+
+impl HostSpec {
+    /// Checks the ranges; a page has `page_bytes` of user data.
+    pub(super) fn check(&self, page_bytes: u64) -> Result<()> {
+        match self.issue {
+            Issue::OpenLoop { time_scale } => expect_number("host.issue.open_loop.time_scale", time_scale, 1e-9, 1e9)?,
+            Issue::ClosedLoop { queue_depth } => {
+                expect_whole("host.issue.closed_loop.queue_depth", queue_depth, 1, self.max_outstanding)?;
+            }
+        }
+        expect_whole("host.max_outstanding", self.max_outstanding, 1, MAX_INDEX / 2)?;
+        check_us("host.controller_memory_us", self.controller_memory_us)?;
+        let buffer = self.write_buffer_bytes;
+        if buffer != 0 && !(page_bytes..=MAX_BUFFER_BYTES).contains(&buffer) {
+            let message = format!(
+                "found {buffer}, expected 0 for none, or at least one page of {page_bytes} bytes and at most 16 GiB"
+            );
+            return Err(Error::config("host.write_buffer_bytes", message));
+        }
+        Ok(())
+    }
+
+    /// One line for people.
+    pub(crate) fn describe(&self) -> String {
+        let issue = match self.issue {
+            Issue::OpenLoop { time_scale } => format!("open loop, time scale {time_scale}"),
+            Issue::ClosedLoop { queue_depth } => format!("closed loop, queue depth {queue_depth}"),
+        };
+        let buffer = match self.write_buffer_bytes {
+            0 => "none".into(),
+            bytes => format_bytes(bytes),
+        };
+        format!("{issue}; write buffer {buffer}")
+    }
+}

@@ -1,0 +1,71 @@
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use softsense_base::{Result, expect_number};
+
+/// Data placement interleaving: n codewords are divided among pages of n chips, an n-th of each codeword in each page, so that
+/// a codeword meets the mean of their raw bit error rates. Reading one codeword senses n pages.
+///
+/// Source: K. Zhao et al., "LDPC-in-SSD", FAST 2013, section 3.3.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct InterleavingSpec {
+    /// n: a divisor of the number of chips, 1 for no interleaving. Groups take chips that follow one another in the stripe;
+    /// their blocks are written, collected and erased together, as a superblock.
+    pub ways: u32,
+    /// What becomes of codewords of a request that do not fill a group.
+    pub remainder: Remainder,
+    /// Which groups of chips interleave.
+    pub groups: InterleavedGroups,
+}
+
+impl Default for InterleavingSpec {
+    fn default() -> Self {
+        Self { ways: 1, remainder: Remainder::Plain, groups: InterleavedGroups::All }
+    }
+}
+
+/// What becomes of codewords of a request that do not fill a group: a lone codeword, or an update of part of a group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Remainder {
+    /// Each is written whole to a page of one chip, in blocks apart. Garbage collection, which has many codewords at hand,
+    /// interleaves them when it moves them.
+    Plain,
+    /// They are interleaved at once; the rest of their group stays empty until garbage collection.
+    Pad,
+}
+
+/// Which groups of chips interleave.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum InterleavedGroups {
+    /// All.
+    All,
+    /// Those with a chip whose factor on the raw bit error rate is above this.
+    WithChipFactorAbove(f64),
+}
+
+impl InterleavingSpec {
+    /// Checks the ranges; those of `ways` depend on the device.
+    pub(super) fn check(&self) -> Result<()> {
+        match self.groups {
+            InterleavedGroups::All => Ok(()),
+            InterleavedGroups::WithChipFactorAbove(factor) => {
+                expect_number("ftl.interleaving.groups.with_chip_factor_above", factor, 0.0, 1e6)
+            }
+        }
+    }
+
+    /// One line for people; none without interleaving.
+    pub(crate) fn describe(&self) -> Option<String> {
+        let groups = match self.groups {
+            InterleavedGroups::All => "all groups".to_string(),
+            InterleavedGroups::WithChipFactorAbove(factor) => format!("groups with a chip above factor {factor}"),
+        };
+        let remainder = match self.remainder {
+            Remainder::Plain => "plain",
+            Remainder::Pad => "padded",
+        };
+        (self.ways > 1).then(|| format!("{}-way, {groups}; what does not fill a group is {remainder}", self.ways))
+    }
+}

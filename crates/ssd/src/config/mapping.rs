@@ -1,0 +1,108 @@
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use softsense_base::{Error, Result, expect_whole, format_bytes};
+
+/// Where the map from logical codewords to places is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Mapping {
+    /// All of it in the controller's memory.
+    Page,
+    /// In translation pages in flash, with the entries in use in a cache (DFTL).
+    Demand(DemandSpec),
+}
+
+/// A demand-based FTL: the map in flash, and a cache of its entries.
+///
+/// Source: A. Gupta, Y. Kim, B. Urgaonkar, "DFTL", ASPLOS 2009; read levels and eviction by level: Y. Du et al., "LaLDPC",
+/// MSST 2017.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct DemandSpec {
+    /// Size of the mapping cache, bytes.
+    pub cache_bytes: u64,
+    /// Size of an entry in the cache and in translation pages, bytes.
+    pub entry_bytes: u32,
+    /// Which entry goes when another is needed.
+    pub eviction: Eviction,
+    /// Whether an entry remembers the level at which its codeword was last read, from which the next read starts.
+    pub remember_levels: bool,
+    /// After so many reads that succeeded at once at the remembered level, one level less is tried; 0 for never, as in the
+    /// paper.
+    pub lower_after_reads: u32,
+    /// Whether the directory of translation pages, which is always at hand, remembers a level for each of them, too. The paper
+    /// does not.
+    pub remember_translation_levels: bool,
+}
+
+impl Default for DemandSpec {
+    fn default() -> Self {
+        Self {
+            cache_bytes: 65_536,
+            entry_bytes: 8,
+            eviction: Eviction::Lru,
+            remember_levels: false,
+            lower_after_reads: 0,
+            remember_translation_levels: false,
+        }
+    }
+}
+
+impl DemandSpec {
+    /// Entries of the cache.
+    pub fn capacity(&self) -> u32 {
+        (self.cache_bytes / u64::from(self.entry_bytes)).min(u64::from(u32::MAX)) as u32
+    }
+}
+
+/// Which entry of the mapping cache goes when another is needed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Eviction {
+    /// The least recently used.
+    Lru,
+    /// The least recently used of those that were used once only; entries used again are protected, up to a number, beyond
+    /// which the least recently used of them counts as used once.
+    SegmentedLru {
+        /// Protected entries at most.
+        protected_entries: u32,
+    },
+    /// The least recently used of the lowest read level (LaLDPC, algorithm 1).
+    LowestLevel {
+        /// Most recently used entries that are spared.
+        fixed_entries: u32,
+    },
+}
+
+impl Mapping {
+    /// Checks the ranges.
+    pub(super) fn check(&self) -> Result<()> {
+        let Mapping::Demand(demand) = self else { return Ok(()) };
+        expect_whole("ftl.mapping.demand.entry_bytes", demand.entry_bytes, 1, 512)?;
+        let (least, most) = (u64::from(demand.entry_bytes), 1 << 34);
+        if !(least..=most).contains(&demand.cache_bytes) {
+            let message =
+                format!("found {}, expected one entry of {least} bytes at least, 16 GiB at most", demand.cache_bytes);
+            return Err(Error::config("ftl.mapping.demand.cache_bytes", message));
+        }
+        Ok(())
+    }
+
+    /// One line for people; none if the whole map is in memory.
+    pub(crate) fn describe(&self) -> Option<String> {
+        let Mapping::Demand(demand) = self else { return None };
+        let eviction = match demand.eviction {
+            Eviction::Lru => "LRU".to_string(),
+            Eviction::SegmentedLru { protected_entries } => format!("segmented LRU, {protected_entries} protected"),
+            Eviction::LowestLevel { fixed_entries } => format!("lowest level first, {fixed_entries} fixed"),
+        };
+        let levels = match (demand.remember_levels, demand.remember_translation_levels) {
+            (false, false) => "",
+            (true, false) => ", read levels remembered",
+            (false, true) => ", read levels of translation pages remembered",
+            (true, true) => ", read levels remembered, also of translation pages",
+        };
+        let (size, entries) = (format_bytes(demand.cache_bytes), demand.capacity());
+        Some(format!("in flash, cache of {size} for {entries} entries, {eviction}{levels}"))
+    }
+}

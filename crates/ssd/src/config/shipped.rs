@@ -1,0 +1,11 @@
+//! The configs that come with softsense.
+
+/// Their names and texts.
+pub(crate) const SHIPPED: [(&str, &str); 6] = [
+    ("mlc-25nm", include_str!("../../../../configs/mlc-25nm.toml")),
+    ("mlc-lae", include_str!("../../../../configs/mlc-lae.toml")),
+    ("mlc-lae-unsqueezed", include_str!("../../../../configs/mlc-lae-unsqueezed.toml")),
+    ("mlc-lae-worst-case", include_str!("../../../../configs/mlc-lae-worst-case.toml")),
+    ("mlc-laldpc", include_str!("../../../../configs/mlc-laldpc.toml")),
+    ("tlc-3d", include_str!("../../../../configs/tlc-3d.toml")),
+];
