@@ -163,7 +163,7 @@ def test_bad_questions_are_named(worn: Config) -> None:
     for config, options, message in (
         (worn, {"tables": ["adaptive-1-2", "adaptive-1-2"]}, "expected each once"),
         (worn, {"utilisations": [1.0]}, "utilisation: found 1, expected a share"),
-        (worn, {"utilisations": [0.9999]}, "utilisation 0.9999: --set: ftl.over_provisioning"),
+        (worn, {"utilisations": [0.9999]}, "utilisation 0.9999: --set ftl.over_provisioning"),
         (worn, {"tables": ["laldpc-thresholds"]}, "expected one of a code that can be opened"),
         (worn, {"demand": Demand(level=2)}, "expected at most 1, the deepest level"),
         (constant, {"demand": Demand(level=3)}, "expected them to grow with wear"),

@@ -332,7 +332,7 @@ def load_config(
     207
     >>> load_config("tlc-3d", ["ftl.over_provisioning=2"])
     Traceback (most recent call last):
-    softsense.ConfigError: tlc-3d: ftl.over_provisioning: ...
+    softsense.ConfigError: --set ftl.over_provisioning: ...
     """
     return Config.open(path, _overrides(overrides, seed, policy))
 

@@ -12,6 +12,7 @@ import itertools
 import json
 import multiprocessing
 import os
+import re
 import signal
 import threading
 from collections.abc import Iterator, Mapping, Sequence
@@ -281,7 +282,7 @@ class Planned:
 
     def plain(self, message: str) -> str:
         """Why a point fails, the same wherever config and traces lie: their paths are no part of a result."""
-        message = message.removeprefix(f"{self._origin}: ").removeprefix("--set: ").removeprefix("--set ")
+        message = re.sub(rf"^({re.escape(self._origin)}(:\d+)?: |--set:? )", "", message)
         for name, (path, _, _) in self._traces.items():
             message = message.replace(path, name)
         return message.replace("--beyond wrap or --beyond scale", 'beyond = "wrap" or "scale"')

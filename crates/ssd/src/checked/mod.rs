@@ -11,6 +11,8 @@ use sha2::{Digest, Sha256};
 use softsense_base::{Error, ErrorKind, Result, shipped_or_file};
 use softsense_link::{AgedBch, ByAge, Reliability};
 
+use crate::config::read::Source;
+use crate::config::set::Override;
 use crate::config::{Config, DecodeTime, DecoderPlacement, DecoderSpec, MODEL_VERSION, Mapping, SHIPPED};
 use crate::format::{BlockLayout, PageFormat, UnitCode};
 use crate::geometry::Geometry;
@@ -35,16 +37,21 @@ impl CheckedConfig {
         Self::from_toml(&text, &origin, overrides)
     }
 
-    /// Reads and checks a config. `origin` is its file, for messages and relative paths. `overrides`
-    /// are `path=value` with a TOML value (a bare word is taken as a string).
+    /// Reads and checks a config. `origin` is its file, for messages and relative paths. `overrides` are `path=value` with a TOML
+    /// value (a bare word is taken as a string); a path may name an element of a list, `flash.page_types[1].sense_us`. What an
+    /// override replaces is not looked at.
     ///
     /// # Errors
-    /// Names the file and line, or the config path, what was found and what was expected.
+    /// Names the file and line, or the override, with the config path, what was found and what was expected.
     pub fn from_toml(text: &str, origin: &str, overrides: &[String]) -> Result<Self> {
-        let config = Config::from_toml(text, origin, overrides)?;
         let directory = Path::new(origin).parent().map(Path::to_owned).unwrap_or_default();
-        Self::new(config, directory)
-            .map_err(|error| Error::new(error.kind(), format!("{origin}: {}", error.place()), error.message()))
+        Self::read(text, Some(origin), directory, overrides)
+    }
+
+    fn read(text: &str, origin: Option<&str>, directory: PathBuf, overrides: &[String]) -> Result<Self> {
+        let overrides = overrides.iter().map(|text| Override::new(text)).collect::<Result<Vec<_>>>()?;
+        let source = Source::new(text, origin, &overrides)?;
+        Self::new(source.config()?, directory).map_err(|error| source.locate(&error))
     }
 
     /// Checks a config; relative paths in it are taken from `directory`.
@@ -63,10 +70,7 @@ impl CheckedConfig {
 
     /// The same config with some values replaced (see [`CheckedConfig::from_toml`]).
     pub fn with_overrides(&self, overrides: &[String]) -> Result<Self> {
-        let origin = self.directory.join("config");
-        Self::from_toml(&self.to_toml(), &origin.display().to_string(), overrides).map_err(|error| {
-            Error::new(error.kind(), error.place().replace(&*origin.display().to_string(), "--set"), error.message())
-        })
+        Self::read(&self.to_toml(), None, self.directory.clone(), overrides)
     }
 
     /// The config itself.
@@ -212,76 +216,4 @@ impl DecoderSpec {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::config::Issue;
-    use softsense_link::ReliabilitySpec;
-
-    #[test]
-    fn setting_a_field_of_another_choice_chooses_it() {
-        let text = "reliability.fixed.p_fail = [0.1]\nhost.issue.closed_loop.queue_depth = 4";
-        let overrides = [
-            "reliability.table.file=laldpc-thresholds".to_owned(),
-            "reliability.table.rber.constant.rber=0.001".to_owned(),
-            "reliability.table.rber.power_law.scale=1e-5".to_owned(),
-            "reliability.table.rber.power_law.pe_exponent=1".to_owned(),
-            "host.issue.open_loop.time_scale=2.0".to_owned(),
-        ];
-        let config = CheckedConfig::from_toml(text, "t.toml", &overrides).unwrap();
-        let ReliabilitySpec::Table(table) = &config.config().reliability else { panic!("a table was asked for") };
-        assert!(matches!(table.rber, softsense_nand::RberModel::PowerLaw { scale: 1e-5, pe_exponent: 1.0, .. }));
-        assert_eq!(config.config().host.issue, Issue::OpenLoop { time_scale: 2.0 });
-    }
-
-    #[test]
-    fn the_defaults_are_mlc_25nm_without_its_workload() {
-        let mut shipped = CheckedConfig::open("mlc-25nm", &[]).unwrap().config().clone();
-        shipped.workload = None;
-        assert_eq!(Config::default(), shipped);
-    }
-
-    #[test]
-    fn a_resolved_config_reads_back_as_itself() {
-        let checked = CheckedConfig::open("tlc-3d", &[]).unwrap();
-        let again = CheckedConfig::from_toml(&checked.to_toml(), "again.toml", &[]).unwrap();
-        assert_eq!(checked.config(), again.config());
-        assert_eq!(checked.sha256(), again.sha256());
-    }
-
-    #[test]
-    fn what_the_over_provisioning_error_asks_for_is_enough() {
-        let with = |value: &str| {
-            let overrides = [format!("ftl.over_provisioning={value}"), "geometry.codewords_per_page=4".into()];
-            CheckedConfig::from_toml("", "test.toml", &overrides)
-        };
-        let message = with("0.001").unwrap_err().to_string();
-        let asked = message.split("expected at least ").nth(1).unwrap().split(',').next().unwrap();
-        assert!(with(asked).is_ok(), "{message}");
-    }
-
-    /// Errors name the line, or the path, what was found and what was expected.
-    #[test]
-    fn errors_name_the_place() {
-        let cases: [(&str, &[&str], &str); 13] = [
-            ("seed = 1\n[ftl]\nover = 0.1\n", &[], "t.toml:3: ftl.over: unknown field `over`, expected one of"),
-            ("seed = \"x\"\n", &[], "t.toml:1: seed: invalid type: string \"x\", expected u64"),
-            ("[read]\npolicy = \"psychic\"\n", &[], "t.toml:2: read.policy: unknown variant `psychic`"),
-            ("[geometry\n", &[], "t.toml:1: "),
-            ("", &["geometry.channels=0"], "t.toml: geometry.channels: found 0, expected a whole number from 1"),
-            ("", &["bus.transfer_us=-1.0"], "t.toml: bus.transfer_us: found -1, expected a number from 0"),
-            ("", &["ftl.over_provisioning=1.0"], "t.toml: ftl.over_provisioning: found 1, expected a share above 0"),
-            ("", &["nonsense"], "--set nonsense: expected PATH=VALUE"),
-            ("", &["flash.page_types=[]"], "t.toml: flash.page_types: found 0 page types"),
-            // More than TOML, or 32 bits, can hold.
-            ("\nseed = 9223372036854775808\n", &[], "t.toml:2: "),
-            ("seed = 9223372036854775808\n", &["ftl.over_provisioning=0.2"], "t.toml:1: "),
-            ("", &["ftl.gc_high_watermark_blocks=4294967295"], "t.toml: ftl.over_provisioning: found 0."),
-            ("", &["ftl.gc_high_watermark_blocks=4294967296"], "--set ftl.gc_high_watermark_blocks: invalid value"),
-        ];
-        for (text, overrides, expected) in cases {
-            let overrides: Vec<String> = overrides.iter().map(ToString::to_string).collect();
-            let error = CheckedConfig::from_toml(text, "t.toml", &overrides).unwrap_err().to_string();
-            assert!(error.starts_with(expected), "{error}\nexpected: {expected}");
-        }
-    }
-}
+mod tests;

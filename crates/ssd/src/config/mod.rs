@@ -15,8 +15,8 @@ mod host;
 mod interleaving;
 mod mapping;
 mod precondition;
-mod read;
-mod set;
+pub(crate) mod read;
+pub(crate) mod set;
 mod shipped;
 
 use schemars::JsonSchema;
@@ -113,39 +113,4 @@ impl Config {
 pub fn schema() -> String {
     let schema = schemars::schema_for!(Config);
     serde_json::to_string_pretty(&schema).expect("a schema is plain data") + "\n"
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Is every choice of the schema known as one: a field that is one of at least two things, one of which is a table of one
-    /// required field?
-    #[test]
-    fn choices_are_those_of_the_schema() {
-        fn walk(root: &serde_json::Value, schema: &serde_json::Value, path: &str, found: &mut Vec<String>) {
-            if let Some(reference) = schema["$ref"].as_str() {
-                return walk(root, root.pointer(&reference[1..]).expect("a schema refers to itself"), path, found);
-            }
-            let alternatives = |key: &str| schema[key].as_array().cloned().unwrap_or_default();
-            let of_one = |one: &serde_json::Value| {
-                one["properties"].as_object().is_some_and(|fields| fields.len() == 1) && one["required"].is_array()
-            };
-            if alternatives("oneOf").len() > 1 && alternatives("oneOf").iter().any(of_one) {
-                found.push(path.to_owned());
-            }
-            for alternative in alternatives("oneOf").iter().chain(&alternatives("anyOf")) {
-                walk(root, alternative, path, found);
-            }
-            for (name, field) in schema["properties"].as_object().into_iter().flatten() {
-                let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
-                walk(root, field, &path, found);
-            }
-        }
-        let schema: serde_json::Value = serde_json::from_str(&schema()).unwrap();
-        let mut found = Vec::new();
-        walk(&schema, &schema, "", &mut found);
-        found.sort_unstable();
-        assert_eq!(found, set::CHOICES);
-    }
 }

@@ -1,9 +1,17 @@
-//! The language of `--set`: `path=value` replaces a value of a config.
+//! The language of `--set`: `PATH=VALUE` replaces a value of a config, `PATH[INDEX]=VALUE` an element of a list, and
+//! `PATH[INDEX].FIELD=VALUE` a field of one.
+
+use std::ops::Range;
+use std::sync::LazyLock;
 
 use softsense_base::{Error, Result};
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::Config;
 
 /// Fields that are one of several things with fields of their own: setting a field of one of these chooses it.
-pub(super) const CHOICES: [&str; 14] = [
+const CHOICES: [&str; 14] = [
     "decoder.placement",
     "decoder.time",
     "ftl.interleaving.groups",
@@ -20,32 +28,240 @@ pub(super) const CHOICES: [&str; 14] = [
     "workload.arrivals",
 ];
 
-/// Applies `path=value` to a table.
-pub(super) fn set(table: &mut toml::Table, text: &str) -> Result<()> {
-    let bad = |message: &str| Error::config(format!("--set {text}"), message);
-    let (path, value) =
-        text.split_once('=').ok_or_else(|| bad("expected PATH=VALUE, such as ftl.over_provisioning=0.28"))?;
-    let value = value.trim();
-    let parsed: toml::Value = match toml::from_str::<toml::Table>(&format!("value = {value}")) {
-        Ok(mut table) => table.remove("value").expect("it was just written"),
-        Err(_) if value.chars().all(|c| c.is_alphanumeric() || "_-./+".contains(c)) && !value.is_empty() => {
-            toml::Value::String(value.to_string())
-        }
-        Err(error) => return Err(bad(&format!("expected a TOML value: {}", error.message().replace('\n', " ")))),
-    };
-    let keys: Vec<&str> = path.trim().split('.').collect();
-    let (last, parents) = keys.split_last().expect("a split has at least one part");
-    let mut at = table;
-    for (depth, key) in parents.iter().enumerate() {
-        let entry = at.entry(*key).or_insert_with(|| toml::Value::Table(toml::Table::new()));
-        // A scalar on the way (reliability = "perfect") gives way to the table that is asked for, and so does another choice.
-        let chosen = !CHOICES.contains(&keys[..=depth].join(".").as_str())
-            || entry.as_table().is_some_and(|table| table.contains_key(keys[depth + 1]));
-        if !entry.is_table() || !chosen {
-            *entry = toml::Value::Table(toml::Table::new());
-        }
-        at = entry.as_table_mut().expect("it was just made one");
+/// A value with the bytes of the text that it is from.
+pub(super) type Value<'a> = Spanned<DeValue<'a>>;
+
+/// A `PATH=VALUE`.
+pub(crate) struct Override {
+    text: String,
+    path: Vec<Step>,
+    /// A TOML document that has the value alone.
+    document: String,
+}
+
+/// A step on a path: from a table to one of its fields, or from a list to one of its elements.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Step {
+    Field(String),
+    Element(i64),
+}
+
+impl Override {
+    /// Takes `PATH=VALUE` apart. The value is of TOML, or a bare word, which is taken as a string.
+    ///
+    /// # Errors
+    /// Names the override, what was found and what was expected.
+    pub(crate) fn new(text: &str) -> Result<Self> {
+        let bad = |message: String| Error::config(format!("--set {text}"), message);
+        let Some((path, value)) = text.split_once('=') else {
+            return Err(bad("expected PATH=VALUE, such as ftl.over_provisioning=0.28".into()));
+        };
+        let path = steps(path.trim()).map_err(bad)?;
+        let value = value.trim();
+        let document = format!("value = {value}");
+        let document = match DeTable::parse(&document) {
+            Ok(table) if table.get_ref().len() == 1 => document,
+            Ok(_) => return Err(bad("found several lines, expected one TOML value".into())),
+            Err(_) if value.chars().all(|c| c.is_alphanumeric() || "_-./+".contains(c)) && !value.is_empty() => {
+                format!("value = '{value}'")
+            }
+            Err(error) => return Err(bad(format!("expected a TOML value: {}", error.message().replace('\n', " ")))),
+        };
+        Ok(Self { text: text.to_owned(), path, document })
     }
-    at.insert((*last).to_string(), parsed);
-    Ok(())
+
+    /// Replaces the value in a config, where `span` marks what is of overrides.
+    ///
+    /// # Errors
+    /// Where the path goes through a list without an index, or with one that the list does not have.
+    pub(super) fn apply<'a>(&'a self, config: &mut Value<'a>, span: &Range<usize>) -> Result<()> {
+        let mut at = config;
+        for (depth, step) in self.path.iter().enumerate() {
+            let (before, after) = (written(&self.path[..depth]), &self.path[depth + 1..]);
+            let next = match step {
+                Step::Field(name) => field(at, name, &before, after.first(), span),
+                Step::Element(index) => element(at, *index, &before),
+            };
+            at = next.map_err(|message| Error::config(format!("--set {}", self.text), message))?;
+        }
+        *at = moved(only_value(&self.document), span);
+        Ok(())
+    }
+}
+
+/// Takes a path such as `flash.page_types[2].program_us` apart.
+fn steps(path: &str) -> std::result::Result<Vec<Step>, String> {
+    let mut steps = Vec::new();
+    for part in path.split('.') {
+        let mut indices = part.split('[');
+        let name = indices.next().expect("a split has at least one part");
+        if name.contains(']') {
+            return Err(format!("found `{part}`, expected `[` before `]`, as in `page_types[0]`"));
+        }
+        steps.push(Step::Field(name.to_owned()));
+        for index in indices {
+            let Some((index, "")) = index.split_once(']') else {
+                return Err(format!("found `{part}`, expected an index between `[` and `]`, as in `page_types[0]`"));
+            };
+            let index =
+                index.trim().parse().map_err(|_| format!("found index `{index}`, expected a whole number from 0"))?;
+            steps.push(Step::Element(index));
+        }
+    }
+    Ok(steps)
+}
+
+/// A path as people write it.
+fn written(path: &[Step]) -> String {
+    let mut text = String::new();
+    for step in path {
+        match step {
+            Step::Field(name) if text.is_empty() => text += name,
+            Step::Field(name) => text += &format!(".{name}"),
+            Step::Element(index) => text += &format!("[{index}]"),
+        }
+    }
+    text
+}
+
+/// A field of the table at `path`, of which `next` will be asked. What is no table (reliability = "perfect") gives way to the one
+/// that is asked for, and so does another choice.
+fn field<'t, 'a>(
+    at: &'t mut Value<'a>,
+    name: &'a str,
+    path: &str,
+    next: Option<&Step>,
+    span: &Range<usize>,
+) -> std::result::Result<&'t mut Value<'a>, String> {
+    if let DeValue::Array(_) = at.get_ref() {
+        return Err(format!("found `.{name}` of a list, expected an index before it, as in `{path}[0].{name}`"));
+    }
+    let stays = at.get_ref().as_table().is_some_and(|table| !CHOICES.contains(&path) || table.contains_key(name));
+    if !stays {
+        *at = Spanned::new(span.clone(), DeValue::Table(DeTable::new()));
+    }
+    let DeValue::Table(table) = at.get_mut() else { unreachable!("it was just made one") };
+    if !table.contains_key(name) {
+        let path = if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
+        let value = match next {
+            Some(Step::Element(_)) => default_list(&path, span).ok_or_else(|| {
+                format!("found no `{path}`, expected a list: its elements can be set when it is there")
+            })?,
+            // It gives way to whatever comes.
+            Some(Step::Field(_)) | None => Spanned::new(span.clone(), DeValue::Boolean(false)),
+        };
+        table.insert(Spanned::new(span.clone(), name.into()), value);
+    }
+    Ok(table.get_mut(name).expect("it is there"))
+}
+
+/// An element of the list at `path`.
+fn element<'t, 'a>(at: &'t mut Value<'a>, index: i64, path: &str) -> std::result::Result<&'t mut Value<'a>, String> {
+    let kind = at.get_ref().type_str();
+    let DeValue::Array(list) = at.get_mut() else {
+        return Err(format!("found index {index} of `{path}`, which is of type {kind}; expected a list"));
+    };
+    let length = list.len();
+    let expected = match length {
+        0 => "none".to_owned(),
+        _ => format!("0 to {}", length - 1),
+    };
+    let elements = if length == 1 { "element" } else { "elements" };
+    let message = format!("found index {index}, expected {expected}: `{path}` has {length} {elements}");
+    usize::try_from(index).ok().and_then(|index| list.get_mut(index)).ok_or(message)
+}
+
+/// The list that a config has at `path` where it says nothing.
+fn default_list<'a>(path: &str, span: &Range<usize>) -> Option<Value<'a>> {
+    static DEFAULTS: LazyLock<String> =
+        LazyLock::new(|| toml::to_string(&Config::default()).expect("a config is plain data"));
+    // What a choice has by itself does not depend on which one is the default.
+    if CHOICES.iter().any(|choice| path.starts_with(&format!("{choice}."))) {
+        return None;
+    }
+    let defaults = DeTable::parse(&DEFAULTS).expect("it was just written");
+    let defaults = Spanned::new(span.clone(), DeValue::Table(defaults.into_inner()));
+    at(&defaults, path).filter(|value| value.get_ref().is_array()).map(|list| moved(list.clone(), span))
+}
+
+/// The value at a path, if there is one.
+pub(super) fn at<'t, 'a>(config: &'t Value<'a>, path: &str) -> Option<&'t Value<'a>> {
+    steps(path).ok()?.iter().try_fold(config, |at, step| match step {
+        Step::Field(name) => at.get_ref().get(name),
+        Step::Element(index) => at.get_ref().get(usize::try_from(*index).ok()?),
+    })
+}
+
+/// The value of a document that has one alone.
+fn only_value(document: &str) -> Value<'_> {
+    let table = DeTable::parse(document).expect("it has been parsed before").into_inner();
+    table.into_iter().next().expect("it has one value").1
+}
+
+/// A value as if it, and all in it, stood at `span`.
+fn moved<'a>(value: Value<'a>, span: &Range<usize>) -> Value<'a> {
+    let value = match value.into_inner() {
+        DeValue::Table(table) => {
+            let there = |key: Spanned<_>| Spanned::new(span.clone(), key.into_inner());
+            DeValue::Table(table.into_iter().map(|(key, value)| (there(key), moved(value, span))).collect())
+        }
+        DeValue::Array(list) => DeValue::Array(list.into_iter().map(|value| moved(value, span)).collect()),
+        plain => plain,
+    };
+    Spanned::new(span.clone(), value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::schema;
+
+    /// Is every choice of the schema known as one: a field that is one of at least two things, one of which is a table of one
+    /// required field?
+    #[test]
+    fn choices_are_those_of_the_schema() {
+        fn walk(root: &serde_json::Value, schema: &serde_json::Value, path: &str, found: &mut Vec<String>) {
+            if let Some(reference) = schema["$ref"].as_str() {
+                return walk(root, root.pointer(&reference[1..]).expect("a schema refers to itself"), path, found);
+            }
+            let alternatives = |key: &str| schema[key].as_array().cloned().unwrap_or_default();
+            let of_one = |one: &serde_json::Value| {
+                one["properties"].as_object().is_some_and(|fields| fields.len() == 1) && one["required"].is_array()
+            };
+            if alternatives("oneOf").len() > 1 && alternatives("oneOf").iter().any(of_one) {
+                found.push(path.to_owned());
+            }
+            for alternative in alternatives("oneOf").iter().chain(&alternatives("anyOf")) {
+                walk(root, alternative, path, found);
+            }
+            for (name, field) in schema["properties"].as_object().into_iter().flatten() {
+                let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
+                walk(root, field, &path, found);
+            }
+        }
+        let schema: serde_json::Value = serde_json::from_str(&schema()).unwrap();
+        let mut found = Vec::new();
+        walk(&schema, &schema, "", &mut found);
+        found.sort_unstable();
+        assert_eq!(found, CHOICES);
+    }
+
+    /// Does a path say what it was taken apart into, and each wrong one why it is?
+    #[test]
+    fn paths_are_taken_apart() {
+        for path in ["seed", "ftl.over_provisioning", "flash.page_types[2].program_us", "a[0][-1].b", ""] {
+            assert_eq!(written(&steps(path).unwrap()), path);
+        }
+        for (path, expected) in [
+            ("a[0", "found `a[0`, expected an index between `[` and `]`"),
+            ("a[0]b", "found `a[0]b`, expected an index between `[` and `]`"),
+            ("a.b0].c", "found `b0]`, expected `[` before `]`"),
+            ("a[]", "found index ``, expected a whole number from 0"),
+            ("a[1.5]", "found `a[1`, expected an index between `[` and `]`"),
+            ("a[first]", "found index `first`, expected a whole number from 0"),
+        ] {
+            let error = steps(path).unwrap_err();
+            assert!(error.starts_with(expected), "{error}\nexpected: {expected}");
+        }
+    }
 }

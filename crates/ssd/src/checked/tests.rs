@@ -1,0 +1,163 @@
+use super::*;
+use crate::config::Issue;
+use softsense_link::ReliabilitySpec;
+
+#[test]
+fn setting_a_field_of_another_choice_chooses_it() {
+    let text = "reliability.fixed.p_fail = [0.1]\nhost.issue.closed_loop.queue_depth = 4";
+    let overrides = [
+        "reliability.table.file=laldpc-thresholds".to_owned(),
+        "reliability.table.rber.constant.rber=0.001".to_owned(),
+        "reliability.table.rber.power_law.scale=1e-5".to_owned(),
+        "reliability.table.rber.power_law.pe_exponent=1".to_owned(),
+        "host.issue.open_loop.time_scale=2.0".to_owned(),
+    ];
+    let config = CheckedConfig::from_toml(text, "t.toml", &overrides).unwrap();
+    let ReliabilitySpec::Table(table) = &config.config().reliability else { panic!("a table was asked for") };
+    assert!(matches!(table.rber, softsense_nand::RberModel::PowerLaw { scale: 1e-5, pe_exponent: 1.0, .. }));
+    assert_eq!(config.config().host.issue, Issue::OpenLoop { time_scale: 2.0 });
+}
+
+#[test]
+fn elements_of_lists_are_set() {
+    let text = "flash.page_types = [{ name = \"a\" }, { name = \"b\", sense_us = 50.0 }]\n\
+                [reliability.fixed]\np_fail = [0.1, 0.2]";
+    let set = [
+        "flash.page_types[1].program_us=900",
+        "flash.page_types[0]={ name = 'c' }",
+        "reliability.fixed.p_fail[1]=0.05",
+    ];
+    let config = CheckedConfig::from_toml(text, "t.toml", &set.map(String::from)).unwrap();
+    let types = &config.config().flash.page_types;
+    assert_eq!((types[0].name.as_str(), types[1].name.as_str()), ("c", "b"));
+    assert_eq!((types[0].program_us, types[1].program_us, types[1].sense_us), (121.0, 900.0, 50.0));
+    assert_eq!(config.config().reliability, ReliabilitySpec::Fixed { p_fail: vec![0.1, 0.05] });
+    let error = CheckedConfig::from_toml(text, "t.toml", &["reliability.fixed.p_fail[1]=0.3".into()]).unwrap_err();
+    assert_eq!(error.place(), "--set reliability.fixed.p_fail", "a list of which an element is set");
+    // A config that says nothing of a list has that of the defaults.
+    let config = CheckedConfig::from_toml("", "t.toml", &["flash.page_types[1].sense_us=60".into()]).unwrap();
+    let mut expected = Config::default();
+    expected.flash.page_types[1].sense_us = 60.0;
+    assert_eq!(*config.config(), expected);
+}
+
+#[test]
+fn elements_that_are_not_there_are_named() {
+    let cases = [
+        ("flash.page_types[5].name=x", "found index 5, expected 0 to 1: `flash.page_types` has 2 elements"),
+        ("flash.page_types[-1].name=x", "found index -1, expected 0 to 1: `flash.page_types` has 2 elements"),
+        ("reliability.fixed.p_fail[0]=0.1", "found index 0, expected none: `reliability.fixed.p_fail` has 0 elements"),
+        ("flash.erase_us[0]=1", "found index 0 of `flash.erase_us`, which is of type float; expected a list"),
+        ("flash[0]=1", "found index 0 of `flash`, which is of type table; expected a list"),
+        (
+            "flash.page_types.name=x",
+            "found `.name` of a list, expected an index before it, as in `flash.page_types[0].name`",
+        ),
+        ("flash.page_types[0.name=x", "found `page_types[0`, expected an index between `[` and `]`, as in"),
+        ("flash.page_types[one].name=x", "found index `one`, expected a whole number from 0"),
+        ("reliability.adaptive.rates[0].units=1", "found no `reliability.adaptive.rates`, expected a list"),
+        ("seed=1\nx = 2", "found several lines, expected one TOML value"),
+    ];
+    let text = "flash = { page_types = [{}, {}], erase_us = 1.0 }\nreliability.fixed.p_fail = []";
+    for (set, expected) in cases {
+        let error = CheckedConfig::from_toml(text, "t.toml", &[set.into()]).unwrap_err().to_string();
+        assert!(error.starts_with(&format!("--set {set}: {expected}")), "{error}\nexpected: {expected}");
+    }
+    // What is wrong with an element stands where it is from.
+    let error = |set: &str| {
+        let text = "[[flash.page_types]]\n[[flash.page_types]]\nsense_us = -1.0";
+        CheckedConfig::from_toml(text, "t.toml", &[set.into()]).unwrap_err().to_string()
+    };
+    assert!(error("seed=2").starts_with("t.toml:3: flash.page_types[1].sense_us: found -1"));
+    assert!(error("flash.page_types[1].sense_us=-2.0").starts_with("--set flash.page_types[1].sense_us: found -2"));
+    assert!(error("flash.page_types[0].sens=1").starts_with("--set flash.page_types[0].sens: unknown field"));
+}
+
+/// Is what an override replaces not looked at, and the rest of a bad config still named with its line?
+#[test]
+fn overrides_mend_a_config_that_is_bad_by_itself() {
+    let text = "[read]\npolicy = \"psychic\"\n[ftl]\nover_provisioning = \"much\"\n[bus]\ntransfer_us = -1.0\n";
+    let mend = ["read.policy=ideal", "ftl.over_provisioning=0.2", "bus.transfer_us=5.0"].map(String::from);
+    assert!(CheckedConfig::from_toml(text, "t.toml", &mend).is_ok());
+    for (left_out, expected) in [
+        (0, "t.toml:2: read.policy: unknown variant `psychic`"),
+        (1, "t.toml:4: ftl.over_provisioning: invalid type: string \"much\""),
+        (2, "t.toml:6: bus.transfer_us: found -1"),
+    ] {
+        let some: Vec<String> = (0..3).filter(|&i| i != left_out).map(|i| mend[i].clone()).collect();
+        let error = CheckedConfig::from_toml(text, "t.toml", &some).unwrap_err().to_string();
+        assert!(error.starts_with(expected), "{error}\nexpected: {expected}");
+    }
+    let too_large = CheckedConfig::from_toml("seed = 9223372036854775808", "t.toml", &["seed=3".into()]);
+    assert_eq!(too_large.unwrap().config().seed, 3);
+    // A section that a replaced choice had goes with it.
+    let text = "[reliability.tabel]\nfile = 1";
+    assert!(CheckedConfig::from_toml(text, "t.toml", &["reliability=perfect".into()]).is_ok());
+    assert!(CheckedConfig::from_toml(text, "t.toml", &["reliability.fixed.p_fail=[0.1]".into()]).is_ok());
+}
+
+#[test]
+fn overrides_of_a_checked_config_are_named() {
+    let config = CheckedConfig::open("tlc-3d", &[]).unwrap();
+    let error = |set: &str| config.with_overrides(&[set.into()]).unwrap_err().to_string();
+    assert!(error("ftl.over_provisioning=2.0").starts_with("--set ftl.over_provisioning: found 2"));
+    assert!(error("ftl.gc_high_watermark_blocks=400").starts_with("--set: ftl.over_provisioning: found 0."));
+    assert!(error("flash.page_types[3].sense_us=1").contains("`flash.page_types` has 3 elements"));
+}
+
+#[test]
+fn the_defaults_are_mlc_25nm_without_its_workload() {
+    let mut shipped = CheckedConfig::open("mlc-25nm", &[]).unwrap().config().clone();
+    shipped.workload = None;
+    assert_eq!(Config::default(), shipped);
+}
+
+#[test]
+fn a_resolved_config_reads_back_as_itself() {
+    let checked = CheckedConfig::open("tlc-3d", &[]).unwrap();
+    let again = CheckedConfig::from_toml(&checked.to_toml(), "again.toml", &[]).unwrap();
+    assert_eq!(checked.config(), again.config());
+    assert_eq!(checked.sha256(), again.sha256());
+}
+
+#[test]
+fn what_the_over_provisioning_error_asks_for_is_enough() {
+    let with = |value: &str| {
+        let overrides = [format!("ftl.over_provisioning={value}"), "geometry.codewords_per_page=4".into()];
+        CheckedConfig::from_toml("", "test.toml", &overrides)
+    };
+    let message = with("0.001").unwrap_err().to_string();
+    let asked = message.split("expected at least ").nth(1).unwrap().split(',').next().unwrap();
+    assert!(with(asked).is_ok(), "{message}");
+}
+
+/// Errors name the line, or the path, what was found and what was expected.
+#[test]
+fn errors_name_the_place() {
+    let cases: [(&str, &[&str], &str); 17] = [
+        ("seed = 1\n[ftl]\nover = 0.1\n", &[], "t.toml:3: ftl.over: unknown field `over`, expected one of"),
+        ("seed = \"x\"\n", &[], "t.toml:1: seed: invalid type: string \"x\", expected u64"),
+        ("[read]\npolicy = \"psychic\"\n", &[], "t.toml:2: read.policy: unknown variant `psychic`"),
+        ("[geometry\n", &[], "t.toml:1: "),
+        ("", &["geometry.channels=0"], "--set geometry.channels: found 0, expected a whole number from 1"),
+        ("", &["bus.transfer_us=-1.0"], "--set bus.transfer_us: found -1, expected a number from 0"),
+        ("", &["ftl.over_provisioning=1.0"], "--set ftl.over_provisioning: found 1, expected a share above 0"),
+        ("\nbus.transfer_us = -1.0", &[], "t.toml:2: bus.transfer_us: found -1, expected a number from 0"),
+        ("\nbus.transfer_us = -1.0", &["seed=2"], "t.toml:2: bus.transfer_us: found -1, expected a number from 0"),
+        ("", &["nonsense"], "--set nonsense: expected PATH=VALUE"),
+        ("", &["flash.page_types=[]"], "--set flash.page_types: found 0 page types"),
+        // More than TOML, or 32 bits, can hold.
+        ("\nseed = 9223372036854775808\n", &[], "t.toml:2: "),
+        ("seed = 9223372036854775808\n", &["ftl.over_provisioning=0.2"], "t.toml:1: "),
+        ("seed = 1", &["seed=9223372036854775808"], "--set seed: "),
+        // What a table holds together is told as a whole; so is what nobody has set.
+        ("[geometry]\nchannels = 1024", &["geometry.blocks_per_plane=16777216"], "t.toml: geometry: found 703"),
+        ("", &["ftl.gc_high_watermark_blocks=4294967295"], "t.toml: ftl.over_provisioning: found 0."),
+        ("", &["ftl.gc_high_watermark_blocks=4294967296"], "--set ftl.gc_high_watermark_blocks: invalid value"),
+    ];
+    for (text, overrides, expected) in cases {
+        let overrides: Vec<String> = overrides.iter().map(ToString::to_string).collect();
+        let error = CheckedConfig::from_toml(text, "t.toml", &overrides).unwrap_err().to_string();
+        assert!(error.starts_with(expected), "{error}\nexpected: {expected}");
+    }
+}
