@@ -14,7 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from conftest import ROOT, Softsense
+import softsense
+from conftest import CONFIGS, ROOT, Softsense
 
 POLICIES = ["ideal", "two_step", "look_ahead", "progressive", "look_ahead_progressive"]
 
@@ -304,8 +305,25 @@ def test_version_and_help(softsense_command: Softsense) -> None:
     assert re.fullmatch(told, softsense_command("--version").stdout)
     for command in ([], ["run"], ["compare"], ["trace"], ["trace", "stats"], ["config"], ["policies"]):
         assert softsense_command(command, "--help").returncode == 0
+    for command in ([], ["config"]):
+        asked = softsense_command(command)
+        assert (asked.returncode, asked.stdout, asked.stderr) == (0, softsense_command(command, "--help").stdout, "")
     listed = softsense_command("policies").stdout
     assert all(name in listed for name in POLICIES)
+
+
+def test_shipped_configs_are_listed(softsense_command: Softsense) -> None:
+    rows = json.loads(softsense_command("config", "list", "--json").stdout)
+    assert rows == softsense.configs()
+    assert [row["name"] for row in rows] == sorted(file.stem for file in CONFIGS.glob("*.toml"))
+    told = softsense_command("config", "list").stdout
+    for row in rows:
+        first_line = (CONFIGS / f"{row['name']}.toml").read_text().splitlines()[0]
+        assert f"# {row['description']}" == first_line
+        assert row["user_bytes"] == softsense.Config.open(row["name"]).user_bytes
+        (line,) = (line for line in told.splitlines() if line.split()[:1] == [row["name"]])
+        assert row["reliability"] in line.split()
+        assert row["description"] in line
 
 
 # Raw bit error rates that a decode table does not reach.

@@ -208,6 +208,7 @@ ERRORS: dict[str, Rows] = {
         (["mlc-25nm", "file/new.trace", *SMALL], ["file/new.trace"]),
         (["mlc-25nm", "folder", *SMALL], ["folder"]),
     ],
+    "config list": [(["more"], ["more"])],
     "config check": [([], ["FILE"]), *CONFIGS[1:]],
     "config show": [([], ["FILE"]), *CONFIGS[1:]],
     "config schema": [(["more"], ["more"])],

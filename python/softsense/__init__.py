@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         __version__,
         build_info,
         config_schema,
+        configs,
         policies,
     )
     from softsense.api import NO_SOFT_SENSING, Comparison, Interrupted, RunResult, compare, load_config, run
@@ -73,6 +74,7 @@ __all__ = [
     "build_table",
     "compare",
     "config_schema",
+    "configs",
     "find_traps",
     "load_config",
     "measure_fer",

@@ -36,6 +36,12 @@ def build_info() -> dict[str, str]:
 def config_schema() -> str:
     """The JSON schema of a configuration."""
 
+def configs() -> list[dict[str, Any]]:
+    """The shipped configurations, a dict each.
+
+    `name`, `description`, `user_bytes` (what the user can address) and `reliability` (of which kind, as in configs).
+    """
+
 def policies() -> list[tuple[str, str]]:
     """Name and one sentence for every read policy."""
 

@@ -132,6 +132,10 @@ def _command(arguments: list[str] | None) -> int:
             _drop_output()
             return _NOBODY_READS
         raise
+    except click.exceptions.NoArgsIsHelpError as asked:
+        # Whoever names no command wants to know which there are.
+        click.echo(asked.format_message())
+        return 0
     except click.UsageError as error:
         hint = f" ({error.ctx.command_path} --help)" if error.ctx else ""
         return _complain(error.format_message().rstrip(".") + hint)
@@ -150,8 +154,7 @@ def _complain(message: str) -> int:
 
 # What shells complete ------------------------------------------------------------------------------------------------
 
-# Spelled out, as a shell waits for them: papers take a second to load. Tests compare them with what there is.
-_CONFIGS = ("mlc-25nm", "mlc-lae", "mlc-lae-unsqueezed", "mlc-lae-worst-case", "mlc-laldpc", "tlc-3d")
+# Spelled out, as a shell waits for them: papers take a second to load. A test compares them with what there is.
 _PAPERS = ("ldpc-in-ssd", "laldpc", "adaptive-rate-pool", "lae-ftl")
 _SHELLS = ("bash", "zsh", "fish")
 
@@ -176,7 +179,7 @@ def _one_of(*names: str) -> Completer:
     return _completing(lambda: names)
 
 
-_complete_config = _completing(lambda: _CONFIGS, files=True)
+_complete_config = _completing(lambda: (config["name"] for config in softsense.configs()), files=True)
 _complete_code = _completing(lambda: (name for name, _ in Code.entries()), files=True)
 _complete_cells = _completing(Cells.names, files=True)
 _complete_table = _completing(_core.decode_tables, files=True)
@@ -364,7 +367,11 @@ def policies_command(as_json: bool) -> None:
     from softsense import tables
 
     rows = [{"name": name, "description": description} for name, description in softsense.policies()]
-    click.echo(json.dumps(rows, indent=2) if as_json else tables.describe(softsense.policies()))
+    _print_list(rows, as_json, lambda _: tables.describe(softsense.policies()))
+
+
+def _print_list(rows: list[dict[str, Any]], as_json: bool, told: Callable[[list[dict[str, Any]]], str]) -> None:
+    click.echo(json.dumps(rows, indent=2) if as_json else told(rows))
 
 
 @cli.group()
@@ -449,7 +456,19 @@ def _say_written(to: str, to_format: str, requests: int, as_json: bool) -> None:
 
 @cli.group("config")
 def config_group() -> None:
-    """Check and show configurations."""
+    """List, check and show configurations.
+
+    A configuration is the name of a shipped one, or a TOML file.
+    """
+
+
+@config_group.command("list")
+@click.option("--json", "as_json", is_flag=True, help="Print the list as one JSON document.")
+def config_list(as_json: bool) -> None:
+    """List the shipped configurations."""
+    from softsense import tables
+
+    _print_list(softsense.configs(), as_json, tables.configs)
 
 
 @config_group.command("check")
@@ -522,7 +541,7 @@ def code_list(as_json: bool) -> None:
                 "description": description,
             }
         )
-    click.echo(json.dumps(rows, indent=2) if as_json else tables.codes(rows))
+    _print_list(rows, as_json, tables.codes)
 
 
 @code_group.command("show")

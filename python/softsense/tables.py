@@ -263,15 +263,24 @@ def _worst(counted: Sequence[tuple[int, int, RunResult]], among: str, said: str)
 
 def codes(rows: Sequence[dict[str, Any]]) -> str:
     """The list of codes: name, kind, codeword_bits, data_bits, rate and description of each."""
-    columns = [
-        _aligned(["", "code", *(row["name"] for row in rows)], str.ljust),
-        _aligned(["", "kind", *(row["kind"] for row in rows)], str.ljust),
-        _aligned(["codeword", "bits", *(f"{row['codeword_bits']:,}" for row in rows)], str.rjust),
-        _aligned(["data", "bits", *(f"{row['data_bits']:,}" for row in rows)], str.rjust),
-        _aligned(["", "rate", *(f"{row['rate']:.4f}" for row in rows)], str.rjust),
-        _aligned(["", "what it is", *(row["description"] for row in rows)], str.ljust),
-    ]
-    return _panel(columns)
+    return _listing(
+        ("\ncode", [row["name"] for row in rows], str.ljust),
+        ("\nkind", [row["kind"] for row in rows], str.ljust),
+        ("codeword\nbits", [f"{row['codeword_bits']:,}" for row in rows], str.rjust),
+        ("data\nbits", [f"{row['data_bits']:,}" for row in rows], str.rjust),
+        ("\nrate", [f"{row['rate']:.4f}" for row in rows], str.rjust),
+        ("\nwhat it is", [row["description"] for row in rows], str.ljust),
+    )
+
+
+def configs(rows: Sequence[dict[str, Any]]) -> str:
+    """The list of configs: name, user_bytes, reliability and description of each, as `softsense.configs` has them."""
+    return _listing(
+        ("\nconfig", [row["name"] for row in rows], str.ljust),
+        ("for the\nuser", [f"{row['user_bytes'] / 2**30:,.1f} GiB" for row in rows], str.rjust),
+        ("\nreliability", [row["reliability"] for row in rows], str.ljust),
+        ("\nwhat it is", [row["description"] for row in rows], str.ljust),
+    )
 
 
 def code(facts: dict[str, Any]) -> list[tuple[str, str]]:
@@ -664,6 +673,11 @@ def paneled(title: str, corner: str, names: Sequence[str], columns: Sequence[Col
         panels[-1].append(text)
         used += needed
     return title + "\n" + "\n\n".join(_panel(panel) for panel in panels)
+
+
+def _listing(*columns: tuple[str, list[str], Callable[[str, int], str]]) -> str:
+    """What there is, one a line: headers of two lines, cells, and the side to which they are aligned."""
+    return _panel([_aligned([*header.split("\n"), *cells], align) for header, cells, align in columns])
 
 
 def _panel(columns: list[list[str]]) -> str:

@@ -20,7 +20,7 @@ use pyo3::types::PyDict;
 use softsense_base::{Error, ErrorKind};
 use softsense_ecc::InstructionSet;
 use softsense_link::{DecodeTable, Policy};
-use softsense_ssd::checked::CheckedConfig;
+use softsense_ssd::checked::{self, CheckedConfig};
 use softsense_ssd::config::{self, MODEL_VERSION};
 use softsense_ssd::request::RequestKind;
 use softsense_ssd::run::{self, Requests};
@@ -471,6 +471,26 @@ fn config_schema() -> String {
     config::schema()
 }
 
+/// The shipped configurations, a dict each: `name`, `description`, `user_bytes` (what the user can address) and `reliability`
+/// (which kind it has, as in configs).
+///
+/// >>> from softsense import configs
+/// >>> [config["name"] for config in configs()][:2]
+/// ['mlc-25nm', 'mlc-lae']
+#[pyfunction]
+fn configs(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
+    let shipped = detached(py, checked::shipped_configs);
+    let dict = |config: checked::ShippedConfig| {
+        let dict = PyDict::new(py);
+        dict.set_item("name", config.name)?;
+        dict.set_item("description", config.about)?;
+        dict.set_item("user_bytes", config.user_bytes)?;
+        dict.set_item("reliability", config.reliability)?;
+        Ok(dict)
+    };
+    shipped.into_iter().map(dict).collect()
+}
+
 /// Name and one sentence for every read policy.
 ///
 /// >>> from softsense import policies
@@ -586,6 +606,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(frames::decode_tables, module)?)?;
     module.add_function(wrap_pyfunction!(build_info, module)?)?;
     module.add_function(wrap_pyfunction!(config_schema, module)?)?;
+    module.add_function(wrap_pyfunction!(configs, module)?)?;
     module.add_function(wrap_pyfunction!(check_environment, module)?)?;
     module.add_function(wrap_pyfunction!(read_text, module)?)?;
     module.add_function(wrap_pyfunction!(keep_panics_quiet, module)?)?;

@@ -3,6 +3,7 @@
 
 mod describe;
 mod room;
+mod shipped;
 mod together;
 
 use std::path::{Path, PathBuf};
@@ -17,6 +18,8 @@ use crate::config::{Config, DecodeTime, DecoderPlacement, DecoderSpec, MODEL_VER
 use crate::format::{BlockLayout, PageFormat, UnitCode};
 use crate::geometry::Geometry;
 use crate::workload::WorkloadSpec;
+
+pub use shipped::{ShippedConfig, shipped_configs};
 
 /// A config that has passed every check, with the directory its relative paths are taken from.
 #[derive(Debug, Clone)]

@@ -35,7 +35,7 @@ pub use host::{HostSpec, Issue, PartialWrite, Spread};
 pub use interleaving::{InterleavedGroups, InterleavingSpec, Remainder};
 pub use mapping::{DemandSpec, Eviction, Mapping};
 pub use precondition::{Layout, PreconditionSpec};
-pub(crate) use shipped::SHIPPED;
+pub(crate) use shipped::{SHIPPED, about};
 
 use crate::workload::WorkloadSpec;
 

@@ -9,3 +9,8 @@ pub(crate) const SHIPPED: [(&str, &str); 6] = [
     ("mlc-laldpc", include_str!("../../../../configs/mlc-laldpc.toml")),
     ("tlc-3d", include_str!("../../../../configs/tlc-3d.toml")),
 ];
+
+/// What a shipped config is, in one sentence: the first line of its text, a comment.
+pub(crate) fn about(text: &str) -> &str {
+    text.lines().next().unwrap_or_default().trim_start_matches(['#', ' '])
+}

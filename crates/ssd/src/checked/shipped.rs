@@ -1,0 +1,55 @@
+use softsense_link::ReliabilitySpec;
+
+use super::CheckedConfig;
+use crate::config::{SHIPPED, about};
+
+/// What is said of a shipped config in a list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ShippedConfig {
+    /// Its name, which stands wherever a config file can.
+    pub name: &'static str,
+    /// One sentence.
+    pub about: &'static str,
+    /// Bytes the user can address.
+    pub user_bytes: u64,
+    /// Which of the kinds of `reliability` it has, by the name of that in configs.
+    pub reliability: &'static str,
+}
+
+/// The configs that come with softsense, by name.
+pub fn shipped_configs() -> Vec<ShippedConfig> {
+    let shipped = |&(name, text): &(&'static str, &'static str)| {
+        let config = CheckedConfig::from_toml(text, name, &[]).expect("a shipped config passes every check");
+        let reliability = match config.config().reliability {
+            ReliabilitySpec::Perfect => "perfect",
+            ReliabilitySpec::Fixed { .. } => "fixed",
+            ReliabilitySpec::Table(_) => "table",
+            ReliabilitySpec::Adaptive(_) => "adaptive",
+            ReliabilitySpec::Bch(_) => "bch",
+            ReliabilitySpec::Exact(_) => "exact",
+        };
+        ShippedConfig { name, about: about(text), user_bytes: config.user_bytes(), reliability }
+    };
+    SHIPPED.iter().map(shipped).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Is the first line of every shipped config a sentence that stands alone, short enough for a list?
+    #[test]
+    fn shipped_configs_say_what_they_are() {
+        let shipped = shipped_configs();
+        assert!(shipped.is_sorted_by_key(|config| config.name));
+        for ShippedConfig { name, about, user_bytes, reliability } in shipped {
+            assert!(about.ends_with('.') && (20..=120).contains(&about.len()), "{name}: {about}");
+            let config = CheckedConfig::open(name, &[]).unwrap();
+            assert_eq!(config.user_bytes(), user_bytes);
+            assert!(
+                config.to_json().contains(&format!("\"reliability\":{{\"{reliability}\"")),
+                "{name}: {reliability}"
+            );
+        }
+    }
+}
