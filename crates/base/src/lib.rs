@@ -1,13 +1,54 @@
-//! What every room of the house shares: time and size units, the error type, random streams and
-//! mergeable statistics. Knows nothing of flash, codes or SSDs.
+//! What every crate of softsense shares: time and size units, the error type, random streams, mergeable statistics, whole files.
+//! Knows nothing of flash, codes or SSDs.
 //!
-//! - [`Ns`]: integer nanoseconds, the only time there is in the engine.
-//! - [`Pj`]: integer picojoules, so that energies add up exactly.
+//! ```text
+//!                    base
+//!                  /      \
+//!   (flash) nand           ecc (codes)
+//!                  \      /
+//!                    link (reading one codeword)
+//!                     |
+//!                    ssd (the device under load)
+//! ```
+//!
+//! - [`Ns`]: integer nanoseconds, the only time there is in the engine; [`TotalNs`], a sum of many.
+//! - [`Pj`]: integer picojoules.
 //! - [`Error`]: bad input, with the place it was found at, what was found and what was expected.
-//! - [`Stream`]: random numbers derived by hashing (seed, purpose, index), never advanced across purposes.
-//! - [`Histogram`]: a mergeable histogram of durations with a bounded relative error.
+//! - [`Stream`]: random numbers of one [`Purpose`].
+//! - [`Histogram`]: durations, with a bounded relative error.
 //! - [`UnfinishedFile`]: a file that appears whole or not at all.
 //! - [`binomial_interval`] and its like: distribution functions, exact intervals, and the search for a maximum.
+//!
+//! # Guarantees
+//!
+//! - **Time and energy are integers**: sums are exact, and do not depend on their order.
+//! - **Random numbers are pure functions** of seed, purpose and index. Nothing is advanced: draws may be made in any order, by any
+//!   number of threads, and a new purpose changes no other draw. Tests pin the values.
+//! - **The same on every CPU**: logarithms, powers and the rest come from the portable `libm` wherever a result depends on them.
+//! - **Merging is associative and commutative**: histograms of parts, in any order, are the histogram of the whole.
+//! - **Bad input is an [`Error`]**, never a panic; a panic is a bug of softsense.
+//!
+//! # Example
+//!
+//! Who draws, and in which order, does not matter:
+//!
+//! ```
+//! use softsense_base::{Histogram, Ns, Purpose, Stream};
+//!
+//! let stream = Stream::new(1, Purpose::Workload);
+//! let duration = |index| Ns::from_us(100.0 * stream.uniform(index, 0));
+//!
+//! let mut whole = Histogram::default();
+//! (0..1000).for_each(|index| whole.record(duration(index)));
+//!
+//! let (mut early, mut late) = (Histogram::default(), Histogram::default());
+//! (500..1000).rev().for_each(|index| late.record(duration(index)));
+//! (0..500).for_each(|index| early.record(duration(index)));
+//! late.merge(&early);
+//!
+//! assert_eq!(late, whole);
+//! assert!((whole.percentile(0.5).unwrap().as_us() - 50.0).abs() < 5.0);
+//! ```
 
 mod error;
 mod files;

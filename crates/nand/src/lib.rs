@@ -15,6 +15,33 @@
 //! - [`RberModel`] is `f`, from threshold voltages or by formula; [`Rber`] the same, quick.
 //! - [`Variation`] makes the factors, log-normal with mean 1 and fixed by the seed, and overdispersed codewords.
 //! - [`retention_bake_minutes`] and [`recovery_bake_minutes`] are the Arrhenius equivalents of laboratory ageing.
+//!
+//! # Guarantees
+//!
+//! - **No hidden state**: cells, references and RBER are functions of a spec, an age and a page; factors of the seed and the place.
+//!   Asking changes nothing, and the order of asking does not matter.
+//! - **The same on every CPU**: all that a run depends on is computed with the portable `libm`.
+//! - **Probabilities are computed, not sampled**: of a region, of an error, of a page. Tails keep their relative accuracy: an RBER
+//!   of 1e-12 is a difference of tails.
+//! - **Bad fields are errors** that name the config path; an unknown page or level is a bug of the caller, and panics.
+//!
+//! # Example
+//!
+//! Worn MLC cells after a year: retention costs errors, and soft sensing wins information back.
+//!
+//! ```
+//! use softsense_nand::{CellSpec, Placement, Sensing, Wear};
+//!
+//! let spec = CellSpec::open("mlc", "".as_ref())?;
+//! let at = |retention_hours| spec.at(Wear { pe_cycles: 10_000, retention_hours });
+//! let (fresh, old) = (at(1.0), at(365.0 * 24.0));
+//! assert!(old.mean_rber() > fresh.mean_rber());
+//!
+//! let upper = 1;
+//! let told = |level| Sensing::new(&old, upper, level, Placement::MutualInformation).information(&old);
+//! assert!(told(1) < told(3) && told(3) < told(7) && told(7) < 1.0);
+//! # Ok::<(), softsense_base::Error>(())
+//! ```
 
 mod aging;
 mod cells;
