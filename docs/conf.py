@@ -56,7 +56,7 @@ NAVIGATION = {
         "model/frame-error-rates",
         "model/error-floors",
     ],
-    "Reference": ["reference/cli", "reference/config", "reference/python"],
+    "Reference": ["reference/cli", "reference/config", "reference/python", "glossary"],
     "About": ["design", "other-tools", "citing", "changelog"],
 }
 
