@@ -30,7 +30,7 @@ pub enum Requests<'a> {
 /// When memory is short, or the config's `reliability` knows no raw bit error rates.
 pub fn sample_codewords(config: &CheckedConfig, count: u32) -> Result<Vec<CodewordSample>> {
     if !config.reliability().needs_age() {
-        let message = "found no raw bit error rates, expected `reliability.table` or `reliability.exact`";
+        let message = "found no raw bit error rates, expected `reliability.table`, `adaptive`, `bch` or `exact`";
         return Err(Error::config("reliability", message));
     }
     Ok(Simulation::new(config, Box::new(NoRequests), false)?.sample_codewords(count))

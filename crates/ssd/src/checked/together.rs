@@ -48,7 +48,9 @@ impl CheckedConfig {
             clash(
                 decoder.bypass.is_some() && !has_tables,
                 "decoder.bypass",
-                "found without `reliability.table`, expected it: errors are counted by raw bit error rates".into(),
+                "found without decode tables, expected `reliability.table` or `adaptive`: errors are counted by raw bit error \
+                 rates"
+                    .into(),
             ),
             // Nothing else says how many iterations a decode takes.
             clash(

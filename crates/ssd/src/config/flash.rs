@@ -53,7 +53,7 @@ pub struct PageTypeSpec {
     pub sense_extra_level_us: f64,
     /// Programming, us.
     pub program_us: f64,
-    /// Factor on the raw bit error rate; matters with `reliability.table` and `reliability.exact`.
+    /// Factor on the raw bit error rate; matters with `reliability.table`, `adaptive`, `bch` and `exact`.
     pub rber_factor: f64,
 }
 

@@ -10,9 +10,9 @@ pub struct PreconditionSpec {
     pub mapped_fraction: f64,
     /// How the data lies.
     pub layout: Layout,
-    /// Program/erase cycles that every block has behind it; matters with `reliability.table` and `reliability.exact`.
+    /// Program/erase cycles that every block has behind it; matters with `reliability.table`, `adaptive`, `bch` and `exact`.
     pub pe_cycles: u32,
-    /// Age of the data, days; matters with `reliability.table` and `reliability.exact`.
+    /// Age of the data, days; matters with `reliability.table`, `adaptive`, `bch` and `exact`.
     pub retention_days: f64,
 }
 
