@@ -198,7 +198,7 @@ fn what_does_not_go_together_is_named() {
         (vec!["ftl.mapping.demand.cache_bytes=4096"], "ftl.mapping: found a map in flash with `reliability.adaptive`"),
         (
             vec!["ftl.interleaving.ways=2", "geometry.codewords_per_page=8"],
-            "reliability.adaptive.rates[0].units: found 13",
+            "ftl.interleaving.ways: found several with `reliability.adaptive`, expected 1",
         ),
     ] {
         let found = error(&overrides);

@@ -295,9 +295,9 @@ fn bad_configs_are_named() {
         (
             exact(", code = \"lost.qc\""),
             &[],
-            "t.toml: reliability.exact.code: lost.qc: found no code or file of this name",
+            "t.toml:1: reliability.exact.code: lost.qc: found no code or file of this name",
         ),
-        (exact(", decoder = \"magic\""), &[], "t.toml: reliability.exact.decoder: found `magic`, expected min-sum, "),
+        (exact(", decoder = \"magic\""), &[], "t.toml:1: reliability.exact.decoder: found `magic`, expected min-sum, "),
         (
             exact(", speed = 1"),
             &[],
@@ -306,7 +306,7 @@ fn bad_configs_are_named() {
         (
             exact(", max_iterations = 100_000"),
             &[],
-            "t.toml: reliability.exact.max_iterations: found 100000, expected a whole",
+            "t.toml:1: reliability.exact.max_iterations: found 100000, expected a whole",
         ),
         ("reliability = { exact = {} }".into(), &[], "t.toml:1: reliability.exact: missing field `rber`"),
         (
@@ -322,7 +322,7 @@ fn bad_configs_are_named() {
         (
             format!("{voltages}flash.page_types = [{{}}, {{}}, {{}}]"),
             &[],
-            "t.toml: flash.page_types: found 3 page types, expected 1 for all cells of `reliability`, or 2, one for each page \
+            "t.toml:2: flash.page_types: found 3 page types, expected 1 for all cells of `reliability`, or 2, one for each page \
              of a wordline",
         ),
         (
