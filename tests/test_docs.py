@@ -74,6 +74,21 @@ def test_every_page_is_in_the_reading_order() -> None:
     assert [page for page in pages if f"{page}.md" not in linked] == []
 
 
+def test_names_of_the_glossary_exist() -> None:
+    rows = [line.rstrip(" |").split(" | ") for line in (DOCS / "glossary.md").read_text().splitlines()]
+    names = {
+        name for row in rows if len(row) == 3 for quoted in re.findall("`(.+?)`", row[2]) for name in _words(quoted)
+    }
+    files = [*ROOT.glob("crates/*/src/**/*.rs"), *ROOT.glob("python/**/*.py")]
+    there = {word for file in files for word in (*_words(file.read_text()), *_words(file.name))}
+    assert len(names) > 80
+    assert names - there == set()
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"\w+", text)
+
+
 def _navigation() -> dict[str, list[str]]:
     return runpy.run_path(str(DOCS / "conf.py"))["NAVIGATION"]
 
