@@ -101,7 +101,7 @@ pub struct Group {
     /// The index of the pages in their blocks, or of the first of several in one block.
     pub page: u32,
     /// A bit for each member of the set that has a page here; without interleaving for each page from the first on.
-    members: u64,
+    members: u32,
     /// How many those are.
     pages: u8,
 }
@@ -128,7 +128,7 @@ impl Group {
 
 /// The indices of the ones of a mask.
 #[inline]
-fn ones(mut mask: u64) -> impl Iterator<Item = u32> {
+fn ones(mut mask: u32) -> impl Iterator<Item = u32> {
     std::iter::from_fn(move || {
         (mask != 0).then(|| {
             let index = mask.trailing_zeros();
@@ -327,10 +327,10 @@ impl PageMap {
 
     /// The members that hold parts of what is written to member `member` of a superblock, and their number.
     #[inline]
-    fn members(&self, superblock: u32, member: u32) -> (u64, u8) {
+    fn members(&self, superblock: u32, member: u32) -> (u32, u8) {
         let ways = self.geometry.ways();
         if self.blocks[superblock as usize].interleaved {
-            (u64::MAX >> (64 - ways), ways as u8)
+            (u32::MAX >> (32 - ways), ways as u8)
         } else {
             (1 << member, 1)
         }
@@ -378,7 +378,7 @@ impl PageMap {
             return group;
         }
         let (layout, per_page) = (self.layout(group.superblock), self.geometry.codewords_per_page());
-        let members = units.iter().fold(0, |members: u64, unit| {
+        let members = units.iter().fold(0, |members: u32, unit| {
             let (page, slot) = (unit / per_page, unit % per_page);
             members | (if layout.crosses(group.page + page, slot) { 0b11 } else { 1 }) << page
         });

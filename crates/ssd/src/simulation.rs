@@ -28,11 +28,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use softsense_base::{Error, Ns, Result};
 
 use crate::checked::CheckedConfig;
-use crate::events::{Event, instant};
+use crate::events::{Event, Key, instant};
 use crate::ftl::{Group, Lcn, Location, MappingCache, PageMap};
 use crate::geometry::UNITS_PER_RUN;
 use crate::request::{RequestKind, RequestSource};
-use back_end::ReadOwner;
+use back_end::{Ended, ReadOwner};
 use device::Device;
 use host::{Host, LATEST};
 use kernel::Completion;
@@ -88,7 +88,7 @@ impl Simulation {
 
     /// Lets one thing happen; false when nothing is left.
     fn step(&mut self) -> Result<bool> {
-        if !self.host.is_closed_loop()
+        if self.host.is_due(&self.device.kernel)
             && let Some(request) = self.host.next_in(&mut self.device)?
         {
             self.serve(request);
@@ -116,12 +116,7 @@ impl Simulation {
         }
         let Device { kernel, back_end, .. } = &mut self.device;
         match event {
-            Event::ArrayDone { unit } => {
-                if back_end.array_done(kernel, unit, key) {
-                    self.pass_on();
-                    self.device.back_end.release(&mut self.device.kernel, unit);
-                }
-            }
+            Event::ArrayDone { unit } => self.array_done(unit, key),
             Event::TransferDone { channel } => back_end.transfer_done(kernel, channel),
             Event::DecodeDone { decoder } => back_end.decode_done(kernel, decoder),
             Event::MemoryDone { moved } => self.host.moved(kernel, moved),
@@ -155,7 +150,8 @@ impl Simulation {
                     }
                 }
                 Completion::Charged { request, energy } => host.charge(request, energy),
-                Completion::CodewordsRead { request, codewords, level, retries } => {
+                Completion::CodewordsRead { request, codewords, level, retries, energy } => {
+                    host.charge(request, energy);
                     host.codewords_read(&mut device.kernel, request, codewords, level, retries);
                 }
                 Completion::ReadEnded { owner, group } => {
@@ -163,10 +159,9 @@ impl Simulation {
                     self.read_ended(owner);
                     self.write_path.read_ended(&mut self.device, group);
                 }
-                Completion::Programmed { owner, group } => write_path.programmed(device, owner, group),
-                Completion::Erased { superblock } => write_path.erased(device, superblock),
                 Completion::WriteBackRead { page } => write_path.program_translation(device, page),
-                Completion::CodewordsWritten { request, codewords } => {
+                Completion::CodewordsWritten { request, codewords, energy } => {
+                    host.charge(request, energy);
                     host.codewords_done(&mut device.kernel, request, codewords);
                 }
                 Completion::CodewordsInMemory { request, codewords } => {
@@ -174,6 +169,20 @@ impl Simulation {
                 }
             }
         }
+    }
+
+    /// An array has ended what it was at. It is free again when all have heard of it.
+    #[inline]
+    fn array_done(&mut self, unit: u32, key: Key) {
+        let (write_path, device) = (&mut self.write_path, &mut self.device);
+        match device.back_end.array_done(&mut device.kernel, unit, key) {
+            Ended::Nothing => return,
+            Ended::Page => {}
+            Ended::Program { owner, group } => write_path.programmed(device, owner, group),
+            Ended::Erase { superblock } => write_path.erased(device, superblock),
+        }
+        self.pass_on();
+        self.device.back_end.release(&mut self.device.kernel, unit);
     }
 
     /// What was to be read has been.

@@ -13,7 +13,7 @@ pub struct Fate {
     write: u32,
     /// P/E cycles of its cells, where what holds changes with them; else 0.
     pe_cycles: u32,
-    /// 64 uniform bits, those of the seed, the number and the write.
+    /// 64 uniform bits, those of the seed, the number and the write; 0 where nothing is drawn.
     draw: u64,
     /// Raw bit error rate; 0 where none is known.
     rber: f64,
@@ -22,6 +22,12 @@ pub struct Fate {
 }
 
 impl Fate {
+    /// The number of the codeword in the device.
+    #[inline]
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+
     /// The draw as a number in [0, 1).
     #[inline]
     fn uniform(&self) -> f64 {
@@ -88,6 +94,7 @@ impl Reliability {
             }
             Kind::Bch(bch) => match &bch.fates {
                 Fates::Drawn(codes, flash) => {
+                    fate.draw = self.draws.bits(number, write.into());
                     fate.pe_cycles = if codes.changes() { cells(0).wear.pe_cycles } else { 0 };
                     fate.rber = flash.rber(number, write.into(), parts, &cells);
                 }

@@ -95,7 +95,17 @@ impl Device {
             // Garbage collection's reads are in no more of a hurry than its programs: they wait with them.
             hurried: self.reads_first && !matches!(owner, ReadOwner::Collection(_) | ReadOwner::WriteBack { .. }),
         };
-        back_end.read(kernel, order, medium.codewords(kernel.now, ftl, group, units));
+        let read = back_end.new_read(kernel, order);
+        let statistics = &mut kernel.statistics;
+        medium.each_codeword(kernel.now, ftl, group, units, |codeword| {
+            if let ReadOwner::Request(_) = owner {
+                // Without interleaving, a codeword in two pages is one that crosses them.
+                statistics.crossing_units += u64::from(ftl.crosses_pages() && codeword.parts > 1);
+                statistics.beyond_table += u64::from(medium.is_beyond_table(&codeword.fate));
+            }
+            back_end.add_codeword(read, codeword);
+        });
+        back_end.begin_read(kernel, read);
     }
 
     /// Begins to read one unit at a place.

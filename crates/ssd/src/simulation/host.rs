@@ -100,15 +100,14 @@ impl Host {
 
     // ---- Requests come in ----
 
-    /// The next request, and which it is among those under way, if it comes in before anything else happens. The clock is put
-    /// forward to its arrival.
+    /// Lets the next request in, if there is room for it: which it is among those under way. In an open loop it [is
+    /// due](Self::is_due), and the clock is put forward to its arrival.
     pub(super) fn next_in(&mut self, device: &mut Device) -> Result<Option<u32>> {
         match self.issue {
             Issue::OpenLoop { .. } => {
                 let Some((key, request)) = self.arriving else { return Ok(None) };
                 if self.requests.len() >= self.max_outstanding
                     || self.codewords_under_way >= MOST_CODEWORDS_UNDER_WAY
-                    || device.kernel.events.next_key().is_some_and(|next| next < key)
                     || !self.has_room_for(device, &request)
                 {
                     return Ok(None);
@@ -134,6 +133,15 @@ impl Host {
                 request.arrival = device.kernel.now;
                 Ok(Some(self.admit(device, request)))
             }
+        }
+    }
+
+    /// Whether a request arrives, or has arrived and waited for room, before anything else happens: in an open loop.
+    #[inline]
+    pub(super) fn is_due(&self, kernel: &Kernel) -> bool {
+        match &self.arriving {
+            Some((key, _)) => kernel.events.next_key().is_none_or(|next| *key < next),
+            None => false,
         }
     }
 

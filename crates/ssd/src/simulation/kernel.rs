@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use softsense_base::{Ns, Pj};
 
-use super::back_end::{ProgramOwner, ReadOwner};
+use super::back_end::ReadOwner;
 use super::statistics::Statistics;
 use crate::events::{Event, EventQueue, Key};
 use crate::ftl::{Group, Place};
@@ -15,20 +15,17 @@ use crate::ftl::{Group, Place};
 pub(super) enum Completion {
     /// A codeword was decoded at a level, in the first attempt or not. Told where levels are remembered.
     Decoded { place: Place, level: u8, at_once: bool },
-    /// What an operation for a host request has cost.
+    /// What a read for a host write has cost.
     Charged { request: u32, energy: Pj },
-    /// Codewords of a host request were read, decoded or not, with so many attempts beyond the first.
-    CodewordsRead { request: u32, codewords: u32, level: u8, retries: u8 },
+    /// Codewords of a host request were read, decoded or not, with so many attempts beyond the first. With the last ones of a
+    /// read comes what it cost.
+    CodewordsRead { request: u32, codewords: u32, level: u8, retries: u8, energy: Pj },
     /// Every codeword of a read was decoded, or given up.
     ReadEnded { owner: ReadOwner, group: Group },
-    /// All pages of a program were programmed.
-    Programmed { owner: ProgramOwner, group: Group },
-    /// A block of a superblock was erased.
-    Erased { superblock: u32 },
     /// A translation page that has to be written back is in the controller's memory.
     WriteBackRead { page: u32 },
-    /// So many codewords of a request are written, or refused.
-    CodewordsWritten { request: u32, codewords: u32 },
+    /// So many codewords of a request are written, at so much, or refused.
+    CodewordsWritten { request: u32, codewords: u32, energy: Pj },
     /// So many codewords of a request cross the controller's memory, and are done then.
     CodewordsInMemory { request: u32, codewords: u32 },
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use softsense_base::Ns;
-use softsense_link::{ByAge, CellAge, Reliability, ReliabilitySpec};
+use softsense_link::{ByAge, CellAge, Fate, Reliability, ReliabilitySpec};
 use softsense_nand::Wear;
 
 use super::CodewordSample;
@@ -13,12 +13,12 @@ use crate::format::UnitCode;
 use crate::ftl::{Group, Lcn, Location, PageMap, Place};
 use crate::geometry::Geometry;
 
-/// What a codeword of a BCH code takes on the bus.
+/// How long the codewords of a BCH code are.
 #[derive(Debug, Clone, Copy)]
 struct CodeFormat {
     codewords_per_unit: u32,
+    codeword_bytes: u32,
     parity_bytes: u32,
-    transfer: Ns,
 }
 
 #[derive(Debug)]
@@ -31,8 +31,6 @@ pub(super) struct Medium {
     pages_are_codewords: bool,
     /// BCH codes by the erases of a block.
     codes: Option<ByAge<CodeFormat>>,
-    /// Transfer of a byte, ns, where there are BCH codes.
-    byte_ns: f64,
     unit_bytes: u32,
     initial_pe_cycles: u32,
     initial_retention_hours: f64,
@@ -43,8 +41,8 @@ impl Medium {
         let spec = config.config();
         let format = |code: &UnitCode| CodeFormat {
             codewords_per_unit: code.codewords_per_unit,
+            codeword_bytes: code.codeword_bytes,
             parity_bytes: code.parity_bytes,
-            transfer: Ns::from_us(code.transfer_us),
         };
         Self {
             geometry,
@@ -56,7 +54,6 @@ impl Medium {
                 let formats = codes.iter().map(|code| (code.to_pe_cycles, format(code)));
                 ByAge::new(formats).since(spec.precondition.pe_cycles)
             }),
-            byte_ns: 1000.0 * config.byte_us(),
             unit_bytes: spec.geometry.codeword_bytes,
             initial_pe_cycles: spec.precondition.pe_cycles,
             initial_retention_hours: spec.precondition.retention_days * 24.0,
@@ -69,34 +66,50 @@ impl Medium {
         self.codes.as_ref().map_or(1, |codes| codes.at(|| erases).codewords_per_unit)
     }
 
-    /// The codewords that units of a group are in, those of a unit following one another.
+    /// Tells the codewords that units of a group are in, one after the other.
     ///
     /// # Arguments
     /// - `units`: in their order, by their slots, counted from the first that may begin in the page of the group.
-    #[inline]
-    pub(super) fn codewords<'a>(
-        &'a self,
+    #[inline(always)]
+    pub(super) fn each_codeword(
+        &self,
         now: Ns,
-        ftl: &'a PageMap,
+        ftl: &PageMap,
         group: Group,
-        units: &'a [u32],
-    ) -> impl Iterator<Item = CodewordOrder> + 'a {
+        units: &[u32],
+        mut tell: impl FnMut(CodewordOrder),
+    ) {
         let write = ftl.erases(group.superblock);
         let per_unit = self.codewords_per_unit(write);
-        let one = [0].as_slice();
-        let (wanted, asked) = if self.pages_are_codewords { (one, units.len() as u32) } else { (units, 1) };
-        wanted.iter().flat_map(move |&unit| {
+        let (wanted, asked) = if self.pages_are_codewords { ([0].as_slice(), units.len() as u16) } else { (units, 1) };
+        for &unit in wanted {
             let place = self.geometry.place(group.superblock, group.page, unit);
             let (first_part, parts) = self.parts_of(ftl, group, unit);
-            let transfer = self.codes.as_ref().map(|codes| self.transfer_of(ftl, group, unit, codes.at(|| write)));
+            let bytes = match &self.codes {
+                Some(codes) => self.bytes_of(ftl, group, unit, codes.at(|| write)),
+                None => [0; 2],
+            };
             let channel = self.geometry.channel_of(self.geometry.plane_of(group.set, self.geometry.member_of(unit)));
-            (0..per_unit).map(move |index| {
+            for index in 0..per_unit {
                 let number = place * u64::from(per_unit) + u64::from(index);
                 let cells = |part| self.cell_age(now, ftl, group, first_part + part);
-                let fate = self.reliability.fate(number, write, parts, cells);
-                CodewordOrder { fate, place, units: asked, first_part, parts, transfer, channel }
-            })
-        })
+                tell(CodewordOrder {
+                    fate: self.reliability.fate(number, write, parts, cells),
+                    begins_unit: index == 0,
+                    units: asked,
+                    first_part: first_part as u16,
+                    parts: parts as u16,
+                    bytes,
+                    channel,
+                });
+            }
+        }
+    }
+
+    /// Whether the fate of a codeword is a guess.
+    #[inline]
+    pub(super) fn is_beyond_table(&self, fate: &Fate) -> bool {
+        self.reliability.is_beyond_table(fate)
     }
 
     /// The pages of a group that have a part of a unit: from which member on, how many.
@@ -116,14 +129,13 @@ impl Medium {
         (unit / self.geometry.codewords_per_page(), unit % self.geometry.codewords_per_page())
     }
 
-    /// The transfer of what the first page has of a unit, with its parity, and of the rest.
-    fn transfer_of(&self, ftl: &PageMap, group: Group, unit: u32, code: &CodeFormat) -> [Ns; 2] {
+    /// Bytes that the first page has of a codeword of a unit, with its parity, and others have.
+    fn bytes_of(&self, ftl: &PageMap, group: Group, unit: u32, code: &CodeFormat) -> [u32; 2] {
         let (page, slot) = self.page_and_slot(unit);
-        let Some(first) = ftl.layout(group.superblock).in_first_page(group.page + page, slot) else {
-            return [code.transfer; 2];
-        };
-        let time = |bytes: u32| Ns((f64::from(bytes) * self.byte_ns).round() as u64);
-        [time(first + code.parity_bytes), time(self.unit_bytes - first)]
+        match ftl.layout(group.superblock).in_first_page(group.page + page, slot) {
+            Some(first) => [first + code.parity_bytes, self.unit_bytes - first],
+            None => [code.codeword_bytes + code.parity_bytes, 0],
+        }
     }
 
     /// Where a page of a group lies and what its cells have been through.

@@ -83,6 +83,7 @@ impl Phase {
     ];
 
     /// The phase after a command; nothing where it must not be given.
+    #[inline(always)]
     pub(super) const fn after(self, command: Command) -> Option<Phase> {
         use Command::{Adopt, End, Erase, Leave, Load, Program, Reset, Sense, SenseAhead};
         Some(match (self, command) {
@@ -161,7 +162,7 @@ impl Array {
     }
 
     /// Gives a command; `of` is what it is for.
-    #[inline]
+    #[inline(always)]
     pub(super) fn command(&mut self, now: Ns, unit: u32, command: Command, of: u32) {
         let entry = &mut self.units[unit as usize];
         let Some(next) = entry.phase.after(command) else {
@@ -176,7 +177,7 @@ impl Array {
     }
 
     /// Gives a command that takes `duration`.
-    #[inline]
+    #[inline(always)]
     pub(super) fn run(&mut self, kernel: &mut Kernel, unit: u32, command: Command, of: u32, duration: Ns) {
         self.command(kernel.now, unit, command, of);
         self.units[unit as usize].ends = kernel.schedule(duration, Event::ArrayDone { unit });

@@ -39,7 +39,7 @@ use crate::slab::Slab;
 use array::{Array, Command, NONE, Phase, Turn, Work};
 use bus::{Bus, Transfer};
 use decoders::{Arrived, Decoders, Decoding};
-pub(super) use orders::{CodewordOrder, ProgramOwner, ReadOrder, ReadOwner};
+pub(super) use orders::{CodewordOrder, Ended, ProgramOwner, ReadOrder, ReadOwner};
 use reads::{Codeword, Part, Progress, Read, Reads};
 use timing::{DecodeTime, OperationEnergy, Timing};
 
@@ -98,24 +98,22 @@ impl BackEnd {
 
     // ---- What it is asked for ----
 
-    /// Begins to read codewords.
+    /// A read whose codewords are [added](Self::add_codeword) next, before it is [begun](Self::begin_read).
     #[inline]
-    pub(super) fn read(
-        &mut self,
-        kernel: &mut Kernel,
-        order: ReadOrder,
-        codewords: impl Iterator<Item = CodewordOrder>,
-    ) {
-        let (group, reliability) = (order.group, &*self.reliability);
-        let read = self.reads.insert(order, self.geometry.page_type_of(group.page), kernel.now);
-        self.reads.add_codewords(read, codewords, |channel| self.decoders.pool_of(channel));
-        if matches!(order.owner, ReadOwner::Request(_)) {
-            for (_, Codeword { fate, parts, .. }) in self.reads.codewords_of(read) {
-                // Without interleaving, a codeword in two pages is one that crosses them.
-                kernel.statistics.crossing_units += u64::from(self.geometry.ways() == 1 && *parts > 1);
-                kernel.statistics.beyond_table += u64::from(reliability.is_beyond_table(fate));
-            }
-        }
+    pub(super) fn new_read(&mut self, kernel: &Kernel, order: ReadOrder) -> u32 {
+        self.reads.insert(order, self.geometry.page_type_of(order.group.page), kernel.now)
+    }
+
+    #[inline(always)]
+    pub(super) fn add_codeword(&mut self, read: u32, order: CodewordOrder) {
+        let pool = self.decoders.pool_of(order.channel);
+        self.reads.add_codeword(read, order, pool);
+    }
+
+    #[inline]
+    pub(super) fn begin_read(&mut self, kernel: &mut Kernel, read: u32) {
+        let (order, reliability) = (self.reads.reads[read].order, &*self.reliability);
+        let group = order.group;
         let fates = || self.reads.codewords_of(read).map(|(_, codeword)| &codeword.fate);
         let least_level = || fates().map(|fate| reliability.least_level(fate)).max().unwrap_or(1);
         let step = self.spec.first(order.remembered_level, least_level);
@@ -238,37 +236,36 @@ impl BackEnd {
         self.timing.page_types[page_type as usize].of(step)
     }
 
-    /// A unit's array has ended what it was at. Whether it is to be [released](Self::release) when those above have heard of it.
-    pub(super) fn array_done(&mut self, kernel: &mut Kernel, unit: u32, key: Key) -> bool {
+    /// A unit's array has ended what it was at.
+    #[inline]
+    pub(super) fn array_done(&mut self, kernel: &mut Kernel, unit: u32, key: Key) -> Ended {
         if !self.array.ends_with(unit, key) {
-            return false;
+            return Ended::Nothing;
         }
         let of = self.array.of(unit);
         match self.array.phase(unit) {
             Phase::Sensing => {
                 self.array.command(kernel.now, unit, Command::End, of);
                 self.sensed(kernel, unit, of);
-                false
+                Ended::Nothing
             }
             Phase::SensingAhead => {
                 self.array.command(kernel.now, unit, Command::End, of);
-                false
+                Ended::Nothing
             }
             Phase::Programming => {
                 let (program, _) = self.reads.of_part(of);
-                self.programs[program].remaining -= 1;
-                let Program { group, owner, remaining } = self.programs[program];
-                if remaining == 0 {
-                    self.programs.remove(program);
-                    kernel.report(Completion::Programmed { owner, group });
+                let Program { group, owner, remaining } = &mut self.programs[program];
+                *remaining -= 1;
+                if *remaining > 0 {
+                    return Ended::Page;
                 }
-                true
+                let ended = Ended::Program { owner: *owner, group: *group };
+                self.programs.remove(program);
+                ended
             }
-            Phase::Erasing => {
-                kernel.report(Completion::Erased { superblock: of });
-                true
-            }
-            Phase::Resetting => true,
+            Phase::Erasing => Ended::Erase { superblock: of },
+            Phase::Resetting => Ended::Page,
             phase => unreachable!("{phase:?} ends with no array event"),
         }
     }
@@ -362,8 +359,10 @@ impl BackEnd {
     /// How long what one page has of a codeword occupies the bus.
     #[inline]
     fn transfer_time(&self, codeword: &Codeword, member: u32) -> Ns {
-        if let Some([first, others]) = codeword.transfer {
-            return if member == codeword.first_part { first } else { others };
+        let [first, others] = codeword.bytes;
+        if first > 0 {
+            let bytes = if member == u32::from(codeword.first_part) { first } else { others };
+            return Ns((f64::from(bytes) * self.timing.byte_ns).round() as u64);
         }
         let step = self.reads.reads[codeword.read].step;
         let hard = if step.hard { self.timing.transfer } else { Ns::ZERO };
@@ -496,7 +495,8 @@ impl BackEnd {
             self.transfer_time(codeword, member).max(decode)
         } else if self.geometry.ways() == 1 {
             // Pages of a run are sensed one after the other.
-            (codeword.first_part..codeword.first_part + codeword.parts).fold(decode, |sum, member| sum + page(member))
+            let first = u32::from(codeword.first_part);
+            (first..first + u32::from(codeword.parts)).fold(decode, |sum, member| sum + page(member))
         } else {
             page(member) + decode
         };
@@ -532,24 +532,23 @@ impl BackEnd {
                 self.leave_bus(kernel, channel, ended);
             }
         }
-        if over {
-            self.settle(kernel, read);
-        }
-        let Codeword { outcome, place, units, .. } = self.reads.codewords[index];
+        let energy = if over { self.settle(kernel, read) } else { Pj::default() };
+        let Codeword { outcome, units, .. } = self.reads.codewords[index];
         if outcome.decoded {
             let Read { order, step, attempts, .. } = &self.reads.reads[read];
             if outcome.undetected && matches!(order.owner, ReadOwner::Request(_)) {
                 kernel.statistics.undetected += 1;
             }
             if self.tells_levels {
+                let place = self.reads.codewords[index].fate.number() / u64::from(order.codewords_per_unit);
                 kernel.report(Completion::Decoded { place, level: step.level, at_once: *attempts == 1 });
             }
         }
         if unit_decoded {
-            self.unit_read(kernel, read, units, true);
+            self.unit_read(kernel, read, units.into(), true, energy);
         }
         if over {
-            self.attempt_over(kernel, read);
+            self.attempt_over(kernel, read, energy);
         }
     }
 
@@ -560,7 +559,7 @@ impl BackEnd {
         let (read, member) = self.reads.of_part(arrived.part);
         let transfer = self.transfer_time(codeword, member);
         // Pages of a run are sensed one after the other.
-        let from = if self.geometry.ways() == 1 { codeword.first_part } else { member };
+        let from = if self.geometry.ways() == 1 { codeword.first_part.into() } else { member };
         let first = self.reads.part_number(read, from);
         let sensing_from = self.reads.part(first).sensing_from;
         let Part { sensed_at, .. } = *self.reads.part(arrived.part);
@@ -576,12 +575,12 @@ impl BackEnd {
     // ---- The end of an attempt ----
 
     /// All decodes of an attempt are over. If none has failed, or nothing is left to try, no sensing ahead is of use, and
-    /// whoever asked for the read is charged for it.
+    /// whoever asked for the read is charged for it: a host read with the units that are done next.
     #[inline]
-    fn settle(&mut self, kernel: &mut Kernel, read: u32) {
+    fn settle(&mut self, kernel: &mut Kernel, read: u32) -> Pj {
         let Read { order: ReadOrder { owner, group, .. }, failed, step, .. } = self.reads.reads[read];
         if failed && self.spec.if_fails(step).is_some() {
-            return;
+            return Pj::default();
         }
         if self.spec.policy.looks_ahead() {
             for member in group.members() {
@@ -593,10 +592,7 @@ impl BackEnd {
         }
         let energy = self.reads.reads[read].energy;
         match owner {
-            ReadOwner::Request(request) => {
-                kernel.statistics.energy.reads += energy;
-                kernel.report(Completion::Charged { request, energy });
-            }
+            ReadOwner::Request(_) => kernel.statistics.energy.reads += energy,
             ReadOwner::Modify { request, .. } => {
                 kernel.statistics.energy.writes += energy;
                 kernel.report(Completion::Charged { request, energy });
@@ -605,6 +601,7 @@ impl BackEnd {
                 kernel.statistics.energy.background += energy;
             }
         }
+        energy
     }
 
     /// The level that a unit senses ahead, or has, is not needed.
@@ -631,8 +628,8 @@ impl BackEnd {
         }
     }
 
-    /// A unit of data has been decoded, or given up.
-    fn unit_read(&mut self, kernel: &mut Kernel, read: u32, codewords: u32, decoded: bool) {
+    /// A unit of data has been decoded, or given up. `energy` is what the read has cost, if that is settled.
+    fn unit_read(&mut self, kernel: &mut Kernel, read: u32, codewords: u32, decoded: bool, energy: Pj) {
         let op = &mut self.reads.reads[read];
         // A unit that is here in its first attempt, decoded, has never failed.
         if op.attempts > 1 || !decoded {
@@ -644,14 +641,14 @@ impl BackEnd {
             kernel.statistics.interleaved_codewords += u64::from(interleaved);
             kernel.statistics.soft_starts += u64::from(op.soft_start);
             kernel.statistics.codeword_read(level, retries, decoded);
-            kernel.report(Completion::CodewordsRead { request, codewords, level, retries });
+            kernel.report(Completion::CodewordsRead { request, codewords, level, retries, energy });
         } else if !decoded {
             kernel.statistics.uncorrectable_in_background += 1;
         }
     }
 
     /// All decodes of an attempt are over: what has failed is tried again, or given up.
-    fn attempt_over(&mut self, kernel: &mut Kernel, read: u32) {
+    fn attempt_over(&mut self, kernel: &mut Kernel, read: u32, mut energy: Pj) {
         let Read { order: ReadOrder { group, .. }, step, failed, .. } = self.reads.reads[read];
         if !failed {
             return self.end_read(kernel, read);
@@ -662,7 +659,7 @@ impl BackEnd {
                 at = self.reads.next_of(index);
                 let Codeword { unit, unit_failed, units, .. } = self.reads.codewords[index];
                 if unit == index && unit_failed {
-                    self.unit_read(kernel, read, units, false);
+                    self.unit_read(kernel, read, units.into(), false, std::mem::take(&mut energy));
                 }
             }
             return self.end_read(kernel, read);

@@ -1,9 +1,8 @@
 //! What the back end is asked for.
 
-use softsense_base::Ns;
 use softsense_link::Fate;
 
-use crate::ftl::{Group, Lcn, Place};
+use crate::ftl::{Group, Lcn};
 
 /// Whom a read is for. The back end gives it back with what has been read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,19 +47,32 @@ pub(in super::super) struct ReadOrder {
     pub(in super::super) hurried: bool,
 }
 
-/// A codeword that is to be read. Those of one unit follow one another.
+/// A codeword that is to be read. Its number in the device is that of its place times the codewords of a unit, and which it is.
 #[derive(Debug, Clone)]
 pub(in super::super) struct CodewordOrder {
     pub(in super::super) fate: Fate,
-    /// The place of its unit.
-    pub(in super::super) place: Place,
+    /// Whether it is the first of its unit of data, rather than one more of the unit before.
+    pub(in super::super) begins_unit: bool,
     /// Units of data that are asked for of it.
-    pub(in super::super) units: u32,
+    pub(in super::super) units: u16,
     /// Pages of the group that have a part of it: from which member on, how many.
-    pub(in super::super) first_part: u32,
-    pub(in super::super) parts: u32,
-    /// What its part in the first page, and in others, takes on the bus, where that is known by itself.
-    pub(in super::super) transfer: Option<[Ns; 2]>,
+    pub(in super::super) first_part: u16,
+    pub(in super::super) parts: u16,
+    /// Bytes on the bus of its part in the first page, and in others, where codes differ in their length; else none.
+    pub(in super::super) bytes: [u32; 2],
     /// The channel of its place, to whose decoders it goes.
     pub(in super::super) channel: u32,
+}
+
+/// What has ended when an array has ended something, and is to be [released](super::BackEnd::release).
+#[derive(Debug, Clone, Copy)]
+pub(in super::super) enum Ended {
+    /// Nothing that an array is released after: a sensing, or what was cut short.
+    Nothing,
+    /// A page of something that goes on elsewhere.
+    Page,
+    /// The last page of a program.
+    Program { owner: ProgramOwner, group: Group },
+    /// The erase of a block of a superblock.
+    Erase { superblock: u32 },
 }

@@ -6,7 +6,6 @@ use softsense_link::{Fate, Outcome, Step};
 use super::super::statistics::ReadTime;
 use super::array::NONE;
 use super::orders::{CodewordOrder, ReadOrder};
-use crate::ftl::Place;
 use crate::slab::Slab;
 
 /// A read of a page, or of a group of interleaved ones, from its first sensing to the last decode of its last attempt.
@@ -18,8 +17,9 @@ pub(super) struct Read {
     pub(super) attempts: u8,
     /// Whether the first attempt was above level 1.
     pub(super) soft_start: bool,
-    /// The first of its codewords.
+    /// The first and the last of its codewords.
     first: u32,
+    last: u32,
     /// Codewords of this attempt that are not decoded yet.
     pub(super) undecided: u32,
     /// Whether one of this attempt has failed.
@@ -50,7 +50,7 @@ pub(super) enum Progress {
     Decoded,
 }
 
-/// A codeword of a read.
+/// A codeword of a read. There are as many as are under way: the fewer bytes each has, the more stay in the CPU's caches.
 #[derive(Debug, Clone)]
 pub(super) struct Codeword {
     pub(super) read: u32,
@@ -58,29 +58,29 @@ pub(super) struct Codeword {
     next: u32,
     /// The first one of its unit of data, which counts for the unit.
     pub(super) unit: u32,
-    pub(super) place: Place,
-    /// Units of data that are asked for of it.
-    pub(super) units: u32,
+    pub(super) pool: u32,
     pub(super) fate: Fate,
+    /// Bytes on the bus of its part in the first page, and in others; none where they are those of any codeword.
+    pub(super) bytes: [u32; 2],
+    /// Units of data that are asked for of it.
+    pub(super) units: u16,
+    pub(super) first_part: u16,
+    pub(super) parts: u16,
+    /// Parts that have yet to arrive.
+    pub(super) to_arrive: u16,
+    /// Of the unit: codewords of the attempt that are not decoded yet, and whether one of it has failed.
+    pub(super) unit_undecided: u16,
+    pub(super) unit_failed: bool,
+    pub(super) progress: Progress,
     /// What comes of the attempt.
     pub(super) outcome: Outcome,
-    pub(super) progress: Progress,
-    pub(super) first_part: u32,
-    pub(super) parts: u32,
-    /// Parts that have yet to arrive.
-    pub(super) to_arrive: u32,
-    pub(super) transfer: Option<[Ns; 2]>,
-    pub(super) pool: u32,
-    /// Of the unit: codewords of the attempt that are not decoded yet, and whether one of it has failed.
-    pub(super) unit_undecided: u32,
-    pub(super) unit_failed: bool,
 }
 
 impl Codeword {
     /// Whether a page of the group has a part of it.
     #[inline]
     pub(super) fn is_in(&self, member: u32) -> bool {
-        member.wrapping_sub(self.first_part) < self.parts
+        member.wrapping_sub(self.first_part.into()) < self.parts.into()
     }
 }
 
@@ -108,6 +108,7 @@ impl Reads {
             attempts: 0,
             soft_start: false,
             first: NONE,
+            last: NONE,
             undecided: 0,
             failed: false,
             queued_at: now,
@@ -121,47 +122,35 @@ impl Reads {
         read
     }
 
-    /// Adds codewords to a read, those of one unit following one another.
-    #[inline]
-    pub(super) fn add_codewords(
-        &mut self,
-        read: u32,
-        orders: impl Iterator<Item = CodewordOrder>,
-        pool_of: impl Fn(u32) -> u32,
-    ) {
-        let per_unit = self.reads[read].order.codewords_per_unit;
-        let (mut last, mut unit) = (NONE, NONE);
-        for (index, order) in (0..).zip(orders) {
-            let CodewordOrder { fate, place, units, first_part, parts, transfer, channel } = order;
-            let codeword = self.codewords.insert(Codeword {
-                read,
-                next: NONE,
-                unit,
-                place,
-                units,
-                fate,
-                outcome: Outcome::default(),
-                // It becomes one of the first attempt like one that has failed.
-                progress: Progress::Failed,
-                first_part,
-                parts,
-                to_arrive: 0,
-                transfer,
-                pool: pool_of(channel),
-                unit_undecided: 0,
-                unit_failed: false,
-            });
-            if per_unit == 1 || index % per_unit == 0 {
-                unit = codeword;
-                self.codewords[codeword].unit = codeword;
-            }
-            if last == NONE {
-                self.reads[read].first = codeword;
-            } else {
-                self.codewords[last].next = codeword;
-            }
-            last = codeword;
+    /// Adds a codeword to a read.
+    #[inline(always)]
+    pub(super) fn add_codeword(&mut self, read: u32, order: CodewordOrder, pool: u32) {
+        let CodewordOrder { fate, begins_unit, units, first_part, parts, bytes, .. } = order;
+        let codeword = self.codewords.insert(Codeword {
+            read,
+            next: NONE,
+            unit: NONE,
+            pool,
+            fate,
+            bytes,
+            units,
+            first_part,
+            parts,
+            to_arrive: 0,
+            unit_undecided: 0,
+            unit_failed: false,
+            // It becomes one of the first attempt like one that has failed.
+            progress: Progress::Failed,
+            outcome: Outcome::default(),
+        });
+        let entry = &mut self.reads[read];
+        let before = std::mem::replace(&mut entry.last, codeword);
+        if before == NONE {
+            entry.first = codeword;
+        } else {
+            self.codewords[before].next = codeword;
         }
+        self.codewords[codeword].unit = if begins_unit { codeword } else { self.codewords[before].unit };
     }
 
     /// The first codeword of a read; nothing follows the last one.

@@ -15,6 +15,8 @@ pub(super) struct Timing {
     pub(super) reset: Ns,
     pub(super) transfer: Ns,
     pub(super) transfer_extra_level: Ns,
+    /// Of a byte, where codes differ in their length, ns.
+    pub(super) byte_ns: f64,
     pub(super) program_transfer: Ns,
     pub(super) decode: DecodeTime,
 }
@@ -56,6 +58,7 @@ impl Timing {
             reset: Ns::from_us(spec.flash.reset_us),
             transfer,
             transfer_extra_level: Ns::from_us(spec.bus.transfer_extra_level_us),
+            byte_ns: 1000.0 * config.byte_us(),
             // A page is one codeword where a code rate says how much data it holds.
             program_transfer: match spec.reliability {
                 ReliabilitySpec::Adaptive(_) => transfer,

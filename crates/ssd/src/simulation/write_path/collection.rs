@@ -19,8 +19,9 @@ pub(super) struct Collection {
     victim: u32,
     /// The next page of the victim to look at, its blocks taking turns.
     next_page: u32,
-    /// What is being read.
+    /// What is being read, and as which units of its group.
     reading: Vec<Held>,
+    units: Vec<u32>,
     /// What has been read and waits to be programmed.
     collected: Vec<Held>,
     programs: u32,
@@ -44,6 +45,7 @@ impl WritePath {
             victim,
             next_page: 0,
             reading: Vec::new(),
+            units: Vec::new(),
             collected: Vec::new(),
             programs: 0,
             cut: false,
@@ -106,15 +108,18 @@ impl WritePath {
         let group = ftl.open(set, writer).expect("the host leaves a block to collection");
         let count = job.collected.len().min(ftl.room(group) as usize);
         job.cut = count as u32 == ftl.room(group) && ftl.last_crosses(group);
-        let rest = job.collected.split_off(count);
-        let moved = std::mem::replace(&mut job.collected, rest);
-        for (slot, held) in moved.iter().enumerate() {
+        for (slot, held) in job.collected[..count].iter().enumerate() {
             ftl.place(group, slot as u32, held.lcn);
         }
+        let moved: Vec<Held> = match device.translation {
+            Some(_) => job.collected.drain(..count).collect(),
+            None => {
+                job.collected.drain(..count);
+                Vec::new()
+            }
+        };
         self.program(device, group, count as u32, ProgramOwner::Collection);
-        if device.translation.is_some() {
-            moved.iter().for_each(|held| device.entry_changed(held.lcn));
-        }
+        moved.into_iter().for_each(|held| device.entry_changed(held.lcn));
     }
 
     /// A page or group of collected codewords has been programmed.
@@ -169,15 +174,15 @@ impl Collection {
                 let start = geometry.units_of(member).start;
                 start..start + of_block * geometry.codewords_per_page()
             });
-            let mut wanted = Vec::new();
+            self.units.clear();
             for unit in units {
                 if let Some(held) = ftl.held_at(geometry.place(group.superblock, group.page, unit)) {
                     self.reading.push(held);
-                    wanted.push(unit);
+                    self.units.push(unit);
                 }
             }
-            if !wanted.is_empty() {
-                device.read(ReadOwner::Collection(set), group, &wanted);
+            if !self.units.is_empty() {
+                device.read(ReadOwner::Collection(set), group, &self.units);
                 return true;
             }
         }

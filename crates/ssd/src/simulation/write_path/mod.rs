@@ -164,8 +164,7 @@ impl WritePath {
         match owner {
             ProgramOwner::Request { request, codewords } => {
                 let energy = device.back_end.program_energy().times(u64::from(group.pages()));
-                device.kernel.report(Completion::Charged { request, energy });
-                device.kernel.report(Completion::CodewordsWritten { request, codewords });
+                device.kernel.report(Completion::CodewordsWritten { request, codewords, energy });
             }
             ProgramOwner::Buffer { flight } => {
                 self.buffers[ssd as usize].landed(flight);

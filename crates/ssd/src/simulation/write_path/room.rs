@@ -2,6 +2,8 @@
 
 use std::collections::VecDeque;
 
+use softsense_base::Pj;
+
 use super::super::device::Device;
 use super::super::kernel::Completion;
 use super::WritePath;
@@ -66,7 +68,7 @@ impl WritePath {
             device.kernel.statistics.read_only_from.get_or_insert(device.kernel.now);
         }
         for (request, _) in refused {
-            device.kernel.report(Completion::CodewordsWritten { request, codewords: 1 });
+            device.kernel.report(Completion::CodewordsWritten { request, codewords: 1, energy: Pj::default() });
         }
     }
 
