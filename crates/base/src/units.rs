@@ -136,7 +136,7 @@ impl Pj {
 
     /// One of so many equal parts, rounded down.
     #[inline]
-    pub fn part(self, of: u8) -> Pj {
+    pub fn part(self, of: u32) -> Pj {
         if of == 1 { self } else { Pj(self.0 / u64::from(of)) }
     }
 }

@@ -646,10 +646,21 @@ impl PageMap {
         layout.before(self.geometry.pages_per_block() - 1) * self.geometry.ways()
     }
 
+    /// The unit number of the `slot`-th codeword that is written to pages which were given out. Where codes leave a page less room
+    /// than it has at most, the rest of each page stays empty.
+    #[inline]
+    fn unit_of_slot(&self, group: Group, slot: u32) -> u32 {
+        if group.pages == 1 {
+            return self.geometry.units_of(group.first()).start + slot;
+        }
+        let of_page = self.layout(group.superblock).beginning_in(group.page);
+        self.geometry.units_of(slot / of_page).start + slot % of_page
+    }
+
     /// Puts `lcn` at `slot` of pages that were given out, from 0 up to their [`Self::room`].
     #[inline]
     pub fn place(&mut self, group: Group, slot: u32, lcn: Lcn) {
-        let unit = self.geometry.units_of(group.first()).start + slot;
+        let unit = self.unit_of_slot(group, slot);
         let place = self.geometry.place(group.superblock, group.page, unit);
         self.point(lcn, self.first_place + place);
         self.written.set(place, lcn + 1);

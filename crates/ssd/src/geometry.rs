@@ -16,11 +16,11 @@ use strength_reduce::{StrengthReducedU32, StrengthReducedU64};
 pub(crate) use crate::config::MIN_CODEWORD_BYTES;
 use crate::config::{BusyUnit, FlashSpec, FtlSpec, GeometrySpec, StripeLevel};
 
-/// Units that a read, or a collection, takes together where they cross pages.
-pub(crate) const UNITS_PER_RUN: u32 = 16;
+/// Units that a read, or a collection, takes together where they cross pages, if a page has no more.
+const UNITS_PER_RUN: u32 = 16;
 
-/// Codewords of a group at most.
-pub(crate) const MOST_IN_GROUP: u32 = 16;
+/// Chips among which a codeword is divided at most.
+const MOST_WAYS: u32 = 32;
 
 /// Counts and strides of a device.
 #[derive(Debug, Clone)]
@@ -70,12 +70,9 @@ impl Geometry {
         let planes_per_channel = spec.chips_per_channel * planes_per_chip;
         let planes = spec.ssds * spec.channels * planes_per_channel;
         let (chips, ways) = (spec.channels * spec.chips_per_channel, ftl.interleaving.ways);
-        if ways == 0 || !chips.is_multiple_of(ways) || ways > 1 && ways * spec.codewords_per_page > MOST_IN_GROUP {
-            let most = (MOST_IN_GROUP / spec.codewords_per_page).max(1);
-            let message = format!(
-                "found {ways}, expected 1 for none, or a divisor of the {chips} chips up to {most}: a group has at most \
-                 {MOST_IN_GROUP} codewords"
-            );
+        if ways == 0 || ways > MOST_WAYS || !chips.is_multiple_of(ways) {
+            let message =
+                format!("found {ways}, expected 1 for none, or a divisor of the {chips} chips up to {MOST_WAYS}");
             return Err(Error::config("ftl.interleaving.ways", message));
         }
         let mut geometry = Self {
@@ -183,6 +180,11 @@ impl Geometry {
     /// Codewords of a page.
     pub fn codewords_per_page(&self) -> u32 {
         self.codewords_per_page
+    }
+
+    /// Pages that a read, or a collection, takes together where units cross them.
+    pub(crate) fn pages_per_run(&self) -> u32 {
+        (UNITS_PER_RUN / self.codewords_per_page).max(1)
     }
 
     /// Codewords of a block.

@@ -260,6 +260,7 @@ impl Run {
                     dirty_evictions: s.mapping_dirty_evictions,
                     translation_reads: s.translation_reads,
                     translation_programs: s.translation_codewords_programmed,
+                    refused_write_backs: s.refused_write_backs,
                 }),
             },
             utilisation: self.simulation.utilisation(),

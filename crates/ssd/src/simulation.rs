@@ -30,7 +30,6 @@ use softsense_base::{Error, Ns, Result};
 use crate::checked::CheckedConfig;
 use crate::events::{Event, Key, instant};
 use crate::ftl::{Group, Lcn, Location, MappingCache, PageMap};
-use crate::geometry::UNITS_PER_RUN;
 use crate::request::{RequestKind, RequestSource};
 use back_end::{Ended, ReadOwner};
 use device::Device;
@@ -143,11 +142,7 @@ impl Simulation {
             let (host, write_path, device) = (&mut self.host, &mut self.write_path, &mut self.device);
             match completion {
                 Completion::Decoded { place, level, at_once } => {
-                    if let Some(translation) = &mut device.translation
-                        && let Some(lcn) = device.ftl.owner(place)
-                    {
-                        translation.remember_level(&device.ftl, lcn, level, at_once);
-                    }
+                    device.remember_level(place, level, at_once);
                 }
                 Completion::Charged { request, energy } => host.charge(request, energy),
                 Completion::CodewordsRead { request, codewords, level, retries, energy } => {
@@ -370,7 +365,7 @@ fn follows(device: &Device, first: Group, group: Group) -> bool {
     device.ftl.crosses_pages()
         && device.ftl.layout(first.superblock).crosses_pages()
         && first.superblock == group.superblock
-        && (first.page..first.page + UNITS_PER_RUN / device.geometry.codewords_per_page()).contains(&group.page)
+        && (first.page..first.page + device.geometry.pages_per_run()).contains(&group.page)
 }
 
 /// A codeword of the device.

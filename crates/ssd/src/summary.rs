@@ -257,4 +257,6 @@ pub struct MappingSummary {
     pub translation_reads: u64,
     /// Translation pages programmed, but for those that garbage collection moved.
     pub translation_programs: u64,
+    /// Updates of translation pages that found no room: lower code rates had left the device none.
+    pub refused_write_backs: u64,
 }

@@ -6,7 +6,7 @@ use softsense_link::ReliabilitySpec;
 use super::CheckedConfig;
 use crate::config::{DecodeTime, DecoderPlacement, Mapping};
 use crate::events::MAX_INDEX;
-use crate::geometry::MOST_IN_GROUP;
+use crate::format::BlockLayout;
 
 /// Two choices that exclude each other.
 struct Clash {
@@ -28,19 +28,15 @@ impl CheckedConfig {
         self.check_exact()?;
         self.check_max_level()?;
         self.check_adaptive()?;
-        self.check_bch()
+        self.check_bch()?;
+        self.check_write_buffer()
     }
 
     /// All that cannot go together: a new feature that goes without another is a row here.
-    fn clashes(&self) -> [Clash; 7] {
+    fn clashes(&self) -> [Clash; 6] {
         let config = &self.config;
         let (decoder, flash, reliability) = (&config.decoder, &config.flash, &config.reliability);
-        let by_age = match reliability {
-            ReliabilitySpec::Adaptive(_) => Some("reliability.adaptive"),
-            ReliabilitySpec::Bch(_) => Some("reliability.bch"),
-            _ => None,
-        };
-        let of_age = by_age.unwrap_or_default();
+        let crosses_pages = self.layouts().iter().any(BlockLayout::crosses_pages);
         let has_tables = matches!(reliability, ReliabilitySpec::Table(_) | ReliabilitySpec::Adaptive(_));
         let clash = |found, path, message| Clash { found, path, message };
         [
@@ -76,23 +72,20 @@ impl CheckedConfig {
                     config.read.policy.name()
                 ),
             ),
-            // Groups have one number of codewords in all pages; by age, pages of older blocks hold fewer.
+            // A unit would lie in pages of two groups, each of as many chips as there are ways.
             clash(
-                by_age.is_some() && config.ftl.interleaving.ways > 1,
+                crosses_pages && config.ftl.interleaving.ways > 1,
                 "ftl.interleaving.ways",
-                format!("found several with `{of_age}`, expected 1"),
+                "found several with codes of `reliability.bch` whose parity takes room of the data, expected 1: units cross pages"
+                    .into(),
             ),
-            // Translation pages are written as whole pages of one number of codewords; by age, pages of older blocks hold fewer.
+            // Translation pages are written one at a time: what the end of a page cuts would wait for the next one.
             clash(
-                by_age.is_some() && config.ftl.mapping != Mapping::Page,
+                crosses_pages && config.ftl.mapping != Mapping::Page,
                 "ftl.mapping",
-                format!("found a map in flash with `{of_age}`, expected `page`"),
-            ),
-            // What fills a page is programmed at once: the buffer would have to be divided by SSD, which is not modelled.
-            clash(
-                config.host.write_buffer_bytes != 0 && self.geometry.ssds() > 1,
-                "host.write_buffer_bytes",
-                format!("found {} with several SSDs, expected 0", config.host.write_buffer_bytes),
+                "found a map in flash with codes of `reliability.bch` whose parity takes room of the data, expected `page`: \
+                 units cross pages"
+                    .into(),
             ),
         ]
     }
@@ -160,20 +153,17 @@ impl CheckedConfig {
         Ok(())
     }
 
-    /// Whether units are whole codewords, and what crosses pages has a buffer to wait in.
+    /// Whether units are whole codewords, and pages have room for them.
     fn check_bch(&self) -> Result<()> {
         if !matches!(self.config.reliability, ReliabilitySpec::Bch(_)) {
             return Ok(());
         }
         let (unit, units) = (self.config.geometry.codeword_bytes, self.geometry.codewords_per_page());
-        let mut crosses_pages = false;
         for (index, aged) in self.reliability.bch_codes().iter().enumerate() {
             let path = |field| format!("reliability.bch.codes[{index}].{field}");
-            if !unit.is_multiple_of(aged.codeword_bytes) || unit / aged.codeword_bytes * units > MOST_IN_GROUP {
-                let message = format!(
-                    "found {}, expected a part of geometry.codeword_bytes, {unit}, of which a page has {MOST_IN_GROUP} at most",
-                    aged.codeword_bytes
-                );
+            if !unit.is_multiple_of(aged.codeword_bytes) {
+                let message =
+                    format!("found {}, expected a part of geometry.codeword_bytes, {unit}", aged.codeword_bytes);
                 return Err(Error::config(path("codeword_bytes"), message));
             }
             let squeezed = self.page_format().squeezed_bytes(aged);
@@ -186,14 +176,30 @@ impl CheckedConfig {
                 );
                 return Err(Error::config(path("correctable"), message));
             }
-            crosses_pages |= squeezed > 0;
+        }
+        Ok(())
+    }
+
+    /// Whether the write buffer of each SSD holds what has to wait there.
+    fn check_write_buffer(&self) -> Result<()> {
+        let found = self.config.host.write_buffer_bytes;
+        let (ssds, units) = (self.geometry.ssds(), self.geometry.codewords_per_page());
+        let of_units = |count: u32| u64::from(count) * u64::from(self.config.geometry.codeword_bytes);
+        let least = ssds * units;
+        if found != 0 && found < of_units(least) {
+            let message = format!(
+                "found {found}, expected 0 for none, or at least {}: a page of {} bytes for each SSD",
+                of_units(least),
+                of_units(units)
+            );
+            return Err(Error::config("host.write_buffer_bytes", message));
         }
         // Each plane may have cut a unit, which waits for the next page; what else there is fills pages.
-        let least = u64::from(self.geometry.planes() + 2 * units) * u64::from(unit);
-        if crosses_pages && self.config.host.write_buffer_bytes < least {
+        let least = self.geometry.planes() + 2 * least;
+        if self.layouts().iter().any(BlockLayout::crosses_pages) && found < of_units(least) {
             let message = format!(
-                "found {}, expected at least {least}: units that cross pages wait there for their next page",
-                self.config.host.write_buffer_bytes
+                "found {found}, expected at least {}: units that cross pages wait there for their next page",
+                of_units(least)
             );
             return Err(Error::config("host.write_buffer_bytes", message));
         }

@@ -32,7 +32,7 @@ pub struct GeometrySpec {
     pub blocks_per_plane: u32,
     /// Pages in a block, 1 to 32768.
     pub pages_per_block: u32,
-    /// Codewords in a page, 1 to 16.
+    /// Codewords in a page, 1 to 128.
     pub codewords_per_page: u32,
     /// User data of a codeword, bytes: the unit that the FTL maps. A multiple of 512.
     pub codeword_bytes: u32,
@@ -68,7 +68,7 @@ impl GeometrySpec {
             ("planes_per_die", self.planes_per_die, 64),
             ("blocks_per_plane", self.blocks_per_plane, 1 << 24),
             ("pages_per_block", self.pages_per_block, 32_768),
-            ("codewords_per_page", self.codewords_per_page, 16),
+            ("codewords_per_page", self.codewords_per_page, 128),
         ] {
             expect_whole(format!("geometry.{field}"), value, 1, high)?;
         }

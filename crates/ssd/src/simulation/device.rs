@@ -11,8 +11,8 @@ use super::medium::Medium;
 use super::translation::Translation;
 use crate::checked::CheckedConfig;
 use crate::config::{DecodeTime, Layout, Mapping};
-use crate::ftl::{Group, Lcn, Location, PageMap};
-use crate::geometry::{Geometry, UNITS_PER_RUN};
+use crate::ftl::{Group, Lcn, Location, PageMap, Place};
+use crate::geometry::Geometry;
 
 pub(super) struct Device {
     pub(super) kernel: Kernel,
@@ -55,8 +55,7 @@ impl Device {
                 Some(Translation::new(demand, spec.geometry.codeword_bytes, user_codewords)?)
             }
         };
-        let parts_per_read =
-            if ftl.crosses_pages() { UNITS_PER_RUN / geometry.codewords_per_page() + 1 } else { geometry.ways() };
+        let parts_per_read = if ftl.crosses_pages() { geometry.pages_per_run() + 1 } else { geometry.ways() };
         let tells_levels = translation.is_some();
         Ok(Self {
             kernel: Kernel::new(log_requests),
@@ -109,7 +108,7 @@ impl Device {
     }
 
     /// Begins to read one unit at a place.
-    pub(super) fn read_place(&mut self, owner: ReadOwner, place: crate::ftl::Place) {
+    pub(super) fn read_place(&mut self, owner: ReadOwner, place: Place) {
         let (group, unit) = self.ftl.group_of(place);
         self.read(owner, group, &[unit]);
     }
@@ -161,6 +160,14 @@ impl Device {
         let translation = self.translation.as_mut().expect("there are translation pages");
         if let Some(page) = translation.take_in(&mut self.kernel.statistics, lcn) {
             self.write_back(page);
+        }
+    }
+
+    /// A codeword has been read at a level: the entries of what is in it remember that.
+    pub(super) fn remember_level(&mut self, place: Place, level: u8, at_once: bool) {
+        let Some(translation) = &mut self.translation else { return };
+        for lcn in self.medium.in_codeword(&self.ftl, place) {
+            translation.remember_level(&self.ftl, lcn, level, at_once);
         }
     }
 

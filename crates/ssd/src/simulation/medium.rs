@@ -81,22 +81,30 @@ impl Medium {
     ) {
         let write = ftl.erases(group.superblock);
         let per_unit = self.codewords_per_unit(write);
-        let (wanted, asked) = if self.pages_are_codewords { ([0].as_slice(), units.len() as u16) } else { (units, 1) };
-        for &unit in wanted {
+        let mut units = units;
+        while let Some(&(mut unit)) = units.first() {
+            let member = self.geometry.member_of(unit);
+            let asked = if self.pages_are_codewords {
+                unit = self.geometry.units_of(member).start;
+                units.iter().take_while(|&&unit| self.geometry.member_of(unit) == member).count()
+            } else {
+                1
+            };
+            units = &units[asked..];
             let place = self.geometry.place(group.superblock, group.page, unit);
             let (first_part, parts) = self.parts_of(ftl, group, unit);
             let bytes = match &self.codes {
                 Some(codes) => self.bytes_of(ftl, group, unit, codes.at(|| write)),
                 None => [0; 2],
             };
-            let channel = self.geometry.channel_of(self.geometry.plane_of(group.set, self.geometry.member_of(unit)));
+            let channel = self.geometry.channel_of(self.geometry.plane_of(group.set, member));
             for index in 0..per_unit {
                 let number = place * u64::from(per_unit) + u64::from(index);
                 let cells = |part| self.cell_age(now, ftl, group, first_part + part);
                 tell(CodewordOrder {
                     fate: self.reliability.fate(number, write, parts, cells),
                     begins_unit: index == 0,
-                    units: asked,
+                    units: asked as u16,
                     first_part: first_part as u16,
                     parts: parts as u16,
                     bytes,
@@ -104,6 +112,12 @@ impl Medium {
                 });
             }
         }
+    }
+
+    /// The logical codewords that are in a codeword whose first unit has a place.
+    pub(super) fn in_codeword(&self, ftl: &PageMap, place: Place) -> impl Iterator<Item = Lcn> {
+        let units = if self.pages_are_codewords { u64::from(self.geometry.codewords_per_page()) } else { 1 };
+        (place..place + units).filter_map(|place| ftl.owner(place))
     }
 
     /// Whether the fate of a codeword is a guess.
@@ -134,7 +148,8 @@ impl Medium {
         let (page, slot) = self.page_and_slot(unit);
         match ftl.layout(group.superblock).in_first_page(group.page + page, slot) {
             Some(first) => [first + code.parity_bytes, self.unit_bytes - first],
-            None => [code.codeword_bytes + code.parity_bytes, 0],
+            // Divided equally among the pages that it is in.
+            None => [(code.codeword_bytes + code.parity_bytes).div_ceil(group.pages()); 2],
         }
     }
 

@@ -173,6 +173,8 @@ pub struct Statistics {
     pub translation_reads: u64,
     /// Translation pages programmed, but for those that garbage collection moves.
     pub translation_codewords_programmed: u64,
+    /// Updates of translation pages that found no room, and never will.
+    pub refused_write_backs: u64,
     /// Where the time of host codeword reads went.
     pub read_time: ReadTime<TotalNs>,
     /// What their attempts took by themselves.

@@ -187,6 +187,11 @@ impl Translation {
         self.directory[page as usize].write_back.take().expect("it was being written back").again
     }
 
+    /// A translation page finds no room in flash, and never will: what has changed in it is in the cache, or lost with it.
+    pub(super) fn give_up(&mut self, page: u32) {
+        self.directory[page as usize].write_back = None;
+    }
+
     /// The read level that the map entry of a codeword remembers, or the directory of a translation page.
     #[inline]
     pub(super) fn remembered_level(&self, ftl: &PageMap, lcn: Lcn) -> Option<u8> {

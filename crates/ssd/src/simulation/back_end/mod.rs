@@ -429,7 +429,7 @@ impl BackEnd {
         }
         let Codeword { read, pool, outcome, .. } = *codeword;
         let read = &mut self.reads.reads[read];
-        let energy = self.energy.transferring(read.step).part(read.order.codewords_per_unit as u8);
+        let energy = self.energy.transferring(read.step).part(read.order.codewords_per_unit);
         read.energy += energy;
         kernel.statistics.energy.transfer += energy;
         kernel.statistics.operations.transfers += 1;
@@ -508,7 +508,7 @@ impl BackEnd {
         let read = self.reads.codewords[index].read;
         let op = &mut self.reads.reads[read];
         if !decoding.bypassed() {
-            let energy = self.energy.decode.part(op.order.codewords_per_unit as u8);
+            let energy = self.energy.decode.part(op.order.codewords_per_unit);
             kernel.statistics.operations.decodes += 1;
             kernel.statistics.energy.decode += energy;
             op.energy += energy;

@@ -11,7 +11,6 @@ use super::super::back_end::{ProgramOwner, ReadOwner};
 use super::super::device::Device;
 use super::WritePath;
 use crate::ftl::{Group, Held, Writer};
-use crate::geometry::UNITS_PER_RUN;
 
 /// Collection of a set, at work on one superblock.
 #[derive(Debug)]
@@ -162,7 +161,7 @@ impl Collection {
         let pages = geometry.pages_per_superblock();
         // Units that share pages are read together.
         let crosses_pages = ftl.crosses_pages() && ftl.layout(self.victim).crosses_pages();
-        let together = if crosses_pages { UNITS_PER_RUN / geometry.codewords_per_page() } else { 1 };
+        let together = if crosses_pages { geometry.pages_per_run() } else { 1 };
         while self.next_page < pages {
             let group = ftl.group_at(set, self.victim, self.next_page);
             let of_block = together.min(pages - self.next_page);

@@ -70,6 +70,13 @@ impl WritePath {
         for (request, _) in refused {
             device.kernel.report(Completion::CodewordsWritten { request, codewords: 1, energy: Pj::default() });
         }
+        // Translation pages go to any SSD: while one is at work, there may be room yet.
+        if self.rooms.iter().all(|room| room.collecting == 0 && room.programming == 0) {
+            for page in std::mem::take(&mut self.stalled_translations) {
+                device.kernel.statistics.refused_write_backs += 1;
+                device.translation.as_mut().expect("there are translation pages").give_up(page);
+            }
+        }
     }
 
     /// A block of an SSD is free again: writes that waited for one go on.

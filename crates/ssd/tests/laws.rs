@@ -1,0 +1,339 @@
+//! What holds for every device, however its features are combined: requests at random on devices at random, against a map in a
+//! `HashMap`.
+//!
+//! `cargo test -p softsense-ssd --test laws` draws 20,000 devices; `SOFTSENSE_LAW_CASES=1000000` so many, and
+//! `SOFTSENSE_LAW_CASE=7` the one of that number alone. A case is a function of its number.
+
+mod support;
+
+use std::collections::HashMap;
+use std::env;
+use std::num::NonZero;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::thread;
+
+use softsense_base::{Ns, Purpose, Stream};
+use softsense_ssd::checked::CheckedConfig;
+use softsense_ssd::ftl::Location;
+use softsense_ssd::request::{Request, RequestKind};
+use softsense_ssd::simulation::Simulation;
+
+/// Cases without a number of them in the environment: half a minute on two cores.
+const CASES: u64 = 20_000;
+
+/// Draws of one case, one after the other.
+struct Draw {
+    stream: Stream,
+    case: u64,
+    next: u64,
+}
+
+impl Draw {
+    fn below(&mut self, n: u64) -> u64 {
+        self.next += 1;
+        self.stream.bits(self.case, self.next) % n
+    }
+
+    fn one<T: Copy>(&mut self, of: &[T]) -> T {
+        of[self.below(of.len() as u64) as usize]
+    }
+
+    /// True once in `n` times.
+    fn once_in(&mut self, n: u64) -> bool {
+        self.below(n) == 0
+    }
+}
+
+/// A device with features drawn from all there are, as TOML.
+fn device(draw: &mut Draw) -> String {
+    let ssds = draw.one(&[1, 1, 1, 2, 3]);
+    let (channels, chips) = (draw.one(&[1, 2]), draw.one(&[1, 2]));
+    let ways = if draw.once_in(3) { channels * chips } else { 1 };
+    let per_page = draw.one(&[1, 1, 2, 4, 20]);
+    let unit = draw.one(&[512, 4096]);
+    let page_types = draw.one(&[1, 2, 3]);
+    let mut toml = format!(
+        "seed = {}\n[geometry]\nssds = {ssds}\nchannels = {channels}\nchips_per_channel = {chips}\ndies_per_chip = {}\n\
+         planes_per_die = {}\nblocks_per_plane = {}\npages_per_block = {}\ncodewords_per_page = {per_page}\n\
+         codeword_bytes = {unit}\n",
+        draw.below(1000),
+        draw.one(&[1, 1, 2]),
+        draw.one(&[1, 1, 2]),
+        draw.one(&[20, 24]),
+        draw.one(&[4, 6, 9]),
+    );
+    let policy = draw.one(&["ideal", "two_step", "look_ahead", "progressive", "look_ahead_progressive"]);
+    toml += &format!(
+        "[flash]\ncache_register = {}\nreset_us = {}\nbusy_unit = \"{}\"\n",
+        policy.starts_with("look") || !draw.once_in(3),
+        draw.one(&[0.0, 5.0]),
+        draw.one(&["plane", "die"]),
+    );
+    if draw.once_in(3) {
+        toml += &format!("unit_queue = {}\n", 1 + draw.below(3));
+    }
+    for index in 0..page_types {
+        toml += &format!("[[flash.page_types]]\nname = \"{index}\"\nsense_us = {}\n", draw.one(&[20.0, 41.0]));
+    }
+    let rber = draw.one(&[1e-3, 6e-3, 0.012, 0.02]);
+    let (mut levels, mut iterations, mut tables, mut squeezed) = (7, false, false, false);
+    // Blocks change their code within the run, or have long since.
+    let age = draw.one(&[0, 1, 2, 5]);
+    let mut by_bch = false;
+    match draw.below(6) {
+        0 => toml = format!("reliability = \"perfect\"\n{toml}"),
+        1 => toml += "[reliability.fixed]\np_fail = [0.4, 0.3, 0.1, 0.05]\n",
+        2 => {
+            (tables, iterations) = (true, true);
+            toml += &format!(
+                "[reliability.table]\nfile = \"flash-8-9\"\nmost_beyond = 1.0\n[reliability.table.rber.constant]\nrber = {rber}\n"
+            );
+        }
+        3 => {
+            (tables, levels) = (true, 1);
+            let least = 1 + draw.below(per_page);
+            toml += &format!(
+                "[reliability.adaptive]\nmost_beyond = 1.0\nrates = [\n\
+                 {{ file = \"adaptive-5-6\", units = {per_page}, to_pe_cycles = 2 }},\n\
+                 {{ file = \"adaptive-1-2\", units = {least}, to_pe_cycles = 9 }}]\n\
+                 [reliability.adaptive.rber.constant]\nrber = {rber}\n"
+            );
+            iterations = true;
+        }
+        kind => {
+            (levels, by_bch) = (1, true);
+            squeezed = kind == 5 && per_page > 1;
+            let part = unit / draw.one(&[1, 2, 4]);
+            let (second, strength) = if squeezed { (unit, draw.one(&[40, 60])) } else { (unit, 8) };
+            toml += &format!(
+                "[reliability.bch]\noob_bytes = 64\nexact = {}\ncodes = [\n\
+                 {{ codeword_bytes = {part}, correctable = 5, to_pe_cycles = 2 }},\n\
+                 {{ codeword_bytes = {second}, correctable = {strength}, to_pe_cycles = 4 }}]\n\
+                 [reliability.bch.rber.constant]\nrber = {}\n",
+                draw.once_in(20),
+                rber / 10.0,
+            );
+        }
+    }
+    let max_level = 1 + draw.below(levels);
+    toml += &format!(
+        "[read]\npolicy = \"{policy}\"\nretry = \"{}\"\nmax_level = {max_level}\n",
+        draw.one(&["incremental", "restart"])
+    );
+    toml += &format!(
+        "[ftl]\nover_provisioning = {}\ngc_low_watermark_blocks = 2\ngc_high_watermark_blocks = {}\n",
+        draw.one(&[0.65, 0.75]),
+        draw.one(&[2, 3]),
+    );
+    if draw.once_in(4) {
+        toml += &format!("wear_levelling_spread = {}\n", 1 + draw.below(3));
+    }
+    if ways > 1 && !squeezed {
+        let groups = if draw.once_in(4) { "{ with_chip_factor_above = 1.0 }" } else { "\"all\"" };
+        toml += &format!(
+            "[ftl.interleaving]\nways = {ways}\nremainder = \"{}\"\ngroups = {groups}\n",
+            draw.one(&["plain", "pad"])
+        );
+    }
+    if draw.once_in(3) && !squeezed {
+        let eviction = draw.one(&[
+            "\"lru\"",
+            "{ segmented_lru = { protected_entries = 3 } }",
+            "{ lowest_level = { fixed_entries = 2 } }",
+        ]);
+        toml += &format!(
+            "[ftl.mapping.demand]\ncache_bytes = {}\nentry_bytes = {}\neviction = {eviction}\nremember_levels = {}\n\
+             lower_after_reads = {}\nremember_translation_levels = {}\n",
+            draw.one(&[64, 256, 4096]),
+            draw.one(&[8, 64]),
+            draw.once_in(2),
+            draw.below(3),
+            draw.once_in(2),
+        );
+    }
+    let placement = draw.one(&["per_channel", "per_ssd", "pool"]);
+    toml += &format!(
+        "[decoder]\nplacement.{placement} = {}\ncodewords_at_once = {}\n",
+        1 + draw.below(2),
+        1 + draw.below(2)
+    );
+    if draw.once_in(2) {
+        toml += &format!("buffer_codewords = {}\n", draw.below(3));
+    }
+    if tables && draw.once_in(2) {
+        toml += "bypass = { errors = 3, codeword_bits = 36864 }\n";
+    }
+    toml += &match draw.below(3) {
+        0 if iterations => "time.per_iteration_us = 1.5\n".to_owned(),
+        1 if by_bch => "time.bch.clock_mhz = 200.0\n".to_owned(),
+        _ => format!("time.fixed_us = {}\n", draw.one(&[0.0, 8.0])),
+    };
+    let buffer = if squeezed || draw.once_in(3) {
+        let planes = ssds * channels * chips * 4;
+        (planes + 2 * ssds * per_page + draw.below(4 * per_page)) * unit
+    } else {
+        0
+    };
+    toml += &format!(
+        "[host]\nwrite_buffer_bytes = {buffer}\nreads_first = {}\nspread = \"{}\"\npartial_write = \"{}\"\n",
+        draw.once_in(2),
+        draw.one(&["round_robin", "address"]),
+        draw.one(&["read_modify_write", "pad"]),
+    );
+    toml += &match draw.below(3) {
+        0 => "issue.open_loop.time_scale = 1.0\n".to_owned(),
+        1 => "issue.closed_loop.queue_depth = 1\n".to_owned(),
+        _ => format!("issue.closed_loop.queue_depth = {}\n", draw.one(&[4, 40])),
+    };
+    let layout = draw.one(&["sequential", "steady_state"]);
+    let mapped = if layout == "steady_state" { 1.0 } else { draw.one(&[0.0, 0.5, 1.0]) };
+    toml + &format!(
+        "[precondition]\nlayout = \"{layout}\"\nmapped_fraction = {mapped:?}\npe_cycles = {age}\nretention_days = 30.0\n"
+    )
+}
+
+/// Requests of a few units each, most of them to a few places.
+fn requests(draw: &mut Draw, config: &CheckedConfig) -> Vec<Request> {
+    let unit = u64::from(config.config().geometry.codeword_bytes);
+    let user = config.user_bytes();
+    let count = draw.one(&[20, 60, 200]);
+    let hot = (user / draw.one(&[1, 4, 16])).max(unit);
+    let spacing = draw.one(&[0, 2_000, 200_000]);
+    (0..count)
+        .map(|index| {
+            let kind = draw.one(&[
+                RequestKind::Read,
+                RequestKind::Read,
+                RequestKind::Write,
+                RequestKind::Write,
+                RequestKind::Write,
+                RequestKind::Write,
+                RequestKind::Trim,
+            ]);
+            // Now and then not in whole units.
+            let grain = if draw.once_in(3) { 512.min(unit / 2) } else { unit };
+            let bytes = (grain * (1 + draw.below(12))).min(hot);
+            let offset_bytes = draw.below((hot - bytes) / grain + 1) * grain;
+            Request { arrival: Ns(index * spacing), kind, offset_bytes, bytes }
+        })
+        .collect()
+}
+
+/// What has become of a unit.
+#[derive(Debug, Clone, Copy, Default)]
+struct Asked {
+    mapped_at_start: bool,
+    written: bool,
+    trimmed: bool,
+    /// Whether the last of these was a write.
+    last_written: bool,
+}
+
+fn check(toml: &str, config: &CheckedConfig, asked: Vec<Request>) {
+    let unit = u64::from(config.config().geometry.codeword_bytes);
+    let one_by_one = toml.contains("queue_depth = 1\n");
+    let mut units: HashMap<u64, Asked> = HashMap::new();
+    let fresh: Simulation = support::simulation(config, Vec::new());
+    for lcn in 0..config.user_codewords() {
+        let mapped_at_start = fresh.ftl().locate(lcn) != Location::Unmapped;
+        units.insert(lcn, Asked { mapped_at_start, ..Asked::default() });
+    }
+    let mut units_read = 0;
+    for request in &asked {
+        let end = request.offset_bytes + request.bytes;
+        let touched = request.offset_bytes / unit..end.div_ceil(unit);
+        match request.kind {
+            RequestKind::Read => units_read += touched.end - touched.start,
+            RequestKind::Write => touched.for_each(|lcn| {
+                let entry = units.get_mut(&lcn).unwrap();
+                (entry.written, entry.last_written) = (true, true);
+            }),
+            RequestKind::Trim => (request.offset_bytes.div_ceil(unit)..end / unit).for_each(|lcn| {
+                let entry = units.get_mut(&lcn).unwrap();
+                (entry.trimmed, entry.last_written) = (true, false);
+            }),
+        }
+    }
+    let count = asked.len() as u64;
+    let done = support::run(config, asked);
+    let statistics = done.statistics();
+    assert_eq!(statistics.completed(), count, "every request completes");
+    done.ftl().assert_consistent();
+    let read_only = statistics.read_only_from.is_some() || done.buffered_codewords() > 0;
+    assert!(!read_only || done.ftl().shrinks(), "a device whose room stays refuses nothing");
+    for (&lcn, entry) in &units {
+        let mapped = match done.ftl().locate(lcn) {
+            Location::Unmapped => false,
+            Location::Flash(place) => {
+                assert_eq!(done.ftl().owner(place), Some(lcn));
+                true
+            }
+            Location::Memory(_) | Location::InFlight => {
+                assert!(read_only, "unit {lcn} is still on its way after the end");
+                true
+            }
+        };
+        let could_be = entry.written || entry.mapped_at_start && !entry.trimmed;
+        assert!(!mapped || could_be || entry.mapped_at_start && !one_by_one, "unit {lcn} came from nowhere: {entry:?}");
+        let must_be = if one_by_one {
+            if entry.written || entry.trimmed { entry.last_written } else { entry.mapped_at_start }
+        } else {
+            !entry.trimmed && could_be
+        };
+        assert!(mapped || !must_be || read_only, "unit {lcn} was lost: {entry:?}");
+    }
+    if !toml.contains("[reliability.adaptive]") {
+        let read = statistics.codewords_read() + statistics.codewords_from_controller + statistics.unmapped_codewords;
+        assert_eq!(read, units_read, "every unit that is read comes from somewhere");
+    }
+    let energy = &statistics.energy;
+    assert_eq!(energy.total(), energy.reads + energy.writes + energy.background, "every energy has a purpose");
+}
+
+/// The outcome of a case: why its device is refused, if it is.
+fn outcome(case: u64) -> Option<String> {
+    let mut draw = Draw { stream: Stream::new(18, Purpose::Workload), case, next: 0 };
+    let toml = device(&mut draw);
+    let config = match CheckedConfig::from_toml(&toml, "law.toml", &[]) {
+        Ok(config) => config,
+        Err(error) => {
+            let error = error.to_string();
+            assert!(error.contains("expected"), "case {case} is refused without a reason: {error}\n{toml}");
+            return Some(error.split(": ").find(|part| part.contains('.') && !part.contains("law.toml"))?.to_owned());
+        }
+    };
+    let asked = requests(&mut draw, &config);
+    let result = catch_unwind(AssertUnwindSafe(|| check(&toml, &config, asked)));
+    assert!(result.is_ok(), "case {case} failed, SOFTSENSE_LAW_CASE={case} repeats it:\n{toml}");
+    None
+}
+
+#[test]
+fn nothing_is_lost_whatever_is_combined() {
+    let number = |name: &str| env::var(name).ok().map(|text| text.parse::<u64>().expect("a number"));
+    let cases = match number("SOFTSENSE_LAW_CASE") {
+        Some(case) => case..case + 1,
+        None => 0..number("SOFTSENSE_LAW_CASES").unwrap_or(CASES),
+    };
+    let workers = thread::available_parallelism().map_or(1, NonZero::get) as u64;
+    let reasons: HashMap<String, u64> = thread::scope(|scope| {
+        let work = |worker| cases.clone().skip(worker as usize).step_by(workers as usize).filter_map(outcome);
+        let count = |worker| {
+            move || {
+                work(worker).fold(HashMap::new(), |mut reasons: HashMap<String, u64>, reason| {
+                    *reasons.entry(reason).or_default() += 1;
+                    reasons
+                })
+            }
+        };
+        let workers: Vec<_> = (0..workers).map(|worker| scope.spawn(count(worker))).collect();
+        let counted = workers.into_iter().map(|worker| worker.join().expect("a case failed: see above"));
+        counted.fold(HashMap::new(), |mut all, reasons| {
+            reasons.into_iter().for_each(|(reason, count)| *all.entry(reason).or_default() += count);
+            all
+        })
+    });
+    let (all, refused) = (cases.end - cases.start, reasons.values().sum::<u64>());
+    println!("{all} devices, of which {refused} were refused: {reasons:?}");
+    assert!(all < 100 || refused * 10 < all, "{refused} of {all} were refused: {reasons:?}");
+}
