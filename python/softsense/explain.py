@@ -195,7 +195,7 @@ def explain(
     The read is real: random data is encoded, every cell has a quantile in the distribution of its state, each level's
     references sort cells into regions, and the decoder gets what these say. The timelines are those of a device that
     does nothing else, to the nanosecond: that a level decodes is known from the read, what it takes from the config. As
-    in the simulator, levels deeper than the required one are taken to decode.
+    with a decode table, levels deeper than the required one are taken to decode.
 
     Args:
         config: the device: a TOML file, the name of a shipped one, or a `Config`. Times, `read.retry` and

@@ -4,8 +4,8 @@ use softsense_base::{Error, Result};
 
 use crate::MAX_LEVEL;
 
-/// Which steps a read takes, and when it begins to sense them. A policy sees what a controller sees, which is an
-/// [`Observation`] of each step; `ideal` alone knows the least level that decodes, and so cannot be built.
+/// Which levels a read tries, and when it begins to sense them. A policy sees what a controller sees: the level it used, and
+/// whether the decoder failed. `ideal` alone knows the least level that decodes, which no drive does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Policy {

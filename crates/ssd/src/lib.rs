@@ -1,26 +1,52 @@
-//! The event-driven SSD: a stream of requests goes in, response times and what they were spent on
-//! come out.
+//! The event-driven SSD: a stream of requests goes in, response times and what they were spent on come out.
 //!
 //! ```text
-//!   trace ----\                    +-- ftl: where codewords lie, which block is collected
-//!              > request --> simulation                                                  --> summary
-//!   workload -/                    +-- link: levels to try, whether decoding succeeds
+//!   trace ----\                 +-- ftl: where codewords lie, which block is collected
+//!              > request --> simulation                                           --> summary
+//!   workload -/                 +-- link: steps of a read, what comes of them
 //! ```
 //!
-//! - [`config`]: every field of a run, its unit, default and check; [`checked`]: what fields must be to one another, and what they
-//!   make together.
+//! - [`config`]: every field of a run, its unit, default and range, a file for each station. [`checked`]: what they must be to one
+//!   another, with the geometry and the reliability that follow from them.
 //! - [`trace`], [`workload`]: where [`request`]s come from, recorded or synthetic; both are streams.
-//! - [`geometry`]: how many of everything, and the numbers of everything.
-//! - [`mod@format`]: the page format, that is which pages of a block its codewords are in.
+//! - [`geometry`]: how many of everything, and the numbers of everything. [`format`](mod@format): which pages of its block a
+//!   codeword is in.
 //! - [`ftl`]: the page map, allocation and victim choice; the mapping cache. It decides, and takes no time.
-//! - [`simulation`]: host, busy units, buses, decoders, garbage collection, on one event queue.
+//! - [`simulation`]: stations (host, write path, translation, array, bus, decoders) on one event queue. A station calls those
+//!   below it, and tells those above what it has done.
 //! - [`run`] and [`summary`]: a simulation with a clock on the wall, and its result.
 //!
-//! **Order.** Time is integer nanoseconds. Events of one instant happen in the order in which they
-//! were scheduled (see [`events`]). A run is a function of config, requests and seed, bit for bit.
+//! Modules import from below only; `tests/layers.rs` has their order, and holds them to it.
 //!
-//! **Common random numbers.** A codeword's luck is a hash of seed, place and erase count, so two runs
-//! that differ in the read policy meet the same codewords as far as they write the same places.
+//! **Order.** Time is integer nanoseconds. Events of one instant happen in the order in which they were scheduled (see
+//! [`events`]). A run is a function of config, requests and seed, bit for bit, on every CPU.
+//!
+//! **Common random numbers.** A codeword's draw is a hash of seed, place and erase count, so two runs that differ in the read
+//! policy meet the same codewords as far as they write the same places.
+//!
+//! **Nothing is lost.** Every request completes once; every unit of data is where the map says, or was refused and is counted.
+//! `tests/laws.rs` draws devices over all features and holds them to it.
+//!
+//! # Example
+//!
+//! Ten thousand requests on the default device, whose hard decisions fail for 28.8 % of codewords:
+//!
+//! ```
+//! use softsense_ssd::checked::CheckedConfig;
+//! use softsense_ssd::run::{Requests, Run};
+//!
+//! # fn main() -> softsense_base::Result<()> {
+//! let config = CheckedConfig::open("mlc-25nm", &["workload.requests=10_000".into(), "read.policy=progressive".into()])?;
+//! let mut run = Run::new(&config, Requests::Workload, false)?;
+//! while run.advance(100_000)? {}
+//! let summary = run.summary(false);
+//! assert_eq!(summary.requests, 10_000);
+//! // Some were read at level 1, the others deeper.
+//! let levels = &summary.codeword_reads.level_histogram;
+//! assert!(levels[0] > levels[1] && levels[1] > 0);
+//! # Ok(())
+//! # }
+//! ```
 
 pub mod checked;
 pub mod config;

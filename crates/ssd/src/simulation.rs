@@ -18,6 +18,7 @@ mod device;
 mod host;
 mod kernel;
 mod medium;
+mod owners;
 mod statistics;
 mod translation;
 mod write_path;
@@ -31,11 +32,12 @@ use crate::checked::CheckedConfig;
 use crate::events::{Event, Key, instant};
 use crate::ftl::{Group, Lcn, Location, MappingCache, PageMap};
 use crate::request::{RequestKind, RequestSource};
-use back_end::{Ended, ReadOwner};
+use back_end::Ended;
 use device::Device;
 use host::{Host, LATEST};
 use kernel::Completion;
-pub use statistics::{Energy, LogRow, Operations, ReadTime, Statistics};
+use owners::ReadOwner;
+pub use statistics::{CodewordSample, Energy, LogRow, Operations, ReadTime, Statistics, Utilisation};
 use translation::{Access, LookUp, Translation, Waiting};
 use write_path::WritePath;
 
@@ -366,29 +368,4 @@ fn follows(device: &Device, first: Group, group: Group) -> bool {
         && device.ftl.layout(first.superblock).crosses_pages()
         && first.superblock == group.superblock
         && (first.page..first.page + device.geometry.pages_per_run()).contains(&group.page)
-}
-
-/// A codeword of the device.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct CodewordSample {
-    /// The chip of its place, in the order in which the stripe meets them.
-    pub chip: u32,
-    /// The block of its place, numbered over the device.
-    pub block: u32,
-    /// The kind of its page.
-    pub page_type: u8,
-    /// Its raw bit error rate; where it is divided among chips, the mean of theirs.
-    pub rber: f64,
-}
-
-/// Mean busy shares.
-#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, schemars::JsonSchema)]
-pub struct Utilisation {
-    /// Of planes, or of dies where planes take turns: sensing, programming, erasing, and whatever keeps the
-    /// array from other work, such as waiting for the bus or for the outcome of a look-ahead.
-    pub plane: f64,
-    /// Of channel buses.
-    pub channel: f64,
-    /// Of decoders.
-    pub decoder: f64,
 }

@@ -266,6 +266,10 @@ fn check(toml: &str, config: &CheckedConfig, asked: Vec<Request>) {
             Location::Unmapped => false,
             Location::Flash(place) => {
                 assert_eq!(done.ftl().owner(place), Some(lcn));
+                let (group, number) = done.ftl().group_of(place);
+                let slot = number % config.geometry().codewords_per_page();
+                let room = done.ftl().layout(group.superblock).beginning_in(group.page);
+                assert!(slot < room, "unit {lcn} is in slot {slot} of a page with room for {room}");
                 true
             }
             Location::Memory(_) | Location::InFlight => {

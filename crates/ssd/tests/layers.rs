@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// All modules, the lowest first. One that is not named belongs to the one that it is in.
-const ORDER: [&str; 27] = [
+const ORDER: [&str; 36] = [
     "events",
     "request",
     "slab",
@@ -30,6 +30,15 @@ const ORDER: [&str; 27] = [
     "format",
     "checked",
     "ftl",
+    "simulation::owners",
+    "simulation::statistics",
+    "simulation::kernel",
+    "simulation::back_end",
+    "simulation::medium",
+    "simulation::translation",
+    "simulation::device",
+    "simulation::write_path",
+    "simulation::host",
     "simulation",
     "summary",
     "run",
@@ -74,6 +83,10 @@ fn imports(code: &str, module: &[String]) -> Vec<Vec<String>> {
     for path in words.iter().filter(|word| word.contains("::")) {
         let parts: Vec<&str> = path.split("::").filter(|part| !part.is_empty()).collect();
         let ups = parts.iter().take_while(|part| **part == "super").count();
+        if ups == parts.len() {
+            // Who may see an item, as in `pub(in super::super)`.
+            continue;
+        }
         let base = match parts.first() {
             Some(&"crate") => &module[..0],
             Some(&"super") => &module[..module.len() - ups],

@@ -452,7 +452,7 @@ fn runs_are_reproducible_from_the_seed() {
 
 /// Policies meet the same codewords: without writes, each read needs the same level under every policy.
 #[test]
-fn policies_are_compared_on_the_same_luck() {
+fn policies_are_compared_on_the_same_draws() {
     let needed = |policy: &str| {
         let config = shipped("mlc-25nm.toml", &[policy, "geometry.blocks_per_plane=64"]);
         let reads = (0..5000).map(|i| request(RequestKind::Read, Ns(i * 100), i * 13 % 40_000, 1)).collect();

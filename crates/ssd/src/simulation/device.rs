@@ -5,9 +5,11 @@ use std::sync::Arc;
 use softsense_base::Result;
 use softsense_link::{FewErrors, Questions};
 
-use super::back_end::{BackEnd, ProgramOwner, ReadOrder, ReadOwner};
+use super::back_end::{BackEnd, ReadOrder};
 use super::kernel::{Completion, Kernel};
 use super::medium::Medium;
+use super::owners::{ProgramOwner, ReadOwner};
+use super::statistics::CodewordSample;
 use super::translation::Translation;
 use crate::checked::CheckedConfig;
 use crate::config::{DecodeTime, Layout, Mapping};
@@ -172,7 +174,7 @@ impl Device {
     }
 
     /// Samples of codewords as they are now.
-    pub(super) fn sample_codewords(&self, count: u32) -> Vec<super::CodewordSample> {
+    pub(super) fn sample_codewords(&self, count: u32) -> Vec<CodewordSample> {
         self.medium.sample(self.kernel.now, &self.ftl, count)
     }
 }

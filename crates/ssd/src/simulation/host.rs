@@ -7,6 +7,7 @@ use softsense_base::{Error, Ns, Pj, Result};
 
 use super::device::Device;
 use super::kernel::Kernel;
+use super::statistics::LogRow;
 use crate::checked::CheckedConfig;
 use crate::config::Issue;
 use crate::events::{Event, Key, MAX_INDEX, instant};
@@ -30,15 +31,15 @@ const READ_AHEAD: usize = 4;
 
 /// A request inside the device.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Active {
-    pub(super) request: Request,
+struct Active {
+    request: Request,
     /// Its number in the stream, from 0.
-    pub(super) number: u64,
+    number: u64,
     /// Codewords that are not done yet.
     remaining: u32,
-    pub(super) max_level: u8,
-    pub(super) retries: u16,
-    pub(super) energy: Pj,
+    max_level: u8,
+    retries: u16,
+    energy: Pj,
 }
 
 pub(super) struct Host {
@@ -294,7 +295,12 @@ impl Host {
         if active.remaining == 0 {
             let active = *active;
             self.requests.remove(request);
-            kernel.statistics.complete(&active, kernel.now);
+            let Active { request, number, max_level, retries, energy, .. } = active;
+            let Request { arrival, kind, offset_bytes, bytes } = request;
+            let response = kernel.now - arrival;
+            let row =
+                LogRow { request: number, arrival, kind, offset_bytes, bytes, response, max_level, retries, energy };
+            kernel.statistics.complete(row);
         }
     }
 }

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use softsense_base::{Ns, Pj};
 
-use super::back_end::ReadOwner;
+use super::owners::ReadOwner;
 use super::statistics::Statistics;
 use crate::events::{Event, EventQueue, Key};
 use crate::ftl::{Group, Place};

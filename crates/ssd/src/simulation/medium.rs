@@ -6,8 +6,8 @@ use softsense_base::Ns;
 use softsense_link::{ByAge, CellAge, Fate, Reliability, ReliabilitySpec};
 use softsense_nand::Wear;
 
-use super::CodewordSample;
 use super::back_end::CodewordOrder;
+use super::statistics::CodewordSample;
 use crate::checked::CheckedConfig;
 use crate::format::UnitCode;
 use crate::ftl::{Group, Lcn, Location, PageMap, Place};

@@ -7,7 +7,6 @@ use serde::Serialize;
 use softsense_base::{Histogram, Ns, Pj, TotalNs};
 use softsense_link::MAX_LEVEL;
 
-use super::host::Active;
 use crate::request::RequestKind;
 
 /// Where the time of a codeword read went, or with [`TotalNs`] that of many.
@@ -249,27 +248,15 @@ impl Statistics {
     }
 
     #[inline]
-    pub(super) fn complete(&mut self, active: &Active, now: Ns) {
-        let request = &active.request;
-        let response = now - request.arrival;
-        match request.kind {
-            RequestKind::Read => self.reads.record(response),
-            RequestKind::Write => self.writes.record(response),
-            RequestKind::Trim => self.trims.record(response),
+    pub(super) fn complete(&mut self, row: LogRow) {
+        match row.kind {
+            RequestKind::Read => self.reads.record(row.response),
+            RequestKind::Write => self.writes.record(row.response),
+            RequestKind::Trim => self.trims.record(row.response),
         }
-        self.last_completion = now;
+        self.last_completion = row.arrival + row.response;
         if let Some(log) = &mut self.log {
-            log.push(LogRow {
-                request: active.number,
-                arrival: request.arrival,
-                kind: request.kind,
-                offset_bytes: request.offset_bytes,
-                bytes: request.bytes,
-                response,
-                max_level: active.max_level,
-                retries: active.retries,
-                energy: active.energy,
-            });
+            log.push(row);
         }
     }
 
@@ -286,4 +273,29 @@ impl Statistics {
     pub(super) fn take_log(&mut self) -> Vec<LogRow> {
         self.log.as_mut().map(std::mem::take).unwrap_or_default()
     }
+}
+
+/// A codeword of the device.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct CodewordSample {
+    /// The chip of its place, in the order in which the stripe meets them.
+    pub chip: u32,
+    /// The block of its place, numbered over the device.
+    pub block: u32,
+    /// The kind of its page.
+    pub page_type: u8,
+    /// Its raw bit error rate; where it is divided among chips, the mean of theirs.
+    pub rber: f64,
+}
+
+/// Mean busy shares.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+pub struct Utilisation {
+    /// Of planes, or of dies where planes take turns: sensing, programming, erasing, and whatever keeps the
+    /// array from other work, such as waiting for the bus or for the outcome of a look-ahead.
+    pub plane: f64,
+    /// Of channel buses.
+    pub channel: f64,
+    /// Of decoders.
+    pub decoder: f64,
 }

@@ -6,7 +6,7 @@
 //!
 //! Looking ahead: when a sensing ends and nothing waits for the unit, it senses the next level at once. Success cuts that short
 //! with a RESET (or drops the result, when sensing was over); failure finds it under way, or done and waiting. The unit is kept
-//! until the outcome is known. One level is sensed ahead, not more: the other register holds the level whose outcome is open.
+//! until the outcome is known. One level is sensed ahead, not more.
 //!
 //! A read of interleaved codewords senses the pages of its group in as many units, each in its turn; each channel transfers what
 //! its pages have of a codeword, an n-th, and the codeword is decoded when all of it has arrived.
@@ -29,8 +29,9 @@ use std::sync::Arc;
 use softsense_base::{Ns, Pj};
 use softsense_link::{ReadSpec, Reliability, Step};
 
-use super::Utilisation;
 use super::kernel::{Completion, Kernel};
+use super::owners::{ProgramOwner, ReadOwner};
+use super::statistics::Utilisation;
 use crate::checked::CheckedConfig;
 use crate::events::Key;
 use crate::ftl::Group;
@@ -39,7 +40,7 @@ use crate::slab::Slab;
 use array::{Array, Command, NONE, Phase, Turn, Work};
 use bus::{Bus, Transfer};
 use decoders::{Arrived, Decoders, Decoding};
-pub(super) use orders::{CodewordOrder, Ended, ProgramOwner, ReadOrder, ReadOwner};
+pub(super) use orders::{CodewordOrder, Ended, ReadOrder};
 use reads::{Codeword, Part, Progress, Read, Reads};
 use timing::{DecodeTime, OperationEnergy, Timing};
 

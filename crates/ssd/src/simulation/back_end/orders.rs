@@ -2,35 +2,8 @@
 
 use softsense_link::Fate;
 
-use crate::ftl::{Group, Lcn};
-
-/// Whom a read is for. The back end gives it back with what has been read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in super::super) enum ReadOwner {
-    /// A host read.
-    Request(u32),
-    /// A host write that covers a codeword in part.
-    Modify { request: u32, lcn: Lcn },
-    /// Garbage collection of a set.
-    Collection(u32),
-    /// Requests that wait for a translation page.
-    Load { page: u32 },
-    /// The update of a translation page.
-    WriteBack { page: u32 },
-}
-
-/// Whom a program is for.
-#[derive(Debug, Clone, Copy)]
-pub(in super::super) enum ProgramOwner {
-    /// A host write, so many of its codewords.
-    Request { request: u32, codewords: u32 },
-    /// The write buffer; one of its flights.
-    Buffer { flight: u32 },
-    /// The update of a translation page.
-    Translation { page: u32 },
-    /// Garbage collection of the set.
-    Collection,
-}
+use super::super::owners::{ProgramOwner, ReadOwner};
+use crate::ftl::Group;
 
 /// A read of codewords in pages that are sensed for it.
 #[derive(Debug, Clone, Copy)]

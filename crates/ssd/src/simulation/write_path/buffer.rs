@@ -4,9 +4,9 @@
 
 use std::collections::VecDeque;
 
-use super::super::back_end::ProgramOwner;
 use super::super::device::Device;
 use super::super::kernel::Completion;
+use super::super::owners::ProgramOwner;
 use super::WritePath;
 use crate::ftl::{Group, Lcn, Location, Writer};
 use crate::slab::Slab;

@@ -7,8 +7,8 @@
 //!
 //! What a collection has cut, where units cross pages, is ended by one more page before its victim is erased.
 
-use super::super::back_end::{ProgramOwner, ReadOwner};
 use super::super::device::Device;
+use super::super::owners::{ProgramOwner, ReadOwner};
 use super::WritePath;
 use crate::ftl::{Group, Held, Writer};
 

@@ -12,9 +12,9 @@ use std::ops::Range;
 
 use softsense_base::Ns;
 
-use super::back_end::{ProgramOwner, ReadOwner};
 use super::device::Device;
 use super::kernel::Completion;
+use super::owners::{ProgramOwner, ReadOwner};
 use crate::checked::CheckedConfig;
 use crate::config::PartialWrite;
 use crate::ftl::{Group, Lcn, Location};
