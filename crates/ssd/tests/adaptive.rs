@@ -52,7 +52,15 @@ fn a_page_is_one_codeword() {
 /// Interleaved, the codewords of two pages are divided among both: a channel transfers half of each.
 #[test]
 fn an_interleaved_page_has_a_part_of_every_codeword_of_its_group() {
-    let config = adaptive(0, &["ftl.interleaving.ways=2", "bus.transfer_us=20.0", "decoder.time={ fixed_us = 8.0 }"]);
+    let config = adaptive(
+        0,
+        &[
+            "ftl.interleaving.ways=2",
+            "ftl.over_provisioning=0.6",
+            "bus.transfer_us=20.0",
+            "decoder.time={ fixed_us = 8.0 }",
+        ],
+    );
     let wanted = [(0, 1), (0, 13), (0, 26), (12, 2)];
     let far = |i: u32| Ns::from_us(10_000.0 * f64::from(i));
     let reads = wanted.iter().zip(0..).map(|(&(first, count), i)| units(RequestKind::Read, far(i), first, count));
