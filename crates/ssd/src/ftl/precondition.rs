@@ -273,29 +273,21 @@ impl Permutation {
 
     #[inline]
     fn apply(&self, number: u32) -> u32 {
-        let mut at = number;
-        loop {
-            let (mut low, mut high) = (at & ((1 << self.low_bits) - 1), at >> self.low_bits);
-            for round in 0..Self::ROUNDS {
-                if round % 2 == 0 {
-                    low ^= self.round(round, high) & ((1 << self.low_bits) - 1);
-                } else {
-                    high ^= self.round(round, low) & ((1 << self.high_bits) - 1);
-                }
-            }
-            at = high << self.low_bits | low;
-            if at < self.n {
-                return at;
-            }
-        }
+        self.walk(number, 0..Self::ROUNDS)
     }
 
     #[inline]
     fn undo(&self, number: u32) -> u32 {
+        self.walk(number, (0..Self::ROUNDS).rev())
+    }
+
+    /// Goes through the rounds again and again until a number of the permutation comes out.
+    #[inline]
+    fn walk(&self, number: u32, rounds: impl Iterator<Item = u32> + Clone) -> u32 {
         let mut at = number;
         loop {
             let (mut low, mut high) = (at & ((1 << self.low_bits) - 1), at >> self.low_bits);
-            for round in (0..Self::ROUNDS).rev() {
+            for round in rounds.clone() {
                 if round % 2 == 0 {
                     low ^= self.round(round, high) & ((1 << self.low_bits) - 1);
                 } else {
