@@ -29,6 +29,8 @@ pub enum Purpose {
     Cells = 12,
     /// How error patterns that fail are moved and drawn anew.
     Splitting = 13,
+    /// Which blocks garbage collection chooses its victim from.
+    Victims = 14,
 }
 
 /// A random stream: a pure function of (seed, purpose, index). Nothing is advanced, so draws may be

@@ -1,9 +1,9 @@
 //! The page-mapped flash translation layer: where each codeword lies, which block is written next,
-//! and which block greedy garbage collection takes. It decides; it takes no time. The engine calls
+//! and which block garbage collection takes. It decides; it takes no time. The engine calls
 //! it and turns what it says into operations.
 //!
-//! Every access is O(1), but for the victim search, which is amortised O(1): closed blocks stand in
-//! lists by their number of valid codewords.
+//! Every access is O(1), but for the victim search, which depends on the rule for victims:
+//! amortised O(1) for the greedy one.
 //!
 //! What is written, collected and erased together is a superblock, and what is programmed at once a group, or, where its
 //! codewords are not interleaved, one page of it (see [`crate::geometry`]). Without interleaving all three are one: a
@@ -13,10 +13,10 @@
 //! with age, and units may cross from a page to the next. Places, capacity and what a read senses follow from it.
 
 mod addresses;
-mod block_lists;
 mod large_array;
 mod mapping_cache;
 mod precondition;
+mod victims;
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -28,9 +28,9 @@ use crate::checked::CheckedConfig;
 use crate::config::{InterleavedGroups, Remainder};
 use crate::geometry::Geometry;
 use addresses::Addresses;
-use block_lists::BlockLists;
 use large_array::LargeArray;
 use precondition::{Device, Start};
+use victims::{VictimRule, Victims};
 
 pub use crate::format::{BlockLayout, Piece};
 pub use mapping_cache::{Evicted, MappingCache};
@@ -143,25 +143,25 @@ fn ones(mut mask: u32) -> impl Iterator<Item = u32> {
 struct Block {
     /// Codewords that the map points at.
     valid: u32,
-    /// Neighbours in the list of closed blocks with as many valid codewords.
+    /// Neighbours in a list of the victim rule.
     previous: u32,
     next: u32,
     /// Erases since the start of the run.
     erases: u32,
     /// Reads on their way, which an erase must wait for.
     reads: u32,
-    /// Whether it stands in a list, to be chosen as a victim.
-    listed: bool,
+    /// Whether the victim rule holds it.
+    closed: bool,
     /// Whether its codewords are divided among its blocks.
     interleaved: bool,
 }
 
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 struct PlaneSet {
     free: std::collections::VecDeque<u32>,
     /// The open superblock of each [`Writer`], and how many of its pages have been given out. Members take turns.
     open: [Option<(u32, u32)>; 5],
-    closed: BlockLists,
+    victims: Victims,
     /// Whether codewords are interleaved here.
     interleaves: bool,
 }
@@ -241,7 +241,7 @@ impl PageMap {
         let set = |set| PlaneSet {
             free: (set * per_plane..(set + 1) * per_plane).collect(),
             open: [None; 5],
-            closed: BlockLists::new(geometry.codewords_per_superblock()),
+            victims: Victims::new(spec, geometry.codewords_per_superblock(), config.config().seed, set),
             interleaves: interleaves(set),
         };
         Ok(Self {
@@ -497,9 +497,9 @@ impl PageMap {
             let superblock = self.geometry.superblock_of(place);
             let entry = &mut self.blocks[superblock as usize];
             entry.valid -= 1;
-            if entry.listed {
+            if entry.closed {
                 let set = self.geometry.set_of_superblock(superblock) as usize;
-                self.sets[set].closed.moved_down(&mut self.blocks, superblock);
+                self.sets[set].victims.fell(&mut self.blocks, superblock);
             }
         }
         self.map.set(lcn, to);
@@ -691,7 +691,7 @@ impl PageMap {
 
     /// All pages of a superblock have been written: it can be collected.
     fn close(&mut self, set: u32, superblock: u32) {
-        self.sets[set as usize].closed.insert(&mut self.blocks, superblock);
+        self.sets[set as usize].victims.closed(&mut self.blocks, superblock);
         if let Some(levelling) = self.levelling.get_mut(set as usize) {
             levelling.closed.insert((self.blocks[superblock as usize].erases, superblock));
         }
@@ -704,14 +704,14 @@ impl PageMap {
         free < if running { self.gc_high_watermark_blocks } else { self.gc_low_watermark_blocks }
     }
 
-    /// Takes the closed superblock with the fewest valid codewords out of the lists, or, to level wear, the least worn one;
-    /// `None` when collecting would gain nothing, because none has a group's worth of stale or empty places.
+    /// Takes the closed superblock that the rule for victims chooses, or, to level wear, the least worn one; `None` when
+    /// collecting would gain nothing, because none has a group's worth of stale or empty places.
     pub fn take_victim(&mut self, set: u32) -> Option<u32> {
         if let Some(superblock) = self.take_least_worn(set) {
             return Some(superblock);
         }
         let most = self.most_worth_collecting();
-        let victim = self.sets[set as usize].closed.take_least(&mut self.blocks, most + 1)?;
+        let victim = self.sets[set as usize].victims.take(&mut self.blocks, most)?;
         if let Some(levelling) = self.levelling.get_mut(set as usize) {
             levelling.levelled = false;
             levelling.closed.remove(&(self.blocks[victim as usize].erases, victim));
@@ -734,7 +734,7 @@ impl PageMap {
         }
         levelling.closed.pop_first();
         levelling.levelled = true;
-        self.sets[set as usize].closed.take(&mut self.blocks, superblock);
+        self.sets[set as usize].victims.withdraw(&mut self.blocks, superblock);
         Some(superblock)
     }
 
@@ -776,7 +776,7 @@ impl PageMap {
     pub fn erased(&mut self, superblock: u32) {
         let set = self.geometry.set_of_superblock(superblock) as usize;
         let entry = &mut self.blocks[superblock as usize];
-        assert!(entry.valid == 0 && entry.reads == 0 && !entry.listed, "an erased block holds nothing anyone needs");
+        assert!(entry.valid == 0 && entry.reads == 0 && !entry.closed, "an erased block holds nothing anyone needs");
         entry.erases += 1;
         self.most_erases = self.most_erases.max(entry.erases);
         if let Some(levelling) = self.levelling.get_mut(set) {
@@ -802,9 +802,11 @@ impl PageMap {
         for (block, entry) in self.blocks.iter().enumerate() {
             assert_eq!(entry.valid, valid[block], "valid codewords of block {block}");
         }
-        for set in &self.sets {
-            set.closed.assert_consistent(&self.blocks);
-        }
+        let mut held: Vec<u32> = self.sets.iter().flat_map(|set| set.victims.held(&self.blocks)).collect();
+        held.sort_unstable();
+        let closed = |superblock: &u32| self.blocks[*superblock as usize].closed;
+        let closed: Vec<u32> = (0..self.blocks.len() as u32).filter(closed).collect();
+        assert_eq!(held, closed, "the victim rules hold all closed superblocks, each once");
     }
 }
 

@@ -26,6 +26,7 @@ impl CheckedConfig {
             ("start", Some(precondition.describe())),
             ("interleaving", ftl.interleaving.describe()),
             ("mapping", ftl.mapping.describe()),
+            ("victims", ftl.victims.describe()),
         ]
         .into_iter()
         .filter_map(|(label, value)| Some((label.to_string(), value?)))

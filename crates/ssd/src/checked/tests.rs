@@ -112,6 +112,18 @@ fn the_defaults_are_mlc_25nm_without_its_workload() {
     assert_eq!(Config::default(), shipped);
 }
 
+/// A rule for victims is said where it is not the greedy one, which goes without saying.
+#[test]
+fn rules_for_victims_are_described() {
+    let described = |rule: &str| {
+        let config = CheckedConfig::open("mlc-25nm", &[format!("ftl.victims={rule}")]).unwrap();
+        config.describe().into_iter().find(|(label, _)| label == "victims").map(|(_, value)| value)
+    };
+    assert_eq!(described("greedy"), None);
+    assert_eq!(described("fifo").unwrap(), "closed longest ago");
+    assert!(described("{ random_greedy = { choices = 7 } }").unwrap().contains("of 7 drawn at random"));
+}
+
 #[test]
 fn a_resolved_config_reads_back_as_itself() {
     let checked = CheckedConfig::open("tlc-3d", &[]).unwrap();
@@ -134,7 +146,7 @@ fn what_the_over_provisioning_error_asks_for_is_enough() {
 /// Errors name the line, or the path, what was found and what was expected.
 #[test]
 fn errors_name_the_place() {
-    let cases: [(&str, &[&str], &str); 17] = [
+    let cases: [(&str, &[&str], &str); 19] = [
         ("seed = 1\n[ftl]\nover = 0.1\n", &[], "t.toml:3: ftl.over: unknown field `over`, expected one of"),
         ("seed = \"x\"\n", &[], "t.toml:1: seed: invalid type: string \"x\", expected u64"),
         ("[read]\npolicy = \"psychic\"\n", &[], "t.toml:2: read.policy: unknown variant `psychic`"),
@@ -152,6 +164,12 @@ fn errors_name_the_place() {
         ("seed = 1", &["seed=9223372036854775808"], "--set seed: "),
         // What a table holds together is told as a whole; so is what nobody has set.
         ("[geometry]\nchannels = 1024", &["geometry.blocks_per_plane=16777216"], "t.toml: geometry: found 703"),
+        ("", &["ftl.victims=lru"], "--set ftl.victims: unknown variant `lru`, expected one of `greedy`, `fifo`"),
+        (
+            "",
+            &["ftl.victims.random_greedy.choices=0"],
+            "--set ftl.victims.random_greedy.choices: found 0, expected a whole",
+        ),
         ("", &["ftl.gc_high_watermark_blocks=4294967295"], "t.toml: ftl.over_provisioning: found 0."),
         ("", &["ftl.gc_high_watermark_blocks=4294967296"], "--set ftl.gc_high_watermark_blocks: invalid value"),
     ];

@@ -22,6 +22,8 @@ pub struct FtlSpec {
     pub gc_low_watermark_blocks: u32,
     /// Garbage collection of a plane ends when it has this many free blocks.
     pub gc_high_watermark_blocks: u32,
+    /// Which block garbage collection takes: `"greedy"`, `"fifo"`, `"cost_benefit"` or `{ random_greedy = { choices = 10 } }`.
+    pub victims: VictimSpec,
     /// Static wear levelling: when blocks of a plane differ by more erases than this, garbage collection takes the least worn
     /// of them, whatever it holds, every other time. Without it there is none.
     pub wear_levelling_spread: Option<u32>,
@@ -37,7 +39,47 @@ impl Default for FtlSpec {
             mapping: Mapping::Page,
             gc_low_watermark_blocks: 3,
             gc_high_watermark_blocks: 4,
+            victims: VictimSpec::Greedy,
             wear_levelling_spread: None,
+        }
+    }
+}
+
+/// Which of its closed blocks a plane collects, of those that are worth it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum VictimSpec {
+    /// The one with the fewest valid codewords.
+    Greedy,
+    /// The one that was closed longest ago.
+    Fifo,
+    /// The one with the greatest age (1 - u) / (2 u), u being its share of valid codewords, and its age the number of blocks of
+    /// the plane that were closed since.
+    CostBenefit,
+    /// The one with the fewest valid codewords of some that are drawn at random (d-choices).
+    RandomGreedy {
+        /// How many are drawn, 1 to 1,000. With one of them victims are random.
+        choices: u32,
+    },
+}
+
+impl VictimSpec {
+    /// Checks the ranges.
+    fn check(self) -> Result<()> {
+        match self {
+            Self::Greedy | Self::Fifo | Self::CostBenefit => Ok(()),
+            Self::RandomGreedy { choices } => expect_whole("ftl.victims.random_greedy.choices", choices, 1, 1000),
+        }
+    }
+
+    /// One line for people; none for the greedy ones.
+    pub(crate) fn describe(self) -> Option<String> {
+        match self {
+            Self::Greedy => None,
+            Self::Fifo => Some("closed longest ago".to_string()),
+            Self::CostBenefit => Some("greatest age x (1 - u) / (2 u)".to_string()),
+            Self::RandomGreedy { choices: 1 } => Some("drawn at random".to_string()),
+            Self::RandomGreedy { choices } => Some(format!("fewest valid codewords of {choices} drawn at random")),
         }
     }
 }
@@ -83,6 +125,7 @@ impl FtlSpec {
         if let Some(spread) = self.wear_levelling_spread {
             expect_whole("ftl.wear_levelling_spread", spread, 1, 1 << 20)?;
         }
+        self.victims.check()?;
         self.mapping.check()?;
         self.interleaving.check()
     }

@@ -29,7 +29,8 @@ pub enum Layout {
     /// As one sequential pass over the address space leaves it; the over-provisioned blocks are free.
     Sequential,
     /// As endless uniform overwriting under greedy garbage collection leaves it: stale pages in most
-    /// blocks, free blocks at the watermark.
+    /// blocks, free blocks at the watermark. Under other `ftl.victims` a quarter of the user capacity has to be overwritten
+    /// before write amplification has settled.
     SteadyState,
 }
 

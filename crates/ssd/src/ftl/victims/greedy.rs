@@ -1,22 +1,25 @@
-use super::{Block, NOWHERE};
+use super::{Block, NOWHERE, VictimRule};
 
-/// The closed blocks of a plane in circular lists by their number of valid codewords, each
-/// in the order in which blocks came to have so many.
-#[derive(Debug, Clone, Default)]
-pub(super) struct BlockLists {
+/// The superblock with the fewest valid codewords; the one that has had so few longest, where several have.
+///
+/// They stand in circular lists by their number of valid codewords, each in the order in which superblocks came to have so many.
+/// A victim takes amortised O(1): the lowest list in use moves down with counts, and up by what was moved down before.
+#[derive(Debug, Clone)]
+pub(in super::super) struct Greedy {
     /// The block that has had i valid codewords longest.
     heads: Vec<u32>,
     /// No list below this one has a block.
     least: usize,
 }
 
-impl BlockLists {
-    pub(super) fn new(codewords_per_block: u32) -> Self {
-        Self { heads: vec![NOWHERE; codewords_per_block as usize + 1], least: 0 }
+impl Greedy {
+    pub(super) fn new(codewords: u32) -> Self {
+        Self { heads: vec![NOWHERE; codewords as usize + 1], least: 0 }
     }
 
     /// Appends a block to the list of its valid count.
-    pub(super) fn insert(&mut self, blocks: &mut [Block], block: u32) {
+    #[inline]
+    fn insert(&mut self, blocks: &mut [Block], block: u32) {
         let valid = blocks[block as usize].valid as usize;
         let head = self.heads[valid];
         let (previous, next) = if head == NOWHERE {
@@ -28,10 +31,11 @@ impl BlockLists {
         blocks[previous as usize].next = block;
         blocks[next as usize].previous = block;
         let entry = &mut blocks[block as usize];
-        (entry.previous, entry.next, entry.listed) = (previous, next, true);
+        (entry.previous, entry.next) = (previous, next);
         self.least = self.least.min(valid);
     }
 
+    #[inline]
     fn remove(&mut self, blocks: &mut [Block], block: u32, list: usize) {
         let Block { previous, next, .. } = blocks[block as usize];
         if next == block {
@@ -43,47 +47,53 @@ impl BlockLists {
                 self.heads[list] = next;
             }
         }
-        blocks[block as usize].listed = false;
+    }
+}
+
+impl VictimRule for Greedy {
+    fn closed(&mut self, blocks: &mut [Block], superblock: u32) {
+        self.insert(blocks, superblock);
     }
 
-    /// Moves a block whose valid count has just fallen by one.
-    pub(super) fn moved_down(&mut self, blocks: &mut [Block], block: u32) {
-        let valid = blocks[block as usize].valid as usize;
-        self.remove(blocks, block, valid + 1);
-        self.insert(blocks, block);
+    #[inline]
+    fn fell(&mut self, blocks: &mut [Block], superblock: u32) {
+        let valid = blocks[superblock as usize].valid as usize;
+        self.remove(blocks, superblock, valid + 1);
+        self.insert(blocks, superblock);
     }
 
-    /// Takes out the block that has had the fewest valid codewords longest, if they are fewer than `below`.
-    pub(super) fn take_least(&mut self, blocks: &mut [Block], below: u32) -> Option<u32> {
+    fn take(&mut self, blocks: &mut [Block], most: u32) -> Option<u32> {
         while self.least < self.heads.len() && self.heads[self.least] == NOWHERE {
             self.least += 1;
         }
-        if self.least >= below as usize {
+        if self.least > most as usize {
             return None;
         }
-        let block = self.heads[self.least];
-        self.remove(blocks, block, self.least);
-        Some(block)
+        let victim = *self.heads.get(self.least)?;
+        self.remove(blocks, victim, self.least);
+        Some(victim)
     }
 
-    /// Takes a block out that is in a list.
-    pub(super) fn take(&mut self, blocks: &mut [Block], block: u32) {
-        self.remove(blocks, block, blocks[block as usize].valid as usize);
+    fn withdraw(&mut self, blocks: &mut [Block], superblock: u32) {
+        self.remove(blocks, superblock, blocks[superblock as usize].valid as usize);
     }
 
-    pub(super) fn assert_consistent(&self, blocks: &[Block]) {
+    fn held(&self, blocks: &[Block]) -> Vec<u32> {
+        let mut held = Vec::new();
         for (valid, &head) in self.heads.iter().enumerate().filter(|&(_, &head)| head != NOWHERE) {
             assert!(valid >= self.least, "a list below the least one");
             let mut block = head;
             loop {
                 let entry = &blocks[block as usize];
-                assert!(entry.listed && entry.valid as usize == valid, "block {block} in the list of {valid}");
+                assert_eq!(entry.valid as usize, valid, "block {block} in the list of {valid}");
                 assert_eq!(blocks[entry.next as usize].previous, block, "links of block {block}");
+                held.push(block);
                 block = entry.next;
                 if block == head {
                     break;
                 }
             }
         }
+        held
     }
 }

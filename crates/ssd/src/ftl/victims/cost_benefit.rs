@@ -1,0 +1,61 @@
+use super::{Block, VictimRule};
+
+/// The superblock with the greatest `age (1 - u) / (2 u)`, of those that are worth collecting; the one that was closed first,
+/// where several have the same. `u` is its valid codewords over its places: collecting reads and writes a share `u` each, and
+/// frees `1 - u`. Its age is the number of superblocks of the set that have been closed since, itself with them: a clock that
+/// stands still when nothing is written.
+///
+/// A victim takes a look at each superblock that is held, in integers, so that equal ones are equal on every CPU.
+///
+/// Source: A. Kawaguchi, S. Nishioka, H. Motoda, "A flash-memory based file system", USENIX 1995; after M. Rosenblum, J. K.
+/// Ousterhout, "The design and implementation of a log-structured file system", SOSP 1991, whose cost is `1 + u` for reading
+/// whole segments.
+#[derive(Debug, Clone)]
+pub(in super::super) struct CostBenefit {
+    codewords: u32,
+    /// How many have been closed.
+    closings: u64,
+    /// With how many had been closed before, in that order.
+    held: Vec<(u32, u64)>,
+}
+
+impl CostBenefit {
+    pub(super) fn new(codewords: u32) -> Self {
+        Self { codewords, closings: 0, held: Vec::new() }
+    }
+}
+
+impl VictimRule for CostBenefit {
+    fn closed(&mut self, _: &mut [Block], superblock: u32) {
+        self.held.push((superblock, self.closings));
+        self.closings += 1;
+    }
+
+    #[inline]
+    fn fell(&mut self, _: &mut [Block], _: u32) {}
+
+    fn take(&mut self, blocks: &mut [Block], most: u32) -> Option<u32> {
+        // Position, benefit and cost of the best one so far.
+        let mut best: Option<(usize, u128, u128)> = None;
+        for (at, &(superblock, before)) in self.held.iter().enumerate() {
+            let valid = blocks[superblock as usize].valid;
+            if valid > most {
+                continue;
+            }
+            let benefit = u128::from(self.closings - before) * u128::from(self.codewords - valid);
+            let cost = u128::from(valid);
+            if best.is_none_or(|(_, best_benefit, best_cost)| benefit * best_cost > best_benefit * cost) {
+                best = Some((at, benefit, cost));
+            }
+        }
+        best.map(|(at, ..)| self.held.remove(at).0)
+    }
+
+    fn withdraw(&mut self, _: &mut [Block], superblock: u32) {
+        self.held.retain(|&(held, _)| held != superblock);
+    }
+
+    fn held(&self, _: &[Block]) -> Vec<u32> {
+        self.held.iter().map(|&(superblock, _)| superblock).collect()
+    }
+}

@@ -1,0 +1,120 @@
+//! Which closed superblock of a set garbage collection takes next.
+
+mod cost_benefit;
+mod fifo;
+mod greedy;
+mod random_greedy;
+#[cfg(test)]
+mod tests;
+
+use softsense_base::{Purpose, Stream};
+
+use super::{Block, NOWHERE};
+use crate::config::{FtlSpec, VictimSpec};
+use cost_benefit::CostBenefit;
+use fifo::Fifo;
+use greedy::Greedy;
+use random_greedy::RandomGreedy;
+
+/// A rule for choosing victims among the closed superblocks of one set.
+///
+/// The rule holds the superblocks that it was told to be closed, until it gives one as a victim or one is withdrawn. How many
+/// codewords of each are valid stands in `blocks`, whose links a rule may use for the superblocks that it holds. A rule knows
+/// no time: superblocks age by the order of the calls.
+///
+/// Whatever the rule, with `most` the valid codewords of the fullest superblock that is worth collecting:
+///
+/// - a victim is a superblock that the rule held, and it holds it no longer;
+/// - a victim has at most `most` valid codewords;
+/// - there is a victim whenever the rule holds a superblock with at most `most`;
+/// - the same calls give the same victims.
+pub(super) trait VictimRule {
+    /// A superblock has been closed. It was not held.
+    fn closed(&mut self, blocks: &mut [Block], superblock: u32);
+
+    /// The valid count of a superblock that is held has fallen by one. Once for each overwritten codeword: this has to be O(1).
+    fn fell(&mut self, blocks: &mut [Block], superblock: u32);
+
+    /// Gives the next victim; `None` when no superblock that is held has at most `most` valid codewords.
+    fn take(&mut self, blocks: &mut [Block], most: u32) -> Option<u32>;
+
+    /// A superblock that is held is taken for another reason than this rule.
+    fn withdraw(&mut self, blocks: &mut [Block], superblock: u32);
+
+    /// All superblocks that are held, in any order. Panics where the rule contradicts itself. Slow: for tests.
+    fn held(&self, blocks: &[Block]) -> Vec<u32>;
+}
+
+/// The closed superblocks of a set, with the rule of the config. It marks them in `blocks` as closed, so that others know
+/// whose falling counts the rule must hear of.
+#[derive(Debug, Clone)]
+pub(super) enum Victims {
+    Greedy(Greedy),
+    Fifo(Fifo),
+    CostBenefit(CostBenefit),
+    RandomGreedy(RandomGreedy),
+}
+
+impl Victims {
+    /// # Arguments
+    /// - `codewords`: that a superblock has places for.
+    pub(super) fn new(spec: &FtlSpec, codewords: u32, seed: u64, set: u32) -> Self {
+        match spec.victims {
+            VictimSpec::Greedy => Self::Greedy(Greedy::new(codewords)),
+            VictimSpec::Fifo => Self::Fifo(Fifo::default()),
+            VictimSpec::CostBenefit => Self::CostBenefit(CostBenefit::new(codewords)),
+            VictimSpec::RandomGreedy { choices } => {
+                Self::RandomGreedy(RandomGreedy::new(choices, Stream::new(seed, Purpose::Victims), set))
+            }
+        }
+    }
+
+    fn rule(&mut self) -> &mut dyn VictimRule {
+        match self {
+            Self::Greedy(rule) => rule,
+            Self::Fifo(rule) => rule,
+            Self::CostBenefit(rule) => rule,
+            Self::RandomGreedy(rule) => rule,
+        }
+    }
+}
+
+impl VictimRule for Victims {
+    fn closed(&mut self, blocks: &mut [Block], superblock: u32) {
+        blocks[superblock as usize].closed = true;
+        self.rule().closed(blocks, superblock);
+    }
+
+    /// Static: the only call that comes with every write.
+    #[inline]
+    fn fell(&mut self, blocks: &mut [Block], superblock: u32) {
+        match self {
+            Self::Greedy(rule) => rule.fell(blocks, superblock),
+            Self::Fifo(rule) => rule.fell(blocks, superblock),
+            Self::CostBenefit(rule) => rule.fell(blocks, superblock),
+            Self::RandomGreedy(rule) => rule.fell(blocks, superblock),
+        }
+    }
+
+    fn take(&mut self, blocks: &mut [Block], most: u32) -> Option<u32> {
+        let victim = self.rule().take(blocks, most)?;
+        blocks[victim as usize].closed = false;
+        Some(victim)
+    }
+
+    fn withdraw(&mut self, blocks: &mut [Block], superblock: u32) {
+        self.rule().withdraw(blocks, superblock);
+        blocks[superblock as usize].closed = false;
+    }
+
+    fn held(&self, blocks: &[Block]) -> Vec<u32> {
+        let held = match self {
+            Self::Greedy(rule) => rule.held(blocks),
+            Self::Fifo(rule) => rule.held(blocks),
+            Self::CostBenefit(rule) => rule.held(blocks),
+            Self::RandomGreedy(rule) => rule.held(blocks),
+        };
+        assert!(held.iter().all(|&superblock| blocks[superblock as usize].closed), "only closed ones are held");
+        held
+    }
+}

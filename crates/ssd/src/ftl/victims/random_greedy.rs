@@ -1,0 +1,73 @@
+use softsense_base::Stream;
+
+use super::{Block, VictimRule};
+
+/// The emptiest of so many closed superblocks that are drawn at random, any of them as often as it comes; the one that was drawn
+/// first, where several are. If none of these is worth collecting, the next one that is in the order in which they are kept, from
+/// the last one drawn on.
+///
+/// A victim takes as many looks as draws, and where these were in vain a look at each superblock that is held at most.
+///
+/// Source: B. Van Houdt, "A mean field model for a class of garbage collection algorithms in flash-based solid state drives",
+/// SIGMETRICS 2013: d-choices.
+#[derive(Debug, Clone)]
+pub(in super::super) struct RandomGreedy {
+    choices: u32,
+    stream: Stream,
+    set: u64,
+    /// Draws so far.
+    drawn: u64,
+    held: Vec<u32>,
+}
+
+impl RandomGreedy {
+    pub(super) fn new(choices: u32, stream: Stream, set: u32) -> Self {
+        Self { choices, stream, set: set.into(), drawn: 0, held: Vec::new() }
+    }
+
+    /// A position of a superblock that is held.
+    fn draw(&mut self) -> usize {
+        let bits = self.stream.bits(self.set, self.drawn);
+        self.drawn += 1;
+        ((u128::from(bits) * self.held.len() as u128) >> 64) as usize
+    }
+}
+
+impl VictimRule for RandomGreedy {
+    fn closed(&mut self, _: &mut [Block], superblock: u32) {
+        self.held.push(superblock);
+    }
+
+    #[inline]
+    fn fell(&mut self, _: &mut [Block], _: u32) {}
+
+    fn take(&mut self, blocks: &mut [Block], most: u32) -> Option<u32> {
+        if self.held.is_empty() {
+            return None;
+        }
+        let valid = |held: &[u32], at: usize| blocks[held[at] as usize].valid;
+        let (mut emptiest, mut last) = (0, 0);
+        for choice in 0..self.choices {
+            last = self.draw();
+            if choice == 0 || valid(&self.held, last) < valid(&self.held, emptiest) {
+                emptiest = last;
+            }
+        }
+        let count = self.held.len();
+        let at = if valid(&self.held, emptiest) <= most {
+            emptiest
+        } else {
+            (last..count).chain(0..last).find(|&at| valid(&self.held, at) <= most)?
+        };
+        Some(self.held.swap_remove(at))
+    }
+
+    fn withdraw(&mut self, _: &mut [Block], superblock: u32) {
+        let at = self.held.iter().position(|&held| held == superblock).expect("it is held");
+        self.held.swap_remove(at);
+    }
+
+    fn held(&self, _: &[Block]) -> Vec<u32> {
+        self.held.clone()
+    }
+}
