@@ -125,6 +125,8 @@ fn device(draw: &mut Draw) -> String {
         draw.one(&[0.65, 0.75]),
         draw.one(&[2, 3]),
     );
+    let victims = draw.one(&["\"greedy\"", "\"fifo\"", "\"cost_benefit\"", "{ random_greedy = { choices = 2 } }"]);
+    toml += &format!("victims = {victims}\n");
     if draw.once_in(4) {
         toml += &format!("wear_levelling_spread = {}\n", 1 + draw.below(3));
     }
