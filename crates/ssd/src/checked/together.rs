@@ -21,14 +21,15 @@ struct Clash {
 impl CheckedConfig {
     /// Whether what stations say of one another fits.
     pub(super) fn check_together(&self) -> Result<()> {
+        // First what layouts of blocks are made of, which the others ask for.
+        self.check_adaptive()?;
+        self.check_bch()?;
         if let Some(clash) = self.clashes().into_iter().find(|clash| clash.found) {
             return Err(Error::config(clash.path, clash.message));
         }
         self.check_decoders()?;
         self.check_exact()?;
         self.check_max_level()?;
-        self.check_adaptive()?;
-        self.check_bch()?;
         self.check_write_buffer()
     }
 
