@@ -1,7 +1,7 @@
 //! What holds for every device, however its features are combined: requests at random on devices at random, against a map in a
 //! `HashMap`.
 //!
-//! `cargo test -p softsense-ssd --test laws` draws 20,000 devices; `SOFTSENSE_LAW_CASES=1000000` so many, and
+//! `cargo test -p softsense-ssd --test laws` draws 6,000 devices; `SOFTSENSE_LAW_CASES=1000000` so many, and
 //! `SOFTSENSE_LAW_CASE=7` the one of that number alone. A case is a function of its number.
 
 mod support;
@@ -19,7 +19,7 @@ use softsense_ssd::request::{Request, RequestKind};
 use softsense_ssd::simulation::Simulation;
 
 /// Cases without a number of them in the environment: half a minute on two cores.
-const CASES: u64 = 20_000;
+const CASES: u64 = 6_000;
 
 /// Draws of one case, one after the other.
 struct Draw {
