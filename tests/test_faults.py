@@ -281,7 +281,7 @@ def test_a_process_without_memory_ends_with_one_line(tmp_path: Path) -> None:
 def test_ctrl_c_ends_a_sweep_and_its_processes_in_silence(tmp_path: Path, after_s: float) -> None:
     """Threads that were given up must not come back into a Python that is ending, which aborts it."""
     small = ["geometry.channels=1", "geometry.chips_per_channel=1", "geometry.dies_per_chip=1"]
-    small += ["geometry.blocks_per_plane=128", "workload.requests=400000", "workload.footprint_bytes=1048576"]
+    small += ["geometry.blocks_per_plane=128", "workload.requests=4000000", "workload.footprint_bytes=1048576"]
     (tmp_path / "s.toml").write_text(f'config = "mlc-25nm"\nseeds = [1, 2, 3, 4]\nset = {small}\n')
     process = started("sweep", "s.toml", "--workers", "2", cwd=tmp_path)
     time.sleep(after_s)
