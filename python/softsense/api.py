@@ -138,7 +138,7 @@ class RunResult:
 
 @dataclass
 class Comparison:
-    """Several runs on the same codewords with the same luck.
+    """Several runs on the same codewords with the same random draws.
 
     Attributes:
         runs: one result per policy, in the order asked for.
@@ -395,9 +395,9 @@ def compare(
     log_requests: bool | str | os.PathLike[str] = False,
     progress: Progress | None = None,
 ) -> Comparison:
-    """Simulate several read policies on the same codewords with the same luck.
+    """Simulate several read policies on the same codewords with the same random draws.
 
-    Every run has the same seed, and a codeword's luck is fixed when it is written, so the policies differ in nothing
+    Every run has the same seed, and a codeword's draw is fixed when it is written, so the policies differ in nothing
     but how they read. Results do not depend on `jobs`; only the wall-clock fields of the summaries do.
 
     Args:

@@ -335,7 +335,7 @@ def run(config: Path, out: Path | None, policy: str | None, as_json: bool, **opt
 def compare(
     config: Path, out: Path | None, policies: str, no_baseline: bool, jobs: int | None, as_json: bool, **options: Any
 ) -> int:
-    """Compare read policies on the same codewords with the same luck.
+    """Compare read policies on the same codewords with the same random draws.
 
     Slowdowns are against a run in which nothing ever fails, so that hard sensing always suffices.
     """

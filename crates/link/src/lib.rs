@@ -31,7 +31,7 @@
 //!
 //! # Example
 //!
-//! One codeword in cells at a raw bit error rate of 0.0075, where hard decision fails 8 % of the codewords of `flash-8/9`, read
+//! One codeword in cells at a raw bit error rate of 0.00875, where hard decision fails 14 % of the codewords of `flash-8/9`, read
 //! by `progressive` until it decodes:
 //!
 //! ```
@@ -40,7 +40,7 @@
 //!
 //! # fn main() -> softsense_base::Result<()> {
 //! let spec: ReliabilitySpec = serde_json::from_str(
-//!     r#"{ "table": { "file": "flash-8-9", "rber": { "constant": { "rber": 0.0075 } } } }"#,
+//!     r#"{ "table": { "file": "flash-8-9", "rber": { "constant": { "rber": 0.00875 } } } }"#,
 //! ).expect("it is a table");
 //! let reliability = Reliability::new(&spec, 1, ".".as_ref())?;
 //! let read = ReadSpec { policy: Policy::Progressive, retry: Retry::Incremental, max_level: 7 };

@@ -110,7 +110,7 @@ fn a_codeword_meets_the_mean_of_its_chips() {
     assert_eq!(rates(2, &["ftl.interleaving.groups.with_chip_factor_above=5"]), [1000, 3000, 4000, 4000]);
 }
 
-/// Averaging over chips changes luck nowhere else: a codeword's place is the same with and without.
+/// Averaging over chips changes draws nowhere else: a codeword's place is the same with and without.
 #[test]
 fn interleaving_keeps_places_of_preconditioned_codewords() {
     let (plain, four) = (interleaved(1, &[]), interleaved(4, &[]));
