@@ -8,10 +8,10 @@ The main question, in three lines::
     print(comparison.table)
 
 `run` measures one read policy, `compare` several on the same codewords with the same random draws. `Code` is an LDPC
-or BCH code with its encoder and decoders, and `bench` measures it (see `softsense.codes`); `Cells` are flash cells at an age;
-`find_traps` finds the absorbing sets that make a code's error floor; `measure_fer` finds frame error rates down to
-1e-15, keeps its counts in a `Store`, and `build_table` makes decode tables of them. Configurations, traces and codes
-are checked by the Rust core; whatever is wrong with them raises a `SoftsenseError` that names the place.
+or BCH code with its encoder and decoders, and `bench` measures it (see `softsense.codes`); `Cells` are flash cells at
+an age; `find_traps` finds the absorbing sets that make a code's error floor; `measure_fer` finds frame error rates
+down to 1e-15, keeps its counts in a `Store`, and `build_table` makes decode tables of them. Configurations, traces
+and codes are checked by the Rust core; whatever is wrong with them raises a `SoftsenseError` that names the place.
 """
 
 from importlib import import_module

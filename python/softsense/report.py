@@ -303,8 +303,8 @@ def _responses(comparison: Comparison) -> Section:
     told = []
     if comparison.baseline:
         told.append(
-            "All policies meet the same codewords with the same random draws. `no soft sensing` is a run in which nothing "
-            "ever fails, so that hard sensing always suffices; `ideal` knows the level that it needs."
+            "All policies meet the same codewords with the same random draws. `no soft sensing` is a run in which "
+            "nothing ever fails, so that hard sensing always suffices; `ideal` knows the level that it needs."
         )
     return Section("Response time", told, [*parts, *_tables(comparison, "response")])
 
