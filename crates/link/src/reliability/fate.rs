@@ -78,17 +78,12 @@ impl Reliability {
     /// - `cells`: those of each of the parts, from 0; asked for only where they matter.
     #[inline]
     pub fn fate(&self, number: u64, write: u32, parts: u32, cells: impl Fn(u32) -> CellAge) -> Fate {
-        let mut fate = Fate {
-            number,
-            write,
-            pe_cycles: 0,
-            draw: self.draws.bits(number, write.into()),
-            rber: 0.0,
-            conditions: None,
-        };
+        let mut fate = Fate { number, write, pe_cycles: 0, draw: 0, rber: 0.0, conditions: None };
         match &self.kind {
-            Kind::Perfect | Kind::Fixed(_) => {}
+            Kind::Perfect => {}
+            Kind::Fixed(_) => fate.draw = self.draws.bits(number, write.into()),
             Kind::Tables(tables) => {
+                fate.draw = self.draws.bits(number, write.into());
                 fate.pe_cycles = if tables.tables.changes() { cells(0).wear.pe_cycles } else { 0 };
                 fate.rber = tables.flash.rber(number, write.into(), parts, &cells);
             }

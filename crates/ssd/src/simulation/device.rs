@@ -98,7 +98,7 @@ impl Device {
         };
         let read = back_end.new_read(kernel, order);
         let statistics = &mut kernel.statistics;
-        medium.each_codeword(kernel.now, ftl, group, units, |codeword| {
+        medium.each_codeword(kernel.now, ftl, &order, units, |codeword| {
             if let ReadOwner::Request(_) = owner {
                 // Without interleaving, a codeword in two pages is one that crosses them.
                 statistics.crossing_units += u64::from(ftl.crosses_pages() && codeword.parts > 1);

@@ -6,7 +6,7 @@ use softsense_base::Ns;
 use softsense_link::{ByAge, CellAge, Fate, Reliability, ReliabilitySpec};
 use softsense_nand::Wear;
 
-use super::back_end::CodewordOrder;
+use super::back_end::{CodewordOrder, ReadOrder};
 use super::statistics::CodewordSample;
 use crate::checked::CheckedConfig;
 use crate::format::UnitCode;
@@ -66,7 +66,7 @@ impl Medium {
         self.codes.as_ref().map_or(1, |codes| codes.at(|| erases).codewords_per_unit)
     }
 
-    /// Tells the codewords that units of a group are in, one after the other.
+    /// Tells the codewords that units of the group of a read are in, one after the other.
     ///
     /// # Arguments
     /// - `units`: in their order, by their slots, counted from the first that may begin in the page of the group.
@@ -75,12 +75,11 @@ impl Medium {
         &self,
         now: Ns,
         ftl: &PageMap,
-        group: Group,
+        read: &ReadOrder,
         units: &[u32],
         mut tell: impl FnMut(CodewordOrder),
     ) {
-        let write = ftl.erases(group.superblock);
-        let per_unit = self.codewords_per_unit(write);
+        let ReadOrder { group, erases: write, codewords_per_unit: per_unit, .. } = *read;
         let mut units = units;
         while let Some(&(mut unit)) = units.first() {
             let member = self.geometry.member_of(unit);

@@ -31,9 +31,6 @@ impl VictimRule for CostBenefit {
         self.closings += 1;
     }
 
-    #[inline]
-    fn fell(&mut self, _: &mut [Block], _: u32) {}
-
     fn take(&mut self, blocks: &mut [Block], most: u32) -> Option<u32> {
         // Position, benefit and cost of the best one so far.
         let mut best: Option<(usize, u128, u128)> = None;

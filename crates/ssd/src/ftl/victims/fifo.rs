@@ -17,9 +17,6 @@ impl VictimRule for Fifo {
         self.queue.push_back(superblock);
     }
 
-    #[inline]
-    fn fell(&mut self, _: &mut [Block], _: u32) {}
-
     fn take(&mut self, blocks: &mut [Block], most: u32) -> Option<u32> {
         let at = self.queue.iter().position(|&superblock| blocks[superblock as usize].valid <= most)?;
         self.queue.remove(at)

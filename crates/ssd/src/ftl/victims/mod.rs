@@ -32,8 +32,10 @@ pub(super) trait VictimRule {
     /// A superblock has been closed. It was not held.
     fn closed(&mut self, blocks: &mut [Block], superblock: u32);
 
-    /// The valid count of a superblock that is held has fallen by one. Once for each overwritten codeword: this has to be O(1).
-    fn fell(&mut self, blocks: &mut [Block], superblock: u32);
+    /// The valid count of a superblock that is held has fallen by one. Once for each overwritten codeword: this has to be O(1). A
+    /// rule that looks at counts only when it is asked for a victim need not hear of it.
+    #[inline]
+    fn fell(&mut self, _blocks: &mut [Block], _superblock: u32) {}
 
     /// Gives the next victim; `None` when no superblock that is held has at most `most` valid codewords.
     fn take(&mut self, blocks: &mut [Block], most: u32) -> Option<u32>;

@@ -38,9 +38,6 @@ impl VictimRule for RandomGreedy {
         self.held.push(superblock);
     }
 
-    #[inline]
-    fn fell(&mut self, _: &mut [Block], _: u32) {}
-
     fn take(&mut self, blocks: &mut [Block], most: u32) -> Option<u32> {
         if self.held.is_empty() {
             return None;

@@ -115,8 +115,8 @@ impl BackEnd {
     pub(super) fn begin_read(&mut self, kernel: &mut Kernel, read: u32) {
         let (order, reliability) = (self.reads.reads[read].order, &*self.reliability);
         let group = order.group;
-        let fates = || self.reads.codewords_of(read).map(|(_, codeword)| &codeword.fate);
-        let least_level = || fates().map(|fate| reliability.least_level(fate)).max().unwrap_or(1);
+        let least_levels = || self.reads.fates_of(read).map(|fate| reliability.least_level(fate));
+        let least_level = || least_levels().max().unwrap_or(1);
         let step = self.spec.first(order.remembered_level, least_level);
         self.reads.begin_attempt(read, step, |fate| reliability.outcome(fate, step.level));
         let turn = if order.hurried { Turn::Read } else { Turn::Other };

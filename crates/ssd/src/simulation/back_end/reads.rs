@@ -165,11 +165,10 @@ impl Reads {
         Self::there(self.codewords[codeword].next)
     }
 
-    /// The codewords of a read, with their indices.
-    #[inline]
-    pub(super) fn codewords_of(&self, read: u32) -> impl Iterator<Item = (u32, &Codeword)> {
+    /// The fates of the codewords of a read.
+    pub(super) fn fates_of(&self, read: u32) -> impl Iterator<Item = &Fate> {
         std::iter::successors(self.first_of(read), |&index| self.next_of(index))
-            .map(|index| (index, &self.codewords[index]))
+            .map(|index| &self.codewords[index].fate)
     }
 
     #[inline]
