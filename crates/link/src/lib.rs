@@ -12,7 +12,8 @@
 //!   sensed and transferred, one decode). How long they last is for the SSD to say, under contention.
 //! - An [`Observation`] is what a controller sees after a step, no more. A [`ReadSpec`] (a [`Policy`] and what a [`Retry`] keeps)
 //!   is a state machine that maps it to the next step.
-//! - A [`Fate`] is made once for a codeword of a read: its random draw and its cells at one moment. [`Reliability::outcome`]
+//! - [`PageConditions`] are what the pages of a read are like at one moment, for all codewords in them. A [`Fate`] is made of them
+//!   once for a codeword of the read: its random draw and its raw bit error rate. [`Reliability::outcome`]
 //!   answers everything about a step at once. Only `ideal` asks a fate what no controller knows.
 //!
 //! **Levels.** Level 1 is hard decision: one reference voltage between adjacent states. Level 1 + j has j extra, up to
@@ -45,15 +46,15 @@
 //! let reliability = Reliability::new(&spec, 1, ".".as_ref())?;
 //! let read = ReadSpec { policy: Policy::Progressive, retry: Retry::Incremental, max_level: 7 };
 //! let cells = CellAge {
-//!     chip: 0,
-//!     block: 0,
+//!     block_factor: reliability.block_factor(0, 0),
 //!     page: 0,
 //!     page_type: None,
 //!     page_type_factor: 1.0,
 //!     wear: Wear { pe_cycles: 3000, retention_hours: 720.0 },
 //! };
+//! let conditions = reliability.conditions(0, 1, |_| cells);
 //! let levels_tried = |number: u64| {
-//!     let fate = reliability.fate(number, 0, 1, |_| cells);
+//!     let fate = reliability.fate(&conditions, number);
 //!     let mut steps = vec![read.first(1, || reliability.least_level(&fate))];
 //!     loop {
 //!         let step = *steps.last().expect("there is a first step");
@@ -87,7 +88,8 @@ pub use frames::{
 };
 pub use policy::{Observation, Policy, ReadSpec, Retry, Step};
 pub use reliability::{
-    AdaptiveSpec, CellAge, Fate, FewErrors, Outcome, Questions, RateSpec, Reliability, ReliabilitySpec, TableSpec,
+    AdaptiveSpec, CellAge, Fate, FewErrors, Outcome, PageConditions, Questions, RateSpec, Reliability, ReliabilitySpec,
+    TableSpec,
 };
 pub use splitting::{Chain, Pattern, Record, Rung, SplitRun, SplitSpec, WalkSpec};
 pub use table::{DecodeTable, Interpolation};

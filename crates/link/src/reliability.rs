@@ -11,7 +11,7 @@ use softsense_nand::{Factors, Rber, RberModel, Variation, Wear};
 
 use crate::{AgedBch, BchSpec, ByAge, CodewordReader, DecodeTable, ExactSpec, MAX_LEVEL};
 use exact::Exact;
-pub use fate::{Fate, FewErrors, Outcome, Questions};
+pub use fate::{Fate, FewErrors, Outcome, PageConditions, Questions};
 
 /// Whether reads succeed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -105,10 +105,8 @@ impl Default for ReliabilitySpec {
 /// Where a codeword lies and what it has been through.
 #[derive(Debug, Clone, Copy)]
 pub struct CellAge {
-    /// Chip of the device, in the order in which the stripe meets them.
-    pub chip: u64,
-    /// Block of the device.
-    pub block: u64,
+    /// RBER factor of the chip and the block: [`Reliability::block_factor`].
+    pub block_factor: f64,
     /// Page of the device.
     pub page: u64,
     /// Page type, where there are several: the page of the wordline.
@@ -214,18 +212,8 @@ impl Flash {
 
     /// The raw bit error rate of a page; `page` is its number in the wordline, none for the mean of those.
     fn page_rber(&self, write: u64, age: &CellAge, page: Option<usize>) -> f64 {
-        let factor = self.factors.factor(age.chip, age.block, age.page, write) * age.page_type_factor;
+        let factor = age.block_factor * self.factors.page_factor(age.page, write) * age.page_type_factor;
         (self.compiled.at(age.wear, page) * factor).min(0.5)
-    }
-
-    /// The raw bit error rate of a codeword that is divided equally among `parts` pages: the mean of theirs.
-    fn rber(&self, place: u64, write: u64, parts: u32, age: &impl Fn(u32) -> CellAge) -> f64 {
-        let of_part = |part| {
-            let age = age(part);
-            self.page_rber(write, &age, age.page_type)
-        };
-        let rber = if parts == 1 { of_part(0) } else { (0..parts).map(of_part).sum::<f64>() / f64::from(parts) };
-        self.factors.codeword_rber(rber, place, write)
     }
 }
 
@@ -397,6 +385,12 @@ impl Reliability {
         self.exact().is_some()
     }
 
+    /// The factor on the raw bit error rate of a block and its chip, both numbered over the device, chips in the order in which
+    /// the stripe meets them; 1 where none are known.
+    pub fn block_factor(&self, chip: u64, block: u64) -> f64 {
+        self.flash().map_or(1.0, |flash| flash.factors.block_factor(chip, block))
+    }
+
     /// The factor on the raw bit error rate of a chip; 1 where none are known.
     pub fn chip_factor(&self, chip: u64) -> f64 {
         self.flash().map_or(1.0, |flash| flash.factors.chip_factor(chip))
@@ -414,11 +408,11 @@ mod tests {
 
     fn age(retention_hours: f64) -> CellAge {
         let wear = Wear { pe_cycles: 10_000, retention_hours };
-        CellAge { chip: 0, block: 0, page: 0, page_type: None, page_type_factor: 1.0, wear }
+        CellAge { block_factor: 1.0, page: 0, page_type: None, page_type_factor: 1.0, wear }
     }
 
     fn least_level(reliability: &Reliability, number: u64, write: u32, cells: CellAge) -> u8 {
-        reliability.least_level(&reliability.fate(number, write, 1, |_| cells))
+        reliability.least_level(&reliability.fate(&reliability.conditions(write, 1, |_| cells), number))
     }
 
     fn build(spec: ReliabilitySpec) -> Result<Reliability> {
@@ -443,7 +437,7 @@ mod tests {
     #[test]
     fn certain_failure_at_every_level_is_uncorrectable() {
         let reliability = build(ReliabilitySpec::Fixed { p_fail: vec![1.0; 7] }).unwrap();
-        let fate = reliability.fate(1, 1, 1, |_| age(0.0));
+        let fate = reliability.fate(&reliability.conditions(1, 1, |_| age(0.0)), 1);
         assert!((1..=MAX_LEVEL).all(|level| !reliability.outcome(&fate, level).decoded));
         assert!(reliability.least_level(&fate) > MAX_LEVEL);
     }

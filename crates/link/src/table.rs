@@ -280,18 +280,27 @@ impl DecodeTable {
     /// with the level, nor falls as `rber` grows.
     pub fn p_fail(&self, level: u8, rber: f64) -> f64 {
         // Between grid points a curve that starts from zero may pass one that does not.
-        self.levels[..usize::from(level)].iter().map(|level| self.interpolate(&level.p_fail, rber)).fold(1.0, f64::min)
+        let above = self.above(rber);
+        let p_fail = |level: &Level| self.interpolate(&level.p_fail, above, rber);
+        self.levels[..usize::from(level)].iter().map(p_fail).fold(1.0, f64::min)
+    }
+
+    /// The first point of the grid that is above `rber`; as many as there are if none is.
+    pub(crate) fn above(&self, rber: f64) -> usize {
+        self.rber.partition_point(|&grid| grid <= rber)
     }
 
     /// Whether decoding fails a codeword whose draw is `uniform`, in [0, 1): where that is below [`Self::p_fail`]. Most draws are
     /// far from both grid points around, and need no interpolation.
+    ///
+    /// # Arguments
+    /// - `above`: [`Self::above`] of `rber`.
     #[inline]
-    pub fn fails(&self, level: u8, rber: f64, uniform: f64) -> bool {
-        let above = self.rber.partition_point(|&grid| grid <= rber);
+    pub(crate) fn fails(&self, level: u8, above: usize, rber: f64, uniform: f64) -> bool {
         let (least, most) = (above.saturating_sub(1), above.min(self.rber.len() - 1));
         self.levels[..usize::from(level)].iter().all(|level| {
             uniform < level.p_fail[most]
-                && (uniform < level.p_fail[least] || uniform < self.interpolate(&level.p_fail, rber))
+                && (uniform < level.p_fail[least] || uniform < self.interpolate(&level.p_fail, above, rber))
         })
     }
 
@@ -303,8 +312,7 @@ impl DecodeTable {
         (rber >= first || level_1[0] <= NEVER) && (rber <= last || deepest[deepest.len() - 1] >= ALWAYS)
     }
 
-    fn interpolate(&self, p: &[f64], rber: f64) -> f64 {
-        let above = self.rber.partition_point(|&grid| grid <= rber);
+    fn interpolate(&self, p: &[f64], above: usize, rber: f64) -> f64 {
         if above == 0 {
             return p[0];
         }
@@ -335,7 +343,7 @@ impl DecodeTable {
             return Some(max);
         }
         let rows = self.levels[usize::from(level) - 1].iterations.as_ref()?;
-        let above = self.rber.partition_point(|&grid| grid <= rber).min(rows.len() - 1);
+        let above = self.above(rber).min(rows.len() - 1);
         let below = above.saturating_sub(1);
         let (low, high) = (self.rber[below], self.rber[above]);
         let nearness = if high > low { ((rber - low) / (high - low)).clamp(0.0, 1.0) } else { 1.0 };

@@ -50,28 +50,45 @@ impl RberModel {
     /// Raw bit error rate at `wear`, clamped to [0, 0.5]; of threshold voltages, the mean over the pages.
     /// Bit-identical on every CPU.
     pub fn rber(&self, wear: Wear) -> f64 {
-        let c = f64::from(wear.pe_cycles);
-        let h = wear.retention_hours;
-        let rber = match *self {
-            RberModel::ThresholdVoltage(ref cells) => cells.at(wear).mean_rber(),
-            RberModel::Constant { rber } => rber,
-            RberModel::PowerLaw { floor, scale, pe_exponent, retention_exponent } => {
-                let retention =
-                    if retention_exponent == 0.0 { 1.0 } else { libm::pow(libm::log1p(h), retention_exponent) };
-                floor + scale * libm::pow(c / 1000.0, pe_exponent) * retention
+        match self {
+            RberModel::ThresholdVoltage(cells) => cells.at(wear).mean_rber().clamp(0.0, 0.5),
+            formula => formula.of_terms(formula.terms(wear.pe_cycles), wear.retention_hours),
+        }
+    }
+
+    /// A formula's raw bit error rate without retention, and what it multiplies retention's part by, at a number of P/E cycles.
+    fn terms(&self, pe_cycles: u32) -> (f64, f64) {
+        let c = f64::from(pe_cycles);
+        match *self {
+            RberModel::Constant { rber } => (rber, 0.0),
+            RberModel::PowerLaw { floor, scale, pe_exponent, .. } => {
+                (floor, scale * libm::pow(c / 1000.0, pe_exponent))
             }
-            RberModel::Tlc72Layer => {
-                1.48e-3 + 3.90e-10 * libm::pow(c, 2.05) + 6.28e-5 * libm::pow(c, 0.14) * libm::pow(h, 0.54)
+            RberModel::Tlc72Layer => (1.48e-3 + 3.90e-10 * libm::pow(c, 2.05), 6.28e-5 * libm::pow(c, 0.14)),
+            RberModel::ThresholdVoltage(_) => unreachable!("threshold voltages are no formula"),
+        }
+    }
+
+    /// A formula's raw bit error rate of its [terms](Self::terms) and a retention.
+    fn of_terms(&self, (fresh, factor): (f64, f64), retention_hours: f64) -> f64 {
+        let retention = match *self {
+            RberModel::PowerLaw { retention_exponent, .. } if retention_exponent != 0.0 => {
+                libm::pow(libm::log1p(retention_hours), retention_exponent)
             }
+            RberModel::Tlc72Layer => libm::pow(retention_hours, 0.54),
+            _ => 1.0,
         };
-        rber.clamp(0.0, 0.5)
+        (fresh + factor * retention).clamp(0.0, 0.5)
     }
 
     /// The model, ready to be asked often.
     pub fn compiled(&self) -> Rber {
         Rber(match self {
             RberModel::ThresholdVoltage(cells) => Kind::Surface(Arc::new(Surface::new(cells.clone()))),
-            other => Kind::Formula(other.clone()),
+            formula => {
+                let terms = (0..TERMS_CHUNKS).map(|_| OnceLock::new()).collect();
+                Kind::Formula(Arc::new(Formula { model: formula.clone(), terms }))
+            }
         })
     }
 
@@ -130,8 +147,8 @@ pub struct Rber(Kind);
 
 #[derive(Debug, Clone)]
 enum Kind {
-    /// Quick enough as it is; knows no pages.
-    Formula(RberModel),
+    /// Knows no pages.
+    Formula(Arc<Formula>),
     Surface(Arc<Surface>),
 }
 
@@ -149,7 +166,7 @@ impl Rber {
     /// If there is no such page.
     pub fn at(&self, wear: Wear, page: Option<usize>) -> f64 {
         match &self.0 {
-            Kind::Formula(model) => model.rber(wear),
+            Kind::Formula(formula) => formula.at(wear),
             Kind::Surface(surface) => surface.at(wear, page),
         }
     }
@@ -190,6 +207,30 @@ impl Rber {
             }
         }
         Wear { pe_cycles: high, ..wear }
+    }
+}
+
+/// A formula, and what of it depends on P/E cycles alone, which are whole numbers and few.
+#[derive(Debug)]
+struct Formula {
+    model: RberModel,
+    /// Chunks of [`TERMS_PER_CHUNK`] P/E cycles, filled where they are asked.
+    terms: Vec<OnceLock<Box<[(f64, f64)]>>>,
+}
+
+const TERMS_PER_CHUNK: u32 = 64;
+/// Beyond 65,536 P/E cycles terms are worked out each time.
+const TERMS_CHUNKS: u32 = 1024;
+
+impl Formula {
+    fn at(&self, wear: Wear) -> f64 {
+        let first = wear.pe_cycles / TERMS_PER_CHUNK * TERMS_PER_CHUNK;
+        let fill = || (first..first + TERMS_PER_CHUNK).map(|pe_cycles| self.model.terms(pe_cycles)).collect();
+        let terms = match self.terms.get((wear.pe_cycles / TERMS_PER_CHUNK) as usize) {
+            Some(chunk) => chunk.get_or_init(fill)[(wear.pe_cycles % TERMS_PER_CHUNK) as usize],
+            None => self.model.terms(wear.pe_cycles),
+        };
+        self.model.of_terms(terms, wear.retention_hours)
     }
 }
 

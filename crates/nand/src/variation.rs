@@ -88,11 +88,20 @@ impl Factors {
         }
     }
 
-    /// The factor of the page `page` (of the device), in its `write`-th life, in `block` of `chip`.
-    pub fn factor(&self, chip: u64, block: u64, page: u64, write: u64) -> f64 {
-        self.chip_factor(chip)
-            * log_normal(&self.block, self.variation.block_sigma, block, 0)
-            * log_normal(&self.page, self.variation.page_sigma, page, write)
+    /// The factor of `block` of `chip` (both of the device).
+    pub fn block_factor(&self, chip: u64, block: u64) -> f64 {
+        self.chip_factor(chip) * log_normal(&self.block, self.variation.block_sigma, block, 0)
+    }
+
+    /// The factor of the page `page` (of the device), in its `write`-th life, beside that of its block.
+    pub fn page_factor(&self, page: u64, write: u64) -> f64 {
+        log_normal(&self.page, self.variation.page_sigma, page, write)
+    }
+
+    /// Whether codewords of a page differ.
+    #[inline]
+    pub fn codewords_differ(&self) -> bool {
+        self.variation.overdispersion > 0.0
     }
 
     /// The RBER of the codeword at `place` (of the device), in its `write`-th life, where its page has `rber`. Of a
@@ -127,7 +136,7 @@ mod tests {
     fn factors_have_mean_one_and_the_stated_spread() {
         let factors = Factors::new(Variation { page_sigma: 0.3, ..Variation::default() }, 5);
         let n = 100_000;
-        let draws: Vec<f64> = (0..n).map(|page| factors.factor(0, 0, page, 1)).collect();
+        let draws: Vec<f64> = (0..n).map(|page| factors.page_factor(page, 1)).collect();
         let mean = draws.iter().sum::<f64>() / n as f64;
         assert!((mean - 1.0).abs() < 0.005, "mean {mean}");
         let log_mean = draws.iter().map(|f| f.ln()).sum::<f64>() / n as f64;
@@ -139,10 +148,16 @@ mod tests {
     fn factors_are_fixed_by_seed_and_place() {
         let variation = Variation { chip_sigma: 0.2, block_sigma: 0.1, page_sigma: 0.1, ..Variation::default() };
         let (a, b) = (Factors::new(variation.clone(), 1), Factors::new(variation.clone(), 1));
-        assert_eq!(a.factor(3, 5, 7, 2).to_bits(), b.factor(3, 5, 7, 2).to_bits());
-        assert_ne!(a.factor(3, 5, 7, 2), a.factor(3, 5, 7, 3));
-        assert_ne!(a.factor(3, 5, 7, 2), Factors::new(variation, 2).factor(3, 5, 7, 2));
-        assert_eq!(Factors::new(Variation::default(), 1).factor(3, 5, 7, 2), 1.0);
+        assert_eq!(a.block_factor(3, 5).to_bits(), b.block_factor(3, 5).to_bits());
+        assert_eq!(a.page_factor(7, 2).to_bits(), b.page_factor(7, 2).to_bits());
+        assert_ne!(a.block_factor(3, 5), a.block_factor(3, 6));
+        assert_ne!(a.block_factor(3, 5), a.block_factor(4, 5));
+        assert_ne!(a.page_factor(7, 2), a.page_factor(7, 3));
+        let other = Factors::new(variation, 2);
+        assert_ne!(a.block_factor(3, 5), other.block_factor(3, 5));
+        assert_ne!(a.page_factor(7, 2), other.page_factor(7, 2));
+        let none = Factors::new(Variation::default(), 1);
+        assert_eq!((none.block_factor(3, 5), none.page_factor(7, 2)), (1.0, 1.0));
     }
 
     #[test]
@@ -150,7 +165,7 @@ mod tests {
         let variation = Variation { chip_factors: vec![0.5, 2.0, 1.5], ..Variation::default() };
         variation.check("variation").unwrap();
         let factors = Factors::new(variation.clone(), 1);
-        assert_eq!([0, 1, 2, 3, 7].map(|chip| factors.factor(chip, 0, 0, 0)), [0.5, 2.0, 1.5, 0.5, 2.0]);
+        assert_eq!([0, 1, 2, 3, 7].map(|chip| factors.block_factor(chip, 0)), [0.5, 2.0, 1.5, 0.5, 2.0]);
         let error = Variation { chip_sigma: 0.1, ..variation }.check("variation").unwrap_err();
         assert_eq!(error.to_string(), "variation.chip_sigma: found 0.1 beside `chip_factors`, expected one of them");
     }

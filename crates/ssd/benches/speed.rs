@@ -12,7 +12,7 @@
 //! | array: 5,000,000 reads of a codeword at saturation from 8 SSDs of 8 channels, with a pool of 64 decoders | 1,500,000 requests/s | |
 //! | precondition: 512 GiB and 16 TiB, sequential and steady state | 0.2 s, 0.15 GB | |
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
 
@@ -114,13 +114,11 @@ fn finish(mut run: Run) -> softsense_ssd::summary::Summary {
     run.summary(false)
 }
 
-/// Writes the benchmark's trace once.
-fn trace_file() -> PathBuf {
-    let path = std::env::temp_dir().join(format!("softsense-bench-{}.trace", std::process::id()));
+/// Writes the benchmark's trace.
+fn write_trace(path: &Path) {
     let config = config(TRACE, &[]);
     let mut workload = config.workload().unwrap().source(1, config.user_bytes()).unwrap();
-    write_requests(&mut workload, &path, Format::Mqsim, &mut |_| true).unwrap();
-    path
+    write_requests(&mut workload, path, Format::Mqsim, &mut |_| true).unwrap();
 }
 
 fn bench_trace(path: &Path) {
@@ -129,6 +127,15 @@ fn bench_trace(path: &Path) {
     spec.format = Some(Format::Mqsim);
     let trace = Trace::open(spec, &mut |_| true).unwrap();
     report(&finish(Run::new(&config, Requests::Trace(&trace, Beyond::Reject), false).unwrap()));
+}
+
+/// A shipped config on the same trace, wrapped into what the device has.
+fn bench_shipped(name: &str, path: &Path) {
+    let config = CheckedConfig::open(name, &[]).expect("a shipped config is good");
+    let mut spec = TraceSpec::new(path);
+    spec.format = Some(Format::Mqsim);
+    let trace = Trace::open(spec, &mut |_| true).unwrap();
+    report(&finish(Run::new(&config, Requests::Trace(&trace, Beyond::Wrap), false).unwrap()));
 }
 
 fn bench_overwrite() {
@@ -179,13 +186,16 @@ fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["child", "trace", path] => return bench_trace(Path::new(path)),
+        ["child", "shipped", name, path] => return bench_shipped(name, Path::new(path)),
+        ["trace", path] => return write_trace(Path::new(path)),
         ["child", "overwrite"] => return bench_overwrite(),
         ["child", "array"] => return bench_array(),
         ["child", "demand"] => return bench_demand(),
         ["child", "precondition", blocks, pages, layout] => return bench_precondition(blocks, pages, layout),
         _ => {}
     }
-    let path = trace_file();
+    let path = std::env::temp_dir().join(format!("softsense-bench-{}.trace", std::process::id()));
+    write_trace(&path);
     let trace_path = path.display().to_string();
     let mut found = Vec::new();
     let best_of = |arguments: &[&str]| {

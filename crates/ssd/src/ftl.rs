@@ -248,7 +248,7 @@ impl PageMap {
             gc_low_watermark_blocks: spec.gc_low_watermark_blocks as usize,
             gc_high_watermark_blocks: spec.gc_high_watermark_blocks as usize,
             start: Start::Empty,
-            map: LargeArray::new(codewords, first_place + places)?,
+            map: LargeArray::new(codewords, first_place + places)?.accessed_all_over(),
             first_place,
             codewords,
             written: LargeArray::new(places, codewords)?,
@@ -404,20 +404,34 @@ impl PageMap {
         self.start.place_of(&self.device(), lcn).map_or(Entry::Nowhere, Entry::Flash)
     }
 
+    /// Notes where a logical codeword lies that lies where it did before the run: who will ask again finds it in the map.
+    #[inline]
+    pub fn note_start(&mut self, lcn: Lcn) {
+        if self.map.is_whole() && self.map.get(lcn) == 0 {
+            let entry = match self.entry_at_start(lcn) {
+                Entry::Flash(place) => self.first_place + place,
+                Entry::Nowhere | Entry::Memory(_) => 1,
+            };
+            self.map.set(lcn, entry);
+        }
+    }
+
     /// What the current data at a place is, if there is any. What was last written there is current if the map says so.
     #[inline]
     pub fn held_at(&self, place: Place) -> Option<Held> {
-        let held = match self.written.get(place) {
-            0 => Held { lcn: self.start.lcn_at(&self.device(), place)?, entry: 0 },
-            written => Held { lcn: written - 1, entry: self.first_place + place },
+        let lcn = match self.written.get(place) {
+            0 => self.start.lcn_at(&self.device(), place)?,
+            written => written - 1,
         };
+        let held = Held { lcn, entry: self.first_place + place };
         self.is_current(held).then_some(held)
     }
 
     /// Whether data is current still.
     #[inline]
     pub fn is_current(&self, held: Held) -> bool {
-        self.map.get(held.lcn) == held.entry
+        // With 0 it lies where it did before the run, which is where it was found.
+        matches!(self.map.get(held.lcn), entry if entry == held.entry || entry == 0)
     }
 
     /// Erases of a superblock since the start of the run.
@@ -445,7 +459,8 @@ impl PageMap {
 
     /// The same for what reading or overwriting `lcn` will need besides: its block and when it was written.
     #[inline]
-    pub fn prefetch_block(&self, lcn: Lcn) {
+    pub fn prefetch_block(&mut self, lcn: Lcn) {
+        self.note_start(lcn);
         if let Entry::Flash(place) = self.entry(lcn) {
             prefetch(&self.blocks, self.geometry.superblock_of(place).into());
             prefetch(&self.programmed, self.geometry.block_of(place).into());

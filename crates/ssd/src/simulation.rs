@@ -263,6 +263,7 @@ impl Simulation {
         let mut group: Option<Group> = None;
         self.wanted.clear();
         for lcn in codewords {
+            device.ftl.note_start(lcn);
             match device.ftl.locate(lcn) {
                 Location::Flash(place) => {
                     let (this, unit) = device.ftl.group_of(place);

@@ -62,15 +62,9 @@ impl Exact {
 
     /// What the cells of each part of a codeword are like. A factor on the RBER of threshold voltages acts as further P/E
     /// cycles, or fewer. What errors of a codeword have in common, all its parts have.
-    pub(super) fn conditions(
-        &self,
-        number: u64,
-        write: u32,
-        parts: u32,
-        cells: &impl Fn(u32) -> CellAge,
-    ) -> Conditions {
-        let reader = *self.ages.at(|| cells(0).wear.pe_cycles);
-        Conditions { reader, parts: (0..parts).map(|part| self.condition(number, write, cells(part))).collect() }
+    pub(super) fn conditions(&self, number: u64, write: u32, cells: &[CellAge]) -> Conditions {
+        let reader = *self.ages.at(|| cells[0].wear.pe_cycles);
+        Conditions { reader, parts: cells.iter().map(|&age| self.condition(number, write, age)).collect() }
     }
 
     fn condition(&self, number: u64, write: u32, age: CellAge) -> CellCondition {

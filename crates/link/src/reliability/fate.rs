@@ -2,7 +2,22 @@ use softsense_base::binomial_cdf;
 
 use super::exact::Conditions;
 use super::{Fates, Kind, Reliability};
-use crate::{CellAge, MAX_LEVEL};
+use crate::{CellAge, DecodeTable, MAX_LEVEL};
+
+/// What pages are like at the moment at which they are asked for: all that the codewords in them have in common.
+#[derive(Debug, Clone)]
+pub struct PageConditions {
+    /// How often their block has been written.
+    write: u32,
+    /// P/E cycles of their cells; 0 where no age is looked at.
+    pe_cycles: u32,
+    /// The mean of their raw bit error rates; 0 where none is known.
+    rber: f64,
+    /// Where that is in the grid of the decode table.
+    above: u32,
+    /// The cells of each part, where codewords are really decoded.
+    cells: Vec<CellAge>,
+}
 
 /// What will come of reading one codeword, whatever is tried: its random draw, which is fixed when it is written, and its cells at
 /// the moment at which it was asked for. Re-reads at one age agree, levels are nested, and all policies meet the same fates.
@@ -11,8 +26,10 @@ pub struct Fate {
     /// The codeword: its number in the device, and how often its block has been written.
     number: u64,
     write: u32,
-    /// P/E cycles of its cells, where what holds changes with them; else 0.
+    /// P/E cycles of its cells; 0 where no age is looked at.
     pe_cycles: u32,
+    /// Where its raw bit error rate is in the grid of its decode table.
+    above: u32,
     /// 64 uniform bits, those of the seed, the number and the write; 0 where nothing is drawn.
     draw: u64,
     /// Raw bit error rate; 0 where none is known.
@@ -42,7 +59,7 @@ pub struct Outcome {
     pub decoded: bool,
     /// Whether that is another word than was written, which nobody notices. Only where codewords are really decoded.
     pub undetected: bool,
-    /// Whether no bit was wrong, of a BCH code by age: its syndromes tell.
+    /// Whether no bit was wrong, of a BCH code by age, where that was asked for: its syndromes tell.
     pub clean: bool,
     /// Whether so few hard decisions were wrong that no decoder is needed (see [`Questions`]).
     pub few_errors: bool,
@@ -55,6 +72,8 @@ pub struct Outcome {
 pub struct Questions {
     /// How many iterations a decode takes.
     pub iterations: bool,
+    /// Whether no bit of a BCH code was wrong.
+    pub clean: bool,
     /// Whether so many of so many hard decisions, or fewer, are wrong.
     pub few_errors: Option<FewErrors>,
 }
@@ -69,33 +88,75 @@ pub struct FewErrors {
 }
 
 impl Reliability {
-    /// What will come of reading a codeword now.
+    /// What pages are like now, for the codewords in them.
+    ///
+    /// # Arguments
+    /// - `write`: how often their block has been written.
+    /// - `parts`: pages among which each codeword is divided equally.
+    /// - `cells`: those of each of the parts, from 0; asked for only where they matter.
+    #[inline]
+    pub fn conditions(&self, write: u32, parts: u32, cells: impl Fn(u32) -> CellAge) -> PageConditions {
+        let mut conditions = PageConditions { write, pe_cycles: 0, rber: 0.0, above: 0, cells: Vec::new() };
+        let Some(flash) = self.flash() else { return conditions };
+        let rber = |age: &CellAge| flash.page_rber(write.into(), age, age.page_type);
+        let first = cells(0);
+        conditions.pe_cycles = first.wear.pe_cycles;
+        conditions.rber = if parts == 1 {
+            rber(&first)
+        } else {
+            (0..parts).map(|part| rber(&cells(part))).sum::<f64>() / f64::from(parts)
+        };
+        if let Some(table) = self.table_at(conditions.pe_cycles) {
+            conditions.above = table.above(conditions.rber) as u32;
+        } else {
+            conditions.cells = (0..parts).map(cells).collect();
+        }
+        conditions
+    }
+
+    /// The decode table for codewords in cells of an age; `None` where there is none.
+    #[inline]
+    fn table_at(&self, pe_cycles: u32) -> Option<&DecodeTable> {
+        match &self.kind {
+            Kind::Tables(tables) => Some(tables.tables.at(|| pe_cycles)),
+            Kind::Bch(bch) => match &bch.fates {
+                Fates::Drawn(codes, _) => Some(&codes.at(|| pe_cycles).1),
+                Fates::Exact(_) => None,
+            },
+            Kind::Perfect | Kind::Fixed(_) | Kind::Exact(_) => None,
+        }
+    }
+
+    /// What will come of reading a codeword in pages now.
     ///
     /// # Arguments
     /// - `number`: of the codeword in the device.
-    /// - `write`: how often its block has been written.
-    /// - `parts`: pages among which the codeword is divided equally.
-    /// - `cells`: those of each of the parts, from 0; asked for only where they matter.
     #[inline]
-    pub fn fate(&self, number: u64, write: u32, parts: u32, cells: impl Fn(u32) -> CellAge) -> Fate {
-        let mut fate = Fate { number, write, pe_cycles: 0, draw: 0, rber: 0.0, conditions: None };
-        match &self.kind {
-            Kind::Perfect => {}
-            Kind::Fixed(_) => fate.draw = self.draws.bits(number, write.into()),
-            Kind::Tables(tables) => {
-                fate.draw = self.draws.bits(number, write.into());
-                fate.pe_cycles = if tables.tables.changes() { cells(0).wear.pe_cycles } else { 0 };
-                fate.rber = tables.flash.rber(number, write.into(), parts, &cells);
-            }
+    pub fn fate(&self, pages: &PageConditions, number: u64) -> Fate {
+        let PageConditions { write, pe_cycles, rber, above, .. } = *pages;
+        let mut fate = Fate { number, write, pe_cycles, above, draw: 0, rber, conditions: None };
+        let flash = match &self.kind {
+            Kind::Perfect => return fate,
+            Kind::Fixed(_) => None,
+            Kind::Tables(tables) => Some(&tables.flash),
             Kind::Bch(bch) => match &bch.fates {
-                Fates::Drawn(codes, flash) => {
-                    fate.draw = self.draws.bits(number, write.into());
-                    fate.pe_cycles = if codes.changes() { cells(0).wear.pe_cycles } else { 0 };
-                    fate.rber = flash.rber(number, write.into(), parts, &cells);
+                Fates::Drawn(_, flash) => Some(flash),
+                Fates::Exact(exact) => {
+                    fate.conditions = Some(exact.conditions(number, write, &pages.cells).into());
+                    return fate;
                 }
-                Fates::Exact(exact) => fate.conditions = Some(exact.conditions(number, write, parts, &cells).into()),
             },
-            Kind::Exact(exact) => fate.conditions = Some(exact.conditions(number, write, parts, &cells).into()),
+            Kind::Exact(exact) => {
+                fate.conditions = Some(exact.conditions(number, write, &pages.cells).into());
+                return fate;
+            }
+        };
+        fate.draw = self.draws.bits(number, write.into());
+        if let Some(flash) = flash
+            && flash.factors.codewords_differ()
+        {
+            fate.rber = flash.factors.codeword_rber(rber, number, write.into());
+            fate.above = self.table_at(pe_cycles).expect("it has flash").above(fate.rber) as u32;
         }
         fate
     }
@@ -110,7 +171,7 @@ impl Reliability {
             }
             Kind::Tables(tables) => {
                 let table = tables.tables.at(|| fate.pe_cycles);
-                let decoded = !table.fails(level, fate.rber, fate.uniform());
+                let decoded = !table.fails(level, fate.above as usize, fate.rber, fate.uniform());
                 let iterations = if self.questions.iterations {
                     table.iterations(level, fate.rber, decoded, self.iterations_draw(fate, level))
                 } else {
@@ -123,11 +184,13 @@ impl Reliability {
             Kind::Bch(bch) => match &bch.fates {
                 Fates::Drawn(codes, _) => {
                     let (bits, table) = codes.at(|| fate.pe_cycles);
-                    // The greatest draws are those without an error, as the least have too many.
-                    let without_error = libm::exp(f64::from(*bits) * libm::log1p(-fate.rber));
                     Outcome {
-                        decoded: !table.fails(1, fate.rber, fate.uniform()),
-                        clean: 1.0 - fate.uniform() <= without_error,
+                        decoded: !table.fails(1, fate.above as usize, fate.rber, fate.uniform()),
+                        clean: self.questions.clean && {
+                            // The greatest draws are those without an error, as the least have too many.
+                            let without_error = libm::exp(f64::from(*bits) * libm::log1p(-fate.rber));
+                            1.0 - fate.uniform() <= without_error
+                        },
                         ..Outcome::default()
                     }
                 }
@@ -143,12 +206,12 @@ impl Reliability {
         (1..=levels).find(|&level| self.outcome(fate, level).decoded).unwrap_or(MAX_LEVEL + 1)
     }
 
-    /// The raw bit error rate of a codeword; `None` where none is known.
+    /// The raw bit error rate of a codeword in pages; `None` where none is known.
     ///
     /// # Arguments
-    /// Those of [`Self::fate`].
-    pub fn rber(&self, number: u64, write: u32, parts: u32, cells: impl Fn(u32) -> CellAge) -> Option<f64> {
-        self.flash().map(|flash| flash.rber(number, write.into(), parts, &cells))
+    /// - `number`: of the codeword in the device.
+    pub fn rber(&self, pages: &PageConditions, number: u64) -> Option<f64> {
+        self.flash().map(|flash| flash.factors.codeword_rber(pages.rber, number, pages.write.into()))
     }
 
     /// Whether the raw bit error rate of a codeword is one that its decode table does not reach, so that its fate is a guess.

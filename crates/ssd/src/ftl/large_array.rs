@@ -11,8 +11,7 @@ const PER_PIECE: u64 = 4;
 /// written.
 #[derive(Debug)]
 pub(super) enum LargeArray {
-    /// In huge pages where the system has them, which saves most of the address translations that such accesses otherwise
-    /// wait for. Always a whole number of `u32`, aligned to a memory page.
+    /// Always a whole number of `u32`, aligned to a memory page.
     Whole(MmapMut),
     /// In pieces that come into being when they are first written.
     Pieces(FxHashMap<u64, [u64; PER_PIECE as usize]>),
@@ -31,10 +30,25 @@ impl LargeArray {
                 format!("found a device whose map takes {size} bytes of memory, which cannot be had: {error}");
             Error::config("geometry", message)
         })?;
+        Ok(Self::Whole(bytes))
+    }
+
+    /// The same, in huge pages where the system has them: that saves most of the address translations that accesses all over
+    /// the array otherwise wait for. Where they go to a few places at a time it would only be more memory to clear.
+    #[must_use]
+    pub(super) fn accessed_all_over(self) -> Self {
         // A system without huge pages does as well, only slower.
         #[cfg(target_os = "linux")]
-        let _ = bytes.advise(memmap2::Advice::HugePage);
-        Ok(Self::Whole(bytes))
+        if let Self::Whole(bytes) = &self {
+            let _ = bytes.advise(memmap2::Advice::HugePage);
+        }
+        self
+    }
+
+    /// Whether a number costs the same memory whether it is 0 or not.
+    #[inline]
+    pub(super) fn is_whole(&self) -> bool {
+        matches!(self, Self::Whole(_))
     }
 
     #[inline(always)]

@@ -94,7 +94,7 @@ impl MappingCache {
             },
             spares_new: !matches!(eviction, Eviction::SegmentedLru { .. }),
             by_level: matches!(eviction, Eviction::LowestLevel { .. }),
-            slots: LargeArray::new(codewords, u64::from(capacity))?,
+            slots: LargeArray::new(codewords, u64::from(capacity))?.accessed_all_over(),
             entries: Vec::new(),
             lists: [List { newest: NONE, oldest: NONE, count: 0 }; LISTS],
             displaced: Default::default(),

@@ -33,6 +33,7 @@ impl Device {
         let geometry = Arc::new(config.geometry().clone());
         let questions = Questions {
             iterations: matches!(spec.decoder.time, DecodeTime::PerIterationUs(_)),
+            clean: matches!(spec.decoder.time, DecodeTime::Bch(_)),
             few_errors: spec
                 .decoder
                 .bypass

@@ -175,7 +175,7 @@ impl Host {
 
     /// The next request. Some are read ahead, so that what they need of the FTL is in the CPU's caches
     /// when their turn comes: first the map entry, then, two requests later, what it points at.
-    fn next_request(&mut self, device: &Device) -> Result<Option<Request>> {
+    fn next_request(&mut self, device: &mut Device) -> Result<Option<Request>> {
         while self.read_ahead.len() < READ_AHEAD && !self.source_ended {
             match self.source.next_request()? {
                 Some(request) => {

@@ -1,9 +1,10 @@
 //! What a read will find: the codewords in the pages of a group and their fates, which are made when the read begins.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use softsense_base::Ns;
-use softsense_link::{ByAge, CellAge, Fate, Reliability, ReliabilitySpec};
+use softsense_link::{ByAge, CellAge, Fate, PageConditions, Reliability, ReliabilitySpec};
 use softsense_nand::Wear;
 
 use super::back_end::{CodewordOrder, ReadOrder};
@@ -27,6 +28,9 @@ pub(super) struct Medium {
     reliability: Arc<Reliability>,
     /// Factor on the raw bit error rate of each page type.
     rber_factors: Vec<f64>,
+    /// Of each block that was read, the bits of its factor on the raw bit error rate; 0 of the others. They are noted by who only
+    /// reads the medium.
+    block_factors: Vec<AtomicU64>,
     /// Whether what a page holds is one codeword, however much data that is.
     pages_are_codewords: bool,
     /// BCH codes by the erases of a block.
@@ -44,9 +48,11 @@ impl Medium {
             codeword_bytes: code.codeword_bytes,
             parity_bytes: code.parity_bytes,
         };
+        let blocks = if reliability.needs_age() { geometry.planes() * geometry.blocks_per_plane() } else { 0 };
         Self {
             geometry,
             reliability,
+            block_factors: (0..blocks).map(|_| AtomicU64::new(0)).collect(),
             rber_factors: spec.flash.page_types.iter().map(|page_type| page_type.rber_factor).collect(),
             pages_are_codewords: matches!(spec.reliability, ReliabilitySpec::Adaptive(_)),
             codes: matches!(spec.reliability, ReliabilitySpec::Bch(_)).then(|| {
@@ -81,6 +87,8 @@ impl Medium {
     ) {
         let ReadOrder { group, erases: write, codewords_per_unit: per_unit, .. } = *read;
         let mut units = units;
+        // Those of the pages that the last codeword was in, which the next one is mostly in, too.
+        let mut last: Option<((u32, u32), PageConditions)> = None;
         while let Some(&(mut unit)) = units.first() {
             let member = self.geometry.member_of(unit);
             let asked = if self.pages_are_codewords {
@@ -97,11 +105,18 @@ impl Medium {
                 None => [0; 2],
             };
             let channel = self.geometry.channel_of(self.geometry.plane_of(group.set, member));
+            let pages = (first_part, parts);
+            let conditions = match &mut last {
+                Some((of, conditions)) if *of == pages => &*conditions,
+                last => {
+                    let cells = |part| self.cell_age(now, ftl, group, first_part + part);
+                    &last.insert((pages, self.reliability.conditions(write, parts, cells))).1
+                }
+            };
             for index in 0..per_unit {
                 let number = place * u64::from(per_unit) + u64::from(index);
-                let cells = |part| self.cell_age(now, ftl, group, first_part + part);
                 tell(CodewordOrder {
-                    fate: self.reliability.fate(number, write, parts, cells),
+                    fate: self.reliability.fate(conditions, number),
                     begins_unit: index == 0,
                     units: asked as u16,
                     first_part: first_part as u16,
@@ -168,13 +183,25 @@ impl Medium {
             None => self.initial_retention_hours + now_s / 3600.0,
         };
         CellAge {
-            chip: u64::from(self.geometry.chip_rank(self.geometry.chip_of(plane))),
-            block: u64::from(self.geometry.block_in(group.superblock, member)),
+            block_factor: self.block_factor(plane, self.geometry.block_in(group.superblock, member)),
             page,
             page_type: (self.rber_factors.len() > 1).then_some(page_type as usize),
             page_type_factor: self.rber_factors[page_type as usize],
             wear: Wear { pe_cycles: self.initial_pe_cycles + ftl.erases(group.superblock), retention_hours },
         }
+    }
+
+    /// The factor of a block and its chip, which takes longer to work out than to remember.
+    #[inline]
+    fn block_factor(&self, plane: u32, block: u32) -> f64 {
+        let known = &self.block_factors[block as usize];
+        let mut factor = f64::from_bits(known.load(Ordering::Relaxed));
+        if factor == 0.0 {
+            let chip = self.geometry.chip_rank(self.geometry.chip_of(plane));
+            factor = self.reliability.block_factor(chip.into(), block.into());
+            known.store(factor.to_bits(), Ordering::Relaxed);
+        }
+        factor
     }
 
     /// Codewords of the device as they are now, spread evenly over the mapped ones; none where no raw bit error rates are known.
@@ -189,7 +216,8 @@ impl Medium {
         let sample = |place: Place| {
             let (group, _) = ftl.group_of(place);
             let cells = |part| self.cell_age(now, ftl, group, group.first() + part);
-            let rber = self.reliability.rber(place, ftl.erases(group.superblock), group.pages(), cells)?;
+            let conditions = self.reliability.conditions(ftl.erases(group.superblock), group.pages(), cells);
+            let rber = self.reliability.rber(&conditions, place)?;
             let block = self.geometry.block_of(place);
             let plane = block / self.geometry.blocks_per_plane();
             let chip = self.geometry.chip_rank(self.geometry.chip_of(plane));

@@ -157,7 +157,7 @@ impl WritePath {
 impl Collection {
     /// Begins to read the next page, or pages, of the victim that hold valid codewords. Whether there are any.
     fn read_on(&mut self, device: &mut Device, set: u32) -> bool {
-        let (geometry, ftl) = (&device.geometry, &device.ftl);
+        let (geometry, ftl) = (&device.geometry, &mut device.ftl);
         let pages = geometry.pages_per_superblock();
         // Units that share pages are read together.
         let crosses_pages = ftl.crosses_pages() && ftl.layout(self.victim).crosses_pages();
@@ -176,6 +176,7 @@ impl Collection {
             self.units.clear();
             for unit in units {
                 if let Some(held) = ftl.held_at(geometry.place(group.superblock, group.page, unit)) {
+                    ftl.note_start(held.lcn);
                     self.reading.push(held);
                     self.units.push(unit);
                 }
