@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 __version__: str
+MAX_LEVEL: int
+"""The deepest read level: so many references between adjacent states."""
 
 class SoftsenseError(Exception):
     """Bad input; the message is one line and names the place."""

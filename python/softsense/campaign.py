@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from softsense import _core, codes
-from softsense._core import Cells, Code, ConfigError, FrameTask
+from softsense._core import MAX_LEVEL, Cells, Code, ConfigError, FrameTask
 from softsense.api import Interrupted
 from softsense.flash import page_number
 from softsense.floors import Floor, floor_frames, measure_floor
@@ -62,9 +62,6 @@ UBER_TARGETS = (1e-15, 1e-16)
 
 Source: JESD218, for client and enterprise drives.
 """
-
-MOST_LEVEL = 7
-"""The deepest read level."""
 
 SHIPPED = "shipped"
 """The absorbing sets that come with a shipped code."""
@@ -130,7 +127,7 @@ def parse_levels(text: str) -> list[int]:
         if not (first.isdecimal() and (last.isdecimal() if dash else True)):
             raise ConfigError(f"levels: found `{part}`, expected levels such as 1, 1-7 or 1,3,7")
         end = int(last or first)
-        levels.update(range(int(first), end + 1) if end <= MOST_LEVEL else [end])
+        levels.update(range(int(first), end + 1) if end <= MAX_LEVEL else [end])
     return checked_levels(levels)
 
 
@@ -141,9 +138,9 @@ def checked_levels(levels: Iterable[int]) -> list[int]:
         ConfigError: none, or one outside 1 to 7.
     """
     found = sorted(set(levels))
-    wrong = [level for level in found if not 1 <= level <= MOST_LEVEL]
+    wrong = [level for level in found if not 1 <= level <= MAX_LEVEL]
     if wrong or not found:
-        raise ConfigError(f"levels: found {wrong[0] if wrong else 'none'}, expected levels from 1 to {MOST_LEVEL}")
+        raise ConfigError(f"levels: found {wrong[0] if wrong else 'none'}, expected levels from 1 to {MAX_LEVEL}")
     return found
 
 

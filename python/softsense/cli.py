@@ -54,6 +54,7 @@ _NOBODY_READS = 141
 _CONNECT_S = 5
 _MOMENT_S = 0.01
 # That of `sampling.Goal`, which would load NumPy; a test compares them.
+_LEVELS = click.IntRange(1, _core.MAX_LEVEL)
 _MOST_FRAMES = 4_194_304
 _MOST_FLOOR_FRAMES = 131_072
 
@@ -898,7 +899,10 @@ def flash_group() -> None:
 )
 @click.option("--retention-days", default=365.0, type=float, help="Days since the cells were written; default: 365.")
 @click.option(
-    "--level", default=7, type=click.IntRange(1, 7), help="Read level shown beside hard decision; default: 7."
+    "--level",
+    default=_core.MAX_LEVEL,
+    type=_LEVELS,
+    help=f"Read level shown beside hard decision; default: {_core.MAX_LEVEL}.",
 )
 @_placement_option
 @click.option("--page", default="0", metavar="PAGE", help="Page that is drawn: its name or number; default: the first.")
@@ -959,9 +963,7 @@ def flash_bake(as_json: bool, **protocol: float) -> None:
 @flash_group.command("calibrate")
 @_config_argument
 @click.option("--p-fail", required=True, type=float, metavar="P", help="The mean probability that decoding fails.")
-@click.option(
-    "--level", default=1, type=click.IntRange(1, 7), help="The read level at which it does; default: 1, hard decision."
-)
+@click.option("--level", default=1, type=_LEVELS, help="The read level at which it does; default: 1, hard decision.")
 @_config_options
 @click.option("--json", "as_json", is_flag=True, help="Print the factors as one JSON document.")
 def flash_calibrate(
@@ -1011,10 +1013,8 @@ def flash_calibrate(
 )
 @click.option("--decoder", default="min-sum", metavar="NAME", help="Of LDPC codes, as in `code bench`.")
 @click.option("--iterations", default=20, type=click.IntRange(1, 10**6), help="Of LDPC codes, at most; default: 20.")
-@click.option(
-    "--level", type=click.IntRange(1, 7), help="Whose regions are shown; default: the first level that decodes."
-)
-@click.option("--max-level", type=click.IntRange(1, 7), help="The deepest level that is read; default: the config's.")
+@click.option("--level", type=_LEVELS, help="Whose regions are shown; default: the first level that decodes.")
+@click.option("--max-level", type=_LEVELS, help="The deepest level that is read; default: the config's.")
 @_placement_option
 @click.option(
     "--policies",
@@ -1026,7 +1026,7 @@ def flash_calibrate(
 @click.option(
     "--needs",
     default=1,
-    type=click.IntRange(1, 7),
+    type=_LEVELS,
     help="Take the first codeword, from --seed on, that needs this level or a deeper one; default: 1, any.",
 )
 @click.option("--seed", default=1, type=click.IntRange(0, 2**64 - 1), help="Which codeword in which cells; default: 1.")
@@ -1070,7 +1070,7 @@ def explain_command(config: Path, retention: str, picture: Path | None, as_json:
 )
 @click.option("--uber", default=1e-14, help="Failed decodes for each data bit read, at most; default: 1e-14.")
 @click.option("--mean-iterations", type=float, help="Decoding iterations in the mean, at most; default: any number.")
-@click.option("--level", default=1, type=click.IntRange(1, 7), help="The read level; default: 1, hard decision.")
+@click.option("--level", default=1, type=_LEVELS, help="The read level; default: 1, hard decision.")
 @_config_options
 @click.option("--picture", type=click.Path(path_type=Path), metavar="FILE", help="Draw it: .png, .svg or .pdf.")
 @click.option("--json", "as_json", is_flag=True, help="Print it as one JSON document.")

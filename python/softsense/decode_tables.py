@@ -15,11 +15,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from softsense import _core
-from softsense._core import Code, ConfigError
+from softsense._core import MAX_LEVEL, Code, ConfigError
 from softsense.api import Interrupted
 from softsense.campaign import (
     MOST_CONTINUED,
-    MOST_LEVEL,
     SHIPPED,
     THRESHOLD_TARGETS,
     Campaign,
@@ -122,7 +121,7 @@ def build_table(
     opened = code if isinstance(code, Code) else Code.open(code)
     goal = Goal(relative_error, down_to, frames, method, floor_frames)
     bch = opened.kind == "bch"
-    levels = levels or ("1" if bch else f"1-{MOST_LEVEL}")
+    levels = levels or ("1" if bch else f"1-{MAX_LEVEL}")
     chosen = parse_levels(levels) if isinstance(levels, str) else checked_levels(levels)
     if chosen != list(range(1, len(chosen) + 1)):
         raise ConfigError(f"levels: found {', '.join(map(str, chosen))}, expected all levels from 1 on, such as 1-7")

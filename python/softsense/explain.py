@@ -25,8 +25,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from softsense import _core, api
-from softsense._core import Cells, Code, Config, ConfigError, Decoder
-from softsense.flash import MAX_LEVEL, page_number
+from softsense._core import MAX_LEVEL, Cells, Code, Config, ConfigError, Decoder
+from softsense.flash import page_number
 
 if TYPE_CHECKING:
     import polars as pl

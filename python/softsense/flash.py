@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from softsense._core import Cells, Config, ConfigError, recovery_bake_minutes, retention_bake_minutes
+from softsense._core import MAX_LEVEL, Cells, Config, ConfigError, recovery_bake_minutes, retention_bake_minutes
 
-MAX_LEVEL = 7
 _CALIBRATION_CODEWORDS = 65_536
 
 

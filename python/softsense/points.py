@@ -23,7 +23,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from softsense._core import Config, ConfigError, FileError, SoftsenseError, Trace, TraceError
+from softsense._core import MAX_LEVEL, Config, ConfigError, FileError, SoftsenseError, Trace, TraceError
 from softsense.api import Progress, inline, run
 from softsense.files import blaming, replacing
 
@@ -46,7 +46,6 @@ STORE_VERSION = 3
 """Part of every identity: to be raised whenever other numbers of a summary are kept."""
 
 _TIMES = ("mean_us", "p50_us", "p95_us", "p99_us", "p999_us", "max_us")
-DEEPEST_LEVEL = 7
 _NUMBERS: dict[str, tuple[str, ...]] = {
     "": ("requests:n", "reads:n", "writes:n", "trims:n", "simulated_s"),
     **{f"response.{kind}": ("count:n", *_TIMES) for kind in ("read", "write", "all")},
@@ -97,7 +96,7 @@ def _columns(groups: Mapping[str, Sequence[str]]) -> dict[str, type]:
 SUMMARY_COLUMNS: dict[str, type] = (
     {"user_bytes": int}
     | _columns(_NUMBERS)
-    | {f"codeword_reads.level_{level}": int for level in range(1, DEEPEST_LEVEL + 1)}
+    | {f"codeword_reads.level_{level}": int for level in range(1, MAX_LEVEL + 1)}
 )
 """What is kept of a simulation: names as in its summary, and whether each is a count or a real number.
 
@@ -382,9 +381,7 @@ def flat(config: Config, summary: Mapping[str, Any]) -> dict[str, float | None]:
             found = found.get(key) if isinstance(found, dict) else None
         numbers.setdefault(column, found)
     levels = summary["codeword_reads"]["level_histogram"]
-    return numbers | {
-        f"codeword_reads.level_{level}": count for level, count in enumerate(levels[:DEEPEST_LEVEL], start=1)
-    }
+    return numbers | {f"codeword_reads.level_{level}": count for level, count in enumerate(levels[:MAX_LEVEL], start=1)}
 
 
 def _lifetime_numbers(config: Config, demand: str) -> dict[str, float | None]:

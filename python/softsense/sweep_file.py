@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from softsense import _core
-from softsense._core import ConfigError, FileError
+from softsense._core import MAX_LEVEL, ConfigError, FileError
 from softsense.api import inline, policy_names
-from softsense.points import DEEPEST_LEVEL, LIFETIME_COLUMNS, SUMMARY_COLUMNS
+from softsense.points import LIFETIME_COLUMNS, SUMMARY_COLUMNS
 
 if TYPE_CHECKING:
     from softsense.lifetime import Demand
@@ -431,9 +431,10 @@ class _Parser:
             self._wrong(place, lifetime, "true, false, or a table of uber, mean_iterations and level")
         self._known(lifetime, ("uber", "mean_iterations", "level"), place)
         for key, value in lifetime.items():
-            good = type(value) is int and 1 <= value <= DEEPEST_LEVEL if key == "level" else type(value) in (int, float)
+            good = type(value) is int and 1 <= value <= MAX_LEVEL if key == "level" else type(value) in (int, float)
             if not good or not value > 0:
-                self._wrong(f"{place}.{key}", value, "a level from 1 to 7" if key == "level" else "a number above 0")
+                expected = f"a level from 1 to {MAX_LEVEL}" if key == "level" else "a number above 0"
+                self._wrong(f"{place}.{key}", value, expected)
         return Demand(**lifetime)
 
     def _once(self, sweep: Sweep) -> None:

@@ -25,6 +25,7 @@ use softsense_ecc::ldpc::{
 use softsense_ecc::measure::{
     Algorithm, BenchResult, DecoderSpec, FrameDecoder, MOST_THREADS, Measurement, Stop, Verdict,
 };
+use softsense_link::MAX_LEVEL;
 
 use crate::frames::StopFlag;
 use crate::raise;
@@ -560,7 +561,7 @@ impl Code {
     #[pyo3(signature = (rule = "sum-product", iterations = None, levels = 1))]
     fn threshold(&self, py: Python<'_>, rule: &str, iterations: Option<i128>, levels: i128) -> PyResult<f64> {
         let iterations = iterations.map(check_iterations).transpose()?;
-        let levels = whole("levels", levels, 1, 7)?;
+        let levels = whole("levels", levels, 1, MAX_LEVEL.into())?;
         let degrees = self.degrees()?;
         // With its schedule, as min-sum alone means the decoder in 8 bits.
         let rule: Rule = match format!("flooding-{rule}").parse().map_err(raise)? {

@@ -19,7 +19,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use softsense_base::{Error, ErrorKind};
 use softsense_ecc::InstructionSet;
-use softsense_link::{DecodeTable, Policy};
+use softsense_link::{DecodeTable, MAX_LEVEL, Policy};
 use softsense_ssd::checked::{self, CheckedConfig};
 use softsense_ssd::config::{self, MODEL_VERSION};
 use softsense_ssd::request::RequestKind;
@@ -574,6 +574,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = module.py();
     py.import("atexit")?.call_method1("register", (wrap_pyfunction!(ending, module)?,))?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add("MAX_LEVEL", MAX_LEVEL)?;
     module.add("SoftsenseError", py.get_type::<SoftsenseError>())?;
     module.add("ConfigError", py.get_type::<ConfigError>())?;
     module.add("TraceError", py.get_type::<TraceError>())?;

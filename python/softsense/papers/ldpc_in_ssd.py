@@ -19,7 +19,7 @@ import numpy as np
 import polars as pl
 
 from softsense import codes, decode_tables, flash
-from softsense._core import Cells, Code, Config, capacity
+from softsense._core import MAX_LEVEL, Cells, Code, Config, capacity
 from softsense.papers import (
     Case,
     Claim,
@@ -87,7 +87,6 @@ _DEVICE = "mlc-25nm"
 _AT_FAILURE = 1e-15
 # LaLDPC, table II: raw bit error rates below which levels 1 to 7 fail less than 1e-15, read off this paper's fig. 10.
 _LALDPC_THRESHOLDS = (0.005, 0.006, 0.008, 0.009, 0.010, 0.012, 0.013)
-_MAX_LEVEL = 7
 _CHIPS = 4
 # The chips in the order of the stripe, so that pairs of neighbours are the paper's 1 & 3 and 2 & 4.
 _CHIP_ORDER = (1, 3, 2, 4)
@@ -242,9 +241,9 @@ def _curves(levels: Sequence[int]) -> pl.DataFrame:
 
 
 def _measure_fig03(plan: Plan, runs: Runs) -> Measured:
-    hard, soft = _over_bch(1), _over_bch(_MAX_LEVEL)
-    published, ours = _LALDPC_THRESHOLDS, [_threshold(level, _AT_FAILURE).get("rber") for level in (1, _MAX_LEVEL)]
-    limit = _limits(_MAX_LEVEL)["density_evolution"]
+    hard, soft = _over_bch(1), _over_bch(MAX_LEVEL)
+    published, ours = _LALDPC_THRESHOLDS, [_threshold(level, _AT_FAILURE).get("rber") for level in (1, MAX_LEVEL)]
+    limit = _limits(MAX_LEVEL)["density_evolution"]
     why_soft = (
         f"Seven levels decode up to {ours[1]:.4f}, BCH up to {_bch_at(_AT_FAILURE):.5f}. LaLDPC read {published[-1]} "
         f"off the paper's curve; density evolution of sum-product for a code of these degrees allows {limit:.4f}, so "
@@ -256,11 +255,11 @@ def _measure_fig03(plan: Plan, runs: Runs) -> Measured:
         f"{published[0]} off the paper's curve, which would be {published[0] / _bch_at(_AT_FAILURE):.2f} times BCH."
     )
     evidence = {"soft_over_bch": Evidence(soft, why_soft), "hard_over_bch": Evidence(hard, why_hard)}
-    return Measured(_curves([1, _MAX_LEVEL]), evidence)
+    return Measured(_curves([1, MAX_LEVEL]), evidence)
 
 
 def _measure_fig10(plan: Plan, runs: Runs) -> Measured:
-    levels = range(1, _MAX_LEVEL + 1)
+    levels = range(1, MAX_LEVEL + 1)
     # The lowest failure probability at which all levels were measured.
     at = 1e-6
     rber = [_threshold(level, at)["rber"] for level in levels]
@@ -1092,7 +1091,7 @@ def _why_energy(id_: str) -> str:
     pages = config["flash"]["page_types"]
     first = config["bus"]["transfer_us"] + config["decoder"]["time"]["fixed_us"]
     extra = fmean(page["sense_extra_level_us"] for page in pages)
-    soft = fmean(page["sense_us"] for page in pages) + (_MAX_LEVEL - 1) * extra
+    soft = fmean(page["sense_us"] for page in pages) + (MAX_LEVEL - 1) * extra
     if id_ == "look_ahead_energy":
         return (
             f"Transfer and decode take {first:.0f} us, and so a RESET cuts most of the {soft:.0f} us of soft sensing "
@@ -1109,7 +1108,7 @@ def _why_energy(id_: str) -> str:
 def _ahead_by_hand(plan: Plan, runs: Runs) -> str:
     """What looking ahead costs if every read does it."""
     energy = json.loads(configured(_DEVICE, ()).to_json())["energy"]
-    hard, soft = energy["sense_uj"], energy["sense_uj"] + (_MAX_LEVEL - 1) * energy["sense_extra_level_uj"]
+    hard, soft = energy["sense_uj"], energy["sense_uj"] + (MAX_LEVEL - 1) * energy["sense_extra_level_uj"]
     p = PUBLISHED["hard_decision_failure_at_10k_pe"]
     by_hand = (hard + soft) / (hard + p * soft) - 1
     share = fmean(_ahead(plan, runs, workload) for workload in plan.workloads)
