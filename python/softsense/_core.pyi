@@ -124,6 +124,34 @@ class Trace:
     ) -> int:
         """Write the trace in another format; returns the number of requests."""
 
+class LoneRead:
+    """Reads of one codeword of a page type on a device that does nothing else.
+
+    Args:
+        config: the device. Its policy, retry and times count; its reliability, ages, data and workload do not, and its
+            map is taken to be in memory.
+        page_type: which of `flash.page_types`, from 0.
+
+    Raises `ConfigError`: there is no such page type, or the device has codes by age or interleaved codewords, of which
+    a unit of data is no codeword of one page.
+    """
+
+    def __init__(self, config: Config, page_type: int) -> None: ...
+    def timeline(self, attempts: Sequence[tuple[bool, int]], raw_errors: int) -> dict[str, Any]:
+        """The simulator's read of a codeword whose decodes are known: a function of the arguments.
+
+        Args:
+            attempts: of levels 1, 2, ...: whether the codeword decodes, and after how many iterations (0 counts as
+                one). The last one is the deepest level that is read, whatever the config says.
+            raw_errors: wrong hard decisions, by which `decoder.bypass` goes.
+
+        Returns `levels` (attempted, in their order), `decoded`, `latency_ns` and `spans`, a dict each in the order in
+        which they begin: `resource` (plane, bus, decoder), `what` (sense, hold, transfer, decode), `level`, `from_ns`,
+        `to_ns`, and `wasted` (for a level that came to no attempt). Spans end with the read: a RESET after it is none.
+
+        Raises `ConfigError`: there are no attempts, or more than `MAX_LEVEL`.
+        """
+
 class UnfinishedFile:
     """A file that appears whole, when it is finished, or not at all.
 
@@ -273,8 +301,13 @@ class Code:
         """The coefficients of a BCH code's generator polynomial, lowest first (uint8, 0 or 1)."""
 
 class Decoder:
-    """A decoder of a code, compiled once. Threads may share it."""
+    """A decoder of a code, compiled once. Threads may share it.
 
+    Attributes:
+        max_level: the deepest read level that tells it more than the one before: 1 if it decodes hard decisions.
+    """
+
+    max_level: int
     def decode(
         self,
         received: NDArray[np.uint8] | NDArray[np.int8] | NDArray[np.float32] | NDArray[np.float64],

@@ -37,11 +37,6 @@ if TYPE_CHECKING:
 RESOURCES = ("plane", "bus", "decoder")
 """What a read occupies, in the order in which it passes."""
 
-# What policies do: the levels after the first one, and whether they are sensed before the outcome is known.
-_TO_THE_LAST = {"two_step", "look_ahead"}
-_ONE_BY_ONE = {"ideal", "progressive", "look_ahead_progressive"}
-_LOOKING_AHEAD = {"look_ahead", "look_ahead_progressive"}
-
 # The streams of a seed.
 _DATA, _OTHER_PAGES, _QUANTILES = range(3)
 
@@ -138,31 +133,6 @@ class Explanation:
 
 
 @dataclass(frozen=True)
-class _Timing:
-    """What a device takes for the parts of a read, in ns, as the simulator rounds them."""
-
-    sense: int
-    sense_extra_level: int
-    transfer: int
-    transfer_extra_level: int
-    # By level, from 1.
-    decode: tuple[int, ...]
-    cache_register: bool
-
-
-@dataclass(frozen=True)
-class _Span:
-    """A resource at work, from one ns to another."""
-
-    resource: str
-    what: str
-    level: int
-    begin: int
-    end: int
-    wasted: bool = False
-
-
-@dataclass(frozen=True)
 class _Codeword:
     """A codeword in its cells: what is stored, and each cell's bit, state, and quantile among cells of that state."""
 
@@ -193,9 +163,9 @@ def explain(
     """Program one codeword, let it age, read it at every level, and say what each read policy takes for it.
 
     The read is real: random data is encoded, every cell has a quantile in the distribution of its state, each level's
-    references sort cells into regions, and the decoder gets what these say. The timelines are those of a device that
-    does nothing else, to the nanosecond: that a level decodes is known from the read, what it takes from the config. As
-    with a decode table, levels deeper than the required one are taken to decode.
+    references sort cells into regions, and the decoder gets what these say. The timelines are the simulator's, of a
+    device that does nothing else: that a level decodes is known from the read, what it takes from the config. As with a
+    decode table, levels deeper than the required one are taken to decode.
 
     Args:
         config: the device: a TOML file, the name of a shipped one, or a `Config`. Times, `read.retry` and
@@ -230,21 +200,19 @@ def explain(
     device = _device(config, overrides, max_level)
     resolved = json.loads(device.to_json())
     # What is wrong with a policy is told before anything is read.
-    retries = {
-        name: json.loads(api.with_policy(device, name).to_json())["read"]["retry"]
-        for name in api.policy_names(policies)
-    }
+    devices = {name: api.with_policy(device, name) for name in api.policy_names(policies)}
     opened_code = _opened_code(code, resolved["geometry"]["codeword_bytes"])
-    hard_only = opened_code.kind == "bch" or decoder == "bit-flipping"
-    deepest = _deepest(resolved["read"]["max_level"], max_level, hard_only, opened_code, decoder)
-    if level is not None and not 1 <= level <= deepest:
-        raise ConfigError(f"level: found {level}, expected 1 to {deepest}")
     if iterations < 1:
         raise ConfigError(f"iterations: found {iterations}, expected at least 1")
+    deepest = _deepest(resolved["read"]["max_level"], max_level, opened_code, decoder, iterations)
+    if level is not None and not 1 <= level <= deepest:
+        raise ConfigError(f"level: found {level}, expected 1 to {deepest}")
     if not 0 <= seed < _SEEDS:
         raise ConfigError(f"seed: found {seed}, expected 0 to {_SEEDS - 1}")
     opened = Cells.open(os.fspath(cells), pe_cycles, retention_hours)
     number = page_number(opened, str(page))
+    page_type = _page_type(resolved, opened, number)
+    lone_reads = {name: _core.LoneRead(each, page_type) for name, each in devices.items()}
     sensed = {each: opened.sense(number, each, placement=placement) for each in range(1, deepest + 1)}
 
     if not 1 <= needs <= deepest:
@@ -266,13 +234,13 @@ def explain(
     attempts = [attempt(codeword, each) for each in sensed]
     required = next((row["level"] for row in attempts if row["converged"]), None)
 
-    timing = _timing(resolved, opened, number, attempts)
+    outcomes = [(required is not None and row["level"] >= required, row["iterations"]) for row in attempts]
     reads, spans = [], []
-    for name, retry in retries.items():
-        policy = name.partition(":")[0]
-        own = _read(policy, retry, deepest, required, timing)
-        reads.append({"policy": name, "retry": retry, **_summed(own, required)})
-        spans += [{"policy": name, **_us(span)} for span in own]
+    for name, lone_read in lone_reads.items():
+        read = lone_read.timeline(outcomes, attempts[0]["wrong_signs"])
+        retry = json.loads(devices[name].to_json())["read"]["retry"]
+        reads.append({"policy": name, "retry": retry, **_summed(read)})
+        spans += [{"policy": name, **_us(span)} for span in read["spans"]]
     return Explanation(
         config=device,
         config_name="config" if isinstance(config, Config) else os.fspath(config),
@@ -324,7 +292,7 @@ def parse_retention(text: str) -> float:
 
 
 def _device(config: str | os.PathLike[str] | Config, overrides: Sequence[str], max_level: int | None) -> Config:
-    """The device: one code for all ages, and codewords that lie in one page."""
+    """The device."""
     changes = list(overrides)
     if max_level is not None:
         if not 1 <= max_level <= MAX_LEVEL:
@@ -334,12 +302,6 @@ def _device(config: str | os.PathLike[str] | Config, overrides: Sequence[str], m
         device = config.with_overrides(changes) if changes else config
     else:
         device = api.load_config(config, changes)
-    resolved = json.loads(device.to_json())
-    for by_age in ("adaptive", "bch"):
-        if by_age in resolved["reliability"]:
-            raise ConfigError(f"reliability.{by_age}: found codes by age, expected a device of one code to explain")
-    if (ways := resolved["ftl"]["interleaving"]["ways"]) > 1:
-        raise ConfigError(f"ftl.interleaving.ways: found {ways}, expected 1 to explain: codewords of one page")
     return device
 
 
@@ -351,13 +313,12 @@ def _opened_code(code: str | os.PathLike[str], codeword_bytes: int) -> Code:
     return opened
 
 
-def _deepest(of_config: int, asked: int | None, hard_only: bool, code: Code, decoder: str) -> int:
-    if not hard_only:
-        return of_config
-    if asked is not None and asked > 1:
+def _deepest(of_config: int, asked: int | None, code: Code, decoder: str, iterations: int) -> int:
+    of_decoder = code.decoder(decoder, iterations).max_level
+    if asked is not None and asked > of_decoder:
         who = "BCH codes take" if code.kind == "bch" else f"{decoder} takes"
-        raise ConfigError(f"max_level: found {asked}, expected 1: {who} hard decisions")
-    return 1
+        raise ConfigError(f"max_level: found {asked}, expected {of_decoder}: {who} hard decisions")
+    return min(of_config, of_decoder)
 
 
 def _hard_failure(
@@ -375,34 +336,13 @@ def _hard_failure(
     return float(device.p_fail(np.array([rber]), 1)[0, 0])
 
 
-def _timing(resolved: dict[str, Any], cells: Cells, page: int, attempts: list[dict[str, Any]]) -> _Timing:
+def _page_type(resolved: dict[str, Any], cells: Cells, page: int) -> int:
+    """The number of the page type that a page of the cells has on the device."""
     types = resolved["flash"]["page_types"]
     if len(types) not in (1, len(cells.pages)):
         found, expected = ", ".join(kind["name"] for kind in types), ", ".join(cells.pages)
         raise ConfigError(f"flash.page_types: found {found}, expected one, or those of the cells: {expected}")
-    kind = types[page if len(types) > 1 else 0]
-    decode = resolved["decoder"]["time"]
-    if "fixed_us" in decode:
-        durations = [_ns(decode["fixed_us"])] * len(attempts)
-    else:
-        # A word that needs no iteration takes the time of one.
-        durations = [_ns(decode["per_iteration_us"]) * max(row["iterations"], 1) for row in attempts]
-    bypass = resolved["decoder"]["bypass"]
-    if bypass and attempts[0]["wrong_signs"] <= bypass["errors"]:
-        durations[0] = 0
-    return _Timing(
-        sense=_ns(kind["sense_us"]),
-        sense_extra_level=_ns(kind["sense_extra_level_us"]),
-        transfer=_ns(resolved["bus"]["transfer_us"]),
-        transfer_extra_level=_ns(resolved["bus"]["transfer_extra_level_us"]),
-        decode=tuple(durations),
-        cache_register=resolved["flash"]["cache_register"],
-    )
-
-
-def _ns(us: float) -> int:
-    """Whole nanoseconds, rounded as the simulator does when it builds a device."""
-    return math.floor(us * 1e3 + 0.5)
+    return page if len(types) > 1 else 0
 
 
 # The read -------------------------------------------------------------------------------------------------------------
@@ -538,75 +478,32 @@ def _untracked_rber(cells: Cells, page: int) -> float:
 # Timelines ------------------------------------------------------------------------------------------------------------
 
 
-def _read(policy: str, retry: str, max_level: int, required: int | None, timing: _Timing) -> list[_Span]:
-    """What a read that meets nobody does: spans of plane, bus and decoder, in the order in which they begin.
+def _summed(read: dict[str, Any]) -> dict[str, Any]:
+    """A row of `reads`, from what the simulator's read is."""
 
-    The rules are those of docs/model/read-policies.md; a test compares them with the simulator.
-    """
-    if policy not in _TO_THE_LAST | _ONE_BY_ONE:
-        raise ConfigError(f"policies: found {policy}, which `explain` does not know yet")
-    level = min(required or max_level, max_level) if policy == "ideal" else 1
-    hard, extra = True, level - 1
-    begin, sensed, free = 0, timing.sense + extra * timing.sense_extra_level, 0
-    spans = []
-    while True:
-        spans.append(_Span("plane", "sense", level, begin, sensed))
-        # The register takes the page when the outcome of the one before is known.
-        moved = max(sensed, free)
-        spans.append(_Span("plane", "hold", level, sensed, moved))
-        transferred = moved + hard * timing.transfer + extra * timing.transfer_extra_level
-        outcome = transferred + timing.decode[level - 1]
-        spans.append(_Span("bus", "transfer", level, moved, transferred))
-        if not timing.cache_register:
-            spans.append(_Span("plane", "hold", level, moved, transferred))
-        spans.append(_Span("decoder", "decode", level, transferred, outcome))
-        decoded = required is not None and level >= required
-        following = None if level == max_level else max_level if policy in _TO_THE_LAST else level + 1
-        if following is None or (decoded and policy not in _LOOKING_AHEAD):
-            break
-        hard, extra = (True, following - 1) if retry == "restart" else (False, following - level)
-        begin = moved if policy in _LOOKING_AHEAD else outcome
-        sensed = begin + hard * timing.sense + extra * timing.sense_extra_level
-        if decoded:
-            # What has been sensed ahead is cut short, or dropped.
-            spans.append(_Span("plane", "sense", following, begin, min(sensed, outcome), wasted=True))
-            spans.append(_Span("plane", "hold", following, min(sensed, outcome), outcome, wasted=True))
-            break
-        level, free = following, outcome
-    return sorted((span for span in spans if span.end > span.begin), key=lambda span: span.begin)
-
-
-def _us(span: _Span) -> dict[str, Any]:
-    return {
-        "resource": span.resource,
-        "what": span.what,
-        "level": span.level,
-        "from_us": span.begin / 1e3,
-        "to_us": span.end / 1e3,
-        "wasted": span.wasted,
-    }
-
-
-def _summed(spans: list[_Span], required: int | None) -> dict[str, Any]:
     def total(*, wasted: bool = False, **wanted: str) -> int:
-        chosen = (s for s in spans if all(getattr(s, name) == value for name, value in wanted.items()))
-        return sum(s.end - s.begin for s in chosen if not wasted or s.wasted)
+        chosen = (s for s in read["spans"] if all(s[name] == value for name, value in wanted.items()))
+        return sum(s["to_ns"] - s["from_ns"] for s in chosen if not wasted or s["wasted"])
 
-    levels = list(dict.fromkeys(s.level for s in spans if s.what == "transfer"))
-    latency = max(s.end for s in spans)
     in_vain = total(what="sense", wasted=True)
     sense, transfer, decode = total(what="sense") - in_vain, total(what="transfer"), total(what="decode")
     return {
-        "levels": levels,
-        "decoded": required is not None and levels[-1] >= required,
-        "latency_us": latency / 1e3,
+        "levels": read["levels"],
+        "decoded": read["decoded"],
+        "latency_us": read["latency_ns"] / 1e3,
         "sense_us": sense / 1e3,
         "transfer_us": transfer / 1e3,
         "decode_us": decode / 1e3,
-        "hidden_us": (sense + transfer + decode - latency) / 1e3,
+        "hidden_us": (sense + transfer + decode - read["latency_ns"]) / 1e3,
         "plane_us": total(resource="plane") / 1e3,
         "wasted_us": in_vain / 1e3,
     }
+
+
+def _us(span: dict[str, Any]) -> dict[str, Any]:
+    """A row of `spans`."""
+    named = {name: span[name] for name in ("resource", "what", "level", "wasted")}
+    return {**named, "from_us": span["from_ns"] / 1e3, "to_us": span["to_ns"] / 1e3}
 
 
 # Words ----------------------------------------------------------------------------------------------------------------

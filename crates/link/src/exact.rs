@@ -175,6 +175,12 @@ impl CellCondition {
     }
 }
 
+/// The deepest level that tells a decoder of a code more than the one before: 1 if it decodes hard decisions.
+pub fn levels_of(code: &Code, algorithm: Algorithm) -> u8 {
+    let hard = matches!(code, Code::Bch(_)) || algorithm == Algorithm::BitFlipping;
+    if hard { 1 } else { MAX_LEVEL }
+}
+
 /// One attempt to decode a codeword.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DecodeAttempt {
@@ -406,10 +412,9 @@ impl CodewordReader {
         &self.code
     }
 
-    /// The deepest level that tells the decoder more than the one before: 1 if it decodes hard decisions.
+    /// The deepest level that tells the decoder more than the one before.
     pub fn levels(&self) -> u8 {
-        let hard = matches!(self.code, Code::Bch(_)) || self.decoder.spec.algorithm == Algorithm::BitFlipping;
-        if hard { 1 } else { MAX_LEVEL }
+        levels_of(&self.code, self.decoder.spec.algorithm)
     }
 
     /// Reads the codeword at `place` in its `write`-th life: level 1, and after each failure one level more, up to

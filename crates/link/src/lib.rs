@@ -82,7 +82,7 @@ mod table;
 
 pub use bch_by_age::{AgedBch, AgedBchSpec, BchSpec};
 pub use by_age::ByAge;
-pub use exact::{CellCondition, CodewordRead, CodewordReader, DecodeAttempt, ExactSpec};
+pub use exact::{CellCondition, CodewordRead, CodewordReader, DecodeAttempt, ExactSpec, levels_of};
 pub use frames::{
     Age, CellsRead, Condition, FrameCounts, FrameSpec, FrameTask, NamedCells, ReadChannel, listing_identity,
 };

@@ -1,3 +1,4 @@
+mod attempted;
 mod exact;
 mod fate;
 
@@ -10,6 +11,7 @@ use softsense_ecc::catalogue::Code;
 use softsense_nand::{Factors, Rber, RberModel, Variation, Wear};
 
 use crate::{AgedBch, BchSpec, ByAge, CodewordReader, DecodeTable, ExactSpec, MAX_LEVEL};
+use attempted::Attempted;
 use exact::Exact;
 pub use fate::{Fate, FewErrors, Outcome, PageConditions, Questions};
 
@@ -136,6 +138,7 @@ enum Kind {
     Tables(Box<Tables>),
     Bch(Box<Bch>),
     Exact(Box<Exact>),
+    Attempted(Attempted),
 }
 
 /// Decode tables by P/E cycles.
@@ -313,6 +316,7 @@ impl Reliability {
             Kind::Tables(tables) => tables.tables.iter().map(DecodeTable::levels).min().expect("there is a table"),
             Kind::Bch(_) => 1,
             Kind::Exact(exact) => exact.levels,
+            Kind::Attempted(attempted) => attempted.levels(),
         }
     }
 
@@ -320,7 +324,9 @@ impl Reliability {
     pub fn table(&self) -> Option<&DecodeTable> {
         match &self.kind {
             Kind::Tables(tables) if !tables.tables.changes() => tables.tables.iter().next(),
-            Kind::Perfect | Kind::Fixed(_) | Kind::Tables(_) | Kind::Bch(_) | Kind::Exact(_) => None,
+            Kind::Perfect | Kind::Fixed(_) | Kind::Tables(_) | Kind::Bch(_) | Kind::Exact(_) | Kind::Attempted(_) => {
+                None
+            }
         }
     }
 
@@ -328,7 +334,7 @@ impl Reliability {
     pub fn file_texts(&self) -> Vec<&str> {
         match &self.kind {
             Kind::Tables(tables) => tables.tables.iter().map(DecodeTable::text).collect(),
-            Kind::Perfect | Kind::Fixed(_) | Kind::Bch(_) | Kind::Exact(_) => {
+            Kind::Perfect | Kind::Fixed(_) | Kind::Bch(_) | Kind::Exact(_) | Kind::Attempted(_) => {
                 self.code_text.as_deref().into_iter().collect()
             }
         }
@@ -337,7 +343,7 @@ impl Reliability {
     /// Data bits of a codeword, where codewords are really decoded.
     pub fn data_bits(&self) -> Option<usize> {
         match &self.kind {
-            Kind::Perfect | Kind::Fixed(_) | Kind::Tables(_) | Kind::Bch(_) => None,
+            Kind::Perfect | Kind::Fixed(_) | Kind::Tables(_) | Kind::Bch(_) | Kind::Attempted(_) => None,
             Kind::Exact(exact) => Some(exact.data_bits),
         }
     }
@@ -346,6 +352,7 @@ impl Reliability {
     pub fn knows_iterations(&self) -> bool {
         match &self.kind {
             Kind::Perfect | Kind::Fixed(_) | Kind::Bch(_) => false,
+            Kind::Attempted(_) => true,
             Kind::Tables(tables) => tables.tables.iter().all(|table| table.max_iterations().is_some()),
             Kind::Exact(exact) => exact.iterative,
         }
@@ -353,7 +360,7 @@ impl Reliability {
 
     fn flash(&self) -> Option<&Flash> {
         match &self.kind {
-            Kind::Perfect | Kind::Fixed(_) => None,
+            Kind::Perfect | Kind::Fixed(_) | Kind::Attempted(_) => None,
             Kind::Tables(tables) => Some(&tables.flash),
             Kind::Bch(bch) => Some(bch.flash()),
             Kind::Exact(exact) => Some(&exact.flash),
@@ -364,7 +371,7 @@ impl Reliability {
     pub fn bch_codes(&self) -> &[AgedBch] {
         match &self.kind {
             Kind::Bch(bch) => &bch.codes,
-            Kind::Perfect | Kind::Fixed(_) | Kind::Tables(_) | Kind::Exact(_) => &[],
+            Kind::Perfect | Kind::Fixed(_) | Kind::Tables(_) | Kind::Exact(_) | Kind::Attempted(_) => &[],
         }
     }
 
@@ -376,7 +383,7 @@ impl Reliability {
                 Fates::Exact(exact) => Some(exact),
                 Fates::Drawn(..) => None,
             },
-            Kind::Perfect | Kind::Fixed(_) | Kind::Tables(_) => None,
+            Kind::Perfect | Kind::Fixed(_) | Kind::Tables(_) | Kind::Attempted(_) => None,
         }
     }
 

@@ -25,7 +25,7 @@ use softsense_ecc::ldpc::{
 use softsense_ecc::measure::{
     Algorithm, BenchResult, DecoderSpec, FrameDecoder, MOST_THREADS, Measurement, Stop, Verdict,
 };
-use softsense_link::MAX_LEVEL;
+use softsense_link::{MAX_LEVEL, levels_of};
 
 use crate::frames::StopFlag;
 use crate::raise;
@@ -741,6 +741,12 @@ impl Decoder {
 
 #[pymethods]
 impl Decoder {
+    /// The deepest read level that tells it more than the one before: 1 if it decodes hard decisions.
+    #[getter]
+    fn max_level(&self) -> u8 {
+        levels_of(&self.code, self.spec.algorithm)
+    }
+
     /// Decodes a frame or a batch of frames; the same for any number of threads. Raises CodeError.
     ///
     /// `received` is either hard decisions, packed: uint8 of shape (bytes,) or (frames, bytes), padding bits zero; or

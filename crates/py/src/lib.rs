@@ -5,6 +5,7 @@ mod codes;
 mod flash;
 mod frames;
 mod memory;
+mod timeline;
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -584,6 +585,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Config>()?;
     module.add_class::<Trace>()?;
     module.add_class::<Run>()?;
+    module.add_class::<timeline::LoneRead>()?;
     module.add_class::<UnfinishedFile>()?;
     module.add_class::<codes::Code>()?;
     module.add_class::<codes::Decoder>()?;

@@ -14,7 +14,8 @@
 //! - [`ftl`]: the page map, allocation and victim choice; the mapping cache. It decides, and takes no time.
 //! - [`simulation`]: stations (host, write path, translation, array, bus, decoders) on one event queue. A station calls those
 //!   below it, and tells those above what it has done.
-//! - [`run`] and [`summary`]: a simulation with a clock on the wall, and its result.
+//! - [`run`] and [`summary`]: a simulation with a clock on the wall, and its result. [`timeline`]: a simulation of one read, looked
+//!   at event by event.
 //!
 //! Modules import from below only; `tests/layers.rs` has their order, and holds them to it.
 //!
@@ -59,5 +60,6 @@ pub mod run;
 pub mod simulation;
 mod slab;
 pub mod summary;
+pub mod timeline;
 pub mod trace;
 pub mod workload;

@@ -33,6 +33,7 @@ use crate::events::{Event, Key, instant};
 use crate::ftl::{Group, Lcn, Location, MappingCache, PageMap};
 use crate::request::{RequestKind, RequestSource};
 use back_end::Ended;
+pub use back_end::{Action, Occupied, Resource};
 use device::Device;
 use host::{Host, LATEST};
 use kernel::Completion;
@@ -88,7 +89,7 @@ impl Simulation {
     }
 
     /// Lets one thing happen; false when nothing is left.
-    fn step(&mut self) -> Result<bool> {
+    pub(crate) fn step(&mut self) -> Result<bool> {
         if self.host.is_due(&self.device.kernel)
             && let Some(request) = self.host.next_in(&mut self.device)?
         {
@@ -351,6 +352,11 @@ impl Simulation {
     /// Mean busy share of planes (or dies), channel buses and decoders up to now.
     pub fn utilisation(&self) -> Utilisation {
         self.device.back_end.utilisation(self.now())
+    }
+
+    /// What reads occupy now.
+    pub(crate) fn occupied(&self) -> Vec<Occupied> {
+        self.device.back_end.occupied()
     }
 
     /// A run that has ended has nothing left inside: every request completed, every operation over.

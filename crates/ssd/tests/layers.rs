@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// All modules, the lowest first. One that is not named belongs to the one that it is in.
-const ORDER: [&str; 36] = [
+const ORDER: [&str; 37] = [
     "events",
     "request",
     "slab",
@@ -42,6 +42,7 @@ const ORDER: [&str; 36] = [
     "simulation",
     "summary",
     "run",
+    "timeline",
 ];
 
 /// Where a module, or an item in it, stands in the order.

@@ -104,13 +104,19 @@ impl Exact {
 
     /// What a step at `level` makes of a codeword.
     pub(super) fn outcome(&self, number: u64, write: u32, conditions: &Conditions, level: u8) -> Outcome {
-        let attempt = self.attempt(number, write, conditions, level);
-        Outcome {
+        let outcome = Outcome::from(self.attempt(number, write, conditions, level));
+        Outcome { iterations: outcome.iterations.filter(|_| self.iterative), ..outcome }
+    }
+}
+
+impl From<DecodeAttempt> for Outcome {
+    fn from(attempt: DecodeAttempt) -> Self {
+        Self {
             decoded: attempt.converged,
             undetected: attempt.converged && !attempt.correct,
             clean: attempt.clean,
             few_errors: false,
-            iterations: self.iterative.then_some(attempt.iterations.max(1) as u16),
+            iterations: Some(attempt.iterations.max(1) as u16),
         }
     }
 }

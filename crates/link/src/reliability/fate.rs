@@ -123,7 +123,7 @@ impl Reliability {
                 Fates::Drawn(codes, _) => Some(&codes.at(|| pe_cycles).1),
                 Fates::Exact(_) => None,
             },
-            Kind::Perfect | Kind::Fixed(_) | Kind::Exact(_) => None,
+            Kind::Perfect | Kind::Fixed(_) | Kind::Exact(_) | Kind::Attempted(_) => None,
         }
     }
 
@@ -136,7 +136,7 @@ impl Reliability {
         let PageConditions { write, pe_cycles, rber, above, .. } = *pages;
         let mut fate = Fate { number, write, pe_cycles, above, draw: 0, rber, conditions: None };
         let flash = match &self.kind {
-            Kind::Perfect => return fate,
+            Kind::Perfect | Kind::Attempted(_) => return fate,
             Kind::Fixed(_) => None,
             Kind::Tables(tables) => Some(&tables.flash),
             Kind::Bch(bch) => match &bch.fates {
@@ -197,6 +197,7 @@ impl Reliability {
                 Fates::Exact(exact) => exact.outcome(fate.number, fate.write, conditions(fate), 1),
             },
             Kind::Exact(exact) => exact.outcome(fate.number, fate.write, conditions(fate), level),
+            Kind::Attempted(attempted) => attempted.outcome(level, self.questions),
         }
     }
 

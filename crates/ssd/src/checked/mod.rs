@@ -14,7 +14,9 @@ use softsense_link::{AgedBch, ByAge, Reliability};
 
 use crate::config::read::Source;
 use crate::config::set::Override;
-use crate::config::{Config, DecodeTime, DecoderPlacement, DecoderSpec, MODEL_VERSION, Mapping, SHIPPED};
+use crate::config::{
+    Config, DecodeTime, DecoderPlacement, DecoderSpec, MODEL_VERSION, Mapping, PreconditionSpec, SHIPPED,
+};
 use crate::format::{BlockLayout, PageFormat, UnitCode};
 use crate::geometry::Geometry;
 use crate::workload::WorkloadSpec;
@@ -74,6 +76,22 @@ impl CheckedConfig {
     /// The same config with some values replaced (see [`CheckedConfig::from_toml`]).
     pub fn with_overrides(&self, overrides: &[String]) -> Result<Self> {
         Self::read(&self.to_toml(), None, self.directory.clone(), overrides)
+    }
+
+    /// The same device, full of data, all of whose pages are of one type, whose map is in memory, and whose codewords have
+    /// another reliability, of which reads use every level.
+    ///
+    /// # Panics
+    /// When there is no such page type.
+    pub(crate) fn for_lone_reads(&self, page_type: usize, reliability: Reliability) -> Self {
+        let mut config = self.config.clone();
+        config.flash.page_types = vec![config.flash.page_types.swap_remove(page_type)];
+        config.ftl.mapping = Mapping::Page;
+        config.precondition = PreconditionSpec::default();
+        config.read.max_level = reliability.levels();
+        let geometry =
+            Geometry::new(&config.geometry, &config.flash, &config.ftl).expect("it is that of a checked one");
+        Self { config, directory: self.directory.clone(), geometry, reliability }
     }
 
     /// The config itself.

@@ -20,6 +20,7 @@
 mod array;
 mod bus;
 mod decoders;
+mod occupied;
 mod orders;
 mod reads;
 mod timing;
@@ -40,6 +41,7 @@ use crate::slab::Slab;
 use array::{Array, Command, NONE, Phase, Turn, Work};
 use bus::{Bus, Transfer};
 use decoders::{Arrived, Decoders, Decoding};
+pub use occupied::{Action, Occupied, Resource};
 pub(super) use orders::{CodewordOrder, Ended, ReadOrder};
 use reads::{Codeword, Part, Progress, Read, Reads};
 use timing::{DecodeTime, OperationEnergy, Timing};
