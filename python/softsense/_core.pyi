@@ -86,8 +86,8 @@ class Config:
 
         A dict each: `to_pe_cycles`, `codeword_bytes`, `correctable` (t), `field_bits` (m), `codeword_bits` (n),
         `parity_bytes` (room for that of a codeword), `codewords_per_unit`, `squeezed_bytes` (what parity and metadata
-        take of the data space of each unit), `units_per_block`, and `transfer_us`, `decode_us` and
-        `decode_without_errors_us` of a codeword.
+        take of the data space of each unit), `units_per_block`, `crossing_per_block` (those of them that lie in two
+        pages), and `transfer_us`, `decode_us` and `decode_without_errors_us` of a codeword.
         """
     def p_fail(self, rber: NDArray[np.float64], levels: int | None = None) -> NDArray[np.float64]:
         """The probability that decoding fails at each of `rber` (float64, shape (n,)), by the decode table.
@@ -347,6 +347,13 @@ class DecodeResult:
     iterations: NDArray[np.uint32]
     syndrome_weight: NDArray[np.uint32]
     corrected: NDArray[np.int32]
+
+def bch_parity(data_bits: int, correctable: int) -> dict[str, int] | None:
+    """The parity of the BCH code of `data_bits` data bits that corrects `correctable` errors.
+
+    It is over the least field that it fits. Returns `field_bits` (m), `parity_bits` (m t, the most that such a code
+    needs) and `parity_bytes` (room for them); None if it fits none up to m = 16.
+    """
 
 def measure_code(
     code: Code,

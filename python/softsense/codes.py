@@ -268,11 +268,11 @@ def bch_parity(data_bits: int, correctable: int) -> BchParity:
     >>> bch_parity(data_bits=32768, correctable=91).parity_bits
     1456
     """
-    if data_bits >= 1 and correctable >= 0:
-        for field_bits in _FIELD_BITS:
-            if data_bits + field_bits * correctable < 1 << field_bits:
-                return BchParity(data_bits, field_bits, correctable)
     longest = (1 << _FIELD_BITS[-1]) - 1
+    if 1 <= data_bits <= longest and 0 <= correctable <= longest:
+        parity = _core.bch_parity(data_bits, correctable)
+        if parity is not None:
+            return BchParity(data_bits, parity["field_bits"], correctable)
     found = f"{correctable} correctable errors in {data_bits} data bits"
     raise CodeError(f"bch_parity: found {found}, expected a codeword of 1 to {longest:,} bits")
 

@@ -81,6 +81,38 @@ pub struct BchCode {
 /// [`Remainder::buffer_words`] adds.
 const BUFFER_WORDS: usize = 1025 + 3 * remainder::BLOCK;
 
+/// What a code of `data_bits` data bits that corrects `correctable` errors adds to them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Parity {
+    /// m, of the least field whose codewords are long enough.
+    pub field_bits: u32,
+    /// m t, the most that such a code needs: the generators of a few have factors of a lower degree.
+    pub bits: usize,
+}
+
+impl Parity {
+    /// The parity in the least field with k + m t <= 2^m - 1; none if there is none up to m = 16.
+    ///
+    /// ```
+    /// use softsense_ecc::bch::Parity;
+    ///
+    /// let parity = Parity::new(32_768, 105).expect("it fits the largest field");
+    /// assert_eq!((parity.field_bits, parity.bits, parity.bytes()), (16, 1680, 210));
+    /// assert_eq!(Parity::new(65_535, 1), None);
+    /// ```
+    pub fn new(data_bits: usize, correctable: usize) -> Option<Self> {
+        let bits = |field_bits| correctable.saturating_mul(field_bits as usize);
+        let fits = |&field_bits: &u32| data_bits.saturating_add(bits(field_bits)) < 1 << field_bits;
+        let field_bits = FIELD_BITS.into_iter().find(fits)?;
+        Some(Self { field_bits, bits: bits(field_bits) })
+    }
+
+    /// Room for it, in whole bytes.
+    pub fn bytes(&self) -> usize {
+        self.bits.div_ceil(8)
+    }
+}
+
 impl BchCode {
     /// The code over GF(2^`field_bits`) that corrects any `correctable` errors, shortened to `data_bits` data bits.
     ///

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use softsense_base::{Error, Result, expect_whole};
-use softsense_ecc::bch::BchCode;
+use softsense_ecc::bch::{BchCode, Parity};
 use softsense_nand::{RberModel, Variation};
 
 /// BCH codes by age, and the flash they are for. Parity that exceeds the out-of-band area takes room of the data.
@@ -55,7 +55,8 @@ pub struct AgedBch {
 impl AgedBch {
     /// Room for the parity of a codeword, in whole bytes: m bits an error. A few codes need a little less.
     pub fn parity_bytes(&self) -> u32 {
-        (self.code.field_bits() * self.code.correctable() as u32).div_ceil(8)
+        let parity = Parity::new(self.code.data_bits(), self.code.correctable());
+        parity.expect("the code is over the field that was found so").bytes() as u32
     }
 }
 
@@ -85,8 +86,8 @@ impl AgedBchSpec {
         let data_bits = 8 * self.codeword_bytes;
         let most = (65_535 - data_bits) / 16;
         expect_whole(format!("{path}.correctable"), self.correctable, 1, most)?;
-        let fits = |m: u32| data_bits + m * self.correctable < 1 << m;
-        let field_bits = (5..=16).find(|&m| fits(m)).expect("it was checked to fit the largest field");
+        let parity = Parity::new(data_bits as usize, self.correctable as usize);
+        let field_bits = parity.expect("it was checked to fit the largest field").field_bits;
         let code = BchCode::new(field_bits, self.correctable as usize, data_bits as usize)
             .map_err(|error| Error::config(path.to_owned(), error.message()))?;
         Ok(AgedBch { to_pe_cycles: self.to_pe_cycles, codeword_bytes: self.codeword_bytes, code: Arc::new(code) })

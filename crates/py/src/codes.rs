@@ -15,7 +15,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use softsense_base::Error;
 use softsense_ecc::InstructionSet;
-use softsense_ecc::bch::BchCode;
+use softsense_ecc::bch::{BchCode, Parity};
 use softsense_ecc::bits;
 use softsense_ecc::catalogue::{self, Encoder};
 use softsense_ecc::channel::{self, Channel};
@@ -600,6 +600,23 @@ impl Code {
         let coefficients: Vec<u8> = self.bch()?.generator_polynomial().into_iter().map(u8::from).collect();
         Ok(coefficients.into_pyarray(py))
     }
+}
+
+/// The parity of the BCH code of `data_bits` data bits that corrects `correctable` errors, in the least field that it fits: a
+/// dict of `field_bits` (m), `parity_bits` (m t, the most that such a code needs) and `parity_bytes` (room for them). None if it
+/// fits none up to m = 16.
+///
+/// >>> from softsense._core import bch_parity
+/// >>> bch_parity(32768, 105)
+/// {'field_bits': 16, 'parity_bits': 1680, 'parity_bytes': 210}
+#[pyfunction]
+pub(crate) fn bch_parity(py: Python<'_>, data_bits: usize, correctable: usize) -> PyResult<Option<Bound<'_, PyDict>>> {
+    let Some(parity) = Parity::new(data_bits, correctable) else { return Ok(None) };
+    let dict = PyDict::new(py);
+    dict.set_item("field_bits", parity.field_bits)?;
+    dict.set_item("parity_bits", parity.bits)?;
+    dict.set_item("parity_bytes", parity.bytes())?;
+    Ok(Some(dict))
 }
 
 fn check_positive(name: &str, value: f64) -> PyResult<()> {

@@ -221,8 +221,8 @@ impl Config {
 
     /// The codes of `reliability.bch` on this device, in the order of their ages, a dict each: `to_pe_cycles`,
     /// `codeword_bytes`, `correctable`, `field_bits`, `codeword_bits`, `parity_bytes` (of a codeword), `codewords_per_unit`,
-    /// `squeezed_bytes` (of each unit's data space), `units_per_block`, `transfer_us`, `decode_us` and
-    /// `decode_without_errors_us` (of a codeword). Empty with any other reliability.
+    /// `squeezed_bytes` (of each unit's data space), `units_per_block`, `crossing_per_block` (units in two pages), `transfer_us`,
+    /// `decode_us` and `decode_without_errors_us` (of a codeword). Empty with any other reliability.
     fn bch_codes<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
         let codes = self.checked.bch_codes();
         let dict = |code: &softsense_ssd::format::UnitCode| {
@@ -237,6 +237,7 @@ impl Config {
                 ("codewords_per_unit", code.codewords_per_unit),
                 ("squeezed_bytes", code.squeezed_bytes),
                 ("units_per_block", code.units_per_block),
+                ("crossing_per_block", code.crossing_per_block),
             ] {
                 fields.set_item(name, whole)?;
             }
@@ -591,6 +592,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<codes::Decoder>()?;
     module.add_class::<codes::DecodeResult>()?;
     module.add_function(wrap_pyfunction!(codes::measure_code, module)?)?;
+    module.add_function(wrap_pyfunction!(codes::bch_parity, module)?)?;
     module.add_function(wrap_pyfunction!(codes::capacity, module)?)?;
     module.add_class::<flash::Cells>()?;
     module.add_function(wrap_pyfunction!(flash::placement_json, module)?)?;

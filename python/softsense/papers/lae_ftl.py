@@ -11,6 +11,7 @@ import math
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cache, partial
 from itertools import pairwise
 from statistics import fmean
@@ -19,8 +20,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import polars as pl
 
-from softsense import codes
-from softsense._core import Code, Config
+from softsense import _core, codes
+from softsense._core import Config
 from softsense.api import inline
 from softsense.lifetime import ADAPTIVE, Demand, Lifetime, lifetime, write_amplification
 from softsense.papers import (
@@ -171,32 +172,24 @@ class UnitCode:
     @property
     def parity_bytes(self) -> int:
         """Of a unit, whole bytes for each codeword."""
-        return self.codewords * math.ceil(self.parity.parity_bits / 8)
+        found = _core.bch_parity(8 * self.codeword_bytes, self.correctable)
+        assert found is not None
+        return self.codewords * int(found["parity_bytes"])
 
     @property
     def squeezed_bytes(self) -> int:
         """By which the data space of a unit is smaller than 4 KiB."""
-        return 0 if self.parity_bytes + _LUN <= _OOB else self.parity_bytes + _METADATA - _OOB
-
-    @property
-    def page_data_bytes(self) -> int:
-        """The data space of a page."""
-        return _UNITS_PER_PAGE * (_UNIT - self.squeezed_bytes)
+        return int(_on_device(self)["squeezed_bytes"])
 
     @property
     def units_per_block(self) -> int:
         """Units that fit a block, packed across its pages."""
-        pages: int = _GEOMETRY["pages_per_block"]
-        return pages * self.page_data_bytes // _UNIT
+        return int(_on_device(self)["units_per_block"])
 
     @property
     def crossing(self) -> float:
-        """The share of units that lie in two pages.
-
-        Pages and units begin together again after lcm(page, unit) bytes; each boundary of pages before cuts one unit.
-        """
-        common = math.gcd(self.page_data_bytes, _UNIT)
-        return (_UNIT // common - 1) / (self.page_data_bytes // common)
+        """The share of units that lie in two pages."""
+        return float(_crossing(self))
 
     @property
     def size(self) -> str:
@@ -215,25 +208,18 @@ class UnitCode:
 
     def fails(self, rber: float) -> float:
         """The probability that a codeword of a unit has more errors than are corrected."""
-        good = 1 - codes.failure_probability(_codeword_bits(self), self.correctable, rber)
+        good = 1 - codes.failure_probability(_on_device(self)["codeword_bits"], self.correctable, rber)
         return float(1 - good**self.codewords)
 
     def failing_rber(self, failing: float) -> float:
         """The raw bit error rate at which so many units fail."""
         of_codeword = 1 - (1 - failing) ** (1 / self.codewords)
-        return codes.raw_bit_error_rate(_codeword_bits(self), self.correctable, of_codeword)
+        return codes.raw_bit_error_rate(_on_device(self)["codeword_bits"], self.correctable, of_codeword)
 
     def limit(self, criterion: Criterion = "unit_ber") -> float:
         """The raw bit error rate up to which a codeword is as reliable as asked for."""
         allowed = _LIMIT * (8 * self.codeword_bytes if criterion == "unit_ber" else 1)
         return codes.raw_bit_error_rate(self.parity.codeword_bits, self.correctable, allowed)
-
-
-@cache
-def _codeword_bits(code: UnitCode) -> int:
-    """Of a real code, whose generator can be a few bits shorter than m t."""
-    parity = code.parity
-    return Code.open(f"bch:m={parity.field_bits},t={code.correctable},k={parity.data_bits}").codeword_bits
 
 
 def filling(oob_bytes: int, metadata_bytes: int) -> UnitCode:
@@ -278,9 +264,7 @@ class Hardware:
 
     def decode_us(self, code: UnitCode, errors: bool = True) -> float:
         """What a codeword takes; without errors it is done when its syndromes are."""
-        scan = math.ceil(code.parity.codeword_bits / self.bits_per_cycle)
-        t = code.correctable
-        return (scan + (t * math.ceil(3 * (t + 1) / self.multipliers) + scan) * errors) / self.clock_mhz
+        return float(_on_device(code, self)["decode_us" if errors else "decode_without_errors_us"])
 
     @property
     def override(self) -> str:
@@ -296,6 +280,19 @@ class Hardware:
 
 ASSUMED = Hardware()
 """That of the shipped device."""
+
+
+@cache
+def _on_device(code: UnitCode, hardware: Hardware = ASSUMED) -> dict[str, Any]:
+    """What the simulator has of a code on the shipped device: parity, room and times."""
+    overrides = [_bch({code: _FOR_LIFE}, _constant(_RBER[-1])), hardware.override]
+    [found] = configured(_CONFIG, overrides).bch_codes()
+    return found
+
+
+def _crossing(code: UnitCode) -> Fraction:
+    """The share of units that lie in two pages."""
+    return Fraction(_on_device(code)["crossing_per_block"], code.units_per_block)
 
 
 def last_decode_us(codewords: int, transfer_us: float, clean_us: float, decode_us: float, p_clean: float) -> float:
@@ -1120,9 +1117,10 @@ def lone_read_us(code: UnitCode, rber: float) -> float:
     Of a unit in two pages the first part, and the parity, cross the bus while the second page is sensed. The second
     part is half of a unit in the mean.
     """
-    byte_us: float = _shipped()["bus"]["transfer_us"] / (_UNIT + _OOB)
-    p_clean = (1 - rber) ** code.parity.codeword_bits
-    transfer_us = byte_us * (code.codeword_bytes + code.parity_bytes / code.codewords)
+    device = _on_device(code)
+    transfer_us: float = device["transfer_us"]
+    byte_us = transfer_us / (device["codeword_bytes"] + device["parity_bytes"])
+    p_clean = (1 - rber) ** device["codeword_bits"]
     times = ASSUMED.decode_us(code, errors=False), ASSUMED.decode_us(code), p_clean
     in_one = _SENSE_US + last_decode_us(code.codewords, transfer_us, *times)
     in_two = 2 * _SENSE_US + last_decode_us(1, byte_us * _UNIT / 2, *times)
@@ -1176,7 +1174,7 @@ def _measure_lone(plan: Plan, runs: Runs) -> Measured:
     rooms = {code: Number.of([AMPLIFICATION.of(runs[case]) for case in _room(plan, code)]) for code in SQUEEZED}
     lost = {code: _over(wa, _UNIT / (_UNIT - code.squeezed_bytes)) for code, wa in rooms.items()}
     far = {name: _farthest(each) for name, each in (("us", latency), ("two", shares), ("sense", senses), ("wa", lost))}
-    parts = listed([_fraction(code) for code in SQUEEZED])
+    parts = listed([str(_crossing(code)) for code in SQUEEZED])
     evidence = {
         "crossing": Evidence(
             shares[far["two"]],
@@ -1205,11 +1203,6 @@ def _measure_lone(plan: Plan, runs: Runs) -> Measured:
 
 def _over(number: Number, by: float) -> Number:
     return Number(number.value / by, number.lo / by, number.hi / by)
-
-
-def _fraction(code: UnitCode) -> str:
-    common = math.gcd(code.page_data_bytes, _UNIT)
-    return f"{_UNIT // common - 1}/{code.page_data_bytes // common}"
 
 
 def _draw_lone(frame: pl.DataFrame) -> Picture:
@@ -1746,7 +1739,7 @@ PAPER = Paper(
         Claim(
             "crossing",
             "lone",
-            f"{listed([_fraction(code) for code in SQUEEZED])} of units lie in two pages (not in the paper)",
+            f"{listed([str(_crossing(code)) for code in SQUEEZED])} of units lie in two pages (not in the paper)",
             1.0,
             tolerance=_EXACTLY,
         ),

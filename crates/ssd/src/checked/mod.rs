@@ -175,6 +175,7 @@ impl CheckedConfig {
         let code = |aged: &AgedBch| {
             let (bits, correctable) = (aged.code.codeword_bits() as u32, aged.code.correctable() as u32);
             let squeezed_bytes = format.squeezed_bytes(aged);
+            let layout = format.layout(squeezed_bytes);
             let (clean, decode_us) = match self.config.decoder.time {
                 DecodeTime::Bch(decoder) => decoder.decode_us(bits, correctable),
                 DecodeTime::FixedUs(us) | DecodeTime::PerIterationUs(us) => (us, us),
@@ -188,7 +189,8 @@ impl CheckedConfig {
                 parity_bytes: aged.parity_bytes(),
                 codewords_per_unit: unit / aged.codeword_bytes,
                 squeezed_bytes,
-                units_per_block: format.layout(squeezed_bytes).codewords(),
+                units_per_block: layout.codewords(),
+                crossing_per_block: layout.crossing(),
                 transfer_us: self.byte_us() * f64::from(aged.codeword_bytes + aged.parity_bytes()),
                 decode_us,
                 decode_without_errors_us: clean,
