@@ -28,7 +28,7 @@ def comparison() -> softsense.Comparison:
 def test_three_lines_give_a_table(trace_file: Path, config: Path, small: list[str]) -> None:
     trace = softsense.Trace(str(trace_file), format="mqsim")
     table = softsense.compare(config, trace, overrides=small).table
-    assert table["policy"].to_list() == ["no_soft_sensing", *(name for name, _ in softsense.policies())]
+    assert table["policy"].to_list() == ["no_soft_sensing", *(policy["name"] for policy in softsense.policies())]
     assert table["requests"].to_list() == [2000] * 6
     assert table["slowdown"][0] == 1.0
 

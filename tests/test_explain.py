@@ -16,7 +16,7 @@ from softsense import Cells, CodeError, ConfigError, SoftsenseError, campaign
 from softsense.explain import Explanation, draw, explain, parse_retention, text
 
 YEAR_HOURS = 365 * 24.0
-POLICIES = [name for name, _ in softsense.policies()]
+POLICIES = [policy["name"] for policy in softsense.policies()]
 BOTH_RETRIES = [f"{name}:{retry}" for name in POLICIES for retry in ("restart", "incremental")]
 UPPER = '{ name = "upper", sense_us = 55.0, sense_extra_level_us = 14.0, program_us = 1450.0 }'
 

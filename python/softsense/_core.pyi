@@ -44,8 +44,12 @@ def configs() -> list[dict[str, Any]]:
     `name`, `description`, `user_bytes` (what the user can address) and `reliability` (of which kind, as in configs).
     """
 
-def policies() -> list[tuple[str, str]]:
-    """Name and one sentence for every read policy."""
+def policies() -> list[dict[str, Any]]:
+    """The read policies, a dict each, in the order in which comparisons show them.
+
+    `name`, `description` (one sentence) and `knows_level` (whether it knows the least level that decodes, which no
+    controller does: a bound for the others).
+    """
 
 class Config:
     """A checked configuration of device, error correction and workload."""

@@ -456,7 +456,7 @@ def policy_names(policies: Sequence[str] | str) -> list[str]:
     >>> policy_names("two_step:restart, two_step:incremental, ideal")
     ['two_step:restart', 'two_step:incremental', 'ideal']
     """
-    known = [name for name, _ in _core.policies()]
+    known = [policy["name"] for policy in _core.policies()]
     items = policies.split(",") if isinstance(policies, str) else list(policies)
     names: list[str] = []
     for item in (item.strip() for item in items):
@@ -469,6 +469,15 @@ def policy_names(policies: Sequence[str] | str) -> list[str]:
     if not names:
         raise ConfigError(f"policies: none named, expected all or some of {', '.join(known)}")
     return list(dict.fromkeys(names))
+
+
+def knows_level(policy: str) -> bool:
+    """Whether a policy, with its retry or without, knows the least level that decodes, which no controller does.
+
+    >>> knows_level("ideal:restart"), knows_level("progressive")
+    (True, False)
+    """
+    return policy.partition(":")[0] in {known["name"] for known in _core.policies() if known["knows_level"]}
 
 
 def with_policy(config: Config, policy: str) -> Config:

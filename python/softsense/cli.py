@@ -185,8 +185,8 @@ _complete_code = _completing(lambda: (name for name, _ in Code.entries()), files
 _complete_cells = _completing(Cells.names, files=True)
 _complete_table = _completing(_core.decode_tables, files=True)
 _complete_tables = _completing(_core.decode_tables, several=True)
-_complete_policy = _completing(lambda: (name for name, _ in softsense.policies()))
-_complete_policies = _completing(lambda: ("all", *(name for name, _ in softsense.policies())), several=True)
+_complete_policy = _completing(lambda: (policy["name"] for policy in softsense.policies()))
+_complete_policies = _completing(lambda: ("all", *(policy["name"] for policy in softsense.policies())), several=True)
 _complete_written = _one_of("csv", "mqsim", "disksim")
 _complete_placement = _one_of("mutual_information", "nested", "uniform")
 
@@ -367,8 +367,8 @@ def policies_command(as_json: bool) -> None:
     """List the read policies."""
     from softsense import tables
 
-    rows = [{"name": name, "description": description} for name, description in softsense.policies()]
-    _print_list(rows, as_json, lambda _: tables.describe(softsense.policies()))
+    told = [(policy["name"], policy["description"]) for policy in softsense.policies()]
+    _print_list(softsense.policies(), as_json, lambda _: tables.describe(told))
 
 
 def _print_list(rows: list[dict[str, Any]], as_json: bool, told: Callable[[list[dict[str, Any]]], str]) -> None:

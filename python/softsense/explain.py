@@ -679,7 +679,7 @@ def _about_policies(found: Explanation) -> list[str]:
     table = _table("policy", [read["policy"] for read in reads], columns)
     widest = max(len(read["policy"]) for read in reads)
     whys = "\n".join(_filled(f"{read['policy']:<{widest}}  {why(read)}", widest + 2) for read in reads)
-    contenders = [read for read in reads if not read["policy"].startswith("ideal")]
+    contenders = [read for read in reads if not api.knows_level(read["policy"])]
     ending = []
     if len(contenders) > 1:
         best, worst = (choose(contenders, key=lambda read: read["latency_us"]) for choose in (min, max))
@@ -699,10 +699,9 @@ def _about_policies(found: Explanation) -> list[str]:
 
 def why(read: dict[str, Any]) -> str:
     """What a policy's read consists of, in one clause; `read` is a row of `reads`."""
-    policy = read["policy"].partition(":")[0]
     levels, last = read["levels"], read["levels"][-1]
     end = "decodes" if read["decoded"] else "fails, too: uncorrectable"
-    if policy == "ideal":
+    if api.knows_level(read["policy"]):
         return f"is told that level {last} is needed" if read["decoded"] else f"is told that only level {last} is left"
     if len(levels) == 1:
         said = f"level 1 {'decodes' if read['decoded'] else 'fails: uncorrectable'}"

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from softsense.api import NO_SOFT_SENSING, Comparison, RunResult
+from softsense.api import NO_SOFT_SENSING, Comparison, RunResult, knows_level
 from softsense.codes import MIN_SUM_RULE
 
 if TYPE_CHECKING:
@@ -207,8 +207,8 @@ def finding(comparison: Comparison) -> str:
     if kind is None:
         return " ".join([*sentences, "Nothing was read or written."])
     timed = [(r, _mean(r, kind)) for r in comparison.runs]
-    # `ideal` knows the level in advance, which no controller does: it is a bound, not a contender.
-    contenders = [(r, mean) for r, mean in timed if mean is not None and r.summary["policy"] != "ideal"]
+    # What knows the level in advance is a bound, not a contender.
+    contenders = [(r, mean) for r, mean in timed if mean is not None and not knows_level(r.summary["policy"])]
     best, fastest = min(contenders or [(r, mean) for r, mean in timed if mean is not None], key=lambda pair: pair[1])
     sentence = f"{best.name} {kind}s in {_us(fastest)} us on average"
     if kind == "write":

@@ -106,6 +106,11 @@ impl Policy {
         }
     }
 
+    /// Whether it knows the least level that decodes, which no controller does: a bound for the others.
+    pub fn knows_level(self) -> bool {
+        self == Policy::Ideal
+    }
+
     /// Whether the next level is sensed before the outcome of this one is known.
     pub fn looks_ahead(self) -> bool {
         match self {

@@ -493,14 +493,24 @@ fn configs(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
     shipped.into_iter().map(dict).collect()
 }
 
-/// Name and one sentence for every read policy.
+/// The read policies, a dict each: `name`, `description` (one sentence) and `knows_level` (whether it knows the least level that
+/// decodes, which no controller does).
 ///
 /// >>> from softsense import policies
-/// >>> [name for name, sentence in policies()][:3]
+/// >>> [policy["name"] for policy in policies()][:3]
 /// ['ideal', 'two_step', 'look_ahead']
+/// >>> [policy["name"] for policy in policies() if policy["knows_level"]]
+/// ['ideal']
 #[pyfunction]
-fn policies() -> Vec<(&'static str, &'static str)> {
-    Policy::ALL.iter().map(|policy| (policy.name(), policy.about())).collect()
+fn policies(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
+    let dict = |policy: Policy| {
+        let dict = PyDict::new(py);
+        dict.set_item("name", policy.name())?;
+        dict.set_item("description", policy.about())?;
+        dict.set_item("knows_level", policy.knows_level())?;
+        Ok(dict)
+    };
+    Policy::ALL.into_iter().map(dict).collect()
 }
 
 /// A file that appears whole, when it is finished, or not at all; `path` is where it is until then. Raises FileError.
