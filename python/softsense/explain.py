@@ -164,8 +164,8 @@ def explain(
 
     The read is real: random data is encoded, every cell has a quantile in the distribution of its state, each level's
     references sort cells into regions, and the decoder gets what these say. The timelines are the simulator's, of a
-    device that does nothing else: that a level decodes is known from the read, what it takes from the config. As with a
-    decode table, levels deeper than the required one are taken to decode.
+    device that does nothing else: that a level decodes is known from the read, what it takes from the config. As with
+    its real decodes, a level deeper than the required one may fail, which is rare.
 
     Args:
         config: the device: a TOML file, the name of a shipped one, or a `Config`. Times, `read.retry` and
@@ -234,7 +234,7 @@ def explain(
     attempts = [attempt(codeword, each) for each in sensed]
     required = next((row["level"] for row in attempts if row["converged"]), None)
 
-    outcomes = [(required is not None and row["level"] >= required, row["iterations"]) for row in attempts]
+    outcomes = [(row["converged"], row["iterations"]) for row in attempts]
     reads, spans = [], []
     for name, lone_read in lone_reads.items():
         read = lone_read.timeline(outcomes, attempts[0]["wrong_signs"])
@@ -630,7 +630,7 @@ def _about_attempts(found: Explanation) -> list[str]:
     if found.tried > 1:
         said += f" It was looked for: {found.tried:,} codewords were tried, this one has seed {found.seed}."
     if found.required_level and not attempts["converged"][found.required_level - 1 :].all():
-        said += " A deeper level fails where this one decodes, which is rare; below it is taken to decode."
+        said += " A deeper level fails where this one decodes, which is rare."
     return [*blocks, _filled(said)]
 
 
@@ -988,6 +988,7 @@ def _draw_timelines(axes: Axes, found: Explanation) -> None:
     right = (1.13 if found.reads["decoded"].all() else 1.3) * longest
     inches = axes.get_position().width * _WIDE
     group = 3.9
+    fails = set(found.attempts.filter(~found.attempts["converged"])["level"])
     for place, read in enumerate(found.reads.iter_rows(named=True)):
         first = place * group
         spans = found.spans.filter(found.spans["policy"] == read["policy"])
@@ -1015,8 +1016,7 @@ def _draw_timelines(axes: Axes, found: Explanation) -> None:
                     first + lane, width, facecolor="white", edgecolor=_SPAN_COLOURS["sense"], hatch="/////", **bar
                 )
             else:
-                good = found.required_level is not None and span["level"] >= found.required_level
-                shade = _FAILED if span["what"] == "decode" and not good else _SPAN_COLOURS[span["what"]]
+                shade = _FAILED if span["what"] == "decode" and span["level"] in fails else _SPAN_COLOURS[span["what"]]
                 axes.barh(first + lane, width, color=shade, edgecolor="white", **bar)
             label = _fitting(span, width / right * inches)
             if label and not (span["wasted"] or span["what"] == "hold"):
@@ -1049,7 +1049,7 @@ def _draw_timelines(axes: Axes, found: Explanation) -> None:
         keys.insert(1, (vain, "sensed in vain"))
     if found.required_level is None:
         del keys[-1]
-    if found.required_level != 1:
+    if ((found.spans["what"] == "decode") & found.spans["level"].is_in(list(fails))).any():
         keys.append((Patch(color=_FAILED, linewidth=0), "decoding that fails"))
     _key(axes, keys, "")
 
