@@ -257,13 +257,23 @@ def test_ctrl_c_writes_what_was_measured(tmp_path: Path, config: Path, set_small
     assert all(p["interrupted"] and p["requests"] > 0 for p in summary["policies"])
     assert json.loads((tmp_path / "cut" / "summary.json").read_text()) == summary
     assert sorted(p.name for p in (tmp_path / "cut").iterdir()) == [
-        "comparison.png",
         "config.toml",
         "report.html",
         "requests.parquet",
         "summary.json",
         "table.txt",
     ]
+
+
+def test_json_draws_nothing_and_leaves_no_picture_of_an_earlier_run(
+    softsense_command: Softsense, tmp_path: Path, config: Path, set_small: list[str]
+) -> None:
+    run = ["run", config, set_small, "--set", "workload.requests=300", "--out", "results"]
+    names = {"config.toml", "summary.json", "table.txt"}
+    for more, picture in [([], {"run.png"}), (["--json"], set())]:
+        done = softsense_command(*run, *more)
+        assert done.returncode == 0, done.stderr
+        assert {path.name for path in (tmp_path / "results").iterdir()} == names | picture
 
 
 def test_schema_is_up_to_date(softsense_command: Softsense) -> None:

@@ -258,7 +258,7 @@ _run_options = _together(
     ),
     _config_options,
     click.option("--out", type=click.Path(path_type=Path), help="Folder for results; default: out/<command>-<config>."),
-    click.option("--json", "as_json", is_flag=True, help="Print the summary alone, as one JSON document."),
+    click.option("--json", "as_json", is_flag=True, help="Print the summary as one JSON document; draw nothing."),
     click.option("--requests-log", is_flag=True, help="Also write every request to requests.parquet."),
     _no_progress,
 )
@@ -1427,8 +1427,12 @@ def _measure(
         folder.write("table.txt", f"{description}\n\n{first}{tables.results(comparison)}\n\n{found}\n")
         picture = "comparison.png" if command == "compare" else "run.png"
         title = f"{workload} on {file.stem}" if trace_file else f"{file.stem}, {workload}"
-        with folder.replacing(picture) as path:
-            comparison.plot(title).savefig(path)
+        if as_json:
+            # Loading what draws takes longer than most simulations.
+            folder.remove(picture)
+        else:
+            with folder.replacing(picture) as path:
+                comparison.plot(title).savefig(path)
         if command == "compare":
             folder.write("report.html", comparison.report(title))
         if not as_json:
@@ -1490,6 +1494,10 @@ class _Folder:
         """A temporary path that takes the name when the block ends."""
         with replacing(self.file(name)) as partial:
             yield partial
+
+    def remove(self, name: str) -> None:
+        """Remove what an earlier run left under a name: it would be taken for this one's."""
+        (self._path / name).unlink(missing_ok=True)
 
     def written(self) -> list[Path]:
         """The files, in the order written."""

@@ -7,6 +7,7 @@
 //! | benchmark | goal | aim |
 //! |---|---|---|
 //! | trace: 1,000,000 requests of 4 KiB and 8 KiB, 70 % reads, 1 GiB footprint, Poisson at 50,000/s, MQSim text, `two_step` with 10 % hard failure, 128 GiB device | 1,000,000 requests/s with parsing | 2,000,000 |
+//! | shipped: the same trace on `mlc-25nm`, `tlc-3d`, `mlc-lae` and `mlc-laldpc`, wrapped into what these have | 800,000, 300,000, 300,000 and 300,000 requests/s | 2,000,000, 1,500,000, 1,000,000 and 1,800,000 |
 //! | overwrite: 5,000,000 random 4 KiB overwrites with garbage collection (8 GiB, 15 % over-provisioned, from the steady state) | 1,000,000 requests/s | |
 //! | demand: 10,000,000 requests of 4 KiB, 70 % reads, Zipf 0.9 over all of 32 GiB of flash whose map is in flash, 64 KiB of mapping cache, eviction and reads by level (LaLDPC), Poisson at 10,000/s | 500,000 requests/s | |
 //! | array: 5,000,000 reads of a codeword at saturation from 8 SSDs of 8 channels, with a pool of 64 decoders | 1,500,000 requests/s | |
@@ -209,6 +210,9 @@ fn main() {
         more_is_better: true,
     };
     found.push(speed("trace, with parsing", best_of(&["child", "trace", &trace_path]), 1e6));
+    for (name, goal) in [("mlc-25nm", 8e5), ("tlc-3d", 3e5), ("mlc-lae", 3e5), ("mlc-laldpc", 3e5)] {
+        found.push(speed(&format!("trace on {name}"), best_of(&["child", "shipped", name, &trace_path]), goal));
+    }
     found.push(speed("overwrite with garbage collection", best_of(&["child", "overwrite"]), 1e6));
     std::fs::remove_file(&path).unwrap();
     found.push(speed("demand-based map, 64 KiB of cache", best_of(&["child", "demand"]), 5e5));
