@@ -971,7 +971,7 @@ def flash_calibrate(
 ) -> None:
     """Scale the chip_factors of CONFIG so that decoding fails with probability P in the mean over its codewords.
 
-    The device is taken as it starts: at the wear and age of [precondition], with its decode table.
+    The device is taken as it starts, with its decode table: at the wear and age that [precondition] gives its SSDs.
     """
     from softsense import flash, tables
 

@@ -191,6 +191,9 @@ def lifetime(
     if demand.mean_iterations is not None and not demand.mean_iterations > 0:
         raise ConfigError(f"mean_iterations: found {demand.mean_iterations:g}, expected a number above 0")
     fields = json.loads(config.to_json())
+    if ages := fields["precondition"]["ssds"]:
+        message = f"found ages of {len(ages)} SSDs, expected none: a lifetime is that of blocks which wear alike"
+        raise ConfigError(f"precondition.ssds: {message}")
     candidates = _candidates(config, fields["reliability"], list(tables))
     shares = list(utilisations) or [1 - fields["ftl"]["over_provisioning"]]
     steps = len(candidates) + len(shares)
@@ -241,6 +244,7 @@ def write_amplification(config: Config, utilisation: float) -> float:
         f"ftl.over_provisioning={1 - utilisation}",
         "precondition.mapped_fraction=1.0",
         "precondition.layout=steady_state",
+        "precondition.ssds=[]",
         "host.issue.closed_loop.queue_depth=64",
         # So that pages of several codewords are full.
         f"host.write_buffer_bytes={_BUFFERED_PAGES * ways * geometry['codewords_per_page'] * size}",

@@ -31,6 +31,8 @@ pub enum Purpose {
     Splitting = 13,
     /// Which blocks garbage collection chooses its victim from.
     Victims = 14,
+    /// The P/E cycles of a superblock at the start of a run.
+    StartPeCycles = 15,
 }
 
 /// A random stream: a pure function of (seed, purpose, index). Nothing is advanced, so draws may be

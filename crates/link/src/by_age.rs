@@ -1,3 +1,5 @@
+use std::ops::RangeInclusive;
+
 /// What holds up to an age each, in the order of the ages; the last holds beyond its own, too.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ByAge<T> {
@@ -22,11 +24,11 @@ impl<T> ByAge<T> {
         Self { before, last }
     }
 
-    /// Counted from an age on: what holds no longer then is gone.
+    /// For ages from one on: what holds no longer then is gone.
     #[must_use]
-    pub fn since(self, age: u32) -> Self {
-        let left = self.before.into_iter().filter_map(|(to, value)| Some((to.checked_sub(age)?, value)));
-        Self { before: left.collect(), last: self.last }
+    pub fn from(mut self, age: u32) -> Self {
+        self.before.retain(|(to, _)| age <= *to);
+        self
     }
 
     /// What holds at an age, which is asked for only if it matters.
@@ -37,6 +39,13 @@ impl<T> ByAge<T> {
         }
         let age = age();
         self.before.iter().find(|(to, _)| age <= *to).map_or(&self.last, |(_, value)| value)
+    }
+
+    /// What holds at any of a range of ages.
+    pub fn within(&self, ages: RangeInclusive<u32>) -> impl Iterator<Item = &T> {
+        let (first, last) = ages.into_inner();
+        let index = |age| self.before.iter().position(|(to, _)| age <= *to).unwrap_or(self.before.len());
+        self.iter().take(index(last) + 1).skip(index(first))
     }
 
     /// Whether what holds changes with age.
@@ -66,9 +75,14 @@ mod tests {
         let ages = || ByAge::new([(100, 13), (130, 8), (200, 4)]);
         let at = |ages: &ByAge<i32>, asked: &[u32]| asked.iter().map(|&age| *ages.at(|| age)).collect::<Vec<_>>();
         assert_eq!(at(&ages(), &[0, 100, 101, 130, 131, 1000]), [13, 13, 8, 8, 4, 4]);
-        assert_eq!(at(&ages().since(90), &[0, 10, 11, 40, 41, 1000]), [13, 13, 8, 8, 4, 4]);
-        let worn = ages().since(150);
-        assert_eq!((at(&worn, &[0, 1000]), worn.changes(), ages().changes()), (vec![4, 4], false, true));
+        assert_eq!(at(&ages().from(130), &[130, 131, 1000]), [8, 4, 4]);
+        let worn = ages().from(201);
+        assert_eq!((at(&worn, &[201, 1000]), worn.changes(), ages().changes()), (vec![4, 4], false, true));
+        let within = |first, last| ages().within(first..=last).copied().collect::<Vec<_>>();
+        assert_eq!(
+            [within(0, 100), within(100, 131), within(131, 131), within(200, 300)],
+            [vec![13], vec![13, 8, 4], vec![4], vec![4]]
+        );
         assert_eq!(ages().map(|x| 2 * x).iter().copied().collect::<Vec<_>>(), [26, 16, 8]);
         assert!(!ByAge::always(3).changes());
     }

@@ -9,8 +9,8 @@
 //! codewords are not interleaved, one page of it (see [`crate::geometry`]). Without interleaving all three are one: a
 //! superblock is a block, a group a page.
 //!
-//! Which pages of its block a codeword is in, [`BlockLayout`] says, by the erases of the block: how much a page holds may change
-//! with age, and units may cross from a page to the next. Places, capacity and what a read senses follow from it.
+//! Which pages of its block a codeword is in, [`BlockLayout`] says, by the P/E cycles of the block: how much a page holds may
+//! change with age, and units may cross from a page to the next. Places, capacity and what a read senses follow from it.
 
 mod addresses;
 mod large_array;
@@ -27,6 +27,7 @@ use softsense_link::ByAge;
 use crate::checked::CheckedConfig;
 use crate::config::{InterleavedGroups, Remainder};
 use crate::geometry::Geometry;
+use crate::start_ages::StartAges;
 use addresses::Addresses;
 use large_array::LargeArray;
 use precondition::{Device, Start};
@@ -169,10 +170,10 @@ struct PlaneSet {
 /// Static wear levelling of a set.
 #[derive(Debug, Clone, Default)]
 struct Levelling {
-    /// Closed superblocks by their erases.
+    /// Closed superblocks by their P/E cycles.
     closed: BTreeSet<(u32, u32)>,
-    /// Erases of the superblock that has been erased most.
-    most_erases: u32,
+    /// P/E cycles of the most worn superblock.
+    most_pe_cycles: u32,
     /// Whether the last victim was taken to level wear.
     levelled: bool,
 }
@@ -200,12 +201,14 @@ pub struct PageMap {
     programmed: Vec<u16>,
     blocks: Vec<Block>,
     sets: Vec<PlaneSet>,
-    /// Of a block, by its erases since the start of the run.
+    start_ages: StartAges,
+    /// Of a block, by its P/E cycles.
     layouts: ByAge<BlockLayout>,
     /// Whether units cross pages in any block.
     crosses_pages: bool,
-    /// Erases of the superblock that has been erased most.
-    most_erases: u32,
+    /// P/E cycles of the most worn superblock: of each SSD, so that none has to do with the room of an older one. Where all started
+    /// alike it is one for the device, with which arrays of one age give the numbers that they always gave.
+    most_pe_cycles: Vec<u32>,
     remainder: Remainder,
     /// Of each set; none where wear is not levelled.
     levelling: Vec<Levelling>,
@@ -244,6 +247,11 @@ impl PageMap {
             victims: Victims::new(spec, geometry.codewords_per_superblock(), config.config().seed, set),
             interleaves: interleaves(set),
         };
+        let ages = config.start_ages();
+        let levelling = |set| {
+            let worn = (set * per_plane..(set + 1) * per_plane).map(|superblock| ages.pe_cycles(superblock));
+            Levelling { most_pe_cycles: worn.max().unwrap_or(0), ..Levelling::default() }
+        };
         Ok(Self {
             gc_low_watermark_blocks: spec.gc_low_watermark_blocks as usize,
             gc_high_watermark_blocks: spec.gc_high_watermark_blocks as usize,
@@ -258,11 +266,17 @@ impl PageMap {
             sets: (0..geometry.sets()).map(set).collect(),
             crosses_pages: config.layouts().iter().any(BlockLayout::crosses_pages),
             layouts: config.layouts(),
-            most_erases: 0,
+            start_ages: ages.clone(),
+            most_pe_cycles: if ages.differ() {
+                (0..geometry.ssds()).map(|ssd| *ages.of_ssd(ssd).end()).collect()
+            } else {
+                vec![ages.least()]
+            },
             remainder: spec.interleaving.remainder,
-            levelling: spec
-                .wear_levelling_spread
-                .map_or(Vec::new(), |_| vec![Levelling::default(); geometry.sets() as usize]),
+            levelling: match spec.wear_levelling_spread {
+                None => Vec::new(),
+                Some(_) => (0..geometry.sets()).map(levelling).collect(),
+            },
             wear_levelling_spread: spec.wear_levelling_spread.unwrap_or(u32::MAX),
             addresses: Addresses::new(config),
             stripe_at: vec![0; geometry.ssds() as usize],
@@ -278,7 +292,7 @@ impl PageMap {
 
     #[inline]
     fn device(&self) -> Device<'_> {
-        Device { geometry: &self.geometry, addresses: &self.addresses, layout: self.layouts.at(|| 0) }
+        Device { geometry: &self.geometry, addresses: &self.addresses }
     }
 
     /// The logical codeword of a translation page: they follow those of the user.
@@ -364,7 +378,7 @@ impl PageMap {
     /// Which pages the codewords of a superblock are in.
     #[inline]
     pub fn layout(&self, superblock: u32) -> &BlockLayout {
-        self.layouts.at(|| self.blocks[superblock as usize].erases)
+        self.layouts.at(|| self.pe_cycles(superblock))
     }
 
     /// The same pages, and what more of their block units are in.
@@ -432,6 +446,18 @@ impl PageMap {
     pub fn is_current(&self, held: Held) -> bool {
         // With 0 it lies where it did before the run, which is where it was found.
         matches!(self.map.get(held.lcn), entry if entry == held.entry || entry == 0)
+    }
+
+    /// The ages at the start of the run.
+    #[inline]
+    pub fn start_ages(&self) -> &StartAges {
+        &self.start_ages
+    }
+
+    /// P/E cycles of a superblock: those at the start, and erases since.
+    #[inline]
+    pub fn pe_cycles(&self, superblock: u32) -> u32 {
+        self.start_ages.pe_cycles(superblock) + self.erases(superblock)
     }
 
     /// Erases of a superblock since the start of the run.
@@ -599,9 +625,12 @@ impl PageMap {
                 } else {
                     // What is moved has not been written for long: it goes where wear is greatest, the host's data where it is
                     // least.
-                    let erases = |at: &usize| self.blocks[state.free[*at] as usize].erases;
+                    let pe_cycles = |at: &usize| {
+                        let superblock = state.free[*at];
+                        self.start_ages.pe_cycles(superblock) + self.blocks[superblock as usize].erases
+                    };
                     let at = 0..state.free.len();
-                    let at = if keep == 0 { at.max_by_key(erases) } else { at.min_by_key(erases) };
+                    let at = if keep == 0 { at.max_by_key(pe_cycles) } else { at.min_by_key(pe_cycles) };
                     at.and_then(|at| state.free.remove(at))
                 };
                 let superblock = superblock.expect("there are free blocks");
@@ -651,9 +680,19 @@ impl PageMap {
         u64::from(self.geometry.ways()) * u64::from(self.layout(superblock).codewords())
     }
 
-    /// Codewords of the fullest superblock that is worth collecting: they fit another one, and leave a group of it.
-    fn most_worth_collecting(&self) -> u32 {
-        let layout = self.layouts.at(|| self.most_erases + 1);
+    /// Which of `most_pe_cycles` is that of a set.
+    fn most_worn_of(&self, set: u32) -> usize {
+        if self.most_pe_cycles.len() == 1 { 0 } else { self.geometry.ssd_of_set(set) as usize }
+    }
+
+    /// The layout of a superblock of a set that has been erased once more than any now: what is moved fits wherever it goes.
+    fn least_roomy(&self, set: u32) -> &BlockLayout {
+        self.layouts.at(|| self.most_pe_cycles[self.most_worn_of(set)] + 1)
+    }
+
+    /// Codewords of the fullest superblock of a set that is worth collecting: they fit another one, and leave a group of it.
+    fn most_worth_collecting(&self, set: u32) -> u32 {
+        let layout = self.least_roomy(set);
         if layout.crosses_pages() {
             // The last unit that is moved may take a page more, which nothing else begins in.
             return layout.codewords().saturating_sub(2 * self.geometry.codewords_per_page());
@@ -707,8 +746,9 @@ impl PageMap {
     /// All pages of a superblock have been written: it can be collected.
     fn close(&mut self, set: u32, superblock: u32) {
         self.sets[set as usize].victims.closed(&mut self.blocks, superblock);
+        let pe_cycles = self.pe_cycles(superblock);
         if let Some(levelling) = self.levelling.get_mut(set as usize) {
-            levelling.closed.insert((self.blocks[superblock as usize].erases, superblock));
+            levelling.closed.insert((pe_cycles, superblock));
         }
     }
 
@@ -725,26 +765,27 @@ impl PageMap {
         if let Some(superblock) = self.take_least_worn(set) {
             return Some(superblock);
         }
-        let most = self.most_worth_collecting();
+        let most = self.most_worth_collecting(set);
         let victim = self.sets[set as usize].victims.take(&mut self.blocks, most)?;
+        let pe_cycles = self.pe_cycles(victim);
         if let Some(levelling) = self.levelling.get_mut(set as usize) {
             levelling.levelled = false;
-            levelling.closed.remove(&(self.blocks[victim as usize].erases, victim));
+            levelling.closed.remove(&(pe_cycles, victim));
         }
         Some(victim)
     }
 
-    /// Takes the least worn closed superblock of a set if others have been erased so much more often. One that frees room goes
+    /// Takes the least worn closed superblock of a set if others have so many P/E cycles more. One that frees room goes
     /// between two of these, so that writes need not wait for long.
     fn take_least_worn(&mut self, set: u32) -> Option<u32> {
-        let layout = self.layouts.at(|| self.most_erases + 1);
+        let layout = self.least_roomy(set);
         // The last unit that is moved may take a page more.
         let in_vain = if layout.crosses_pages() { self.geometry.codewords_per_page() } else { 0 };
         let room = self.geometry.ways() * layout.codewords() - in_vain;
         let levelling = self.levelling.get_mut(set as usize)?;
-        let &(erases, superblock) = levelling.closed.first()?;
+        let &(pe_cycles, superblock) = levelling.closed.first()?;
         let fits = self.blocks[superblock as usize].valid <= room;
-        if levelling.levelled || !fits || levelling.most_erases - erases <= self.wear_levelling_spread {
+        if levelling.levelled || !fits || levelling.most_pe_cycles - pe_cycles <= self.wear_levelling_spread {
             return None;
         }
         levelling.closed.pop_first();
@@ -789,18 +830,20 @@ impl PageMap {
 
     /// Notes that all blocks of a superblock have been erased: it is free.
     pub fn erased(&mut self, superblock: u32) {
-        let set = self.geometry.set_of_superblock(superblock) as usize;
+        let set = self.geometry.set_of_superblock(superblock);
         let entry = &mut self.blocks[superblock as usize];
         assert!(entry.valid == 0 && entry.reads == 0 && !entry.closed, "an erased block holds nothing anyone needs");
         entry.erases += 1;
-        self.most_erases = self.most_erases.max(entry.erases);
-        if let Some(levelling) = self.levelling.get_mut(set) {
-            levelling.most_erases = levelling.most_erases.max(entry.erases);
+        let pe_cycles = self.pe_cycles(superblock);
+        let worn = self.most_worn_of(set);
+        self.most_pe_cycles[worn] = self.most_pe_cycles[worn].max(pe_cycles);
+        if let Some(levelling) = self.levelling.get_mut(set as usize) {
+            levelling.most_pe_cycles = levelling.most_pe_cycles.max(pe_cycles);
         }
         for member in 0..self.geometry.ways() {
             self.programmed[self.geometry.block_in(superblock, member) as usize] = 0;
         }
-        self.sets[set].free.push_back(superblock);
+        self.sets[set as usize].free.push_back(superblock);
     }
 
     /// Panics unless map, owners, valid counts and lists agree. Slow: for tests.

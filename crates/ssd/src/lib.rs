@@ -10,7 +10,7 @@
 //!   another, with the geometry and the reliability that follow from them.
 //! - [`trace`], [`workload`]: where [`request`]s come from, recorded or synthetic; both are streams.
 //! - [`geometry`]: how many of everything, and the numbers of everything. [`format`](mod@format): which pages of its block a
-//!   codeword is in.
+//!   codeword is in. [`start_ages`]: how old each block is before the run.
 //! - [`ftl`]: the page map, allocation and victim choice; the mapping cache. It decides, and takes no time.
 //! - [`simulation`]: stations (host, write path, translation, array, bus, decoders) on one event queue. A station calls those
 //!   below it, and tells those above what it has done.
@@ -59,6 +59,7 @@ pub mod request;
 pub mod run;
 pub mod simulation;
 mod slab;
+pub mod start_ages;
 pub mod summary;
 pub mod timeline;
 pub mod trace;

@@ -76,7 +76,7 @@ fn an_interleaved_page_has_a_part_of_every_codeword_of_its_group() {
 #[test]
 fn pages_have_room_by_the_age_of_their_block() {
     let layouts = adaptive(90, &[]).layouts();
-    let room = [0, 10, 11, 40, 41, 1000].map(|erases| layouts.at(|| erases).beginning_in(0));
+    let room = [90, 100, 101, 130, 131, 1090].map(|pe_cycles| layouts.at(|| pe_cycles).beginning_in(0));
     assert_eq!(room, [13, 13, 8, 8, 4, 4]);
     // The user has what the rate of the start leaves.
     let pages = 2 * 24 * 8;
@@ -139,7 +139,7 @@ fn capacity_is_accounted_for_over_a_life() {
     let programmed =
         statistics.host_codewords_programmed + statistics.gc_codewords_programmed + statistics.padding_codewords;
     let (layouts, blocks) = (config.layouts(), 2 * 24);
-    let room = |erases| u64::from(layouts.at(|| erases).codewords());
+    let room = |erases| u64::from(layouts.at(|| 97 + erases).codewords());
     let (mut erased, mut standing) = (0, 0);
     for block in 0..blocks {
         let erases = simulation.ftl().erases(block);

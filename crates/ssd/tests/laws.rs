@@ -189,9 +189,19 @@ fn device(draw: &mut Draw) -> String {
     };
     let layout = draw.one(&["sequential", "steady_state"]);
     let mapped = if layout == "steady_state" { 1.0 } else { draw.one(&[0.0, 0.5, 1.0]) };
-    toml + &format!(
+    toml += &format!(
         "[precondition]\nlayout = \"{layout}\"\nmapped_fraction = {mapped:?}\npe_cycles = {age}\nretention_days = 30.0\n"
-    )
+    );
+    if draw.once_in(3) {
+        toml += &format!("pe_cycles_spread = {}\n", draw.one(&[0.2, 0.5, 0.9]));
+    }
+    if draw.once_in(2) {
+        for _ in 0..ssds {
+            let (age, days) = (draw.one(&[0, 1, 2, 5]), draw.one(&[0.0, 30.0]));
+            toml += &format!("[[precondition.ssds]]\npe_cycles = {age}\nretention_days = {days:?}\n");
+        }
+    }
+    toml
 }
 
 /// Requests of a few units each, most of them to a few places.

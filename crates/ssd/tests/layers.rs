@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// All modules, the lowest first. One that is not named belongs to the one that it is in.
-const ORDER: [&str; 37] = [
+const ORDER: [&str; 38] = [
     "events",
     "request",
     "slab",
@@ -27,6 +27,7 @@ const ORDER: [&str; 37] = [
     "config::set",
     "config::read",
     "geometry",
+    "start_ages",
     "format",
     "checked",
     "ftl",

@@ -19,6 +19,7 @@ use crate::config::{
 };
 use crate::format::{BlockLayout, PageFormat, UnitCode};
 use crate::geometry::Geometry;
+use crate::start_ages::StartAges;
 use crate::workload::WorkloadSpec;
 
 pub use shipped::{ShippedConfig, shipped_configs};
@@ -29,6 +30,7 @@ pub struct CheckedConfig {
     config: Config,
     directory: PathBuf,
     geometry: Geometry,
+    start_ages: StartAges,
     reliability: Reliability,
 }
 
@@ -66,8 +68,9 @@ impl CheckedConfig {
     pub fn new(config: Config, directory: PathBuf) -> Result<Self> {
         config.check()?;
         let geometry = Geometry::new(&config.geometry, &config.flash, &config.ftl)?;
+        let start_ages = StartAges::new(&config.precondition, &geometry, config.seed)?;
         let reliability = Reliability::new(&config.reliability, config.seed, &directory)?;
-        let checked = Self { config, directory, geometry, reliability };
+        let checked = Self { config, directory, geometry, start_ages, reliability };
         checked.check_together()?;
         checked.check_room()?;
         Ok(checked)
@@ -89,9 +92,10 @@ impl CheckedConfig {
         config.ftl.mapping = Mapping::Page;
         config.precondition = PreconditionSpec::default();
         config.read.max_level = reliability.levels();
-        let geometry =
-            Geometry::new(&config.geometry, &config.flash, &config.ftl).expect("it is that of a checked one");
-        Self { config, directory: self.directory.clone(), geometry, reliability }
+        let checked = "it is that of a checked one";
+        let geometry = Geometry::new(&config.geometry, &config.flash, &config.ftl).expect(checked);
+        let start_ages = StartAges::new(&config.precondition, &geometry, config.seed).expect(checked);
+        Self { config, directory: self.directory.clone(), geometry, start_ages, reliability }
     }
 
     /// The config itself.
@@ -102,6 +106,11 @@ impl CheckedConfig {
     /// The shape of the device.
     pub fn geometry(&self) -> &Geometry {
         &self.geometry
+    }
+
+    /// How old its blocks and data are before the run.
+    pub fn start_ages(&self) -> &StartAges {
+        &self.start_ages
     }
 
     /// The reliability of its codewords.
@@ -130,11 +139,13 @@ impl CheckedConfig {
         Ok(workload.describe())
     }
 
-    /// Codewords the user can address.
+    /// Codewords the user can address: as many on each SSD, for which the one with the least room has to do.
     pub fn user_codewords(&self) -> u64 {
         let ssds = u64::from(self.geometry.ssds());
         let blocks = self.geometry.codewords() / u64::from(self.geometry.codewords_per_block());
-        let of_ssd = blocks * u64::from(self.layouts().at(|| 0).codewords()) / ssds;
+        let layouts = self.layouts();
+        let of_block = (0..self.geometry.ssds()).map(|ssd| self.start_ages.on_ssd(&layouts, ssd).codewords()).min();
+        let of_ssd = blocks * u64::from(of_block.expect("there is an SSD")) / ssds;
         (of_ssd as f64 * (1.0 - self.config.ftl.over_provisioning)).floor() as u64 * ssds
     }
 
@@ -162,10 +173,10 @@ impl CheckedConfig {
         PageFormat::new(&self.config.geometry, &self.config.reliability)
     }
 
-    /// Where the codewords of a block lie, by its erases since the start of the run.
+    /// Where the codewords of a block lie, by its P/E cycles: from the least worn block of the start on.
     pub fn layouts(&self) -> ByAge<BlockLayout> {
         let layouts = self.page_format().layouts(&self.config.reliability, &self.reliability);
-        layouts.since(self.config.precondition.pe_cycles)
+        layouts.from(self.start_ages.least())
     }
 
     /// The codes of `reliability.bch` on this device, in the order of their ages; none with any other reliability.

@@ -34,10 +34,16 @@ impl CheckedConfig {
     }
 
     /// All that cannot go together: a new feature that goes without another is a row here.
-    fn clashes(&self) -> [Clash; 6] {
+    fn clashes(&self) -> [Clash; 7] {
         let config = &self.config;
         let (decoder, flash, reliability) = (&config.decoder, &config.flash, &config.reliability);
-        let crosses_pages = self.layouts().iter().any(BlockLayout::crosses_pages);
+        let layouts = self.layouts();
+        let crosses_pages = layouts.iter().any(BlockLayout::crosses_pages);
+        let differ = (0..self.geometry.ssds()).map(|ssd| self.start_ages.of_ssd(ssd)).find(|pe_cycles| {
+            let mut of_blocks = layouts.within(pe_cycles.clone());
+            let first = of_blocks.next();
+            of_blocks.any(|other| Some(other) != first)
+        });
         let has_tables = matches!(reliability, ReliabilitySpec::Table(_) | ReliabilitySpec::Adaptive(_));
         let clash = |found, path, message| Clash { found, path, message };
         [
@@ -87,6 +93,17 @@ impl CheckedConfig {
                 "found a map in flash with codes of `reliability.bch` whose parity takes room of the data, expected `page`: \
                  units cross pages"
                     .into(),
+            ),
+            // Where data lies at the start is a product, or a permutation, over blocks of an SSD that have equal room.
+            clash(
+                differ.is_some(),
+                "precondition.pe_cycles_spread",
+                format!(
+                    "found {}, with which blocks of an SSD start with {} P/E cycles, and codes of `reliability` that leave \
+                     them different room for data; expected one room for data in all blocks of an SSD",
+                    config.precondition.pe_cycles_spread,
+                    differ.map_or_else(String::new, |ages| format!("{} to {}", ages.start(), ages.end()))
+                ),
             ),
         ]
     }

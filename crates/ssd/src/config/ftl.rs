@@ -24,7 +24,7 @@ pub struct FtlSpec {
     pub gc_high_watermark_blocks: u32,
     /// Which block garbage collection takes: `"greedy"`, `"fifo"`, `"cost_benefit"` or `{ random_greedy = { choices = 10 } }`.
     pub victims: VictimSpec,
-    /// Static wear levelling: when blocks of a plane differ by more erases than this, garbage collection takes the least worn
+    /// Static wear levelling: when blocks of a plane differ by more P/E cycles than this, garbage collection takes the least worn
     /// of them, whatever it holds, every other time. Without it there is none.
     pub wear_levelling_spread: Option<u32>,
 }

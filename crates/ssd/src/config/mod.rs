@@ -34,7 +34,7 @@ pub use geometry::{GeometrySpec, MAX_BLOCKS, MAX_CODEWORDS};
 pub use host::{HostSpec, Issue, PartialWrite, Spread};
 pub use interleaving::{InterleavedGroups, InterleavingSpec, Remainder};
 pub use mapping::{DemandSpec, Eviction, Mapping};
-pub use precondition::{Layout, PreconditionSpec};
+pub use precondition::{Layout, PreconditionSpec, SsdAge};
 pub(crate) use shipped::{SHIPPED, about};
 
 use crate::workload::WorkloadSpec;

@@ -14,11 +14,33 @@ pub struct PreconditionSpec {
     pub pe_cycles: u32,
     /// Age of the data, days; matters with `reliability.table`, `adaptive`, `bch` and `exact`.
     pub retention_days: f64,
+    /// How far blocks differ: the P/E cycles of what is erased together are drawn uniformly between 1 - spread and 1 + spread times
+    /// those of its SSD, and rounded. A share, 0 to below 1.
+    pub pe_cycles_spread: f64,
+    /// The age of each SSD, in their order, in place of `pe_cycles` and `retention_days`; none where all are as old as these say.
+    pub ssds: Vec<SsdAge>,
+}
+
+/// How old an SSD of an array is at the start.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SsdAge {
+    /// Program/erase cycles that its blocks have behind them.
+    pub pe_cycles: u32,
+    /// Age of its data, days.
+    pub retention_days: f64,
 }
 
 impl Default for PreconditionSpec {
     fn default() -> Self {
-        Self { mapped_fraction: 1.0, layout: Layout::Sequential, pe_cycles: 10_000, retention_days: 30.0 }
+        Self {
+            mapped_fraction: 1.0,
+            layout: Layout::Sequential,
+            pe_cycles: 10_000,
+            retention_days: 30.0,
+            pe_cycles_spread: 0.0,
+            ssds: Vec::new(),
+        }
     }
 }
 
@@ -38,8 +60,14 @@ impl PreconditionSpec {
     /// Checks the ranges.
     pub(super) fn check(&self) -> Result<()> {
         expect_number("precondition.mapped_fraction", self.mapped_fraction, 0.0, 1.0)?;
-        expect_number("precondition.retention_days", self.retention_days, 0.0, 36_500.0)?;
-        expect_whole("precondition.pe_cycles", self.pe_cycles, 0, 10_000_000)?;
+        self.age().check("precondition")?;
+        for (index, age) in self.ssds.iter().enumerate() {
+            age.check(&format!("precondition.ssds[{index}]"))?;
+        }
+        if !(0.0..1.0).contains(&self.pe_cycles_spread) {
+            let message = format!("found {}, expected a share from 0 to below 1", self.pe_cycles_spread);
+            return Err(Error::config("precondition.pe_cycles_spread", message));
+        }
         if self.layout == Layout::SteadyState && self.mapped_fraction < 1.0 {
             let message = format!(
                 "found `steady_state` with mapped_fraction = {}, expected 1.0: endless overwriting maps everything",
@@ -50,17 +78,58 @@ impl PreconditionSpec {
         Ok(())
     }
 
+    /// The age of all SSDs that have none of their own.
+    fn age(&self) -> SsdAge {
+        SsdAge { pe_cycles: self.pe_cycles, retention_days: self.retention_days }
+    }
+
+    /// The age of each of so many SSDs, before blocks differ.
+    ///
+    /// # Errors
+    /// When it is said of another number of them.
+    pub(crate) fn ages(&self, ssds: u32) -> Result<Vec<SsdAge>> {
+        match self.ssds.len() {
+            0 => Ok(vec![self.age(); ssds as usize]),
+            found if found == ssds as usize => Ok(self.ssds.clone()),
+            found => {
+                let message = format!("found {found} ages, expected one for each of the {ssds} SSDs, or none");
+                Err(Error::config("precondition.ssds", message))
+            }
+        }
+    }
+
     /// One line for people.
     pub(crate) fn describe(&self) -> String {
         let layout = match self.layout {
             Layout::Sequential => "sequential",
             Layout::SteadyState => "steady state",
         };
-        format!(
-            "{:.0} % mapped, {layout}, {} P/E cycles, data {} days old",
-            self.mapped_fraction * 100.0,
-            self.pe_cycles,
-            self.retention_days
-        )
+        let ages = match self.ssds.as_slice() {
+            [] => self.age().describe(self.pe_cycles_spread),
+            ssds => {
+                let ages = ssds
+                    .iter()
+                    .zip(1..)
+                    .map(|(age, ssd)| format!("SSD {ssd}: {}", age.describe(self.pe_cycles_spread)));
+                ages.collect::<Vec<_>>().join("; ")
+            }
+        };
+        format!("{:.0} % mapped, {layout}, {ages}", self.mapped_fraction * 100.0)
+    }
+}
+
+impl SsdAge {
+    fn check(&self, path: &str) -> Result<()> {
+        expect_number(format!("{path}.retention_days"), self.retention_days, 0.0, 36_500.0)?;
+        expect_whole(format!("{path}.pe_cycles"), self.pe_cycles, 0, 10_000_000)
+    }
+
+    /// A few words for people.
+    fn describe(&self, pe_cycles_spread: f64) -> String {
+        let spread = match pe_cycles_spread {
+            0.0 => String::new(),
+            spread => format!(" +/- {} %", spread * 100.0),
+        };
+        format!("{}{spread} P/E cycles, data {} days old", self.pe_cycles, self.retention_days)
     }
 }

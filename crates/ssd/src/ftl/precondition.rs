@@ -30,10 +30,10 @@ pub fn steady_state_victim_fraction(utilisation: f64) -> f64 {
 pub(super) enum Start {
     /// Nothing is mapped.
     Empty,
-    /// As one sequential pass of page writes leaves the first codewords of each SSD.
-    Sequential(Sequential),
-    /// As endless uniform overwriting leaves them.
-    SteadyState(SteadyState),
+    /// As one sequential pass of page writes leaves the first codewords of each SSD, of which each stands here.
+    Sequential(Box<[Sequential]>),
+    /// As endless uniform overwriting leaves each SSD.
+    SteadyState(Box<[SteadyState]>),
 }
 
 impl Start {
@@ -46,19 +46,28 @@ impl Start {
         let (ssd, index) = device.addresses.split(lcn);
         match self {
             Self::Empty => None,
-            Self::Sequential(pass) => (index < pass.mapped).then(|| pass.place_of(device, ssd, index)),
-            Self::SteadyState(state) => Some(state.place_of(device, ssd, index)),
+            Self::Sequential(passes) => passes[ssd as usize].place_of(device, ssd, index),
+            Self::SteadyState(states) => Some(states[ssd as usize].place_of(device, ssd, index)),
         }
     }
 
     /// The codeword that lies at a place.
     #[inline]
     pub(super) fn lcn_at(&self, device: &Device<'_>, place: Place) -> Option<Lcn> {
+        let (block, page, slot) = device.geometry.split(place);
+        let (plane, of_plane) = device.geometry.split_block(block);
         let (ssd, index) = match self {
-            Self::Empty => None,
-            Self::Sequential(pass) => pass.index_at(device, place),
-            Self::SteadyState(state) => state.index_at(device, place),
-        }?;
+            Self::Empty => return None,
+            Self::Sequential(passes) => {
+                let (ssd, position) = device.geometry.stripe_position(plane);
+                (ssd, passes[ssd as usize].index_at(of_plane, page, position, slot)?)
+            }
+            Self::SteadyState(states) => {
+                let (set, member) = device.geometry.set_of(plane);
+                let ssd = device.geometry.ssd_of_set(set);
+                (ssd, states[ssd as usize].index_at(device, ssd, (set, of_plane), (page, member, slot))?)
+            }
+        };
         Some(device.addresses.join(ssd, index))
     }
 }
@@ -67,14 +76,14 @@ impl Start {
 pub(super) struct Device<'a> {
     pub(super) geometry: &'a Geometry,
     pub(super) addresses: &'a Addresses,
-    /// Of blocks at the start.
-    pub(super) layout: &'a BlockLayout,
 }
 
-/// A device as one sequential pass leaves it that writes page by page, planes taking turns.
+/// An SSD as one sequential pass leaves it that writes page by page, planes taking turns.
 #[derive(Debug)]
 pub(super) struct Sequential {
-    /// The first so many codewords of each SSD were written.
+    /// Of its blocks.
+    layout: BlockLayout,
+    /// The first so many of its codewords were written.
     mapped: u64,
     /// Planes of an SSD.
     planes: StrengthReducedU64,
@@ -83,67 +92,50 @@ pub(super) struct Sequential {
 }
 
 impl Sequential {
-    fn new(device: &Device<'_>, mapped: u64) -> Self {
+    fn new(device: &Device<'_>, layout: BlockLayout, mapped: u64) -> Self {
         let planes = u64::from(device.geometry.planes_of_ssd());
         Self {
+            layout,
             mapped,
             planes: StrengthReducedU64::new(planes),
-            per_block_row: StrengthReducedU64::new(planes * u64::from(device.layout.codewords())),
+            per_block_row: StrengthReducedU64::new(planes * u64::from(layout.codewords())),
         }
     }
 
     #[inline]
-    fn place_of(&self, device: &Device<'_>, ssd: u32, index: u64) -> Place {
+    fn place_of(&self, device: &Device<'_>, ssd: u32, index: u64) -> Option<Place> {
+        if index >= self.mapped {
+            return None;
+        }
         let (block, in_row) = StrengthReducedU64::div_rem(index, self.per_block_row);
-        let page = device.layout.page_of((in_row / self.planes) as u32);
-        let in_pages = (in_row - self.planes.get() * u64::from(device.layout.before(page))) as u32;
-        let slots = device.layout.beginning_in(page);
+        let page = self.layout.page_of((in_row / self.planes) as u32);
+        let in_pages = (in_row - self.planes.get() * u64::from(self.layout.before(page))) as u32;
+        let slots = self.layout.beginning_in(page);
         let plane = device.geometry.stripe(ssd)[(in_pages / slots) as usize];
         let block = plane * device.geometry.blocks_per_plane() + block as u32;
-        device.geometry.first_place(block, page) + u64::from(in_pages % slots)
+        Some(device.geometry.first_place(block, page) + u64::from(in_pages % slots))
     }
 
+    /// # Arguments
+    /// - `block`: of its plane.
+    /// - `position`: of the plane in the stripe.
     #[inline]
-    fn index_at(&self, device: &Device<'_>, place: Place) -> Option<(u32, u64)> {
-        let (block, page, slot) = device.geometry.split(place);
-        let slots = device.layout.beginning_in(page);
-        let (plane, block) = device.geometry.split_block(block);
-        let (ssd, position) = device.geometry.stripe_position(plane);
+    fn index_at(&self, block: u32, page: u32, position: u32, slot: u32) -> Option<u64> {
+        let slots = self.layout.beginning_in(page);
         let before =
-            u64::from(block) * self.per_block_row.get() + self.planes.get() * u64::from(device.layout.before(page));
+            u64::from(block) * self.per_block_row.get() + self.planes.get() * u64::from(self.layout.before(page));
         let index = before + u64::from(position) * u64::from(slots) + u64::from(slot);
-        (slot < slots && index < self.mapped).then_some((ssd, index))
+        (slot < slots && index < self.mapped).then_some(index)
     }
 }
 
-impl Device<'_> {
-    /// The place with number `offset` of those of a superblock, page by page, its members side by side.
-    #[inline]
-    fn place_in(&self, superblock: u32, offset: u32) -> Place {
-        let ways = self.geometry.ways();
-        let page = self.layout.page_of(offset / ways);
-        let in_pages = offset - self.layout.before(page) * ways;
-        let slots = self.layout.beginning_in(page);
-        let unit = self.geometry.units_of(in_pages / slots).start + in_pages % slots;
-        self.geometry.place(superblock, page, unit)
-    }
-
-    /// The superblock of a place, and its number there.
-    #[inline]
-    fn offset_of(&self, place: Place) -> Option<(u32, u32)> {
-        let (block, page, slot) = self.geometry.split(place);
-        let slots = self.layout.beginning_in(page);
-        let (_, member) = self.geometry.set_of(self.geometry.split_block(block).0);
-        let offset = self.layout.before(page) * self.geometry.ways() + member * slots + slot;
-        (slot < slots).then(|| (self.geometry.superblock_of(place), offset))
-    }
-}
-
-/// A device as endless uniform overwriting under greedy garbage collection leaves it: free blocks at the high watermark, all
+/// An SSD as endless uniform overwriting under greedy garbage collection leaves it: free blocks at the high watermark, all
 /// others written, and a block of age a (0 the newest, 1 the oldest) valid to the fraction `delta^a`, delta being
 /// [`steady_state_victim_fraction`]. Which codewords lie where is scattered.
 #[derive(Debug)]
 pub(super) struct SteadyState {
+    /// Of its blocks.
+    layout: BlockLayout,
     stream: Stream,
     /// Sets of an SSD.
     sets: u64,
@@ -159,14 +151,15 @@ pub(super) struct SteadyState {
 }
 
 impl SteadyState {
-    fn new(device: &Device<'_>, closed: u32, seed: u64) -> Self {
+    fn new(device: &Device<'_>, layout: BlockLayout, closed: u32, seed: u64) -> Self {
         let sets = u64::from(device.geometry.sets() / device.geometry.ssds());
         let total = device.addresses.of_ssd();
-        let capacity = u64::from(device.layout.codewords() * device.geometry.ways());
+        let capacity = u64::from(layout.codewords() * device.geometry.ways());
         let mut valid = vec![total / sets, total.div_ceil(sets)];
         valid.dedup();
         let step = coprime_near((total as f64 * 0.618_033_988_749_894_9) as u64, total);
         Self {
+            layout,
             stream: Stream::new(seed, Purpose::Precondition),
             sets,
             // A device without room for the user has none to ask for.
@@ -193,7 +186,7 @@ impl SteadyState {
 
     #[inline]
     fn permutation(&self, superblock: u32, device: &Device<'_>) -> Permutation {
-        Permutation::new(self.stream.bits(superblock.into(), 0), device.layout.codewords() * device.geometry.ways())
+        Permutation::new(self.stream.bits(superblock.into(), 0), self.layout.codewords() * device.geometry.ways())
     }
 
     fn place_of(&self, device: &Device<'_>, ssd: u32, index: u64) -> Place {
@@ -205,18 +198,38 @@ impl SteadyState {
         let number = (in_set - before[superblock]) as u32;
         let set = ssd * self.sets as u32 + set as u32;
         let superblock = set * device.geometry.blocks_per_plane() + superblock as u32;
-        device.place_in(superblock, self.permutation(superblock, device).apply(number))
+        let offset = self.permutation(superblock, device).apply(number);
+        // Places of a superblock are counted page by page, its members side by side.
+        let ways = device.geometry.ways();
+        let page = self.layout.page_of(offset / ways);
+        let in_pages = offset - self.layout.before(page) * ways;
+        let slots = self.layout.beginning_in(page);
+        let unit = device.geometry.units_of(in_pages / slots).start + in_pages % slots;
+        device.geometry.place(superblock, page, unit)
     }
 
-    fn index_at(&self, device: &Device<'_>, place: Place) -> Option<(u32, u64)> {
-        let (superblock, offset) = device.offset_of(place)?;
-        let (set, of_set) = device.geometry.split_block(superblock);
-        let of_set = of_set as usize;
-        let (ssd, set) = (set / self.sets as u32, u64::from(set) % self.sets);
+    /// # Arguments
+    /// - `ssd`: the SSD.
+    /// - `superblock`: its set, and its index there.
+    /// - `at`: the page, the member and the slot.
+    fn index_at(
+        &self,
+        device: &Device<'_>,
+        ssd: u32,
+        (set, of_set): (u32, u32),
+        (page, member, slot): (u32, u32, u32),
+    ) -> Option<u64> {
+        let slots = self.layout.beginning_in(page);
+        if slot >= slots {
+            return None;
+        }
+        let offset = self.layout.before(page) * device.geometry.ways() + member * slots + slot;
+        let superblock = set * device.geometry.blocks_per_plane() + of_set;
+        let (set, of_set) = (u64::from(set) - u64::from(ssd) * self.sets, of_set as usize);
         let before = self.before_superblocks(set);
         let valid = before.get(of_set + 1)? - before[of_set];
         let number = u64::from(self.permutation(superblock, device).undo(offset));
-        (number < valid).then(|| (ssd, times(self.before_set(set) + before[of_set] + number, self.step, self.total)))
+        (number < valid).then(|| times(self.before_set(set) + before[of_set] + number, self.step, self.total))
     }
 }
 
@@ -303,15 +316,21 @@ impl Permutation {
 }
 
 impl PageMap {
+    /// The layout of all blocks of an SSD at the start.
+    fn layout_at_start(&self, ssd: u32) -> BlockLayout {
+        *self.start_ages.on_ssd(&self.layouts, ssd)
+    }
+
     /// Maps the first `codewords` logical codewords of each SSD of an empty device as one sequential pass of page
     /// writes leaves them.
     pub fn fill_sequentially(&mut self, codewords: u64) {
-        self.start = Start::Sequential(Sequential::new(&self.device(), codewords));
+        let pass = |ssd| Sequential::new(&self.device(), self.layout_at_start(ssd), codewords);
+        self.start = Start::Sequential((0..self.geometry.ssds()).map(pass).collect());
         (0..self.geometry.ssds()).for_each(|ssd| self.adopt_sequential_ssd(ssd, codewords));
     }
 
     fn adopt_sequential_ssd(&mut self, ssd: u32, codewords: u64) {
-        let (layout, planes) = (*self.layouts.at(|| 0), u64::from(self.geometry.planes_of_ssd()));
+        let (layout, planes) = (self.layout_at_start(ssd), u64::from(self.geometry.planes_of_ssd()));
         let pages_per_block = u64::from(self.geometry.pages_per_block());
         let per_block_row = planes * u64::from(layout.codewords());
         let (blocks, left) = (codewords / per_block_row, codewords % per_block_row);
@@ -351,8 +370,10 @@ impl PageMap {
         let pages_of_row = u64::from(self.geometry.sets()) * u64::from(self.geometry.pages_per_superblock());
         let for_translation = translation.div_ceil(pages_of_row) as u32;
         let closed = self.geometry.blocks_per_plane() - self.gc_high_watermark_blocks as u32 - for_translation;
-        let state = SteadyState::new(&self.device(), closed, seed);
+        let state = |ssd| SteadyState::new(&self.device(), self.layout_at_start(ssd), closed, seed);
+        let states: Box<[SteadyState]> = (0..self.geometry.ssds()).map(state).collect();
         for set in 0..self.geometry.sets() {
+            let state = &states[self.geometry.ssd_of_set(set) as usize];
             let before = state.before_superblocks(u64::from(set) % state.sets);
             let first = set * self.geometry.blocks_per_plane();
             for (block, pair) in (first..).zip(before.windows(2)) {
@@ -361,7 +382,7 @@ impl PageMap {
             let pages = u64::from(closed) * u64::from(self.geometry.pages_per_superblock());
             self.adopt_blocks(set, pages);
         }
-        self.start = Start::SteadyState(state);
+        self.start = Start::SteadyState(states);
     }
 
     /// Writes the translation pages of the mapped codewords.

@@ -87,12 +87,13 @@ impl Device {
                 owners.filter_map(|lcn| translation.remembered_level(ftl, lcn)).max().unwrap_or(1)
             }
         };
-        let erases = ftl.erases(group.superblock);
+        let pe_cycles = ftl.pe_cycles(group.superblock);
         let order = ReadOrder {
             owner,
             group,
-            erases,
-            codewords_per_unit: medium.codewords_per_unit(erases),
+            erases: ftl.erases(group.superblock),
+            pe_cycles,
+            codewords_per_unit: medium.codewords_per_unit(pe_cycles),
             remembered_level,
             // Garbage collection's reads are in no more of a hurry than its programs: they wait with them.
             hurried: self.reads_first && !matches!(owner, ReadOwner::Collection(_) | ReadOwner::WriteBack { .. }),

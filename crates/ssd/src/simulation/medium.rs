@@ -33,11 +33,9 @@ pub(super) struct Medium {
     block_factors: Vec<AtomicU64>,
     /// Whether what a page holds is one codeword, however much data that is.
     pages_are_codewords: bool,
-    /// BCH codes by the erases of a block.
+    /// BCH codes by the P/E cycles of a block.
     codes: Option<ByAge<CodeFormat>>,
     unit_bytes: u32,
-    initial_pe_cycles: u32,
-    initial_retention_hours: f64,
 }
 
 impl Medium {
@@ -58,18 +56,19 @@ impl Medium {
             codes: matches!(spec.reliability, ReliabilitySpec::Bch(_)).then(|| {
                 let codes = config.bch_codes();
                 let formats = codes.iter().map(|code| (code.to_pe_cycles, format(code)));
-                ByAge::new(formats).since(spec.precondition.pe_cycles)
+                ByAge::new(formats).from(config.start_ages().least())
             }),
             unit_bytes: spec.geometry.codeword_bytes,
-            initial_pe_cycles: spec.precondition.pe_cycles,
-            initial_retention_hours: spec.precondition.retention_days * 24.0,
         }
     }
 
     /// Codewords of a unit of data in a superblock.
+    ///
+    /// # Arguments
+    /// - `pe_cycles`: of the superblock.
     #[inline]
-    pub(super) fn codewords_per_unit(&self, erases: u32) -> u32 {
-        self.codes.as_ref().map_or(1, |codes| codes.at(|| erases).codewords_per_unit)
+    pub(super) fn codewords_per_unit(&self, pe_cycles: u32) -> u32 {
+        self.codes.as_ref().map_or(1, |codes| codes.at(|| pe_cycles).codewords_per_unit)
     }
 
     /// Tells the codewords that units of the group of a read are in, one after the other.
@@ -85,7 +84,7 @@ impl Medium {
         units: &[u32],
         mut tell: impl FnMut(CodewordOrder),
     ) {
-        let ReadOrder { group, erases: write, codewords_per_unit: per_unit, .. } = *read;
+        let ReadOrder { group, erases: write, pe_cycles, codewords_per_unit: per_unit, .. } = *read;
         let mut units = units;
         // Those of the pages that the last codeword was in, which the next one is mostly in, too.
         let mut last: Option<((u32, u32), PageConditions)> = None;
@@ -101,7 +100,7 @@ impl Medium {
             let place = self.geometry.place(group.superblock, group.page, unit);
             let (first_part, parts) = self.parts_of(ftl, group, unit);
             let bytes = match &self.codes {
-                Some(codes) => self.bytes_of(ftl, group, unit, codes.at(|| write)),
+                Some(codes) => self.bytes_of(ftl, group, unit, codes.at(|| pe_cycles)),
                 None => [0; 2],
             };
             let channel = self.geometry.channel_of(self.geometry.plane_of(group.set, member));
@@ -180,14 +179,14 @@ impl Medium {
         let now_s = now.as_secs();
         let retention_hours = match ftl.written_s(page) {
             Some(written_s) => (now_s - f64::from(written_s)).max(0.0) / 3600.0,
-            None => self.initial_retention_hours + now_s / 3600.0,
+            None => ftl.start_ages().retention_hours(self.geometry.ssd_of_set(group.set)) + now_s / 3600.0,
         };
         CellAge {
             block_factor: self.block_factor(plane, self.geometry.block_in(group.superblock, member)),
             page,
             page_type: (self.rber_factors.len() > 1).then_some(page_type as usize),
             page_type_factor: self.rber_factors[page_type as usize],
-            wear: Wear { pe_cycles: self.initial_pe_cycles + ftl.erases(group.superblock), retention_hours },
+            wear: Wear { pe_cycles: ftl.pe_cycles(group.superblock), retention_hours },
         }
     }
 

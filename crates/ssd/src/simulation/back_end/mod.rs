@@ -477,7 +477,7 @@ impl BackEnd {
                 duration.times(u64::from(iterations))
             }
             DecodeTime::Bch(times) => {
-                let (with_errors, without) = times.at(|| self.reads.reads[read].order.erases);
+                let (with_errors, without) = times.at(|| self.reads.reads[read].order.pe_cycles);
                 if outcome.clean { *without } else { *with_errors }
             }
         }

@@ -12,6 +12,8 @@ pub(in super::super) struct ReadOrder {
     pub(in super::super) group: Group,
     /// How often the superblock has been erased in the run.
     pub(in super::super) erases: u32,
+    /// How often it has been erased at all.
+    pub(in super::super) pe_cycles: u32,
     /// Codewords of a unit of data: several where BCH codewords are short.
     pub(in super::super) codewords_per_unit: u32,
     /// The level to begin with, if the policy does not know better.

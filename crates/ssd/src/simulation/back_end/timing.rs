@@ -25,7 +25,7 @@ pub(super) struct Timing {
 pub(super) enum DecodeTime {
     Fixed(Ns),
     PerIteration(Ns),
-    /// Of a codeword with errors and of one without, by the erases of its block.
+    /// Of a codeword with errors and of one without, by the P/E cycles of its block.
     Bch(ByAge<(Ns, Ns)>),
 }
 
@@ -72,7 +72,7 @@ impl Timing {
                     let times =
                         |code: &UnitCode| (Ns::from_us(code.decode_us), Ns::from_us(code.decode_without_errors_us));
                     let by_age = ByAge::new(codes.iter().map(|code| (code.to_pe_cycles, times(code))));
-                    DecodeTime::Bch(by_age.since(spec.precondition.pe_cycles))
+                    DecodeTime::Bch(by_age.from(config.start_ages().least()))
                 }
             },
         }

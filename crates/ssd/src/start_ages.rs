@@ -1,0 +1,92 @@
+//! How old blocks and data are before the run: the one place that knows it.
+
+use std::ops::RangeInclusive;
+use std::sync::Arc;
+
+use softsense_base::{Purpose, Result, Stream};
+use softsense_link::ByAge;
+
+use crate::config::{PreconditionSpec, SsdAge};
+use crate::geometry::Geometry;
+
+/// The ages of a device at the start. Copies share what they hold.
+#[derive(Debug, Clone)]
+pub struct StartAges {
+    pe_cycles: PeCycles,
+    ssds: Arc<[OfSsd]>,
+}
+
+#[derive(Debug, Clone)]
+enum PeCycles {
+    /// Of all superblocks: a device that knows no differences takes no memory for them.
+    Same(u32),
+    OfSuperblocks(Arc<[u32]>),
+}
+
+#[derive(Debug)]
+struct OfSsd {
+    /// The fewest and the most of its superblocks.
+    pe_cycles: RangeInclusive<u32>,
+    retention_hours: f64,
+}
+
+impl StartAges {
+    /// # Errors
+    /// When `precondition.ssds` is of another number of SSDs.
+    pub(crate) fn new(spec: &PreconditionSpec, geometry: &Geometry, seed: u64) -> Result<Self> {
+        let ages = spec.ages(geometry.ssds())?;
+        let per_ssd = geometry.sets() / geometry.ssds() * geometry.blocks_per_plane();
+        let of_ssd = |age: &SsdAge, pe_cycles| OfSsd { pe_cycles, retention_hours: age.retention_days * 24.0 };
+        let first = ages[0].pe_cycles;
+        if spec.pe_cycles_spread == 0.0 && ages.iter().all(|age| age.pe_cycles == first) {
+            let ssds = ages.iter().map(|age| of_ssd(age, first..=first)).collect();
+            return Ok(Self { pe_cycles: PeCycles::Same(first), ssds });
+        }
+        let stream = Stream::new(seed, Purpose::StartPeCycles);
+        let pe_cycles = |superblock: u32| {
+            let factor = 1.0 + spec.pe_cycles_spread * (2.0 * stream.uniform(superblock.into(), 0) - 1.0);
+            libm::round(f64::from(ages[(superblock / per_ssd) as usize].pe_cycles) * factor) as u32
+        };
+        let pe_cycles: Arc<[u32]> = (0..geometry.ssds() * per_ssd).map(pe_cycles).collect();
+        let ssds = ages.iter().zip(pe_cycles.chunks(per_ssd as usize)).map(|(age, all)| {
+            let (least, most) = all.iter().fold((u32::MAX, 0), |(least, most), &one| (one.min(least), one.max(most)));
+            of_ssd(age, least..=most)
+        });
+        Ok(Self { ssds: ssds.collect(), pe_cycles: PeCycles::OfSuperblocks(pe_cycles) })
+    }
+
+    /// P/E cycles that a superblock has behind it.
+    #[inline]
+    pub fn pe_cycles(&self, superblock: u32) -> u32 {
+        match &self.pe_cycles {
+            PeCycles::Same(pe_cycles) => *pe_cycles,
+            PeCycles::OfSuperblocks(pe_cycles) => pe_cycles[superblock as usize],
+        }
+    }
+
+    /// The fewest and the most P/E cycles of a superblock of an SSD.
+    pub fn of_ssd(&self, ssd: u32) -> RangeInclusive<u32> {
+        self.ssds[ssd as usize].pe_cycles.clone()
+    }
+
+    /// The fewest P/E cycles of a superblock of the device.
+    pub fn least(&self) -> u32 {
+        self.ssds.iter().fold(u32::MAX, |least, ssd| least.min(*ssd.pe_cycles.start()))
+    }
+
+    /// Which of what depends on the P/E cycles of a block holds in all blocks of an SSD, if these have one in common.
+    pub(crate) fn on_ssd<'a, T>(&self, by_pe_cycles: &'a ByAge<T>, ssd: u32) -> &'a T {
+        by_pe_cycles.at(|| *self.ssds[ssd as usize].pe_cycles.start())
+    }
+
+    /// Age of the data of an SSD, hours.
+    #[inline]
+    pub fn retention_hours(&self, ssd: u32) -> f64 {
+        self.ssds[ssd as usize].retention_hours
+    }
+
+    /// Whether superblocks differ in their P/E cycles.
+    pub fn differ(&self) -> bool {
+        matches!(self.pe_cycles, PeCycles::OfSuperblocks(_))
+    }
+}
