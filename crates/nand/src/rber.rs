@@ -56,8 +56,8 @@ impl RberModel {
         }
     }
 
-    /// A formula's raw bit error rate without retention, and what it multiplies retention's part by, at a number of P/E cycles.
-    fn terms(&self, pe_cycles: u32) -> (f64, f64) {
+    /// Of a formula, at a number of P/E cycles.
+    fn terms(&self, pe_cycles: u32) -> Terms {
         let c = f64::from(pe_cycles);
         match *self {
             RberModel::Constant { rber } => (rber, 0.0),
@@ -70,7 +70,7 @@ impl RberModel {
     }
 
     /// A formula's raw bit error rate of its [terms](Self::terms) and a retention.
-    fn of_terms(&self, (fresh, factor): (f64, f64), retention_hours: f64) -> f64 {
+    fn of_terms(&self, (fresh, factor): Terms, retention_hours: f64) -> f64 {
         let retention = match *self {
             RberModel::PowerLaw { retention_exponent, .. } if retention_exponent != 0.0 => {
                 libm::pow(libm::log1p(retention_hours), retention_exponent)
@@ -215,8 +215,11 @@ impl Rber {
 struct Formula {
     model: RberModel,
     /// Chunks of [`TERMS_PER_CHUNK`] P/E cycles, filled where they are asked.
-    terms: Vec<OnceLock<Box<[(f64, f64)]>>>,
+    terms: Vec<OnceLock<Box<[Terms]>>>,
 }
+
+/// A raw bit error rate without retention, and what it multiplies retention's part by.
+type Terms = (f64, f64);
 
 const TERMS_PER_CHUNK: u32 = 64;
 /// Beyond 65,536 P/E cycles terms are worked out each time.
