@@ -192,3 +192,25 @@ def test_a_run_without_reads_has_every_frame(config: Path, small: list[str]) -> 
     assert result.levels["codewords"].sum() == 0
     assert result.responses.height == 18
     assert result.table["codeword_read_mean_us"].to_list() == [None]
+
+
+def test_ctrl_c_while_a_log_is_cleaned_up_leaves_nothing(
+    config: Path, set_small: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first removal hears Ctrl-C before it has removed anything."""
+    import shutil
+
+    calls = []
+    remove = shutil.rmtree
+
+    def interrupted_once(path: Path, **options: bool) -> None:
+        calls.append(path)
+        if len(calls) == 1:
+            raise KeyboardInterrupt
+        remove(path, **options)
+
+    monkeypatch.setattr(shutil, "rmtree", interrupted_once)
+    with pytest.raises(KeyboardInterrupt):
+        softsense.run(config, overrides=set_small[1::2], log_requests=tmp_path / "log.parquet")
+    assert len(calls) == 2
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []

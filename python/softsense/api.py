@@ -737,8 +737,12 @@ class _LogDirectory:
         if self._file:
             self._whole = UnfinishedFile(self._file)
             self._parts = Path(f"{self._whole.path}.parts")
-            with blaming(self._file):
-                self._parts.mkdir()
+            try:
+                with blaming(self._file):
+                    self._parts.mkdir()
+            except BaseException:
+                self._remove()
+                raise
         return self
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
@@ -747,9 +751,18 @@ class _LogDirectory:
                 runs = error.result.all_runs if isinstance(error.result, Comparison) else [error.result]
                 self.join(runs)
         finally:
-            if self._whole and self._parts:
-                shutil.rmtree(self._parts, ignore_errors=True)
-                self._whole.discard()
+            try:
+                self._remove()
+            except KeyboardInterrupt:
+                # It came while files were being removed: the others go, too.
+                self._remove()
+                raise
+
+    def _remove(self) -> None:
+        """Remove what is not whole."""
+        if self._whole and self._parts:
+            shutil.rmtree(self._parts, ignore_errors=True)
+            self._whole.discard()
 
     def log(self, name: str) -> _RequestLog | None:
         if not self._wanted:
