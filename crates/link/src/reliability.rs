@@ -358,6 +358,7 @@ impl Reliability {
         }
     }
 
+    #[inline]
     fn flash(&self) -> Option<&Flash> {
         match &self.kind {
             Kind::Perfect | Kind::Fixed(_) | Kind::Attempted(_) => None,
@@ -376,6 +377,7 @@ impl Reliability {
     }
 
     /// What really decodes, where codewords are.
+    #[inline]
     fn exact(&self) -> Option<&Exact> {
         match &self.kind {
             Kind::Exact(exact) => Some(exact),

@@ -445,7 +445,8 @@ impl PageMap {
     #[inline]
     pub fn is_current(&self, held: Held) -> bool {
         // With 0 it lies where it did before the run, which is where it was found.
-        matches!(self.map.get(held.lcn), entry if entry == held.entry || entry == 0)
+        let entry = self.map.get(held.lcn);
+        entry == held.entry || entry == 0
     }
 
     /// The ages at the start of the run.

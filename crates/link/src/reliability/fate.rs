@@ -135,28 +135,16 @@ impl Reliability {
     pub fn fate(&self, pages: &PageConditions, number: u64) -> Fate {
         let PageConditions { write, pe_cycles, rber, above, .. } = *pages;
         let mut fate = Fate { number, write, pe_cycles, above, draw: 0, rber, conditions: None };
-        let flash = match &self.kind {
-            Kind::Perfect | Kind::Attempted(_) => return fate,
-            Kind::Fixed(_) => None,
-            Kind::Tables(tables) => Some(&tables.flash),
-            Kind::Bch(bch) => match &bch.fates {
-                Fates::Drawn(_, flash) => Some(flash),
-                Fates::Exact(exact) => {
-                    fate.conditions = Some(exact.conditions(number, write, &pages.cells).into());
-                    return fate;
-                }
-            },
-            Kind::Exact(exact) => {
-                fate.conditions = Some(exact.conditions(number, write, &pages.cells).into());
-                return fate;
+        if let Some(exact) = self.exact() {
+            fate.conditions = Some(exact.conditions(number, write, &pages.cells).into());
+        } else if !matches!(self.kind, Kind::Perfect | Kind::Attempted(_)) {
+            fate.draw = self.draws.bits(number, write.into());
+            if let Some(flash) = self.flash()
+                && flash.factors.codewords_differ()
+            {
+                fate.rber = flash.factors.codeword_rber(rber, number, write.into());
+                fate.above = self.table_at(pe_cycles).expect("it has flash").above(fate.rber) as u32;
             }
-        };
-        fate.draw = self.draws.bits(number, write.into());
-        if let Some(flash) = flash
-            && flash.factors.codewords_differ()
-        {
-            fate.rber = flash.factors.codeword_rber(rber, number, write.into());
-            fate.above = self.table_at(pe_cycles).expect("it has flash").above(fate.rber) as u32;
         }
         fate
     }
