@@ -590,6 +590,33 @@ class KilledWorker(Exception):  # noqa: N818
     """As Dask's."""
 
 
+IMPATIENT = """
+import gc, time
+from softsense.points import Processes
+
+def interrupted(**_):
+    raise KeyboardInterrupt
+
+if __name__ == "__main__":
+    processes = Processes(2)
+    future = processes.submit(None)
+    processes._pool.shutdown = interrupted
+    try:
+        processes.close()
+    except KeyboardInterrupt:
+        del processes, future
+    gc.collect()
+    time.sleep(2)
+"""
+
+
+def test_processes_that_still_start_when_closing_is_interrupted_say_nothing(tmp_path: Path) -> None:
+    script = tmp_path / "impatient.py"
+    script.write_text(IMPATIENT)
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_workers_that_are_lost_are_one_error_and_a_killed_one_fails_its_point(tmp_path: Path) -> None:
     file = sweep_file(tmp_path)
     with pytest.raises(SoftsenseError, match="workers: ModuleNotFoundError: No module named 'softsense'"):

@@ -425,6 +425,10 @@ def _deaf_to_ctrl_c() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
+_STOPS: set[Event] = set()
+"""Events of pools that are not closed: where closing is interrupted, a process that still starts asks for its event."""
+
+
 class Processes:
     """A pool of processes on this machine that is replaced when one of them dies."""
 
@@ -450,9 +454,11 @@ class Processes:
         if self._pool:
             self._pool.shutdown(cancel_futures=True)
         self._pool = None
+        _STOPS.discard(self._stop)
 
     def _started(self) -> ProcessPoolExecutor:
         if self._pool is None:
+            _STOPS.add(self._stop)
             self._pool = ProcessPoolExecutor(self._workers, self._context, initializer=_begin, initargs=(self._stop,))
         return self._pool
 
