@@ -325,7 +325,23 @@ ERRORS: dict[str, Rows] = {
         (["mlc", "--placement", "anywhere"], ["anywhere", "nested"]),
         (["mlc", "--page", "top", "--picture", "p.png"], ["page", "top", "lower"]),
         (["mlc", "--page", "top"], ["page", "top", "lower"]),
+        (["mlc", "--references", "best"], ["best", "tracked"]),
+        (["mlc", "--temperature", "40"], ["temperature", "measured"]),
+        (["tlc-measured", "--temperature", "1000"], ["temperature", "1000"]),
         *[(["mlc", *arguments], says) for arguments, says in PICTURES],
+    ],
+    "flash rber": [
+        (["qlc"], ["qlc", "mlc"]),
+        (["mlc", "--pe-cycles", "many"], ["pe-cycles", "many"]),
+        (["mlc", "--retention-days", "-1"], ["retention-days", "-1"]),
+        (["mlc", "--levels", "8"], ["level", "8"]),
+        (["mlc", "--temperature", "40"], ["temperature", "measured"]),
+        *[(["mlc", *arguments], says) for arguments, says in PICTURES],
+    ],
+    "flash fit": [
+        (["nowhere.csv", "--mapping", "mlc"], ["nowhere.csv"]),
+        (["cells.toml", "--mapping", "mlc"], ["cells.toml:1", "pe_cycles"]),
+        (["cells.toml"], ["--mapping"]),
     ],
     "flash bake": [
         (["--bake-c", "-300"], ["bake_c", "-300"]),

@@ -43,6 +43,8 @@ RESULTS: dict[str, list[str]] = {
     ],
     "fer": ["bch:m=10,t=5,k=512", "--rber", "0.001,0.002", "--picture", "fer.png"],
     "flash show": ["mlc", "--picture", "cells.png"],
+    "flash rber": ["tlc-measured", "--pe-cycles", "3000", "--retention-days", "0,90", "--picture", "rber.png"],
+    "flash fit": ["measured.csv", "--mapping", "mlc"],
     "flash bake": [],
     "flash calibrate": ["mlc-25nm", *QUICK, "--set", "geometry.chips_per_channel=2", "--p-fail", "0.1"],
     "explain": ["--policies", "two_step"],
@@ -72,6 +74,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with a trace, a code and a sweep."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "small.csv").write_text("arrival_ns,device,kind,offset_bytes,bytes\n" + TRACE.replace(",0,", ",0,", 1))
+    lines = [f"1000,{days},{state},{state},0.1" for days in (1, 9) for state in range(4)]
+    (tmp_path / "measured.csv").write_text("\n".join(["pe_cycles,retention_days,state,mean,sigma", *lines]))
     (tmp_path / "teaching.qc").write_text(softsense.Code.open("teaching-1/2").to_qc())
     overrides = ", ".join(json.dumps(field) for field in SMALL)
     grid = "[grid]\n'ftl.over_provisioning' = [0.2, 0.3]\n"
@@ -135,7 +139,7 @@ def test_what_is_spelled_out_for_completion_is_what_there_is() -> None:
         (["compare", "tlc-3d", "--policies", "two_step,prog"], ["two_step,progressive"]),
         (["compare", "tlc-3d", "--policies", "a"], ["all"]),
         (["run", "tlc-3d", "--policy", "look_ahead_"], ["look_ahead_progressive"]),
-        (["flash", "show", "tlc"], ["tlc-2-3-2", "tlc-1-2-4"]),
+        (["flash", "show", "tlc"], ["tlc-2-3-2", "tlc-1-2-4", "tlc-measured"]),
         (["reproduce", "l"], ["ldpc-in-ssd", "laldpc", "lae-ftl"]),
         (["trace", "convert", "a", "b", "--to", "m"], ["mqsim"]),
         (["fer", "flash-8/9", "--method", "d"], ["direct"]),

@@ -17,6 +17,7 @@ import shutil
 import signal
 import sys
 import tempfile
+import textwrap
 import threading
 import traceback
 from collections.abc import Callable, Iterable, Iterator
@@ -488,6 +489,8 @@ def config_check(file: Path, overrides: tuple[str, ...], seed: int | None, as_js
         return
     click.echo(f"ok: {file}")
     click.echo(tables.describe(rows, indent="  "))
+    if start := _starting_reliability(config):
+        click.echo("\n" + start)
 
 
 @config_group.command("show")
@@ -495,9 +498,11 @@ def config_check(file: Path, overrides: tuple[str, ...], seed: int | None, as_js
 @_config_options
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of TOML.")
 def config_show(file: Path, overrides: tuple[str, ...], seed: int | None, as_json: bool) -> None:
-    """Print a configuration with every default filled in."""
+    """Print a configuration with every default filled in, and the error rates that its run starts with."""
     config = softsense.load_config(file, overrides, seed=seed)
     click.echo(json.dumps(json.loads(config.to_json()), indent=2) if as_json else config.to_toml(), nl=as_json)
+    if not as_json and (start := _starting_reliability(config)):
+        click.echo("\n" + textwrap.indent(start, "# "))
 
 
 @config_group.command("schema")
@@ -887,6 +892,14 @@ def fer(name: str, llrs_for: str | None, picture: Path | None, as_json: bool, no
     return _INTERRUPTED if interrupted else 0
 
 
+_temperature_option = click.option(
+    "--temperature",
+    type=float,
+    metavar="C",
+    help="Of data at rest, degrees Celsius, in measured cells; default: theirs.",
+)
+
+
 @cli.group("flash")
 def flash_group() -> None:
     """Look at flash cells at an age, and at how chips are aged in an oven."""
@@ -905,6 +918,12 @@ def flash_group() -> None:
     help=f"Read level shown beside hard decision; default: {_core.MAX_LEVEL}.",
 )
 @_placement_option
+@_temperature_option
+@click.option(
+    "--references",
+    type=click.Choice(["default", "tracked"]),
+    help="Where hard references stand: the chip's default, or where they are best at this age; default: the model's.",
+)
 @click.option("--page", default="0", metavar="PAGE", help="Page that is drawn: its name or number; default: the first.")
 @click.option("--picture", type=click.Path(path_type=Path), metavar="FILE", help="Draw how a page is read.")
 @click.option("--json", "as_json", is_flag=True, help="Print what is known as one JSON document.")
@@ -914,17 +933,19 @@ def flash_show(
     retention_days: float,
     level: int,
     placement: str,
+    temperature: float | None,
+    references: str | None,
     page: str,
     picture: Path | None,
     as_json: bool,
 ) -> None:
-    """Show cells at an age, a shipped model (mlc, tlc-2-3-2 or tlc-1-2-4) or a TOML file.
+    """Show cells at an age, a shipped model (mlc, tlc-2-3-2, tlc-1-2-4 or tlc-measured) or a TOML file.
 
     Error rates, reference voltages, the regions between them and their log-likelihood ratios.
     """
     from softsense import flash, tables
 
-    cells = Cells.open(name, pe_cycles, retention_days * 24)
+    cells = Cells.open(name, pe_cycles, retention_days * 24, references, temperature)
     drawn, number = None, flash.page_number(cells, page)
     if picture:
         _check_picture(picture)
@@ -938,6 +959,77 @@ def flash_show(
     click.echo(json.dumps(facts, indent=2) if as_json else tables.cells(facts))
     if picture and not as_json:
         click.echo(f"wrote {picture}")
+
+
+@flash_group.command("rber")
+@click.argument("name", metavar="[CELLS]", default="tlc-measured", shell_complete=_complete_cells)
+@click.option("--pe-cycles", default="0,1000,2000,3000", metavar="LIST", help="Default: 0,1000,2000,3000.")
+@click.option("--retention-days", default="0,1,7,30,90,365", metavar="LIST", help="Default: 0,1,7,30,90,365.")
+@click.option(
+    "--levels", default="", metavar="LIST", help="Read levels whose mutual information is told, such as 1,2,7."
+)
+@_temperature_option
+@click.option("--picture", type=click.Path(path_type=Path), metavar="FILE", help="Draw it: .png, .svg or .pdf.")
+@click.option("--json", "as_json", is_flag=True, help="Print the rates as one JSON document.")
+def flash_rber(
+    name: str,
+    pe_cycles: str,
+    retention_days: str,
+    levels: str,
+    temperature: float | None,
+    picture: Path | None,
+    as_json: bool,
+) -> None:
+    """Show raw bit error rates of cells by age, with default references and with ones that track the age."""
+    from softsense import flash, tables
+    from softsense.campaign import parse_levels, parse_list
+
+    rows = flash.rber_by_age(
+        name,
+        [round(cycles) for cycles in parse_list(pe_cycles, "--pe-cycles", 0, 10**6)],
+        parse_list(retention_days, "--retention-days", 0, 4e5),
+        levels=parse_levels(levels) if levels else [],
+        retention_temperature_c=temperature,
+    )
+    if picture:
+        _check_picture(picture)
+        from softsense import plots
+
+        drawn = plots.draw_rber_by_age(rows, name)
+        with replacing(picture) as path:
+            drawn.savefig(path)
+    click.echo(json.dumps(rows, indent=2) if as_json else tables.rber_by_age(rows))
+    if picture and not as_json:
+        click.echo(f"\nwrote {picture}")
+
+
+@flash_group.command("fit")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--mapping", required=True, metavar="NAME", help="Of states to bits, such as tlc_2_3_2.")
+@click.option("--unit-v", default=1.0, help="What a unit of the means and spreads is, in volts; default: 1.")
+@click.option("--temperature", default=40.0, help="At which they were measured, in degrees Celsius; default: 40.")
+@click.option("--out", type=click.Path(path_type=Path), metavar="FILE", help="Write the cells: .toml.")
+@_force_option
+@click.option("--json", "as_json", is_flag=True, help="Print how near the fit comes as one JSON document.")
+def flash_fit(
+    file: Path, mapping: str, unit_v: float, temperature: float, out: Path | None, force: bool, as_json: bool
+) -> None:
+    """Fit cells to measured means and spreads by age: a CSV file with pe_cycles,retention_days,state,mean,sigma.
+
+    Shows how far the fit is from each age, and how far a fit without that age is: what it would have predicted.
+    """
+    from softsense import measured_cells, tables
+
+    if out:
+        _check_suffix(out, ".toml")
+        _check_writable(out, force)
+    found = measured_cells.fit(file, mapping, unit_v=unit_v, temperature_c=temperature)
+    if out:
+        with replacing(out) as path:
+            path.write_text(found.toml)
+    click.echo(json.dumps(found.rows, indent=2) if as_json else tables.cell_fit(found.rows))
+    if not as_json:
+        click.echo(f"\nwrote {out}" if out else f"\n{found.toml}", nl=bool(out))
 
 
 @flash_group.command("bake")
@@ -1442,6 +1534,15 @@ def _measure(
         if interrupted:
             click.echo("interrupted: what is shown and written covers what had been simulated", err=True)
         return _INTERRUPTED if interrupted else 0
+
+
+def _starting_reliability(config: Config) -> str:
+    """A table of what codewords are like at the start; nothing where no raw bit error rates are known."""
+    from softsense import flash, tables
+
+    if not config.knows_rber:
+        return ""
+    return tables.starting_reliability(flash.starting_reliability(config))
 
 
 def _config_rows(config: Config, workload: bool) -> list[tuple[str, str]]:

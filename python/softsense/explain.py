@@ -41,8 +41,6 @@ RESOURCES = ("plane", "bus", "decoder")
 _DATA, _OTHER_PAGES, _QUANTILES = range(3)
 
 _HOURS = {"d": 24.0, "h": 1.0}
-# Of the grid on which means and spreads are integrated; beyond it no cell is.
-_VOLTS = (-5.0, 15.0, 20_001)
 _WIDTH = 100
 _MOST_TRIED = 1000
 _SEEDS = 1 << 64
@@ -258,7 +256,7 @@ def explain(
         codeword_bits=opened_code.codeword_bits,
         data_bits=opened_code.data_bits,
         rber=opened.rber(number),
-        untracked_rber=_untracked_rber(opened, number),
+        untracked_rber=opened.with_references("default").rber(number),
         hard_failure=_hard_failure(device, resolved, opened_code, decoder, iterations, opened.rber(number)),
         raw_errors=attempts[0]["wrong_signs"],
         required_level=required,
@@ -443,7 +441,7 @@ def _states(cells: Cells, page: int, hard: dict[str, Any]) -> list[dict[str, Any
     for state in range(cells.states):
         bit = cells.bit(page, state)
         below = np.concatenate([[0.0], cells.cdf(state, hard["references"]), [1.0]])
-        (written, written_spread), (now, spread) = (_moments(each, state) for each in (fresh, cells))
+        (written, written_spread), (now, spread) = (each.means_and_spreads()[state].tolist() for each in (fresh, cells))
         rows.append(
             {
                 "state": state,
@@ -457,22 +455,6 @@ def _states(cells: Cells, page: int, hard: dict[str, Any]) -> list[dict[str, Any
             }
         )
     return rows
-
-
-def _moments(cells: Cells, state: int) -> tuple[float, float]:
-    """Mean and standard deviation of the threshold voltage, from its distribution function."""
-    volts = np.linspace(*_VOLTS[:2], _VOLTS[2])
-    above = 1 - cells.cdf(state, volts)
-    mean = volts[0] + np.trapezoid(above, volts)
-    square = 2 * np.trapezoid((volts - volts[0]) * above, volts)
-    return float(mean), math.sqrt(max(square - (mean - volts[0]) ** 2, 0.0))
-
-
-def _untracked_rber(cells: Cells, page: int) -> float:
-    read = cells.sense(page, 1, assumed=cells.at(cells.pe_cycles, 0.0))
-    ones = read["llrs"] < 0
-    zero, one = read["probabilities"].T
-    return float(zero[ones].sum() + one[~ones].sum()) / 2
 
 
 # Timelines ------------------------------------------------------------------------------------------------------------

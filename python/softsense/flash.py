@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from softsense._core import MAX_LEVEL, Cells, Config, ConfigError, recovery_bake_minutes, retention_bake_minutes
 
 _CALIBRATION_CODEWORDS = 65_536
+_STARTING_CODEWORDS = 8192
 
 
 def page_number(cells: Cells, page: str) -> int:
@@ -42,6 +44,7 @@ def describe(cells: Cells, level: int = MAX_LEVEL, placement: str = "mutual_info
     [('lower', '1100', 4), ('upper', '1001', 7)]
     """
     pages = []
+    default, tracked = cells.with_references("default"), cells.with_references("tracked")
     for page, name in enumerate(cells.pages):
         read = cells.sense(page, level, placement=placement)
         hard = cells.sense(page, 1)
@@ -50,6 +53,8 @@ def describe(cells: Cells, level: int = MAX_LEVEL, placement: str = "mutual_info
                 "name": name,
                 "bits": "".join(str(int(cells.bit(page, state))) for state in range(cells.states)),
                 "rber": cells.rber(page),
+                "default_references_rber": default.rber(page),
+                "tracked_references_rber": tracked.rber(page),
                 "hard_references_v": cells.hard_references(page).tolist(),
                 "hard_information_bits": hard["information"],
                 "hard_sensings": hard["sensings"],
@@ -66,12 +71,91 @@ def describe(cells: Cells, level: int = MAX_LEVEL, placement: str = "mutual_info
         "pe_cycles": cells.pe_cycles,
         "retention_days": cells.retention_hours / 24,
         "states": cells.states,
+        "means_v": cells.means_and_spreads()[:, 0].tolist(),
+        "spreads_v": cells.means_and_spreads()[:, 1].tolist(),
         "level": level,
         "placement": placement,
         "rber": cells.rber(),
         "pages": pages,
         "cells": json.loads(cells.spec_json),
     }
+
+
+def rber_by_age(
+    name: str,
+    pe_cycles: Sequence[int],
+    retention_days: Sequence[float],
+    *,
+    levels: Sequence[int] = (),
+    retention_temperature_c: float | None = None,
+) -> list[dict[str, Any]]:
+    """Raw bit error rates of cells by age, with the chip's default references and with ones that track the age.
+
+    Args:
+        name: a shipped model or a TOML file.
+        pe_cycles: program/erase cycles.
+        retention_days: days since the cells were written.
+        levels: read levels, 1 to 7, of which the mutual information is told.
+        retention_temperature_c: where data rests, in degrees Celsius; default: the model's.
+
+    Returns a dict for each age: `pe_cycles`, `retention_days`, `default` and `tracked` (mean raw bit error rate of the
+    pages), `default_pages` and `tracked_pages` (of each), and `information` (by level, mean over the pages, in bits,
+    references tracking the age).
+
+    Raises `ConfigError`.
+
+    >>> (row,) = rber_by_age("tlc-measured", [3000], [90])
+    >>> row["default"] > 1.5 * row["tracked"]
+    True
+    """
+    rows = []
+    for cycles in pe_cycles:
+        for days in retention_days:
+            cells = Cells.open(name, cycles, days * 24, "default", retention_temperature_c)
+            tracked, pages = cells.with_references("tracked"), range(len(cells.pages))
+            information = {
+                level: sum(tracked.sense(page, level)["information"] for page in pages) / len(pages) for level in levels
+            }
+            rows.append(
+                {
+                    "pe_cycles": cycles,
+                    "retention_days": days,
+                    "default": cells.rber(),
+                    "tracked": tracked.rber(),
+                    "default_pages": {page: cells.rber(number) for number, page in enumerate(cells.pages)},
+                    "tracked_pages": {page: tracked.rber(number) for number, page in enumerate(cells.pages)},
+                    "information": information,
+                }
+            )
+    return rows
+
+
+def starting_reliability(config: Config) -> list[dict[str, Any]]:
+    """What a config's codewords are like as its run starts: a row for each page type, and one for all of them.
+
+    Args:
+        config: with a `reliability` that knows raw bit error rates.
+
+    Returns `page_type` (its name, or `all`), `rber` (mean raw bit error rate), and the mean probabilities that decoding
+    fails with hard decision and at the deepest level, `p_fail_hard` and `p_fail` (NaN where only real decodes tell), of
+    8,192 of its codewords. A function of the config.
+
+    Raises `ConfigError`.
+
+    >>> [row["page_type"] for row in starting_reliability(Config.open("tlc-3d"))]
+    ['lower', 'centre', 'upper', 'all']
+    """
+    sample = config.sample_codewords(_STARTING_CODEWORDS)
+    names = [page_type["name"] for page_type in json.loads(config.to_json())["flash"]["page_types"]]
+    rows = []
+    for number, name in [*enumerate(names), (None, "all")]:
+        chosen = slice(None) if number is None else sample["page_type"] == number
+        means = {
+            column: float(sample[column][chosen].mean()) if sample[column][chosen].size else float("nan")
+            for column in ("rber", "p_fail_hard", "p_fail")
+        }
+        rows.append({"page_type": name, **means})
+    return rows
 
 
 def bake_minutes(

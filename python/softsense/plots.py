@@ -9,10 +9,11 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from matplotlib import colormaps
 from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullFormatter
+from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullFormatter, NullLocator
 from matplotlib.transforms import blended_transform_factory
 
 from softsense import _core
@@ -462,6 +463,39 @@ def draw_cells(cells: Cells, page: int, level: int, placement: str = "mutual_inf
         weight="bold",
         color=INK,
     )
+    return figure
+
+
+def draw_rber_by_age(rows: Sequence[dict[str, Any]], name: str) -> Figure:
+    """Draw raw bit error rates of cells over time since the write, a line for each number of P/E cycles.
+
+    Args:
+        rows: as `softsense.flash.rber_by_age` returns them.
+        name: what the cells are called.
+
+    Returns a figure 9 inches wide.
+    """
+    figure = Figure(figsize=(9, 5.6), dpi=130, layout="constrained")
+    axes = figure.subplots()
+    head(axes, f"{name}: default references (solid), and ones that track the age (dashed)")
+    cycles = list(dict.fromkeys(row["pe_cycles"] for row in rows))
+    days = sorted({row["retention_days"] for row in rows})
+    colours = colormaps["viridis"](np.linspace(0.85, 0.0, len(cycles)))
+    for number, colour in zip(cycles, colours, strict=True):
+        of_cycles = sorted((row for row in rows if row["pe_cycles"] == number), key=lambda row: row["retention_days"])
+        at = [row["retention_days"] for row in of_cycles]
+        default, tracked = ([row[which] for row in of_cycles] for which in ("default", "tracked"))
+        axes.plot(at, default, color=colour, marker="o", markersize=3.5, label=f"{number:,} P/E cycles")
+        axes.plot(at, tracked, color=colour, marker="o", markersize=3.5, linestyle="--", linewidth=1.1)
+    # Logarithmic from the first day on, as retention is; the day before it has room, too.
+    axes.set_xscale("symlog", linthresh=1, linscale=0.6)
+    axes.set_xticks(days, [f"{day:g}" for day in days])
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.set_yscale("log")
+    axes.set_xlabel("days since the write")
+    axes.set_ylabel("mean raw bit error rate of the pages")
+    axes.grid(axis="y", color="#e4e4e4", linewidth=0.6)
+    axes.legend(loc="upper left", frameon=False, labelcolor=INK, fontsize=9)
     return figure
 
 

@@ -461,13 +461,24 @@ def cells(facts: dict[str, Any]) -> str:
         ("page", [page["name"] for page in pages], str.ljust),
         ("bits of the states", [page["bits"] for page in pages], str.ljust),
         ("RBER", [_rate(page["rber"]) for page in pages], str.rjust),
+        ("default references", [_rate(page["default_references_rber"]) for page in pages], str.rjust),
+        ("tracked", [_rate(page["tracked_references_rber"]) for page in pages], str.rjust),
         ("hard references (V)", [" ".join(f"{v:.3f}" for v in page["hard_references_v"]) for page in pages], str.ljust),
         ("information, hard", [f"{page['hard_information_bits']:.4f}" for page in pages], str.rjust),
         (f"at level {facts['level']}", [f"{page['information_bits']:.4f}" for page in pages], str.rjust),
         ("sensings", [str(page["sensings"]) for page in pages], str.rjust),
         ("bits a cell", [str(page["bits_per_cell"]) for page in pages], str.rjust),
     ]
-    blocks = [describe(rows), _panel([_aligned(["", title, *shown], align) for title, shown, align in columns])]
+    states = [
+        ("state", [str(state) for state in range(facts["states"])]),
+        ("mean (V)", [f"{mean:.3f}" for mean in facts["means_v"]]),
+        ("spread (V)", [f"{spread:.3f}" for spread in facts["spreads_v"]]),
+    ]
+    blocks = [
+        describe(rows),
+        _panel([_aligned(["", title, *shown], str.rjust) for title, shown in states]),
+        _panel([_aligned(["", title, *shown], align) for title, shown, align in columns]),
+    ]
     for page in pages:
         ends = ["", *(f"{reference:.3f}" for reference in page["references_v"]), ""]
         regions = [
@@ -481,6 +492,63 @@ def cells(facts: dict[str, Any]) -> str:
         table = _panel([_aligned(["", title, *shown], str.rjust) for title, shown in regions])
         blocks.append(f"Regions of the {page['name']} page\n{table}")
     return "\n\n".join(blocks)
+
+
+def rber_by_age(rows: list[dict[str, Any]]) -> str:
+    """What `softsense.flash.rber_by_age` says."""
+    pages = list(rows[0]["default_pages"])
+    columns = [
+        ("P/E\ncycles", [f"{row['pe_cycles']:,}" for row in rows]),
+        ("retention\ndays", [f"{row['retention_days']:,g}" for row in rows]),
+    ]
+    for references in ("default", "tracked"):
+        columns.append((f"RBER\n{references}", [_rate(row[references]) for row in rows]))
+        columns += [(f"\n{page}", [_rate(row[f"{references}_pages"][page]) for row in rows]) for page in pages]
+    columns += [
+        (f"bits at\nlevel {level}", [f"{row['information'][level]:.4f}" for row in rows])
+        for level in rows[0]["information"]
+    ]
+    return _headed(columns)
+
+
+def starting_reliability(rows: list[dict[str, Any]]) -> str:
+    """What `softsense.flash.starting_reliability` says."""
+    columns = [
+        ("at the start", [row["page_type"] for row in rows]),
+        ("mean RBER", [_rate(row["rber"]) for row in rows]),
+        ("P_fail, hard", [_rate(row["p_fail_hard"]) for row in rows]),
+        ("P_fail, deepest level", [_rate(row["p_fail"]) for row in rows]),
+    ]
+    return _panel([_aligned(["", title, *shown], str.rjust) for title, shown in columns])
+
+
+def cell_fit(rows: list[dict[str, Any]]) -> str:
+    """What `softsense.measured_cells.fit` says of how near it comes: the largest differences of each age."""
+
+    def largest(rows: list[dict[str, Any]], column: str) -> str:
+        values = [abs(row[column]) for row in rows if row[column] is not None]
+        return f"{max(values):.2f}" if values else "-"
+
+    ages = list(dict.fromkeys((row["pe_cycles"], row["retention_days"]) for row in rows))
+    programmed, erased = (
+        [
+            [row for row in rows if (row["pe_cycles"], row["retention_days"]) == age and keep(row["state"])]
+            for age in ages
+        ]
+        for keep in (lambda state: state > 0, lambda state: state == 0)
+    )
+    columns = [
+        ("P/E\ncycles", [f"{cycles:,}" for cycles, _ in ages]),
+        ("retention\ndays", [f"{days:,g}" for _, days in ages]),
+    ]
+    for title, column in (("fitted", ""), ("left out", "left_out_")):
+        columns += [
+            (f"{title}:\nmeans", [largest(each, f"{column}mean_off") for each in programmed]),
+            ("\nspreads", [largest(each, f"{column}sigma_off") for each in programmed]),
+            ("erased\nmean", [largest(each, f"{column}mean_off") for each in erased]),
+            ("\nspread", [largest(each, f"{column}sigma_off") for each in erased]),
+        ]
+    return _headed(columns)
 
 
 def bake(times: dict[str, float]) -> list[tuple[str, str]]:

@@ -63,7 +63,6 @@ impl AgedBch {
 impl BchSpec {
     /// Checks the ranges and works the codes out.
     pub(crate) fn open(&self) -> Result<Vec<AgedBch>> {
-        self.rber.check("reliability.bch.rber")?;
         self.variation.check("reliability.bch.variation")?;
         expect_whole("reliability.bch.oob_bytes", self.oob_bytes, 1, 1 << 16)?;
         let ages: Vec<u32> = self.codes.iter().map(|code| code.to_pe_cycles).collect();

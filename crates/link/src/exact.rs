@@ -10,9 +10,9 @@ use softsense_ecc::catalogue::{Code, Encoder};
 use softsense_ecc::channel::LARGEST_REGION_LLR;
 use softsense_ecc::ldpc::RedundantChecks;
 use softsense_ecc::measure::{Algorithm, DecoderSpec, FrameDecoder};
-use softsense_nand::{CellSpec, Cells, Placement, RberModel, Sensing, Variation, Wear};
+use softsense_nand::{CellSpec, Cells, NamedCells, Placement, RberModel, Sensing, Variation, Wear};
 
-use crate::{Age, BchSpec, MAX_LEVEL};
+use crate::{BchSpec, MAX_LEVEL};
 
 /// Real decodes: the flash whose codewords are read, the code they are written in, and its decoder.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -41,7 +41,7 @@ pub struct ExactSpec {
     /// The age that the controller takes all cells to be of: references and LLRs are made for it. Without it, the controller
     /// knows each codeword's.
     #[serde(default)]
-    pub llrs_for: Option<Age>,
+    pub llrs_for: Option<Wear>,
 }
 
 fn default_code() -> String {
@@ -58,12 +58,12 @@ fn default_iterations() -> u32 {
 
 impl ExactSpec {
     /// Reads of the codewords of BCH codes by age.
-    pub(crate) fn of_bch(spec: &BchSpec) -> Self {
+    pub(crate) fn of_bch(spec: &BchSpec, rber: RberModel) -> Self {
         Self {
             code: default_code(),
             decoder: default_decoder(),
             max_iterations: default_iterations(),
-            rber: spec.rber.clone(),
+            rber,
             variation: spec.variation.clone(),
             placement: Placement::default(),
             llrs_for: None,
@@ -89,7 +89,6 @@ impl ExactSpec {
 
     /// Checks the ranges, but for the code's: opening it checks that.
     fn check(&self) -> Result<()> {
-        self.rber.check("reliability.exact.rber")?;
         self.variation.check("reliability.exact.variation")?;
         expect_whole("reliability.exact.max_iterations", self.max_iterations, 1, 10_000)?;
         self.placement.check("reliability.exact.placement")?;
@@ -231,7 +230,7 @@ pub struct CodewordReader {
     spec: ExactSpec,
     cell_spec: Option<CellSpec>,
     /// What the controller takes every boundary for.
-    assumed: Option<(Age, f64)>,
+    assumed: Option<(Wear, f64)>,
     code: Code,
     encoder: Encoder,
     decoder: StepDecoder,
@@ -357,10 +356,12 @@ impl CodewordReader {
     /// Values out of range, a code that does not open, or a decoder that is unknown or does not fit it, at their paths in
     /// the config.
     pub fn new(spec: &ExactSpec, seed: u64, directory: &Path) -> Result<Self> {
-        Self::of_code(spec, seed, spec.open_code(directory)?.0)
+        let spec = ExactSpec { rber: spec.rber.open("reliability.exact.rber", directory)?, ..spec.clone() };
+        let (code, _) = spec.open_code(directory)?;
+        Self::of_code(&spec, seed, code)
     }
 
-    /// [`Self::new`] with the code of the spec.
+    /// [`Self::new`] with the code of the spec, whose RBER model is open.
     pub(crate) fn of_code(spec: &ExactSpec, seed: u64, code: Code) -> Result<Self> {
         spec.check()?;
         let at_decoder = |error: Error| Error::config("reliability.exact.decoder", error.message());
@@ -368,7 +369,7 @@ impl CodewordReader {
         let decoder = DecoderSpec { algorithm, max_iterations: spec.max_iterations };
         let decoder = StepDecoder::new(&code, decoder).map_err(at_decoder)?;
         let cell_spec = match &spec.rber {
-            RberModel::ThresholdVoltage(cells) => Some(cells.clone()),
+            RberModel::ThresholdVoltage(NamedCells::Given(cells)) => Some(cells.clone()),
             _ => None,
         };
         let fresh = match &cell_spec {
@@ -378,7 +379,7 @@ impl CodewordReader {
         let with_bit = |page: usize, bit: bool| {
             (0..fresh.states()).filter(|&state| fresh.bit(page, state) == bit).map(|state| state as u8).collect()
         };
-        let assumed = spec.llrs_for.map(|age| (age, spec.rber.compiled().at(age.wear(), None)));
+        let assumed = spec.llrs_for.map(|age| (age, spec.rber.compiled().at(age, None)));
         let streams = Streams {
             draws: Stream::new(seed, Purpose::CodewordDraw),
             data: Stream::new(seed, Purpose::Data),
@@ -518,9 +519,7 @@ impl CodewordReader {
         match (self.assumed, condition) {
             (None, _) => condition,
             (Some((_, rber)), CellCondition::Boundary { .. }) => CellCondition::Boundary { rber },
-            (Some((age, _)), CellCondition::Voltages { page, .. }) => {
-                CellCondition::Voltages { wear: age.wear(), page }
-            }
+            (Some((age, _)), CellCondition::Voltages { page, .. }) => CellCondition::Voltages { wear: age, page },
         }
     }
 

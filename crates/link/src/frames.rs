@@ -4,7 +4,6 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use softsense_base::{Error, Result};
@@ -12,7 +11,7 @@ use softsense_ecc::catalogue::Code;
 use softsense_ecc::channel::{Channel, LARGEST_REGION_LLR, Noise, Output, SURE_LLR};
 use softsense_ecc::ldpc::AbsorbingSets;
 use softsense_ecc::measure::{Algorithm, BenchResult, DecoderSpec, FrameCounter, FrameDecoder};
-use softsense_nand::{CellSpec, Cells, Placement, Sensing, Wear};
+use softsense_nand::{Cells, NamedCells, Placement, Sensing, Wear};
 
 use crate::MAX_LEVEL;
 
@@ -87,14 +86,14 @@ pub enum ReadChannel {
         placement: Placement,
     },
     /// A page of cells with threshold voltages.
-    Cells(CellsRead),
+    Cells(Box<CellsRead>),
 }
 
 /// The reading of a page of cells at an age.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CellsRead {
-    /// The cells, or the name of a shipped model.
+    /// The cells.
     pub cells: NamedCells,
     /// Program/erase cycles.
     pub pe_cycles: u32,
@@ -109,47 +108,13 @@ pub struct CellsRead {
     pub placement: Placement,
     /// The age that references and LLRs are made for, if it is another one than that of the cells.
     #[serde(default)]
-    pub llrs_for: Option<Age>,
-}
-
-/// An age of cells.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Age {
-    /// Program/erase cycles.
-    pub pe_cycles: u32,
-    /// Hours since the page was written.
-    pub retention_hours: f64,
-}
-
-/// Cells, or the name of a shipped model of them.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(untagged)]
-pub enum NamedCells {
-    /// The name of a shipped model.
-    Shipped(String),
-    /// A model in full.
-    Given(CellSpec),
-}
-
-impl Age {
-    pub(crate) fn wear(self) -> Wear {
-        Wear { pe_cycles: self.pe_cycles, retention_hours: self.retention_hours }
-    }
-
-    pub(crate) fn check(self, path: &str) -> Result<()> {
-        softsense_base::expect_number(format!("{path}.retention_hours"), self.retention_hours, 0.0, 1e7)
-    }
+    pub llrs_for: Option<Wear>,
 }
 
 impl CellsRead {
     fn sensed(&self) -> Result<Sensed> {
-        let spec = match &self.cells {
-            NamedCells::Shipped(name) => CellSpec::open(name, std::path::Path::new(""))?,
-            NamedCells::Given(spec) => spec.clone(),
-        };
-        spec.check("channel.cells.cells")?;
-        let age = Age { pe_cycles: self.pe_cycles, retention_hours: self.retention_hours };
+        let spec = self.cells.open("channel.cells.cells", "".as_ref())?;
+        let age = Wear { pe_cycles: self.pe_cycles, retention_hours: self.retention_hours };
         let llrs_for = self.llrs_for.unwrap_or(age);
         age.check("channel.cells")?;
         llrs_for.check("channel.cells.llrs_for")?;
@@ -157,7 +122,7 @@ impl CellsRead {
             let message = format!("found {}, expected one of {} pages, from 0", self.page.unwrap_or(0), spec.pages());
             return Err(Error::config("channel.cells.page", message));
         }
-        let (cells, assumed) = (spec.at(age.wear()), spec.at(llrs_for.wear()));
+        let (cells, assumed) = (spec.at(age), spec.at(llrs_for));
         let pages: Vec<usize> = self.page.map_or_else(|| (0..spec.pages()).collect(), |page| vec![page]);
         sense(&cells, &assumed, &pages, self.level, self.placement)
     }

@@ -83,9 +83,7 @@ mod table;
 pub use bch_by_age::{AgedBch, AgedBchSpec, BchSpec};
 pub use by_age::ByAge;
 pub use exact::{CellCondition, CodewordRead, CodewordReader, DecodeAttempt, ExactSpec, levels_of};
-pub use frames::{
-    Age, CellsRead, Condition, FrameCounts, FrameSpec, FrameTask, NamedCells, ReadChannel, listing_identity,
-};
+pub use frames::{CellsRead, Condition, FrameCounts, FrameSpec, FrameTask, ReadChannel, listing_identity};
 pub use policy::{Observation, Policy, ReadSpec, Retry, Step};
 pub use reliability::{
     AdaptiveSpec, CellAge, Fate, FewErrors, Outcome, PageConditions, Questions, RateSpec, Reliability, ReliabilitySpec,

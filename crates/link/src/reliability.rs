@@ -126,8 +126,9 @@ pub struct Reliability {
     iterations: Stream,
     questions: Questions,
     kind: Kind,
-    /// The file of the code that really decodes, if it is one.
-    code_text: Option<String>,
+    /// What the spec names, where that is more than its name, but for decode tables: the file of a code that really decodes, and
+    /// cells.
+    named_texts: Vec<String>,
 }
 
 #[derive(Debug, Clone)]
@@ -173,21 +174,20 @@ enum Fates {
 }
 
 impl Bch {
-    fn new(spec: &BchSpec, seed: u64) -> Result<Self> {
-        let codes = spec.open()?;
+    fn new(spec: &BchSpec, codes: Vec<AgedBch>, rber: RberModel, seed: u64) -> Result<Self> {
         let fates = if spec.exact {
             let reader = |bch: &AgedBch| {
-                let exact = ExactSpec::of_bch(spec);
+                let exact = ExactSpec::of_bch(spec, rber.clone());
                 Ok((bch.to_pe_cycles, CodewordReader::of_code(&exact, seed, Code::Bch(bch.code.clone()))?))
             };
             let readers = codes.iter().map(reader).collect::<Result<Vec<_>>>()?;
-            Fates::Exact(Exact::new(readers, Flash::new(&spec.rber, spec.variation.clone(), seed)))
+            Fates::Exact(Exact::new(readers, Flash::new(rber, spec.variation.clone(), seed)))
         } else {
             let table = |bch: &AgedBch| {
                 let name = format!("{} B, {} errors", bch.codeword_bytes, bch.code.correctable());
                 (bch.to_pe_cycles, (bch.code.codeword_bits() as u32, DecodeTable::of_bch(&name, &bch.code)))
             };
-            Fates::Drawn(ByAge::new(codes.iter().map(table)), Flash::new(&spec.rber, spec.variation.clone(), seed))
+            Fates::Drawn(ByAge::new(codes.iter().map(table)), Flash::new(rber, spec.variation.clone(), seed))
         };
         Ok(Self { codes, fates })
     }
@@ -209,8 +209,8 @@ struct Flash {
 }
 
 impl Flash {
-    fn new(model: &RberModel, variation: Variation, seed: u64) -> Self {
-        Self { model: model.clone(), compiled: model.compiled(), factors: Factors::new(variation, seed) }
+    fn new(model: RberModel, variation: Variation, seed: u64) -> Self {
+        Self { compiled: model.compiled(), model, factors: Factors::new(variation, seed) }
     }
 
     /// The raw bit error rate of a page; `page` is its number in the wordline, none for the mean of those.
@@ -228,7 +228,12 @@ fn threshold(p: f64) -> u64 {
 impl Reliability {
     /// Builds the reliability of a device; files of tables and codes are taken from `directory`.
     pub fn new(spec: &ReliabilitySpec, seed: u64, directory: &Path) -> Result<Self> {
-        let mut code_text = None;
+        let mut named_texts = Vec::new();
+        let mut open = |rber: &RberModel, path: &str| {
+            let opened = rber.open(path, directory)?;
+            named_texts.extend(rber.names_cells().then(|| opened.cells().to_toml(9)));
+            Ok::<_, Error>(opened)
+        };
         let kind = match spec {
             ReliabilitySpec::Perfect => Kind::Perfect,
             ReliabilitySpec::Fixed { p_fail } => {
@@ -253,15 +258,15 @@ impl Reliability {
                 Kind::Fixed(thresholds)
             }
             ReliabilitySpec::Table(table) => {
-                table.rber.check("reliability.table.rber")?;
+                let rber = open(&table.rber, "reliability.table.rber")?;
                 table.variation.check("reliability.table.variation")?;
                 expect_number("reliability.table.most_beyond", table.most_beyond, 0.0, 1.0)?;
                 let decode_table = DecodeTable::open(&table.file, directory)?;
-                let flash = Flash::new(&table.rber, table.variation.clone(), seed);
+                let flash = Flash::new(rber, table.variation.clone(), seed);
                 Kind::Tables(Box::new(Tables::new(ByAge::always(decode_table), flash)))
             }
             ReliabilitySpec::Adaptive(adaptive) => {
-                adaptive.rber.check("reliability.adaptive.rber")?;
+                let rber = open(&adaptive.rber, "reliability.adaptive.rber")?;
                 adaptive.variation.check("reliability.adaptive.variation")?;
                 expect_number("reliability.adaptive.most_beyond", adaptive.most_beyond, 0.0, 1.0)?;
                 let ages: Vec<u32> = adaptive.rates.iter().map(|rate| rate.to_pe_cycles).collect();
@@ -272,20 +277,24 @@ impl Reliability {
                 }
                 let open = |rate: &RateSpec| Ok((rate.to_pe_cycles, DecodeTable::open(&rate.file, directory)?));
                 let tables = ByAge::new(adaptive.rates.iter().map(open).collect::<Result<Vec<_>>>()?);
-                let flash = Flash::new(&adaptive.rber, adaptive.variation.clone(), seed);
+                let flash = Flash::new(rber, adaptive.variation.clone(), seed);
                 Kind::Tables(Box::new(Tables::new(tables, flash)))
             }
-            ReliabilitySpec::Bch(bch) => Kind::Bch(Box::new(Bch::new(bch, seed)?)),
+            ReliabilitySpec::Bch(bch) => {
+                let codes = bch.open()?;
+                Kind::Bch(Box::new(Bch::new(bch, codes, open(&bch.rber, "reliability.bch.rber")?, seed)?))
+            }
             ReliabilitySpec::Exact(exact) => {
                 let (code, text) = exact.open_code(directory)?;
-                code_text = text;
-                let reader = CodewordReader::of_code(exact, seed, code)?;
-                let flash = Flash::new(&exact.rber, exact.variation.clone(), seed);
+                let exact = ExactSpec { rber: open(&exact.rber, "reliability.exact.rber")?, ..exact.clone() };
+                named_texts.extend(text);
+                let reader = CodewordReader::of_code(&exact, seed, code)?;
+                let flash = Flash::new(exact.rber, exact.variation, seed);
                 Kind::Exact(Box::new(Exact::new(vec![(u32::MAX, reader)], flash)))
             }
         };
         let (draws, iterations) = (Stream::new(seed, Purpose::CodewordDraw), Stream::new(seed, Purpose::Iterations));
-        Ok(Self { draws, iterations, questions: Questions::default(), kind, code_text })
+        Ok(Self { draws, iterations, questions: Questions::default(), kind, named_texts })
     }
 
     /// The same, whose outcomes answer more.
@@ -330,14 +339,13 @@ impl Reliability {
         }
     }
 
-    /// The files that the spec names, of tables or a code, where they say more than their names.
+    /// What the spec names, of tables, a code or cells, where that says more than its name.
     pub fn file_texts(&self) -> Vec<&str> {
-        match &self.kind {
-            Kind::Tables(tables) => tables.tables.iter().map(DecodeTable::text).collect(),
-            Kind::Perfect | Kind::Fixed(_) | Kind::Bch(_) | Kind::Exact(_) | Kind::Attempted(_) => {
-                self.code_text.as_deref().into_iter().collect()
-            }
-        }
+        let tables = match &self.kind {
+            Kind::Tables(tables) => Some(tables.tables.iter().map(DecodeTable::text)),
+            Kind::Perfect | Kind::Fixed(_) | Kind::Bch(_) | Kind::Exact(_) | Kind::Attempted(_) => None,
+        };
+        tables.into_iter().flatten().chain(self.named_texts.iter().map(String::as_str)).collect()
     }
 
     /// Data bits of a codeword, where codewords are really decoded.

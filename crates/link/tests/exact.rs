@@ -3,10 +3,8 @@
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use softsense_link::{
-    Age, CellCondition, CellsRead, CodewordReader, ExactSpec, FrameSpec, FrameTask, NamedCells, ReadChannel,
-};
-use softsense_nand::{CellSpec, Placement, RberModel, References, Variation, Wear};
+use softsense_link::{CellCondition, CellsRead, CodewordReader, ExactSpec, FrameSpec, FrameTask, ReadChannel};
+use softsense_nand::{CellSpec, NamedCells, Placement, RberModel, References, Variation, Wear};
 
 fn spec(code: &str, rber: RberModel) -> ExactSpec {
     ExactSpec {
@@ -103,7 +101,7 @@ fn parts_of_different_rates_fail_like_their_mean() {
 /// errors are at most 4.6 %.
 #[test]
 fn raw_error_rates_of_pages_are_those_of_their_cells() {
-    for references in [References { tracked: true, offset_v: 0.0 }, References { tracked: true, offset_v: -0.02 }] {
+    for references in [References::default(), References { offset_v: -0.02, ..References::default() }] {
         for (name, wear) in [
             ("mlc", Wear { pe_cycles: 10_037, retention_hours: 8_760.0 }),
             ("mlc", Wear { pe_cycles: 20_110, retention_hours: 13.7 }),
@@ -111,7 +109,7 @@ fn raw_error_rates_of_pages_are_those_of_their_cells() {
         ] {
             let cell_spec = CellSpec { references, ..CellSpec::open(name, Path::new("")).unwrap() };
             let cells = cell_spec.at(wear);
-            let mut reader = reader(&spec("bch-512B-t15", RberModel::ThresholdVoltage(cell_spec)));
+            let mut reader = reader(&spec("bch-512B-t15", RberModel::ThresholdVoltage(cell_spec.into())));
             for page in 0..cells.pages() {
                 let condition = CellCondition::Voltages { wear, page };
                 let errors: usize = (0..2000).map(|place| reader.raw_errors(place, 3, &[condition])).sum();
@@ -177,20 +175,20 @@ fn failures_at_a_boundary_are_those_of_the_frames_of_its_channel() {
 /// The same for pages of cells, whose states and bits are not symmetric.
 #[test]
 fn failures_of_cells_are_those_of_the_frames_of_their_channel() {
-    let spec = spec("flash-8/9", RberModel::ThresholdVoltage(CellSpec::default()));
-    let compiled = RberModel::ThresholdVoltage(CellSpec::default()).compiled();
+    let spec = spec("flash-8/9", RberModel::ThresholdVoltage(NamedCells::default()));
+    let compiled = RberModel::ThresholdVoltage(NamedCells::default()).compiled();
     for (level, rber, page) in [(1, 0.0092, 0), (1, 0.0093, 1), (3, 0.0194, 1)] {
         let old = Wear { pe_cycles: 10_000, retention_hours: 2000.0 };
         let Wear { pe_cycles, .. } = compiled.wear_for(old, Some(page), rber);
-        let channel = ReadChannel::Cells(CellsRead {
-            cells: NamedCells::Given(CellSpec::default()),
+        let channel = ReadChannel::Cells(Box::new(CellsRead {
+            cells: NamedCells::default(),
             pe_cycles,
             retention_hours: 2000.0,
             page: Some(page),
             level,
             placement: Placement::default(),
             llrs_for: None,
-        });
+        }));
         assert_same_failures(&spec, voltages(pe_cycles, 2000.0, page), level, channel);
     }
 }
@@ -198,7 +196,7 @@ fn failures_of_cells_are_those_of_the_frames_of_their_channel() {
 /// Do re-reads agree, whatever was read between, and clones? Do other writes and places hold other codewords?
 #[test]
 fn rereads_agree() {
-    let spec = spec("flash-8/9", RberModel::ThresholdVoltage(CellSpec::default()));
+    let spec = spec("flash-8/9", RberModel::ThresholdVoltage(NamedCells::default()));
     let mut reader = reader(&spec);
     let condition = voltages(22_000, 2000.0, 1);
     let first: Vec<_> = (0..20).map(|place| reader.read(place, 4, &[condition], 7)).collect();
@@ -227,7 +225,7 @@ fn raw_errors_at_a_boundary_only_grow_with_rber() {
 /// references of deeper levels. 300 codewords at nine ages: of 2,400 steps at most 1 % may fall, and no level by more than 1.
 #[test]
 fn least_levels_hardly_ever_fall_with_retention() {
-    let mut reader = reader(&spec("flash-8/9", RberModel::ThresholdVoltage(CellSpec::default())));
+    let mut reader = reader(&spec("flash-8/9", RberModel::ThresholdVoltage(NamedCells::default())));
     let (mut falls, mut rises, mut steps) = (0, 0, 0);
     for place in 0..300 {
         let ages = [1.0, 3.0, 10.0, 30.0, 60.0, 100.0, 200.0, 365.0, 500.0];
@@ -251,13 +249,13 @@ fn least_levels_hardly_ever_fall_with_retention() {
 #[test]
 fn references_and_llrs_for_another_age_are_worse() {
     let (pe_cycles, retention_hours) = (6_000, 2_000.0);
-    let own = spec("flash-8/9", RberModel::ThresholdVoltage(CellSpec::default()));
-    let fresh = Age { pe_cycles, retention_hours: 0.0 };
+    let own = spec("flash-8/9", RberModel::ThresholdVoltage(NamedCells::default()));
+    let fresh = Wear { pe_cycles, retention_hours: 0.0 };
     let mut mismatched = reader(&ExactSpec { llrs_for: Some(fresh), ..own.clone() });
     let condition = voltages(pe_cycles, retention_hours, 0);
     let errors: usize = (0..1000).map(|place| mismatched.raw_errors(place, 0, &[condition])).sum();
     let found = errors as f64 / (1000 * mismatched.code().codeword_bits()) as f64;
-    let fixed = CellSpec { references: References { tracked: false, offset_v: 0.0 }, ..CellSpec::default() };
+    let fixed = CellSpec { references: References { tracked: false, ..References::default() }, ..CellSpec::default() };
     let expected = fixed.at(Wear { pe_cycles, retention_hours }).rber(0);
     println!("mismatched raw error rate {found:.4e} for {expected:.4e}");
     // The controller's age is rounded to a grid: half a per cent of P/E cycles moves fixed references a little.
@@ -266,7 +264,7 @@ fn references_and_llrs_for_another_age_are_worse() {
     // The same on a boundary: LLRs are off, but its hard reference has nowhere to go.
     let rber = RberModel::PowerLaw { floor: 0.0, scale: 0.0185, pe_exponent: 1.0, retention_exponent: 0.0 };
     let own = spec("flash-8/9", rber);
-    let age = Age { pe_cycles: 100, retention_hours: 0.0 };
+    let age = Wear { pe_cycles: 100, retention_hours: 0.0 };
     let mut mismatched = reader(&ExactSpec { llrs_for: Some(age), ..own.clone() });
     let mut own = reader(&own);
     let condition = boundary(0.0185);
@@ -351,7 +349,7 @@ fn bad_specs_are_named() {
             "reliability.exact.placement.uniform.step_v: found -1, expected a number from 0.000001 to",
         ),
         (
-            ExactSpec { llrs_for: Some(Age { pe_cycles: 1, retention_hours: -1.0 }), ..good.clone() },
+            ExactSpec { llrs_for: Some(Wear { pe_cycles: 1, retention_hours: -1.0 }), ..good.clone() },
             "reliability.exact.llrs_for.retention_hours: found -1, expected a number from 0",
         ),
         (

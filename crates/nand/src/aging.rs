@@ -38,7 +38,7 @@ pub fn recovery_bake_minutes(
 }
 
 /// How long at `hot_c` has the effect of a unit of time at `cold_c`.
-fn acceleration(cold_c: f64, hot_c: f64, activation_energy_ev: f64) -> f64 {
+pub(crate) fn acceleration(cold_c: f64, hot_c: f64, activation_energy_ev: f64) -> f64 {
     let inverse = |celsius: f64| 1.0 / (BOLTZMANN_EV_PER_K * (celsius + ZERO_CELSIUS_K));
     libm::exp(activation_energy_ev * (inverse(hot_c) - inverse(cold_c)))
 }

@@ -56,6 +56,16 @@ impl Distribution {
         }
     }
 
+    /// The standard deviation.
+    pub(crate) fn sigma(&self) -> f64 {
+        match *self {
+            Self::Normal { sigma_v, .. } => sigma_v,
+            Self::Programmed { step_v, noise: Noise { sigma_v, lambda_v }, .. } => {
+                libm::sqrt(step_v * step_v / 12.0 + sigma_v * sigma_v + 2.0 * lambda_v * lambda_v)
+            }
+        }
+    }
+
     /// The smaller of the probabilities below and above `volts`.
     pub(crate) fn tail(&self, volts: f64) -> Tail {
         let upper = volts > self.centre();

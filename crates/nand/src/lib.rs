@@ -51,7 +51,10 @@ mod sensing;
 mod variation;
 
 pub use aging::{recovery_bake_minutes, retention_bake_minutes};
-pub use cells::{CellSpec, Cells, ErasedState, Mapping, References, Retention, TelegraphNoise};
+pub use cells::{
+    CellSpec, Cells, ErasedState, FitSpec, Mapping, MeasuredStates, Measurement, Mechanism, NamedCells, ProgrammedAs,
+    ProgrammedStates, References, Retention, States, TelegraphNoise, TimeLaw,
+};
 pub use rber::{Rber, RberModel, Wear};
 pub use sensing::{Placement, Sensing};
 pub use variation::{Factors, Variation};

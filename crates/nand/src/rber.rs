@@ -1,18 +1,28 @@
+use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use softsense_base::{Result, expect_number};
 
-use crate::CellSpec;
+use crate::cells::MAX_PAGES;
+use crate::{CellSpec, NamedCells};
 
 /// What a codeword's cells have been through.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct Wear {
     /// Program/erase cycles of the block.
     pub pe_cycles: u32,
     /// Hours since the codeword was written.
     pub retention_hours: f64,
+}
+
+impl Wear {
+    /// Checks the ranges; `path` is where the wear stands in a config.
+    pub fn check(self, path: &str) -> Result<()> {
+        expect_number(format!("{path}.retention_hours"), self.retention_hours, 0.0, 1e7)
+    }
 }
 
 /// Raw bit error rate as a function of wear.
@@ -42,8 +52,9 @@ pub enum RberModel {
     /// counts yet: it is left out, so the model is that of a page read seldom.
     #[serde(rename = "tlc_72_layer")]
     Tlc72Layer,
-    /// From the distributions of threshold voltages, by page. `{}` is LaLDPC's MLC.
-    ThresholdVoltage(CellSpec),
+    /// From the distributions of threshold voltages, by page: cells by their fields (`{}` is LaLDPC's MLC), the name of shipped
+    /// ones, or a file beside the config.
+    ThresholdVoltage(NamedCells),
 }
 
 impl RberModel {
@@ -51,7 +62,7 @@ impl RberModel {
     /// Bit-identical on every CPU.
     pub fn rber(&self, wear: Wear) -> f64 {
         match self {
-            RberModel::ThresholdVoltage(cells) => cells.at(wear).mean_rber().clamp(0.0, 0.5),
+            RberModel::ThresholdVoltage(_) => self.cells().at(wear).mean_rber().clamp(0.0, 0.5),
             formula => formula.of_terms(formula.terms(wear.pe_cycles), wear.retention_hours),
         }
     }
@@ -84,7 +95,7 @@ impl RberModel {
     /// The model, ready to be asked often.
     pub fn compiled(&self) -> Rber {
         Rber(match self {
-            RberModel::ThresholdVoltage(cells) => Kind::Surface(Arc::new(Surface::new(cells.clone()))),
+            RberModel::ThresholdVoltage(_) => Kind::Surface(Arc::new(Surface::new(self.cells().clone()))),
             formula => {
                 let terms = (0..TERMS_CHUNKS).map(|_| OnceLock::new()).collect();
                 Kind::Formula(Arc::new(Formula { model: formula.clone(), terms }))
@@ -96,7 +107,7 @@ impl RberModel {
     pub fn pages(&self) -> Option<usize> {
         match self {
             RberModel::Constant { .. } | RberModel::PowerLaw { .. } | RberModel::Tlc72Layer => None,
-            RberModel::ThresholdVoltage(cells) => Some(cells.pages()),
+            RberModel::ThresholdVoltage(_) => Some(self.cells().pages()),
         }
     }
 
@@ -106,7 +117,8 @@ impl RberModel {
             RberModel::Constant { rber } => format!("{rber:e}"),
             RberModel::PowerLaw { .. } => "by power law in P/E cycles and retention".into(),
             RberModel::Tlc72Layer => "of 72-layer TLC by P/E cycles and retention".into(),
-            RberModel::ThresholdVoltage(_) => "by threshold voltages".into(),
+            RberModel::ThresholdVoltage(NamedCells::Named(name)) => format!("by threshold voltages of {name}"),
+            RberModel::ThresholdVoltage(NamedCells::Given(_)) => "by threshold voltages".into(),
         }
     }
 
@@ -116,12 +128,40 @@ impl RberModel {
             RberModel::Constant { .. } => false,
             RberModel::PowerLaw { retention_exponent, .. } => retention_exponent != 0.0,
             RberModel::Tlc72Layer => true,
-            RberModel::ThresholdVoltage(ref cells) => cells.retention.k0 != 0.0,
+            RberModel::ThresholdVoltage(_) => self.cells().depends_on_retention(),
         }
     }
 
-    /// Checks the ranges; `path` is where the model stands in the config.
-    pub fn check(&self, path: &str) -> Result<()> {
+    /// Checks the ranges, and opens what the model names: a file is taken from `directory`. `path` is where the model stands in the
+    /// config. A model that names cells knows nothing of them before.
+    ///
+    /// # Errors
+    /// A number out of range, or cells that do not open.
+    pub fn open(&self, path: &str, directory: &Path) -> Result<Self> {
+        if let RberModel::ThresholdVoltage(cells) = self {
+            let cells = cells.open(&format!("{path}.threshold_voltage"), directory)?;
+            return Ok(RberModel::ThresholdVoltage(cells.into()));
+        }
+        self.check(path).map(|()| self.clone())
+    }
+
+    /// Whether the model names its cells instead of describing them.
+    pub fn names_cells(&self) -> bool {
+        matches!(self, RberModel::ThresholdVoltage(NamedCells::Named(_)))
+    }
+
+    /// The cells of a model by threshold voltages that is open.
+    ///
+    /// # Panics
+    /// Of any other model.
+    pub fn cells(&self) -> &CellSpec {
+        match self {
+            RberModel::ThresholdVoltage(NamedCells::Given(spec)) => spec,
+            _ => panic!("a model without cells, or one that is not open"),
+        }
+    }
+
+    fn check(&self, path: &str) -> Result<()> {
         let within =
             |field: &str, value: f64, low: f64, high: f64| expect_number(format!("{path}.{field}"), value, low, high);
         match *self {
@@ -132,8 +172,7 @@ impl RberModel {
                 within("power_law.pe_exponent", pe_exponent, 0.0, 10.0)?;
                 within("power_law.retention_exponent", retention_exponent, 0.0, 10.0)
             }
-            RberModel::Tlc72Layer => Ok(()),
-            RberModel::ThresholdVoltage(ref cells) => cells.check(&format!("{path}.threshold_voltage")),
+            RberModel::Tlc72Layer | RberModel::ThresholdVoltage(_) => Ok(()),
         }
     }
 }
@@ -243,13 +282,12 @@ impl Formula {
 #[derive(Debug)]
 struct Surface {
     cells: CellSpec,
+    t0_hours: f64,
     rows: Vec<OnceLock<Vec<OnceLock<Point>>>>,
 }
 
 /// ln(RBER) of each page and, after them, of their mean.
 type Point = [f64; MAX_PAGES + 1];
-
-const MAX_PAGES: usize = 3;
 
 impl Surface {
     /// Distance of rows in sqrt(P/E cycles): at 10,000 cycles, 200.
@@ -262,7 +300,7 @@ impl Surface {
     const COLUMNS: usize = 200;
 
     fn new(cells: CellSpec) -> Self {
-        Self { cells, rows: vec![OnceLock::new(); Self::ROWS + 1] }
+        Self { t0_hours: cells.t0_hours(), cells, rows: vec![OnceLock::new(); Self::ROWS + 1] }
     }
 
     fn at(&self, wear: Wear, page: Option<usize>) -> f64 {
@@ -270,7 +308,7 @@ impl Surface {
         let index = page.unwrap_or(pages);
         assert!(page.is_none_or(|page| page < pages), "no page {index}: a wordline has {pages}");
         let row = libm::sqrt(f64::from(wear.pe_cycles)) / Self::ROW_STEP;
-        let column = libm::log1p(wear.retention_hours / self.cells.retention.t0_hours) / Self::COLUMN_STEP;
+        let column = libm::log1p(wear.retention_hours / self.t0_hours) / Self::COLUMN_STEP;
         let (top, left) = (row as usize, column as usize);
         if top >= Self::ROWS || left >= Self::COLUMNS {
             let cells = self.cells.at(wear);
@@ -295,7 +333,7 @@ impl Surface {
     #[cold]
     fn compute(&self, row: usize, column: usize) -> Point {
         let root = Self::ROW_STEP * row as f64;
-        let retention_hours = self.cells.retention.t0_hours * libm::expm1(Self::COLUMN_STEP * column as f64);
+        let retention_hours = self.t0_hours * libm::expm1(Self::COLUMN_STEP * column as f64);
         let cells = self.cells.at(Wear { pe_cycles: (root * root) as u32, retention_hours });
         let mut point = [0.0; MAX_PAGES + 1];
         let rates = (0..cells.pages()).map(|page| cells.rber(page)).chain([cells.mean_rber()]);
@@ -306,8 +344,6 @@ impl Surface {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
     use softsense_base::{Purpose, Stream};
 
     use super::*;
@@ -327,7 +363,7 @@ mod tests {
         let stream = Stream::new(3, Purpose::Data);
         for name in CellSpec::shipped() {
             let cells = CellSpec::open(name, Path::new("")).unwrap();
-            let surface = RberModel::ThresholdVoltage(cells.clone()).compiled();
+            let surface = RberModel::ThresholdVoltage(cells.clone().into()).compiled();
             for (range, [least, most]) in [[0.0, 300.0], [300.0, 3000.0], [3000.0, 30_000.0]].into_iter().enumerate() {
                 for draw in 0..40 {
                     let uniform = |index| stream.uniform(40 * range as u64 + draw, index);
@@ -353,7 +389,7 @@ mod tests {
     /// Does it matter in which order, or by which thread, ages are asked for? And is a point of the grid exact?
     #[test]
     fn surface_does_not_depend_on_what_was_asked_before() {
-        let model = RberModel::ThresholdVoltage(CellSpec::default());
+        let model = RberModel::ThresholdVoltage(NamedCells::default());
         let ages = [(100, 0.0), (8_000, 24.0), (8_100, 24.5), (3_000_000, 1.0), (8_000, 1e300)];
         let ages = ages.map(|(pe_cycles, retention_hours)| Wear { pe_cycles, retention_hours });
         let (forward, shared) = (model.compiled(), model.compiled());
@@ -373,7 +409,7 @@ mod tests {
 
     #[test]
     fn wear_for_inverts_the_surface() {
-        let rber = RberModel::ThresholdVoltage(CellSpec::default()).compiled();
+        let rber = RberModel::ThresholdVoltage(NamedCells::default()).compiled();
         let wear = Wear { pe_cycles: 8_000, retention_hours: 2400.0 };
         for page in [None, Some(0), Some(1)] {
             let now = rber.at(wear, page);
@@ -400,16 +436,18 @@ mod tests {
         }
         let read = |text: &str| toml::from_str::<Config>(text).unwrap().rber;
         let default = read("rber.threshold_voltage = {}");
-        assert_eq!(default, RberModel::ThresholdVoltage(CellSpec::default()));
+        assert_eq!(default, RberModel::ThresholdVoltage(NamedCells::default()));
         assert_eq!((default.pages(), default.depends_on_retention()), (Some(2), true));
         assert_eq!(read("rber = 'tlc_72_layer'").pages(), None);
-        let error = read("rber.threshold_voltage = { verify_v = [2.0] }").check("reliability.table.rber").unwrap_err();
+        let error = read("rber.threshold_voltage = { verify_v = [2.0] }")
+            .open("reliability.table.rber", Path::new(""))
+            .unwrap_err();
         assert_eq!(error.place(), "reliability.table.rber.threshold_voltage.verify_v");
     }
 
     #[test]
     fn bad_ranges_are_named() {
-        let error = RberModel::Constant { rber: 0.7 }.check("reliability.table.rber").unwrap_err();
+        let error = RberModel::Constant { rber: 0.7 }.open("reliability.table.rber", Path::new("")).unwrap_err();
         assert_eq!(
             error.to_string(),
             "reliability.table.rber.constant.rber: found 0.7, expected a number from 0 to 0.5"

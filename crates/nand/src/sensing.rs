@@ -764,7 +764,10 @@ mod tests {
     /// All levels are placed for what the controller expects, and shifted by its offset.
     #[test]
     fn references_of_all_levels_follow_what_the_controller_knows() {
-        let with = |tracked, offset_v| CellSpec { references: References { tracked, offset_v }, ..CellSpec::default() };
+        let with = |tracked, offset_v| CellSpec {
+            references: References { tracked, offset_v, ..References::default() },
+            ..CellSpec::default()
+        };
         let aged = Wear { pe_cycles: 10_000, retention_hours: 8760.0 };
         let fresh = Wear { retention_hours: 0.0, ..aged };
         for placement in [Placement::MutualInformation, Placement::Nested, uniform()] {

@@ -8,7 +8,10 @@ use pyo3::types::PyDict;
 use softsense_base::{Error, Purpose, Stream, expect_number};
 use softsense_ecc::channel::LARGEST_REGION_LLR;
 use softsense_link::MAX_LEVEL;
-use softsense_nand::{CellSpec, Placement, Sensing, Wear, recovery_bake_minutes, retention_bake_minutes};
+use softsense_nand::{
+    CellSpec, FitSpec, Mapping, MeasuredStates, Measurement, Placement, Sensing, States, Wear, recovery_bake_minutes,
+    retention_bake_minutes,
+};
 
 use crate::raise;
 
@@ -56,14 +59,88 @@ impl Cells {
     }
 }
 
+fn with_references(spec: CellSpec, references: Option<&str>) -> PyResult<CellSpec> {
+    match references {
+        None => Ok(spec),
+        Some("tracked") => Ok(spec.with_tracked_references(true)),
+        Some("default") => Ok(spec.with_tracked_references(false)),
+        Some(other) => {
+            Err(raise(Error::config("references", format!("found `{other}`, expected `default` or `tracked`"))))
+        }
+    }
+}
+
+/// P/E cycles, hours since the write, means by state, and standard deviations.
+type AgeMeasured = (u32, f64, Vec<f64>, Option<Vec<f64>>);
+
 #[pymethods]
 impl Cells {
     /// The cells that `name` means, a shipped model (see `names`) or a TOML file, after so many program/erase cycles and hours
     /// since they were written. Raises ConfigError.
+    ///
+    /// `references` are those of the model without it, `default` (the chip's) or `tracked` (for the age). `retention_temperature_c`
+    /// is where data rests, in degrees Celsius, of cells that were measured; theirs without it.
     #[staticmethod]
-    #[pyo3(signature = (name = "mlc", pe_cycles = 0, retention_hours = 0.0))]
-    fn open(name: &str, pe_cycles: u32, retention_hours: f64) -> PyResult<Self> {
-        Self::new(CellSpec::open(name, Path::new("")).map_err(raise)?, pe_cycles, retention_hours)
+    #[pyo3(signature = (name = "mlc", pe_cycles = 0, retention_hours = 0.0, references = None, retention_temperature_c = None))]
+    fn open(
+        name: &str,
+        pe_cycles: u32,
+        retention_hours: f64,
+        references: Option<&str>,
+        retention_temperature_c: Option<f64>,
+    ) -> PyResult<Self> {
+        let mut spec = CellSpec::open(name, Path::new("")).map_err(raise)?;
+        if let Some(celsius) = retention_temperature_c {
+            spec = spec.at_temperature(celsius, "retention_temperature_c").map_err(raise)?;
+        }
+        Self::new(with_references(spec, references)?, pe_cycles, retention_hours)
+    }
+
+    /// The same cells at the same age with other references, `default` or `tracked`. Raises ConfigError.
+    fn with_references(&self, references: &str) -> PyResult<Self> {
+        let spec = with_references(self.spec.clone(), Some(references))?;
+        Self::new(spec, self.wear.pe_cycles, self.wear.retention_hours)
+    }
+
+    /// The model that follows measurements best, as JSON: a list of (P/E cycles, hours since the write, means by state, standard
+    /// deviations by state or None), in units of `unit_v` volts. Raises ConfigError.
+    ///
+    /// `mapping` is that of the cells, such as `tlc_2_3_2`; `temperature_c` is that of the measurements, in degrees Celsius.
+    #[staticmethod]
+    #[pyo3(signature = (measurements, mapping, unit_v = 1.0, temperature_c = 40.0))]
+    fn fit_json(measurements: Vec<AgeMeasured>, mapping: &str, unit_v: f64, temperature_c: f64) -> PyResult<String> {
+        let measurements: Vec<Measurement> = measurements
+            .into_iter()
+            .map(|(pe_cycles, retention_hours, mean, sigma)| Measurement { pe_cycles, retention_hours, mean, sigma })
+            .collect();
+        let mapping: Mapping = serde_json::from_value(mapping.into())
+            .map_err(|error| raise(Error::config("mapping", error.to_string())))?;
+        let (found, expected) = (measurements.first().map_or(0, |first| first.mean.len()), mapping.states());
+        if found != expected {
+            let message = format!("found measurements of {found} states, expected {expected}, those of the mapping");
+            return Err(raise(Error::config("mapping", message)));
+        }
+        let fit = FitSpec { unit_v, temperature_c, ..FitSpec::default() };
+        let measured = MeasuredStates::fit(&measurements, fit).map_err(raise)?;
+        let spec = CellSpec { mapping, states: States::Measured(measured), ..CellSpec::default() };
+        spec.check("fit").map_err(raise)?;
+        Ok(serde_json::to_string(&spec).expect("a spec is plain data"))
+    }
+
+    /// The cells of a model as JSON, as `spec_json` and `fit_json` give it. Raises ConfigError.
+    #[staticmethod]
+    #[pyo3(signature = (text, pe_cycles = 0, retention_hours = 0.0))]
+    fn from_json(text: &str, pe_cycles: u32, retention_hours: f64) -> PyResult<Self> {
+        let spec: CellSpec =
+            serde_json::from_str(text).map_err(|error| raise(Error::config("cells", error.to_string())))?;
+        spec.check("cells").map_err(raise)?;
+        Self::new(spec, pe_cycles, retention_hours)
+    }
+
+    /// The model as TOML, as `open` reads it; numbers with `digits` after the point.
+    #[pyo3(signature = (digits = 4))]
+    fn toml(&self, digits: u32) -> String {
+        self.spec.to_toml(digits)
     }
 
     /// The names of the shipped models.
@@ -110,6 +187,13 @@ impl Cells {
     #[getter]
     fn pages(&self) -> Vec<&'static str> {
         self.spec.page_names().to_vec()
+    }
+
+    /// Mean and standard deviation of the threshold voltages of each state (float64, V, shape (states, 2)).
+    fn means_and_spreads<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray2<f64>> {
+        let rows: Vec<Vec<f64>> =
+            (0..self.cells.states()).map(|state| vec![self.cells.mean_v(state), self.cells.sigma_v(state)]).collect();
+        PyArray2::from_vec2(py, &rows).expect("rows are of one length")
     }
 
     /// The bit of `page` that `state` holds. Raises ConfigError.

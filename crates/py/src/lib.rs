@@ -181,6 +181,12 @@ impl Config {
         self.checked.user_bytes()
     }
 
+    /// Whether raw bit error rates are known: `sample_codewords` then has them.
+    #[getter]
+    fn knows_rber(&self) -> bool {
+        self.checked.reliability().needs_age()
+    }
+
     /// Whether there is a `[workload]` section.
     #[getter]
     fn has_workload(&self) -> bool {
@@ -204,7 +210,9 @@ impl Config {
     }
 
     /// Codewords of the device as it starts, spread evenly over the mapped ones: `chip` (uint32, in the order of the
-    /// stripe), `block` (uint32), `page_type` (uint8), `rber` (float64). Raises ConfigError.
+    /// stripe), `block` (uint32), `page_type` (uint8), `rber` (float64), and the probabilities that decoding fails codewords like
+    /// it with hard decision and at the deepest level, `p_fail_hard` and `p_fail` (float64; NaN where only real decodes tell).
+    /// Raises ConfigError.
     fn sample_codewords<'py>(&self, py: Python<'py>, count: u32) -> PyResult<Bound<'py, PyDict>> {
         let samples = py.detach(|| run::sample_codewords(&self.checked, count)).map_err(raise)?;
         let columns = PyDict::new(py);
@@ -216,6 +224,11 @@ impl Config {
         columns.set_item("page_type", page_types.into_pyarray(py))?;
         let rber: Vec<f64> = samples.iter().map(|sample| sample.rber).collect();
         columns.set_item("rber", rber.into_pyarray(py))?;
+        let nan = |p: Option<f64>| p.unwrap_or(f64::NAN);
+        let hard: Vec<f64> = samples.iter().map(|sample| nan(sample.p_fail_hard)).collect();
+        columns.set_item("p_fail_hard", hard.into_pyarray(py))?;
+        let deepest: Vec<f64> = samples.iter().map(|sample| nan(sample.p_fail)).collect();
+        columns.set_item("p_fail", deepest.into_pyarray(py))?;
         Ok(columns)
     }
 

@@ -203,6 +203,19 @@ impl Reliability {
         self.flash().map(|flash| flash.factors.codeword_rber(pages.rber, number, pages.write.into()))
     }
 
+    /// The probability that decoding fails codewords like this one at `level`, over all draws: `None` where no table and no
+    /// formula tells.
+    pub fn p_fail(&self, fate: &Fate, level: u8) -> Option<f64> {
+        match &self.kind {
+            Kind::Perfect => Some(0.0),
+            Kind::Fixed(thresholds) => Some(thresholds[usize::from(level) - 1] as f64 / 2f64.powi(64)),
+            Kind::Tables(_) | Kind::Bch(_) => {
+                self.table_at(fate.pe_cycles).map(|table| table.p_fail(level.min(table.levels()), fate.rber))
+            }
+            Kind::Exact(_) | Kind::Attempted(_) => None,
+        }
+    }
+
     /// Whether the raw bit error rate of a codeword is one that its decode table does not reach, so that its fate is a guess.
     #[inline]
     pub fn is_beyond_table(&self, fate: &Fate) -> bool {

@@ -212,6 +212,7 @@ impl Medium {
             Location::Flash(place) => Some(place),
             Location::Unmapped | Location::Memory(_) | Location::InFlight => None,
         });
+        let deepest = self.reliability.levels();
         let sample = |place: Place| {
             let (group, _) = ftl.group_of(place);
             let cells = |part| self.cell_age(now, ftl, group, group.first() + part);
@@ -220,7 +221,16 @@ impl Medium {
             let block = self.geometry.block_of(place);
             let plane = block / self.geometry.blocks_per_plane();
             let chip = self.geometry.chip_rank(self.geometry.chip_of(plane));
-            Some(CodewordSample { chip, block, page_type: self.geometry.page_type_of(group.page) as u8, rber })
+            let fate = self.reliability.fate(&conditions, place);
+            let p_fail = |level| self.reliability.p_fail(&fate, level);
+            Some(CodewordSample {
+                chip,
+                block,
+                page_type: self.geometry.page_type_of(group.page) as u8,
+                rber,
+                p_fail_hard: p_fail(1),
+                p_fail: p_fail(deepest),
+            })
         };
         flash.filter_map(sample).collect()
     }

@@ -286,6 +286,10 @@ pub struct CodewordSample {
     pub page_type: u8,
     /// Its raw bit error rate; where it is divided among chips, the mean of theirs.
     pub rber: f64,
+    /// The probability that decoding fails codewords like this one with hard decision; `None` where only decodes tell.
+    pub p_fail_hard: Option<f64>,
+    /// The same at the deepest level that there is.
+    pub p_fail: Option<f64>,
 }
 
 /// Mean busy shares.

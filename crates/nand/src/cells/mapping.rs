@@ -1,0 +1,67 @@
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The most states that a cell has, and the most pages that share its wordline.
+pub(crate) const MAX_STATES: usize = 16;
+pub(crate) const MAX_PAGES: usize = 4;
+
+/// Which page's bit changes between which neighbouring states. Erased cells hold ones, and each boundary between states
+/// changes the bit of one page: a Gray code.
+///
+/// Names tell how many boundaries the pages have. Of the Gray codes of four bits with the numbers of `qlc_4_3_4_4` and
+/// `qlc_2_3_5_5` these are the ones whose boundaries of one page are farthest from each other, as the published assignments are not
+/// in our sources.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
+pub enum Mapping {
+    /// Two states, one page.
+    #[serde(rename = "slc")]
+    Slc,
+    /// Four states; the lower page has one boundary, the middle one, the upper page the other two.
+    #[default]
+    #[serde(rename = "mlc")]
+    Mlc,
+    /// Eight states; lower, centre and upper page have two, three and two boundaries.
+    #[serde(rename = "tlc_2_3_2")]
+    Tlc232,
+    /// Eight states; lower, centre and upper page have one, two and four boundaries.
+    #[serde(rename = "tlc_1_2_4")]
+    Tlc124,
+    /// Sixteen states; lower, middle, upper and top page have one, two, four and eight boundaries.
+    #[serde(rename = "qlc_1_2_4_8")]
+    Qlc1248,
+    /// Sixteen states; lower, middle, upper and top page have four, three, four and four boundaries.
+    #[serde(rename = "qlc_4_3_4_4")]
+    Qlc4344,
+    /// Sixteen states; lower, middle, upper and top page have two, three, five and five boundaries.
+    #[serde(rename = "qlc_2_3_5_5")]
+    Qlc2355,
+}
+
+impl Mapping {
+    /// The boundaries of each page; boundary i lies between states i and i + 1.
+    pub(crate) fn boundaries(self) -> &'static [&'static [usize]] {
+        match self {
+            Mapping::Slc => &[&[0]],
+            Mapping::Mlc => &[&[1], &[0, 2]],
+            Mapping::Tlc232 => &[&[0, 4], &[1, 3, 5], &[2, 6]],
+            Mapping::Tlc124 => &[&[3], &[1, 5], &[0, 2, 4, 6]],
+            Mapping::Qlc1248 => &[&[7], &[3, 11], &[1, 5, 9, 13], &[0, 2, 4, 6, 8, 10, 12, 14]],
+            Mapping::Qlc4344 => &[&[0, 3, 5, 10], &[1, 7, 13], &[2, 6, 8, 12], &[4, 9, 11, 14]],
+            Mapping::Qlc2355 => &[&[2, 10], &[3, 7, 11], &[0, 4, 6, 8, 13], &[1, 5, 9, 12, 14]],
+        }
+    }
+
+    pub(crate) fn page_names(self) -> &'static [&'static str] {
+        match self {
+            Mapping::Slc => &["page"],
+            Mapping::Mlc => &["lower", "upper"],
+            Mapping::Tlc232 | Mapping::Tlc124 => &["lower", "centre", "upper"],
+            Mapping::Qlc1248 | Mapping::Qlc4344 | Mapping::Qlc2355 => &["lower", "middle", "upper", "top"],
+        }
+    }
+
+    /// How many states a cell has.
+    pub fn states(self) -> usize {
+        1 << self.boundaries().len()
+    }
+}

@@ -1,0 +1,210 @@
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use softsense_base::{Error, Result, expect_number, expect_whole};
+
+use crate::Wear;
+use crate::aging::acceleration;
+use crate::distribution::Distribution;
+
+/// States by what was measured of them: each is normal, with a mean and a spread that grow with P/E cycles and that mechanisms
+/// change with time. After N P/E cycles and t hours since the write
+///
+/// ```text
+/// mean     = mean0  + mean_per_kilocycle     N / 1000 + sum over mechanisms of  f(t a) mean     (N / pe_cycles)^mean_pe_exponent
+/// variance = sigma0^2 + variance_per_kilocycle N / 1000 + sum over mechanisms of  f(t a) variance (N / pe_cycles)^variance_pe_exponent
+/// ```
+///
+/// where f is the time law of a mechanism and a its Arrhenius acceleration at `retention_temperature_c`. A variance is never less
+/// than a hundredth of the one with which a state was programmed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct MeasuredStates {
+    /// What a unit of means and spreads is, in volts.
+    #[serde(default = "one")]
+    pub unit_v: f64,
+    /// P/E cycles at which mechanisms have their coefficients.
+    pub pe_cycles: u32,
+    /// The temperature at which mechanisms have their time laws, in degrees Celsius.
+    pub measured_temperature_c: f64,
+    /// The temperature at which data rests, in degrees Celsius.
+    pub retention_temperature_c: f64,
+    /// The states at once after they were written.
+    pub programmed: ProgrammedAs,
+    /// What moves them afterwards.
+    #[serde(default)]
+    pub mechanisms: Vec<Mechanism>,
+}
+
+fn one() -> f64 {
+    1.0
+}
+
+/// The states at once after they were written: numbers for each state, the erased one first.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ProgrammedAs {
+    /// Means without a P/E cycle, ascending.
+    pub mean: Vec<f64>,
+    /// Standard deviations without a P/E cycle.
+    pub sigma: Vec<f64>,
+    /// What 1,000 P/E cycles add to the means; nothing by default.
+    #[serde(default)]
+    pub mean_per_kilocycle: Vec<f64>,
+    /// What 1,000 P/E cycles add to the variances; nothing by default.
+    #[serde(default)]
+    pub variance_per_kilocycle: Vec<f64>,
+}
+
+/// One way in which written cells change: its coefficients are numbers for each state, the erased one first.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Mechanism {
+    /// What it is called.
+    pub name: String,
+    /// How much there is of it after a time.
+    pub time: TimeLaw,
+    /// Activation energy of its Arrhenius law, in eV; 0 for one that temperature leaves alone.
+    pub activation_energy_ev: f64,
+    /// What one of it adds to the means; nothing by default.
+    #[serde(default)]
+    pub mean: Vec<f64>,
+    /// What one of it adds to the variances; nothing by default.
+    #[serde(default)]
+    pub variance: Vec<f64>,
+    /// Exponent of P/E cycles in the means.
+    pub mean_pe_exponent: f64,
+    /// Exponent of P/E cycles in the variances.
+    pub variance_pe_exponent: f64,
+}
+
+/// How much there is of a mechanism after t hours.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum TimeLaw {
+    /// ln(1 + t / `t0_hours`).
+    Logarithmic {
+        /// The time from which it is logarithmic.
+        t0_hours: f64,
+    },
+    /// 1 - exp(-t / `tau_hours`).
+    Saturating {
+        /// The time after which 63 % of it are there.
+        tau_hours: f64,
+    },
+}
+
+impl TimeLaw {
+    pub(super) fn after(self, hours: f64) -> f64 {
+        match self {
+            TimeLaw::Logarithmic { t0_hours } => libm::log1p(hours / t0_hours),
+            TimeLaw::Saturating { tau_hours } => -libm::expm1(-hours / tau_hours),
+        }
+    }
+
+    fn constant_hours(self) -> f64 {
+        match self {
+            TimeLaw::Logarithmic { t0_hours } => t0_hours,
+            TimeLaw::Saturating { tau_hours } => tau_hours,
+        }
+    }
+
+    fn check(self, path: &str) -> Result<()> {
+        match self {
+            TimeLaw::Logarithmic { t0_hours } => {
+                expect_number(format!("{path}.logarithmic.t0_hours"), t0_hours, 1e-6, 1e6)
+            }
+            TimeLaw::Saturating { tau_hours } => {
+                expect_number(format!("{path}.saturating.tau_hours"), tau_hours, 1e-6, 1e6)
+            }
+        }
+    }
+}
+
+/// Temperatures in degrees Celsius that cells are asked about.
+pub(super) const TEMPERATURES_C: std::ops::RangeInclusive<f64> = -100.0..=300.0;
+
+/// Means and standard deviations that anybody measures, in whatever unit.
+const MOST: f64 = 1e6;
+
+impl MeasuredStates {
+    pub(super) fn check(&self, path: &str, states: usize) -> Result<()> {
+        let within = |field: &str, value, low, high| expect_number(format!("{path}.{field}"), value, low, high);
+        let each = |field: String, values: &[f64], low, high, optional: bool| {
+            if values.len() != states && !(optional && values.is_empty()) {
+                let message = format!("found {} numbers, expected {states}, one for each state", values.len());
+                return Err(Error::config(format!("{path}.{field}"), message));
+            }
+            values
+                .iter()
+                .enumerate()
+                .try_for_each(|(state, &value)| expect_number(format!("{path}.{field}[{state}]"), value, low, high))
+        };
+        within("unit_v", self.unit_v, 1e-6, 100.0)?;
+        expect_whole(format!("{path}.pe_cycles"), self.pe_cycles, 1, 10_000_000)?;
+        for (field, celsius) in [
+            ("measured_temperature_c", self.measured_temperature_c),
+            ("retention_temperature_c", self.retention_temperature_c),
+        ] {
+            within(field, celsius, *TEMPERATURES_C.start(), *TEMPERATURES_C.end())?;
+        }
+        let ProgrammedAs { mean, sigma, mean_per_kilocycle, variance_per_kilocycle } = &self.programmed;
+        each("programmed.mean".into(), mean, -MOST, MOST, false)?;
+        if let Some(state) = (1..mean.len()).find(|&state| mean[state] <= mean[state - 1]) {
+            let message = format!("found {} after {}, expected means that ascend", mean[state], mean[state - 1]);
+            return Err(Error::config(format!("{path}.programmed.mean[{state}]"), message));
+        }
+        each("programmed.sigma".into(), sigma, 1e-6, MOST, false)?;
+        each("programmed.mean_per_kilocycle".into(), mean_per_kilocycle, -MOST, MOST, true)?;
+        each("programmed.variance_per_kilocycle".into(), variance_per_kilocycle, -MOST, MOST, true)?;
+        for (index, mechanism) in self.mechanisms.iter().enumerate() {
+            let at = |field: &str| format!("mechanisms[{index}].{field}");
+            mechanism.time.check(&format!("{path}.{}", at("time")))?;
+            within(&at("activation_energy_ev"), mechanism.activation_energy_ev, 0.0, 5.0)?;
+            each(at("mean"), &mechanism.mean, -MOST, MOST, true)?;
+            each(at("variance"), &mechanism.variance, -MOST, MOST, true)?;
+            within(&at("mean_pe_exponent"), mechanism.mean_pe_exponent, 0.0, 5.0)?;
+            within(&at("variance_pe_exponent"), mechanism.variance_pe_exponent, 0.0, 5.0)?;
+        }
+        Ok(())
+    }
+
+    /// How many hours at the temperature of the measurement do as much as one where data rests.
+    fn acceleration(&self, mechanism: &Mechanism) -> f64 {
+        acceleration(self.retention_temperature_c, self.measured_temperature_c, mechanism.activation_energy_ev)
+    }
+
+    /// The shortest time, in hours, after which something changes.
+    pub(super) fn first_change_hours(&self) -> f64 {
+        let constants = self.mechanisms.iter().map(|each| each.time.constant_hours() / self.acceleration(each));
+        constants.fold(1.0, f64::min).max(1e-6)
+    }
+
+    pub(super) fn distributions(&self, wear: Wear) -> Vec<Distribution> {
+        let cycles = f64::from(wear.pe_cycles);
+        let (kilocycles, relative) = (cycles / 1000.0, cycles / f64::from(self.pe_cycles));
+        let amounts: Vec<(&Mechanism, f64, f64)> = self
+            .mechanisms
+            .iter()
+            .map(|each| {
+                let amount = each.time.after(wear.retention_hours * self.acceleration(each));
+                let of = |exponent| amount * libm::pow(relative, exponent);
+                (each, of(each.mean_pe_exponent), of(each.variance_pe_exponent))
+            })
+            .collect();
+        let of = |values: &[f64], state: usize| values.get(state).copied().unwrap_or(0.0);
+        let ProgrammedAs { mean, sigma, mean_per_kilocycle, variance_per_kilocycle } = &self.programmed;
+        (0..mean.len())
+            .map(|state| {
+                let mut mean = mean[state] + kilocycles * of(mean_per_kilocycle, state);
+                let programmed = sigma[state] * sigma[state];
+                let mut variance = programmed + kilocycles * of(variance_per_kilocycle, state);
+                for (mechanism, to_mean, to_variance) in &amounts {
+                    mean += to_mean * of(&mechanism.mean, state);
+                    variance += to_variance * of(&mechanism.variance, state);
+                }
+                let sigma = libm::sqrt(variance.max(0.01 * programmed));
+                Distribution::Normal { mean_v: self.unit_v * mean, sigma_v: self.unit_v * sigma }
+            })
+            .collect()
+    }
+}

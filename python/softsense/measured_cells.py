@@ -1,0 +1,150 @@
+"""Cells from measurements: a model of threshold voltages that follows means and spreads of states by age."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from softsense._core import Cells, ConfigError
+
+COLUMNS = ("pe_cycles", "retention_days", "state", "mean", "sigma")
+"""Of a file of measurements: a line for each age and state, the erased one being 0; sigma may be empty."""
+
+_Measurement = tuple[int, float, list[float], list[float] | None]
+
+
+@dataclass(frozen=True)
+class CellFit:
+    """Cells fitted to measurements, and how near they come. Numbers are in units of the measurements.
+
+    Attributes:
+        toml: the cells, as `Cells.open` reads them from a file.
+        rows: a dict for each age and state: `pe_cycles`, `retention_days`, `state`, `mean` and `sigma` as measured
+            (`sigma` None where it was not), `mean_off` and `sigma_off` (fitted less measured), and the same of a fit
+            without this age, `left_out_mean_off` and `left_out_sigma_off` (None where that fit cannot be made).
+    """
+
+    toml: str
+    rows: list[dict[str, Any]]
+
+
+def fit(file: str | os.PathLike[str], mapping: str, *, unit_v: float = 1.0, temperature_c: float = 40.0) -> CellFit:
+    """Fit cells to a file of means and spreads by age.
+
+    Args:
+        file: CSV with the columns `COLUMNS`; means and spreads in any unit.
+        mapping: of states to bits: `slc`, `mlc`, `tlc_2_3_2`, `tlc_1_2_4`, `qlc_1_2_4_8`, `qlc_4_3_4_4`, `qlc_2_3_5_5`.
+        unit_v: what a unit of means and spreads is, in volts.
+        temperature_c: at which they were measured, in degrees Celsius.
+
+    Raises `ConfigError` with the file and the line, for a mapping of another number of states, or for too few ages.
+    A function of its arguments. See docs/model/threshold-voltage.md for the model.
+    """
+    measurements = _read(Path(file))
+
+    def fitted(some: list[_Measurement]) -> str:
+        return Cells.fit_json(some, mapping, unit_v, temperature_c)
+
+    try:
+        whole = fitted(measurements)
+    except ConfigError as error:
+        raise ConfigError(f"{file}: {error}") from None
+    rows = []
+    for number, measured in enumerate(measurements):
+        pe_cycles, retention_hours, means, sigmas = measured
+        off = _off(whole, measured, unit_v)
+        try:
+            left_out = _off(fitted(measurements[:number] + measurements[number + 1 :]), measured, unit_v)
+        except ConfigError:
+            left_out = [(None, None)] * len(means)
+        rows += [
+            {
+                "pe_cycles": pe_cycles,
+                "retention_days": retention_hours / 24,
+                "state": state,
+                "mean": means[state],
+                "sigma": sigmas[state] if sigmas else None,
+                "mean_off": off[state][0],
+                "sigma_off": off[state][1],
+                "left_out_mean_off": left_out[state][0],
+                "left_out_sigma_off": left_out[state][1],
+            }
+            for state in range(len(means))
+        ]
+    return CellFit(Cells.from_json(whole).toml(), rows)
+
+
+def _off(spec: str, measured: _Measurement, unit_v: float) -> list[tuple[float | None, float | None]]:
+    """By how much means and spreads of a model differ from those of an age."""
+    pe_cycles, retention_hours, means, sigmas = measured
+    found = Cells.from_json(spec, pe_cycles, retention_hours).means_and_spreads() / unit_v
+    spreads = np.subtract(found[:, 1], sigmas).tolist() if sigmas else [None] * len(means)
+    return list(zip(np.subtract(found[:, 0], means).tolist(), spreads, strict=True))
+
+
+def _read(file: Path) -> list[_Measurement]:
+    try:
+        text = file.read_text(encoding="utf-8")
+    except OSError as error:
+        raise ConfigError(f"{file}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise ConfigError(f"{file}: found bytes that are not UTF-8, expected a CSV file") from None
+    lines = csv.reader(text.splitlines())
+    header = next(lines, [])
+    if tuple(name.strip() for name in header) != COLUMNS:
+        raise ConfigError(f"{file}:1: found the columns `{','.join(header)[:60]}`, expected `{','.join(COLUMNS)}`")
+    ages: dict[tuple[int, float], dict[int, tuple[float, float | None]]] = {}
+    for number, row in enumerate(lines, start=2):
+        if not row:
+            continue
+        if len(row) != len(COLUMNS):
+            raise ConfigError(f"{file}:{number}: found {len(row)} columns, expected {len(COLUMNS)}")
+        where = f"{file}:{number}"
+        pe_cycles, days, state, mean = (
+            _number(where, name, text) for name, text in zip(COLUMNS[:-1], row[:-1], strict=True)
+        )
+        sigma = _number(where, "sigma", row[-1]) if row[-1].strip() else None
+        of_age = ages.setdefault((int(pe_cycles), days), {})
+        if int(state) in of_age:
+            raise ConfigError(f"{file}:{number}: found state {int(state)} of this age again, expected each once")
+        of_age[int(state)] = (mean, sigma)
+    measurements: list[_Measurement] = []
+    for (cycles, days), states in ages.items():
+        if sorted(states) != list(range(len(states))):
+            where = f"{cycles} P/E cycles and {days:g} days"
+            raise ConfigError(f"{file}: found states {sorted(states)} at {where}, expected all from 0 on")
+        values = [states[state] for state in range(len(states))]
+        sigmas = [sigma for _, sigma in values if sigma is not None]
+        if len(sigmas) not in (0, len(values)):
+            where = f"{cycles} P/E cycles and {days:g} days"
+            raise ConfigError(f"{file}: found spreads of some states at {where}, expected those of all or of none")
+        measurements.append((cycles, days * 24, [mean for mean, _ in values], sigmas or None))
+    if not measurements:
+        raise ConfigError(f"{file}: found no measurements, expected a line for each age and state")
+    return measurements
+
+
+_RANGES = {
+    "pe_cycles": (0, 10**6),
+    "retention_days": (0.0, 4e5),
+    "state": (0, 15),
+    "mean": (-1e6, 1e6),
+    "sigma": (1e-6, 1e6),
+}
+
+
+def _number(where: str, name: str, text: str) -> float:
+    low, high = _RANGES[name]
+    whole = isinstance(low, int)
+    with contextlib.suppress(ValueError):
+        value = float(text)
+        if low <= value <= high and not (whole and value != int(value)):
+            return value
+    kind = "a whole number" if whole else "a number"
+    raise ConfigError(f"{where}: {name}: found `{text.strip()[:30]}`, expected {kind} from {low:g} to {high:g}")
