@@ -255,6 +255,28 @@ def test_ctrl_c_in_a_destructor_is_not_lost(tmp_path: Path) -> None:
     assert done.stderr.strip() == "interrupted before anything was measured"
 
 
+SWALLOWED = """
+import signal, sys
+from softsense import cli
+
+def library(*_, **__):
+    try:
+        signal.raise_signal(signal.SIGINT)
+    except KeyboardInterrupt:
+        pass
+    raise ValueError("invalid bounding box")
+
+cli.cli.commands["policies"].callback = library
+sys.exit(cli.main(["policies"]))
+"""
+
+
+def test_ctrl_c_that_a_library_makes_another_error_of_is_no_bug(tmp_path: Path) -> None:
+    """As Matplotlib's C++ does, where it is heard in a conversion of an argument."""
+    done = subprocess.run([sys.executable, "-c", SWALLOWED], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (130, "interrupted\n")
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="needs limits of memory")
 def test_a_process_without_memory_ends_with_one_line(tmp_path: Path) -> None:
     """Ten million lists of free blocks, which are no map."""

@@ -57,6 +57,7 @@ class Config:
     sha256: str
     user_bytes: int
     has_workload: bool
+    knows_rber: bool
     @staticmethod
     def open(name_or_path: str | os.PathLike[str], overrides: list[str] = []) -> Config:
         """Open a shipped configuration by name, such as `mlc-25nm`, or a TOML file."""
@@ -81,7 +82,9 @@ class Config:
         """Codewords of the device as it starts, spread evenly: `count`, or fewer if not all is mapped.
 
         Returns columns `chip` (uint32, in the order in which the stripe meets the chips), `block` (uint32), `page_type`
-        (uint8) and `rber` (float64; with interleaving the mean over a codeword's chips). A function of the config.
+        (uint8), `rber` (float64; with interleaving the mean over a codeword's chips), and the probabilities that
+        decoding fails codewords like it with hard decision and at the deepest level, `p_fail_hard` and `p_fail` (float64,
+        NaN where only real decodes tell). A function of the config.
 
         Raises `ConfigError` where no raw bit error rates are known.
         """
@@ -621,8 +624,46 @@ class Cells:
     states: int
     pages: list[str]
     @staticmethod
-    def open(name: str = "mlc", pe_cycles: int = 0, retention_hours: float = 0.0) -> Cells:
-        """The cells that `name` means at an age: a shipped model (see `names`) or a TOML file. Raises `ConfigError`."""
+    def open(
+        name: str = "mlc",
+        pe_cycles: int = 0,
+        retention_hours: float = 0.0,
+        references: str | None = None,
+        retention_temperature_c: float | None = None,
+    ) -> Cells:
+        """The cells that `name` means at an age: a shipped model (see `names`) or a TOML file. Raises `ConfigError`.
+
+        Args:
+            name: of a shipped model, or the path of a file.
+            pe_cycles: program/erase cycles.
+            retention_hours: hours since the cells were written.
+            references: `default` (the chip's) or `tracked` (best at this age); default: the model's.
+            retention_temperature_c: where data rests, in degrees Celsius, of measured cells; default: theirs.
+        """
+    @staticmethod
+    def from_json(text: str, pe_cycles: int = 0, retention_hours: float = 0.0) -> Cells:
+        """The cells of a model as `spec_json` and `fit_json` give it. Raises `ConfigError`."""
+    @staticmethod
+    def fit_json(
+        measurements: Sequence[tuple[int, float, Sequence[float], Sequence[float] | None]],
+        mapping: str,
+        unit_v: float = 1.0,
+        temperature_c: float = 40.0,
+    ) -> str:
+        """The model that follows measurements best, as JSON; see `softsense.measured_cells.fit`. Raises `ConfigError`.
+
+        Args:
+            measurements: P/E cycles, hours since the write, means and standard deviations by state (or None) of each age.
+            mapping: of states to bits, such as `tlc_2_3_2`.
+            unit_v: what a unit of means and standard deviations is, in volts.
+            temperature_c: at which they were measured, in degrees Celsius.
+        """
+    def toml(self, digits: int = 4) -> str:
+        """The model as TOML, as `open` reads it from a file, with so many digits after the point."""
+    def with_references(self, references: str) -> Cells:
+        """The same cells with other references, `default` or `tracked`. Raises `ConfigError`."""
+    def means_and_spreads(self) -> NDArray[np.float64]:
+        """Mean and standard deviation of the threshold voltages of each state (V, shape (states, 2))."""
     @staticmethod
     def names() -> list[str]:
         """The names of the shipped models."""

@@ -45,6 +45,8 @@ from softsense.background import in_background
 from softsense.files import blaming, replacing
 
 if TYPE_CHECKING:
+    from types import FrameType
+
     from click.shell_completion import CompletionItem
 
 _PLAIN_WIDTH = 150
@@ -67,39 +69,72 @@ def main(arguments: list[str] | None = None) -> int:
     """
     _core.keep_panics_quiet()
     said_before, sys.unraisablehook = sys.unraisablehook, _hear_ctrl_c
-    try:
-        code = _command(arguments)
-        # Whoever closed it wants no output.
-        if sys.stdout:
-            sys.stdout.flush()
-        return code
-    except BrokenPipeError:
+    with _noting_ctrl_c() as heard:
+        try:
+            code = _command(arguments)
+            # Whoever closed it wants no output.
+            if sys.stdout:
+                sys.stdout.flush()
+            return code
+        except (KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException as error:
+            # Libraries make other errors of Ctrl-C where they hear it.
+            if heard:
+                print("interrupted", file=sys.stderr)
+                return _INTERRUPTED
+            return _failed(error)
+        finally:
+            sys.unraisablehook = said_before
+
+
+def _failed(error: BaseException) -> int:
+    """Say in one line what went wrong, and return the exit code."""
+    if isinstance(error, BrokenPipeError):
         _drop_output()
         return _NOBODY_READS
-    except OSError as error:
+    if isinstance(error, OSError):
         if error.filename is None:
             _drop_output()
         return _complain(f"{error.filename or 'standard output'}: {error.strerror or error}")
-    except UnicodeError:
+    if isinstance(error, UnicodeError):
         return _complain("found a name or text that is not UTF-8, expected UTF-8")
-    except MemoryError:
+    if isinstance(error, MemoryError):
         return _complain("found too little memory for this, expected a smaller device or fewer jobs")
-    except ImportError as error:
+    if isinstance(error, ImportError):
         # Nothing is imported that was not installed with softsense.
         return _complain(f"cannot load a library, for want of memory or of a whole installation: {error}")
-    except (KeyboardInterrupt, SystemExit):
-        raise
-    except BaseException as error:
-        return _report_bug(error)
+    return _report_bug(error)
+
+
+@contextlib.contextmanager
+def _noting_ctrl_c() -> Iterator[list[int]]:
+    """A list that is no longer empty after Ctrl-C, which is raised as ever; other threads hear nothing."""
+    heard: list[int] = []
+    if threading.current_thread() is not threading.main_thread():
+        yield heard
+        return
+
+    def hear(number: int, frame: FrameType | None) -> None:
+        heard.append(number)
+        signal.default_int_handler(number, frame)
+
+    before = signal.getsignal(signal.SIGINT)
+    # Whoever had it ignored, as shells do for what runs in the background, wants that.
+    if before is not signal.SIG_IGN:
+        signal.signal(signal.SIGINT, hear)
+    try:
+        yield heard
     finally:
-        sys.unraisablehook = said_before
+        signal.signal(signal.SIGINT, before or signal.SIG_DFL)
 
 
 def _hear_ctrl_c(dropped: sys.UnraisableHookArgs) -> None:
     """Python drops what destructors and callbacks of weak references raise: Ctrl-C in one of them comes once more."""
     if isinstance(dropped.exc_value, KeyboardInterrupt):
-        # A moment later, or it would be dropped again, here.
-        threading.Timer(_MOMENT_S, os.kill, (os.getpid(), signal.SIGINT)).start()
+        # A moment later, or it would be dropped again, here; so would be another one, in the meantime.
+        with contextlib.suppress(KeyboardInterrupt):
+            threading.Timer(_MOMENT_S, os.kill, (os.getpid(), signal.SIGINT)).start()
     else:
         sys.__unraisablehook__(dropped)
 
