@@ -83,8 +83,8 @@ class Config:
 
         Returns columns `chip` (uint32, in the order in which the stripe meets the chips), `block` (uint32), `page_type`
         (uint8), `rber` (float64; with interleaving the mean over a codeword's chips), and the probabilities that
-        decoding fails codewords like it with hard decision and at the deepest level, `p_fail_hard` and `p_fail` (float64,
-        NaN where only real decodes tell). A function of the config.
+        decoding fails codewords like it with hard decision and at the deepest level, `p_fail_hard` and `p_fail`
+        (float64, NaN where only real decodes tell). A function of the config.
 
         Raises `ConfigError` where no raw bit error rates are known.
         """
@@ -653,7 +653,7 @@ class Cells:
         """The model that follows measurements best, as JSON; see `softsense.measured_cells.fit`. Raises `ConfigError`.
 
         Args:
-            measurements: P/E cycles, hours since the write, means and standard deviations by state (or None) of each age.
+            measurements: of each age P/E cycles, hours since the write, means by state, standard deviations or None.
             mapping: of states to bits, such as `tlc_2_3_2`.
             unit_v: what a unit of means and standard deviations is, in volts.
             temperature_c: at which they were measured, in degrees Celsius.
