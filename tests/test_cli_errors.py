@@ -338,6 +338,15 @@ ERRORS: dict[str, Rows] = {
         (["mlc", "--temperature", "40"], ["temperature", "measured"]),
         *[(["mlc", *arguments], says) for arguments, says in PICTURES],
     ],
+    "flash references": [
+        (["qlc"], ["qlc", "mlc"]),
+        (["mlc", "--table", "nowhere"], ["nowhere"]),
+        (["mlc", "--entries", "0"], ["--entries", "0"]),
+        (["mlc", "--step-v", "nan"], ["step_v", "nan"]),
+        (["mlc", "--pe-cycles", "x"], ["pe-cycles", "x"]),
+        (["mlc", "--retention-days", "-1"], ["retention-days", "-1"]),
+        (["mlc", "--out", "there.png"], ["there.png", ".toml"]),
+    ],
     "flash fit": [
         (["nowhere.csv", "--mapping", "mlc"], ["nowhere.csv"]),
         (["cells.toml", "--mapping", "mlc"], ["cells.toml:1", "pe_cycles"]),

@@ -44,6 +44,7 @@ RESULTS: dict[str, list[str]] = {
     "fer": ["bch:m=10,t=5,k=512", "--rber", "0.001,0.002", "--picture", "fer.png"],
     "flash show": ["mlc", "--picture", "cells.png"],
     "flash rber": ["tlc-measured", "--pe-cycles", "3000", "--retention-days", "0,90", "--picture", "rber.png"],
+    "flash references": ["tlc-measured", "--pe-cycles", "0,3000", "--retention-days", "0,365", "--out", "retries.toml"],
     "flash fit": ["measured.csv", "--mapping", "mlc"],
     "flash bake": [],
     "flash calibrate": ["mlc-25nm", *QUICK, "--set", "geometry.chips_per_channel=2", "--p-fail", "0.1"],

@@ -616,6 +616,7 @@ class Cells:
         retention_hours: hours since the cells were written.
         states: how many states there are.
         pages: the names of the pages.
+        references: the hard reference voltage at each boundary between states (float64, V).
     """
 
     spec_json: str
@@ -623,6 +624,7 @@ class Cells:
     retention_hours: float
     states: int
     pages: list[str]
+    references: NDArray[np.float64]
     @staticmethod
     def open(
         name: str = "mlc",
@@ -662,6 +664,16 @@ class Cells:
         """The model as TOML, as `open` reads it from a file, with so many digits after the point."""
     def with_references(self, references: str) -> Cells:
         """The same cells with other references, `default` or `tracked`. Raises `ConfigError`."""
+    def rber_off(self, offsets_v: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Raw bit error rates of each page (shape (n, pages)), were references off by each row of `offsets_v`.
+
+        Args:
+            offsets_v: for each boundary between states, in volts (shape (n, boundaries)).
+
+        Raises `ConfigError`.
+        """
+    def json_with_retry_table(self, offsets_v: Sequence[Sequence[float]]) -> str:
+        """The same cells, as JSON, whose chip has a retry table: see `softsense.retry_tables`. Raises `ConfigError`."""
     def means_and_spreads(self) -> NDArray[np.float64]:
         """Mean and standard deviation of the threshold voltages of each state (V, shape (states, 2))."""
     @staticmethod

@@ -1038,6 +1038,60 @@ def flash_rber(
         click.echo(f"\nwrote {picture}")
 
 
+@flash_group.command("references")
+@click.argument("name", metavar="[CELLS]", default="tlc-measured", shell_complete=_complete_cells)
+@click.option("--table", default="flash-8-9", metavar="TABLE", help="Decode table of the code; default: flash-8-9.")
+@click.option("--entries", default=12, type=click.IntRange(1, 100), help="At most, the default references among them.")
+@click.option("--step-v", default=0.0125, help="References stand at multiples of it off the default; default: 0.0125.")
+@click.option("--pe-cycles", default="0:3000:300", metavar="LIST", help="Ages it is for; default: 0:3000:300.")
+@click.option("--retention-days", default="0,0.1,1,3,7,14,30,60,90,180,365", metavar="LIST", help="Up to a year.")
+@click.option("--out", type=click.Path(path_type=Path), metavar="FILE", help="Write the cells with it: .toml.")
+@_force_option
+@click.option("--json", "as_json", is_flag=True, help="Print it as one JSON document.")
+def flash_references(
+    name: str,
+    table: str,
+    entries: int,
+    step_v: float,
+    pe_cycles: str,
+    retention_days: str,
+    out: Path | None,
+    force: bool,
+    as_json: bool,
+) -> None:
+    """Make a retry table for cells: few sets of references, one of which decodes wherever the best ones would.
+
+    Written into the cells' file it is tried by runs with read.references = "retry_table".
+    """
+    from softsense import retry_tables, tables
+    from softsense.campaign import parse_list
+
+    if out:
+        _check_suffix(out, ".toml")
+        _check_writable(out, force)
+    made = retry_tables.make(
+        name,
+        table=table,
+        entries=entries,
+        step_v=step_v,
+        pe_cycles=[round(cycles) for cycles in parse_list(pe_cycles, "--pe-cycles", 0, 10**6)],
+        retention_days=parse_list(retention_days, "--retention-days", 0, 4e5),
+    )
+    if out:
+        with replacing(out) as path:
+            path.write_text(made.toml)
+    if as_json:
+        known = {"retry_table_v": made.offsets_v, "made_for": made.made_for}
+        click.echo(json.dumps({**known, "decoded": made.decoded, "worst": made.worst}, indent=2))
+        return
+    click.echo(tables.retry_table(made.offsets_v, made.made_for, made.decoded))
+    worst = made.worst
+    age = f"{worst['pe_cycles']:,} P/E cycles and {worst['retention_days']:g} days"
+    click.echo(f"\nThe least is {100 * worst['decoded']:.2f} %, of the {worst['page']} page after {age}.")
+    if out:
+        click.echo(f"wrote {out}")
+
+
 @flash_group.command("fit")
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--mapping", required=True, metavar="NAME", help="Of states to bits, such as tlc_2_3_2.")

@@ -551,6 +551,21 @@ def cell_fit(rows: list[dict[str, Any]]) -> str:
     return _headed(columns)
 
 
+def retry_table(offsets_v: list[list[float]], made_for: list[tuple[int, float]], decoded: list[float]) -> str:
+    """What `softsense.retry_tables.make` chose."""
+    columns = [
+        ("\nentry", [str(entry) for entry in range(len(offsets_v))]),
+        ("best at\nP/E cycles", ["default", *(f"{cycles:,}" for cycles, _ in made_for[1:])]),
+        ("\ndays", ["", *(f"{days:g}" for _, days in made_for[1:])]),
+        *(
+            (f"offset of\nboundary {at} (V)" if at == 0 else f"\n{at}", [f"{row[at]:+.4f}" for row in offsets_v])
+            for at in range(len(offsets_v[0]))
+        ),
+        ("decoded up to it,\nof what is at best", [f"{100 * share:.4f} %" for share in decoded]),
+    ]
+    return _headed(columns)
+
+
 def bake(times: dict[str, float]) -> list[tuple[str, str]]:
     """What `softsense.flash.bake_minutes` says."""
     return [

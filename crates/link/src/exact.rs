@@ -129,6 +129,9 @@ const HOURS_GRID: f64 = 0.05;
 /// Least and greatest RBER of [`CellCondition::Boundary`]: below, one codeword of 4 KB in 27,000 has an error at all.
 const BOUNDARY_RBER: std::ops::RangeInclusive<f64> = 1e-9..=0.499;
 
+/// A condition on the grid, the level, and the entry of the retry table.
+type ReferenceKey = ([i64; 3], u8, Option<u8>);
+
 /// A number's place on a grid, and the number there.
 fn on_grid(value: f64, distance: f64) -> (i64, f64) {
     let index = libm::round(value / distance);
@@ -146,6 +149,14 @@ impl CellCondition {
             (Self::Boundary { .. }, Some(_)) | (Self::Voltages { .. }, None) => {
                 panic!("a condition of the other kind of flash")
             }
+        }
+    }
+
+    /// The cells as they are read by an entry of the retry table.
+    fn read_by(self, spec: Option<&CellSpec>, retry_entry: Option<u8>) -> Cells {
+        match (self, spec, retry_entry) {
+            (Self::Voltages { wear, .. }, Some(spec), Some(entry)) => spec.at_retry(wear, entry.into()),
+            _ => self.cells(spec),
         }
     }
 
@@ -237,7 +248,7 @@ pub struct CodewordReader {
     streams: Streams,
     /// For each page, the states that stand for a 0 and for a 1.
     states_of_bit: Vec<[Vec<u8>; 2]>,
-    references: HashMap<([i64; 3], u8), References>,
+    references: HashMap<ReferenceKey, References>,
     held: Held,
     /// Received, then decided.
     word: Vec<u8>,
@@ -440,13 +451,28 @@ impl CodewordReader {
 
     /// How many hard decisions of a codeword are wrong; arguments as those of [`Self::read`].
     pub fn raw_errors(&mut self, place: u64, write: u64, conditions: &[CellCondition]) -> usize {
-        self.sense(place, write, conditions, 1);
+        self.sense(place, write, conditions, 1, None);
         bits::distance(&self.word, &self.held.codeword)
     }
 
     /// One attempt to decode a codeword, with `level`, up to [`Self::levels`]; arguments as those of [`Self::read`].
     pub fn attempt(&mut self, place: u64, write: u64, conditions: &[CellCondition], level: u8) -> DecodeAttempt {
-        let step = self.sense(place, write, conditions, level);
+        self.attempt_by(place, write, conditions, level, None)
+    }
+
+    /// [`Self::attempt`] with references by an entry of the retry table of the cells, from 0, at level 1.
+    ///
+    /// # Panics
+    /// As [`Self::read`]; and if there is no such entry.
+    pub fn attempt_by(
+        &mut self,
+        place: u64,
+        write: u64,
+        conditions: &[CellCondition],
+        level: u8,
+        retry_entry: Option<u8>,
+    ) -> DecodeAttempt {
+        let step = self.sense(place, write, conditions, level, retry_entry);
         let clean = level == 1 && self.word == self.held.codeword;
         let decoder = self.decoder.for_step(&self.code, step);
         let verdict = if level == 1 {
@@ -465,24 +491,31 @@ impl CodewordReader {
 
     /// Senses a codeword: into `word` at level 1, into `llrs` at others. Returns the step of the LLRs, which is that of the
     /// part with the largest; those of other parts are made to match it.
-    fn sense(&mut self, place: u64, write: u64, conditions: &[CellCondition], level: u8) -> f64 {
+    fn sense(
+        &mut self,
+        place: u64,
+        write: u64,
+        conditions: &[CellCondition],
+        level: u8,
+        retry_entry: Option<u8>,
+    ) -> f64 {
         assert!((1..=self.levels()).contains(&level), "level {level}, not from 1 to {}", self.levels());
         self.hold(place, write, conditions[0].page());
-        let keys: Vec<([i64; 3], u8)> = conditions
+        let keys: Vec<ReferenceKey> = conditions
             .iter()
             .map(|&condition| {
                 let (key, placed) = self.assumed_condition(condition).placed();
                 let (code, spec, cell_spec) = (&self.code, &self.spec, self.cell_spec.as_ref());
-                self.references.entry((key, level)).or_insert_with(|| {
+                self.references.entry((key, level, retry_entry)).or_insert_with(|| {
                     References::new(
-                        &placed.cells(cell_spec),
+                        &placed.read_by(cell_spec, retry_entry),
                         placed.page(),
                         level,
                         spec.placement,
                         code.codeword_bits(),
                     )
                 });
-                (key, level)
+                (key, level, retry_entry)
             })
             .collect();
         let step = keys.iter().map(|key| self.references[key].step).fold(0.0, f64::max);

@@ -44,7 +44,7 @@
 //!     r#"{ "table": { "file": "flash-8-9", "rber": { "constant": { "rber": 0.00875 } } } }"#,
 //! ).expect("it is a table");
 //! let reliability = Reliability::new(&spec, 1, ".".as_ref())?;
-//! let read = ReadSpec { policy: Policy::Progressive, retry: Retry::Incremental, max_level: 7 };
+//! let read = ReadSpec { policy: Policy::Progressive, retry: Retry::Incremental, ..ReadSpec::default() };
 //! let cells = CellAge {
 //!     block_factor: reliability.block_factor(0, 0),
 //!     page: 0,
@@ -58,7 +58,7 @@
 //!     let mut steps = vec![read.first(1, || reliability.least_level(&fate))];
 //!     loop {
 //!         let step = *steps.last().expect("there is a first step");
-//!         let decoded = reliability.outcome(&fate, step.level).decoded;
+//!         let decoded = reliability.outcome(&fate, step).decoded;
 //!         match read.after(Observation { step, decoded }) {
 //!             Some(next) => steps.push(next),
 //!             None => return steps.len(),
@@ -84,7 +84,7 @@ pub use bch_by_age::{AgedBch, AgedBchSpec, BchSpec};
 pub use by_age::ByAge;
 pub use exact::{CellCondition, CodewordRead, CodewordReader, DecodeAttempt, ExactSpec, levels_of};
 pub use frames::{CellsRead, Condition, FrameCounts, FrameSpec, FrameTask, ReadChannel, listing_identity};
-pub use policy::{Observation, Policy, ReadSpec, Retry, Step};
+pub use policy::{HardReferences, Observation, Policy, ReadSpec, Retry, Step};
 pub use reliability::{
     AdaptiveSpec, CellAge, Fate, FewErrors, Outcome, PageConditions, Questions, RateSpec, Reliability, ReliabilitySpec,
     TableSpec,

@@ -2,7 +2,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use softsense_base::{Error, Result};
 
-use crate::MAX_LEVEL;
+use crate::{MAX_LEVEL, Reliability};
 
 /// Which levels a read tries, and when it begins to sense them. A policy sees what a controller sees: the level it used, and
 /// whether the decoder failed. `ideal` alone knows the least level that decodes, which no drive does.
@@ -34,6 +34,18 @@ pub enum Retry {
     Restart,
 }
 
+/// Where the references of hard decisions stand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum HardReferences {
+    /// Where those of the cells are (`references` of `threshold_voltage`): they track the age, or are the chip's default.
+    #[default]
+    Cells,
+    /// At each entry of the chip's retry table (`references.retry_table_v` of `threshold_voltage`) in turn, until one decodes. Soft
+    /// levels, whose references are those of the cells, come after all of them. `ideal` needs none.
+    RetryTable,
+}
+
 /// How reads are done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -44,17 +56,30 @@ pub struct ReadSpec {
     pub retry: Retry,
     /// The deepest level that reads go to, 1 to 7 and no more than the decode table has, or the decoder has a use for.
     pub max_level: u8,
+    /// Where the references of hard decisions stand.
+    pub references: HardReferences,
+    /// Entries of the chip's retry table that hard decisions try: the reliability tells.
+    #[serde(skip)]
+    pub retries: u8,
 }
 
 impl Default for ReadSpec {
     fn default() -> Self {
-        Self { policy: Policy::TwoStep, retry: Retry::Restart, max_level: MAX_LEVEL }
+        Self {
+            policy: Policy::TwoStep,
+            retry: Retry::Restart,
+            max_level: MAX_LEVEL,
+            references: HardReferences::Cells,
+            retries: 0,
+        }
     }
 }
 
 /// One attempt at the codewords of a page: what is sensed and transferred for it. One decode of each follows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Step {
+    /// The entry of the retry table by which references stand, from 0; without it they are those of the cells.
+    pub retry_entry: Option<u8>,
     /// The level the decoder works with.
     pub level: u8,
     /// Whether the hard-decision level is sensed and transferred.
@@ -66,7 +91,12 @@ pub struct Step {
 impl Step {
     /// A sensing of `level` from nothing.
     pub fn fresh(level: u8) -> Self {
-        Self { level, hard: true, extra_levels: level - 1 }
+        Self { retry_entry: None, level, hard: true, extra_levels: level - 1 }
+    }
+
+    /// A hard decision by an entry of the retry table.
+    pub fn retry(entry: u8) -> Self {
+        Self { retry_entry: Some(entry), ..Self::fresh(1) }
     }
 }
 
@@ -140,6 +170,13 @@ impl ReadSpec {
         Ok(())
     }
 
+    /// The same, with as many entries of a retry table as a reliability has, if it asks for them.
+    #[must_use]
+    pub fn with_retries(self, reliability: &Reliability) -> Self {
+        let retries = if self.references == HardReferences::RetryTable { reliability.retries() } else { 0 };
+        Self { retries, ..self }
+    }
+
     /// The first step.
     ///
     /// # Arguments
@@ -147,6 +184,9 @@ impl ReadSpec {
     /// - `least_level`: the least level that decodes, or one more than there are. `ideal` alone asks for it.
     #[inline]
     pub fn first(&self, remembered_level: u8, least_level: impl FnOnce() -> u8) -> Step {
+        if self.retries > 0 && !self.policy.knows_level() && remembered_level == 1 {
+            return Step::retry(0);
+        }
         let level = match self.policy {
             Policy::Ideal => least_level(),
             Policy::TwoStep | Policy::LookAhead | Policy::Progressive | Policy::LookAheadProgressive => {
@@ -159,8 +199,16 @@ impl ReadSpec {
     /// The step after what was seen of the last one; `None` when there is nothing left to do, or to try.
     #[inline]
     pub fn after(&self, seen: Observation) -> Option<Step> {
-        let level = seen.step.level;
-        if seen.decoded || level >= self.max_level {
+        let Step { level, retry_entry, .. } = seen.step;
+        if seen.decoded {
+            return None;
+        }
+        if let Some(entry) = retry_entry
+            && entry + 1 < self.retries
+        {
+            return Some(Step::retry(entry + 1));
+        }
+        if level >= self.max_level {
             return None;
         }
         let next = match self.policy {
@@ -168,7 +216,9 @@ impl ReadSpec {
             Policy::Ideal | Policy::Progressive | Policy::LookAheadProgressive => level + 1,
         };
         Some(match self.retry {
-            Retry::Incremental => Step { level: next, hard: false, extra_levels: next - level },
+            // What was sensed is elsewhere.
+            _ if retry_entry.is_some() => Step::fresh(next),
+            Retry::Incremental => Step { retry_entry: None, level: next, hard: false, extra_levels: next - level },
             Retry::Restart => Step::fresh(next),
         })
     }
@@ -186,7 +236,7 @@ mod tests {
 
     /// The steps of a codeword that decodes from level `least` on.
     fn steps(policy: Policy, retry: Retry, least: u8) -> Vec<Step> {
-        let spec = ReadSpec { policy, retry, max_level: MAX_LEVEL };
+        let spec = ReadSpec { policy, retry, ..ReadSpec::default() };
         let observed = |step: Step| Observation { step, decoded: step.level >= least };
         std::iter::successors(Some(spec.first(1, || least)), |&step| spec.after(observed(step))).collect()
     }
@@ -207,15 +257,31 @@ mod tests {
     fn restart_senses_everything_again_and_incremental_only_what_is_new() {
         assert_eq!(steps(Policy::TwoStep, Retry::Restart, 7)[1], Step::fresh(7));
         let incremental = steps(Policy::TwoStep, Retry::Incremental, 7)[1];
-        assert_eq!(incremental, Step { level: 7, hard: false, extra_levels: 6 });
+        assert_eq!(incremental, Step { retry_entry: None, level: 7, hard: false, extra_levels: 6 });
         let sensed: u8 = steps(Policy::Progressive, Retry::Incremental, 7).iter().map(|step| step.extra_levels).sum();
         assert_eq!(sensed, 6);
+    }
+
+    /// Are hard decisions tried by each entry of the retry table, and then soft levels from nothing?
+    #[test]
+    fn the_retry_table_comes_before_soft_levels() {
+        let tried = |policy, max_level| -> Vec<(Option<u8>, u8, u8)> {
+            let spec = ReadSpec { policy, max_level, retry: Retry::Incremental, retries: 3, ..ReadSpec::default() };
+            std::iter::successors(Some(spec.first(1, || 7)), |&step| spec.if_fails(step))
+                .map(|step| (step.retry_entry, step.level, step.extra_levels))
+                .collect()
+        };
+        let table = [(Some(0), 1, 0), (Some(1), 1, 0), (Some(2), 1, 0)];
+        assert_eq!(tried(Policy::TwoStep, 1), table);
+        assert_eq!(tried(Policy::LookAhead, 7), [&table[..], &[(None, 7, 6)]].concat());
+        assert_eq!(tried(Policy::Progressive, 3), [&table[..], &[(None, 2, 1), (None, 3, 1)]].concat());
+        assert_eq!(tried(Policy::Ideal, 7), [(None, 7, 6)]);
     }
 
     #[test]
     fn nothing_is_left_after_the_deepest_level() {
         for policy in Policy::ALL {
-            let spec = ReadSpec { policy, retry: Retry::Restart, max_level: 3 };
+            let spec = ReadSpec { policy, max_level: 3, ..ReadSpec::default() };
             assert_eq!(spec.if_fails(Step::fresh(3)), None);
             assert!(spec.if_fails(Step::fresh(1)).unwrap().level <= 3);
         }

@@ -126,6 +126,8 @@ pub struct Reliability {
     iterations: Stream,
     questions: Questions,
     kind: Kind,
+    /// Entries of the retry table, where its cells have one.
+    retries: u8,
     /// What the spec names, where that is more than its name, but for decode tables: the file of a code that really decodes, and
     /// cells.
     named_texts: Vec<String>,
@@ -218,6 +220,12 @@ impl Flash {
         let factor = age.block_factor * self.factors.page_factor(age.page, write) * age.page_type_factor;
         (self.compiled.at(age.wear, page) * factor).min(0.5)
     }
+
+    /// [`Self::page_rber`] by an entry of the retry table.
+    fn retried_rber(&self, write: u64, age: &CellAge, entry: usize) -> f64 {
+        let factor = age.block_factor * self.factors.page_factor(age.page, write) * age.page_type_factor;
+        (self.compiled.at_retry(age.wear, age.page_type, entry) * factor).min(0.5)
+    }
 }
 
 /// The probability `p` as a threshold on 64 uniform bits.
@@ -294,13 +302,20 @@ impl Reliability {
             }
         };
         let (draws, iterations) = (Stream::new(seed, Purpose::CodewordDraw), Stream::new(seed, Purpose::Iterations));
-        Ok(Self { draws, iterations, questions: Questions::default(), kind, named_texts })
+        let mut built = Self { draws, iterations, questions: Questions::default(), kind, retries: 0, named_texts };
+        built.retries = built.flash().map_or(0, |flash| flash.model.retries() as u8);
+        Ok(built)
     }
 
     /// The same, whose outcomes answer more.
     #[must_use]
     pub fn asked(self, questions: Questions) -> Self {
         Self { questions, ..self }
+    }
+
+    /// How many entries the retry table of the cells has.
+    pub fn retries(&self) -> u8 {
+        self.retries
     }
 
     /// Whether [`CellAge`] is looked at at all.
@@ -422,6 +437,7 @@ impl Reliability {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Step;
 
     fn age(retention_hours: f64) -> CellAge {
         let wear = Wear { pe_cycles: 10_000, retention_hours };
@@ -455,7 +471,7 @@ mod tests {
     fn certain_failure_at_every_level_is_uncorrectable() {
         let reliability = build(ReliabilitySpec::Fixed { p_fail: vec![1.0; 7] }).unwrap();
         let fate = reliability.fate(&reliability.conditions(1, 1, |_| age(0.0)), 1);
-        assert!((1..=MAX_LEVEL).all(|level| !reliability.outcome(&fate, level).decoded));
+        assert!((1..=MAX_LEVEL).all(|level| !reliability.outcome(&fate, Step::fresh(level)).decoded));
         assert!(reliability.least_level(&fate) > MAX_LEVEL);
     }
 

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use softsense_base::{Result, expect_number};
 
 use crate::cells::MAX_PAGES;
-use crate::{CellSpec, NamedCells};
+use crate::{CellSpec, Cells, NamedCells};
 
 /// What a codeword's cells have been through.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -95,12 +95,26 @@ impl RberModel {
     /// The model, ready to be asked often.
     pub fn compiled(&self) -> Rber {
         Rber(match self {
-            RberModel::ThresholdVoltage(_) => Kind::Surface(Arc::new(Surface::new(self.cells().clone()))),
+            RberModel::ThresholdVoltage(_) => {
+                let cells = self.cells();
+                let retries = (0..cells.retries()).map(Some);
+                Kind::Surfaces(
+                    [None].into_iter().chain(retries).map(|retry| Surface::new(cells.clone(), retry)).collect(),
+                )
+            }
             formula => {
                 let terms = (0..TERMS_CHUNKS).map(|_| OnceLock::new()).collect();
                 Kind::Formula(Arc::new(Formula { model: formula.clone(), terms }))
             }
         })
+    }
+
+    /// How many entries the retry table of its cells has.
+    pub fn retries(&self) -> usize {
+        match self {
+            RberModel::Constant { .. } | RberModel::PowerLaw { .. } | RberModel::Tlc72Layer => 0,
+            RberModel::ThresholdVoltage(_) => self.cells().retries(),
+        }
     }
 
     /// How many pages share a wordline; `None` where the model knows no pages.
@@ -188,7 +202,8 @@ pub struct Rber(Kind);
 enum Kind {
     /// Knows no pages.
     Formula(Arc<Formula>),
-    Surface(Arc<Surface>),
+    /// With the references of the model, and after that with each entry of its retry table.
+    Surfaces(Arc<[Surface]>),
 }
 
 impl Rber {
@@ -206,7 +221,18 @@ impl Rber {
     pub fn at(&self, wear: Wear, page: Option<usize>) -> f64 {
         match &self.0 {
             Kind::Formula(formula) => formula.at(wear),
-            Kind::Surface(surface) => surface.at(wear, page),
+            Kind::Surfaces(surfaces) => surfaces[0].at(wear, page),
+        }
+    }
+
+    /// [`Self::at`] of hard decisions by an entry of the retry table, from 0.
+    ///
+    /// # Panics
+    /// If there is no such entry.
+    pub fn at_retry(&self, wear: Wear, page: Option<usize>, entry: usize) -> f64 {
+        match &self.0 {
+            Kind::Formula(_) => panic!("a formula without a retry table"),
+            Kind::Surfaces(surfaces) => surfaces[1 + entry].at(wear, page),
         }
     }
 
@@ -214,8 +240,8 @@ impl Rber {
     /// factor of a chip or a page acts on voltages. It is the least number of P/E cycles that reaches `rber`, up to ten
     /// times those of `wear` or 10,000, whichever is more. Other models have no voltages: their wear stays as it is.
     pub fn wear_for(&self, wear: Wear, page: Option<usize>, rber: f64) -> Wear {
-        let Kind::Surface(surface) = &self.0 else { return wear };
-        let reaches = |pe_cycles: u32| surface.at(Wear { pe_cycles, ..wear }, page) >= rber;
+        let Kind::Surfaces(surfaces) = &self.0 else { return wear };
+        let reaches = |pe_cycles: u32| surfaces[0].at(Wear { pe_cycles, ..wear }, page) >= rber;
         let limit = wear.pe_cycles.saturating_mul(10).max(10_000);
         // Brackets grow from where the answer is likely, for the grid is filled wherever it is asked.
         let (mut low, mut high) = (wear.pe_cycles, wear.pe_cycles);
@@ -282,6 +308,8 @@ impl Formula {
 #[derive(Debug)]
 struct Surface {
     cells: CellSpec,
+    /// The entry of the retry table that it is read with.
+    retry: Option<usize>,
     t0_hours: f64,
     rows: Vec<OnceLock<Vec<OnceLock<Point>>>>,
 }
@@ -299,8 +327,8 @@ impl Surface {
     /// Columns to 4.8e8 t0.
     const COLUMNS: usize = 200;
 
-    fn new(cells: CellSpec) -> Self {
-        Self { t0_hours: cells.t0_hours(), cells, rows: vec![OnceLock::new(); Self::ROWS + 1] }
+    fn new(cells: CellSpec, retry: Option<usize>) -> Self {
+        Self { t0_hours: cells.t0_hours(), cells, retry, rows: vec![OnceLock::new(); Self::ROWS + 1] }
     }
 
     fn at(&self, wear: Wear, page: Option<usize>) -> f64 {
@@ -311,7 +339,7 @@ impl Surface {
         let column = libm::log1p(wear.retention_hours / self.t0_hours) / Self::COLUMN_STEP;
         let (top, left) = (row as usize, column as usize);
         if top >= Self::ROWS || left >= Self::COLUMNS {
-            let cells = self.cells.at(wear);
+            let cells = self.cells_at(wear);
             return page.map_or_else(|| cells.mean_rber(), |page| cells.rber(page)).max(Rber::LEAST);
         }
         let (down, right) = (row - top as f64, column - left as f64);
@@ -324,6 +352,10 @@ impl Surface {
         libm::exp(if down == 0.0 { from } else { from + down * (along(top + 1) - from) })
     }
 
+    fn cells_at(&self, wear: Wear) -> Cells {
+        self.retry.map_or_else(|| self.cells.at(wear), |entry| self.cells.at_retry(wear, entry))
+    }
+
     #[inline]
     fn point(&self, row: usize, column: usize) -> &Point {
         let row_points = self.rows[row].get_or_init(|| vec![OnceLock::new(); Self::COLUMNS + 1]);
@@ -334,7 +366,7 @@ impl Surface {
     fn compute(&self, row: usize, column: usize) -> Point {
         let root = Self::ROW_STEP * row as f64;
         let retention_hours = self.t0_hours * libm::expm1(Self::COLUMN_STEP * column as f64);
-        let cells = self.cells.at(Wear { pe_cycles: (root * root) as u32, retention_hours });
+        let cells = self.cells_at(Wear { pe_cycles: (root * root) as u32, retention_hours });
         let mut point = [0.0; MAX_PAGES + 1];
         let rates = (0..cells.pages()).map(|page| cells.rber(page)).chain([cells.mean_rber()]);
         point.iter_mut().zip(rates).for_each(|(slot, rber)| *slot = libm::log(rber.max(Rber::LEAST)));

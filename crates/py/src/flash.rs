@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1};
+use numpy::ndarray::Array2;
+use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use softsense_base::{Error, Purpose, Stream, expect_number};
@@ -187,6 +188,45 @@ impl Cells {
     #[getter]
     fn pages(&self) -> Vec<&'static str> {
         self.spec.page_names().to_vec()
+    }
+
+    /// The hard reference voltage at each boundary between states (float64, V).
+    #[getter]
+    fn references<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        self.cells.hard_references().to_vec().into_pyarray(py)
+    }
+
+    /// Raw bit error rates of each page (float64, shape (n, pages)), were the references at each boundary off by each row of
+    /// `offsets_v` (float64, V, shape (n, boundaries)). Raises ConfigError.
+    fn rber_off<'py>(
+        &self,
+        py: Python<'py>,
+        offsets_v: PyReadonlyArray2<'py, f64>,
+    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let offsets_v = offsets_v.as_array();
+        let (found, expected) = (offsets_v.ncols(), self.cells.states() - 1);
+        if found != expected {
+            let message = format!("found {found} columns, expected {expected}, one for each boundary");
+            return Err(raise(Error::config("offsets_v", message)));
+        }
+        let pages = self.cells.pages();
+        let mut rates = Vec::with_capacity(offsets_v.nrows() * pages);
+        for row in offsets_v.rows() {
+            let mut cells = self.cells.clone();
+            cells.offset_references(&row.to_vec());
+            rates.extend((0..pages).map(|page| cells.rber(page)));
+        }
+        let rates = Array2::from_shape_vec((offsets_v.nrows(), pages), rates).expect("as many as rows and pages");
+        Ok(rates.into_pyarray(py))
+    }
+
+    /// The same cells, as JSON, whose chip has a retry table: rows of offsets of the default references at each boundary (V).
+    /// Raises ConfigError.
+    fn json_with_retry_table(&self, offsets_v: Vec<Vec<f64>>) -> PyResult<String> {
+        let mut spec = self.spec.clone();
+        spec.references.retry_table_v = offsets_v;
+        spec.check("cells").map_err(raise)?;
+        Ok(serde_json::to_string(&spec).expect("a spec is plain data"))
     }
 
     /// Mean and standard deviation of the threshold voltages of each state (float64, V, shape (states, 2)).

@@ -77,6 +77,7 @@ fn device(draw: &mut Draw) -> String {
     }
     let rber = draw.one(&[1e-3, 6e-3, 0.012, 0.02]);
     let (mut levels, mut iterations, mut tables, mut squeezed) = (7, false, false, false);
+    let mut retry_table = false;
     // Blocks change their code within the run, or have long since.
     let age = draw.one(&[0, 1, 2, 5]);
     let mut by_bch = false;
@@ -85,9 +86,23 @@ fn device(draw: &mut Draw) -> String {
         1 => toml += "[reliability.fixed]\np_fail = [0.4, 0.3, 0.1, 0.05]\n",
         2 => {
             (tables, iterations) = (true, true);
-            toml += &format!(
-                "[reliability.table]\nfile = \"flash-8-9\"\nmost_beyond = 1.0\n[reliability.table.rber.constant]\nrber = {rber}\n"
-            );
+            toml += "[reliability.table]\nfile = \"flash-8-9\"\nmost_beyond = 1.0\n";
+            if draw.once_in(2) {
+                // Entries of the retry table that decode little, nothing, and most.
+                retry_table = true;
+                let (cells, boundaries) = if page_types == 3 {
+                    ("mapping = \"tlc_2_3_2\", verify_v = [2.45, 2.85, 3.25, 3.65, 4.05, 4.45, 4.85]", 7)
+                } else {
+                    ("mapping = \"mlc\"", 3)
+                };
+                let entry = |volts| format!("{:?}", vec![volts; boundaries]);
+                let entries = [entry(0.12), entry(0.5), entry(0.0)].join(", ");
+                toml += &format!(
+                    "rber.threshold_voltage = {{ {cells}, references = {{ retry_table_v = [{entries}] }} }}\n"
+                );
+            } else {
+                toml += &format!("rber.constant.rber = {rber}\n");
+            }
         }
         3 => {
             (tables, levels) = (true, 1);
@@ -117,8 +132,9 @@ fn device(draw: &mut Draw) -> String {
     }
     let max_level = 1 + draw.below(levels);
     toml += &format!(
-        "[read]\npolicy = \"{policy}\"\nretry = \"{}\"\nmax_level = {max_level}\n",
-        draw.one(&["incremental", "restart"])
+        "[read]\npolicy = \"{policy}\"\nretry = \"{}\"\nmax_level = {max_level}\n{}",
+        draw.one(&["incremental", "restart"]),
+        if retry_table { "references = \"retry_table\"\n" } else { "" },
     );
     toml += &format!(
         "[ftl]\nover_provisioning = {}\ngc_low_watermark_blocks = 2\ngc_high_watermark_blocks = {}\n",

@@ -39,14 +39,14 @@ impl Reliability {
             !attempts.is_empty() && attempts.len() <= usize::from(MAX_LEVEL) && levels.eq(1..=attempts.len() as u8)
         );
         let outcomes = attempts.iter().map(|&attempt| attempt.into()).collect();
-        Self { kind: Kind::Attempted(Attempted { outcomes, raw_errors }), ..self }
+        Self { kind: Kind::Attempted(Attempted { outcomes, raw_errors }), retries: 0, ..self }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{FewErrors, ReliabilitySpec};
+    use crate::{FewErrors, ReliabilitySpec, Step};
 
     #[test]
     fn outcomes_are_those_that_were_given() {
@@ -61,7 +61,7 @@ mod tests {
         let any = Reliability::new(&ReliabilitySpec::Perfect, 1, ".".as_ref()).unwrap();
         let reliability = any.of_attempts(338, &attempts);
         let fate = reliability.fate(&reliability.conditions(0, 1, |_| unreachable!("no cells are asked for")), 5);
-        let outcome = |reliability: &Reliability, level| reliability.outcome(&fate, level);
+        let outcome = |reliability: &Reliability, level| reliability.outcome(&fate, Step::fresh(level));
         assert_eq!([1, 2, 3].map(|level| outcome(&reliability, level).decoded), [false, true, false]);
         // A word that needs no iteration takes one: to find that out.
         assert_eq!([1, 2].map(|level| outcome(&reliability, level).iterations), [Some(20), Some(1)]);

@@ -5,7 +5,7 @@ use softsense_ecc::catalogue::Code;
 use softsense_nand::Wear;
 
 use super::{Flash, Outcome};
-use crate::{ByAge, CellAge, CellCondition, CodewordReader, DecodeAttempt, MAX_LEVEL};
+use crate::{ByAge, CellAge, CellCondition, CodewordReader, DecodeAttempt, Step};
 
 /// Codewords that are really decoded.
 #[derive(Debug)]
@@ -31,7 +31,8 @@ struct Reading {
 #[derive(Debug)]
 struct Known {
     conditions: Conditions,
-    attempts: [Option<DecodeAttempt>; MAX_LEVEL as usize],
+    /// By entry of the retry table and level.
+    attempts: Vec<((Option<u8>, u8), DecodeAttempt)>,
 }
 
 /// What the cells of each part of a codeword are like, and whose codeword it is.
@@ -86,25 +87,31 @@ impl Exact {
         CellCondition::Voltages { wear, page }
     }
 
-    /// One attempt at a codeword with `level`.
-    fn attempt(&self, number: u64, write: u32, conditions: &Conditions, level: u8) -> DecodeAttempt {
+    /// One attempt at a codeword.
+    fn attempt(&self, number: u64, write: u32, conditions: &Conditions, step: Step) -> DecodeAttempt {
         let mut reading = self.reading.lock().expect("a panic in a decoder ends the run");
         let Reading { readers, known } = &mut *reading;
         if known.len() >= MOST_KNOWN {
             known.clear();
         }
-        let nothing = || Known { conditions: conditions.clone(), attempts: Default::default() };
+        let nothing = || Known { conditions: conditions.clone(), attempts: Vec::new() };
         let entry = known.entry((number, write)).or_insert_with(nothing);
         if entry.conditions != *conditions {
             *entry = nothing();
         }
-        *entry.attempts[usize::from(level) - 1]
-            .get_or_insert_with(|| readers[conditions.reader].attempt(number, write.into(), &conditions.parts, level))
+        let asked = (step.retry_entry, step.level);
+        if let Some((_, attempt)) = entry.attempts.iter().find(|(known, _)| *known == asked) {
+            return *attempt;
+        }
+        let reader = &mut readers[conditions.reader];
+        let attempt = reader.attempt_by(number, write.into(), &conditions.parts, step.level, step.retry_entry);
+        entry.attempts.push((asked, attempt));
+        attempt
     }
 
-    /// What a step at `level` makes of a codeword.
-    pub(super) fn outcome(&self, number: u64, write: u32, conditions: &Conditions, level: u8) -> Outcome {
-        let outcome = Outcome::from(self.attempt(number, write, conditions, level));
+    /// What a step makes of a codeword.
+    pub(super) fn outcome(&self, number: u64, write: u32, conditions: &Conditions, step: Step) -> Outcome {
+        let outcome = Outcome::from(self.attempt(number, write, conditions, step));
         Outcome { iterations: outcome.iterations.filter(|_| self.iterative), ..outcome }
     }
 }

@@ -1,8 +1,10 @@
+use std::sync::Arc;
+
 use softsense_base::binomial_cdf;
 
 use super::exact::Conditions;
 use super::{Fates, Kind, Reliability};
-use crate::{CellAge, DecodeTable, MAX_LEVEL};
+use crate::{CellAge, DecodeTable, MAX_LEVEL, Step};
 
 /// What pages are like at the moment at which they are asked for: all that the codewords in them have in common.
 #[derive(Debug, Clone)]
@@ -15,8 +17,9 @@ pub struct PageConditions {
     rber: f64,
     /// Where that is in the grid of the decode table.
     above: u32,
-    /// The cells of each part, where codewords are really decoded.
-    cells: Vec<CellAge>,
+    /// The cells of each part, where more is asked of them than the raw bit error rate: codewords are really decoded, or read with
+    /// other references.
+    cells: Arc<[CellAge]>,
 }
 
 /// What will come of reading one codeword, whatever is tried: its random draw, which is fixed when it is written, and its cells at
@@ -36,6 +39,8 @@ pub struct Fate {
     rber: f64,
     /// What its cells are like, where it is really decoded.
     conditions: Option<Box<Conditions>>,
+    /// The cells of its parts, where there are other references to read them with.
+    cells: Option<Arc<[CellAge]>>,
 }
 
 impl Fate {
@@ -96,7 +101,7 @@ impl Reliability {
     /// - `cells`: those of each of the parts, from 0; asked for only where they matter.
     #[inline]
     pub fn conditions(&self, write: u32, parts: u32, cells: impl Fn(u32) -> CellAge) -> PageConditions {
-        let mut conditions = PageConditions { write, pe_cycles: 0, rber: 0.0, above: 0, cells: Vec::new() };
+        let mut conditions = PageConditions { write, pe_cycles: 0, rber: 0.0, above: 0, cells: Arc::default() };
         let Some(flash) = self.flash() else { return conditions };
         let rber = |age: &CellAge| flash.page_rber(write.into(), age, age.page_type);
         let first = cells(0);
@@ -108,7 +113,8 @@ impl Reliability {
         };
         if let Some(table) = self.table_at(conditions.pe_cycles) {
             conditions.above = table.above(conditions.rber) as u32;
-        } else {
+        }
+        if self.retries > 0 || self.is_exact() {
             conditions.cells = (0..parts).map(cells).collect();
         }
         conditions
@@ -134,11 +140,12 @@ impl Reliability {
     #[inline]
     pub fn fate(&self, pages: &PageConditions, number: u64) -> Fate {
         let PageConditions { write, pe_cycles, rber, above, .. } = *pages;
-        let mut fate = Fate { number, write, pe_cycles, above, draw: 0, rber, conditions: None };
+        let mut fate = Fate { number, write, pe_cycles, above, draw: 0, rber, conditions: None, cells: None };
         if let Some(exact) = self.exact() {
             fate.conditions = Some(exact.conditions(number, write, &pages.cells).into());
         } else if !matches!(self.kind, Kind::Perfect | Kind::Attempted(_)) {
             fate.draw = self.draws.bits(number, write.into());
+            fate.cells = (self.retries > 0).then(|| pages.cells.clone());
             if let Some(flash) = self.flash()
                 && flash.factors.codewords_differ()
             {
@@ -149,9 +156,13 @@ impl Reliability {
         fate
     }
 
-    /// What a step at `level` makes of a codeword. It is a function of both: asked again, it is the same.
+    /// What a step makes of a codeword. It is a function of both: asked again, it is the same.
     #[inline]
-    pub fn outcome(&self, fate: &Fate, level: u8) -> Outcome {
+    pub fn outcome(&self, fate: &Fate, step: Step) -> Outcome {
+        let level = step.level;
+        if let (Some(entry), Some(_)) = (step.retry_entry, &fate.cells) {
+            return self.outcome(&self.retried(fate, entry.into()), Step::fresh(level));
+        }
         match &self.kind {
             Kind::Perfect => Outcome { decoded: true, ..Outcome::default() },
             Kind::Fixed(thresholds) => {
@@ -182,17 +193,29 @@ impl Reliability {
                         ..Outcome::default()
                     }
                 }
-                Fates::Exact(exact) => exact.outcome(fate.number, fate.write, conditions(fate), 1),
+                Fates::Exact(exact) => exact.outcome(fate.number, fate.write, conditions(fate), step),
             },
-            Kind::Exact(exact) => exact.outcome(fate.number, fate.write, conditions(fate), level),
+            Kind::Exact(exact) => exact.outcome(fate.number, fate.write, conditions(fate), step),
             Kind::Attempted(attempted) => attempted.outcome(level, self.questions),
         }
+    }
+
+    /// A codeword as it is read by an entry of the retry table: the same draw, at the raw bit error rate that its cells have there.
+    #[cold]
+    fn retried(&self, fate: &Fate, entry: usize) -> Fate {
+        let flash = self.flash().expect("a retry table is of cells");
+        let cells = fate.cells.as_deref().expect("they are kept where there is a retry table");
+        let of_page = |age: &CellAge| flash.retried_rber(fate.write.into(), age, entry);
+        let mean = cells.iter().map(of_page).sum::<f64>() / cells.len() as f64;
+        let rber = flash.factors.codeword_rber(mean, fate.number, fate.write.into());
+        let above = self.table_at(fate.pe_cycles).map_or(0, |table| table.above(rber) as u32);
+        Fate { rber, above, cells: None, ..fate.clone() }
     }
 
     /// The least level that decodes a codeword, which no controller knows; one more than there are if none does.
     pub fn least_level(&self, fate: &Fate) -> u8 {
         let levels = self.levels();
-        (1..=levels).find(|&level| self.outcome(fate, level).decoded).unwrap_or(MAX_LEVEL + 1)
+        (1..=levels).find(|&level| self.outcome(fate, Step::fresh(level)).decoded).unwrap_or(MAX_LEVEL + 1)
     }
 
     /// The raw bit error rate of a codeword in pages; `None` where none is known.

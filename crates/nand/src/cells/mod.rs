@@ -30,7 +30,7 @@ const SHIPPED: [(&str, &str); 4] = [
 ];
 
 /// What the controller knows of where states are. Read references are placed for the states that it expects.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct References {
     /// Whether it expects states where they are at their age. Else it expects them where they are at the age `placed_for`.
@@ -41,16 +41,39 @@ pub struct References {
     pub placed_for: Option<Wear>,
     /// How far all references are off, in volts.
     pub offset_v: f64,
+    /// The chip's retry table: for each of its entries how far the references of hard decision stand from where they are by
+    /// default, one number for each boundary between states, the lowest first, in volts. Reads try them with
+    /// `read.references = "retry_table"`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub retry_table_v: Vec<Vec<f64>>,
 }
+
+/// The most entries of a retry table.
+const MOST_RETRIES: usize = 100;
 
 impl Default for References {
     fn default() -> Self {
-        Self { tracked: true, placed_for: None, offset_v: 0.0 }
+        Self { tracked: true, placed_for: None, offset_v: 0.0, retry_table_v: Vec::new() }
     }
 }
 
 impl References {
-    fn check(&self, path: &str) -> Result<()> {
+    fn check(&self, path: &str, boundaries: usize) -> Result<()> {
+        if self.retry_table_v.len() > MOST_RETRIES {
+            let message = format!("found {} entries, expected {MOST_RETRIES} at most", self.retry_table_v.len());
+            return Err(Error::config(format!("{path}.retry_table_v"), message));
+        }
+        for (entry, offsets_v) in self.retry_table_v.iter().enumerate() {
+            let path = format!("{path}.retry_table_v[{entry}]");
+            if offsets_v.len() != boundaries {
+                let message =
+                    format!("found {} numbers, expected {boundaries}, one for each boundary", offsets_v.len());
+                return Err(Error::config(path, message));
+            }
+            for (boundary, &volts) in offsets_v.iter().enumerate() {
+                expect_number(format!("{path}[{boundary}]"), volts, -5.0, 5.0)?;
+            }
+        }
         if let Some(age) = self.placed_for {
             age.check(&format!("{path}.placed_for"))?;
         }
@@ -227,7 +250,7 @@ impl CellSpec {
             States::Programmed(programmed) => programmed.check(path, self.states())?,
             States::Measured(measured) => measured.check(&format!("{path}.measured"), self.states())?,
         }
-        self.references.check(&format!("{path}.references"))
+        self.references.check(&format!("{path}.references"), self.states() - 1)
     }
 
     /// How many states a cell has.
@@ -289,12 +312,28 @@ impl CellSpec {
     pub fn at(&self, wear: Wear) -> Cells {
         let states = self.distributions(wear);
         assert_eq!(states.len(), self.states(), "a distribution for each state");
-        let expected = match self.references {
-            References { tracked: true, .. } => states.clone(),
-            References { placed_for: Some(age), .. } => self.distributions(age),
-            References { placed_for: None, .. } => self.distributions(Wear { retention_hours: 0.0, ..wear }),
-        };
+        let expected = if self.references.tracked { states.clone() } else { self.by_default(wear) };
         Cells::new(self.mapping, states, expected, self.references.offset_v)
+    }
+
+    /// The cells of a wordline after `wear`, as they are read by an entry of the retry table, from 0. Only hard decisions are.
+    ///
+    /// # Panics
+    /// If there is no such entry.
+    pub fn at_retry(&self, wear: Wear, entry: usize) -> Cells {
+        let mut cells = Cells::new(self.mapping, self.distributions(wear), self.by_default(wear), 0.0);
+        cells.offset_references(&self.references.retry_table_v[entry]);
+        cells
+    }
+
+    /// How many entries the retry table has.
+    pub fn retries(&self) -> usize {
+        self.references.retry_table_v.len()
+    }
+
+    /// The states that default references are placed for.
+    fn by_default(&self, wear: Wear) -> Vec<Distribution> {
+        self.distributions(self.references.placed_for.unwrap_or(Wear { retention_hours: 0.0, ..wear }))
     }
 
     fn distributions(&self, wear: Wear) -> Vec<Distribution> {
@@ -401,6 +440,16 @@ impl Cells {
         let sigma_v = -1.0 / Distribution::Normal { mean_v: 0.0, sigma_v: 1.0 }.quantile(rber);
         let states: Vec<_> = [-1.0, 1.0].map(|mean_v| Distribution::Normal { mean_v, sigma_v }).into();
         Self { mapping: Mapping::Slc, expected: states.clone(), states, offset_v: 0.0, hard_references: vec![0.0] }
+    }
+
+    /// Moves the hard references, one number for each boundary, in volts; what would then stand below the reference before
+    /// stands there.
+    pub fn offset_references(&mut self, offsets_v: &[f64]) {
+        let mut least = f64::NEG_INFINITY;
+        for (reference, offset_v) in self.hard_references.iter_mut().zip(offsets_v) {
+            least = least.max(*reference + offset_v);
+            *reference = least;
+        }
     }
 
     /// How many states a cell has.
@@ -574,6 +623,9 @@ mod tests {
         assert_eq!(error, expected);
         let error = changed("tau_hours = 2388.0", "tau_hours = 0.0");
         assert!(error.starts_with("my.toml: measured.mechanisms[1].time.saturating.tau_hours: found 0"), "{error}");
+        let error = changed("    [0.0375, 0.15, ", "    [0.0375, ");
+        let expected = "my.toml: references.retry_table_v[2]: found 6 numbers, expected 7, one for each boundary";
+        assert_eq!(error, expected);
         let missing = CellSpec::open("qlc", Path::new("/nowhere")).unwrap_err();
         assert_eq!((missing.kind(), missing.place()), (softsense_base::ErrorKind::Config, "/nowhere/qlc"));
         assert!(

@@ -14,7 +14,11 @@ impl CheckedConfig {
             format_bytes(self.geometry.codewords() * u64::from(geometry.codeword_bytes)),
             ftl.over_provisioning * 100.0
         );
-        let read = format!("{}, retry {}, levels 1 to {}", read.policy.name(), read.retry.name(), read.max_level);
+        let hard = match read.with_retries(&self.reliability).retries {
+            0 => String::new(),
+            entries => format!(", hard decisions by a retry table of {entries}"),
+        };
+        let read = format!("{}, retry {}, levels 1 to {}{hard}", read.policy.name(), read.retry.name(), read.max_level);
         [
             ("device", Some(device)),
             ("geometry", Some(geometry.describe())),

@@ -1,7 +1,7 @@
 //! What stands in several stations at once: what cannot go together, and numbers that must fit one another.
 
 use softsense_base::{Error, Result, expect_whole};
-use softsense_link::ReliabilitySpec;
+use softsense_link::{HardReferences, ReliabilitySpec};
 
 use super::CheckedConfig;
 use crate::config::{DecodeTime, DecoderPlacement, Mapping};
@@ -34,7 +34,7 @@ impl CheckedConfig {
     }
 
     /// All that cannot go together: a new feature that goes without another is a row here.
-    fn clashes(&self) -> [Clash; 7] {
+    fn clashes(&self) -> [Clash; 8] {
         let config = &self.config;
         let (decoder, flash, reliability) = (&config.decoder, &config.flash, &config.reliability);
         let layouts = self.layouts();
@@ -68,6 +68,16 @@ impl CheckedConfig {
                 matches!(decoder.time, DecodeTime::Bch(_)) && !matches!(reliability, ReliabilitySpec::Bch(_)),
                 "decoder.time",
                 "found `bch` without `reliability.bch`, expected `fixed_us` or `per_iteration_us`".into(),
+            ),
+            // Where nothing fails, as in what slowdowns are measured against, nothing is retried either.
+            clash(
+                config.read.references == HardReferences::RetryTable
+                    && self.reliability.retries() == 0
+                    && !matches!(reliability, ReliabilitySpec::Perfect),
+                "read.references",
+                "found `retry_table` without one, expected `references.retry_table_v` in the cells of \
+                 `rber.threshold_voltage`"
+                    .into(),
             ),
             // The page that transfers would be overwritten by what is sensed ahead.
             clash(

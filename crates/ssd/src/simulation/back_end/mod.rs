@@ -86,7 +86,7 @@ impl BackEnd {
         Self {
             timing: Timing::new(config),
             energy: OperationEnergy::new(&spec.energy),
-            spec: spec.read,
+            spec: spec.read.with_retries(&reliability),
             cache_register: spec.flash.cache_register,
             tells_levels,
             array: Array::new(geometry.busy_units()),
@@ -120,7 +120,7 @@ impl BackEnd {
         let least_levels = || self.reads.fates_of(read).map(|fate| reliability.least_level(fate));
         let least_level = || least_levels().max().unwrap_or(1);
         let step = self.spec.first(order.remembered_level, least_level);
-        self.reads.begin_attempt(read, step, |fate| reliability.outcome(fate, step.level));
+        self.reads.begin_attempt(read, step, |fate| reliability.outcome(fate, step));
         let turn = if order.hurried { Turn::Read } else { Turn::Other };
         for member in group.members() {
             let part = self.reads.part_number(read, member);
@@ -668,7 +668,7 @@ impl BackEnd {
             return self.end_read(kernel, read);
         };
         let reliability = &*self.reliability;
-        self.reads.begin_attempt(read, next, |fate| reliability.outcome(fate, next.level));
+        self.reads.begin_attempt(read, next, |fate| reliability.outcome(fate, next));
         for member in group.members() {
             let (part, unit) = (self.reads.part_number(read, member), self.unit_of(group, member));
             if std::mem::take(&mut self.reads.part(part).looking_ahead) {

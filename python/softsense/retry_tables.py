@@ -1,0 +1,120 @@
+"""Retry tables: few sets of reference voltages, one of which decodes wherever the best references would."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from softsense._core import Cells, Config, ConfigError
+
+PE_CYCLES = (0, 300, 600, 1000, 1300, 1600, 2000, 2300, 2600, 3000)
+_WORTH_AN_ENTRY = 1e-6
+RETENTION_DAYS = (0.0, 0.1, 0.3, 1.0, 3.0, 7.0, 14.0, 30.0, 60.0, 90.0, 180.0, 270.0, 365.0)
+
+
+@dataclass(frozen=True)
+class RetryTable:
+    """A retry table, and what it is worth.
+
+    Attributes:
+        cells_json: the cells, whose chip has the table.
+        toml: the same as `Cells.open` reads them from a file.
+        offsets_v: a row for each entry: offsets of the default references at each boundary, in volts; the first is 0.
+        made_for: the age of each entry, P/E cycles and days: there it is the best.
+        decoded: the share of codewords that one of the first 1, 2, ... entries decodes, of those that the best
+            references decode, in hard decision, over all ages and pages alike.
+        worst: after the last entry: the least of these shares at one age and page, with `pe_cycles`, `retention_days`,
+            `page` and `decoded`.
+    """
+
+    cells_json: str
+    toml: str
+    offsets_v: list[list[float]]
+    made_for: list[tuple[int, float]]
+    decoded: list[float]
+    worst: dict[str, Any]
+
+
+def make(
+    name: str,
+    *,
+    table: str = "flash-8-9",
+    entries: int = 12,
+    step_v: float = 0.0125,
+    pe_cycles: Sequence[int] = PE_CYCLES,
+    retention_days: Sequence[float] = RETENTION_DAYS,
+    goal: float = 0.99999,
+) -> RetryTable:
+    """Choose the entries of a retry table for cells.
+
+    Candidates are the best references of each age. After the default references the candidate is taken that decodes the
+    most of what is left, until `goal` of what best references decode is decoded, nothing is won, or there are enough.
+
+    Args:
+        name: cells, a shipped model or a TOML file.
+        table: the decode table whose level 1 says what is decoded at a raw bit error rate.
+        entries: at most, with the first, the chip's default references.
+        step_v: references stand at multiples of this off the default ones, in volts.
+        pe_cycles: program/erase cycles of the ages.
+        retention_days: days since the write of the ages.
+        goal: the share of codewords at which entries are enough.
+
+    Returns the table. A function of its arguments.
+
+    Raises `ConfigError`.
+
+    >>> table = make("tlc-measured", pe_cycles=[0, 3000], retention_days=[0, 365])
+    >>> table.offsets_v[0], table.decoded[0] < table.decoded[-1]
+    ([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0], True)
+    """
+    if not 1 <= entries <= 100:
+        raise ConfigError(f"entries: found {entries}, expected 1 to 100")
+    if not 1e-6 <= step_v <= 1:
+        raise ConfigError(f"step_v: found {step_v:g}, expected 1e-06 to 1")
+    ages = [(cycles, days) for cycles in pe_cycles for days in retention_days]
+    aged = [Cells.open(name, cycles, days * 24, "default") for cycles, days in ages]
+    best = [cells.with_references("tracked") for cells in aged]
+    moved = [tracked.references - cells.references for cells, tracked in zip(aged, best, strict=True)]
+    offsets = np.array([np.zeros_like(moved[0]), *(np.round(each / step_v) * step_v for each in moved)])
+    offsets, first = np.unique(offsets, axis=0, return_index=True)
+    order = np.argsort(first)
+    # The default references come first; each candidate is of the first age that has it.
+    offsets, made_for = offsets[order], [ages[max(0, index - 1)] for index in first[order]]
+
+    hard = Config.open("mlc-25nm", [f"reliability.table.file={table}"])
+    rates = np.array([cells.rber_off(offsets) for cells in aged])
+    fails = hard.p_fail(rates.ravel(), 1)[0].reshape(rates.shape)
+    best_rates = np.array([[cells.rber(page) for page in range(len(cells.pages))] for cells in best])
+    best_decodes = 1 - hard.p_fail(best_rates.ravel(), 1)[0].reshape(best_rates.shape)
+    # A codeword that fails with one entry fails with all that are as bad: what is left is what the best of them leaves.
+    chosen, left = [0], fails[:, 0, :]
+    decoded = [_share(left, best_decodes)]
+    while len(chosen) < entries and decoded[-1] < goal:
+        after = np.minimum(fails, left[:, None, :])
+        following = int(np.argmin(after.sum(axis=(0, 2))))
+        if (share := _share(after[:, following, :], best_decodes)) < decoded[-1] + _WORTH_AN_ENTRY:
+            break
+        chosen.append(following)
+        left = after[:, following, :]
+        decoded.append(share)
+    # Where even the best references decode next to nothing there is nothing to share.
+    shares = np.where(best_decodes > 1e-3, np.minimum(1 - left, best_decodes) / np.maximum(best_decodes, 1e-3), 1.0)
+    age, page = np.unravel_index(int(np.argmin(shares)), shares.shape)
+    worst = {
+        "pe_cycles": ages[age][0],
+        "retention_days": ages[age][1],
+        "page": aged[0].pages[page],
+        "decoded": float(shares[age, page]),
+    }
+    rows = np.round(offsets[chosen] + 0.0, 9).tolist()
+    with_table = Cells.open(name).json_with_retry_table(rows)
+    made = Cells.from_json(with_table)
+    return RetryTable(with_table, made.toml(4), rows, [made_for[index] for index in chosen], decoded, worst)
+
+
+def _share(left: np.ndarray[Any, np.dtype[np.float64]], best_decodes: np.ndarray[Any, np.dtype[np.float64]]) -> float:
+    # By luck a table may decode where the references that are best in the mean of a page do not.
+    return float(np.minimum(1 - left, best_decodes).sum() / best_decodes.sum())
