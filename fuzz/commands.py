@@ -183,15 +183,16 @@ def line(draw: random.Random, known: list[tuple[list[str], click.Command]]) -> l
 def run(words: list[str], patience_s: float) -> tuple[int, str]:
     """The exit code of a command line that hears Ctrl-C after so long, and what it complained of."""
     said, complained = io.StringIO(), io.StringIO()
-    signal.setitimer(signal.ITIMER_REAL, patience_s, 0.5)
+    code = 130
     try:
+        signal.setitimer(signal.ITIMER_REAL, patience_s, 0.5)
         with contextlib.redirect_stdout(said), contextlib.redirect_stderr(complained):
             try:
                 code = cli.main(words)
-            except KeyboardInterrupt:
-                code = 130
             except SystemExit as ended:
                 code = ended.code if isinstance(ended.code, int) else 1
+    except KeyboardInterrupt:
+        pass
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
     return code, complained.getvalue()

@@ -591,30 +591,27 @@ class KilledWorker(Exception):  # noqa: N818
 
 
 IMPATIENT = """
-import gc, time
+import os, signal, threading
+import softsense.sweep
 from softsense.points import Processes
 
-def interrupted(**_):
-    raise KeyboardInterrupt
-
 if __name__ == "__main__":
-    processes = Processes(2)
-    future = processes.submit(None)
-    processes._pool.shutdown = interrupted
-    try:
+    for _ in range(5):
+        processes = Processes(2)
+        future = processes.submit(None)
+        threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT)).start()
         processes.close()
-    except KeyboardInterrupt:
-        del processes, future
-    gc.collect()
-    time.sleep(2)
+        assert not future.cancel()
+    print("closed")
 """
 
 
-def test_processes_that_still_start_when_closing_is_interrupted_say_nothing(tmp_path: Path) -> None:
+def test_processes_that_still_start_outlast_an_impatient_ctrl_c(tmp_path: Path) -> None:
+    """What they ask the pool for is still there: they say nothing, and nothing is leaked."""
     script = tmp_path / "impatient.py"
     script.write_text(IMPATIENT)
-    done = subprocess.run([sys.executable, script], capture_output=True, text=True)
-    assert (done.returncode, done.stderr) == (0, "")
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "closed\n", "")
 
 
 def test_workers_that_are_lost_are_one_error_and_a_killed_one_fails_its_point(tmp_path: Path) -> None:

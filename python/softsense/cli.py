@@ -974,7 +974,7 @@ def flash_show(
     picture: Path | None,
     as_json: bool,
 ) -> None:
-    """Show cells at an age, a shipped model (mlc, tlc-2-3-2, tlc-1-2-4 or tlc-measured) or a TOML file.
+    """Show cells at an age, a shipped model (mlc, tlc-2-3-2, tlc-measured, ...) or a TOML file.
 
     Error rates, reference voltages, the regions between them and their log-likelihood ratios.
     """

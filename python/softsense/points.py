@@ -425,10 +425,6 @@ def _deaf_to_ctrl_c() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-_STOPS: set[Event] = set()
-"""Events of pools that are not closed: where closing is interrupted, a process that still starts asks for its event."""
-
-
 class Processes:
     """A pool of processes on this machine that is replaced when one of them dies."""
 
@@ -449,16 +445,19 @@ class Processes:
 
     def close(self, stop: bool = True) -> None:
         """End the processes, if `stop` even where they are at work."""
+        # What this imports, processes have no use for.
+        from softsense.runner import hearing_ctrl_c
+
         if stop:
             self._stop.set()
-        if self._pool:
-            self._pool.shutdown(cancel_futures=True)
-        self._pool = None
-        _STOPS.discard(self._stop)
+        # A process that still starts asks for what the pool has: Ctrl-C shall not drop that meanwhile.
+        with hearing_ctrl_c():
+            if self._pool:
+                self._pool.shutdown(cancel_futures=True)
+            self._pool = None
 
     def _started(self) -> ProcessPoolExecutor:
         if self._pool is None:
-            _STOPS.add(self._stop)
             self._pool = ProcessPoolExecutor(self._workers, self._context, initializer=_begin, initargs=(self._stop,))
         return self._pool
 

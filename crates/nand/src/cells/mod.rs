@@ -22,11 +22,12 @@ pub use measured::{MeasuredStates, Mechanism, ProgrammedAs, TimeLaw};
 pub use programmed::{ErasedState, ProgrammedStates, Retention, TelegraphNoise};
 
 /// Specifications that ship with softsense, by name.
-const SHIPPED: [(&str, &str); 4] = [
+const SHIPPED: [(&str, &str); 5] = [
     ("mlc", include_str!("../../cells/mlc.toml")),
     ("tlc-2-3-2", include_str!("../../cells/tlc-2-3-2.toml")),
     ("tlc-1-2-4", include_str!("../../cells/tlc-1-2-4.toml")),
     ("tlc-measured", include_str!("../../cells/tlc-measured.toml")),
+    ("qlc-1-2-4-8", include_str!("../../cells/qlc-1-2-4-8.toml")),
 ];
 
 /// What the controller knows of where states are. Read references are placed for the states that it expects.
@@ -629,7 +630,7 @@ mod tests {
         let missing = CellSpec::open("qlc", Path::new("/nowhere")).unwrap_err();
         assert_eq!((missing.kind(), missing.place()), (softsense_base::ErrorKind::Config, "/nowhere/qlc"));
         assert!(
-            missing.message().ends_with("one of the shipped: mlc, tlc-2-3-2, tlc-1-2-4, tlc-measured"),
+            missing.message().ends_with("one of the shipped: mlc, tlc-2-3-2, tlc-1-2-4, tlc-measured, qlc-1-2-4-8"),
             "{missing}"
         );
     }

@@ -1,12 +1,13 @@
 //! The configs that come with softsense.
 
 /// Their names and texts.
-pub(crate) const SHIPPED: [(&str, &str); 6] = [
+pub(crate) const SHIPPED: [(&str, &str); 7] = [
     ("mlc-25nm", include_str!("../../../../configs/mlc-25nm.toml")),
     ("mlc-lae", include_str!("../../../../configs/mlc-lae.toml")),
     ("mlc-lae-unsqueezed", include_str!("../../../../configs/mlc-lae-unsqueezed.toml")),
     ("mlc-lae-worst-case", include_str!("../../../../configs/mlc-lae-worst-case.toml")),
     ("mlc-laldpc", include_str!("../../../../configs/mlc-laldpc.toml")),
+    ("qlc-3d", include_str!("../../../../configs/qlc-3d.toml")),
     ("tlc-3d", include_str!("../../../../configs/tlc-3d.toml")),
 ];
 
