@@ -141,7 +141,7 @@ class _Fields:
         return f"`{next(iter(value))}`" if isinstance(value, dict) and len(text) > _LONGEST else f"`{text}`"
 
     def _type(self, path: str, field: dict[str, Any]) -> str:
-        if field.get("type") == "array":
+        if field.get("type") in ("array", ["array", "null"]):
             return f"list of {self._type(f'{path}[]', field['items'])}"
         name, schema = self._resolved(field)
         if self._has_section(schema):
@@ -157,10 +157,13 @@ class _Fields:
     def _resolved(self, field: dict[str, Any]) -> tuple[str, dict[str, Any]]:
         """The name and the schema of what a field holds."""
         if "anyOf" in field:
-            field = next(choice for choice in field["anyOf"] if choice.get("type") != "null")
+            choices = [choice for choice in field["anyOf"] if choice.get("type") != "null"]
+            # Of a name or fields, the fields.
+            field = next((choice for choice in choices if "$ref" in choice), choices[0])
         if "$ref" in field:
             name = field["$ref"].removeprefix("#/$defs/")
-            return name, self.definitions[name]
+            schema = self.definitions[name]
+            return self._resolved(schema) if "anyOf" in schema else (name, schema)
         return "", field
 
     def _text(self, schema: dict[str, Any]) -> str:
