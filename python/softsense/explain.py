@@ -436,12 +436,12 @@ def _region_rows(cells: Cells, sensed: dict[int, dict[str, Any]], codeword: _Cod
 
 
 def _states(cells: Cells, page: int, hard: dict[str, Any]) -> list[dict[str, Any]]:
-    fresh = cells.at(cells.pe_cycles, 0.0)
+    moments = [each.means_and_spreads() for each in (cells.at(cells.pe_cycles, 0.0), cells)]
     rows = []
     for state in range(cells.states):
         bit = cells.bit(page, state)
         below = np.concatenate([[0.0], cells.cdf(state, hard["references"]), [1.0]])
-        (written, written_spread), (now, spread) = (each.means_and_spreads()[state].tolist() for each in (fresh, cells))
+        (written, written_spread), (now, spread) = (each[state].tolist() for each in moments)
         rows.append(
             {
                 "state": state,
