@@ -10,9 +10,9 @@ import numpy as np
 
 from softsense._core import Cells, Config, ConfigError
 
-PE_CYCLES = (0, 300, 600, 1000, 1300, 1600, 2000, 2300, 2600, 3000)
+PE_CYCLES = tuple(range(0, 3001, 300))
 _WORTH_AN_ENTRY = 1e-6
-RETENTION_DAYS = (0.0, 0.1, 0.3, 1.0, 3.0, 7.0, 14.0, 30.0, 60.0, 90.0, 180.0, 270.0, 365.0)
+RETENTION_DAYS = (0.0, 0.1, 1.0, 3.0, 7.0, 14.0, 30.0, 60.0, 90.0, 180.0, 365.0)
 
 
 @dataclass(frozen=True)
