@@ -2,7 +2,8 @@
 //! `HashMap`.
 //!
 //! `cargo test -p softsense-ssd --test laws` draws 6,000 devices; `SOFTSENSE_LAW_CASES=1000000` so many, and
-//! `SOFTSENSE_LAW_CASE=7` the one of that number alone. A case is a function of its number.
+//! `SOFTSENSE_LAW_CASES=400000..1000000` those numbers, so that long runs can be divided; `SOFTSENSE_LAW_CASE=7` the
+//! one of that number alone. A case is a function of its number.
 
 mod support;
 
@@ -10,6 +11,7 @@ use std::collections::HashMap;
 use std::env;
 use std::num::NonZero;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
 use softsense_base::{Ns, Purpose, Stream};
@@ -342,14 +344,26 @@ fn outcome(case: u64) -> Option<String> {
 
 #[test]
 fn nothing_is_lost_whatever_is_combined() {
-    let number = |name: &str| env::var(name).ok().map(|text| text.parse::<u64>().expect("a number"));
-    let cases = match number("SOFTSENSE_LAW_CASE") {
-        Some(case) => case..case + 1,
-        None => 0..number("SOFTSENSE_LAW_CASES").unwrap_or(CASES),
+    let number = |text: &str| text.parse::<u64>().unwrap_or_else(|_| panic!("{text:?} is not a number"));
+    let cases = match (env::var("SOFTSENSE_LAW_CASE"), env::var("SOFTSENSE_LAW_CASES")) {
+        (Ok(case), _) => number(&case)..number(&case) + 1,
+        (_, Ok(cases)) => {
+            let (start, end) = cases.split_once("..").unwrap_or(("0", &cases));
+            number(start)..number(end)
+        }
+        _ => 0..CASES,
+    };
+    let done = AtomicU64::new(0);
+    let told = |case| {
+        let done = done.fetch_add(1, Ordering::Relaxed) + 1;
+        if done % 50_000 == 0 {
+            eprintln!("{done} of {} devices", cases.end - cases.start);
+        }
+        outcome(case)
     };
     let workers = thread::available_parallelism().map_or(1, NonZero::get) as u64;
     let reasons: HashMap<String, u64> = thread::scope(|scope| {
-        let work = |worker| cases.clone().skip(worker as usize).step_by(workers as usize).filter_map(outcome);
+        let work = |worker| cases.clone().skip(worker as usize).step_by(workers as usize).filter_map(told);
         let count = |worker| {
             move || {
                 work(worker).fold(HashMap::new(), |mut reasons: HashMap<String, u64>, reason| {
