@@ -217,6 +217,29 @@ pub struct PageMap {
     /// Where the stripe of each SSD goes on.
     stripe_at: Vec<usize>,
     translation_at: u32,
+    gain: Gain,
+}
+
+/// Whether garbage collection gains anything. Where the map is in flash, what it moves has to be noted in translation pages, which
+/// may take as much room as it frees; without an end, were it not for this.
+#[derive(Debug, Clone, Copy, Default)]
+struct Gain {
+    /// Pages that it has freed, less those that it and translation pages took, since the host last wrote or forgot something.
+    pages: i64,
+    /// The most that these have been.
+    most_pages: i64,
+    /// Superblocks that it has erased since.
+    erased_since: usize,
+}
+
+impl Gain {
+    fn erased(&mut self, pages: u32) {
+        self.pages += i64::from(pages);
+        self.erased_since += 1;
+        if self.pages > self.most_pages {
+            (self.most_pages, self.erased_since) = (self.pages, 0);
+        }
+    }
 }
 
 impl PageMap {
@@ -281,6 +304,7 @@ impl PageMap {
             addresses: Addresses::new(config),
             stripe_at: vec![0; geometry.ssds() as usize],
             translation_at: 0,
+            gain: Gain::default(),
             geometry: geometry.clone(),
         })
     }
@@ -524,11 +548,13 @@ impl PageMap {
 
     /// Forgets the current data of a logical codeword.
     pub fn unmap(&mut self, lcn: Lcn) {
+        self.gain = Gain::default();
         self.point(lcn, 1);
     }
 
     /// Notes that the current data of `lcn` is in slot `slot` of the controller's memory.
     pub fn hold_in_memory(&mut self, lcn: Lcn, slot: u32) {
+        self.gain = Gain::default();
         self.point(lcn, 2 + u64::from(slot));
     }
 
@@ -642,6 +668,10 @@ impl PageMap {
         };
         let together = if self.blocks[superblock as usize].interleaved { ways } else { 1 };
         *open = (given + together < pages).then_some((superblock, given + together));
+        match writer {
+            Writer::Host | Writer::HostPlain => self.gain = Gain::default(),
+            Writer::Gc | Writer::GcTranslation | Writer::Translation => self.gain.pages -= i64::from(together),
+        }
         Some(self.group_at(set, superblock, given))
     }
 
@@ -757,7 +787,14 @@ impl PageMap {
     #[inline]
     pub fn wants_gc(&self, set: u32, running: bool) -> bool {
         let free = self.sets[set as usize].free.len();
-        free < if running { self.gc_high_watermark_blocks } else { self.gc_low_watermark_blocks }
+        !self.collects_in_vain()
+            && free < if running { self.gc_high_watermark_blocks } else { self.gc_low_watermark_blocks }
+    }
+
+    /// Whether garbage collection has gone through all blocks twice, on behalf of nobody, and there was never more room for it.
+    #[inline]
+    pub fn collects_in_vain(&self) -> bool {
+        self.gain.erased_since > 2 * self.blocks.len()
     }
 
     /// Takes the closed superblock that the rule for victims chooses, or, to level wear, the least worn one; `None` when
@@ -845,6 +882,7 @@ impl PageMap {
             self.programmed[self.geometry.block_in(superblock, member) as usize] = 0;
         }
         self.sets[set as usize].free.push_back(superblock);
+        self.gain.erased(self.geometry.pages_per_superblock());
     }
 
     /// Panics unless map, owners, valid counts and lists agree. Slow: for tests.
