@@ -90,7 +90,7 @@ pub use reliability::{
     TableSpec,
 };
 pub use splitting::{Chain, Pattern, Record, Rung, SplitRun, SplitSpec, WalkSpec};
-pub use table::{DecodeTable, Interpolation};
+pub use table::{DecodeTable, Interpolation, SoftLevels};
 
 /// The deepest sensing: seven levels between adjacent states (LDPC-in-SSD, section 2.2).
 pub const MAX_LEVEL: u8 = 7;

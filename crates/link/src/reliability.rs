@@ -8,9 +8,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use softsense_base::{Error, Purpose, Result, Stream, expect_number};
 use softsense_ecc::catalogue::Code;
-use softsense_nand::{Factors, Rber, RberModel, Variation, Wear};
+use softsense_nand::{Factors, Rber, RberModel, ReadWith, Variation, Wear};
 
-use crate::{AgedBch, BchSpec, ByAge, CodewordReader, DecodeTable, ExactSpec, MAX_LEVEL};
+use crate::{AgedBch, BchSpec, ByAge, CodewordReader, DecodeTable, ExactSpec, MAX_LEVEL, SoftLevels};
 use attempted::Attempted;
 use exact::Exact;
 pub use fate::{Fate, FewErrors, Outcome, PageConditions, Questions};
@@ -128,6 +128,8 @@ pub struct Reliability {
     kind: Kind,
     /// Entries of the retry table, where its cells have one.
     retries: u8,
+    /// Whether fates keep what their cells are like, as some steps have to ask those again.
+    keeps_cells: bool,
     /// What the spec names, where that is more than its name, but for decode tables: the file of a code that really decodes, and
     /// cells.
     named_texts: Vec<String>,
@@ -151,12 +153,16 @@ struct Tables {
     flash: Flash,
     /// Whether they tell what happens at every raw bit error rate.
     reach: bool,
+    /// Whether soft levels have raw bit error rates of their own.
+    by_information: bool,
 }
 
 impl Tables {
     fn new(tables: ByAge<DecodeTable>, flash: Flash) -> Self {
         let reach = tables.iter().all(|table| table.reaches(0.0) && table.reaches(0.5));
-        Self { tables, flash, reach }
+        let by_information = |table: &DecodeTable| table.levels() > 1 && table.soft_levels() == SoftLevels::Information;
+        let by_information = flash.model.pages().is_some() && tables.iter().any(by_information);
+        Self { tables, flash, reach, by_information }
     }
 }
 
@@ -217,14 +223,13 @@ impl Flash {
 
     /// The raw bit error rate of a page; `page` is its number in the wordline, none for the mean of those.
     fn page_rber(&self, write: u64, age: &CellAge, page: Option<usize>) -> f64 {
-        let factor = age.block_factor * self.factors.page_factor(age.page, write) * age.page_type_factor;
-        (self.compiled.at(age.wear, page) * factor).min(0.5)
+        self.page_rber_by(write, age, page, ReadWith::Level(1))
     }
 
-    /// [`Self::page_rber`] by an entry of the retry table.
-    fn retried_rber(&self, write: u64, age: &CellAge, entry: usize) -> f64 {
+    /// [`Self::page_rber`] as it is for a level or an entry of the retry table.
+    fn page_rber_by(&self, write: u64, age: &CellAge, page: Option<usize>, read: ReadWith) -> f64 {
         let factor = age.block_factor * self.factors.page_factor(age.page, write) * age.page_type_factor;
-        (self.compiled.at_retry(age.wear, age.page_type, entry) * factor).min(0.5)
+        (self.compiled.by(age.wear, page, read) * factor).min(0.5)
     }
 }
 
@@ -302,8 +307,18 @@ impl Reliability {
             }
         };
         let (draws, iterations) = (Stream::new(seed, Purpose::CodewordDraw), Stream::new(seed, Purpose::Iterations));
-        let mut built = Self { draws, iterations, questions: Questions::default(), kind, retries: 0, named_texts };
+        let mut built = Self {
+            draws,
+            iterations,
+            questions: Questions::default(),
+            kind,
+            retries: 0,
+            keeps_cells: false,
+            named_texts,
+        };
         built.retries = built.flash().map_or(0, |flash| flash.model.retries() as u8);
+        let by_information = matches!(&built.kind, Kind::Tables(tables) if tables.by_information);
+        built.keeps_cells = built.retries > 0 || by_information;
         Ok(built)
     }
 

@@ -51,6 +51,18 @@ pub enum Interpolation {
     Log,
 }
 
+/// What tells how often a level beyond hard decision fails.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SoftLevels {
+    /// What the level tells of the bits, as the raw bit error rate of the Gaussian boundary of which it leaves as much unknown: for
+    /// curves that were measured there.
+    #[default]
+    Information,
+    /// The raw bit error rate of hard decisions, whatever cells and references make it.
+    HardRber,
+}
+
 /// For one code and decoder: the probability that decoding fails, and the distribution of decoding
 /// iterations, for each read level on a grid of raw bit error rates.
 ///
@@ -63,6 +75,7 @@ pub struct DecodeTable {
     code: String,
     decoder: String,
     interpolation: Interpolation,
+    soft_levels: SoftLevels,
     rber: Vec<f64>,
     levels: Vec<Level>,
     max_iterations: Option<u16>,
@@ -100,6 +113,8 @@ struct File {
     #[serde(rename = "source")]
     _source: String,
     interpolation: Interpolation,
+    #[serde(default)]
+    soft_levels: SoftLevels,
     rber: Vec<f64>,
     level: Vec<Level>,
     max_iterations: Option<u16>,
@@ -252,8 +267,8 @@ impl DecodeTable {
                 }
             }
         }
-        let File { code, decoder, interpolation, rber, level, max_iterations, .. } = file;
-        Ok(Self { text: text.into(), code, decoder, interpolation, rber, levels: level, max_iterations })
+        let File { code, decoder, interpolation, soft_levels, rber, level, max_iterations, .. } = file;
+        Ok(Self { text: text.into(), code, decoder, interpolation, soft_levels, rber, levels: level, max_iterations })
     }
 
     /// The file that the table was read from.
@@ -279,10 +294,23 @@ impl DecodeTable {
     /// The probability that decoding fails at `level` (from 1) and raw bit error rate `rber`. It never grows
     /// with the level, nor falls as `rber` grows.
     pub fn p_fail(&self, level: u8, rber: f64) -> f64 {
-        // Between grid points a curve that starts from zero may pass one that does not.
-        let above = self.above(rber);
-        let p_fail = |level: &Level| self.interpolate(&level.p_fail, above, rber);
-        self.levels[..usize::from(level)].iter().map(p_fail).fold(1.0, f64::min)
+        self.p_fail_by(level, |_| rber)
+    }
+
+    /// [`Self::p_fail`] of a codeword that each level has a raw bit error rate of its own for.
+    pub(crate) fn p_fail_by(&self, level: u8, rber: impl Fn(u8) -> f64) -> f64 {
+        // A level that fails more often than the one before, as between grid points where its curve starts from zero, does not: what
+        // has been decoded once is.
+        let p_fail = |level: u8| {
+            let rber = rber(level);
+            self.interpolate(&self.levels[usize::from(level) - 1].p_fail, self.above(rber), rber)
+        };
+        (1..=level).map(p_fail).fold(1.0, f64::min)
+    }
+
+    /// What tells how often its levels beyond hard decision fail.
+    pub fn soft_levels(&self) -> SoftLevels {
+        self.soft_levels
     }
 
     /// The first point of the grid that is above `rber`; as many as there are if none is.
@@ -290,18 +318,21 @@ impl DecodeTable {
         self.rber.partition_point(|&grid| grid <= rber)
     }
 
-    /// Whether decoding fails a codeword whose draw is `uniform`, in [0, 1): where that is below [`Self::p_fail`]. Most draws are
-    /// far from both grid points around, and need no interpolation.
+    /// Whether decoding fails a codeword whose draw is `uniform`, in [0, 1): where that is below [`Self::p_fail`].
     ///
     /// # Arguments
     /// - `above`: [`Self::above`] of `rber`.
     #[inline]
     pub(crate) fn fails(&self, level: u8, above: usize, rber: f64, uniform: f64) -> bool {
+        (1..=level).all(|level| self.level_fails(level, above, rber, uniform))
+    }
+
+    /// [`Self::fails`] by one level alone. Most draws are far from both grid points around, and need no interpolation.
+    #[inline]
+    pub(crate) fn level_fails(&self, level: u8, above: usize, rber: f64, uniform: f64) -> bool {
         let (least, most) = (above.saturating_sub(1), above.min(self.rber.len() - 1));
-        self.levels[..usize::from(level)].iter().all(|level| {
-            uniform < level.p_fail[most]
-                && (uniform < level.p_fail[least] || uniform < self.interpolate(&level.p_fail, above, rber))
-        })
+        let p_fail = &self.levels[usize::from(level) - 1].p_fail;
+        uniform < p_fail[most] && (uniform < p_fail[least] || uniform < self.interpolate(p_fail, above, rber))
     }
 
     /// Whether the table tells what happens at `rber`: within its grid; above it, where no level decodes at its last point; and

@@ -46,6 +46,7 @@
 mod aging;
 mod cells;
 mod distribution;
+mod equivalent;
 mod rber;
 mod sensing;
 mod variation;
@@ -55,6 +56,6 @@ pub use cells::{
     CellSpec, Cells, ErasedState, FitSpec, Mapping, MeasuredStates, Measurement, Mechanism, NamedCells, ProgrammedAs,
     ProgrammedStates, References, Retention, States, TelegraphNoise, TimeLaw,
 };
-pub use rber::{Rber, RberModel, Wear};
+pub use rber::{Rber, RberModel, ReadWith, Wear};
 pub use sensing::{Placement, Sensing};
 pub use variation::{Factors, Variation};

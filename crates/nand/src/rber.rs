@@ -6,7 +6,9 @@ use serde::{Deserialize, Serialize};
 use softsense_base::{Result, expect_number};
 
 use crate::cells::MAX_PAGES;
-use crate::{CellSpec, Cells, NamedCells};
+use crate::equivalent::equivalent_rber;
+use crate::sensing::MAX_LEVEL;
+use crate::{CellSpec, NamedCells, Placement, Sensing};
 
 /// What a codeword's cells have been through.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -97,10 +99,10 @@ impl RberModel {
         Rber(match self {
             RberModel::ThresholdVoltage(_) => {
                 let cells = self.cells();
-                let retries = (0..cells.retries()).map(Some);
-                Kind::Surfaces(
-                    [None].into_iter().chain(retries).map(|retry| Surface::new(cells.clone(), retry)).collect(),
-                )
+                let soft = (2..=MAX_LEVEL).map(ReadWith::Level);
+                let retries = (0..cells.retries()).map(|entry| ReadWith::RetryEntry(entry as u8));
+                let all = [ReadWith::Level(1)].into_iter().chain(soft).chain(retries);
+                Kind::Surfaces(all.map(|read| Surface::new(cells.clone(), read)).collect())
             }
             formula => {
                 let terms = (0..TERMS_CHUNKS).map(|_| OnceLock::new()).collect();
@@ -191,10 +193,20 @@ impl RberModel {
     }
 }
 
+/// How a page is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReadWith {
+    /// With the references of its cells, 1 to 7 at each boundary; 1 is hard decision.
+    Level(u8),
+    /// Hard decision by an entry of the retry table, from 0.
+    RetryEntry(u8),
+}
+
 /// A [`RberModel`] that answers in nanoseconds. A clone shares what the other has computed; so may threads.
 ///
-/// Threshold voltages take some hundred microseconds at each age. Here they are computed once for each point of a grid
-/// over P/E cycles and retention, when first asked for near it, and interpolated in logarithms: see [`Self::at`].
+/// Threshold voltages take some hundred microseconds at each age, soft levels of them milliseconds. Here they are computed once for
+/// each point of a grid over P/E cycles and retention, when first asked for near it, and interpolated in logarithms: see
+/// [`Self::by`].
 #[derive(Debug, Clone)]
 pub struct Rber(Kind);
 
@@ -202,7 +214,7 @@ pub struct Rber(Kind);
 enum Kind {
     /// Knows no pages.
     Formula(Arc<Formula>),
-    /// With the references of the model, and after that with each entry of its retry table.
+    /// By level from 1, and after those by entry of the retry table.
     Surfaces(Arc<[Surface]>),
 }
 
@@ -219,20 +231,27 @@ impl Rber {
     /// # Panics
     /// If there is no such page.
     pub fn at(&self, wear: Wear, page: Option<usize>) -> f64 {
-        match &self.0 {
-            Kind::Formula(formula) => formula.at(wear),
-            Kind::Surfaces(surfaces) => surfaces[0].at(wear, page),
-        }
+        self.by(wear, page, ReadWith::Level(1))
     }
 
-    /// [`Self::at`] of hard decisions by an entry of the retry table, from 0.
+    /// The raw bit error rate at which to ask how a code fails that was measured on the textbook boundary
+    /// ([`Cells::gaussian`]) with references where information is largest.
+    ///
+    /// Of hard decisions it is their own. Of soft levels it is that of such a boundary of which the level leaves as much unknown as
+    /// of these cells, read with their own references: where references are misplaced, or a third state reaches in, the share of
+    /// wrong hard decisions says little of what soft ones tell. It is off by interpolation as [`Self::at`] is, but by 1 % where
+    /// that is by 0.5. Formulas know but the one boundary, and are the same at all levels.
     ///
     /// # Panics
-    /// If there is no such entry.
-    pub fn at_retry(&self, wear: Wear, page: Option<usize>, entry: usize) -> f64 {
-        match &self.0 {
-            Kind::Formula(_) => panic!("a formula without a retry table"),
-            Kind::Surfaces(surfaces) => surfaces[1 + entry].at(wear, page),
+    /// If there is no such page, level or entry.
+    pub fn by(&self, wear: Wear, page: Option<usize>, read: ReadWith) -> f64 {
+        match (&self.0, read) {
+            (Kind::Formula(formula), ReadWith::Level(_)) => formula.at(wear),
+            (Kind::Formula(_), ReadWith::RetryEntry(_)) => panic!("a formula without a retry table"),
+            (Kind::Surfaces(surfaces), ReadWith::Level(level)) => surfaces[usize::from(level) - 1].at(wear, page),
+            (Kind::Surfaces(surfaces), ReadWith::RetryEntry(entry)) => {
+                surfaces[usize::from(MAX_LEVEL) + usize::from(entry)].at(wear, page)
+            }
         }
     }
 
@@ -308,8 +327,11 @@ impl Formula {
 #[derive(Debug)]
 struct Surface {
     cells: CellSpec,
-    /// The entry of the retry table that it is read with.
-    retry: Option<usize>,
+    read: ReadWith,
+    /// Distance of rows in sqrt(P/E cycles): one is, at 10,000 cycles, 200.
+    row_step: f64,
+    /// Distance of columns in ln(1 + retention / t0).
+    column_step: f64,
     t0_hours: f64,
     rows: Vec<OnceLock<Vec<OnceLock<Point>>>>,
 }
@@ -318,29 +340,34 @@ struct Surface {
 type Point = [f64; MAX_PAGES + 1];
 
 impl Surface {
-    /// Distance of rows in sqrt(P/E cycles): at 10,000 cycles, 200.
-    const ROW_STEP: f64 = 1.0;
-    /// Rows to 1,000,000 P/E cycles; beyond them nothing is interpolated.
-    const ROWS: usize = 1000;
-    /// Distance of columns in ln(1 + retention / t0).
-    const COLUMN_STEP: f64 = 0.1;
-    /// Columns to 4.8e8 t0.
-    const COLUMNS: usize = 200;
+    /// To 1,000,000 P/E cycles; beyond them nothing is interpolated.
+    const LAST_ROW: f64 = 1000.0;
+    /// To 4.8e8 t0.
+    const LAST_COLUMN: f64 = 20.0;
 
-    fn new(cells: CellSpec, retry: Option<usize>) -> Self {
-        Self { t0_hours: cells.t0_hours(), cells, retry, rows: vec![OnceLock::new(); Self::ROWS + 1] }
+    fn new(cells: CellSpec, read: ReadWith) -> Self {
+        // A point of a soft level takes a hundred times as long, and there are six of them.
+        let (row_step, column_step) = match read {
+            ReadWith::Level(1) | ReadWith::RetryEntry(_) => (1.0, 0.1),
+            ReadWith::Level(_) => (2.0, 0.2),
+        };
+        let rows = vec![OnceLock::new(); (Self::LAST_ROW / row_step) as usize + 1];
+        Self { t0_hours: cells.t0_hours(), cells, read, row_step, column_step, rows }
+    }
+
+    fn columns(&self) -> usize {
+        (Self::LAST_COLUMN / self.column_step) as usize
     }
 
     fn at(&self, wear: Wear, page: Option<usize>) -> f64 {
         let pages = self.cells.pages();
         let index = page.unwrap_or(pages);
         assert!(page.is_none_or(|page| page < pages), "no page {index}: a wordline has {pages}");
-        let row = libm::sqrt(f64::from(wear.pe_cycles)) / Self::ROW_STEP;
-        let column = libm::log1p(wear.retention_hours / self.t0_hours) / Self::COLUMN_STEP;
+        let row = libm::sqrt(f64::from(wear.pe_cycles)) / self.row_step;
+        let column = libm::log1p(wear.retention_hours / self.t0_hours) / self.column_step;
         let (top, left) = (row as usize, column as usize);
-        if top >= Self::ROWS || left >= Self::COLUMNS {
-            let cells = self.cells_at(wear);
-            return page.map_or_else(|| cells.mean_rber(), |page| cells.rber(page)).max(Rber::LEAST);
+        if top + 1 >= self.rows.len() || left >= self.columns() {
+            return libm::exp(self.compute(wear)[index]);
         }
         let (down, right) = (row - top as f64, column - left as f64);
         let along = |row: usize| {
@@ -352,24 +379,34 @@ impl Surface {
         libm::exp(if down == 0.0 { from } else { from + down * (along(top + 1) - from) })
     }
 
-    fn cells_at(&self, wear: Wear) -> Cells {
-        self.retry.map_or_else(|| self.cells.at(wear), |entry| self.cells.at_retry(wear, entry))
-    }
-
     #[inline]
     fn point(&self, row: usize, column: usize) -> &Point {
-        let row_points = self.rows[row].get_or_init(|| vec![OnceLock::new(); Self::COLUMNS + 1]);
-        row_points[column].get_or_init(|| self.compute(row, column))
+        let row_points = self.rows[row].get_or_init(|| vec![OnceLock::new(); self.columns() + 1]);
+        row_points[column].get_or_init(|| {
+            let root = self.row_step * row as f64;
+            let retention_hours = self.t0_hours * libm::expm1(self.column_step * column as f64);
+            self.compute(Wear { pe_cycles: (root * root) as u32, retention_hours })
+        })
     }
 
     #[cold]
-    fn compute(&self, row: usize, column: usize) -> Point {
-        let root = Self::ROW_STEP * row as f64;
-        let retention_hours = self.t0_hours * libm::expm1(Self::COLUMN_STEP * column as f64);
-        let cells = self.cells_at(Wear { pe_cycles: (root * root) as u32, retention_hours });
+    fn compute(&self, wear: Wear) -> Point {
+        let (cells, level) = match self.read {
+            ReadWith::Level(level) => (self.cells.at(wear), level),
+            ReadWith::RetryEntry(entry) => (self.cells.at_retry(wear, entry.into()), 1),
+        };
+        let rber = |page| match level {
+            1 => cells.rber(page),
+            _ => {
+                let sensing = Sensing::new(&cells, page, level, Placement::MutualInformation);
+                equivalent_rber(level, sensing.equivocation(&cells))
+            }
+        };
+        let rates: Vec<f64> = (0..cells.pages()).map(rber).collect();
+        let mean = rates.iter().sum::<f64>() / rates.len() as f64;
         let mut point = [0.0; MAX_PAGES + 1];
-        let rates = (0..cells.pages()).map(|page| cells.rber(page)).chain([cells.mean_rber()]);
-        point.iter_mut().zip(rates).for_each(|(slot, rber)| *slot = libm::log(rber.max(Rber::LEAST)));
+        let logarithms = rates.into_iter().chain([mean]).map(|rber| libm::log(rber.max(Rber::LEAST)));
+        point.iter_mut().zip(logarithms).for_each(|(slot, logarithm)| *slot = logarithm);
         point
     }
 }
@@ -416,6 +453,36 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// And at soft levels, whose grid is coarser? Eight ages of all shipped cells, with tracked and default references; and are levels
+    /// nested in what they tell of cells whose references are in place?
+    #[test]
+    fn surface_follows_the_exact_model_at_soft_levels() {
+        let stream = Stream::new(4, Purpose::Data);
+        let mut worst = 0.0f64;
+        for (name, tracked) in CellSpec::shipped().flat_map(|name| [(name, true), (name, false)]) {
+            let cells = CellSpec::open(name, Path::new("")).unwrap().with_tracked_references(tracked);
+            let surface = RberModel::ThresholdVoltage(cells.clone().into()).compiled();
+            for draw in 0..8 {
+                let wear = Wear {
+                    pe_cycles: (300.0 + 8000.0 * stream.uniform(draw, 0)) as u32,
+                    retention_hours: libm::expm1(10.0 * stream.uniform(draw, 1)),
+                };
+                let exact = cells.at(wear);
+                let (level, page) = (2 + (draw % 6) as u8, draw as usize % cells.pages());
+                let sensing = Sensing::new(&exact, page, level, Placement::MutualInformation);
+                let expected = equivalent_rber(level, sensing.equivocation(&exact));
+                let found = surface.by(wear, Some(page), ReadWith::Level(level));
+                let error = (found / expected - 1.0).abs();
+                assert!(
+                    expected < 1e-4 || error < 0.01,
+                    "{name}, {tracked}, {wear:?}, page {page}, level {level}: {found:e} for {expected:e}"
+                );
+                worst = worst.max(if expected < 1e-4 { 0.0 } else { error });
+            }
+        }
+        println!("off by {worst:.4} at most");
     }
 
     /// Does it matter in which order, or by which thread, ages are asked for? And is a point of the grid exact?

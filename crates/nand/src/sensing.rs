@@ -9,7 +9,7 @@ use crate::cells::MAX_STATES;
 use crate::distribution::{Distribution, Tail};
 
 /// The deepest sensing: seven references at each boundary.
-const MAX_LEVEL: u8 = 7;
+pub(crate) const MAX_LEVEL: u8 = 7;
 
 /// An LLR that is infinite, since no cell of the other bit should be in the region, is an integer of at least this
 /// much: less than one such cell in 1e13.
@@ -168,7 +168,13 @@ impl Sensing {
 
     /// The mutual information between a bit of the page, 0 and 1 being equally likely, and its region, in bits.
     pub fn information(&self, cells: &Cells) -> f64 {
-        1.0 - self.probabilities(cells).into_iter().map(equivocation).sum::<f64>()
+        1.0 - self.equivocation(cells)
+    }
+
+    /// What is left unknown of such a bit, in bits: one less [`Self::information`], exact to the last digits also where it is next
+    /// to nothing.
+    pub fn equivocation(&self, cells: &Cells) -> f64 {
+        self.probabilities(cells).into_iter().map(equivocation).sum()
     }
 
     /// The LLR of each region, ln(P(region | 0) / P(region | 1)), for `cells`. These may be of another age than the cells

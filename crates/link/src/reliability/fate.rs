@@ -1,10 +1,11 @@
 use std::sync::Arc;
 
 use softsense_base::binomial_cdf;
+use softsense_nand::ReadWith;
 
 use super::exact::Conditions;
 use super::{Fates, Kind, Reliability};
-use crate::{CellAge, DecodeTable, MAX_LEVEL, Step};
+use crate::{CellAge, DecodeTable, MAX_LEVEL, SoftLevels, Step};
 
 /// What pages are like at the moment at which they are asked for: all that the codewords in them have in common.
 #[derive(Debug, Clone)]
@@ -39,7 +40,7 @@ pub struct Fate {
     rber: f64,
     /// What its cells are like, where it is really decoded.
     conditions: Option<Box<Conditions>>,
-    /// The cells of its parts, where there are other references to read them with.
+    /// The cells of its parts, where they are read with more than the references of hard decision.
     cells: Option<Arc<[CellAge]>>,
 }
 
@@ -114,7 +115,7 @@ impl Reliability {
         if let Some(table) = self.table_at(conditions.pe_cycles) {
             conditions.above = table.above(conditions.rber) as u32;
         }
-        if self.retries > 0 || self.is_exact() {
+        if self.keeps_cells || self.is_exact() {
             conditions.cells = (0..parts).map(cells).collect();
         }
         conditions
@@ -145,7 +146,7 @@ impl Reliability {
             fate.conditions = Some(exact.conditions(number, write, &pages.cells).into());
         } else if !matches!(self.kind, Kind::Perfect | Kind::Attempted(_)) {
             fate.draw = self.draws.bits(number, write.into());
-            fate.cells = (self.retries > 0).then(|| pages.cells.clone());
+            fate.cells = self.keeps_cells.then(|| pages.cells.clone());
             if let Some(flash) = self.flash()
                 && flash.factors.codewords_differ()
             {
@@ -161,7 +162,7 @@ impl Reliability {
     pub fn outcome(&self, fate: &Fate, step: Step) -> Outcome {
         let level = step.level;
         if let (Some(entry), Some(_)) = (step.retry_entry, &fate.cells) {
-            return self.outcome(&self.retried(fate, entry.into()), Step::fresh(level));
+            return self.outcome(&self.retried(fate, entry), Step::fresh(level));
         }
         match &self.kind {
             Kind::Perfect => Outcome { decoded: true, ..Outcome::default() },
@@ -170,9 +171,13 @@ impl Reliability {
             }
             Kind::Tables(tables) => {
                 let table = tables.tables.at(|| fate.pe_cycles);
-                let decoded = !table.fails(level, fate.above as usize, fate.rber, fate.uniform());
+                let decoded = match level {
+                    1 => !table.fails(1, fate.above as usize, fate.rber, fate.uniform()),
+                    _ => self.soft_decodes(table, fate, level),
+                };
                 let iterations = if self.questions.iterations {
-                    table.iterations(level, fate.rber, decoded, self.iterations_draw(fate, level))
+                    let rber = self.level_rber(table, fate, level);
+                    table.iterations(level, rber, decoded, self.iterations_draw(fate, level))
                 } else {
                     None
                 };
@@ -202,14 +207,40 @@ impl Reliability {
 
     /// A codeword as it is read by an entry of the retry table: the same draw, at the raw bit error rate that its cells have there.
     #[cold]
-    fn retried(&self, fate: &Fate, entry: usize) -> Fate {
-        let flash = self.flash().expect("a retry table is of cells");
-        let cells = fate.cells.as_deref().expect("they are kept where there is a retry table");
-        let of_page = |age: &CellAge| flash.retried_rber(fate.write.into(), age, entry);
-        let mean = cells.iter().map(of_page).sum::<f64>() / cells.len() as f64;
-        let rber = flash.factors.codeword_rber(mean, fate.number, fate.write.into());
+    fn retried(&self, fate: &Fate, entry: u8) -> Fate {
+        let rber = self.rber_by(fate, ReadWith::RetryEntry(entry));
         let above = self.table_at(fate.pe_cycles).map_or(0, |table| table.above(rber) as u32);
         Fate { rber, above, cells: None, ..fate.clone() }
+    }
+
+    /// The raw bit error rate of a codeword whose cells are kept, by a level or an entry of the retry table.
+    fn rber_by(&self, fate: &Fate, read: ReadWith) -> f64 {
+        let flash = self.flash().expect("fates with cells are of flash");
+        let cells = fate.cells.as_deref().expect("they are kept where they are asked again");
+        let of_page = |age: &CellAge| flash.page_rber_by(fate.write.into(), age, age.page_type, read);
+        let mean = cells.iter().map(of_page).sum::<f64>() / cells.len() as f64;
+        flash.factors.codeword_rber(mean, fate.number, fate.write.into())
+    }
+
+    /// The raw bit error rate at which a table is asked what a level makes of a codeword.
+    fn level_rber(&self, table: &DecodeTable, fate: &Fate, level: u8) -> f64 {
+        match table.soft_levels() {
+            SoftLevels::Information if level > 1 && fate.cells.is_some() => self.rber_by(fate, ReadWith::Level(level)),
+            SoftLevels::Information | SoftLevels::HardRber => fate.rber,
+        }
+    }
+
+    /// Whether a soft level, or one before it, decodes a codeword.
+    fn soft_decodes(&self, table: &DecodeTable, fate: &Fate, level: u8) -> bool {
+        let (above, uniform) = (fate.above as usize, fate.uniform());
+        if table.soft_levels() == SoftLevels::HardRber || fate.cells.is_none() {
+            return !table.fails(level, above, fate.rber, uniform);
+        }
+        !table.fails(1, above, fate.rber, uniform)
+            || (2..=level).any(|level| {
+                let rber = self.rber_by(fate, ReadWith::Level(level));
+                !table.level_fails(level, table.above(rber), rber, uniform)
+            })
     }
 
     /// The least level that decodes a codeword, which no controller knows; one more than there are if none does.
@@ -233,7 +264,8 @@ impl Reliability {
             Kind::Perfect => Some(0.0),
             Kind::Fixed(thresholds) => Some(thresholds[usize::from(level) - 1] as f64 / 2f64.powi(64)),
             Kind::Tables(_) | Kind::Bch(_) => {
-                self.table_at(fate.pe_cycles).map(|table| table.p_fail(level.min(table.levels()), fate.rber))
+                let table = self.table_at(fate.pe_cycles)?;
+                Some(table.p_fail_by(level.min(table.levels()), |level| self.level_rber(table, fate, level)))
             }
             Kind::Exact(_) | Kind::Attempted(_) => None,
         }
