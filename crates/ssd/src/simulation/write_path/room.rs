@@ -42,8 +42,7 @@ impl WritePath {
             }
             let Room { collecting, programming, .. } = self.rooms[ssd as usize];
             if collecting == 0 && programming == 0 {
-                let dry = device.ftl.shrinks() || device.ftl.collects_in_vain();
-                assert!(dry, "over-provisioning leaves stale codewords to collect");
+                assert!(device.ftl.shrinks(), "over-provisioning leaves stale codewords to collect");
                 self.refuse_writes(device, ssd);
             }
         }
@@ -57,7 +56,7 @@ impl WritePath {
         }
     }
 
-    /// Lower code rates, or a map that takes what is freed, have left an SSD no room: what waits to be written is not, and what it would have replaced stays. What
+    /// Lower code rates have left an SSD no room: what waits to be written is not, and what it would have replaced stays. What
     /// the write buffer holds was accepted: it stays there.
     fn refuse_writes(&mut self, device: &mut Device, ssd: u32) {
         let mut refused = std::mem::take(&mut self.rooms[ssd as usize].stalled);
