@@ -269,8 +269,8 @@ def test_cells_named_in_a_config_are_those_of_the_file(tmp_path: Path) -> None:
     """A config finds its cells beside it, its start has their raw bit error rates, and its hash goes with them."""
     small = ["geometry.blocks_per_plane=160", "geometry.pages_per_block=48", "workload.footprint_bytes=67108864"]
     age = ["precondition.pe_cycles=2000", "precondition.retention_days=90"]
-    base = softsense.Config.open("tlc-3d", [*small, *age, "reliability.table.variation={}"])
-    (tmp_path / "own.toml").write_text(base.to_toml().replace('"tlc_72_layer"', '{ threshold_voltage = "mine.toml" }'))
+    base = softsense.Config.open("tlc-3d", [*small, *age, "reliability.table.variation={}", "read.references=cells"])
+    (tmp_path / "own.toml").write_text(base.to_toml().replace('"tlc-measured"', '"mine.toml"'))
     (tmp_path / "mine.toml").write_text(Cells.open("tlc-measured").toml(6))
     own = softsense.Config.open(str(tmp_path / "own.toml"))
     rows = flash.starting_reliability(own)
@@ -332,7 +332,7 @@ def test_a_config_reads_by_the_retry_table_of_its_cells(tmp_path: Path) -> None:
     age = ["precondition.pe_cycles=3000", "precondition.retention_days=90", "workload.requests=2000"]
     quiet = ["workload.arrivals.poisson.requests_per_s=100", "workload.read_fraction=1.0"]
     base = softsense.Config.open("tlc-3d", [*small, *age, *quiet, "reliability.table.variation={}"])
-    (tmp_path / "own.toml").write_text(base.to_toml().replace('"tlc_72_layer"', '{ threshold_voltage = "mine.toml" }'))
+    (tmp_path / "own.toml").write_text(base.to_toml().replace('"tlc-measured"', '"mine.toml"'))
     cells = retry_tables.make("tlc-measured").toml
     by_default = cells.replace("tracked = true", "tracked = false")
     assert by_default != cells
@@ -342,7 +342,7 @@ def test_a_config_reads_by_the_retry_table_of_its_cells(tmp_path: Path) -> None:
         config = softsense.load_config(tmp_path / "own.toml", overrides)
         return dict(softsense.run(config).summary["codeword_reads"])
 
-    default, table = run(), run("read.references=retry_table")
+    default, table = run("read.references=cells"), run()
     fails = flash.starting_reliability(softsense.Config.open(str(tmp_path / "own.toml")))[-1]["p_fail_hard"]
     assert 0.2 < fails < 0.5
     # Some 2,000 codewords and more: the standard error of a share is 0.011 at most.
@@ -354,4 +354,4 @@ def test_a_config_reads_by_the_retry_table_of_its_cells(tmp_path: Path) -> None:
     assert compared.baseline is not None
     assert all(run.summary["codeword_reads"]["level_histogram"][0] == table["count"] for run in compared.runs[1:])
     with pytest.raises(ConfigError, match="found `retry_table` without one"):
-        softsense.load_config("tlc-3d", ["read.references=retry_table"])
+        softsense.load_config("mlc-25nm", ["read.references=retry_table"])
