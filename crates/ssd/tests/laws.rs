@@ -356,7 +356,7 @@ fn nothing_is_lost_whatever_is_combined() {
     let done = AtomicU64::new(0);
     let told = |case| {
         let done = done.fetch_add(1, Ordering::Relaxed) + 1;
-        if done % 50_000 == 0 {
+        if done.is_multiple_of(50_000) {
             eprintln!("{done} of {} devices", cases.end - cases.start);
         }
         outcome(case)
