@@ -302,6 +302,36 @@ def test_rber_by_age_and_references(softsense_command: Softsense) -> None:
     assert hot.rber() > 1.3 * old["tracked"]
 
 
+def test_read_disturb_is_the_published_one(softsense_command: Softsense) -> None:
+    """54,560 reads of one neighbour until 0.0085 are met; 518,420 spread over 704 wordlines are missed by 13 %."""
+    by_pattern = {
+        (row["reads"], row["pattern"]): row
+        for row in flash.rber_by_reads("tlc-measured", [0, 54_560, 449_700], wordlines_per_block=704)
+    }
+    hammered, even = by_pattern[54_560, "one_neighbour"], by_pattern[449_700, "even"]
+    assert hammered["default_worst"] == pytest.approx(0.0085, rel=0.01)
+    assert even["default_worst"] == pytest.approx(0.0085, rel=0.01)
+    assert hammered["effective_reads"] == pytest.approx(8.4 * 54_560)
+    # Moved references gain an order of magnitude, and not everything.
+    unread = by_pattern[0, "even"]
+    assert 3 * unread["best_worst"] < hammered["best_worst"] < hammered["default_worst"] / 8
+    # Low states rise most, and none falls.
+    cells = Cells.open("tlc-measured", 1000)
+    risen = cells.at(1000, 0.0, 8.4 * 54_560).means_and_spreads()[:, 0] - cells.means_and_spreads()[:, 0]
+    assert (np.diff(risen) < 0).all()
+    assert risen[0] > 0.9
+    assert 0 < risen[-1] < 0.01
+    rows = json.loads(softsense_command("flash", "disturb", "--reads", "1e5", "--json").stdout)
+    assert [row["pattern"] for row in rows] == ["one_neighbour", "even"]
+    shown = json.loads(softsense_command("flash", "show", "tlc-measured", "--effective-reads", "5e5", "--json").stdout)
+    assert shown["effective_reads"] == 5e5
+    for command in (("flash", "disturb", "mlc"), ("flash", "show", "mlc", "--effective-reads", "5")):
+        refused = softsense_command(*command)
+        assert refused.returncode == 2
+        assert "error: " in refused.stderr
+        assert "Traceback" not in refused.stderr
+
+
 def test_a_retry_table_decodes_what_the_best_references_do(tmp_path: Path, softsense_command: Softsense) -> None:
     """Of the measured TLC up to 3,000 cycles and a year: at least 99.9 %, where default references decode 97 %."""
     made = retry_tables.make("tlc-measured", entries=12)

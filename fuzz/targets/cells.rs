@@ -12,7 +12,8 @@ fuzz_target!(|data: (u8, &str)| {
     }
     let pe_cycles = [0, 1, 3_000, 20_000, 300_000][usize::from(choices % 5)];
     let retention_hours = [0.0, 1e-3, 720.0, 1e5, 1e7][usize::from(choices / 5 % 5)];
-    let cells = spec.at(Wear { pe_cycles, retention_hours });
+    let effective_reads = [0.0, 1e3, 1e6, 1e12][usize::from(choices / 25 % 4)];
+    let cells = spec.at(Wear { pe_cycles, retention_hours, effective_reads });
     let page = usize::from(choices) % spec.pages();
     assert!((0.0..=1.0).contains(&cells.rber(page)), "page {page}: {}", cells.rber(page));
     assert!((0.0..=1.0).contains(&cells.mean_rber()));

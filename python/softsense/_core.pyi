@@ -614,6 +614,8 @@ class Cells:
         spec_json: every parameter, as JSON.
         pe_cycles: program/erase cycles.
         retention_hours: hours since the cells were written.
+        effective_reads: reads that have disturbed the cells since then.
+        adjacent_stress: how many of these a read of a wordline beside them is; `None` where reads do nothing.
         states: how many states there are.
         pages: the names of the pages.
         references: the hard reference voltage at each boundary between states (float64, V).
@@ -622,6 +624,8 @@ class Cells:
     spec_json: str
     pe_cycles: int
     retention_hours: float
+    effective_reads: float
+    adjacent_stress: float | None
     states: int
     pages: list[str]
     references: NDArray[np.float64]
@@ -632,6 +636,7 @@ class Cells:
         retention_hours: float = 0.0,
         references: str | None = None,
         retention_temperature_c: float | None = None,
+        effective_reads: float = 0.0,
     ) -> Cells:
         """The cells that `name` means at an age: a shipped model (see `names`) or a TOML file. Raises `ConfigError`.
 
@@ -641,6 +646,8 @@ class Cells:
             retention_hours: hours since the cells were written.
             references: `default` (the chip's) or `tracked` (best at this age); default: the model's.
             retention_temperature_c: where data rests, in degrees Celsius, of measured cells; default: theirs.
+            effective_reads: of other wordlines of the block since then; of those beside the cells each is
+                `adjacent_stress` ones.
         """
     @staticmethod
     def from_json(text: str, pe_cycles: int = 0, retention_hours: float = 0.0) -> Cells:
@@ -679,7 +686,7 @@ class Cells:
     @staticmethod
     def names() -> list[str]:
         """The names of the shipped models."""
-    def at(self, pe_cycles: int, retention_hours: float) -> Cells:
+    def at(self, pe_cycles: int, retention_hours: float, effective_reads: float = 0.0) -> Cells:
         """The same cells at another age. Raises `ConfigError`."""
     def bit(self, page: int, state: int) -> bool:
         """The bit of `page` that `state` holds. Raises `ConfigError`."""

@@ -959,6 +959,13 @@ def flash_group() -> None:
     type=click.Choice(["default", "tracked"]),
     help="Where hard references stand: the chip's default, or where they are best at this age; default: the model's.",
 )
+@click.option(
+    "--effective-reads",
+    default=0.0,
+    type=click.FloatRange(0, 1e12),
+    metavar="N",
+    help="Reads of other wordlines of the block since the write; of those beside, each counts for several.",
+)
 @click.option("--page", default="0", metavar="PAGE", help="Page that is drawn: its name or number; default: the first.")
 @click.option("--picture", type=click.Path(path_type=Path), metavar="FILE", help="Draw how a page is read.")
 @click.option("--json", "as_json", is_flag=True, help="Print what is known as one JSON document.")
@@ -970,6 +977,7 @@ def flash_show(
     placement: str,
     temperature: float | None,
     references: str | None,
+    effective_reads: float,
     page: str,
     picture: Path | None,
     as_json: bool,
@@ -980,7 +988,9 @@ def flash_show(
     """
     from softsense import flash, tables
 
-    cells = Cells.open(name, pe_cycles, retention_days * 24, references, temperature)
+    cells = Cells.open(name, pe_cycles, retention_days * 24, references, temperature, effective_reads)
+    if effective_reads and cells.adjacent_stress is None:
+        raise ConfigError(f"--effective-reads: found {effective_reads:g} for {name}, whose cells reads do not disturb")
     drawn, number = None, flash.page_number(cells, page)
     if picture:
         _check_picture(picture)
@@ -1034,6 +1044,51 @@ def flash_rber(
         with replacing(picture) as path:
             drawn.savefig(path)
     click.echo(json.dumps(rows, indent=2) if as_json else tables.rber_by_age(rows))
+    if picture and not as_json:
+        click.echo(f"\nwrote {picture}")
+
+
+@flash_group.command("disturb")
+@click.argument("name", metavar="[CELLS]", default="tlc-measured", shell_complete=_complete_cells)
+@click.option(
+    "--reads",
+    default="0,1e4,3e4,1e5,2e5,3e5,5e5,7e5,1e6",
+    metavar="LIST",
+    help="Of the block; default: 0,1e4,3e4,1e5,2e5,3e5,5e5,7e5,1e6.",
+)
+@click.option("--pe-cycles", default=1000, type=click.IntRange(0, 10**6), help="Program/erase cycles; default: 1000.")
+@click.option("--retention-days", default=0.0, type=click.FloatRange(0, 4e5), help="Days since the write; default: 0.")
+@click.option("--wordlines", default=256, type=click.IntRange(3, 10**6), help="Of a block; default: 256.")
+@click.option("--picture", type=click.Path(path_type=Path), metavar="FILE", help="Draw it: .png, .svg or .pdf.")
+@click.option("--json", "as_json", is_flag=True, help="Print the rates as one JSON document.")
+def flash_disturb(
+    name: str,
+    reads: str,
+    pe_cycles: int,
+    retention_days: float,
+    wordlines: int,
+    picture: Path | None,
+    as_json: bool,
+) -> None:
+    """Show what reads do to cells: of one wordline beside them, and of their whole block evenly."""
+    from softsense import flash, tables
+    from softsense.campaign import parse_list
+
+    rows = flash.rber_by_reads(
+        name,
+        parse_list(reads, "--reads", 0, 1e9),
+        pe_cycles=pe_cycles,
+        retention_days=retention_days,
+        wordlines_per_block=wordlines,
+    )
+    if picture:
+        _check_picture(picture)
+        from softsense import plots
+
+        drawn = plots.draw_rber_by_reads(rows, name)
+        with replacing(picture) as path:
+            drawn.savefig(path)
+    click.echo(json.dumps(rows, indent=2) if as_json else tables.rber_by_reads(rows))
     if picture and not as_json:
         click.echo(f"\nwrote {picture}")
 

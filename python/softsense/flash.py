@@ -70,6 +70,7 @@ def describe(cells: Cells, level: int = MAX_LEVEL, placement: str = "mutual_info
     return {
         "pe_cycles": cells.pe_cycles,
         "retention_days": cells.retention_hours / 24,
+        "effective_reads": cells.effective_reads,
         "states": cells.states,
         "means_v": cells.means_and_spreads()[:, 0].tolist(),
         "spreads_v": cells.means_and_spreads()[:, 1].tolist(),
@@ -127,6 +128,49 @@ def rber_by_age(
                     "information": information,
                 }
             )
+    return rows
+
+
+def rber_by_reads(
+    name: str,
+    reads: Sequence[float],
+    *,
+    pe_cycles: int = 1000,
+    retention_days: float = 0.0,
+    wordlines_per_block: int = 256,
+) -> list[dict[str, Any]]:
+    """Raw bit error rates of cells that reads have disturbed: of a wordline beside them, or of the whole block evenly.
+
+    Args:
+        name: a shipped model or a TOML file, of cells that reads disturb.
+        reads: of the block since the cells were written.
+        pe_cycles: program/erase cycles.
+        retention_days: days since then.
+        wordlines_per_block: how many there are, 3 or more.
+
+    Returns a dict for each number of reads and way to read (`pattern`: `one_neighbour` or `even`): `reads`,
+    `effective_reads`, `default` and `best` (mean raw bit error rate of the pages with the chip's default references, or
+    the best), `default_worst` and `best_worst` (of the worst page).
+
+    Raises `ConfigError`.
+
+    >>> hammered, even = rber_by_reads("tlc-measured", [300_000])
+    >>> hammered["default"] > 4 * even["default"], hammered["best"] < hammered["default"]
+    (True, True)
+    """
+    stress = Cells.open(name).adjacent_stress
+    if stress is None:
+        raise ConfigError(f"{name}: found cells without `read_disturb`, expected some that reads disturb")
+    others = wordlines_per_block - 3
+    rows = []
+    for count in reads:
+        for pattern, each in (("one_neighbour", stress), ("even", (2 * stress + others) / wordlines_per_block)):
+            cells = Cells.open(name, pe_cycles, retention_days * 24, "default", effective_reads=count * each)
+            row = {"reads": count, "pattern": pattern, "effective_reads": cells.effective_reads}
+            for references, placed in (("default", cells), ("best", cells.with_references("tracked"))):
+                pages = [placed.rber(page) for page in range(len(cells.pages))]
+                row |= {references: sum(pages) / len(pages), f"{references}_worst": max(pages)}
+            rows.append(row)
     return rows
 
 

@@ -499,6 +499,40 @@ def draw_rber_by_age(rows: Sequence[dict[str, Any]], name: str) -> Figure:
     return figure
 
 
+def draw_rber_by_reads(rows: Sequence[dict[str, Any]], name: str) -> Figure:
+    """Draw raw bit error rates of cells over reads of their block.
+
+    Args:
+        rows: as `softsense.flash.rber_by_reads` returns them.
+        name: what the cells are called.
+
+    Returns a figure 9 inches wide.
+    """
+    figure = Figure(figsize=(9, 5.6), dpi=130, layout="constrained")
+    axes = figure.subplots()
+    head(axes, f"{name}: default references (solid), and the best ones (dashed)")
+    patterns = (("one_neighbour", "a wordline beside is read"), ("even", "the block is read evenly"))
+    for (pattern, label), colour in zip(patterns, colormaps["viridis"]([0.75, 0.15]), strict=True):
+        of = sorted((row for row in rows if row["pattern"] == pattern), key=lambda row: row["reads"])
+        at = [row["reads"] for row in of]
+        axes.plot(at, [row["default"] for row in of], color=colour, marker="o", markersize=3.5, label=label)
+        axes.plot(
+            at, [row["best"] for row in of], color=colour, marker="o", markersize=3.5, linestyle="--", linewidth=1.1
+        )
+    # Linear up to the first reads that do something, so that none at all have a place, too.
+    axes.set_xscale("symlog", linthresh=1000, linscale=0.4)
+    most = max(row["reads"] for row in rows)
+    ticks = [0, *(10**power for power in range(3, 10) if 10**power <= most)]
+    axes.set_xticks(ticks, [f"{tick:,}" for tick in ticks])
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.set_yscale("log")
+    axes.set_xlabel("reads of the block since the write")
+    axes.set_ylabel("mean raw bit error rate of the pages")
+    axes.grid(axis="y", color="#e4e4e4", linewidth=0.6)
+    axes.legend(loc="upper left", frameon=False, labelcolor=INK, fontsize=9)
+    return figure
+
+
 def voltages(cells: Cells) -> NDArray[np.float64]:
     """Voltages where cells are to be found, now or when they were programmed."""
     wide = np.linspace(-5.0, 15.0, 4001)

@@ -42,7 +42,7 @@ WITHOUT_LIFETIME = "lifetime failed"
 NOT_SIMULATED = "not simulated"
 """The status of what an interrupted sweep had not reached; never in a file."""
 
-STORE_VERSION = 3
+STORE_VERSION = 4
 """Part of every identity: to be raised whenever other numbers of a summary are kept."""
 
 _TIMES = ("mean_us", "p50_us", "p95_us", "p99_us", "p999_us", "max_us")
@@ -74,7 +74,10 @@ _NUMBERS: dict[str, tuple[str, ...]] = {
         *("sense_uj", "sense_extra_levels_uj", "transfer_uj", "program_uj", "erase_uj", "decode_uj", "total_uj"),
         *("cut_short_uj", "background_uj", "mean_read_uj", "mean_write_uj", "mean_request_uj"),
     ),
-    "gc": ("blocks_reclaimed:n", "mean_valid_fraction", "blocks_to_level_wear:n", "least_erases:n", "most_erases:n"),
+    "gc": (
+        *("blocks_reclaimed:n", "mean_valid_fraction", "blocks_to_level_wear:n", "least_erases:n", "most_erases:n"),
+        "most_block_reads:n",
+    ),
     "mapping": (
         *("hit_ratio", "read_hit_ratio", "evictions:n", "dirty_evictions:n", "translation_reads:n"),
         "translation_programs:n",

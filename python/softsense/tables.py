@@ -452,7 +452,11 @@ def cells(facts: dict[str, Any]) -> str:
     """What `softsense.flash.describe` says of cells."""
     rows = [
         ("cells", f"{facts['states']} states, {len(facts['pages'])} pages a wordline"),
-        ("age", f"{facts['pe_cycles']:,} P/E cycles, {facts['retention_days']:,g} days"),
+        (
+            "age",
+            f"{facts['pe_cycles']:,} P/E cycles, {facts['retention_days']:,g} days"
+            + (f", {facts['effective_reads']:,g} effective reads" if facts["effective_reads"] else ""),
+        ),
         ("raw bit error rate", f"{_rate(facts['rber'])}, the mean of the pages"),
         ("level", f"{facts['level']}, references by {facts['placement'].replace('_', ' ')}"),
     ]
@@ -508,6 +512,19 @@ def rber_by_age(rows: list[dict[str, Any]]) -> str:
         (f"bits at\nlevel {level}", [f"{row['information'][level]:.4f}" for row in rows])
         for level in rows[0]["information"]
     ]
+    return _headed(columns)
+
+
+def rber_by_reads(rows: list[dict[str, Any]]) -> str:
+    """What `softsense.flash.rber_by_reads` says."""
+    columns = [("\nreads", [f"{row['reads']:,.0f}" for row in rows if row["pattern"] == "even"])]
+    for pattern, title in (("one_neighbour", "all of a wordline\nbeside"), ("even", "spread evenly\n")):
+        of = [row for row in rows if row["pattern"] == pattern]
+        head, line = title.split("\n")
+        columns.append((f"{head}\n{line} effective".rstrip(), [f"{row['effective_reads']:,.0f}" for row in of]))
+        columns += [
+            (f"RBER\n{references}", [_rate(row[references]) for row in of]) for references in ("default", "best")
+        ]
     return _headed(columns)
 
 

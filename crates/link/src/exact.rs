@@ -116,8 +116,8 @@ pub enum CellCondition {
     },
 }
 
-/// Conditions between grid points of this distance, in ln(RBER), ln(1 + P/E cycles) and ln(1 + hours), are read with the
-/// references and LLRs of the nearest: placing them takes up to 100 ms.
+/// Conditions between grid points of this distance, in ln(RBER), ln(1 + P/E cycles), ln(1 + hours) and ln(1 + effective reads /
+/// 1,000), are read with the references and LLRs of the nearest: placing them takes up to 100 ms.
 ///
 /// Cells are as their own condition makes them, so that raw errors are unbiased. References are where information is
 /// stationary, so that at most 1e-5 bits of it are lost, as by 0.02 % of RBER; and LLRs are off by less than a decoder's
@@ -125,12 +125,15 @@ pub enum CellCondition {
 const RBER_GRID: f64 = 0.01;
 const PE_GRID: f64 = 0.01;
 const HOURS_GRID: f64 = 0.05;
+const READS_GRID: f64 = 0.02;
+/// Effective reads from which on conditions are told apart by their logarithm.
+pub(crate) const READS_SCALE: f64 = 1000.0;
 
 /// Least and greatest RBER of [`CellCondition::Boundary`]: below, one codeword of 4 KB in 27,000 has an error at all.
 const BOUNDARY_RBER: std::ops::RangeInclusive<f64> = 1e-9..=0.499;
 
 /// A condition on the grid, the level, and the entry of the retry table.
-type ReferenceKey = ([i64; 3], u8, Option<u8>);
+type ReferenceKey = ([i64; 4], u8, Option<u8>);
 
 /// A number's place on a grid, and the number there.
 fn on_grid(value: f64, distance: f64) -> (i64, f64) {
@@ -168,18 +171,22 @@ impl CellCondition {
     }
 
     /// The nearest condition that references are placed for.
-    fn placed(self) -> ([i64; 3], Self) {
+    fn placed(self) -> ([i64; 4], Self) {
         match self {
             Self::Boundary { rber } => {
                 let (index, ln_rber) = on_grid(libm::log(rber.max(*BOUNDARY_RBER.start())), RBER_GRID);
-                ([index, 0, 0], Self::Boundary { rber: libm::exp(ln_rber) })
+                ([index, 0, 0, 0], Self::Boundary { rber: libm::exp(ln_rber) })
             }
             Self::Voltages { wear, page } => {
                 let (pe, ln_pe) = on_grid(libm::log1p(f64::from(wear.pe_cycles)), PE_GRID);
                 let (hours, ln_hours) = on_grid(libm::log1p(wear.retention_hours), HOURS_GRID);
-                let wear =
-                    Wear { pe_cycles: libm::round(libm::expm1(ln_pe)) as u32, retention_hours: libm::expm1(ln_hours) };
-                ([pe, hours, page as i64], Self::Voltages { wear, page })
+                let (reads, ln_reads) = on_grid(libm::log1p(wear.effective_reads / READS_SCALE), READS_GRID);
+                let wear = Wear {
+                    pe_cycles: libm::round(libm::expm1(ln_pe)) as u32,
+                    retention_hours: libm::expm1(ln_hours),
+                    effective_reads: READS_SCALE * libm::expm1(ln_reads),
+                };
+                ([pe, hours, reads, page as i64], Self::Voltages { wear, page })
             }
         }
     }
@@ -380,11 +387,11 @@ impl CodewordReader {
         let decoder = DecoderSpec { algorithm, max_iterations: spec.max_iterations };
         let decoder = StepDecoder::new(&code, decoder).map_err(at_decoder)?;
         let cell_spec = match &spec.rber {
-            RberModel::ThresholdVoltage(NamedCells::Given(cells)) => Some(cells.clone()),
+            RberModel::ThresholdVoltage(NamedCells::Given(cells)) => Some((**cells).clone()),
             _ => None,
         };
         let fresh = match &cell_spec {
-            Some(cells) => cells.at(Wear { pe_cycles: 0, retention_hours: 0.0 }),
+            Some(cells) => cells.at(Wear::unread(0, 0.0)),
             None => Cells::gaussian(*BOUNDARY_RBER.end()),
         };
         let with_bit = |page: usize, bit: bool| {
@@ -632,10 +639,14 @@ mod tests {
         let pages = pages.map(|(pe_cycles, hours, page)| {
             let off = |value: f64, grid: f64| libm::expm1((libm::floor(libm::log1p(value) / grid) + 0.499) * grid);
             let pe_cycles = libm::round(off(f64::from(pe_cycles), PE_GRID)) as u32;
-            let wear = Wear { pe_cycles, retention_hours: off(hours, HOURS_GRID) };
+            let wear = Wear::unread(pe_cycles, off(hours, HOURS_GRID));
             (CellCondition::Voltages { wear, page }, Some(&spec))
         });
-        for (condition, spec) in boundaries.into_iter().chain(pages) {
+        let measured = CellSpec::open("tlc-measured", Path::new("")).unwrap();
+        let ln_reads = (libm::floor(libm::log(301.0) / READS_GRID) + 0.499) * READS_GRID;
+        let wear = Wear { effective_reads: READS_SCALE * libm::expm1(ln_reads), ..Wear::unread(1_096, 0.0) };
+        let disturbed = (CellCondition::Voltages { wear, page: 0 }, Some(&measured));
+        for (condition, spec) in boundaries.into_iter().chain(pages).chain([disturbed]) {
             let (own, placed) = (condition.cells(spec), condition.placed().1.cells(spec));
             for level in [2, 3, 7] {
                 let sensing = |cells| Sensing::new(cells, condition.page(), level, Placement::MutualInformation);

@@ -99,6 +99,9 @@ pub struct CellsRead {
     pub pe_cycles: u32,
     /// Hours since the page was written.
     pub retention_hours: f64,
+    /// Reads that have disturbed the page: see [`Wear`].
+    #[serde(default)]
+    pub effective_reads: f64,
     /// Which page of the wordline; a codeword spread over all of them if there is none.
     pub page: Option<usize>,
     /// The read level, 1 to 7.
@@ -114,7 +117,8 @@ pub struct CellsRead {
 impl CellsRead {
     fn sensed(&self) -> Result<Sensed> {
         let spec = self.cells.open("channel.cells.cells", "".as_ref())?;
-        let age = Wear { pe_cycles: self.pe_cycles, retention_hours: self.retention_hours };
+        let CellsRead { pe_cycles, retention_hours, effective_reads, .. } = *self;
+        let age = Wear { pe_cycles, retention_hours, effective_reads };
         let llrs_for = self.llrs_for.unwrap_or(age);
         age.check("channel.cells")?;
         llrs_for.check("channel.cells.llrs_for")?;

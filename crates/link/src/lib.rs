@@ -50,7 +50,7 @@
 //!     page: 0,
 //!     page_type: None,
 //!     page_type_factor: 1.0,
-//!     wear: Wear { pe_cycles: 3000, retention_hours: 720.0 },
+//!     wear: Wear::unread(3000, 720.0),
 //! };
 //! let conditions = reliability.conditions(0, 1, |_| cells);
 //! let levels_tried = |number: u64| {

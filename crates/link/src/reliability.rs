@@ -115,7 +115,7 @@ pub struct CellAge {
     pub page_type: Option<usize>,
     /// RBER factor of the page type.
     pub page_type_factor: f64,
-    /// Program/erase cycles, and hours since the write.
+    /// Program/erase cycles, hours since the write, and reads since then.
     pub wear: Wear,
 }
 
@@ -228,8 +228,12 @@ impl Flash {
 
     /// [`Self::page_rber`] as it is for a level or an entry of the retry table.
     fn page_rber_by(&self, write: u64, age: &CellAge, page: Option<usize>, read: ReadWith) -> f64 {
-        let factor = age.block_factor * self.factors.page_factor(age.page, write) * age.page_type_factor;
-        (self.compiled.by(age.wear, page, read) * factor).min(0.5)
+        (self.compiled.by(age.wear, page, read) * self.factor(write, age)).min(0.5)
+    }
+
+    /// How much more than others a page errs.
+    fn factor(&self, write: u64, age: &CellAge) -> f64 {
+        age.block_factor * self.factors.page_factor(age.page, write) * age.page_type_factor
     }
 }
 
@@ -341,6 +345,12 @@ impl Reliability {
     /// Whether time since the write matters, so that write times have to be remembered.
     pub fn needs_retention(&self) -> bool {
         self.flash().is_some_and(|flash| flash.model.depends_on_retention())
+    }
+
+    /// How much more than others the reads of the wordlines beside one disturb its cells; `None` where reads disturb none, so that
+    /// they need not be counted.
+    pub fn adjacent_stress(&self) -> Option<f64> {
+        self.flash()?.model.adjacent_stress()
     }
 
     /// How many pages of a wordline differ; `None` where no pages are known.
@@ -455,7 +465,7 @@ mod tests {
     use crate::Step;
 
     fn age(retention_hours: f64) -> CellAge {
-        let wear = Wear { pe_cycles: 10_000, retention_hours };
+        let wear = Wear::unread(10_000, retention_hours);
         CellAge { block_factor: 1.0, page: 0, page_type: None, page_type_factor: 1.0, wear }
     }
 

@@ -34,7 +34,7 @@ fn boundary(rber: f64) -> CellCondition {
 }
 
 fn voltages(pe_cycles: u32, retention_hours: f64, page: usize) -> CellCondition {
-    CellCondition::Voltages { wear: Wear { pe_cycles, retention_hours }, page }
+    CellCondition::Voltages { wear: Wear::unread(pe_cycles, retention_hours), page }
 }
 
 /// Are raw errors binomial? 4,000 codewords of 4,291 bits at an RBER off the grid of references: the mean is known to
@@ -105,9 +105,9 @@ fn parts_of_different_rates_fail_like_their_mean() {
 fn raw_error_rates_of_pages_are_those_of_their_cells() {
     for references in [References::default(), References { offset_v: -0.02, ..References::default() }] {
         for (name, wear) in [
-            ("mlc", Wear { pe_cycles: 10_037, retention_hours: 8_760.0 }),
-            ("mlc", Wear { pe_cycles: 20_110, retention_hours: 13.7 }),
-            ("tlc-2-3-2", Wear { pe_cycles: 3_014, retention_hours: 700.0 }),
+            ("mlc", Wear::unread(10_037, 8_760.0)),
+            ("mlc", Wear::unread(20_110, 13.7)),
+            ("tlc-2-3-2", Wear::unread(3_014, 700.0)),
         ] {
             let cell_spec = CellSpec { references: references.clone(), ..CellSpec::open(name, Path::new("")).unwrap() };
             let cells = cell_spec.at(wear);
@@ -180,12 +180,13 @@ fn failures_of_cells_are_those_of_the_frames_of_their_channel() {
     let spec = spec("flash-8/9", RberModel::ThresholdVoltage(NamedCells::default()));
     let compiled = RberModel::ThresholdVoltage(NamedCells::default()).compiled();
     for (level, rber, page) in [(1, 0.0092, 0), (1, 0.0093, 1), (3, 0.0194, 1)] {
-        let old = Wear { pe_cycles: 10_000, retention_hours: 2000.0 };
+        let old = Wear::unread(10_000, 2000.0);
         let Wear { pe_cycles, .. } = compiled.wear_for(old, Some(page), rber);
         let channel = ReadChannel::Cells(Box::new(CellsRead {
             cells: NamedCells::default(),
             pe_cycles,
             retention_hours: 2000.0,
+            effective_reads: 0.0,
             page: Some(page),
             level,
             placement: Placement::default(),
@@ -252,13 +253,13 @@ fn least_levels_hardly_ever_fall_with_retention() {
 fn references_and_llrs_for_another_age_are_worse() {
     let (pe_cycles, retention_hours) = (6_000, 2_000.0);
     let own = spec("flash-8/9", RberModel::ThresholdVoltage(NamedCells::default()));
-    let fresh = Wear { pe_cycles, retention_hours: 0.0 };
+    let fresh = Wear::unread(pe_cycles, 0.0);
     let mut mismatched = reader(&ExactSpec { llrs_for: Some(fresh), ..own.clone() });
     let condition = voltages(pe_cycles, retention_hours, 0);
     let errors: usize = (0..1000).map(|place| mismatched.raw_errors(place, 0, &[condition])).sum();
     let found = errors as f64 / (1000 * mismatched.code().codeword_bits()) as f64;
     let fixed = CellSpec { references: References { tracked: false, ..References::default() }, ..CellSpec::default() };
-    let expected = fixed.at(Wear { pe_cycles, retention_hours }).rber(0);
+    let expected = fixed.at(Wear::unread(pe_cycles, retention_hours)).rber(0);
     println!("mismatched raw error rate {found:.4e} for {expected:.4e}");
     // The controller's age is rounded to a grid: half a per cent of P/E cycles moves fixed references a little.
     assert!((found / expected - 1.0).abs() < 5.0 / (errors as f64).sqrt() + 0.01, "{found:e} for {expected:e}");
@@ -266,7 +267,7 @@ fn references_and_llrs_for_another_age_are_worse() {
     // The same on a boundary: LLRs are off, but its hard reference has nowhere to go.
     let rber = RberModel::PowerLaw { floor: 0.0, scale: 0.0185, pe_exponent: 1.0, retention_exponent: 0.0 };
     let own = spec("flash-8/9", rber);
-    let age = Wear { pe_cycles: 100, retention_hours: 0.0 };
+    let age = Wear::unread(100, 0.0);
     let mut mismatched = reader(&ExactSpec { llrs_for: Some(age), ..own.clone() });
     let mut own = reader(&own);
     let condition = boundary(0.0185);
@@ -351,7 +352,7 @@ fn bad_specs_are_named() {
             "reliability.exact.placement.uniform.step_v: found -1, expected a number from 0.000001 to",
         ),
         (
-            ExactSpec { llrs_for: Some(Wear { pe_cycles: 1, retention_hours: -1.0 }), ..good.clone() },
+            ExactSpec { llrs_for: Some(Wear::unread(1, -1.0)), ..good.clone() },
             "reliability.exact.llrs_for.retention_hours: found -1, expected a number from 0",
         ),
         (
@@ -381,18 +382,47 @@ fn misplaced_references_fail_as_their_raw_bit_error_rate_says() {
         (
             "tlc-measured",
             7,
-            [(2000, 300.0), (2000, 2000.0), (3000, 500.0), (5000, 24.0), (4000, 100.0), (3000, 1000.0)],
+            [
+                (2000, 300.0, 0.0),
+                (2000, 2000.0, 5e4),
+                (3000, 500.0, 0.0),
+                (1000, 24.0, 3e5),
+                (500, 100.0, 7e5),
+                (3000, 1000.0, 1e5),
+            ],
         ),
-        ("tlc-2-3-2", 7, [(5000, 700.0), (9000, 24.0), (7000, 200.0), (11_000, 24.0), (8000, 300.0), (10_000, 5.0)]),
-        ("mlc", 3, [(6000, 700.0), (9000, 24.0), (7000, 200.0), (8000, 24.0), (5000, 1000.0), (10_000, 5.0)]),
+        (
+            "tlc-2-3-2",
+            7,
+            [
+                (5000, 700.0, 0.0),
+                (9000, 24.0, 0.0),
+                (7000, 200.0, 0.0),
+                (11_000, 24.0, 0.0),
+                (8000, 300.0, 0.0),
+                (10_000, 5.0, 0.0),
+            ],
+        ),
+        (
+            "mlc",
+            3,
+            [
+                (6000, 700.0, 0.0),
+                (9000, 24.0, 0.0),
+                (7000, 200.0, 0.0),
+                (8000, 24.0, 0.0),
+                (5000, 1000.0, 0.0),
+                (10_000, 5.0, 0.0),
+            ],
+        ),
     ] {
         let retry_table_v = [0.0, 0.03, -0.03, 0.06].map(|volts| offsets(boundaries, volts)).to_vec();
         let mut cell_spec = CellSpec::open(name, Path::new("")).unwrap();
         cell_spec.references.retry_table_v = retry_table_v;
         let mut reader = reader(&spec("bch-512B-t15", RberModel::ThresholdVoltage(cell_spec.clone().into())));
         let bits = reader.code().codeword_bits() as u64;
-        for (age, (pe_cycles, retention_hours)) in ages.into_iter().enumerate() {
-            let wear = Wear { pe_cycles, retention_hours };
+        for (age, (pe_cycles, retention_hours, effective_reads)) in ages.into_iter().enumerate() {
+            let wear = Wear { pe_cycles, retention_hours, effective_reads };
             for page in 0..cell_spec.pages() {
                 for entry in 0..cell_spec.retries() {
                     let rber = cell_spec.at_retry(wear, entry).rber(page);
@@ -461,7 +491,7 @@ fn soft_levels_fail_as_their_information_says() {
             assert!((6..60).contains(&failed), "{name}, {pe_cycles}, {page}, {level}: {failed} say nothing");
             let share = failed as f64 / codewords as f64;
             let real = bisected(0.005, 0.026, |rber| table.p_fail(level, rber) < share);
-            let wear = Wear { pe_cycles, retention_hours: 2000.0 };
+            let wear = Wear::unread(pe_cycles, 2000.0);
             let off = compiled.by(wear, Some(page), ReadWith::Level(level)) / real - 1.0;
             let off_hard = compiled.at(wear, Some(page)) / real - 1.0;
             println!(

@@ -3,13 +3,65 @@
 
 use softsense_base::normal_cdf;
 
-/// Where the cells of one state are.
+/// Where the cells of one state are: where they were left, and how far reads have raised them since.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Distribution {
+pub(crate) struct Distribution {
+    left: Left,
+    lift: Option<Lift>,
+}
+
+/// Where cells are, but for what reads did to them. It is symmetric.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Left {
     /// Erased cells, and the textbook boundary: Normal(`mean_v`, `sigma_v`^2).
     Normal { mean_v: f64, sigma_v: f64 },
     /// Programmed cells: Uniform[`start_v`, `start_v` + `step_v`] and noise.
     Programmed { start_v: f64, step_v: f64, noise: Noise },
+}
+
+/// What raises a cell at V to `scale_v` ln(exp(V / `scale_v`) + its amount): low cells most.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Lift {
+    scale_v: f64,
+    /// Shares of the cells, which add up to one, and the logarithm of the amount of each; the others have none.
+    shares: [(f64, f64); MAX_SHARES],
+    count: usize,
+}
+
+/// Into how many shares cells are divided at most.
+pub(crate) const MAX_SHARES: usize = 9;
+
+/// The same of cells that are alike.
+#[derive(Debug, Clone, Copy)]
+struct Alike {
+    scale_v: f64,
+    ln_amount: f64,
+}
+
+impl Lift {
+    /// Each share of the cells, and what lifts it.
+    fn shares(&self) -> impl Iterator<Item = (f64, Alike)> {
+        self.shares[..self.count].iter().map(|&(share, ln_amount)| (share, Alike { scale_v: self.scale_v, ln_amount }))
+    }
+}
+
+impl Alike {
+    /// Where a cell is that was at `volts`.
+    fn after(self, volts: f64) -> f64 {
+        let (high, low) = (volts / self.scale_v, self.ln_amount);
+        let (high, low) = if high > low { (high, low) } else { (low, high) };
+        self.scale_v * (high + libm::log1p(libm::exp(low - high)))
+    }
+
+    /// Where a cell was that is at `volts`: below everything if none can be there. And how much faster cells are met there than
+    /// here.
+    fn before(self, volts: f64) -> (f64, f64) {
+        let share = libm::exp(self.ln_amount - volts / self.scale_v);
+        if share >= 1.0 {
+            return (f64::NEG_INFINITY, 0.0);
+        }
+        (volts + self.scale_v * libm::log1p(-share), 1.0 / (1.0 - share))
+    }
 }
 
 /// The probability on that side of a voltage which has less of it, or half.
@@ -48,8 +100,119 @@ impl Tail {
 }
 
 impl Distribution {
-    /// The centre of symmetry: mean and median.
+    /// Normal(`mean_v`, `sigma_v`^2).
+    pub(crate) fn normal(mean_v: f64, sigma_v: f64) -> Self {
+        Self { left: Left::Normal { mean_v, sigma_v }, lift: None }
+    }
+
+    /// Uniform[`start_v`, `start_v` + `step_v`] and noise.
+    pub(crate) fn programmed(start_v: f64, step_v: f64, noise: Noise) -> Self {
+        Self { left: Left::Programmed { start_v, step_v, noise }, lift: None }
+    }
+
+    /// The same cells after something has raised each from V to `scale_v` ln(exp(V / `scale_v`) + its amount).
+    ///
+    /// # Arguments
+    /// - `amounts`: each with the share of the cells that have it, [`MAX_SHARES`] at most; shares add up to one.
+    pub(crate) fn lifted(self, scale_v: f64, amounts: impl IntoIterator<Item = (f64, f64)>) -> Self {
+        let mut lift = Lift { scale_v, shares: [(0.0, 0.0); MAX_SHARES], count: 0 };
+        for (share, amount) in amounts {
+            // No amount has a logarithm, but one so small that it moves nothing.
+            lift.shares[lift.count] = (share, libm::log(amount.max(f64::MIN_POSITIVE)));
+            lift.count += 1;
+        }
+        Self { lift: Some(lift), ..self }
+    }
+
+    /// The median.
     pub(crate) fn centre(&self) -> f64 {
+        match self.lift {
+            None => self.left.centre(),
+            Some(_) => self.quantile(0.5),
+        }
+    }
+
+    /// Mean and standard deviation.
+    pub(crate) fn mean_and_sigma(&self) -> (f64, f64) {
+        let (mean, sigma) = (self.left.centre(), self.left.sigma());
+        let Some(lift) = self.lift else { return (mean, sigma) };
+        // Simpson's rule over all that is within ten standard deviations, about a voltage in the midst.
+        const STEPS: i32 = 2000;
+        let midst = self.centre();
+        let mut moments = [0.0; 3];
+        for (weight, lift) in lift.shares() {
+            for step in 0..=STEPS {
+                let volts = mean + sigma * (f64::from(step) * (20.0 / f64::from(STEPS)) - 10.0);
+                let simpson = match step {
+                    0 | STEPS => 1.0,
+                    _ if step % 2 == 1 => 4.0,
+                    _ => 2.0,
+                };
+                let (mut term, beside) = (weight * simpson * self.left.density(volts), lift.after(volts) - midst);
+                for moment in &mut moments {
+                    *moment += term;
+                    term *= beside;
+                }
+            }
+        }
+        let (first, second) = (moments[1] / moments[0], moments[2] / moments[0]);
+        (midst + first, libm::sqrt((second - first * first).max(0.0)))
+    }
+
+    /// The smaller of the probabilities below and above `volts`.
+    pub(crate) fn tail(&self, volts: f64) -> Tail {
+        let Some(lift) = self.lift else { return self.left.tail(volts) };
+        let (mut lower, mut upper) = (0.0, 0.0);
+        for (weight, lift) in lift.shares() {
+            let tail = match lift.before(volts).0 {
+                f64::NEG_INFINITY => Tail::BELOW,
+                before => self.left.tail(before),
+            };
+            lower += weight * tail.lower();
+            upper += weight * tail.upper();
+        }
+        if upper < lower { Tail { probability: upper, upper: true } } else { Tail { probability: lower, upper: false } }
+    }
+
+    /// Probability a volt.
+    pub(crate) fn density(&self, volts: f64) -> f64 {
+        let Some(lift) = self.lift else { return self.left.density(volts) };
+        let density = |(weight, lift): (f64, Alike)| match lift.before(volts) {
+            (f64::NEG_INFINITY, _) => 0.0,
+            (before, faster) => weight * faster * self.left.density(before),
+        };
+        lift.shares().map(density).sum()
+    }
+
+    /// The voltage below which a share `probability` of the cells is.
+    pub(crate) fn quantile(&self, probability: f64) -> f64 {
+        if probability <= 0.5 { self.lower_quantile(probability) } else { self.upper_quantile(1.0 - probability) }
+    }
+
+    /// [`Self::quantile`] of a `probability` up to 1/2.
+    pub(crate) fn lower_quantile(&self, probability: f64) -> f64 {
+        self.raised(self.left.lower_quantile(probability), |volts| self.tail(volts).lower() < probability)
+    }
+
+    /// The voltage above which a share `probability` of the cells is, up to 1/2.
+    pub(crate) fn upper_quantile(&self, probability: f64) -> f64 {
+        let unlifted = 2.0 * self.left.centre() - self.left.lower_quantile(probability);
+        self.raised(unlifted, |volts| self.tail(volts).upper() > probability)
+    }
+
+    /// Where a quantile of the cells is that was at `volts` before they were lifted: up to where `before` holds.
+    fn raised(&self, volts: f64, before: impl FnMut(f64) -> bool) -> f64 {
+        let Some(lift) = self.lift else { return volts };
+        let each = || lift.shares().map(|(_, lift)| lift.after(volts));
+        let (least, most) = (each().fold(f64::INFINITY, f64::min), each().fold(f64::NEG_INFINITY, f64::max));
+        // Of cells that are alike both are the quantile: what is left of rounding stays between them.
+        bisect(least, most, before).0
+    }
+}
+
+impl Left {
+    /// The centre of symmetry: mean and median.
+    fn centre(&self) -> f64 {
         match *self {
             Self::Normal { mean_v, .. } => mean_v,
             Self::Programmed { start_v, step_v, .. } => start_v + 0.5 * step_v,
@@ -57,7 +220,7 @@ impl Distribution {
     }
 
     /// The standard deviation.
-    pub(crate) fn sigma(&self) -> f64 {
+    fn sigma(&self) -> f64 {
         match *self {
             Self::Normal { sigma_v, .. } => sigma_v,
             Self::Programmed { step_v, noise: Noise { sigma_v, lambda_v }, .. } => {
@@ -66,8 +229,7 @@ impl Distribution {
         }
     }
 
-    /// The smaller of the probabilities below and above `volts`.
-    pub(crate) fn tail(&self, volts: f64) -> Tail {
+    fn tail(&self, volts: f64) -> Tail {
         let upper = volts > self.centre();
         let probability = match *self {
             Self::Normal { mean_v, sigma_v } => normal_cdf(-(volts - mean_v).abs() / sigma_v),
@@ -79,8 +241,7 @@ impl Distribution {
         Tail { probability, upper }
     }
 
-    /// Probability a volt.
-    pub(crate) fn density(&self, volts: f64) -> f64 {
+    fn density(&self, volts: f64) -> f64 {
         match *self {
             Self::Normal { mean_v, sigma_v } => normal_density((volts - mean_v) / sigma_v) / sigma_v,
             Self::Programmed { start_v, step_v, noise } => {
@@ -96,17 +257,8 @@ impl Distribution {
         if upper { (-above_end, -above_start) } else { (above_start, above_end) }
     }
 
-    /// The voltage below which a share `probability` of the cells is.
-    pub(crate) fn quantile(&self, probability: f64) -> f64 {
-        if probability <= 0.5 {
-            self.lower_quantile(probability)
-        } else {
-            2.0 * self.centre() - self.lower_quantile(1.0 - probability)
-        }
-    }
-
-    /// [`Self::quantile`] of a `probability` up to 1/2; where the distribution is symmetric to, that of the upper tail.
-    pub(crate) fn lower_quantile(&self, probability: f64) -> f64 {
+    /// The voltage below which a share `probability` up to 1/2 of the cells is; beyond its mirror image there are as many.
+    fn lower_quantile(&self, probability: f64) -> f64 {
         let reach = match *self {
             Self::Normal { sigma_v, .. } => 40.0 * sigma_v,
             Self::Programmed { step_v, noise, .. } => step_v + 40.0 * noise.sigma_v + 750.0 * noise.lambda_v,
@@ -245,7 +397,7 @@ mod tests {
     fn closed_forms_agree_with_integration() {
         for (sigma_v, lambda_v) in [(0.06, 0.025), (0.02, 0.03), (0.05, 0.004)] {
             let noise = Noise { sigma_v, lambda_v };
-            let state = Distribution::Programmed { start_v: 0.0, step_v: 0.38, noise };
+            let state = Distribution::programmed(0.0, 0.38, noise);
             for x in [0.19, 0.05, 0.0, -0.05, -0.1, -0.2, -0.3] {
                 let found = state.tail(x).lower();
                 let expected = cdf_by_integration(x, 0.38, noise);
@@ -263,11 +415,7 @@ mod tests {
     #[test]
     fn absent_noise_is_the_limit_of_small_noise() {
         for (sigma_v, lambda_v) in [(0.05, 0.0), (0.0, 0.02), (0.0, 0.0)] {
-            let state = |sigma_v, lambda_v| Distribution::Programmed {
-                start_v: 0.0,
-                step_v: 0.38,
-                noise: Noise { sigma_v, lambda_v },
-            };
+            let state = |sigma_v, lambda_v| Distribution::programmed(0.0, 0.38, Noise { sigma_v, lambda_v });
             let (exact, near) = (state(sigma_v, lambda_v), state(sigma_v.max(1e-7), lambda_v.max(1e-7)));
             for x in [-0.3, -0.1, -0.01, 0.01, 0.1, 0.37, 0.39, 0.6] {
                 let (found, expected) = (exact.tail(x), near.tail(x));
@@ -284,7 +432,7 @@ mod tests {
     #[test]
     fn deep_tails_are_those_of_the_laplace_part() {
         let (sigma_v, lambda_v, step_v) = (0.03, 0.01, 0.38);
-        let state = Distribution::Programmed { start_v: 0.0, step_v, noise: Noise { sigma_v, lambda_v } };
+        let state = Distribution::programmed(0.0, step_v, Noise { sigma_v, lambda_v });
         for x in [-0.5f64, -1.0, -3.0] {
             let ratio: f64 = sigma_v / lambda_v;
             let uniform = (1.0 - (-step_v / lambda_v).exp()) * lambda_v / step_v;
@@ -310,13 +458,61 @@ mod tests {
     fn quantiles_invert_the_distribution() {
         let noise = Noise { sigma_v: 0.06, lambda_v: 0.025 };
         for state in [
-            Distribution::Programmed { start_v: 2.5, step_v: 0.38, noise },
-            Distribution::Normal { mean_v: 1.4, sigma_v: 0.35 },
+            Distribution::programmed(2.5, 0.38, noise),
+            Distribution::normal(1.4, 0.35),
+            Distribution::normal(1.4, 0.35).lifted(0.4, [(1.0, 20.0)]),
+            Distribution::normal(1.4, 0.35).lifted(0.4, [(0.2, 0.0), (0.7, 20.0), (0.1, 90.0)]),
         ] {
             for u in [1e-12, 1e-5, 0.1, 0.5, 0.77, 0.999] {
                 let found = state.tail(state.quantile(u)).lower();
                 assert!((found / u - 1.0).abs() < 1e-9, "{u}: {found}");
             }
         }
+    }
+
+    /// Are lifted cells, each moved by itself, distributed as the closed form says? By numerical integration over where they were,
+    /// and with the relative accuracy of both tails.
+    #[test]
+    fn lifted_cells_are_each_moved_by_themselves() {
+        let left = Distribution::normal(-1.2, 0.5);
+        let (scale_v, amount) = (0.9, 0.6);
+        let lifted = left.lifted(scale_v, [(1.0, amount)]);
+        let moved = |volts: f64| scale_v * ((volts / scale_v).exp() + amount).ln();
+        for sigmas in [-6.0, -2.0, 0.0, 1.0, 3.0, 7.0] {
+            let volts = -1.2 + 0.5 * sigmas;
+            let (found, expected) = (lifted.tail(moved(volts)), left.tail(volts));
+            let error = |found: f64, expected: f64| (found / expected - 1.0).abs();
+            assert!(error(found.lower(), expected.lower()) < 1e-9, "{sigmas}: {found:?} for {expected:?}");
+            assert!(error(found.upper(), expected.upper()) < 1e-9, "{sigmas}: {found:?} for {expected:?}");
+            let slope = (lifted.tail(moved(volts) + 1e-6).lower() - lifted.tail(moved(volts) - 1e-6).lower()) / 2e-6;
+            let density = lifted.density(moved(volts));
+            assert!((density - slope).abs() < 1e-4 * density.max(1e-3), "{sigmas}: density {density} for {slope}");
+        }
+        let (mean, sigma) = lifted.mean_and_sigma();
+        let moment =
+            |power| integrate(-6.2, 3.8, 4000, |volts| left.density(volts) * (moved(volts) - mean).powi(power));
+        assert!(moment(1).abs() < 1e-9 && (moment(2).sqrt() - sigma).abs() < 1e-9, "{mean} {sigma}");
+        assert!(lifted.centre() > -1.2 && sigma < 0.5, "low cells catch up with high ones");
+        let same = left.lifted(scale_v, [(1.0, 0.0)]);
+        assert!((same.tail(-2.0).lower() / left.tail(-2.0).lower() - 1.0).abs() < 1e-12);
+    }
+
+    /// Are cells of which some are lifted more than others both kinds together?
+    #[test]
+    fn cells_that_differ_are_all_kinds_together() {
+        let left = Distribution::normal(-0.4, 0.5);
+        let alike = |amount| left.lifted(0.5, [(1.0, amount)]);
+        let (some, others, all) = (alike(0.2), alike(1.5), left.lifted(0.5, [(0.7, 0.2), (0.3, 1.5)]));
+        for volts in [-1.0, -0.2, 0.3, 0.8, 1.4] {
+            let together = |of: &dyn Fn(&Distribution) -> f64| 0.7 * of(&some) + 0.3 * of(&others);
+            let near = |found: f64, expected: f64| (found / expected - 1.0).abs() < 1e-12;
+            assert!(near(all.tail(volts).upper(), together(&|each| each.tail(volts).upper())), "{volts}");
+            assert!(volts < -0.5 || near(all.density(volts), together(&|each| each.density(volts))), "{volts}");
+        }
+        let (mean, sigma) = all.mean_and_sigma();
+        let ((low, low_sigma), (high, high_sigma)) = (some.mean_and_sigma(), others.mean_and_sigma());
+        assert!((mean - (0.7 * low + 0.3 * high)).abs() < 1e-9);
+        let square = 0.7 * (low_sigma * low_sigma + low * low) + 0.3 * (high_sigma * high_sigma + high * high);
+        assert!((sigma - (square - mean * mean).sqrt()).abs() < 1e-9);
     }
 }

@@ -7,7 +7,7 @@
 //!     |                  |
 //!     +--> RberModel     +--> RBER of each page
 //!
-//! rber(codeword) = f(P/E of its block, time since its write, page) x chip x block x page factor
+//! rber(codeword) = f(P/E and reads of its block, time since its write, page) x chip x block x page factor
 //! ```
 //!
 //! - [`CellSpec`] says how cells are programmed and how they age; [`Cells`] is a wordline of them at one age.
@@ -33,7 +33,7 @@
 //! use softsense_nand::{CellSpec, Placement, Sensing, Wear};
 //!
 //! let spec = CellSpec::open("mlc", "".as_ref())?;
-//! let at = |retention_hours| spec.at(Wear { pe_cycles: 10_000, retention_hours });
+//! let at = |retention_hours| spec.at(Wear::unread(10_000, retention_hours));
 //! let (fresh, old) = (at(1.0), at(365.0 * 24.0));
 //! assert!(old.mean_rber() > fresh.mean_rber());
 //!
@@ -54,8 +54,8 @@ mod variation;
 pub use aging::{recovery_bake_minutes, retention_bake_minutes};
 pub use cells::{
     CellSpec, Cells, ErasedState, FitSpec, Mapping, MeasuredStates, Measurement, Mechanism, NamedCells, ProgrammedAs,
-    ProgrammedStates, References, Retention, States, TelegraphNoise, TimeLaw,
+    ProgrammedStates, ReadDisturb, References, Retention, States, TelegraphNoise, TimeLaw,
 };
-pub use rber::{Rber, RberModel, ReadWith, Wear};
+pub use rber::{MOST_EFFECTIVE_READS, Rber, RberModel, ReadWith, Wear};
 pub use sensing::{Placement, Sensing};
 pub use variation::{Factors, Variation};

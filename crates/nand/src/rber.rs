@@ -10,6 +10,9 @@ use crate::equivalent::equivalent_rber;
 use crate::sensing::MAX_LEVEL;
 use crate::{CellSpec, NamedCells, Placement, Sensing};
 
+/// The most effective reads of cells that anybody asks about.
+pub const MOST_EFFECTIVE_READS: f64 = 1e12;
+
 /// What a codeword's cells have been through.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -18,12 +21,26 @@ pub struct Wear {
     pub pe_cycles: u32,
     /// Hours since the codeword was written.
     pub retention_hours: f64,
+    /// Reads since then that disturb its cells: those of other wordlines of its block, of the two beside its own so many times
+    /// as much as [`ReadDisturb`](crate::ReadDisturb) says.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub effective_reads: f64,
+}
+
+fn is_zero(number: &f64) -> bool {
+    *number == 0.0
 }
 
 impl Wear {
+    /// That of cells whose block nobody has read.
+    pub const fn unread(pe_cycles: u32, retention_hours: f64) -> Self {
+        Self { pe_cycles, retention_hours, effective_reads: 0.0 }
+    }
+
     /// Checks the ranges; `path` is where the wear stands in a config.
     pub fn check(self, path: &str) -> Result<()> {
-        expect_number(format!("{path}.retention_hours"), self.retention_hours, 0.0, 1e7)
+        expect_number(format!("{path}.retention_hours"), self.retention_hours, 0.0, 1e7)?;
+        expect_number(format!("{path}.effective_reads"), self.effective_reads, 0.0, MOST_EFFECTIVE_READS)
     }
 }
 
@@ -50,8 +67,8 @@ pub enum RberModel {
         retention_exponent: f64,
     },
     /// 72-layer TLC, `1.48e-3 + 3.90e-10 c^2.05 + 6.28e-5 c^0.14 h^0.54` with c P/E cycles and h
-    /// hours of retention. The published fit has a third term for reads of the page, which nobody
-    /// counts yet: it is left out, so the model is that of a page read seldom.
+    /// hours of retention. The published fit has a third term for reads of the page, which does not
+    /// say what reads of others do: it is left out, so the model is that of a page read seldom.
     #[serde(rename = "tlc_72_layer")]
     Tlc72Layer,
     /// From the distributions of threshold voltages, by page: cells by their fields (`{}` is LaLDPC's MLC), the name of shipped
@@ -145,6 +162,14 @@ impl RberModel {
             RberModel::PowerLaw { retention_exponent, .. } => retention_exponent != 0.0,
             RberModel::Tlc72Layer => true,
             RberModel::ThresholdVoltage(_) => self.cells().depends_on_retention(),
+        }
+    }
+
+    /// How much more than others the reads of the wordlines beside one disturb its cells; `None` where reads disturb none.
+    pub fn adjacent_stress(&self) -> Option<f64> {
+        match self {
+            RberModel::Constant { .. } | RberModel::PowerLaw { .. } | RberModel::Tlc72Layer => None,
+            RberModel::ThresholdVoltage(_) => self.cells().read_disturb.as_ref().map(|disturb| disturb.adjacent_stress),
         }
     }
 
@@ -321,9 +346,10 @@ impl Formula {
     }
 }
 
-/// Raw bit error rates of cells on a grid over sqrt(P/E cycles) and ln(1 + retention / t0), filled where it is asked.
+/// Raw bit error rates of cells on a grid over ln(1 + effective reads / r0), sqrt(P/E cycles) and ln(1 + retention / t0), filled
+/// where it is asked.
 ///
-/// In these coordinates, which noise and retention grow with, a logarithm is nearly linear from point to point.
+/// In these coordinates, which noise, retention and disturb grow with, a logarithm is nearly linear from point to point.
 #[derive(Debug)]
 struct Surface {
     cells: CellSpec,
@@ -333,17 +359,45 @@ struct Surface {
     /// Distance of columns in ln(1 + retention / t0).
     column_step: f64,
     t0_hours: f64,
-    rows: Vec<OnceLock<Vec<OnceLock<Point>>>>,
+    r0_reads: f64,
+    /// By effective reads; one where these do nothing.
+    sheets: Vec<OnceLock<Sheet>>,
 }
+
+/// Points by P/E cycles and retention.
+type Sheet = Vec<OnceLock<Vec<OnceLock<Point>>>>;
 
 /// ln(RBER) of each page and, after them, of their mean.
 type Point = [f64; MAX_PAGES + 1];
+
+/// Two neighbours on a grid, and how far from the first to the second.
+struct Between {
+    first: usize,
+    fraction: f64,
+}
+
+impl Between {
+    fn new(coordinate: f64) -> Self {
+        let first = coordinate as usize;
+        Self { first, fraction: coordinate - first as f64 }
+    }
+
+    /// Linear between what is known at both. What lies on the grid needs no second point.
+    #[inline]
+    fn of(&self, at: impl Fn(usize) -> f64) -> f64 {
+        let from = at(self.first);
+        if self.fraction == 0.0 { from } else { from + self.fraction * (at(self.first + 1) - from) }
+    }
+}
 
 impl Surface {
     /// To 1,000,000 P/E cycles; beyond them nothing is interpolated.
     const LAST_ROW: f64 = 1000.0;
     /// To 4.8e8 t0.
     const LAST_COLUMN: f64 = 20.0;
+    /// To 1.2e6 r0.
+    const LAST_SHEET: f64 = 14.0;
+    const SHEET_STEP: f64 = 0.05;
 
     fn new(cells: CellSpec, read: ReadWith) -> Self {
         // A point of a soft level takes a hundred times as long, and there are six of them.
@@ -351,8 +405,20 @@ impl Surface {
             ReadWith::Level(1) | ReadWith::RetryEntry(_) => (1.0, 0.1),
             ReadWith::Level(_) => (2.0, 0.2),
         };
-        let rows = vec![OnceLock::new(); (Self::LAST_ROW / row_step) as usize + 1];
-        Self { t0_hours: cells.t0_hours(), cells, read, row_step, column_step, rows }
+        let sheets = if cells.read_disturb.is_some() { (Self::LAST_SHEET / Self::SHEET_STEP) as usize + 1 } else { 1 };
+        Self {
+            t0_hours: cells.t0_hours(),
+            r0_reads: cells.r0_reads(),
+            cells,
+            read,
+            row_step,
+            column_step,
+            sheets: vec![OnceLock::new(); sheets],
+        }
+    }
+
+    fn rows(&self) -> usize {
+        (Self::LAST_ROW / self.row_step) as usize + 1
     }
 
     fn columns(&self) -> usize {
@@ -363,29 +429,39 @@ impl Surface {
         let pages = self.cells.pages();
         let index = page.unwrap_or(pages);
         assert!(page.is_none_or(|page| page < pages), "no page {index}: a wordline has {pages}");
-        let row = libm::sqrt(f64::from(wear.pe_cycles)) / self.row_step;
-        let column = libm::log1p(wear.retention_hours / self.t0_hours) / self.column_step;
-        let (top, left) = (row as usize, column as usize);
-        if top + 1 >= self.rows.len() || left >= self.columns() {
+        let row = Between::new(libm::sqrt(f64::from(wear.pe_cycles)) / self.row_step);
+        let column = Between::new(libm::log1p(wear.retention_hours / self.t0_hours) / self.column_step);
+        let sheet = Between::new(if self.sheets.len() == 1 || wear.effective_reads == 0.0 {
+            0.0
+        } else {
+            libm::log1p(wear.effective_reads / self.r0_reads) / Self::SHEET_STEP
+        });
+        let beyond = sheet.first + 1 >= self.sheets.len() && sheet.first > 0;
+        if row.first + 1 >= self.rows() || column.first >= self.columns() || beyond {
             return libm::exp(self.compute(wear)[index]);
         }
-        let (down, right) = (row - top as f64, column - left as f64);
-        let along = |row: usize| {
-            let from = self.point(row, left)[index];
-            // An age on the grid needs no further point.
-            if right == 0.0 { from } else { from + right * (self.point(row, left + 1)[index] - from) }
+        let along = |sheet: usize, row: usize| {
+            let points = self.points(sheet, row);
+            column.of(|column| self.point(points, sheet, row, column)[index])
         };
-        let from = along(top);
-        libm::exp(if down == 0.0 { from } else { from + down * (along(top + 1) - from) })
+        libm::exp(sheet.of(|sheet| row.of(|row| along(sheet, row))))
     }
 
     #[inline]
-    fn point(&self, row: usize, column: usize) -> &Point {
-        let row_points = self.rows[row].get_or_init(|| vec![OnceLock::new(); self.columns() + 1]);
-        row_points[column].get_or_init(|| {
+    fn points(&self, sheet: usize, row: usize) -> &[OnceLock<Point>] {
+        let rows = self.sheets[sheet].get_or_init(|| vec![OnceLock::new(); self.rows()]);
+        rows[row].get_or_init(|| vec![OnceLock::new(); self.columns() + 1])
+    }
+
+    #[inline]
+    fn point<'a>(&self, points: &'a [OnceLock<Point>], sheet: usize, row: usize, column: usize) -> &'a Point {
+        points[column].get_or_init(|| {
             let root = self.row_step * row as f64;
-            let retention_hours = self.t0_hours * libm::expm1(self.column_step * column as f64);
-            self.compute(Wear { pe_cycles: (root * root) as u32, retention_hours })
+            self.compute(Wear {
+                pe_cycles: (root * root) as u32,
+                retention_hours: self.t0_hours * libm::expm1(self.column_step * column as f64),
+                effective_reads: self.r0_reads * libm::expm1(Self::SHEET_STEP * sheet as f64),
+            })
         })
     }
 
@@ -419,7 +495,7 @@ mod tests {
 
     #[test]
     fn tlc_grows_with_wear_and_retention() {
-        let at = |pe_cycles, retention_hours| RberModel::Tlc72Layer.rber(Wear { pe_cycles, retention_hours });
+        let at = |pe_cycles, retention_hours| RberModel::Tlc72Layer.rber(Wear::unread(pe_cycles, retention_hours));
         assert_eq!(at(0, 0.0), 1.48e-3);
         assert!(at(3000, 0.0) < at(3000, 720.0) && at(1000, 720.0) < at(3000, 720.0));
         // 3,000 P/E and 30 days by hand: 1.48e-3 + 3.90e-10 3000^2.05 + 6.28e-5 3000^.14 720^.54.
@@ -437,7 +513,11 @@ mod tests {
                 for draw in 0..40 {
                     let uniform = |index| stream.uniform(40 * range as u64 + draw, index);
                     let pe_cycles = (least + (most - least) * uniform(0)) as u32;
-                    let wear = Wear { pe_cycles, retention_hours: libm::expm1(10.0 * uniform(1)) };
+                    let effective_reads = match draw % 2 {
+                        0 => 0.0,
+                        _ => 1e3 * libm::expm1(6.0 * uniform(2)),
+                    };
+                    let wear = Wear { effective_reads, ..Wear::unread(pe_cycles, libm::expm1(10.0 * uniform(1))) };
                     let exact = cells.at(wear);
                     let pages = (0..cells.pages()).map(|page| (Some(page), exact.rber(page)));
                     for (page, expected) in pages.chain([(None, exact.mean_rber())]) {
@@ -468,6 +548,7 @@ mod tests {
                 let wear = Wear {
                     pe_cycles: (300.0 + 8000.0 * stream.uniform(draw, 0)) as u32,
                     retention_hours: libm::expm1(10.0 * stream.uniform(draw, 1)),
+                    effective_reads: if draw < 5 { 0.0 } else { 2e4 * stream.uniform(draw, 2) },
                 };
                 let exact = cells.at(wear);
                 let (level, page) = (2 + (draw % 6) as u8, draw as usize % cells.pages());
@@ -490,7 +571,7 @@ mod tests {
     fn surface_does_not_depend_on_what_was_asked_before() {
         let model = RberModel::ThresholdVoltage(NamedCells::default());
         let ages = [(100, 0.0), (8_000, 24.0), (8_100, 24.5), (3_000_000, 1.0), (8_000, 1e300)];
-        let ages = ages.map(|(pe_cycles, retention_hours)| Wear { pe_cycles, retention_hours });
+        let ages = ages.map(|(pe_cycles, retention_hours)| Wear::unread(pe_cycles, retention_hours));
         let (forward, shared) = (model.compiled(), model.compiled());
         let expected = ages.map(|wear| forward.at(wear, Some(1)).to_bits());
         let backward = std::thread::spawn({
@@ -502,14 +583,14 @@ mod tests {
         let mut found = reversed.map(|wear| shared.at(wear, Some(1)).to_bits());
         found.reverse();
         assert_eq!((found, backward.join().unwrap()), (expected, expected));
-        let on_grid = Wear { pe_cycles: 10_000, retention_hours: 0.0 };
+        let on_grid = Wear::unread(10_000, 0.0);
         assert!((forward.at(on_grid, None) / model.rber(on_grid) - 1.0).abs() < 1e-12);
     }
 
     #[test]
     fn wear_for_inverts_the_surface() {
         let rber = RberModel::ThresholdVoltage(NamedCells::default()).compiled();
-        let wear = Wear { pe_cycles: 8_000, retention_hours: 2400.0 };
+        let wear = Wear::unread(8_000, 2400.0);
         for page in [None, Some(0), Some(1)] {
             let now = rber.at(wear, page);
             assert_eq!(rber.wear_for(wear, page, now), wear);

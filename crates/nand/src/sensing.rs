@@ -349,7 +349,7 @@ impl<'a> Place<'a> {
             // A share of 1e-12 of the errors tells nothing, and where all is the same a search finds nothing. States
             // that do not overlap have no errors.
             let below = right.lower_quantile(1e-12 * right.tail(hard).lower());
-            let above = 2.0 * left.centre() - left.lower_quantile(1e-12 * left.tail(hard).upper());
+            let above = left.upper_quantile(1e-12 * left.tail(hard).upper());
             // Neighbouring boundaries of the page meet in the middle.
             let middle = |&other: &usize| 0.5 * (hard + hard_reference(other));
             let low = index.checked_sub(1).map_or(below, |before| below.max(middle(&all[before])));
@@ -527,7 +527,7 @@ mod tests {
         for name in CellSpec::shipped() {
             let spec = CellSpec::open(name, Path::new("")).unwrap();
             for (pe_cycles, retention_hours) in [(0, 0.0), (300, 10.0), (3_000, 720.0), (10_000, 8760.0)] {
-                let cells = spec.at(Wear { pe_cycles, retention_hours });
+                let cells = spec.at(Wear::unread(pe_cycles, retention_hours));
                 (0..cells.pages()).for_each(|page| test(name, &cells, page));
             }
         }
@@ -618,7 +618,7 @@ mod tests {
         for name in ["mlc", "tlc-2-3-2", "tlc-1-2-4"] {
             let spec = CellSpec::open(name, Path::new("")).unwrap();
             for wear in [(300_000, 8760.0), (1_000_000, 8760.0), (1_000_000, 876_000.0)] {
-                let cells = spec.at(Wear { pe_cycles: wear.0, retention_hours: wear.1 });
+                let cells = spec.at(Wear::unread(wear.0, wear.1));
                 assert!(cells.hard_references().is_sorted(), "{name}, {wear:?}: {:?}", cells.hard_references());
                 for (page, level) in (0..cells.pages()).flat_map(|page| [1, 2, 3, 7].map(|level| (page, level))) {
                     for placement in [Placement::MutualInformation, Placement::Nested, uniform()] {
@@ -637,7 +637,7 @@ mod tests {
     /// No reference of the best placement can be moved to a better place nearby.
     #[test]
     fn best_placement_is_a_maximum() {
-        let cells = CellSpec::default().at(Wear { pe_cycles: 8_000, retention_hours: 2_000.0 });
+        let cells = CellSpec::default().at(Wear::unread(8_000, 2_000.0));
         for (page, level) in [(0, 2), (0, 7), (1, 4), (1, 7)] {
             let best = Sensing::new(&cells, page, level, Placement::MutualInformation);
             for index in 0..best.sensings() {
@@ -652,7 +652,7 @@ mod tests {
 
     #[test]
     fn uniform_steps_are_kept_unless_boundaries_meet() {
-        let cells = CellSpec::default().at(Wear { pe_cycles: 8_000, retention_hours: 2_000.0 });
+        let cells = CellSpec::default().at(Wear::unread(8_000, 2_000.0));
         let steps = |step_v, page| {
             let sensing = Sensing::new(&cells, page, 5, Placement::Uniform { step_v: Some(step_v) });
             sensing.references().windows(2).map(|pair| pair[1] - pair[0]).collect::<Vec<_>>()
@@ -667,9 +667,7 @@ mod tests {
     fn regions_add_up() {
         let older = |cells: &Cells, name: &str| match name {
             "gaussian" => cells.clone(),
-            name => {
-                CellSpec::open(name, Path::new("")).unwrap().at(Wear { pe_cycles: 12_000, retention_hours: 12_000.0 })
-            }
+            name => CellSpec::open(name, Path::new("")).unwrap().at(Wear::unread(12_000, 12_000.0)),
         };
         each_page(|name, cells, page| {
             for level in [1, 2, 3, 6] {
@@ -742,7 +740,7 @@ mod tests {
     #[test]
     fn integers_are_finite_where_llrs_are_not() {
         // Noiseless fresh cells: programmed states do not overlap, but erased cells are anywhere.
-        let cells = CellSpec::default().at(Wear { pe_cycles: 0, retention_hours: 0.0 });
+        let cells = CellSpec::default().at(Wear::unread(0, 0.0));
         let sensing = Sensing::new(&cells, 0, 1, Placement::Nested);
         let llrs = sensing.llrs(&cells);
         assert!(llrs[0] == f64::NEG_INFINITY && (10.0..20.0).contains(&llrs[1]), "{llrs:?}");
@@ -755,7 +753,7 @@ mod tests {
 
     #[test]
     fn a_level_counts_sensings_and_bits() {
-        let cells = CellSpec::default().at(Wear { pe_cycles: 8_000, retention_hours: 2_000.0 });
+        let cells = CellSpec::default().at(Wear::unread(8_000, 2_000.0));
         let counts = |page, level| {
             let sensing = Sensing::new(&cells, page, level, Placement::Nested);
             (sensing.sensings(), sensing.regions(), sensing.bits_per_cell())
@@ -774,7 +772,7 @@ mod tests {
             references: References { tracked, offset_v, ..References::default() },
             ..CellSpec::default()
         };
-        let aged = Wear { pe_cycles: 10_000, retention_hours: 8760.0 };
+        let aged = Wear::unread(10_000, 8760.0);
         let fresh = Wear { retention_hours: 0.0, ..aged };
         for placement in [Placement::MutualInformation, Placement::Nested, uniform()] {
             let references = |spec: CellSpec, wear| Sensing::new(&spec.at(wear), 1, 3, placement).references;

@@ -53,7 +53,7 @@ fn draw(spec: &CellSpec, wear: Wear, state: usize, cell: u64, stream: &Stream) -
 /// RBER, by page; of 200 comparisons none should be beyond, and a shift of all voltages by 2 mV would be seen.
 #[test]
 fn drawn_cells_agree_with_integrals() {
-    let wear = Wear { pe_cycles: 8_000, retention_hours: 8760.0 };
+    let wear = Wear::unread(8_000, 8760.0);
     let stream = Stream::new(11, Purpose::Cells);
     let cells_a_state = 400_000u64;
     for name in CellSpec::shipped() {
@@ -100,7 +100,7 @@ fn quantiles_lie_in_their_regions() {
     let stream = Stream::new(12, Purpose::Cells);
     for name in CellSpec::shipped() {
         let spec = CellSpec::open(name, Path::new("")).unwrap();
-        let cells = spec.at(Wear { pe_cycles: 8_000, retention_hours: 8760.0 });
+        let cells = spec.at(Wear::unread(8_000, 8760.0));
         let sensing = Sensing::new(&cells, cells.pages() - 1, 7, Placement::Nested);
         for state in 0..cells.states() {
             let cumulative = sensing.cumulative(&cells, state);
@@ -120,7 +120,7 @@ fn quantiles_lie_in_their_regions() {
 fn error_rates_are_integrals_of_densities() {
     for (pe_cycles, retention_hours) in [(1_000, 1.0), (10_000, 8760.0)] {
         for name in CellSpec::shipped() {
-            let cells = CellSpec::open(name, Path::new("")).unwrap().at(Wear { pe_cycles, retention_hours });
+            let cells = CellSpec::open(name, Path::new("")).unwrap().at(Wear::unread(pe_cycles, retention_hours));
             for page in 0..cells.pages() {
                 let boundaries = cells.boundaries(page);
                 let references = boundaries.iter().map(|&boundary| cells.hard_references()[boundary]);
@@ -160,7 +160,7 @@ fn worst_by_age(model: &RberModel) -> f64 {
         [30.0, 100.0, 200.0, 365.0, 500.0].into_iter().zip(row).map(move |(days, rber)| (pe_cycles, days * 24.0, rber))
     });
     let off = ages.map(|(pe_cycles, retention_hours, expected)| {
-        (model.rber(Wear { pe_cycles, retention_hours }) / expected - 1.0).abs()
+        (model.rber(Wear::unread(pe_cycles, retention_hours)) / expected - 1.0).abs()
     });
     off.fold(0.0, f64::max)
 }
@@ -185,7 +185,7 @@ fn tlc_is_plausible() {
     for name in ["tlc-2-3-2", "tlc-1-2-4"] {
         let spec = CellSpec::open(name, Path::new("")).unwrap();
         for retention_hours in [0.0, 24.0, 720.0] {
-            let rber = spec.at(Wear { pe_cycles: 3_000, retention_hours }).mean_rber();
+            let rber = spec.at(Wear::unread(3_000, retention_hours)).mean_rber();
             assert!((1e-4..1e-3).contains(&rber), "{name} after {retention_hours} h: {rber:e}");
         }
     }
@@ -193,7 +193,7 @@ fn tlc_is_plausible() {
 
 /// A measurement of exact values of a model.
 fn measured(spec: &CellSpec, pe_cycles: u32, retention_hours: f64) -> Measurement {
-    let cells = spec.at(Wear { pe_cycles, retention_hours });
+    let cells = spec.at(Wear::unread(pe_cycles, retention_hours));
     let each = |of: &dyn Fn(usize) -> f64| (0..cells.states()).map(of).collect();
     Measurement {
         pe_cycles,
@@ -213,7 +213,7 @@ fn a_fit_finds_the_model_that_was_measured() {
     let found = MeasuredStates::fit(&measurements, FitSpec::default()).unwrap();
     let found = CellSpec { states: States::Measured(found), ..truth.clone() };
     for (pe_cycles, retention_hours) in [(0, 0.0), (500, 2.0), (1500, 5000.0), (4000, 9000.0)] {
-        let wear = Wear { pe_cycles, retention_hours };
+        let wear = Wear::unread(pe_cycles, retention_hours);
         let (expected, cells) = (truth.at(wear), found.at(wear));
         for state in 0..expected.states() {
             let spread = expected.sigma_v(state);
@@ -257,7 +257,7 @@ fn heat_is_time() {
     let spec = CellSpec { states: States::Measured(measured), ..spec };
     let at = |celsius, retention_hours| {
         let spec = spec.clone().at_temperature(celsius, "temperature").unwrap();
-        spec.at(Wear { pe_cycles: 3000, retention_hours }).mean_rber()
+        spec.at(Wear::unread(3000, retention_hours)).mean_rber()
     };
     let year = at(25.0, 365.0 * 24.0);
     for (celsius, hours) in [(60.0, 97.65), (80.0, 11.16), (100.0, 1.61), (120.0, 0.28)] {
@@ -273,7 +273,7 @@ fn heat_is_time() {
 #[test]
 fn default_references_cost_errors() {
     let spec = CellSpec::open("tlc-measured", Path::new("")).unwrap();
-    let year = Wear { pe_cycles: 3000, retention_hours: 365.0 * 24.0 };
+    let year = Wear::unread(3000, 365.0 * 24.0);
     let rber = |tracked| spec.clone().with_tracked_references(tracked).at(year).mean_rber();
     let (tracked, default) = (rber(true), rber(false));
     assert!((5e-3..8e-3).contains(&tracked) && (1.5..3.0).contains(&(default / tracked)), "{tracked:e} {default:e}");

@@ -10,8 +10,8 @@ use softsense_base::{Error, Purpose, Stream, expect_number};
 use softsense_ecc::channel::LARGEST_REGION_LLR;
 use softsense_link::MAX_LEVEL;
 use softsense_nand::{
-    CellSpec, FitSpec, Mapping, MeasuredStates, Measurement, Placement, Sensing, States, Wear, recovery_bake_minutes,
-    retention_bake_minutes,
+    CellSpec, FitSpec, MOST_EFFECTIVE_READS, Mapping, MeasuredStates, Measurement, Placement, Sensing, States, Wear,
+    recovery_bake_minutes, retention_bake_minutes,
 };
 
 use crate::raise;
@@ -34,9 +34,9 @@ pub(crate) struct Cells {
 }
 
 impl Cells {
-    fn new(spec: CellSpec, pe_cycles: u32, retention_hours: f64) -> PyResult<Self> {
-        expect_number("retention_hours", retention_hours, 0.0, 1e7).map_err(raise)?;
-        let wear = Wear { pe_cycles, retention_hours };
+    fn new(spec: CellSpec, wear: Wear) -> PyResult<Self> {
+        expect_number("retention_hours", wear.retention_hours, 0.0, 1e7).map_err(raise)?;
+        expect_number("effective_reads", wear.effective_reads, 0.0, MOST_EFFECTIVE_READS).map_err(raise)?;
         Ok(Self { cells: spec.at(wear), spec, wear })
     }
 
@@ -80,27 +80,36 @@ impl Cells {
     /// since they were written. Raises ConfigError.
     ///
     /// `references` are those of the model without it, `default` (the chip's) or `tracked` (for the age). `retention_temperature_c`
-    /// is where data rests, in degrees Celsius, of cells that were measured; theirs without it.
+    /// is where data rests, in degrees Celsius, of cells that were measured; theirs without it. `effective_reads` are those that
+    /// have disturbed the cells since they were written.
     #[staticmethod]
-    #[pyo3(signature = (name = "mlc", pe_cycles = 0, retention_hours = 0.0, references = None, retention_temperature_c = None))]
+    #[pyo3(signature = (
+        name = "mlc",
+        pe_cycles = 0,
+        retention_hours = 0.0,
+        references = None,
+        retention_temperature_c = None,
+        effective_reads = 0.0,
+    ))]
     fn open(
         name: &str,
         pe_cycles: u32,
         retention_hours: f64,
         references: Option<&str>,
         retention_temperature_c: Option<f64>,
+        effective_reads: f64,
     ) -> PyResult<Self> {
         let mut spec = CellSpec::open(name, Path::new("")).map_err(raise)?;
         if let Some(celsius) = retention_temperature_c {
             spec = spec.at_temperature(celsius, "retention_temperature_c").map_err(raise)?;
         }
-        Self::new(with_references(spec, references)?, pe_cycles, retention_hours)
+        Self::new(with_references(spec, references)?, Wear { pe_cycles, retention_hours, effective_reads })
     }
 
     /// The same cells at the same age with other references, `default` or `tracked`. Raises ConfigError.
     fn with_references(&self, references: &str) -> PyResult<Self> {
         let spec = with_references(self.spec.clone(), Some(references))?;
-        Self::new(spec, self.wear.pe_cycles, self.wear.retention_hours)
+        Self::new(spec, self.wear)
     }
 
     /// The model that follows measurements best, as JSON: a list of (P/E cycles, hours since the write, means by state, standard
@@ -135,7 +144,7 @@ impl Cells {
         let spec: CellSpec =
             serde_json::from_str(text).map_err(|error| raise(Error::config("cells", error.to_string())))?;
         spec.check("cells").map_err(raise)?;
-        Self::new(spec, pe_cycles, retention_hours)
+        Self::new(spec, Wear::unread(pe_cycles, retention_hours))
     }
 
     /// The model as TOML, as `open` reads it; numbers with `digits` after the point.
@@ -151,13 +160,18 @@ impl Cells {
     }
 
     /// The same cells at another age. Raises ConfigError.
-    fn at(&self, pe_cycles: u32, retention_hours: f64) -> PyResult<Self> {
-        Self::new(self.spec.clone(), pe_cycles, retention_hours)
+    #[pyo3(signature = (pe_cycles, retention_hours, effective_reads = 0.0))]
+    fn at(&self, pe_cycles: u32, retention_hours: f64, effective_reads: f64) -> PyResult<Self> {
+        Self::new(self.spec.clone(), Wear { pe_cycles, retention_hours, effective_reads })
     }
 
     fn __repr__(&self) -> String {
-        let Wear { pe_cycles, retention_hours } = self.wear;
-        format!("<softsense.Cells of {} states, {pe_cycles} P/E cycles, {retention_hours} h>", self.cells.states())
+        let Wear { pe_cycles, retention_hours, effective_reads } = self.wear;
+        let reads = if effective_reads > 0.0 { format!(", {effective_reads} effective reads") } else { String::new() };
+        format!(
+            "<softsense.Cells of {} states, {pe_cycles} P/E cycles, {retention_hours} h{reads}>",
+            self.cells.states()
+        )
     }
 
     /// Every parameter, as JSON.
@@ -176,6 +190,18 @@ impl Cells {
     #[getter]
     fn retention_hours(&self) -> f64 {
         self.wear.retention_hours
+    }
+
+    /// Reads that have disturbed the cells since they were written.
+    #[getter]
+    fn effective_reads(&self) -> f64 {
+        self.wear.effective_reads
+    }
+
+    /// How many effective reads a read of a wordline beside them is; `None` of cells that reads do not disturb.
+    #[getter]
+    fn adjacent_stress(&self) -> Option<f64> {
+        self.spec.read_disturb.as_ref().map(|disturb| disturb.adjacent_stress)
     }
 
     /// How many states there are.

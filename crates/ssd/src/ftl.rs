@@ -16,6 +16,7 @@ mod addresses;
 mod large_array;
 mod mapping_cache;
 mod precondition;
+mod read_counts;
 mod victims;
 
 use std::collections::BTreeSet;
@@ -31,6 +32,7 @@ use crate::start_ages::StartAges;
 use addresses::Addresses;
 use large_array::LargeArray;
 use precondition::{Device, Start};
+use read_counts::ReadCounts;
 use victims::{VictimRule, Victims};
 
 pub use crate::format::{BlockLayout, Piece};
@@ -196,6 +198,8 @@ pub struct PageMap {
     written: LargeArray,
     /// When each page was written, in seconds of the run and one more. Absent where nobody asks.
     written_s: Option<LargeArray>,
+    /// Absent where reads disturb no cells.
+    read_counts: Option<ReadCounts>,
     /// Pages of each block whose program has ended. Programs of a block end in order. Of an interleaved superblock,
     /// those whose whole group has been programmed.
     programmed: Vec<u16>,
@@ -271,6 +275,7 @@ impl PageMap {
             interleaves: interleaves(set),
         };
         let ages = config.start_ages();
+        let read_counts = reliability.adjacent_stress().map(|stress| ReadCounts::new(geometry, stress)).transpose()?;
         let levelling = |set| {
             let worn = (set * per_plane..(set + 1) * per_plane).map(|superblock| ages.pe_cycles(superblock));
             Levelling { most_pe_cycles: worn.max().unwrap_or(0), ..Levelling::default() }
@@ -283,7 +288,10 @@ impl PageMap {
             first_place,
             codewords,
             written: LargeArray::new(places, codewords)?,
-            written_s: reliability.needs_retention().then(|| LargeArray::new(pages, u32::MAX.into())).transpose()?,
+            written_s: (reliability.needs_retention() || read_counts.is_some())
+                .then(|| LargeArray::new(pages, u32::MAX.into()))
+                .transpose()?,
+            read_counts,
             programmed: vec![0; (geometry.planes() * per_plane) as usize],
             blocks: vec![Block::default(); (geometry.sets() * per_plane) as usize],
             sets: (0..geometry.sets()).map(set).collect(),
@@ -856,10 +864,41 @@ impl PageMap {
         self.blocks[superblock as usize].reads += 1;
     }
 
-    /// Notes that a read of a superblock has ended.
+    /// Notes that a read of pages has ended, for which each was sensed so many times.
     #[inline]
-    pub fn read_ends(&mut self, superblock: u32) {
-        self.blocks[superblock as usize].reads -= 1;
+    pub fn read_ends(&mut self, group: Group, sensings: u32) {
+        self.blocks[group.superblock as usize].reads -= 1;
+        if let Some(read_counts) = &mut self.read_counts {
+            for member in group.members() {
+                let page = self.geometry.page_of_member(group.page, member);
+                let block = self.geometry.block_in(group.superblock, member);
+                read_counts.add(block, self.geometry.wordline_of(page), sensings);
+            }
+        }
+    }
+
+    /// Sensings that have disturbed a page of a group: of other wordlines of its block, and more so of those beside its own. 0
+    /// where nobody asks.
+    ///
+    /// # Arguments
+    /// - `member`: which of its pages.
+    #[inline]
+    pub fn effective_reads(&self, group: Group, member: u32) -> f64 {
+        let Some(read_counts) = &self.read_counts else { return 0.0 };
+        let page = self.geometry.page_of_member(group.page, member);
+        let (block, wordline) = (self.geometry.block_in(group.superblock, member), self.geometry.wordline_of(page));
+        let before = self.start_ages.block_reads(self.geometry.ssd_of_set(group.set));
+        let of_run = read_counts.effective(block, wordline);
+        if before > 0.0 && self.written_s(self.geometry.page_in(group.superblock, page, member)).is_none() {
+            of_run + read_counts.effective_if_spread(before, wordline)
+        } else {
+            of_run
+        }
+    }
+
+    /// The most sensings that a block has had between two erases of the run; `None` where nobody counts.
+    pub fn most_block_reads(&self) -> Option<u64> {
+        self.read_counts.as_ref().map(ReadCounts::most_of_block)
     }
 
     /// Whether reads of a superblock are on their way.
@@ -881,7 +920,11 @@ impl PageMap {
             levelling.most_pe_cycles = levelling.most_pe_cycles.max(pe_cycles);
         }
         for member in 0..self.geometry.ways() {
-            self.programmed[self.geometry.block_in(superblock, member) as usize] = 0;
+            let block = self.geometry.block_in(superblock, member);
+            self.programmed[block as usize] = 0;
+            if let Some(read_counts) = &mut self.read_counts {
+                read_counts.erased(block);
+            }
         }
         self.sets[set as usize].free.push_back(superblock);
         self.gain.erased(self.geometry.pages_per_superblock());

@@ -220,6 +220,24 @@ impl Geometry {
         page_in_block % self.page_types
     }
 
+    /// The wordline of a page, by its index in the block: each type has one page of it.
+    #[inline]
+    pub fn wordline_of(&self, page_in_block: u32) -> u32 {
+        page_in_block / self.page_types
+    }
+
+    /// Wordlines of a block; the last one may lack pages.
+    pub fn wordlines_per_block(&self) -> u32 {
+        self.pages_per_block.div_ceil(self.page_types)
+    }
+
+    /// The index in its block of a page of a group whose first page has index `first`. Without interleaving, members are pages that
+    /// follow one another.
+    #[inline]
+    pub fn page_of_member(&self, first: u32, member: u32) -> u32 {
+        if self.ways == 1 { first + member } else { first }
+    }
+
     /// When the stripe meets a chip, counted from 0: chips of a set follow one another.
     pub fn chip_rank(&self, chip: u32) -> u32 {
         self.chip_ranks[chip as usize]

@@ -245,6 +245,7 @@ impl Run {
                 blocks_to_level_wear: s.gc_victims_to_level_wear,
                 least_erases,
                 most_erases,
+                most_block_reads: self.simulation.ftl().most_block_reads(),
             },
             mapping: match spec.ftl.mapping {
                 Mapping::Page => None,

@@ -152,8 +152,8 @@ impl Simulation {
                     host.charge(request, energy);
                     host.codewords_read(&mut device.kernel, request, codewords, level, retries);
                 }
-                Completion::ReadEnded { owner, group } => {
-                    device.ftl.read_ends(group.superblock);
+                Completion::ReadEnded { owner, group, sensings } => {
+                    device.ftl.read_ends(group, sensings);
                     self.read_ended(owner);
                     self.write_path.read_ended(&mut self.device, group);
                 }

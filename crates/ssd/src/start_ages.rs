@@ -28,6 +28,7 @@ struct OfSsd {
     /// The fewest and the most of its superblocks.
     pe_cycles: RangeInclusive<u32>,
     retention_hours: f64,
+    block_reads: f64,
 }
 
 impl StartAges {
@@ -36,7 +37,11 @@ impl StartAges {
     pub(crate) fn new(spec: &PreconditionSpec, geometry: &Geometry, seed: u64) -> Result<Self> {
         let ages = spec.ages(geometry.ssds())?;
         let per_ssd = geometry.sets() / geometry.ssds() * geometry.blocks_per_plane();
-        let of_ssd = |age: &SsdAge, pe_cycles| OfSsd { pe_cycles, retention_hours: age.retention_days * 24.0 };
+        let of_ssd = |age: &SsdAge, pe_cycles| OfSsd {
+            pe_cycles,
+            retention_hours: age.retention_days * 24.0,
+            block_reads: age.block_reads,
+        };
         let first = ages[0].pe_cycles;
         if spec.pe_cycles_spread == 0.0 && ages.iter().all(|age| age.pe_cycles == first) {
             let ssds = ages.iter().map(|age| of_ssd(age, first..=first)).collect();
@@ -83,6 +88,12 @@ impl StartAges {
     #[inline]
     pub fn retention_hours(&self, ssd: u32) -> f64 {
         self.ssds[ssd as usize].retention_hours
+    }
+
+    /// Reads that each block of an SSD has had since its data was written.
+    #[inline]
+    pub fn block_reads(&self, ssd: u32) -> f64 {
+        self.ssds[ssd as usize].block_reads
     }
 
     /// Whether superblocks differ in their P/E cycles.

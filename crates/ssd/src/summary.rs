@@ -180,6 +180,8 @@ pub struct GcSummary {
     pub least_erases: u32,
     /// Erases of the block that was erased most.
     pub most_erases: u32,
+    /// Sensings of the block that was read most between two of its erases, all within the run; `null` where reads disturb no cells.
+    pub most_block_reads: Option<u64>,
 }
 
 /// What operations cost, uJ.

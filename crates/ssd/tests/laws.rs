@@ -99,8 +99,12 @@ fn device(draw: &mut Draw) -> String {
                 };
                 let entry = |volts| format!("{:?}", vec![volts; boundaries]);
                 let entries = [entry(0.12), entry(0.5), entry(0.0)].join(", ");
+                // Reads that do much, so that blocks and wordlines differ after few of them.
+                let disturb = "read_disturb = { adjacent_stress = 8.4, scale_v = 0.5, doubling_reads = 1e3, \
+                               doubling_pe_cycles = 1e3 }, ";
+                let disturb = if draw.once_in(2) { disturb } else { "" };
                 toml += &format!(
-                    "rber.threshold_voltage = {{ {cells}, references = {{ retry_table_v = [{entries}] }} }}\n"
+                    "rber.threshold_voltage = {{ {cells}, {disturb}references = {{ retry_table_v = [{entries}] }} }}\n"
                 );
             } else {
                 toml += &format!("rber.constant.rber = {rber}\n");

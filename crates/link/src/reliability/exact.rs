@@ -5,6 +5,7 @@ use softsense_ecc::catalogue::Code;
 use softsense_nand::Wear;
 
 use super::{Flash, Outcome};
+use crate::exact::READS_SCALE;
 use crate::{ByAge, CellAge, CellCondition, CodewordReader, DecodeAttempt, Step};
 
 /// Codewords that are really decoded.
@@ -45,9 +46,15 @@ pub(super) struct Conditions {
 /// Codewords that are known at once: 10 MB.
 const MOST_KNOWN: usize = 1 << 16;
 
-/// Real decodes count retention in steps of this much in ln(1 + hours): a read that takes milliseconds, or comes again soon,
-/// then meets the same cells, and needs no second decode. RBER is within 0.1 % of its own after an hour or more.
-const RETENTION_STEP: f64 = 1e-3;
+/// Real decodes count retention in steps of this much in ln(1 + hours), and effective reads in ln(1 + reads / 1,000): a read that
+/// takes milliseconds, or comes again soon, then meets the same cells, and needs no second decode. RBER is within 0.1 % of its own
+/// after an hour or more, and within 0.5 % after as many reads as raise it with their tenth power.
+const AGE_STEP: f64 = 1e-3;
+
+/// `value` in steps of [`AGE_STEP`] in ln(1 + value / scale).
+fn in_steps(value: f64, scale: f64) -> f64 {
+    scale * libm::expm1(libm::round(libm::log1p(value / scale) / AGE_STEP) * AGE_STEP)
+}
 
 impl Exact {
     /// # Arguments
@@ -69,8 +76,11 @@ impl Exact {
     }
 
     fn condition(&self, number: u64, write: u32, age: CellAge) -> CellCondition {
-        let steps = libm::round(libm::log1p(age.wear.retention_hours) / RETENTION_STEP);
-        let wear = Wear { retention_hours: libm::expm1(steps * RETENTION_STEP), ..age.wear };
+        let wear = Wear {
+            retention_hours: in_steps(age.wear.retention_hours, 1.0),
+            effective_reads: in_steps(age.wear.effective_reads, READS_SCALE),
+            ..age.wear
+        };
         let age = CellAge { wear, ..age };
         let rber = |page| {
             let of_page = self.flash.page_rber(write.into(), &age, page);

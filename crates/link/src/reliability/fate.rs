@@ -16,7 +16,9 @@ pub struct PageConditions {
     pe_cycles: u32,
     /// The mean of their raw bit error rates; 0 where none is known.
     rber: f64,
-    /// Where that is in the grid of the decode table.
+    /// The same by the first entry of the retry table, with which reads begin; 0 where there is none.
+    first_entry_rber: f64,
+    /// Where `rber` is in the grid of the decode table.
     above: u32,
     /// The cells of each part, where more is asked of them than the raw bit error rate: codewords are really decoded, or read with
     /// other references.
@@ -38,6 +40,8 @@ pub struct Fate {
     draw: u64,
     /// Raw bit error rate; 0 where none is known.
     rber: f64,
+    /// That of its pages by the first entry of the retry table; 0 where there is none.
+    first_entry_rber: f64,
     /// What its cells are like, where it is really decoded.
     conditions: Option<Box<Conditions>>,
     /// The cells of its parts, where they are read with more than the references of hard decision.
@@ -102,16 +106,25 @@ impl Reliability {
     /// - `cells`: those of each of the parts, from 0; asked for only where they matter.
     #[inline]
     pub fn conditions(&self, write: u32, parts: u32, cells: impl Fn(u32) -> CellAge) -> PageConditions {
-        let mut conditions = PageConditions { write, pe_cycles: 0, rber: 0.0, above: 0, cells: Arc::default() };
+        let mut conditions =
+            PageConditions { write, pe_cycles: 0, rber: 0.0, first_entry_rber: 0.0, above: 0, cells: Arc::default() };
         let Some(flash) = self.flash() else { return conditions };
-        let rber = |age: &CellAge| flash.page_rber(write.into(), age, age.page_type);
+        let add = |conditions: &mut PageConditions, age: &CellAge| {
+            let factor = flash.factor(write.into(), age);
+            let rber = |read| (flash.compiled.by(age.wear, age.page_type, read) * factor).min(0.5);
+            conditions.rber += rber(ReadWith::Level(1));
+            if self.retries > 0 {
+                conditions.first_entry_rber += rber(ReadWith::RetryEntry(0));
+            }
+        };
         let first = cells(0);
         conditions.pe_cycles = first.wear.pe_cycles;
-        conditions.rber = if parts == 1 {
-            rber(&first)
-        } else {
-            (0..parts).map(|part| rber(&cells(part))).sum::<f64>() / f64::from(parts)
-        };
+        add(&mut conditions, &first);
+        if parts > 1 {
+            (1..parts).for_each(|part| add(&mut conditions, &cells(part)));
+            conditions.rber /= f64::from(parts);
+            conditions.first_entry_rber /= f64::from(parts);
+        }
         if let Some(table) = self.table_at(conditions.pe_cycles) {
             conditions.above = table.above(conditions.rber) as u32;
         }
@@ -140,8 +153,9 @@ impl Reliability {
     /// - `number`: of the codeword in the device.
     #[inline]
     pub fn fate(&self, pages: &PageConditions, number: u64) -> Fate {
-        let PageConditions { write, pe_cycles, rber, above, .. } = *pages;
-        let mut fate = Fate { number, write, pe_cycles, above, draw: 0, rber, conditions: None, cells: None };
+        let PageConditions { write, pe_cycles, rber, first_entry_rber, above, .. } = *pages;
+        let mut fate =
+            Fate { number, write, pe_cycles, above, draw: 0, rber, first_entry_rber, conditions: None, cells: None };
         if let Some(exact) = self.exact() {
             fate.conditions = Some(exact.conditions(number, write, &pages.cells).into());
         } else if !matches!(self.kind, Kind::Perfect | Kind::Attempted(_)) {
@@ -206,11 +220,15 @@ impl Reliability {
     }
 
     /// A codeword as it is read by an entry of the retry table: the same draw, at the raw bit error rate that its cells have there.
-    #[cold]
     fn retried(&self, fate: &Fate, entry: u8) -> Fate {
-        let rber = self.rber_by(fate, ReadWith::RetryEntry(entry));
+        let flash = self.flash().expect("fates with cells are of flash");
+        let rber = match entry {
+            0 => flash.factors.codeword_rber(fate.first_entry_rber, fate.number, fate.write.into()),
+            _ => self.rber_by(fate, ReadWith::RetryEntry(entry)),
+        };
         let above = self.table_at(fate.pe_cycles).map_or(0, |table| table.above(rber) as u32);
-        Fate { rber, above, cells: None, ..fate.clone() }
+        let Fate { number, write, pe_cycles, draw, first_entry_rber, .. } = *fate;
+        Fate { number, write, pe_cycles, above, draw, rber, first_entry_rber, conditions: None, cells: None }
     }
 
     /// The raw bit error rate of a codeword whose cells are kept, by a level or an entry of the retry table.

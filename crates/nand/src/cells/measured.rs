@@ -203,7 +203,7 @@ impl MeasuredStates {
                     variance += to_variance * of(&mechanism.variance, state);
                 }
                 let sigma = libm::sqrt(variance.max(0.01 * programmed));
-                Distribution::Normal { mean_v: self.unit_v * mean, sigma_v: self.unit_v * sigma }
+                Distribution::normal(self.unit_v * mean, self.unit_v * sigma)
             })
             .collect()
     }

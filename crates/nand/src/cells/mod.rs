@@ -2,6 +2,7 @@ mod fit;
 mod mapping;
 mod measured;
 mod programmed;
+mod read_disturb;
 
 use std::fmt;
 use std::path::Path;
@@ -20,6 +21,7 @@ pub(crate) use mapping::{MAX_PAGES, MAX_STATES};
 use measured::TEMPERATURES_C;
 pub use measured::{MeasuredStates, Mechanism, ProgrammedAs, TimeLaw};
 pub use programmed::{ErasedState, ProgrammedStates, Retention, TelegraphNoise};
+pub use read_disturb::ReadDisturb;
 
 /// Specifications that ship with softsense, by name.
 const SHIPPED: [(&str, &str); 5] = [
@@ -37,7 +39,7 @@ pub struct References {
     /// Whether it expects states where they are at their age. Else it expects them where they are at the age `placed_for`.
     pub tracked: bool,
     /// The age of the states that it expects where it does not track them, such as that of the chip's default references. Without
-    /// it, that of states at once after programming, at the same P/E cycles.
+    /// it, that of states at once after programming, at the same P/E cycles, before any read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub placed_for: Option<Wear>,
     /// How far all references are off, in volts.
@@ -90,6 +92,8 @@ pub struct CellSpec {
     pub mapping: Mapping,
     /// Where its states are.
     pub states: States,
+    /// What reads of other wordlines do to them; nothing without it.
+    pub read_disturb: Option<ReadDisturb>,
     /// What the controller knows of where states are.
     pub references: References,
 }
@@ -135,6 +139,9 @@ struct Fields {
     /// What was measured of the states, in place of how they are programmed.
     #[serde(skip_serializing_if = "Option::is_none")]
     measured: Option<MeasuredStates>,
+    /// What reads of other wordlines of the block do to cells; nothing without it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    read_disturb: Option<ReadDisturb>,
     /// What the controller knows of where states are.
     references: References,
 }
@@ -143,8 +150,17 @@ impl TryFrom<Fields> for CellSpec {
     type Error = String;
 
     fn try_from(fields: Fields) -> std::result::Result<Self, String> {
-        let Fields { mapping, erased, verify_v, program_step_v, telegraph_noise, retention, measured, references } =
-            fields;
+        let Fields {
+            mapping,
+            erased,
+            verify_v,
+            program_step_v,
+            telegraph_noise,
+            retention,
+            measured,
+            read_disturb,
+            references,
+        } = fields;
         let programmed = [
             ("erased", erased.is_some()),
             ("verify_v", verify_v.is_some()),
@@ -168,14 +184,14 @@ impl TryFrom<Fields> for CellSpec {
                 })
             }
         };
-        Ok(Self { mapping, states, references })
+        Ok(Self { mapping, states, read_disturb, references })
     }
 }
 
 impl From<CellSpec> for Fields {
     fn from(spec: CellSpec) -> Self {
-        let CellSpec { mapping, states, references } = spec;
-        let nothing = Fields { mapping, references, ..Fields::default() };
+        let CellSpec { mapping, states, read_disturb, references } = spec;
+        let nothing = Fields { mapping, read_disturb, references, ..Fields::default() };
         match states {
             States::Measured(measured) => Fields { measured: Some(measured), ..nothing },
             States::Programmed(ProgrammedStates { erased, verify_v, program_step_v, telegraph_noise, retention }) => {
@@ -251,6 +267,9 @@ impl CellSpec {
             States::Programmed(programmed) => programmed.check(path, self.states())?,
             States::Measured(measured) => measured.check(&format!("{path}.measured"), self.states())?,
         }
+        if let Some(disturb) = &self.read_disturb {
+            disturb.check(&format!("{path}.read_disturb"))?;
+        }
         self.references.check(&format!("{path}.references"), self.states() - 1)
     }
 
@@ -306,6 +325,12 @@ impl CellSpec {
         }
     }
 
+    /// The number of effective reads from which on cells change with their logarithm.
+    pub(crate) fn r0_reads(&self) -> f64 {
+        let erased = self.distributions(Wear::unread(0, 0.0))[0].centre();
+        self.read_disturb.map_or(1.0, |disturb| disturb.first_change_reads(erased))
+    }
+
     /// The cells of a wordline after `wear`.
     ///
     /// # Panics
@@ -334,14 +359,18 @@ impl CellSpec {
 
     /// The states that default references are placed for.
     fn by_default(&self, wear: Wear) -> Vec<Distribution> {
-        self.distributions(self.references.placed_for.unwrap_or(Wear { retention_hours: 0.0, ..wear }))
+        self.distributions(self.references.placed_for.unwrap_or(Wear::unread(wear.pe_cycles, 0.0)))
     }
 
     fn distributions(&self, wear: Wear) -> Vec<Distribution> {
-        match &self.states {
+        let mut states = match &self.states {
             States::Programmed(programmed) => programmed.distributions(wear),
             States::Measured(measured) => measured.distributions(wear),
+        };
+        if let Some(disturb) = &self.read_disturb {
+            states.iter_mut().for_each(|state| *state = disturb.disturbed(*state, wear));
         }
+        states
     }
 }
 
@@ -352,18 +381,18 @@ pub enum NamedCells {
     /// The name of a shipped model, or the path of a file.
     Named(String),
     /// A model in full.
-    Given(CellSpec),
+    Given(Box<CellSpec>),
 }
 
 impl Default for NamedCells {
     fn default() -> Self {
-        NamedCells::Given(CellSpec::default())
+        CellSpec::default().into()
     }
 }
 
 impl From<CellSpec> for NamedCells {
     fn from(spec: CellSpec) -> Self {
-        NamedCells::Given(spec)
+        NamedCells::Given(Box::new(spec))
     }
 }
 
@@ -384,7 +413,7 @@ impl<'de> Deserialize<'de> for NamedCells {
             }
 
             fn visit_map<A: MapAccess<'de>>(self, fields: A) -> std::result::Result<NamedCells, A::Error> {
-                CellSpec::deserialize(MapAccessDeserializer::new(fields)).map(NamedCells::Given)
+                CellSpec::deserialize(MapAccessDeserializer::new(fields)).map(NamedCells::from)
             }
         }
 
@@ -401,7 +430,7 @@ impl NamedCells {
         match self {
             NamedCells::Named(name) => CellSpec::open(name, directory)
                 .map_err(|error| Error::config(path, format!("{}: {}", error.place(), error.message()))),
-            NamedCells::Given(spec) => spec.check(path).map(|()| spec.clone()),
+            NamedCells::Given(spec) => spec.check(path).map(|()| (**spec).clone()),
         }
     }
 }
@@ -438,8 +467,8 @@ impl Cells {
     /// If `rber` is not from 1e-9 to 0.499.
     pub fn gaussian(rber: f64) -> Self {
         assert!((1e-9..=0.499).contains(&rber), "a raw bit error rate of {rber}, not from 1e-9 to 0.499");
-        let sigma_v = -1.0 / Distribution::Normal { mean_v: 0.0, sigma_v: 1.0 }.quantile(rber);
-        let states: Vec<_> = [-1.0, 1.0].map(|mean_v| Distribution::Normal { mean_v, sigma_v }).into();
+        let sigma_v = -1.0 / Distribution::normal(0.0, 1.0).quantile(rber);
+        let states: Vec<_> = [-1.0, 1.0].map(|mean_v| Distribution::normal(mean_v, sigma_v)).into();
         Self { mapping: Mapping::Slc, expected: states.clone(), states, offset_v: 0.0, hard_references: vec![0.0] }
     }
 
@@ -476,12 +505,12 @@ impl Cells {
 
     /// The mean threshold voltage of the cells in `state`, in volts.
     pub fn mean_v(&self, state: usize) -> f64 {
-        self.states[state].centre()
+        self.states[state].mean_and_sigma().0
     }
 
     /// The standard deviation of the threshold voltages of the cells in `state`, in volts.
     pub fn sigma_v(&self, state: usize) -> f64 {
-        self.states[state].sigma()
+        self.states[state].mean_and_sigma().1
     }
 
     /// The probability that the threshold voltage of a cell in `state` is below `volts`.
@@ -558,7 +587,7 @@ mod tests {
 
     fn cells(name: &str) -> Cells {
         let spec = CellSpec::open(name, Path::new("")).unwrap();
-        spec.at(Wear { pe_cycles: 5_000, retention_hours: 2_400.0 })
+        spec.at(Wear::unread(5_000, 2_400.0))
     }
 
     #[test]
@@ -566,7 +595,7 @@ mod tests {
         let programmed = |mapping: Mapping| {
             let verify_v = (1..mapping.states()).map(|state| 2.5 + 0.4 * state as f64).collect();
             let states = States::Programmed(ProgrammedStates { verify_v, ..ProgrammedStates::default() });
-            CellSpec { mapping, states, ..CellSpec::default() }.at(Wear { pe_cycles: 0, retention_hours: 0.0 })
+            CellSpec { mapping, states, ..CellSpec::default() }.at(Wear::unread(0, 0.0))
         };
         let of = |cells: Cells, sensings: &[usize]| {
             assert_eq!(cells.pages(), sensings.len());
@@ -655,7 +684,7 @@ mod tests {
     fn fresh_states_have_references_between_them() {
         let spec = CellSpec::default();
         for pe_cycles in [0, 1, 10] {
-            let cells = spec.at(Wear { pe_cycles, retention_hours: 0.0 });
+            let cells = spec.at(Wear::unread(pe_cycles, 0.0));
             let references = cells.hard_references();
             assert!((2.5..=2.55).contains(&references[0]), "{references:?}");
             assert!((references[1] - 3.04).abs() < 1e-3 && (references[2] - 3.64).abs() < 1e-3, "{references:?}");
@@ -671,7 +700,7 @@ mod tests {
             references: References { tracked, offset_v, ..References::default() },
             ..CellSpec::default()
         };
-        let aged = Wear { pe_cycles: 10_000, retention_hours: 8760.0 };
+        let aged = Wear::unread(10_000, 8760.0);
         let fresh = Wear { retention_hours: 0.0, ..aged };
         let references = |spec: CellSpec, wear| spec.at(wear).hard_references().to_vec();
         assert_eq!(references(with(false, 0.0), aged), references(with(true, 0.0), fresh));

@@ -148,14 +148,11 @@ impl ProgrammedStates {
         let shift = loss * k1 * libm::pow(cycles, mean_pe_exponent);
         let spread = loss * k2 * libm::pow(cycles, variance_pe_exponent);
         let lambda_v = self.telegraph_noise.scale_v * libm::pow(cycles, self.telegraph_noise.pe_exponent);
-        let erased = Distribution::Normal { mean_v: self.erased.mean_v, sigma_v: self.erased.sigma_v };
+        let erased = Distribution::normal(self.erased.mean_v, self.erased.sigma_v);
         let programmed = self.verify_v.iter().map(|verify_v| {
             let height = verify_v + 0.5 * self.program_step_v - x0_v;
-            Distribution::Programmed {
-                start_v: verify_v - shift * height,
-                step_v: self.program_step_v,
-                noise: Noise { sigma_v: libm::sqrt(spread * height), lambda_v },
-            }
+            let noise = Noise { sigma_v: libm::sqrt(spread * height), lambda_v };
+            Distribution::programmed(verify_v - shift * height, self.program_step_v, noise)
         });
         [erased].into_iter().chain(programmed).collect()
     }

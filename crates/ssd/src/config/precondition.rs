@@ -14,10 +14,13 @@ pub struct PreconditionSpec {
     pub pe_cycles: u32,
     /// Age of the data, days; matters with `reliability.table`, `adaptive`, `bch` and `exact`.
     pub retention_days: f64,
+    /// Reads of each block since its data was written, spread evenly over its wordlines; matters where cells have
+    /// `read_disturb`.
+    pub block_reads: f64,
     /// How far blocks differ: the P/E cycles of what is erased together are drawn uniformly between 1 - spread and 1 + spread times
     /// those of its SSD, and rounded. A share, 0 to below 1.
     pub pe_cycles_spread: f64,
-    /// The age of each SSD, in their order, in place of `pe_cycles` and `retention_days`; none where all are as old as these say.
+    /// The age of each SSD, in their order, in place of `pe_cycles`, `retention_days` and `block_reads`; none where all are as old as these say.
     pub ssds: Vec<SsdAge>,
 }
 
@@ -29,6 +32,9 @@ pub struct SsdAge {
     pub pe_cycles: u32,
     /// Age of its data, days.
     pub retention_days: f64,
+    /// Reads of each block since its data was written; none if not given.
+    #[serde(default)]
+    pub block_reads: f64,
 }
 
 impl Default for PreconditionSpec {
@@ -38,6 +44,7 @@ impl Default for PreconditionSpec {
             layout: Layout::Sequential,
             pe_cycles: 10_000,
             retention_days: 30.0,
+            block_reads: 0.0,
             pe_cycles_spread: 0.0,
             ssds: Vec::new(),
         }
@@ -80,7 +87,7 @@ impl PreconditionSpec {
 
     /// The age of all SSDs that have none of their own.
     fn age(&self) -> SsdAge {
-        SsdAge { pe_cycles: self.pe_cycles, retention_days: self.retention_days }
+        SsdAge { pe_cycles: self.pe_cycles, retention_days: self.retention_days, block_reads: self.block_reads }
     }
 
     /// The age of each of so many SSDs, before blocks differ.
@@ -121,6 +128,7 @@ impl PreconditionSpec {
 impl SsdAge {
     fn check(&self, path: &str) -> Result<()> {
         expect_number(format!("{path}.retention_days"), self.retention_days, 0.0, 36_500.0)?;
+        expect_number(format!("{path}.block_reads"), self.block_reads, 0.0, 1e9)?;
         expect_whole(format!("{path}.pe_cycles"), self.pe_cycles, 0, 10_000_000)
     }
 
@@ -130,6 +138,10 @@ impl SsdAge {
             0.0 => String::new(),
             spread => format!(" +/- {} %", spread * 100.0),
         };
-        format!("{}{spread} P/E cycles, data {} days old", self.pe_cycles, self.retention_days)
+        let reads = match self.block_reads {
+            0.0 => String::new(),
+            reads => format!(", blocks read {reads} times"),
+        };
+        format!("{}{spread} P/E cycles, data {} days old{reads}", self.pe_cycles, self.retention_days)
     }
 }

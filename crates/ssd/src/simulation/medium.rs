@@ -172,8 +172,7 @@ impl Medium {
     /// - `member`: which of its pages.
     fn cell_age(&self, now: Ns, ftl: &PageMap, group: Group, member: u32) -> CellAge {
         let plane = self.geometry.plane_of(group.set, member);
-        // Without interleaving, members are pages that follow one another.
-        let in_block = if self.geometry.ways() == 1 { group.page + member } else { group.page };
+        let in_block = self.geometry.page_of_member(group.page, member);
         let page = self.geometry.page_in(group.superblock, in_block, member);
         let page_type = self.geometry.page_type_of(in_block);
         let now_s = now.as_secs();
@@ -186,7 +185,11 @@ impl Medium {
             page,
             page_type: (self.rber_factors.len() > 1).then_some(page_type as usize),
             page_type_factor: self.rber_factors[page_type as usize],
-            wear: Wear { pe_cycles: ftl.pe_cycles(group.superblock), retention_hours },
+            wear: Wear {
+                pe_cycles: ftl.pe_cycles(group.superblock),
+                retention_hours,
+                effective_reads: ftl.effective_reads(group, member),
+            },
         }
     }
 

@@ -226,16 +226,20 @@ impl BackEnd {
         statistics.operations.extra_levels_sensed += u64::from(step.extra_levels);
         statistics.energy.sense += hard;
         statistics.energy.sense_extra_levels += extra;
-        self.reads.reads[read].energy += hard + extra;
+        let op = &mut self.reads.reads[read];
+        op.energy += hard + extra;
+        if member == op.order.group.first() {
+            op.sensings += u32::from(step.hard) + u32::from(step.extra_levels);
+        }
         self.sense_time(read, member, step)
     }
 
     #[inline]
     fn sense_time(&self, read: u32, member: u32, step: Step) -> Ns {
         let Read { page_type, order: ReadOrder { group, .. }, .. } = self.reads.reads[read];
-        // Without interleaving, members are pages that follow one another.
         let one = member == 0 || self.geometry.ways() > 1;
-        let page_type = if one { page_type } else { self.geometry.page_type_of(group.page + member) };
+        let page_type =
+            if one { page_type } else { self.geometry.page_type_of(self.geometry.page_of_member(group.page, member)) };
         self.timing.page_types[page_type as usize].of(step)
     }
 
@@ -684,11 +688,11 @@ impl BackEnd {
 
     /// Every codeword of a read has been decoded or given up.
     fn end_read(&mut self, kernel: &mut Kernel, read: u32) {
-        let Read { order: ReadOrder { owner, group, .. }, time, .. } = self.reads.reads[read];
+        let Read { order: ReadOrder { owner, group, .. }, time, sensings, .. } = self.reads.reads[read];
         if matches!(owner, ReadOwner::Request(_)) {
             kernel.statistics.read_time += time;
         }
         self.reads.remove(read);
-        kernel.report(Completion::ReadEnded { owner, group });
+        kernel.report(Completion::ReadEnded { owner, group, sensings });
     }
 }

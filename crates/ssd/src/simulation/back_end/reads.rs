@@ -15,6 +15,8 @@ pub(super) struct Read {
     pub(super) page_type: u32,
     pub(super) step: Step,
     pub(super) attempts: u8,
+    /// How often each of its pages was sensed: hard decision and every extra level count once.
+    pub(super) sensings: u32,
     /// Whether the first attempt was above level 1.
     pub(super) soft_start: bool,
     /// The first and the last of its codewords.
@@ -106,6 +108,7 @@ impl Reads {
             page_type,
             step: Step::fresh(1),
             attempts: 0,
+            sensings: 0,
             soft_start: false,
             first: NONE,
             last: NONE,

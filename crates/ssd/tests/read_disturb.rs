@@ -1,0 +1,108 @@
+//! Reads of a block disturb the cells of its other wordlines: which ones, how much, and until when.
+
+mod support;
+
+use softsense_base::Ns;
+use softsense_link::ReliabilitySpec;
+use softsense_nand::{RberModel, Wear};
+use softsense_ssd::checked::CheckedConfig;
+use softsense_ssd::request::{Request, RequestKind};
+use softsense_ssd::simulation::Simulation;
+use support::{request, run, shipped};
+
+/// One plane of small blocks of measured TLC: 8 wordlines of three pages, of a codeword each.
+const SMALL: [&str; 8] = [
+    "geometry={ channels = 1, chips_per_channel = 1, dies_per_chip = 1, planes_per_die = 1, blocks_per_plane = 16, \
+     pages_per_block = 24, codewords_per_page = 1, codeword_bytes = 4096 }",
+    "ftl.over_provisioning=0.6",
+    "precondition.retention_days=0.0",
+    "precondition.pe_cycles=1000",
+    "precondition.layout='sequential'",
+    "host.write_buffer_bytes=0",
+    "reliability.table.variation={ chip_sigma = 0.0, block_sigma = 0.0, page_sigma = 0.0 }",
+    "host.issue={ closed_loop = { queue_depth = 1 } }",
+];
+
+fn device(more: &[&str]) -> CheckedConfig {
+    shipped("tlc-3d.toml", &[&SMALL[..], more].concat())
+}
+
+fn reads(lcn: u64, count: usize) -> Vec<Request> {
+    vec![request(RequestKind::Read, Ns::ZERO, lcn, 1); count]
+}
+
+/// What a run asks of cells that were read.
+fn expected_rber(config: &CheckedConfig, page_type: usize, effective_reads: f64) -> f64 {
+    let ReliabilitySpec::Table(table) = &config.config().reliability else { panic!("it has a table") };
+    let rber: RberModel = table.rber.open("rber", "".as_ref()).unwrap();
+    rber.compiled().at(Wear { effective_reads, ..Wear::unread(1000, 0.0) }, Some(page_type))
+}
+
+/// The raw bit error rates that codewords of a page type have in some blocks, ascending, each once.
+fn rates(simulation: &Simulation, page_type: u8, blocks: std::ops::Range<u32>) -> Vec<f64> {
+    let samples = simulation.sample_codewords(8 * simulation.ftl().user_codewords() as u32);
+    let of_type = samples.iter().filter(|sample| sample.page_type == page_type && blocks.contains(&sample.block));
+    let mut rates: Vec<f64> = of_type.map(|sample| sample.rber).collect();
+    rates.sort_by(f64::total_cmp);
+    rates.dedup_by(|a, b| *a / *b - 1.0 < 1e-6);
+    rates
+}
+
+/// The run itself takes some seconds, in which data ages by less than a thousandth.
+fn assert_near(found: &[f64], expected: &[f64]) {
+    let near = |(found, expected): (&f64, &f64)| (found / expected - 1.0).abs() < 2e-3;
+    assert!(found.len() == expected.len() && found.iter().zip(expected).all(near), "{found:?} for {expected:?}");
+}
+
+/// Are cells disturbed by reads of other wordlines, those beside them 8.4 times as much, and by no others?
+#[test]
+fn a_hammered_wordline_disturbs_its_block() {
+    let config = device(&[]);
+    let count = 20_000;
+    // The fourth wordline of the first block, its middle page.
+    let simulation = run(&config, reads(10, count));
+    assert_eq!(simulation.ftl().most_block_reads(), Some(count as u64));
+    for page_type in 0..3 {
+        let expected = [0.0, count as f64, 8.4 * count as f64].map(|reads| expected_rber(&config, page_type, reads));
+        assert_near(&rates(&simulation, page_type as u8, 0..1), &expected);
+        assert_near(&rates(&simulation, page_type as u8, 1..16), &expected[..1]);
+    }
+}
+
+/// Is what reads did gone with an erase? All data is written anew, block after block, so that collection has nothing to read.
+#[test]
+fn erased_blocks_start_afresh() {
+    let config = device(&["precondition.block_reads=2e5"]);
+    let user = config.user_codewords();
+    let writes = |round: u64| (0..user).map(move |lcn| request(RequestKind::Write, Ns(round), lcn, 1));
+    let untouched = run(&config, Vec::new());
+    // Of eight wordlines the first and the last have one neighbour.
+    let (edge, inner) = (2e5 * (8.4 + 6.0) / 8.0, 2e5 * (2.0 * 8.4 + 5.0) / 8.0);
+    let anew = run(&config, reads(10, 5000).into_iter().chain((0..4).flat_map(writes)).collect());
+    assert!(anew.ftl().least_and_most_erases().1 > 1);
+    for page_type in 0..3 {
+        let rber = |reads| expected_rber(&config, page_type, reads);
+        assert_near(&rates(&untouched, page_type as u8, 0..16), &[rber(edge), rber(inner)]);
+        assert_near(&rates(&anew, page_type as u8, 0..16), &[rber(0.0)]);
+    }
+}
+
+/// Does every sensing count, those of retries and of extra levels, too?
+#[test]
+fn retries_and_soft_levels_disturb_as_well() {
+    let old = ["precondition.pe_cycles=3000", "precondition.retention_days=365.0", "reliability.table.most_beyond=1.0"];
+    let simulation = run(&device(&old), reads(10, 500));
+    let operations = simulation.statistics().operations;
+    assert!(operations.extra_levels_sensed >= 500 && operations.senses > 700, "{operations:?}");
+    assert_eq!(simulation.ftl().most_block_reads(), Some(operations.senses + operations.extra_levels_sensed));
+}
+
+/// Cells that reads do not disturb are not counted for.
+#[test]
+fn nobody_counts_where_reads_do_nothing() {
+    let simulation = run(
+        &device(&["reliability.table.rber.threshold_voltage='tlc-2-3-2'", "read.references='cells'"]),
+        reads(10, 100),
+    );
+    assert_eq!(simulation.ftl().most_block_reads(), None);
+}
