@@ -141,7 +141,9 @@ def test_calibration_meets_any_probability(config: Path) -> None:
         scaled = loaded.with_overrides([f"reliability.table.variation.chip_factors={factors}"])
         sample = scaled.sample_codewords(65_536)
         assert scaled.p_fail(sample["rber"])[level - 1].mean() == pytest.approx(p_fail, abs=2e-3)
-        assert {"chip", "block", "page_type", "rber", "p_fail_hard", "p_fail"} == set(sample)
+        assert {"chip", "block", "page_type", "rber", "p_fail_hard", "p_fail", "p_uncorrectable", "mean_steps"} == set(
+            sample
+        )
 
 
 @pytest.mark.parametrize(
@@ -285,6 +287,32 @@ def test_cells_named_in_a_config_are_those_of_the_file(tmp_path: Path) -> None:
     assert softsense.Config.open(str(tmp_path / "own.toml")).sha256 != before
     with pytest.raises(ConfigError, match=r"reliability\.table\.rber\.threshold_voltage: .*nowhere\.toml"):
         own.with_overrides(["reliability.table.rber.threshold_voltage=nowhere.toml"])
+
+
+def test_a_config_is_judged_over_its_life(tmp_path: Path, softsense_command: Softsense) -> None:
+    """The enterprise drive meets JESD218 at its rated cycles, and no longer 10 % beyond."""
+    config = softsense.Config.open("tlc-enterprise")
+    start = json.loads(config.to_json())["precondition"]
+    rated = start["pe_cycles"]
+    assert start["retention_days"] == 90
+    young, end, beyond = flash.reliability_by_age(config, [1000, rated, rated * 11 // 10], [90.0])
+    assert young["uber"] < end["uber"] <= 1e-16 < beyond["uber"]
+    assert young["retries"] == pytest.approx(0, abs=1e-6)
+    assert 0.5 < end["retries"] < 2
+    # What a run finds is what was told: retries by simulation, of reads that follow one another.
+    reading = ["workload.requests=20_000", "workload.read_fraction=1.0", "workload.addresses='uniform'"]
+    reads = softsense.run(config, overrides=reading).summary["codeword_reads"]
+    assert reads["attempts"] / reads["count"] - 1 == pytest.approx(end["retries"], rel=0.04)
+    command = ("config", "ages", "tlc-3d", "--pe-cycles", "1000,3000", "--retention-days", "90")
+    shown = softsense_command(*command, "--picture", "ages.png")
+    assert shown.returncode == 0, shown.stderr
+    assert (tmp_path / "ages.png").stat().st_size > 10_000
+    rows = json.loads(softsense_command(*command, "--json").stdout)
+    assert [row["pe_cycles"] for row in rows] == [1000, 3000]
+    with pytest.raises(ConfigError, match="raw bit error rates"):
+        flash.reliability_by_age(
+            config.with_overrides(["reliability='perfect'", "read.references='cells'"]), [0], [0.0]
+        )
 
 
 def test_rber_by_age_and_references(softsense_command: Softsense) -> None:

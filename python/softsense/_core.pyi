@@ -83,8 +83,9 @@ class Config:
 
         Returns columns `chip` (uint32, in the order in which the stripe meets the chips), `block` (uint32), `page_type`
         (uint8), `rber` (float64; with interleaving the mean over a codeword's chips), and the probabilities that
-        decoding fails codewords like it with hard decision and at the deepest level, `p_fail_hard` and `p_fail`
-        (float64, NaN where only real decodes tell). A function of the config.
+        decoding fails codewords like it with hard decision and at the deepest level, `p_fail_hard` and `p_fail`; and,
+        as the policy reads, the probability that every step fails, `p_uncorrectable`, and the mean number of steps,
+        `mean_steps` (float64, NaN where only real decodes tell). A function of the config.
 
         Raises `ConfigError` where no raw bit error rates are known.
         """

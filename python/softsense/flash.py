@@ -202,6 +202,53 @@ def starting_reliability(config: Config) -> list[dict[str, Any]]:
     return rows
 
 
+def reliability_by_age(
+    config: Config, pe_cycles: Sequence[int], retention_days: Sequence[float]
+) -> list[dict[str, Any]]:
+    """What a config's reads come to over the life of its flash, before any is simulated.
+
+    Args:
+        config: with a `reliability` that knows raw bit error rates and has a decode table or a formula.
+        pe_cycles: program/erase cycles.
+        retention_days: days since the data was written.
+
+    Returns a dict for each age: `pe_cycles`, `retention_days`, `rber` (mean raw bit error rate), `p_fail_hard` (mean
+    probability that hard decision fails, with the references of the cells), `retries` (mean number of steps after the
+    first), `p_uncorrectable` (mean probability that every step of the policy fails), and `uber`, that for each bit of
+    data: means over 8,192 codewords. A function of the config.
+
+    Raises `ConfigError`.
+
+    >>> young, old = reliability_by_age(Config.open("tlc-3d"), [1000, 5000], [90])
+    >>> young["uber"] < 1e-16 < old["uber"], young["retries"] < old["retries"]
+    (True, True)
+    """
+    unit_bits = 8 * json.loads(config.to_json())["geometry"]["codeword_bytes"]
+    rows = []
+    for days in retention_days:
+        for cycles in pe_cycles:
+            overrides = [f"precondition.pe_cycles={cycles}", f"precondition.retention_days={float(days)}"]
+            aged = config.with_overrides([*overrides, "precondition.ssds=[]"])
+            sample = aged.sample_codewords(_STARTING_CODEWORDS)
+            codes = aged.bch_codes()
+            of_age = next((code for code in codes if cycles <= code["to_pe_cycles"]), codes[-1]) if codes else {}
+            mean = {name: float(sample[name].mean()) for name in ("rber", "p_fail_hard", "p_uncorrectable")}
+            if np.isnan(mean["p_uncorrectable"]):
+                raise ConfigError(
+                    "reliability.exact: found real decodes, expected a decode table: it has to be looked up"
+                )
+            rows.append(
+                {
+                    "pe_cycles": cycles,
+                    "retention_days": days,
+                    **mean,
+                    "retries": float(sample["mean_steps"].mean()) - 1,
+                    "uber": mean["p_uncorrectable"] * of_age.get("codewords_per_unit", 1) / unit_bits,
+                }
+            )
+    return rows
+
+
 def bake_minutes(
     *,
     bake_c: float,

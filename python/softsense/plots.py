@@ -499,6 +499,48 @@ def draw_rber_by_age(rows: Sequence[dict[str, Any]], name: str) -> Figure:
     return figure
 
 
+def draw_reliability_by_age(rows: Sequence[dict[str, Any]], name: str) -> Figure:
+    """Draw what a config's reads come to over P/E cycles, a line for each retention.
+
+    Args:
+        rows: as `softsense.flash.reliability_by_age` returns them.
+        name: what the config is called.
+
+    Returns a figure 12 inches wide.
+    """
+    figure = Figure(figsize=(12, 4.8), dpi=130, layout="constrained")
+    panels = (("rber", f"{name}: mean raw bit error rate"), ("retries", "Mean retries of a read"), ("uber", "UBER"))
+    ages = list(dict.fromkeys(row["retention_days"] for row in rows))
+    colours = colormaps["viridis"](np.linspace(0.85, 0.0, len(ages)))
+    least = 1e-24
+    for (column, title), axes in zip(panels, figure.subplots(1, 3), strict=True):
+        head(axes, title)
+        for days, colour in zip(ages, colours, strict=True):
+            of = [row for row in rows if row["retention_days"] == days]
+            values = [row[column] if column == "retries" else max(row[column], least) for row in of]
+            at = [row["pe_cycles"] for row in of]
+            axes.plot(at, values, color=colour, marker="o", markersize=3.5, label=f"after {days:g} days")
+        axes.set_xlabel("P/E cycles")
+        axes.grid(axis="y", color="#e4e4e4", linewidth=0.6)
+        if column != "retries":
+            axes.set_yscale("log")
+        if column == "uber":
+            for limit, who in ((1e-15, "client"), (1e-16, "enterprise")):
+                axes.axhline(limit, color=INK, linewidth=0.8, linestyle=":")
+                axes.annotate(
+                    f"JESD218 {who}",
+                    (0, limit),
+                    xycoords=("axes fraction", "data"),
+                    textcoords="offset points",
+                    xytext=(3, 2 if who == "client" else -9),
+                    fontsize=7.5,
+                    color=INK,
+                )
+        if column == "rber":
+            axes.legend(loc="upper left", frameon=False, labelcolor=INK, fontsize=9)
+    return figure
+
+
 def draw_rber_by_reads(rows: Sequence[dict[str, Any]], name: str) -> Figure:
     """Draw raw bit error rates of cells over reads of their block.
 

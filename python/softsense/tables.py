@@ -528,6 +528,21 @@ def rber_by_reads(rows: list[dict[str, Any]]) -> str:
     return _headed(columns)
 
 
+def reliability_by_age(rows: list[dict[str, Any]]) -> str:
+    """What `softsense.flash.reliability_by_age` says."""
+    return _headed(
+        [
+            ("retention\ndays", [f"{row['retention_days']:,g}" for row in rows]),
+            ("P/E\ncycles", [f"{row['pe_cycles']:,}" for row in rows]),
+            ("\nmean RBER", [_rate(row["rber"]) for row in rows]),
+            ("P_fail,\nhard", [_rate(row["p_fail_hard"]) for row in rows]),
+            ("retries,\nmean", [f"{row['retries']:.3f}" for row in rows]),
+            ("P, no step\ndecodes", [_rate(row["p_uncorrectable"]) for row in rows]),
+            ("\nUBER", [_rate(row["uber"]) for row in rows]),
+        ]
+    )
+
+
 def starting_reliability(rows: list[dict[str, Any]]) -> str:
     """What `softsense.flash.starting_reliability` says."""
     columns = [

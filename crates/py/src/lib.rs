@@ -211,8 +211,9 @@ impl Config {
 
     /// Codewords of the device as it starts, spread evenly over the mapped ones: `chip` (uint32, in the order of the
     /// stripe), `block` (uint32), `page_type` (uint8), `rber` (float64), and the probabilities that decoding fails codewords like
-    /// it with hard decision and at the deepest level, `p_fail_hard` and `p_fail` (float64; NaN where only real decodes tell).
-    /// Raises ConfigError.
+    /// it with hard decision and at the deepest level, `p_fail_hard` and `p_fail`; and, as the policy reads, the probability
+    /// that every step fails, `p_uncorrectable`, and the mean number of steps, `mean_steps` (float64; NaN where only real decodes
+    /// tell). Raises ConfigError.
     fn sample_codewords<'py>(&self, py: Python<'py>, count: u32) -> PyResult<Bound<'py, PyDict>> {
         let samples = py.detach(|| run::sample_codewords(&self.checked, count)).map_err(raise)?;
         let columns = PyDict::new(py);
@@ -229,6 +230,10 @@ impl Config {
         columns.set_item("p_fail_hard", hard.into_pyarray(py))?;
         let deepest: Vec<f64> = samples.iter().map(|sample| nan(sample.p_fail)).collect();
         columns.set_item("p_fail", deepest.into_pyarray(py))?;
+        let uncorrectable: Vec<f64> = samples.iter().map(|sample| nan(sample.p_uncorrectable)).collect();
+        columns.set_item("p_uncorrectable", uncorrectable.into_pyarray(py))?;
+        let mean_steps: Vec<f64> = samples.iter().map(|sample| nan(sample.mean_steps)).collect();
+        columns.set_item("mean_steps", mean_steps.into_pyarray(py))?;
         Ok(columns)
     }
 

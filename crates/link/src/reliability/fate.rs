@@ -5,7 +5,7 @@ use softsense_nand::ReadWith;
 
 use super::exact::Conditions;
 use super::{Fates, Kind, Reliability};
-use crate::{CellAge, DecodeTable, MAX_LEVEL, SoftLevels, Step};
+use crate::{CellAge, DecodeTable, MAX_LEVEL, ReadSpec, SoftLevels, Step};
 
 /// What pages are like at the moment at which they are asked for: all that the codewords in them have in common.
 #[derive(Debug, Clone)]
@@ -287,6 +287,30 @@ impl Reliability {
             }
             Kind::Exact(_) | Kind::Attempted(_) => None,
         }
+    }
+
+    /// The same for a step, in place of a level.
+    fn p_fail_at(&self, fate: &Fate, step: Step) -> Option<f64> {
+        match (step.retry_entry, &fate.cells) {
+            (Some(entry), Some(_)) => self.p_fail(&self.retried(fate, entry), 1),
+            _ => self.p_fail(fate, step.level),
+        }
+    }
+
+    /// What reads of codewords like this one come to, over all draws: the probability that every step of a policy fails, and the mean
+    /// number of steps. A draw that an easier step decodes is decoded by harder ones, so that steps fail together as often as
+    /// the best of them. `None` where no table and no formula tells.
+    pub fn read_through(&self, fate: &Fate, spec: &ReadSpec) -> Option<(f64, f64)> {
+        if spec.policy.knows_level() {
+            return Some((self.p_fail(fate, spec.max_level)?, 1.0));
+        }
+        let first = spec.first(1, || 1);
+        let (mut all_fail, mut mean_steps) = (1.0f64, 0.0);
+        for step in std::iter::successors(Some(first), |step| spec.if_fails(*step)) {
+            mean_steps += all_fail;
+            all_fail = all_fail.min(self.p_fail_at(fate, step)?);
+        }
+        Some((all_fail, mean_steps))
     }
 
     /// Whether the raw bit error rate of a codeword is one that its decode table does not reach, so that its fate is a guess.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use softsense_base::Ns;
-use softsense_link::{ByAge, CellAge, Fate, PageConditions, Reliability, ReliabilitySpec};
+use softsense_link::{ByAge, CellAge, Fate, PageConditions, ReadSpec, Reliability, ReliabilitySpec};
 use softsense_nand::Wear;
 
 use super::back_end::{CodewordOrder, ReadOrder};
@@ -26,6 +26,8 @@ struct CodeFormat {
 pub(super) struct Medium {
     geometry: Arc<Geometry>,
     reliability: Arc<Reliability>,
+    /// How the host reads.
+    read_spec: ReadSpec,
     /// Factor on the raw bit error rate of each page type.
     rber_factors: Vec<f64>,
     /// Of each block that was read, the bits of its factor on the raw bit error rate; 0 of the others. They are noted by who only
@@ -49,6 +51,7 @@ impl Medium {
         let blocks = if reliability.needs_age() { geometry.planes() * geometry.blocks_per_plane() } else { 0 };
         Self {
             geometry,
+            read_spec: spec.read.with_retries(&reliability),
             reliability,
             block_factors: (0..blocks).map(|_| AtomicU64::new(0)).collect(),
             rber_factors: spec.flash.page_types.iter().map(|page_type| page_type.rber_factor).collect(),
@@ -226,6 +229,7 @@ impl Medium {
             let chip = self.geometry.chip_rank(self.geometry.chip_of(plane));
             let fate = self.reliability.fate(&conditions, place);
             let p_fail = |level| self.reliability.p_fail(&fate, level);
+            let read_through = self.reliability.read_through(&fate, &self.read_spec);
             Some(CodewordSample {
                 chip,
                 block,
@@ -233,6 +237,8 @@ impl Medium {
                 rber,
                 p_fail_hard: p_fail(1),
                 p_fail: p_fail(deepest),
+                p_uncorrectable: read_through.map(|(p_uncorrectable, _)| p_uncorrectable),
+                mean_steps: read_through.map(|(_, mean_steps)| mean_steps),
             })
         };
         flash.filter_map(sample).collect()

@@ -290,6 +290,10 @@ pub struct CodewordSample {
     pub p_fail_hard: Option<f64>,
     /// The same at the deepest level that there is.
     pub p_fail: Option<f64>,
+    /// The probability that reads of codewords like this one end without data: that every step of the policy fails.
+    pub p_uncorrectable: Option<f64>,
+    /// The mean number of steps that such a read takes, decoded or not.
+    pub mean_steps: Option<f64>,
 }
 
 /// Mean busy shares.
