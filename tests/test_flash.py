@@ -315,6 +315,39 @@ def test_a_config_is_judged_over_its_life(tmp_path: Path, softsense_command: Sof
         )
 
 
+def test_a_grid_of_rates_drives_a_config(tmp_path: Path, softsense_command: Softsense) -> None:
+    """Rates from a CSV file are met at their ages, and a start beyond them is refused."""
+    ages = [(cycles, days) for days in (30.0, 0.0, 365.0) for cycles in (3000, 0, 1000)]
+    rate = {age: 1e-5 * (1 + age[0] / 10) * (1 + age[1] / 30) for age in ages}
+    lines = "".join(f"{cycles},{days},{rate[cycles, days]}\n" for cycles, days in ages)
+    (tmp_path / "rates.csv").write_text("pe_cycles,retention_days,rber\n" + lines)
+    shown = softsense_command("flash", "grid", "rates.csv")
+    assert shown.returncode == 0, shown.stderr
+    grid = shown.stdout.replace("[grid]", "[reliability.table.rber.grid]")
+    own = '[reliability.table]\nfile = "flash-8-9"\n[precondition]\npe_cycles = 1000\n'
+    (tmp_path / "own.toml").write_text(own + grid)
+    config = softsense.Config.open(str(tmp_path / "own.toml"))
+    for row in flash.reliability_by_age(config, [0, 1000, 3000], [0.0, 30.0, 365.0]):
+        assert row["rber"] == pytest.approx(rate[row["pe_cycles"], row["retention_days"]], rel=1e-4)
+    assert softsense.run(config, overrides=["workload.requests=1000"]).summary["requests"] == 1000
+    for override, message in (
+        ("precondition.pe_cycles=3001", "precondition: found a start after 3001 P/E cycles, expected 0 to 3000"),
+        ("precondition.retention_days=366.0", "precondition: found a start after 366 days, expected 0 to 365"),
+        ("reliability.table.rber.grid.pe_cycles=[0, 1000, 1000]", r"pe_cycles\[2\]: found 1000 after 1000"),
+    ):
+        with pytest.raises(ConfigError, match=message):
+            config.with_overrides([override])
+    for text, message in (
+        (lines + "0,0.0,1e-5\n", "rates.csv:11: found 0 P/E cycles and 0 days again"),
+        (lines.replace("0,30.0", "0,31.0", 1), "expected a full grid"),
+        (lines + "7,0.0,0.6\n", "rates.csv:11: rber: found `0.6`, expected a number from 0 to 0.5"),
+    ):
+        (tmp_path / "rates.csv").write_text("pe_cycles,retention_days,rber\n" + text)
+        refused = softsense_command("flash", "grid", "rates.csv", "--out", "grid.toml")
+        assert (refused.returncode, message in refused.stderr) == (2, True), refused.stderr
+        assert not (tmp_path / "grid.toml").exists()
+
+
 def test_rber_by_age_and_references(softsense_command: Softsense) -> None:
     rows = flash.rber_by_age("tlc-measured", [0, 3000], [0, 90], levels=[1, 7])
     assert [(row["pe_cycles"], row["retention_days"]) for row in rows] == [(0, 0), (0, 90), (3000, 0), (3000, 90)]

@@ -1218,6 +1218,28 @@ def flash_fit(
         click.echo(f"\nwrote {out}" if out else f"\n{found.toml}", nl=bool(out))
 
 
+@flash_group.command("grid")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--out", type=click.Path(path_type=Path), metavar="FILE", help="Write it: .toml.")
+@_force_option
+def flash_grid(file: Path, out: Path | None, force: bool) -> None:
+    """Make a grid of raw bit error rates for configs: from a CSV file with pe_cycles,retention_days,rber.
+
+    What is printed is the value of rber in a config: under [reliability.table.rber.grid], say. `softsense config ages`
+    draws what a drive makes of it.
+    """
+    from softsense import measured_cells
+
+    if out:
+        _check_suffix(out, ".toml")
+        _check_writable(out, force)
+    found = measured_cells.rber_grid(file)
+    if out:
+        with replacing(out) as path:
+            path.write_text(found)
+    click.echo(f"wrote {out}" if out else found, nl=bool(out))
+
+
 @flash_group.command("bake")
 @click.option("--bake-c", default=105.0, help="Temperature of the oven; default: 105.")
 @click.option("--operating-c", default=40.0, help="Temperature at which data would rest; default: 40.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import csv
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,9 @@ from softsense._core import Cells, ConfigError
 
 COLUMNS = ("pe_cycles", "retention_days", "state", "mean", "sigma")
 """Of a file of measurements: a line for each age and state, the erased one being 0; sigma may be empty."""
+
+GRID_COLUMNS = ("pe_cycles", "retention_days", "rber")
+"""Of a file of raw bit error rates: a line for each age of a full grid."""
 
 _Measurement = tuple[int, float, list[float], list[float] | None]
 
@@ -88,7 +92,39 @@ def _off(spec: str, measured: _Measurement, unit_v: float) -> list[tuple[float |
     return list(zip(np.subtract(found[:, 0], means).tolist(), spreads, strict=True))
 
 
-def _read(file: Path) -> list[_Measurement]:
+def rber_grid(file: str | os.PathLike[str]) -> str:
+    """Raw bit error rates measured on a grid of ages, as TOML: the value of `rber` in a config's `reliability`.
+
+    Args:
+        file: CSV with the columns `GRID_COLUMNS`, a line for each number of P/E cycles and retention, in any order.
+
+    Raises `ConfigError` with the file and the line; and for a grid with gaps. A function of its argument.
+    """
+    file = Path(file)
+    rates: dict[tuple[int, float], float] = {}
+    for where, row in _lines(file, GRID_COLUMNS):
+        cycles, days, rber = (_number(where, name, text) for name, text in zip(GRID_COLUMNS, row, strict=True))
+        if (int(cycles), days) in rates:
+            raise ConfigError(f"{where}: found {cycles:g} P/E cycles and {days:g} days again, expected each age once")
+        rates[int(cycles), days] = rber
+    if not rates:
+        raise ConfigError(f"{file}: found no rates, expected a line for each age")
+    pe_cycles, retention_days = (sorted({age[axis] for age in rates}) for axis in (0, 1))
+    for cycles in pe_cycles:
+        for days in retention_days:
+            if (cycles, days) not in rates:
+                raise ConfigError(
+                    f"{file}: found no rate at {cycles} P/E cycles and {days:g} days, expected a full grid"
+                )
+    rows = ",\n".join(
+        "    [" + ", ".join(f"{rates[cycles, days]:g}" for days in retention_days) + "]" for cycles in pe_cycles
+    )
+    days = ", ".join(f"{days!r}" for days in retention_days)
+    return f"[grid]\npe_cycles = {pe_cycles}\nretention_days = [{days}]\nrber = [\n{rows},\n]\n"
+
+
+def _lines(file: Path, columns: tuple[str, ...]) -> Iterator[tuple[str, list[str]]]:
+    """The lines of a CSV file with these columns, each with where it is."""
     try:
         text = file.read_text(encoding="utf-8")
     except OSError as error:
@@ -97,22 +133,25 @@ def _read(file: Path) -> list[_Measurement]:
         raise ConfigError(f"{file}: found bytes that are not UTF-8, expected a CSV file") from None
     lines = csv.reader(text.splitlines())
     header = next(lines, [])
-    if tuple(name.strip() for name in header) != COLUMNS:
-        raise ConfigError(f"{file}:1: found the columns `{','.join(header)[:60]}`, expected `{','.join(COLUMNS)}`")
-    ages: dict[tuple[int, float], dict[int, tuple[float, float | None]]] = {}
+    if tuple(name.strip() for name in header) != columns:
+        raise ConfigError(f"{file}:1: found the columns `{','.join(header)[:60]}`, expected `{','.join(columns)}`")
     for number, row in enumerate(lines, start=2):
-        if not row:
-            continue
-        if len(row) != len(COLUMNS):
-            raise ConfigError(f"{file}:{number}: found {len(row)} columns, expected {len(COLUMNS)}")
-        where = f"{file}:{number}"
+        if row and len(row) != len(columns):
+            raise ConfigError(f"{file}:{number}: found {len(row)} columns, expected {len(columns)}")
+        if row:
+            yield f"{file}:{number}", row
+
+
+def _read(file: Path) -> list[_Measurement]:
+    ages: dict[tuple[int, float], dict[int, tuple[float, float | None]]] = {}
+    for where, row in _lines(file, COLUMNS):
         pe_cycles, days, state, mean = (
             _number(where, name, text) for name, text in zip(COLUMNS[:-1], row[:-1], strict=True)
         )
         sigma = _number(where, "sigma", row[-1]) if row[-1].strip() else None
         of_age = ages.setdefault((int(pe_cycles), days), {})
         if int(state) in of_age:
-            raise ConfigError(f"{file}:{number}: found state {int(state)} of this age again, expected each once")
+            raise ConfigError(f"{where}: found state {int(state)} of this age again, expected each once")
         of_age[int(state)] = (mean, sigma)
     measurements: list[_Measurement] = []
     for (cycles, days), states in ages.items():
@@ -136,6 +175,7 @@ _RANGES = {
     "state": (0, 15),
     "mean": (-1e6, 1e6),
     "sigma": (1e-6, 1e6),
+    "rber": (0.0, 0.5),
 }
 
 

@@ -353,6 +353,11 @@ impl Reliability {
         self.flash()?.model.adjacent_stress()
     }
 
+    /// Why a run may not start at an age: it is beyond what was measured of raw bit error rates.
+    pub fn beyond(&self, start: Wear) -> Option<String> {
+        self.flash()?.model.beyond(start)
+    }
+
     /// How many pages of a wordline differ; `None` where no pages are known.
     pub fn pages(&self) -> Option<usize> {
         self.flash()?.model.pages()

@@ -48,6 +48,7 @@ mod cells;
 mod distribution;
 mod equivalent;
 mod rber;
+mod rber_grid;
 mod sensing;
 mod variation;
 
@@ -57,5 +58,6 @@ pub use cells::{
     ProgrammedStates, ReadDisturb, References, Retention, States, TelegraphNoise, TimeLaw,
 };
 pub use rber::{MOST_EFFECTIVE_READS, Rber, RberModel, ReadWith, Wear};
+pub use rber_grid::RberGrid;
 pub use sensing::{Placement, Sensing};
 pub use variation::{Factors, Variation};

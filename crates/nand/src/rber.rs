@@ -7,6 +7,7 @@ use softsense_base::{Result, expect_number};
 
 use crate::cells::MAX_PAGES;
 use crate::equivalent::equivalent_rber;
+use crate::rber_grid::{CompiledGrid, RberGrid};
 use crate::sensing::MAX_LEVEL;
 use crate::{CellSpec, NamedCells, Placement, Sensing};
 
@@ -22,7 +23,7 @@ pub struct Wear {
     /// Hours since the codeword was written.
     pub retention_hours: f64,
     /// Reads since then that disturb its cells: those of other wordlines of its block, of the two beside its own so many times
-    /// as much as [`ReadDisturb`](crate::ReadDisturb) says.
+    /// as much as its `read_disturb` says.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub effective_reads: f64,
 }
@@ -71,6 +72,8 @@ pub enum RberModel {
     /// say what reads of others do: it is left out, so the model is that of a page read seldom.
     #[serde(rename = "tlc_72_layer")]
     Tlc72Layer,
+    /// Measured rates on a grid of P/E cycles and retention.
+    Grid(RberGrid),
     /// From the distributions of threshold voltages, by page: cells by their fields (`{}` is LaLDPC's MLC), the name of shipped
     /// ones, or a file beside the config.
     ThresholdVoltage(NamedCells),
@@ -82,6 +85,7 @@ impl RberModel {
     pub fn rber(&self, wear: Wear) -> f64 {
         match self {
             RberModel::ThresholdVoltage(_) => self.cells().at(wear).mean_rber().clamp(0.0, 0.5),
+            RberModel::Grid(grid) => grid.compiled().at(wear),
             formula => formula.of_terms(formula.terms(wear.pe_cycles), wear.retention_hours),
         }
     }
@@ -95,7 +99,7 @@ impl RberModel {
                 (floor, scale * libm::pow(c / 1000.0, pe_exponent))
             }
             RberModel::Tlc72Layer => (1.48e-3 + 3.90e-10 * libm::pow(c, 2.05), 6.28e-5 * libm::pow(c, 0.14)),
-            RberModel::ThresholdVoltage(_) => unreachable!("threshold voltages are no formula"),
+            RberModel::Grid(_) | RberModel::ThresholdVoltage(_) => unreachable!("they are no formula"),
         }
     }
 
@@ -121,6 +125,7 @@ impl RberModel {
                 let all = [ReadWith::Level(1)].into_iter().chain(soft).chain(retries);
                 Kind::Surfaces(all.map(|read| Surface::new(cells.clone(), read)).collect())
             }
+            RberModel::Grid(grid) => Kind::Grid(Arc::new(grid.compiled())),
             formula => {
                 let terms = (0..TERMS_CHUNKS).map(|_| OnceLock::new()).collect();
                 Kind::Formula(Arc::new(Formula { model: formula.clone(), terms }))
@@ -131,7 +136,7 @@ impl RberModel {
     /// How many entries the retry table of its cells has.
     pub fn retries(&self) -> usize {
         match self {
-            RberModel::Constant { .. } | RberModel::PowerLaw { .. } | RberModel::Tlc72Layer => 0,
+            RberModel::Constant { .. } | RberModel::PowerLaw { .. } | RberModel::Tlc72Layer | RberModel::Grid(_) => 0,
             RberModel::ThresholdVoltage(_) => self.cells().retries(),
         }
     }
@@ -139,7 +144,9 @@ impl RberModel {
     /// How many pages share a wordline; `None` where the model knows no pages.
     pub fn pages(&self) -> Option<usize> {
         match self {
-            RberModel::Constant { .. } | RberModel::PowerLaw { .. } | RberModel::Tlc72Layer => None,
+            RberModel::Constant { .. } | RberModel::PowerLaw { .. } | RberModel::Tlc72Layer | RberModel::Grid(_) => {
+                None
+            }
             RberModel::ThresholdVoltage(_) => Some(self.cells().pages()),
         }
     }
@@ -150,6 +157,7 @@ impl RberModel {
             RberModel::Constant { rber } => format!("{rber:e}"),
             RberModel::PowerLaw { .. } => "by power law in P/E cycles and retention".into(),
             RberModel::Tlc72Layer => "of 72-layer TLC by P/E cycles and retention".into(),
+            RberModel::Grid(_) => "on a measured grid of P/E cycles and retention".into(),
             RberModel::ThresholdVoltage(NamedCells::Named(name)) => format!("by threshold voltages of {name}"),
             RberModel::ThresholdVoltage(NamedCells::Given(_)) => "by threshold voltages".into(),
         }
@@ -161,6 +169,7 @@ impl RberModel {
             RberModel::Constant { .. } => false,
             RberModel::PowerLaw { retention_exponent, .. } => retention_exponent != 0.0,
             RberModel::Tlc72Layer => true,
+            RberModel::Grid(ref grid) => grid.depends_on_retention(),
             RberModel::ThresholdVoltage(_) => self.cells().depends_on_retention(),
         }
     }
@@ -168,7 +177,9 @@ impl RberModel {
     /// How much more than others the reads of the wordlines beside one disturb its cells; `None` where reads disturb none.
     pub fn adjacent_stress(&self) -> Option<f64> {
         match self {
-            RberModel::Constant { .. } | RberModel::PowerLaw { .. } | RberModel::Tlc72Layer => None,
+            RberModel::Constant { .. } | RberModel::PowerLaw { .. } | RberModel::Tlc72Layer | RberModel::Grid(_) => {
+                None
+            }
             RberModel::ThresholdVoltage(_) => self.cells().read_disturb.as_ref().map(|disturb| disturb.adjacent_stress),
         }
     }
@@ -184,6 +195,14 @@ impl RberModel {
             return Ok(RberModel::ThresholdVoltage(cells.into()));
         }
         self.check(path).map(|()| self.clone())
+    }
+
+    /// Why a run may not start at an age: it is beyond what was measured.
+    pub fn beyond(&self, start: Wear) -> Option<String> {
+        match self {
+            RberModel::Grid(grid) => grid.beyond(start),
+            _ => None,
+        }
     }
 
     /// Whether the model names its cells instead of describing them.
@@ -213,6 +232,7 @@ impl RberModel {
                 within("power_law.pe_exponent", pe_exponent, 0.0, 10.0)?;
                 within("power_law.retention_exponent", retention_exponent, 0.0, 10.0)
             }
+            RberModel::Grid(ref grid) => grid.check(&format!("{path}.grid")),
             RberModel::Tlc72Layer | RberModel::ThresholdVoltage(_) => Ok(()),
         }
     }
@@ -237,8 +257,9 @@ pub struct Rber(Kind);
 
 #[derive(Debug, Clone)]
 enum Kind {
-    /// Knows no pages.
+    /// Knows no pages, as the next.
     Formula(Arc<Formula>),
+    Grid(Arc<CompiledGrid>),
     /// By level from 1, and after those by entry of the retry table.
     Surfaces(Arc<[Surface]>),
 }
@@ -272,7 +293,8 @@ impl Rber {
     pub fn by(&self, wear: Wear, page: Option<usize>, read: ReadWith) -> f64 {
         match (&self.0, read) {
             (Kind::Formula(formula), ReadWith::Level(_)) => formula.at(wear),
-            (Kind::Formula(_), ReadWith::RetryEntry(_)) => panic!("a formula without a retry table"),
+            (Kind::Grid(grid), ReadWith::Level(_)) => grid.at(wear),
+            (Kind::Formula(_) | Kind::Grid(_), ReadWith::RetryEntry(_)) => panic!("a model without a retry table"),
             (Kind::Surfaces(surfaces), ReadWith::Level(level)) => surfaces[usize::from(level) - 1].at(wear, page),
             (Kind::Surfaces(surfaces), ReadWith::RetryEntry(entry)) => {
                 surfaces[usize::from(MAX_LEVEL) + usize::from(entry)].at(wear, page)

@@ -2,6 +2,7 @@
 
 use softsense_base::{Error, Result, expect_whole};
 use softsense_link::{HardReferences, ReliabilitySpec};
+use softsense_nand::Wear;
 
 use super::CheckedConfig;
 use crate::config::{DecodeTime, DecoderPlacement, Mapping};
@@ -27,10 +28,25 @@ impl CheckedConfig {
         if let Some(clash) = self.clashes().into_iter().find(|clash| clash.found) {
             return Err(Error::config(clash.path, clash.message));
         }
+        self.check_start()?;
         self.check_decoders()?;
         self.check_exact()?;
         self.check_max_level()?;
         self.check_write_buffer()
+    }
+
+    /// Raw bit error rates have to be known at the age at which the run starts.
+    fn check_start(&self) -> Result<()> {
+        for ssd in 0..self.geometry.ssds() {
+            let pe_cycles = self.start_ages.of_ssd(ssd);
+            for pe_cycles in [*pe_cycles.start(), *pe_cycles.end()] {
+                let start = Wear::unread(pe_cycles, self.start_ages.retention_hours(ssd));
+                if let Some(message) = self.reliability.beyond(start) {
+                    return Err(Error::config("precondition", message));
+                }
+            }
+        }
+        Ok(())
     }
 
     /// All that cannot go together: a new feature that goes without another is a row here.
