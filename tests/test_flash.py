@@ -348,6 +348,19 @@ def test_a_grid_of_rates_drives_a_config(tmp_path: Path, softsense_command: Soft
         assert not (tmp_path / "grid.toml").exists()
 
 
+def test_early_retention_loss_is_the_published_one() -> None:
+    """Of worn 3D MLC tenfold from seven minutes to three hours, and tenfold again by eleven days; the boundary by 2.5."""
+    at = [Cells.open("mlc-charge-trap", 10_000, hours, "default") for hours in (7 / 60, 3.0, 11 * 24.0)]
+    first, second = at[1].rber() / at[0].rber(), at[2].rber() / at[1].rber()
+    assert first == pytest.approx(10, rel=0.1)
+    assert second == pytest.approx(10, rel=0.1)
+    best = [cells.with_references("tracked").references[2] for cells in at]
+    moved = (best[0] - best[2]) / (best[0] - best[1])
+    assert moved == pytest.approx(2.5, rel=0.05)
+    # A logarithm of time that began long before the first measurement allows no less; published are 10 steps for 5.
+    assert moved > np.log(11 * 24 / (7 / 60)) / np.log(3 / (7 / 60)) > 10.5 / 4.5
+
+
 def test_rber_by_age_and_references(softsense_command: Softsense) -> None:
     rows = flash.rber_by_age("tlc-measured", [0, 3000], [0, 90], levels=[1, 7])
     assert [(row["pe_cycles"], row["retention_days"]) for row in rows] == [(0, 0), (0, 90), (3000, 0), (3000, 90)]

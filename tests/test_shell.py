@@ -33,6 +33,7 @@ RESULTS: dict[str, list[str]] = {
     "config list": [],
     "config check": ["mlc-lae"],
     "config show": ["tlc-3d"],
+    "config ages": ["tlc-3d", "--pe-cycles", "1000,3000", "--retention-days", "90", "--picture", "ages.png"],
     "code list": [],
     "code show": ["teaching-1/2", "--picture", "code.png"],
     "code import": ["./teaching.qc", "--out", "teaching.alist"],
@@ -44,6 +45,7 @@ RESULTS: dict[str, list[str]] = {
     "fer": ["bch:m=10,t=5,k=512", "--rber", "0.001,0.002", "--picture", "fer.png"],
     "flash show": ["mlc", "--picture", "cells.png"],
     "flash rber": ["tlc-measured", "--pe-cycles", "3000", "--retention-days", "0,90", "--picture", "rber.png"],
+    "flash disturb": ["tlc-measured", "--reads", "0,1e5", "--picture", "disturb.png"],
     "flash references": ["tlc-measured", "--pe-cycles", "0,3000", "--retention-days", "0,365", "--out", "retries.toml"],
     "flash fit": ["measured.csv", "--mapping", "mlc"],
     "flash bake": [],
@@ -61,7 +63,12 @@ RESULTS: dict[str, list[str]] = {
     "sweep": ["sweep.toml", "--workers", "1"],
 }
 # They print one thing, which is in a format of its own, or write a file.
-WITHOUT_JSON = {"completion": ["bash"], "config schema": [], "code export": ["teaching-1/2", "exported.qc"]}
+WITHOUT_JSON = {
+    "completion": ["bash"],
+    "config schema": [],
+    "code export": ["teaching-1/2", "exported.qc"],
+    "flash grid": ["rates.csv"],
+}
 
 
 def completed(*words: str) -> list[str]:
@@ -77,6 +84,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "small.csv").write_text("arrival_ns,device,kind,offset_bytes,bytes\n" + TRACE.replace(",0,", ",0,", 1))
     lines = [f"1000,{days},{state},{state},0.1" for days in (1, 9) for state in range(4)]
     (tmp_path / "measured.csv").write_text("\n".join(["pe_cycles,retention_days,state,mean,sigma", *lines]))
+    (tmp_path / "rates.csv").write_text("pe_cycles,retention_days,rber\n0,0,1e-4\n0,30,2e-4\n")
     (tmp_path / "teaching.qc").write_text(softsense.Code.open("teaching-1/2").to_qc())
     overrides = ", ".join(json.dumps(field) for field in SMALL)
     grid = "[grid]\n'ftl.over_provisioning' = [0.2, 0.3]\n"
@@ -129,9 +137,9 @@ def test_what_is_spelled_out_for_completion_is_what_there_is() -> None:
     ("words", "expected"),
     [
         (["com"], ["compare", "completion"]),
-        (["run", "tl"], ["tlc-3d"]),
+        (["run", "tlc-3"], ["tlc-3d"]),
         (["config", "check", "mlc-la"], ["mlc-lae", "mlc-lae-unsqueezed", "mlc-lae-worst-case", "mlc-laldpc"]),
-        (["explain", "--config", "tlc"], ["tlc-3d"]),
+        (["explain", "--config", "tlc"], ["tlc-3d", "tlc-enterprise"]),
         (["code", "show", "flash"], ["flash-8/9"]),
         (["code", "traps", "teach"], ["teaching-1/2"]),
         (["explain", "--code", "teach"], ["teaching-1/2"]),
@@ -174,7 +182,7 @@ def test_bash_completes(tmp_path: Path) -> None:
     if not bash:
         pytest.skip("no bash")
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-    ask = 'eval "$(softsense completion bash)"; COMP_WORDS=(softsense run tl); COMP_CWORD=2; COMPREPLY=(); '
+    ask = 'eval "$(softsense completion bash)"; COMP_WORDS=(softsense run tlc-3); COMP_CWORD=2; COMPREPLY=(); '
     ask += "compopt() { :; }; _softsense_completion softsense; echo ${COMPREPLY[@]}"
     run = {"capture_output": True, "text": True, "check": True}
     done = subprocess.run([bash, "-c", ask], cwd=tmp_path, env={**os.environ, "PATH": path}, **run)

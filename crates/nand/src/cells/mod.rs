@@ -24,8 +24,9 @@ pub use programmed::{ErasedState, ProgrammedStates, Retention, TelegraphNoise};
 pub use read_disturb::ReadDisturb;
 
 /// Specifications that ship with softsense, by name.
-const SHIPPED: [(&str, &str); 5] = [
+const SHIPPED: [(&str, &str); 6] = [
     ("mlc", include_str!("../../cells/mlc.toml")),
+    ("mlc-charge-trap", include_str!("../../cells/mlc-charge-trap.toml")),
     ("tlc-2-3-2", include_str!("../../cells/tlc-2-3-2.toml")),
     ("tlc-1-2-4", include_str!("../../cells/tlc-1-2-4.toml")),
     ("tlc-measured", include_str!("../../cells/tlc-measured.toml")),
@@ -659,7 +660,9 @@ mod tests {
         let missing = CellSpec::open("qlc", Path::new("/nowhere")).unwrap_err();
         assert_eq!((missing.kind(), missing.place()), (softsense_base::ErrorKind::Config, "/nowhere/qlc"));
         assert!(
-            missing.message().ends_with("one of the shipped: mlc, tlc-2-3-2, tlc-1-2-4, tlc-measured, qlc-1-2-4-8"),
+            missing
+                .message()
+                .ends_with("one of the shipped: mlc, mlc-charge-trap, tlc-2-3-2, tlc-1-2-4, tlc-measured, qlc-1-2-4-8"),
             "{missing}"
         );
     }
