@@ -349,7 +349,7 @@ def test_a_grid_of_rates_drives_a_config(tmp_path: Path, softsense_command: Soft
 
 
 def test_early_retention_loss_is_the_published_one() -> None:
-    """Of worn 3D MLC tenfold from seven minutes to three hours, and tenfold again by eleven days; the boundary by 2.5."""
+    """Of worn 3D MLC tenfold from seven minutes to three hours, and tenfold again by eleven days."""
     at = [Cells.open("mlc-charge-trap", 10_000, hours, "default") for hours in (7 / 60, 3.0, 11 * 24.0)]
     first, second = at[1].rber() / at[0].rber(), at[2].rber() / at[1].rber()
     assert first == pytest.approx(10, rel=0.1)
