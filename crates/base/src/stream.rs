@@ -33,6 +33,10 @@ pub enum Purpose {
     Victims = 14,
     /// The P/E cycles of a superblock at the start of a run.
     StartPeCycles = 15,
+    /// The reliability factor of a layer of the chips.
+    LayerFactor = 16,
+    /// The reliability factor of a wordline.
+    WordlineFactor = 17,
 }
 
 /// A random stream: a pure function of (seed, purpose, index). Nothing is advanced, so draws may be

@@ -107,7 +107,7 @@ impl Default for ReliabilitySpec {
 /// Where a codeword lies and what it has been through.
 #[derive(Debug, Clone, Copy)]
 pub struct CellAge {
-    /// RBER factor of the chip and the block: [`Reliability::block_factor`].
+    /// RBER factor of the chip and the block, the layer and the wordline: [`Reliability::block_factor`] and others.
     pub block_factor: f64,
     /// Page of the device.
     pub page: u64,
@@ -451,6 +451,18 @@ impl Reliability {
     /// the stripe meets them; 1 where none are known.
     pub fn block_factor(&self, chip: u64, block: u64) -> f64 {
         self.flash().map_or(1.0, |flash| flash.factors.block_factor(chip, block))
+    }
+
+    /// The factor on the raw bit error rate of the layer of a wordline, of so many in a block, and 1 where none are known: the same in
+    /// all blocks.
+    pub fn layer_factor(&self, wordline: u32, wordlines_per_block: u32) -> f64 {
+        self.flash().map_or(1.0, |flash| flash.factors.layer_factor(wordline, wordlines_per_block))
+    }
+
+    /// The factor on the raw bit error rate of a wordline of a block (of the device), beside those of its layer and its block.
+    #[inline]
+    pub fn wordline_factor(&self, block: u64, wordline: u32) -> f64 {
+        self.flash().map_or(1.0, |flash| flash.factors.wordline_factor(block, wordline))
     }
 
     /// The factor on the raw bit error rate of a chip; 1 where none are known.

@@ -7,7 +7,8 @@
 //!     |                  |
 //!     +--> RberModel     +--> RBER of each page
 //!
-//! rber(codeword) = f(P/E and reads of its block, time since its write, page) x chip x block x page factor
+//! rber(codeword) = f(P/E and reads of its block, time since its write, page)
+//!                  x chip x block x layer x wordline x page factor
 //! ```
 //!
 //! - [`CellSpec`] says how cells are programmed and how they age; [`Cells`] is a wordline of them at one age.

@@ -1,10 +1,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use softsense_base::{Error, Purpose, Result, Stream, beta_quantile, expect_number};
+use softsense_base::{Error, Purpose, Result, Stream, beta_quantile, expect_number, expect_whole};
 
 /// How much chips, blocks and pages differ: the standard deviation of ln(RBER factor) of each. A
 /// factor is log-normal with mean 1, so variation spreads the RBER and leaves its mean alone.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Variation {
     /// Factors of known chips, such as measured ones: the chips of the device take them in turn, in the order in which the
@@ -14,6 +14,15 @@ pub struct Variation {
     pub chip_sigma: f64,
     /// Between blocks of a chip.
     pub block_sigma: f64,
+    /// Factors of known layers of a 3D chip, in the order of its wordlines: the wordlines of every block are divided evenly among
+    /// them. They need not have mean 1. Empty: layers are drawn, with `layer_sigma`.
+    pub layer_factors: Vec<f64>,
+    /// Between layers, the same in all blocks, where there are no `layer_factors`.
+    pub layer_sigma: f64,
+    /// Wordlines that follow one another in one layer, where layers are drawn; 1 or more.
+    pub wordlines_per_layer: u32,
+    /// Between wordlines of a block.
+    pub wordline_sigma: f64,
     /// Between pages of a block, and between writes of a page.
     pub page_sigma: f64,
     /// How much more the errors of a codeword vary than if they were independent: the correlation rho of any two bits of
@@ -25,6 +34,22 @@ pub struct Variation {
     pub overdispersion: f64,
 }
 
+impl Default for Variation {
+    fn default() -> Self {
+        Self {
+            chip_factors: Vec::new(),
+            chip_sigma: 0.0,
+            block_sigma: 0.0,
+            layer_factors: Vec::new(),
+            layer_sigma: 0.0,
+            wordlines_per_layer: 1,
+            wordline_sigma: 0.0,
+            page_sigma: 0.0,
+            overdispersion: 0.0,
+        }
+    }
+}
+
 /// The least overdispersion but none. What is less adds a fifth of a per cent to the variance of the number of errors of
 /// 4 KiB, and beta distributions as narrow as that cannot be told from a point.
 const LEAST_OVERDISPERSION: f64 = 1e-7;
@@ -32,21 +57,30 @@ const LEAST_OVERDISPERSION: f64 = 1e-7;
 impl Variation {
     /// Checks the ranges; `path` is where the variation stands in the config.
     pub fn check(&self, path: &str) -> Result<()> {
-        for (field, sigma) in
-            [("chip_sigma", self.chip_sigma), ("block_sigma", self.block_sigma), ("page_sigma", self.page_sigma)]
-        {
+        for (field, sigma) in [
+            ("chip_sigma", self.chip_sigma),
+            ("block_sigma", self.block_sigma),
+            ("layer_sigma", self.layer_sigma),
+            ("wordline_sigma", self.wordline_sigma),
+            ("page_sigma", self.page_sigma),
+        ] {
             if !(0.0..=3.0).contains(&sigma) {
                 let message = format!("found {sigma}, expected a standard deviation of ln(RBER) from 0 to 3");
                 return Err(Error::config(format!("{path}.{field}"), message));
             }
         }
-        for (index, &factor) in self.chip_factors.iter().enumerate() {
-            expect_number(format!("{path}.chip_factors[{index}]"), factor, 0.0, 1e6)?;
+        for (what, factors, sigma) in
+            [("chip", &self.chip_factors, self.chip_sigma), ("layer", &self.layer_factors, self.layer_sigma)]
+        {
+            for (index, &factor) in factors.iter().enumerate() {
+                expect_number(format!("{path}.{what}_factors[{index}]"), factor, 0.0, 1e6)?;
+            }
+            if !factors.is_empty() && sigma > 0.0 {
+                let message = format!("found {sigma} beside `{what}_factors`, expected one of them");
+                return Err(Error::config(format!("{path}.{what}_sigma"), message));
+            }
         }
-        if !self.chip_factors.is_empty() && self.chip_sigma > 0.0 {
-            let message = format!("found {} beside `chip_factors`, expected one of them", self.chip_sigma);
-            return Err(Error::config(format!("{path}.chip_sigma"), message));
-        }
+        expect_whole(format!("{path}.wordlines_per_layer"), self.wordlines_per_layer, 1, 1_000_000)?;
         if self.overdispersion != 0.0 && !(LEAST_OVERDISPERSION..1.0).contains(&self.overdispersion) {
             let message = format!(
                 "found {}, expected 0, or a correlation from {LEAST_OVERDISPERSION:e} to below 1",
@@ -64,6 +98,8 @@ pub struct Factors {
     variation: Variation,
     chip: Stream,
     block: Stream,
+    layer: Stream,
+    wordline: Stream,
     page: Stream,
     codeword: Stream,
 }
@@ -75,6 +111,8 @@ impl Factors {
             variation,
             chip: Stream::new(seed, Purpose::ChipFactor),
             block: Stream::new(seed, Purpose::BlockFactor),
+            layer: Stream::new(seed, Purpose::LayerFactor),
+            wordline: Stream::new(seed, Purpose::WordlineFactor),
             page: Stream::new(seed, Purpose::PageFactor),
             codeword: Stream::new(seed, Purpose::CodewordFactor),
         }
@@ -91,6 +129,26 @@ impl Factors {
     /// The factor of `block` of `chip` (both of the device).
     pub fn block_factor(&self, chip: u64, block: u64) -> f64 {
         self.chip_factor(chip) * log_normal(&self.block, self.variation.block_sigma, block, 0)
+    }
+
+    /// The factor of the layer that a wordline is in, of so many in a block.
+    pub fn layer_factor(&self, wordline: u32, wordlines_per_block: u32) -> f64 {
+        match self.variation.layer_factors.as_slice() {
+            [] => {
+                let layer = wordline / self.variation.wordlines_per_layer;
+                log_normal(&self.layer, self.variation.layer_sigma, layer.into(), 0)
+            }
+            factors => {
+                let layer = u64::from(wordline) * factors.len() as u64 / u64::from(wordlines_per_block);
+                factors[layer as usize]
+            }
+        }
+    }
+
+    /// The factor of a wordline of a block (of the device), beside those of its layer and its block.
+    #[inline]
+    pub fn wordline_factor(&self, block: u64, wordline: u32) -> f64 {
+        log_normal(&self.wordline, self.variation.wordline_sigma, block, wordline.into())
     }
 
     /// The factor of the page `page` (of the device), in its `write`-th life, beside that of its block.
@@ -168,6 +226,31 @@ mod tests {
         assert_eq!([0, 1, 2, 3, 7].map(|chip| factors.block_factor(chip, 0)), [0.5, 2.0, 1.5, 0.5, 2.0]);
         let error = Variation { chip_sigma: 0.1, ..variation }.check("variation").unwrap_err();
         assert_eq!(error.to_string(), "variation.chip_sigma: found 0.1 beside `chip_factors`, expected one of them");
+    }
+
+    /// Are layers the same in all blocks, and the wordlines of one alike, while wordlines by themselves differ everywhere? And are
+    /// known layers stretched over the wordlines?
+    #[test]
+    fn layers_and_wordlines_have_their_own_factors() {
+        let variation = Variation { layer_sigma: 0.3, wordlines_per_layer: 4, ..Variation::default() };
+        variation.check("variation").unwrap();
+        let factors = Factors::new(variation, 1);
+        let layer = |wordline| factors.layer_factor(wordline, 96);
+        assert!((0..96).all(|wordline| layer(wordline) == layer(wordline / 4 * 4)) && layer(3) != layer(4));
+        let logs: Vec<f64> = (0..40_000).map(|layer| factors.layer_factor(4 * layer, 160_000).ln()).collect();
+        let mean = logs.iter().sum::<f64>() / logs.len() as f64;
+        let sd = (logs.iter().map(|log| (log - mean).powi(2)).sum::<f64>() / logs.len() as f64).sqrt();
+        assert!((sd - 0.3).abs() < 0.006 && (mean + 0.045).abs() < 0.008, "{mean} {sd}");
+        assert_eq!(factors.wordline_factor(1, 2), 1.0);
+        let wordlines = Factors::new(Variation { wordline_sigma: 0.3, ..Variation::default() }, 1);
+        assert_ne!(wordlines.wordline_factor(1, 2), wordlines.wordline_factor(2, 2));
+        assert_ne!(wordlines.wordline_factor(1, 2), wordlines.wordline_factor(1, 3));
+        let known = Factors::new(Variation { layer_factors: vec![3.0, 1.0, 2.0], ..Variation::default() }, 1);
+        let found: Vec<f64> = (0..8).map(|wordline| known.layer_factor(wordline, 8)).collect();
+        assert_eq!(found, [3.0, 3.0, 3.0, 1.0, 1.0, 1.0, 2.0, 2.0]);
+        let both = Variation { layer_factors: vec![1.0], layer_sigma: 0.2, ..Variation::default() };
+        let error = both.check("variation").unwrap_err().to_string();
+        assert_eq!(error, "variation.layer_sigma: found 0.2 beside `layer_factors`, expected one of them");
     }
 
     /// Have counts of errors the variance of the beta-binomial distribution, n p (1 - p) (1 + (n - 1) rho), and its mean?

@@ -89,6 +89,9 @@ fn device(draw: &mut Draw) -> String {
         2 => {
             (tables, iterations) = (true, true);
             toml += "[reliability.table]\nfile = \"flash-8-9\"\nmost_beyond = 1.0\n";
+            if draw.once_in(3) {
+                toml += "variation = { layer_sigma = 0.2, wordlines_per_layer = 2, wordline_sigma = 0.2, page_sigma = 0.1 }\n";
+            }
             if draw.once_in(2) {
                 // Entries of the retry table that decode little, nothing, and most.
                 retry_table = true;

@@ -33,6 +33,8 @@ pub(super) struct Medium {
     /// Of each block that was read, the bits of its factor on the raw bit error rate; 0 of the others. They are noted by who only
     /// reads the medium.
     block_factors: Vec<AtomicU64>,
+    /// Of each wordline of a block, the factor of its layer.
+    layer_factors: Vec<f64>,
     /// Whether what a page holds is one codeword, however much data that is.
     pages_are_codewords: bool,
     /// BCH codes by the P/E cycles of a block.
@@ -49,10 +51,11 @@ impl Medium {
             parity_bytes: code.parity_bytes,
         };
         let blocks = if reliability.needs_age() { geometry.planes() * geometry.blocks_per_plane() } else { 0 };
+        let wordlines = geometry.wordlines_per_block();
         Self {
             geometry,
             read_spec: spec.read.with_retries(&reliability),
-            reliability,
+            layer_factors: (0..wordlines).map(|wordline| reliability.layer_factor(wordline, wordlines)).collect(),
             block_factors: (0..blocks).map(|_| AtomicU64::new(0)).collect(),
             rber_factors: spec.flash.page_types.iter().map(|page_type| page_type.rber_factor).collect(),
             pages_are_codewords: matches!(spec.reliability, ReliabilitySpec::Adaptive(_)),
@@ -62,6 +65,7 @@ impl Medium {
                 ByAge::new(formats).from(config.start_ages().least())
             }),
             unit_bytes: spec.geometry.codeword_bytes,
+            reliability,
         }
     }
 
@@ -183,8 +187,11 @@ impl Medium {
             Some(written_s) => (now_s - f64::from(written_s)).max(0.0) / 3600.0,
             None => ftl.start_ages().retention_hours(self.geometry.ssd_of_set(group.set)) + now_s / 3600.0,
         };
+        let (block, wordline) = (self.geometry.block_in(group.superblock, member), self.geometry.wordline_of(in_block));
         CellAge {
-            block_factor: self.block_factor(plane, self.geometry.block_in(group.superblock, member)),
+            block_factor: self.block_factor(plane, block)
+                * self.layer_factors[wordline as usize]
+                * self.reliability.wordline_factor(block.into(), wordline),
             page,
             page_type: (self.rber_factors.len() > 1).then_some(page_type as usize),
             page_type_factor: self.rber_factors[page_type as usize],

@@ -1,4 +1,4 @@
-//! Reads of a block disturb the cells of its other wordlines: which ones, how much, and until when.
+//! What cells are like by where they lie and what was done to them: reads of a block disturb its other wordlines, layers differ.
 
 mod support;
 
@@ -105,4 +105,30 @@ fn nobody_counts_where_reads_do_nothing() {
         reads(10, 100),
     );
     assert_eq!(simulation.ftl().most_block_reads(), None);
+}
+
+/// Do known layers differ alike in all blocks, and drawn wordlines in each in its own way?
+#[test]
+fn layers_are_the_same_in_all_blocks_and_wordlines_are_not() {
+    let constant = "reliability.table={ file = 'flash-8-9', rber.constant.rber = 1e-3 }";
+    let device = |variation: &str| {
+        let variation = format!("reliability.table.variation={variation}");
+        shipped("tlc-3d.toml", &[&SMALL[..], &["read.references='cells'", constant, &variation]].concat())
+    };
+    let known = run(&device("{ layer_factors = [1.0, 3.0, 2.0, 1.5] }"), Vec::new());
+    let drawn = run(&device("{ wordline_sigma = 0.2 }"), Vec::new());
+    let layers = run(&device("{ layer_sigma = 0.2, wordlines_per_layer = 4 }"), Vec::new());
+    let mut of_blocks = Vec::new();
+    for block in 0..6 {
+        // Three pages of a wordline are alike: eight wordlines, two of a layer.
+        assert_near(&rates(&known, 0, block..block + 1), &[1e-3, 1.5e-3, 2e-3, 3e-3]);
+        assert_eq!(rates(&known, 0, block..block + 1), rates(&known, 2, block..block + 1));
+        assert_eq!(rates(&layers, 0, block..block + 1).len(), 2);
+        assert_eq!(rates(&layers, 0, block..block + 1), rates(&layers, 0, 0..6));
+        let of_block = rates(&drawn, 0, block..block + 1);
+        assert_eq!(of_block.len(), 8, "{of_block:?}");
+        of_blocks.push(of_block);
+    }
+    of_blocks.dedup();
+    assert_eq!(of_blocks.len(), 6);
 }
