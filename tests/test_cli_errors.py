@@ -211,6 +211,14 @@ ERRORS: dict[str, Rows] = {
     "config list": [(["more"], ["more"])],
     "config check": [([], ["FILE"]), *CONFIGS[1:]],
     "config show": [([], ["FILE"]), *CONFIGS[1:]],
+    "config ages": [
+        ([], ["FILE"]),
+        *CONFIGS[1:],
+        (["mlc-25nm", "--set", "reliability='perfect'"], ["raw bit error rates"]),
+        (["tlc-3d", "--pe-cycles", "many"], ["pe-cycles", "many"]),
+        (["tlc-3d", "--retention-days", "40000"], ["retention-days", "40000"]),
+        *[(["tlc-3d", "--pe-cycles", "0", *arguments], says) for arguments, says in PICTURES],
+    ],
     "config schema": [(["more"], ["more"])],
     "code list": [(["more"], ["more"])],
     "code show": [
@@ -337,6 +345,23 @@ ERRORS: dict[str, Rows] = {
         (["mlc", "--levels", "8"], ["level", "8"]),
         (["mlc", "--temperature", "40"], ["temperature", "measured"]),
         *[(["mlc", *arguments], says) for arguments, says in PICTURES],
+    ],
+    "flash disturb": [
+        (["qlc"], ["qlc", "mlc"]),
+        (["mlc"], ["mlc", "read_disturb"]),
+        (["tlc-measured", "--reads", "some"], ["reads", "some"]),
+        (["tlc-measured", "--reads", "1e10"], ["reads", "1e+10"]),
+        (["tlc-measured", "--pe-cycles", "-1"], ["--pe-cycles", "-1"]),
+        (["tlc-measured", "--retention-days", "-1"], ["--retention-days", "-1"]),
+        (["tlc-measured", "--wordlines", "2"], ["--wordlines", "2"]),
+        *[(["tlc-measured", *arguments], says) for arguments, says in PICTURES],
+    ],
+    "flash grid": [
+        ([], ["FILE"]),
+        (["nowhere.csv"], ["nowhere.csv"]),
+        (["cells.toml"], ["cells.toml:1", "pe_cycles"]),
+        (["cells.toml", "--out", "new.txt"], ["new.txt", ".toml"]),
+        (["cells.toml", "--out", "there.toml"], ["there.toml", "--force"]),
     ],
     "flash references": [
         (["qlc"], ["qlc", "mlc"]),
