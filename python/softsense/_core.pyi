@@ -689,6 +689,15 @@ class Cells:
         """The names of the shipped models."""
     def at(self, pe_cycles: int, retention_hours: float, effective_reads: float = 0.0) -> Cells:
         """The same cells at another age. Raises `ConfigError`."""
+    def effective_reads_if_even(self, reads: float, wordlines_per_block: int) -> float:
+        """Effective reads of a wordline between two others when reads are spread evenly over those of its block.
+
+        Args:
+            reads: of the block.
+            wordlines_per_block: 3 or more.
+
+        0 of cells that reads do not disturb. Raises `ConfigError`.
+        """
     def bit(self, page: int, state: int) -> bool:
         """The bit of `page` that `state` holds. Raises `ConfigError`."""
     def hard_references(self, page: int) -> NDArray[np.float64]:

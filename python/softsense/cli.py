@@ -45,9 +45,10 @@ from softsense.background import in_background
 from softsense.files import blaming, replacing
 
 if TYPE_CHECKING:
-    from types import FrameType
+    from types import FrameType, ModuleType
 
     from click.shell_completion import CompletionItem
+    from matplotlib.figure import Figure
 
 _PLAIN_WIDTH = 150
 _BAD_INPUT = 2
@@ -570,16 +571,9 @@ def config_ages(
         [round(cycles) for cycles in parse_list(pe_cycles, "--pe-cycles", 0, 10**6)],
         parse_list(retention_days, "--retention-days", 0, 36_500),
     )
-    if picture:
-        _check_picture(picture)
-        from softsense import plots
-
-        drawn = plots.draw_reliability_by_age(rows, file.stem)
-        with replacing(picture) as path:
-            drawn.savefig(path)
-    click.echo(json.dumps(rows, indent=2) if as_json else tables.reliability_by_age(rows))
-    if picture and not as_json:
-        click.echo(f"\nwrote {picture}")
+    _show_rows(
+        rows, tables.reliability_by_age, as_json, picture, lambda plots: plots.draw_reliability_by_age(rows, file.stem)
+    )
 
 
 @config_group.command("schema")
@@ -1078,16 +1072,7 @@ def flash_rber(
         levels=parse_levels(levels) if levels else [],
         retention_temperature_c=temperature,
     )
-    if picture:
-        _check_picture(picture)
-        from softsense import plots
-
-        drawn = plots.draw_rber_by_age(rows, name)
-        with replacing(picture) as path:
-            drawn.savefig(path)
-    click.echo(json.dumps(rows, indent=2) if as_json else tables.rber_by_age(rows))
-    if picture and not as_json:
-        click.echo(f"\nwrote {picture}")
+    _show_rows(rows, tables.rber_by_age, as_json, picture, lambda plots: plots.draw_rber_by_age(rows, name))
 
 
 @flash_group.command("disturb")
@@ -1123,16 +1108,7 @@ def flash_disturb(
         retention_days=retention_days,
         wordlines_per_block=wordlines,
     )
-    if picture:
-        _check_picture(picture)
-        from softsense import plots
-
-        drawn = plots.draw_rber_by_reads(rows, name)
-        with replacing(picture) as path:
-            drawn.savefig(path)
-    click.echo(json.dumps(rows, indent=2) if as_json else tables.rber_by_reads(rows))
-    if picture and not as_json:
-        click.echo(f"\nwrote {picture}")
+    _show_rows(rows, tables.rber_by_reads, as_json, picture, lambda plots: plots.draw_rber_by_reads(rows, name))
 
 
 @flash_group.command("references")
@@ -1644,6 +1620,26 @@ def _executor(address: str | None) -> Iterator[Any]:
         raise ConfigError(f"--dask: {address}: cannot connect: {error}") from None
     with Client(address, set_as_default=False) as client:
         yield client.get_executor()
+
+
+def _show_rows(
+    rows: list[dict[str, Any]],
+    table: Callable[[list[dict[str, Any]]], str],
+    as_json: bool,
+    picture: Path | None,
+    draw: Callable[[ModuleType], Figure],
+) -> None:
+    """Prints rows as a table or as JSON, and draws them if there is a picture to write; `draw` is handed `plots`."""
+    if picture:
+        _check_picture(picture)
+        from softsense import plots
+
+        drawn = draw(plots)
+        with replacing(picture) as path:
+            drawn.savefig(path)
+    click.echo(json.dumps(rows, indent=2) if as_json else table(rows))
+    if picture and not as_json:
+        click.echo(f"\nwrote {picture}")
 
 
 def _check_picture(file: Path) -> None:

@@ -158,14 +158,15 @@ def rber_by_reads(
     >>> hammered["default"] > 4 * even["default"], hammered["best"] < hammered["default"]
     (True, True)
     """
-    stress = Cells.open(name).adjacent_stress
+    fresh = Cells.open(name)
+    stress = fresh.adjacent_stress
     if stress is None:
         raise ConfigError(f"{name}: found cells without `read_disturb`, expected some that reads disturb")
-    others = wordlines_per_block - 3
     rows = []
     for count in reads:
-        for pattern, each in (("one_neighbour", stress), ("even", (2 * stress + others) / wordlines_per_block)):
-            cells = Cells.open(name, pe_cycles, retention_days * 24, "default", effective_reads=count * each)
+        even = fresh.effective_reads_if_even(count, wordlines_per_block)
+        for pattern, effective in (("one_neighbour", count * stress), ("even", even)):
+            cells = Cells.open(name, pe_cycles, retention_days * 24, "default", effective_reads=effective)
             row = {"reads": count, "pattern": pattern, "effective_reads": cells.effective_reads}
             for references, placed in (("default", cells), ("best", cells.with_references("tracked"))):
                 pages = [placed.rber(page) for page in range(len(cells.pages))]

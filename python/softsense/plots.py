@@ -475,26 +475,18 @@ def draw_rber_by_age(rows: Sequence[dict[str, Any]], name: str) -> Figure:
 
     Returns a figure 9 inches wide.
     """
-    figure = Figure(figsize=(9, 5.6), dpi=130, layout="constrained")
-    axes = figure.subplots()
-    head(axes, f"{name}: default references (solid), and ones that track the age (dashed)")
+    figure, axes = _rber_panel(f"{name}: default references (solid), and ones that track the age (dashed)")
     cycles = list(dict.fromkeys(row["pe_cycles"] for row in rows))
     days = sorted({row["retention_days"] for row in rows})
     colours = colormaps["viridis"](np.linspace(0.85, 0.0, len(cycles)))
     for number, colour in zip(cycles, colours, strict=True):
         of_cycles = sorted((row for row in rows if row["pe_cycles"] == number), key=lambda row: row["retention_days"])
-        at = [row["retention_days"] for row in of_cycles]
-        default, tracked = ([row[which] for row in of_cycles] for which in ("default", "tracked"))
-        axes.plot(at, default, color=colour, marker="o", markersize=3.5, label=f"{number:,} P/E cycles")
-        axes.plot(at, tracked, color=colour, marker="o", markersize=3.5, linestyle="--", linewidth=1.1)
+        _solid_and_dashed(axes, of_cycles, ("retention_days", "default", "tracked"), colour, f"{number:,} P/E cycles")
     # Logarithmic from the first day on, as retention is; the day before it has room, too.
     axes.set_xscale("symlog", linthresh=1, linscale=0.6)
     axes.set_xticks(days, [f"{day:g}" for day in days])
     axes.xaxis.set_minor_locator(NullLocator())
-    axes.set_yscale("log")
     axes.set_xlabel("days since the write")
-    axes.set_ylabel("mean raw bit error rate of the pages")
-    axes.grid(axis="y", color="#e4e4e4", linewidth=0.6)
     axes.legend(loc="upper left", frameon=False, labelcolor=INK, fontsize=9)
     return figure
 
@@ -550,29 +542,40 @@ def draw_rber_by_reads(rows: Sequence[dict[str, Any]], name: str) -> Figure:
 
     Returns a figure 9 inches wide.
     """
-    figure = Figure(figsize=(9, 5.6), dpi=130, layout="constrained")
-    axes = figure.subplots()
-    head(axes, f"{name}: default references (solid), and the best ones (dashed)")
+    figure, axes = _rber_panel(f"{name}: default references (solid), and the best ones (dashed)")
     patterns = (("one_neighbour", "a wordline beside is read"), ("even", "the block is read evenly"))
     for (pattern, label), colour in zip(patterns, colormaps["viridis"]([0.75, 0.15]), strict=True):
         of = sorted((row for row in rows if row["pattern"] == pattern), key=lambda row: row["reads"])
-        at = [row["reads"] for row in of]
-        axes.plot(at, [row["default"] for row in of], color=colour, marker="o", markersize=3.5, label=label)
-        axes.plot(
-            at, [row["best"] for row in of], color=colour, marker="o", markersize=3.5, linestyle="--", linewidth=1.1
-        )
+        _solid_and_dashed(axes, of, ("reads", "default", "best"), colour, label)
     # Linear up to the first reads that do something, so that none at all have a place, too.
     axes.set_xscale("symlog", linthresh=1000, linscale=0.4)
     most = max(row["reads"] for row in rows)
     ticks = [0, *(10**power for power in range(3, 10) if 10**power <= most)]
     axes.set_xticks(ticks, [f"{tick:,}" for tick in ticks])
     axes.xaxis.set_minor_locator(NullLocator())
-    axes.set_yscale("log")
     axes.set_xlabel("reads of the block since the write")
-    axes.set_ylabel("mean raw bit error rate of the pages")
-    axes.grid(axis="y", color="#e4e4e4", linewidth=0.6)
     axes.legend(loc="upper left", frameon=False, labelcolor=INK, fontsize=9)
     return figure
+
+
+def _rber_panel(title: str) -> tuple[Figure, Axes]:
+    """A figure of raw bit error rates of cells, without its lines and its x axis."""
+    figure = Figure(figsize=(9, 5.6), dpi=130, layout="constrained")
+    axes = figure.subplots()
+    head(axes, title)
+    axes.set_yscale("log")
+    axes.set_ylabel("mean raw bit error rate of the pages")
+    axes.grid(axis="y", color="#e4e4e4", linewidth=0.6)
+    return figure, axes
+
+
+def _solid_and_dashed(
+    axes: Axes, rows: list[dict[str, Any]], columns: tuple[str, str, str], colour: Any, label: str
+) -> None:
+    """Two lines of rows in a colour: the columns are those of x, of the solid line and of the dashed one."""
+    at, solid, dashed = ([row[column] for row in rows] for column in columns)
+    axes.plot(at, solid, color=colour, marker="o", markersize=3.5, label=label)
+    axes.plot(at, dashed, color=colour, marker="o", markersize=3.5, linestyle="--", linewidth=1.1)
 
 
 def voltages(cells: Cells) -> NDArray[np.float64]:

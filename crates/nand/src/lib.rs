@@ -56,7 +56,7 @@ mod variation;
 pub use aging::{recovery_bake_minutes, retention_bake_minutes};
 pub use cells::{
     CellSpec, Cells, ErasedState, FitSpec, Mapping, MeasuredStates, Measurement, Mechanism, NamedCells, ProgrammedAs,
-    ProgrammedStates, ReadDisturb, References, Retention, States, TelegraphNoise, TimeLaw,
+    ProgrammedStates, ReadDisturb, References, Retention, States, TelegraphNoise, TimeLaw, effective_reads_if_even,
 };
 pub use rber::{MOST_EFFECTIVE_READS, Rber, RberModel, ReadWith, Wear};
 pub use rber_grid::RberGrid;

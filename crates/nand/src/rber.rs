@@ -393,9 +393,9 @@ type Sheet = Vec<OnceLock<Vec<OnceLock<Point>>>>;
 type Point = [f64; MAX_PAGES + 1];
 
 /// Two neighbours on a grid, and how far from the first to the second.
-struct Between {
-    first: usize,
-    fraction: f64,
+pub(crate) struct Between {
+    pub(crate) first: usize,
+    pub(crate) fraction: f64,
 }
 
 impl Between {
@@ -406,7 +406,7 @@ impl Between {
 
     /// Linear between what is known at both. What lies on the grid needs no second point.
     #[inline]
-    fn of(&self, at: impl Fn(usize) -> f64) -> f64 {
+    pub(crate) fn of(&self, at: impl Fn(usize) -> f64) -> f64 {
         let from = at(self.first);
         if self.fraction == 0.0 { from } else { from + self.fraction * (at(self.first + 1) - from) }
     }

@@ -3,6 +3,7 @@ use serde::{Deserialize, Serialize};
 use softsense_base::{Error, Result, expect_number};
 
 use crate::Wear;
+use crate::rber::Between;
 
 /// Raw bit error rates that were measured, on a grid of ages.
 ///
@@ -22,13 +23,13 @@ pub struct RberGrid {
 
 const LEAST: f64 = 1e-30;
 
-/// The segment of an ascending axis that a number is on, or nearest to, and where, in [0, 1] within the axis.
-fn segment(axis: &[f64], at: f64) -> (usize, f64) {
+/// The segment of an ascending axis that a number is on, or nearest to, and where: from 0 to 1 within the axis.
+fn segment(axis: &[f64], at: f64) -> Between {
     if axis.len() == 1 {
-        return (0, 0.0);
+        return Between { first: 0, fraction: 0.0 };
     }
     let first = axis.partition_point(|&value| value <= at).clamp(1, axis.len() - 1) - 1;
-    (first, (at - axis[first]) / (axis[first + 1] - axis[first]))
+    Between { first, fraction: (at - axis[first]) / (axis[first + 1] - axis[first]) }
 }
 
 impl RberGrid {
@@ -113,17 +114,10 @@ pub(crate) struct CompiledGrid {
 
 impl CompiledGrid {
     pub(crate) fn at(&self, wear: Wear) -> f64 {
-        let (row, down) = segment(&self.rows, libm::sqrt(f64::from(wear.pe_cycles)));
+        let row = segment(&self.rows, libm::sqrt(f64::from(wear.pe_cycles)));
         // Data that is written in the run is younger than the youngest that was measured: it has that one's rate.
-        let (column, right) = segment(&self.columns, libm::log1p(wear.retention_hours).max(self.columns[0]));
-        let between = |from: f64, fraction: f64, to: &dyn Fn() -> f64| {
-            if fraction == 0.0 { from } else { from + fraction * (to() - from) }
-        };
-        let along = |row: usize| {
-            let ln_rber = &self.ln_rber[row];
-            between(ln_rber[column], right, &|| ln_rber[column + 1])
-        };
-        libm::exp(between(along(row), down, &|| along(row + 1))).min(0.5)
+        let column = segment(&self.columns, libm::log1p(wear.retention_hours).max(self.columns[0]));
+        libm::exp(row.of(|row| column.of(|column| self.ln_rber[row][column]))).min(0.5)
     }
 }
 

@@ -6,12 +6,12 @@ use numpy::ndarray::Array2;
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use softsense_base::{Error, Purpose, Stream, expect_number};
+use softsense_base::{Error, Purpose, Stream, expect_number, expect_whole};
 use softsense_ecc::channel::LARGEST_REGION_LLR;
 use softsense_link::MAX_LEVEL;
 use softsense_nand::{
     CellSpec, FitSpec, MOST_EFFECTIVE_READS, Mapping, MeasuredStates, Measurement, Placement, Sensing, States, Wear,
-    recovery_bake_minutes, retention_bake_minutes,
+    effective_reads_if_even, recovery_bake_minutes, retention_bake_minutes,
 };
 
 use crate::raise;
@@ -172,6 +172,14 @@ impl Cells {
             "<softsense.Cells of {} states, {pe_cycles} P/E cycles, {retention_hours} h{reads}>",
             self.cells.states()
         )
+    }
+
+    /// Effective reads of a wordline between two others when so many reads are spread evenly over the wordlines of its block; 0 of
+    /// cells that reads do not disturb. Raises ConfigError.
+    fn effective_reads_if_even(&self, reads: f64, wordlines_per_block: u32) -> PyResult<f64> {
+        expect_whole("wordlines_per_block", wordlines_per_block, 3, 1_000_000).map_err(raise)?;
+        let even = |stress| effective_reads_if_even(reads, 2, wordlines_per_block, stress);
+        Ok(self.adjacent_stress().map_or(0.0, even))
     }
 
     /// Every parameter, as JSON.

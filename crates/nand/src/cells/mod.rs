@@ -21,7 +21,7 @@ pub(crate) use mapping::{MAX_PAGES, MAX_STATES};
 use measured::TEMPERATURES_C;
 pub use measured::{MeasuredStates, Mechanism, ProgrammedAs, TimeLaw};
 pub use programmed::{ErasedState, ProgrammedStates, Retention, TelegraphNoise};
-pub use read_disturb::ReadDisturb;
+pub use read_disturb::{ReadDisturb, effective_reads_if_even};
 
 /// Specifications that ship with softsense, by name.
 const SHIPPED: [(&str, &str); 6] = [

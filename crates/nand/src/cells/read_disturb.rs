@@ -42,6 +42,15 @@ pub struct ReadDisturb {
     pub pass_through_sensitivity: f64,
 }
 
+/// Effective reads of a wordline when reads of its block are spread evenly over all of its wordlines.
+///
+/// # Arguments
+/// - `neighbours`: wordlines beside it: two, or one at either end.
+pub fn effective_reads_if_even(reads: f64, neighbours: u32, wordlines_per_block: u32, adjacent_stress: f64) -> f64 {
+    let others = wordlines_per_block - 1 - neighbours;
+    reads * (f64::from(others) + adjacent_stress * f64::from(neighbours)) / f64::from(wordlines_per_block)
+}
+
 fn one() -> f64 {
     1.0
 }

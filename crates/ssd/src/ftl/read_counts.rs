@@ -1,6 +1,7 @@
 //! How often blocks and wordlines were sensed since their last erase.
 
 use softsense_base::Result;
+use softsense_nand::effective_reads_if_even;
 
 use super::large_array::LargeArray;
 use crate::geometry::Geometry;
@@ -60,9 +61,7 @@ impl ReadCounts {
     /// The same for so many sensings of a block that were spread evenly over its wordlines.
     pub(super) fn effective_if_spread(&self, sensings: f64, wordline: u32) -> f64 {
         let beside = u32::from(wordline > 0) + u32::from(wordline + 1 < self.wordlines_per_block);
-        let others = self.wordlines_per_block - 1 - beside;
-        let weighed = f64::from(others) + self.adjacent_stress * f64::from(beside);
-        sensings * weighed / f64::from(self.wordlines_per_block)
+        effective_reads_if_even(sensings, beside, self.wordlines_per_block, self.adjacent_stress)
     }
 
     pub(super) fn erased(&mut self, block: u32) {
