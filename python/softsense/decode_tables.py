@@ -31,6 +31,7 @@ from softsense.campaign import (
     opened_traps,
     parse_levels,
 )
+from softsense.codes import describe as describe_code
 from softsense.runner import Progress, Runner, chosen_workers
 from softsense.sampling import Goal, Plan, Request, Round
 from softsense.store import opened_store
@@ -164,6 +165,7 @@ def build_table(
         grid,
         curves,
         None if bch else iterations,
+        {} if bch else degrees(opened),
         [units for _, units in measured],
     )
     _core.decode_table_check(text, "the table that was built")
@@ -262,16 +264,31 @@ def _source(command: str, seed: int, frames: int, goal: Goal, change: float) -> 
     )
 
 
+def degrees(code: Code) -> dict[str, list[tuple[int, int]]]:
+    """The degrees of the bits and checks of an LDPC code, each with how many have it.
+
+    >>> degrees(Code.open("flash-8/9"))
+    {'bit_degrees': [(3, 512), (4, 36352)], 'check_degrees': [(35, 512), (36, 3584)]}
+    """
+    facts = describe_code(code, thresholds=False, cycles=False)
+    names = ("bit_degrees", "check_degrees")
+    return {name: [(row["degree"], row["count"]) for row in facts[name]] for name in names}
+
+
 def _toml(
     head: dict[str, str],
     grid: Sequence[float],
     levels: Sequence[dict[str, list[float]]],
     limit: int | None,
+    degrees: dict[str, list[tuple[int, int]]],
     units: Sequence[Sequence[Counts]],
 ) -> str:
     lines = [f'{key} = "{_escaped(value)}"' for key, value in head.items()]
     if limit is not None:
         lines.append(f"max_iterations = {limit}")
+    for key, counts in degrees.items():
+        pairs = ", ".join(f"[{degree}, {count}]" for degree, count in counts)
+        lines.append(f"{key} = [{pairs}]")
     lines.append(f"rber = [{', '.join(map(_number, grid))}]")
     for index, curves in enumerate(levels):
         lines += ["", "[[level]]"]

@@ -37,6 +37,10 @@ pub enum Purpose {
     LayerFactor = 16,
     /// The reliability factor of a wordline.
     WordlineFactor = 17,
+    /// What a controller counts of the cells of a page.
+    Counts = 18,
+    /// How many checks a codeword violates, where that is drawn.
+    SyndromeWeight = 19,
 }
 
 /// A random stream: a pure function of (seed, purpose, index). Nothing is advanced, so draws may be

@@ -15,6 +15,7 @@ mod message_passing;
 mod min_sum;
 mod parity_check;
 mod quasi_cyclic;
+mod syndrome_weights;
 
 pub use absorbing_sets::{AbsorbingSet, AbsorbingSetSearch, AbsorbingSets, MOST_SET_BITS};
 pub use bit_flipping::BitFlipping;
@@ -30,3 +31,4 @@ pub use message_passing::{MessagePassing, Real, Rule, Schedule};
 pub use min_sum::{Correction, LEAST_LARGEST, MOST_LARGEST, MinSum, TRAPPED_CHECKS, Width};
 pub use parity_check::{Columns, ParityCheck};
 pub use quasi_cyclic::{Block, QuasiCyclic};
+pub use syndrome_weights::SyndromeWeights;

@@ -36,6 +36,10 @@ const FLASH: &[&str] = &[
     "--error-rates`: 2.4e-4 at 0.0075 (5.04 iterations on average), 1.8e-3 at 0.0078; with 300, 312, 324 errors 8.0e-6,",
     "3.2e-4, 1.5e-2 (119, 179; 8, 63, 746 failures); none in 3,000,000 words with 288 errors",
 ];
+const FLASH_64_73: &[&str] = &[];
+const FLASH_64_71: &[&str] = &[];
+const FLASH_32_35: &[&str] = &[];
+const FLASH_64_69: &[&str] = &[];
 const TEN_ITERATIONS: &str = "Measured: frame error rate of the fast min-sum decoder, at most 10 iterations, by \
                               `softsense code bench --channel bsc:P --iterations 10`:";
 const FIVE_SIXTHS: &[&str] =
@@ -55,6 +59,10 @@ fn recipes() -> Vec<Recipe> {
     };
     vec![
         recipe("flash-8/9", 512, 8, &[(4, 72)], 1, 0.6875, FLASH),
+        recipe("flash-64/73", 512, 9, &[(4, 73)], 1, 0.6875, FLASH_64_73),
+        recipe("flash-64/71", 512, 7, &[(4, 71)], 1, 0.6875, FLASH_64_71),
+        recipe("flash-32/35", 512, 6, &[(4, 68), (3, 2)], 4, 0.6875, FLASH_32_35),
+        recipe("flash-64/69", 512, 5, &[(4, 69)], 2, 0.6875, FLASH_64_69),
         recipe("teaching-1/2", 8, 6, &[(3, 12)], 5, 0.75, &[]),
         recipe("adaptive-5/6", 512, 24, &[(12, 16), (7, 16), (5, 8), (4, 16), (3, 72)], 1, 0.6875, FIVE_SIXTHS),
         recipe("adaptive-3/4", 512, 32, &[(10, 16), (4, 40), (3, 72)], 1, 0.6875, THREE_QUARTERS),

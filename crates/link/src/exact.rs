@@ -10,7 +10,10 @@ use softsense_ecc::catalogue::{Code, Encoder};
 use softsense_ecc::channel::LARGEST_REGION_LLR;
 use softsense_ecc::ldpc::RedundantChecks;
 use softsense_ecc::measure::{Algorithm, DecoderSpec, FrameDecoder};
-use softsense_nand::{CellSpec, Cells, NamedCells, Placement, RberModel, Sensing, Variation, Wear};
+use softsense_nand::{
+    CellSpec, Cells, NamedCells, Placement, RberModel, ReferencesAt, Sensing, ValleySearch, Variation, Wear,
+    poisson_quantile,
+};
 
 use crate::{BchSpec, MAX_LEVEL};
 
@@ -132,8 +135,15 @@ pub(crate) const READS_SCALE: f64 = 1000.0;
 /// Least and greatest RBER of [`CellCondition::Boundary`]: below, one codeword of 4 KB in 27,000 has an error at all.
 const BOUNDARY_RBER: std::ops::RangeInclusive<f64> = 1e-9..=0.499;
 
-/// A condition on the grid, the level, and the entry of the retry table.
-type ReferenceKey = ([i64; 4], u8, Option<u8>);
+/// A condition on the grid, the level, and where references stand.
+type ReferenceKey = ([i64; 4], u8, Standing);
+
+/// Where references stand. After a search for valleys, it is told by the gap that was chosen at each boundary between states.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+enum Standing {
+    At(ReferencesAt),
+    Found(Box<[u8]>),
+}
 
 /// A number's place on a grid, and the number there.
 fn on_grid(value: f64, distance: f64) -> (i64, f64) {
@@ -155,10 +165,13 @@ impl CellCondition {
         }
     }
 
-    /// The cells as they are read by an entry of the retry table.
-    fn read_by(self, spec: Option<&CellSpec>, retry_entry: Option<u8>) -> Cells {
-        match (self, spec, retry_entry) {
-            (Self::Voltages { wear, .. }, Some(spec), Some(entry)) => spec.at_retry(wear, entry.into()),
+    /// The cells as they are read with references at a place.
+    fn read_at(self, spec: Option<&CellSpec>, standing: &Standing) -> Cells {
+        match (self, spec, standing) {
+            (Self::Voltages { wear, .. }, Some(spec), Standing::At(references)) => spec.read_at(wear, *references),
+            (Self::Voltages { wear, .. }, Some(spec), Standing::Found(gaps)) => {
+                spec.at_valleys(wear, &gaps.iter().map(|&gap| gap.into()).collect::<Vec<_>>())
+            }
             _ => self.cells(spec),
         }
     }
@@ -211,6 +224,8 @@ pub struct DecodeAttempt {
     pub iterations: u32,
     /// Whether the decided word is the one that was written.
     pub correct: bool,
+    /// Of a hard decision of an LDPC code, how many checks it violates.
+    pub syndrome_weight: Option<u32>,
 }
 
 /// The whole read of a codeword: level 1, and after each failure one level more.
@@ -267,6 +282,7 @@ struct Streams {
     draws: Stream,
     data: Stream,
     cells: Stream,
+    counts: Stream,
 }
 
 /// References of one level, and what the decoder is told of their regions.
@@ -402,6 +418,7 @@ impl CodewordReader {
             draws: Stream::new(seed, Purpose::CodewordDraw),
             data: Stream::new(seed, Purpose::Data),
             cells: Stream::new(seed, Purpose::Cells),
+            counts: Stream::new(seed, Purpose::Counts),
         };
         let codeword_bits = code.codeword_bits();
         let held = Held {
@@ -458,29 +475,33 @@ impl CodewordReader {
 
     /// How many hard decisions of a codeword are wrong; arguments as those of [`Self::read`].
     pub fn raw_errors(&mut self, place: u64, write: u64, conditions: &[CellCondition]) -> usize {
-        self.sense(place, write, conditions, 1, None);
+        self.sense(place, write, conditions, 1, ReferencesAt::Cells);
         bits::distance(&self.word, &self.held.codeword)
     }
 
     /// One attempt to decode a codeword, with `level`, up to [`Self::levels`]; arguments as those of [`Self::read`].
     pub fn attempt(&mut self, place: u64, write: u64, conditions: &[CellCondition], level: u8) -> DecodeAttempt {
-        self.attempt_by(place, write, conditions, level, None)
+        self.attempt_by(place, write, conditions, level, ReferencesAt::Cells)
     }
 
-    /// [`Self::attempt`] with references by an entry of the retry table of the cells, from 0, at level 1.
+    /// [`Self::attempt`] with references at a place. A search for valleys counts cells that are drawn for each codeword.
     ///
     /// # Panics
-    /// As [`Self::read`]; and if there is no such entry.
+    /// As [`Self::read`]; and if there is no such entry of the retry table, or the cells know no search.
     pub fn attempt_by(
         &mut self,
         place: u64,
         write: u64,
         conditions: &[CellCondition],
         level: u8,
-        retry_entry: Option<u8>,
+        references: ReferencesAt,
     ) -> DecodeAttempt {
-        let step = self.sense(place, write, conditions, level, retry_entry);
+        let step = self.sense(place, write, conditions, level, references);
         let clean = level == 1 && self.word == self.held.codeword;
+        let syndrome_weight = match &self.code {
+            Code::Ldpc(code) if level == 1 => Some(code.syndrome_weight(&self.word) as u32),
+            Code::Ldpc(_) | Code::Bch(_) => None,
+        };
         let decoder = self.decoder.for_step(&self.code, step);
         let verdict = if level == 1 {
             decoder.decode_hard(&mut self.word)
@@ -493,6 +514,7 @@ impl CodewordReader {
             clean,
             iterations: verdict.iterations,
             correct: self.word == self.held.codeword,
+            syndrome_weight,
         }
     }
 
@@ -504,25 +526,24 @@ impl CodewordReader {
         write: u64,
         conditions: &[CellCondition],
         level: u8,
-        retry_entry: Option<u8>,
+        references: ReferencesAt,
     ) -> f64 {
         assert!((1..=self.levels()).contains(&level), "level {level}, not from 1 to {}", self.levels());
         self.hold(place, write, conditions[0].page());
         let keys: Vec<ReferenceKey> = conditions
             .iter()
-            .map(|&condition| {
+            .enumerate()
+            .map(|(part, &condition)| {
+                let standing = self.standing(place, write, part, condition, references);
                 let (key, placed) = self.assumed_condition(condition).placed();
                 let (code, spec, cell_spec) = (&self.code, &self.spec, self.cell_spec.as_ref());
-                self.references.entry((key, level, retry_entry)).or_insert_with(|| {
-                    References::new(
-                        &placed.read_by(cell_spec, retry_entry),
-                        placed.page(),
-                        level,
-                        spec.placement,
-                        code.codeword_bits(),
-                    )
-                });
-                (key, level, retry_entry)
+                let key = (key, level, standing);
+                if !self.references.contains_key(&key) {
+                    let cells = placed.read_at(cell_spec, &key.2);
+                    let made = References::new(&cells, placed.page(), level, spec.placement, code.codeword_bits());
+                    self.references.insert(key.clone(), made);
+                }
+                key
             })
             .collect();
         let step = keys.iter().map(|key| self.references[key].step).fold(0.0, f64::max);
@@ -552,6 +573,30 @@ impl CodewordReader {
             }
         }
         step
+    }
+
+    /// Where references stand for a part of a codeword: a search for valleys chooses gaps by what it counts.
+    fn standing(
+        &self,
+        place: u64,
+        write: u64,
+        part: usize,
+        condition: CellCondition,
+        references: ReferencesAt,
+    ) -> Standing {
+        let (ReferencesAt::Valleys, CellCondition::Voltages { wear, .. }, Some(spec)) =
+            (references, condition, &self.cell_spec)
+        else {
+            return Standing::At(references);
+        };
+        let draw = self.streams.draws.bits(place, write);
+        let mut next = (part as u64) << 32;
+        let mut count = |&mean: &f64| {
+            next += 1;
+            poisson_quantile(mean, self.streams.counts.uniform(draw, next))
+        };
+        let chosen = |means: &Vec<f64>| ValleySearch::chosen(means.iter().map(&mut count)) as u8;
+        Standing::Found(spec.valley_counts(wear).iter().map(chosen).collect())
     }
 
     /// What the controller takes cells for.

@@ -36,7 +36,7 @@
 //! by `progressive` until it decodes:
 //!
 //! ```
-//! use softsense_link::{CellAge, Observation, Policy, ReadSpec, Reliability, ReliabilitySpec, Retry};
+//! use softsense_link::{CellAge, History, Observation, Policy, ReadSpec, Reliability, ReliabilitySpec, Retry};
 //! use softsense_nand::Wear;
 //!
 //! # fn main() -> softsense_base::Result<()> {
@@ -55,11 +55,12 @@
 //! let conditions = reliability.conditions(0, 1, |_| cells);
 //! let levels_tried = |number: u64| {
 //!     let fate = reliability.fate(&conditions, number);
-//!     let mut steps = vec![read.first(1, || reliability.least_level(&fate))];
+//!     let mut history = History::default();
+//!     let mut steps = vec![read.first(&history, 1, || reliability.least_level(&fate))];
 //!     loop {
 //!         let step = *steps.last().expect("there is a first step");
 //!         let decoded = reliability.outcome(&fate, step).decoded;
-//!         match read.after(Observation { step, decoded }) {
+//!         match read.after(&mut history, Observation { step, decoded, syndrome_weight: None }) {
 //!             Some(next) => steps.push(next),
 //!             None => return steps.len(),
 //!         }
@@ -84,7 +85,7 @@ pub use bch_by_age::{AgedBch, AgedBchSpec, BchSpec};
 pub use by_age::ByAge;
 pub use exact::{CellCondition, CodewordRead, CodewordReader, DecodeAttempt, ExactSpec, levels_of};
 pub use frames::{CellsRead, Condition, FrameCounts, FrameSpec, FrameTask, ReadChannel, listing_identity};
-pub use policy::{HardReferences, Observation, Policy, ReadSpec, Retry, Step};
+pub use policy::{FirstEntry, HardReferences, History, Observation, Policy, ReadSpec, Retry, SoftReferences, Step};
 pub use reliability::{
     AdaptiveSpec, CellAge, Fate, FewErrors, Outcome, PageConditions, Questions, RateSpec, Reliability, ReliabilitySpec,
     TableSpec,

@@ -124,10 +124,13 @@ pub struct CellAge {
 pub struct Reliability {
     draws: Stream,
     iterations: Stream,
+    weights: Stream,
     questions: Questions,
     kind: Kind,
     /// Entries of the retry table, where its cells have one.
     retries: u8,
+    /// Sensings of each boundary by a search for valleys, where its cells know one.
+    valley_sensings: Option<u8>,
     /// Whether fates keep what their cells are like, as some steps have to ask those again.
     keeps_cells: bool,
     /// What the spec names, where that is more than its name, but for decode tables: the file of a code that really decodes, and
@@ -223,10 +226,10 @@ impl Flash {
 
     /// The raw bit error rate of a page; `page` is its number in the wordline, none for the mean of those.
     fn page_rber(&self, write: u64, age: &CellAge, page: Option<usize>) -> f64 {
-        self.page_rber_by(write, age, page, ReadWith::Level(1))
+        self.page_rber_by(write, age, page, ReadWith::level(1))
     }
 
-    /// [`Self::page_rber`] as it is for a level or an entry of the retry table.
+    /// [`Self::page_rber`] as it is for a level, with references at a place.
     fn page_rber_by(&self, write: u64, age: &CellAge, page: Option<usize>, read: ReadWith) -> f64 {
         (self.compiled.by(age.wear, page, read) * self.factor(write, age)).min(0.5)
     }
@@ -310,19 +313,22 @@ impl Reliability {
                 Kind::Exact(Box::new(Exact::new(vec![(u32::MAX, reader)], flash)))
             }
         };
-        let (draws, iterations) = (Stream::new(seed, Purpose::CodewordDraw), Stream::new(seed, Purpose::Iterations));
         let mut built = Self {
-            draws,
-            iterations,
+            draws: Stream::new(seed, Purpose::CodewordDraw),
+            iterations: Stream::new(seed, Purpose::Iterations),
+            weights: Stream::new(seed, Purpose::SyndromeWeight),
             questions: Questions::default(),
             kind,
             retries: 0,
+            valley_sensings: None,
             keeps_cells: false,
             named_texts,
         };
         built.retries = built.flash().map_or(0, |flash| flash.model.retries() as u8);
         let by_information = matches!(&built.kind, Kind::Tables(tables) if tables.by_information);
-        built.keeps_cells = built.retries > 0 || by_information;
+        built.valley_sensings =
+            built.flash().and_then(|flash| flash.model.valley_sensings()).map(|sensings| sensings as u8);
+        built.keeps_cells = built.retries > 0 || built.valley_sensings.is_some() || by_information;
         Ok(built)
     }
 
@@ -335,6 +341,21 @@ impl Reliability {
     /// How many entries the retry table of the cells has.
     pub fn retries(&self) -> u8 {
         self.retries
+    }
+
+    /// How often a search for valleys senses each boundary; `None` where the cells know none.
+    pub fn valley_sensings(&self) -> Option<u8> {
+        self.valley_sensings
+    }
+
+    /// Whether it knows how many checks hard decisions violate.
+    pub fn knows_syndrome_weights(&self) -> bool {
+        match &self.kind {
+            Kind::Perfect | Kind::Fixed(_) | Kind::Bch(_) => false,
+            Kind::Attempted(_) => true,
+            Kind::Tables(tables) => tables.tables.iter().all(|table| table.syndrome_weights().is_some()),
+            Kind::Exact(exact) => exact.iterative,
+        }
     }
 
     /// Whether [`CellAge`] is looked at at all.
@@ -457,6 +478,11 @@ impl Reliability {
     /// all blocks.
     pub fn layer_factor(&self, wordline: u32, wordlines_per_block: u32) -> f64 {
         self.flash().map_or(1.0, |flash| flash.factors.layer_factor(wordline, wordlines_per_block))
+    }
+
+    /// The layer of a wordline, of so many in a block; each has its own where none are known.
+    pub fn layer_of(&self, wordline: u32, wordlines_per_block: u32) -> u32 {
+        self.flash().map_or(wordline, |flash| flash.factors.layer_of(wordline, wordlines_per_block))
     }
 
     /// The factor on the raw bit error rate of a wordline of a block (of the device), beside those of its layer and its block.

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use softsense_base::{Error, ErrorKind, Result, binomial_tail, line_of, shipped_or_file};
 use softsense_ecc::bch::BchCode;
 use softsense_ecc::catalogue::Code;
-use softsense_ecc::ldpc::RedundantChecks;
+use softsense_ecc::ldpc::{RedundantChecks, SyndromeWeights};
 
 use crate::MAX_LEVEL;
 
@@ -79,6 +79,7 @@ pub struct DecodeTable {
     rber: Vec<f64>,
     levels: Vec<Level>,
     max_iterations: Option<u16>,
+    syndrome_weights: Option<SyndromeWeights>,
 }
 
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -118,6 +119,9 @@ struct File {
     rber: Vec<f64>,
     level: Vec<Level>,
     max_iterations: Option<u16>,
+    /// Degrees of an LDPC code, each with how many bits or checks have it.
+    bit_degrees: Option<Vec<(u32, u32)>>,
+    check_degrees: Option<Vec<(u32, u32)>>,
 }
 
 impl DecodeTable {
@@ -267,8 +271,21 @@ impl DecodeTable {
                 }
             }
         }
-        let File { code, decoder, interpolation, soft_levels, rber, level, max_iterations, .. } = file;
-        Ok(Self { text: text.into(), code, decoder, interpolation, soft_levels, rber, levels: level, max_iterations })
+        let syndrome_weights = match (&file.bit_degrees, &file.check_degrees) {
+            (None, None) => None,
+            (Some(bits), Some(checks)) => {
+                for (name, degrees) in [("bit_degrees", bits), ("check_degrees", checks)] {
+                    if degrees.is_empty() || degrees.iter().any(|&(degree, count)| degree == 0 || count == 0) {
+                        return bad(name, format!("found {degrees:?}, expected pairs of a degree and a number"));
+                    }
+                }
+                Some(SyndromeWeights::new(bits, checks))
+            }
+            _ => return bad("bit_degrees, check_degrees", "found one of them, expected both or neither".into()),
+        };
+        let File { code, decoder, interpolation, soft_levels, rber, level: levels, max_iterations, .. } = file;
+        let text = text.into();
+        Ok(Self { text, code, decoder, interpolation, soft_levels, rber, levels, max_iterations, syndrome_weights })
     }
 
     /// The file that the table was read from.
@@ -279,6 +296,11 @@ impl DecodeTable {
     /// Whose failures it tells: the code and the decoder.
     pub fn describe(&self) -> String {
         format!("{}; {}", self.code, self.decoder)
+    }
+
+    /// How many checks hard decisions violate, where the table knows the degrees of its code.
+    pub fn syndrome_weights(&self) -> Option<&SyndromeWeights> {
+        self.syndrome_weights.as_ref()
     }
 
     /// How many read levels it has.

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use softsense_link::{
     CellCondition, CellsRead, CodewordReader, DecodeTable, ExactSpec, FrameSpec, FrameTask, ReadChannel,
 };
-use softsense_nand::{CellSpec, NamedCells, Placement, RberModel, ReadWith, References, Variation, Wear};
+use softsense_nand::{CellSpec, NamedCells, Placement, RberModel, ReadWith, References, ReferencesAt, Variation, Wear};
 
 fn spec(code: &str, rber: RberModel) -> ExactSpec {
     ExactSpec {
@@ -425,7 +425,8 @@ fn misplaced_references_fail_as_their_raw_bit_error_rate_says() {
             let wear = Wear { pe_cycles, retention_hours, effective_reads };
             for page in 0..cell_spec.pages() {
                 for entry in 0..cell_spec.retries() {
-                    let rber = cell_spec.at_retry(wear, entry).rber(page);
+                    let at = ReferencesAt::RetryEntry(entry as u8);
+                    let rber = cell_spec.read_at(wear, at).rber(page);
                     let p_fail = |rber: f64| softsense_base::binomial_tail(15, bits, rber);
                     let expected = p_fail(rber);
                     if !(0.02..0.98).contains(&expected) {
@@ -433,9 +434,7 @@ fn misplaced_references_fail_as_their_raw_bit_error_rate_says() {
                     }
                     let condition = [CellCondition::Voltages { wear, page }];
                     let fails = (0..codewords)
-                        .filter(|&place| {
-                            !reader.attempt_by(place, age as u64, &condition, 1, Some(entry as u8)).converged
-                        })
+                        .filter(|&place| !reader.attempt_by(place, age as u64, &condition, 1, at).converged)
                         .count() as f64;
                     let normal = |p: f64| {
                         let trials = codewords as f64;
@@ -492,7 +491,7 @@ fn soft_levels_fail_as_their_information_says() {
             let share = failed as f64 / codewords as f64;
             let real = bisected(0.005, 0.026, |rber| table.p_fail(level, rber) < share);
             let wear = Wear::unread(pe_cycles, 2000.0);
-            let off = compiled.by(wear, Some(page), ReadWith::Level(level)) / real - 1.0;
+            let off = compiled.by(wear, Some(page), ReadWith::level(level)) / real - 1.0;
             let off_hard = compiled.at(wear, Some(page)) / real - 1.0;
             println!(
                 "{name}, tracked {tracked}, {pe_cycles} P/E, page {page}, level {level}: {share:.2} fail; by information \

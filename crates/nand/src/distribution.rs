@@ -3,11 +3,39 @@
 
 use softsense_base::normal_cdf;
 
-/// Where the cells of one state are: where they were left, and how far reads have raised them since.
+use crate::cells::MAX_STATES;
+
+/// Where the cells of one state are: where they were left, how far neighbours that were programmed later have pushed them, and how
+/// far reads have raised them since.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Distribution {
     left: Left,
+    push: Option<Push>,
     lift: Option<Lift>,
+}
+
+/// How far neighbours have pushed cells: as many equally large shares of them as there are shifts, each by its own.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Push {
+    shifts_v: [f64; MAX_STATES],
+    count: usize,
+}
+
+impl Push {
+    fn shifts(&self) -> &[f64] {
+        &self.shifts_v[..self.count]
+    }
+
+    /// The mean of what a share is, over all shares.
+    fn mean(&self, of: impl Fn(f64) -> f64) -> f64 {
+        self.shifts().iter().map(|&shift_v| of(shift_v)).sum::<f64>() / self.count as f64
+    }
+
+    /// The least and the largest shift.
+    fn range(&self) -> (f64, f64) {
+        let shifts = || self.shifts().iter().copied();
+        (shifts().fold(f64::INFINITY, f64::min), shifts().fold(f64::NEG_INFINITY, f64::max))
+    }
 }
 
 /// Where cells are, but for what reads did to them. It is symmetric.
@@ -72,6 +100,10 @@ pub(crate) struct Tail {
 }
 
 impl Tail {
+    fn of(lower: f64, upper: f64) -> Self {
+        if upper < lower { Tail { probability: upper, upper: true } } else { Tail { probability: lower, upper: false } }
+    }
+
     /// Below all cells.
     pub(crate) const BELOW: Tail = Tail { probability: 0.0, upper: false };
     /// Above all cells.
@@ -102,12 +134,20 @@ impl Tail {
 impl Distribution {
     /// Normal(`mean_v`, `sigma_v`^2).
     pub(crate) fn normal(mean_v: f64, sigma_v: f64) -> Self {
-        Self { left: Left::Normal { mean_v, sigma_v }, lift: None }
+        Self { left: Left::Normal { mean_v, sigma_v }, push: None, lift: None }
     }
 
     /// Uniform[`start_v`, `start_v` + `step_v`] and noise.
     pub(crate) fn programmed(start_v: f64, step_v: f64, noise: Noise) -> Self {
-        Self { left: Left::Programmed { start_v, step_v, noise }, lift: None }
+        Self { left: Left::Programmed { start_v, step_v, noise }, push: None, lift: None }
+    }
+
+    /// The same cells after neighbours have pushed them: as many equally large shares as there are shifts, [`MAX_STATES`] at most,
+    /// each by its own, in volts. Before anything [lifts](Self::lifted) them.
+    pub(crate) fn pushed(self, shifts_v: &[f64]) -> Self {
+        let mut push = Push { shifts_v: [0.0; MAX_STATES], count: shifts_v.len() };
+        push.shifts_v[..shifts_v.len()].copy_from_slice(shifts_v);
+        Self { push: Some(push), ..self }
     }
 
     /// The same cells after something has raised each from V to `scale_v` ln(exp(V / `scale_v`) + its amount).
@@ -126,15 +166,20 @@ impl Distribution {
 
     /// The median.
     pub(crate) fn centre(&self) -> f64 {
-        match self.lift {
-            None => self.left.centre(),
-            Some(_) => self.quantile(0.5),
+        match (self.push, self.lift) {
+            (None, None) => self.left.centre(),
+            _ => self.quantile(0.5),
         }
     }
 
     /// Mean and standard deviation.
     pub(crate) fn mean_and_sigma(&self) -> (f64, f64) {
-        let (mean, sigma) = (self.left.centre(), self.left.sigma());
+        let (mut mean, mut sigma) = (self.left.centre(), self.left.sigma());
+        if let Some(push) = self.push {
+            let by = push.mean(|shift_v| shift_v);
+            mean += by;
+            sigma = libm::sqrt(sigma * sigma + push.mean(|shift_v| (shift_v - by) * (shift_v - by)));
+        }
         let Some(lift) = self.lift else { return (mean, sigma) };
         // Simpson's rule over all that is within ten standard deviations, about a voltage in the midst.
         const STEPS: i32 = 2000;
@@ -148,7 +193,7 @@ impl Distribution {
                     _ if step % 2 == 1 => 4.0,
                     _ => 2.0,
                 };
-                let (mut term, beside) = (weight * simpson * self.left.density(volts), lift.after(volts) - midst);
+                let (mut term, beside) = (weight * simpson * self.unlifted_density(volts), lift.after(volts) - midst);
                 for moment in &mut moments {
                     *moment += term;
                     term *= beside;
@@ -161,25 +206,38 @@ impl Distribution {
 
     /// The smaller of the probabilities below and above `volts`.
     pub(crate) fn tail(&self, volts: f64) -> Tail {
-        let Some(lift) = self.lift else { return self.left.tail(volts) };
+        let Some(lift) = self.lift else { return self.unlifted_tail(volts) };
         let (mut lower, mut upper) = (0.0, 0.0);
         for (weight, lift) in lift.shares() {
             let tail = match lift.before(volts).0 {
                 f64::NEG_INFINITY => Tail::BELOW,
-                before => self.left.tail(before),
+                before => self.unlifted_tail(before),
             };
             lower += weight * tail.lower();
             upper += weight * tail.upper();
         }
-        if upper < lower { Tail { probability: upper, upper: true } } else { Tail { probability: lower, upper: false } }
+        Tail::of(lower, upper)
+    }
+
+    fn unlifted_tail(&self, volts: f64) -> Tail {
+        let Some(push) = self.push else { return self.left.tail(volts) };
+        let mean = |side: fn(Tail) -> f64| push.mean(|shift_v| side(self.left.tail(volts - shift_v)));
+        Tail::of(mean(Tail::lower), mean(Tail::upper))
+    }
+
+    fn unlifted_density(&self, volts: f64) -> f64 {
+        match self.push {
+            None => self.left.density(volts),
+            Some(push) => push.mean(|shift_v| self.left.density(volts - shift_v)),
+        }
     }
 
     /// Probability a volt.
     pub(crate) fn density(&self, volts: f64) -> f64 {
-        let Some(lift) = self.lift else { return self.left.density(volts) };
+        let Some(lift) = self.lift else { return self.unlifted_density(volts) };
         let density = |(weight, lift): (f64, Alike)| match lift.before(volts) {
             (f64::NEG_INFINITY, _) => 0.0,
-            (before, faster) => weight * faster * self.left.density(before),
+            (before, faster) => weight * faster * self.unlifted_density(before),
         };
         lift.shares().map(density).sum()
     }
@@ -200,11 +258,17 @@ impl Distribution {
         self.raised(unlifted, |volts| self.tail(volts).upper() > probability)
     }
 
-    /// Where a quantile of the cells is that was at `volts` before they were lifted: up to where `before` holds.
+    /// Where a quantile of the cells is that was left at `volts`: up to where `before` holds.
     fn raised(&self, volts: f64, before: impl FnMut(f64) -> bool) -> f64 {
-        let Some(lift) = self.lift else { return volts };
-        let each = || lift.shares().map(|(_, lift)| lift.after(volts));
-        let (least, most) = (each().fold(f64::INFINITY, f64::min), each().fold(f64::NEG_INFINITY, f64::max));
+        if self.push.is_none() && self.lift.is_none() {
+            return volts;
+        }
+        let (least_push, most_push) = self.push.map_or((0.0, 0.0), |push| push.range());
+        let lifted = |volts: f64, choose: fn(f64, f64) -> f64| {
+            let shares = self.lift.iter().flat_map(Lift::shares);
+            shares.map(|(_, lift)| lift.after(volts)).reduce(choose).unwrap_or(volts)
+        };
+        let (least, most) = (lifted(volts + least_push, f64::min), lifted(volts + most_push, f64::max));
         // Of cells that are alike both are the quantile: what is left of rounding stays between them.
         bisect(least, most, before).0
     }
@@ -462,6 +526,8 @@ mod tests {
             Distribution::normal(1.4, 0.35),
             Distribution::normal(1.4, 0.35).lifted(0.4, [(1.0, 20.0)]),
             Distribution::normal(1.4, 0.35).lifted(0.4, [(0.2, 0.0), (0.7, 20.0), (0.1, 90.0)]),
+            Distribution::programmed(2.5, 0.38, noise).pushed(&[0.0, 0.05, 0.2]),
+            Distribution::normal(1.4, 0.35).pushed(&[0.0, 0.3]).lifted(0.4, [(0.4, 0.0), (0.6, 20.0)]),
         ] {
             for u in [1e-12, 1e-5, 0.1, 0.5, 0.77, 0.999] {
                 let found = state.tail(state.quantile(u)).lower();
@@ -495,6 +561,30 @@ mod tests {
         assert!(lifted.centre() > -1.2 && sigma < 0.5, "low cells catch up with high ones");
         let same = left.lifted(scale_v, [(1.0, 0.0)]);
         assert!((same.tail(-2.0).lower() / left.tail(-2.0).lower() - 1.0).abs() < 1e-12);
+    }
+
+    /// Are pushed cells each share by itself, with its tails, moments and what lifts them later?
+    #[test]
+    fn pushed_cells_are_all_shares_together() {
+        let left = Distribution::normal(-0.4, 0.5);
+        let (shifts_v, amount) = ([0.0, 0.1, 0.7], [(1.0, 0.3)]);
+        let shares = shifts_v.map(|shift_v| Distribution::normal(-0.4 + shift_v, 0.5));
+        for (pushed, shares) in [
+            (left.pushed(&shifts_v), shares),
+            (left.pushed(&shifts_v).lifted(0.5, amount), shares.map(|share| share.lifted(0.5, amount))),
+        ] {
+            let mean = |of: &dyn Fn(&Distribution) -> f64| shares.iter().map(of).sum::<f64>() / 3.0;
+            for volts in [-2.5, -1.0, 0.3, 1.4, 4.0] {
+                let near = |found: f64, expected: f64| (found - expected).abs() <= 1e-12 * expected;
+                assert!(near(pushed.tail(volts).upper(), mean(&|each| each.tail(volts).upper())), "{volts}");
+                assert!(near(pushed.density(volts), mean(&|each| each.density(volts))), "{volts}");
+            }
+            let (found, sigma) = pushed.mean_and_sigma();
+            let first = mean(&|each| each.mean_and_sigma().0);
+            let second = mean(&|each| each.mean_and_sigma().0.powi(2) + each.mean_and_sigma().1.powi(2));
+            assert!((found - first).abs() < 1e-6, "{found} {first}");
+            assert!((sigma - (second - first * first).sqrt()).abs() < 1e-6);
+        }
     }
 
     /// Are cells of which some are lifted more than others both kinds together?

@@ -55,10 +55,11 @@ mod variation;
 
 pub use aging::{recovery_bake_minutes, retention_bake_minutes};
 pub use cells::{
-    CellSpec, Cells, ErasedState, FitSpec, Mapping, MeasuredStates, Measurement, Mechanism, NamedCells, ProgrammedAs,
-    ProgrammedStates, ReadDisturb, References, Retention, States, TelegraphNoise, TimeLaw, effective_reads_if_even,
+    CellSpec, Cells, Dwell, ErasedState, FitSpec, Interference, Mapping, MeasuredStates, Measurement, Mechanism,
+    NamedCells, ProgrammedAs, ProgrammedStates, ReadDisturb, References, Retention, States, TelegraphNoise, TimeLaw,
+    ValleySearch, effective_reads_if_even, poisson_quantile,
 };
-pub use rber::{MOST_EFFECTIVE_READS, Rber, RberModel, ReadWith, Wear};
+pub use rber::{MOST_EFFECTIVE_READS, Rber, RberModel, ReadWith, ReferencesAt, Wear};
 pub use rber_grid::RberGrid;
 pub use sensing::{Placement, Sensing};
 pub use variation::{Factors, Variation};

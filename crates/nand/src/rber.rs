@@ -118,13 +118,7 @@ impl RberModel {
     /// The model, ready to be asked often.
     pub fn compiled(&self) -> Rber {
         Rber(match self {
-            RberModel::ThresholdVoltage(_) => {
-                let cells = self.cells();
-                let soft = (2..=MAX_LEVEL).map(ReadWith::Level);
-                let retries = (0..cells.retries()).map(|entry| ReadWith::RetryEntry(entry as u8));
-                let all = [ReadWith::Level(1)].into_iter().chain(soft).chain(retries);
-                Kind::Surfaces(all.map(|read| Surface::new(cells.clone(), read)).collect())
-            }
+            RberModel::ThresholdVoltage(_) => Kind::Surfaces(Arc::new(Surfaces::new(self.cells()))),
             RberModel::Grid(grid) => Kind::Grid(Arc::new(grid.compiled())),
             formula => {
                 let terms = (0..TERMS_CHUNKS).map(|_| OnceLock::new()).collect();
@@ -138,6 +132,16 @@ impl RberModel {
         match self {
             RberModel::Constant { .. } | RberModel::PowerLaw { .. } | RberModel::Tlc72Layer | RberModel::Grid(_) => 0,
             RberModel::ThresholdVoltage(_) => self.cells().retries(),
+        }
+    }
+
+    /// How many times each boundary is sensed by a search for valleys; `None` where its cells know none.
+    pub fn valley_sensings(&self) -> Option<u32> {
+        match self {
+            RberModel::Constant { .. } | RberModel::PowerLaw { .. } | RberModel::Tlc72Layer | RberModel::Grid(_) => {
+                None
+            }
+            RberModel::ThresholdVoltage(_) => self.cells().references.valley_search.map(|search| search.sensings),
         }
     }
 
@@ -238,13 +242,37 @@ impl RberModel {
     }
 }
 
+/// Where the references of a read stand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum ReferencesAt {
+    /// Where those of the cells are: they track the age, or are the chip's default.
+    #[default]
+    Cells,
+    /// At an entry of the chip's retry table, from 0: offsets of the default ones, of all levels.
+    RetryEntry(u8),
+    /// Where a search for the valleys between states has found them.
+    Valleys,
+}
+
 /// How a page is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ReadWith {
-    /// With the references of its cells, 1 to 7 at each boundary; 1 is hard decision.
-    Level(u8),
-    /// Hard decision by an entry of the retry table, from 0.
-    RetryEntry(u8),
+pub struct ReadWith {
+    /// Where references stand.
+    pub references: ReferencesAt,
+    /// How many of them at each boundary, 1 to 7; 1 is hard decision.
+    pub level: u8,
+}
+
+impl ReadWith {
+    /// A level with the references of the cells.
+    pub fn level(level: u8) -> Self {
+        Self { references: ReferencesAt::Cells, level }
+    }
+
+    /// A hard decision with references at a place.
+    pub fn hard(references: ReferencesAt) -> Self {
+        Self { references, level: 1 }
+    }
 }
 
 /// A [`RberModel`] that answers in nanoseconds. A clone shares what the other has computed; so may threads.
@@ -260,8 +288,7 @@ enum Kind {
     /// Knows no pages, as the next.
     Formula(Arc<Formula>),
     Grid(Arc<CompiledGrid>),
-    /// By level from 1, and after those by entry of the retry table.
-    Surfaces(Arc<[Surface]>),
+    Surfaces(Arc<Surfaces>),
 }
 
 impl Rber {
@@ -277,7 +304,7 @@ impl Rber {
     /// # Panics
     /// If there is no such page.
     pub fn at(&self, wear: Wear, page: Option<usize>) -> f64 {
-        self.by(wear, page, ReadWith::Level(1))
+        self.by(wear, page, ReadWith::level(1))
     }
 
     /// The raw bit error rate at which to ask how a code fails that was measured on the textbook boundary
@@ -289,16 +316,19 @@ impl Rber {
     /// that is by 0.5. Formulas know but the one boundary, and are the same at all levels.
     ///
     /// # Panics
-    /// If there is no such page, level or entry.
+    /// If there is no such page, level or place of references.
     pub fn by(&self, wear: Wear, page: Option<usize>, read: ReadWith) -> f64 {
-        match (&self.0, read) {
-            (Kind::Formula(formula), ReadWith::Level(_)) => formula.at(wear),
-            (Kind::Grid(grid), ReadWith::Level(_)) => grid.at(wear),
-            (Kind::Formula(_) | Kind::Grid(_), ReadWith::RetryEntry(_)) => panic!("a model without a retry table"),
-            (Kind::Surfaces(surfaces), ReadWith::Level(level)) => surfaces[usize::from(level) - 1].at(wear, page),
-            (Kind::Surfaces(surfaces), ReadWith::RetryEntry(entry)) => {
-                surfaces[usize::from(MAX_LEVEL) + usize::from(entry)].at(wear, page)
+        let only_cells = || assert_eq!(read.references, ReferencesAt::Cells, "a model without other references");
+        match &self.0 {
+            Kind::Formula(formula) => {
+                only_cells();
+                formula.at(wear)
             }
+            Kind::Grid(grid) => {
+                only_cells();
+                grid.at(wear)
+            }
+            Kind::Surfaces(surfaces) => surfaces.of(read).at(wear, page),
         }
     }
 
@@ -307,7 +337,8 @@ impl Rber {
     /// times those of `wear` or 10,000, whichever is more. Other models have no voltages: their wear stays as it is.
     pub fn wear_for(&self, wear: Wear, page: Option<usize>, rber: f64) -> Wear {
         let Kind::Surfaces(surfaces) = &self.0 else { return wear };
-        let reaches = |pe_cycles: u32| surfaces[0].at(Wear { pe_cycles, ..wear }, page) >= rber;
+        let hard = surfaces.of(ReadWith::level(1));
+        let reaches = |pe_cycles: u32| hard.at(Wear { pe_cycles, ..wear }, page) >= rber;
         let limit = wear.pe_cycles.saturating_mul(10).max(10_000);
         // Brackets grow from where the answer is likely, for the grid is filled wherever it is asked.
         let (mut low, mut high) = (wear.pe_cycles, wear.pe_cycles);
@@ -368,13 +399,40 @@ impl Formula {
     }
 }
 
+/// A [`Surface`] for each way in which cells are read, made when it is asked for.
+#[derive(Debug)]
+struct Surfaces {
+    cells: Arc<CellSpec>,
+    /// By place of references (the cells', found valleys, entries of the retry table), in each by level.
+    of: Box<[OnceLock<Surface>]>,
+}
+
+impl Surfaces {
+    fn new(cells: &CellSpec) -> Self {
+        let places = 2 + cells.retries();
+        let of = (0..places * usize::from(MAX_LEVEL)).map(|_| OnceLock::new()).collect();
+        Self { cells: Arc::new(cells.clone()), of }
+    }
+
+    #[inline]
+    fn of(&self, read: ReadWith) -> &Surface {
+        let place = match read.references {
+            ReferencesAt::Cells => 0,
+            ReferencesAt::Valleys => 1,
+            ReferencesAt::RetryEntry(entry) => 2 + usize::from(entry),
+        };
+        let index = place * usize::from(MAX_LEVEL) + usize::from(read.level) - 1;
+        self.of[index].get_or_init(|| Surface::new(Arc::clone(&self.cells), read))
+    }
+}
+
 /// Raw bit error rates of cells on a grid over ln(1 + effective reads / r0), sqrt(P/E cycles) and ln(1 + retention / t0), filled
 /// where it is asked.
 ///
 /// In these coordinates, which noise, retention and disturb grow with, a logarithm is nearly linear from point to point.
 #[derive(Debug)]
 struct Surface {
-    cells: CellSpec,
+    cells: Arc<CellSpec>,
     read: ReadWith,
     /// Distance of rows in sqrt(P/E cycles): one is, at 10,000 cycles, 200.
     row_step: f64,
@@ -421,12 +479,10 @@ impl Surface {
     const LAST_SHEET: f64 = 14.0;
     const SHEET_STEP: f64 = 0.05;
 
-    fn new(cells: CellSpec, read: ReadWith) -> Self {
-        // A point of a soft level takes a hundred times as long, and there are six of them.
-        let (row_step, column_step) = match read {
-            ReadWith::Level(1) | ReadWith::RetryEntry(_) => (1.0, 0.1),
-            ReadWith::Level(_) => (2.0, 0.2),
-        };
+    fn new(cells: Arc<CellSpec>, read: ReadWith) -> Self {
+        // A point of a soft level takes a hundred times as long, and there are six of them; one of a search ten times.
+        let coarse = read.level > 1 || read.references == ReferencesAt::Valleys;
+        let (row_step, column_step) = if coarse { (2.0, 0.2) } else { (1.0, 0.1) };
         let sheets = if cells.read_disturb.is_some() { (Self::LAST_SHEET / Self::SHEET_STEP) as usize + 1 } else { 1 };
         Self {
             t0_hours: cells.t0_hours(),
@@ -489,18 +545,20 @@ impl Surface {
 
     #[cold]
     fn compute(&self, wear: Wear) -> Point {
-        let (cells, level) = match self.read {
-            ReadWith::Level(level) => (self.cells.at(wear), level),
-            ReadWith::RetryEntry(entry) => (self.cells.at_retry(wear, entry.into()), 1),
+        let ReadWith { references, level } = self.read;
+        let rates: Vec<f64> = if level == 1 && references == ReferencesAt::Valleys {
+            self.cells.rber_by_valleys(wear)
+        } else {
+            let cells = self.cells.read_at(wear, references);
+            let rber = |page| match level {
+                1 => cells.rber(page),
+                _ => {
+                    let sensing = Sensing::new(&cells, page, level, Placement::MutualInformation);
+                    equivalent_rber(level, sensing.equivocation(&cells))
+                }
+            };
+            (0..cells.pages()).map(rber).collect()
         };
-        let rber = |page| match level {
-            1 => cells.rber(page),
-            _ => {
-                let sensing = Sensing::new(&cells, page, level, Placement::MutualInformation);
-                equivalent_rber(level, sensing.equivocation(&cells))
-            }
-        };
-        let rates: Vec<f64> = (0..cells.pages()).map(rber).collect();
         let mean = rates.iter().sum::<f64>() / rates.len() as f64;
         let mut point = [0.0; MAX_PAGES + 1];
         let logarithms = rates.into_iter().chain([mean]).map(|rber| libm::log(rber.max(Rber::LEAST)));
@@ -576,7 +634,7 @@ mod tests {
                 let (level, page) = (2 + (draw % 6) as u8, draw as usize % cells.pages());
                 let sensing = Sensing::new(&exact, page, level, Placement::MutualInformation);
                 let expected = equivalent_rber(level, sensing.equivocation(&exact));
-                let found = surface.by(wear, Some(page), ReadWith::Level(level));
+                let found = surface.by(wear, Some(page), ReadWith::level(level));
                 let error = (found / expected - 1.0).abs();
                 assert!(
                     expected < 1e-4 || error < 0.01,

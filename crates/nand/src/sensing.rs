@@ -94,15 +94,25 @@ impl Sensing {
     }
 
     fn with_levels(cells: &Cells, page: usize, levels: usize, placement: Placement) -> Self {
-        let (expected, offset_v) = cells.expected();
-        let place = Place::new(cells, page, expected, offset_v);
+        let (expected, offsets_v) = cells.expected();
+        let place = Place::new(cells, page, expected);
         let references = match placement {
             _ if levels == 1 => place.hard_only().concat(),
             Placement::MutualInformation => place.most_informative(levels),
             Placement::Nested => place.nested(levels).concat(),
             Placement::Uniform { step_v } => place.uniform(levels, step_v),
         };
-        Self { page, levels, references: references.into_iter().map(|reference| reference + offset_v).collect() }
+        // Boundaries that are moved towards each other leave no room between them.
+        let mut least = f64::NEG_INFINITY;
+        let moved = references
+            .chunks(levels)
+            .zip(cells.boundaries(page))
+            .flat_map(|(chunk, &boundary)| chunk.iter().map(move |reference| reference + offsets_v[boundary]));
+        let references = moved.map(|reference| {
+            least = least.max(reference);
+            least
+        });
+        Self { page, levels, references: references.collect() }
     }
 
     /// The reference voltages, ascending: the level times the boundaries of the page.
@@ -340,9 +350,9 @@ impl Slopes {
 }
 
 impl<'a> Place<'a> {
-    fn new(cells: &Cells, page: usize, states: &'a [Distribution], offset_v: f64) -> Self {
+    fn new(cells: &Cells, page: usize, states: &'a [Distribution]) -> Self {
         let all = cells.boundaries(page);
-        let hard_reference = |at: usize| cells.hard_references()[at] - offset_v;
+        let hard_reference = |at: usize| cells.expected_references()[at];
         let boundary = |(index, &at): (usize, &usize)| {
             let hard = hard_reference(at);
             let (left, right) = (&states[at], &states[at + 1]);

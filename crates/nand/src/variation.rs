@@ -131,17 +131,20 @@ impl Factors {
         self.chip_factor(chip) * log_normal(&self.block, self.variation.block_sigma, block, 0)
     }
 
+    /// The layer that a wordline is in, of so many in a block.
+    pub fn layer_of(&self, wordline: u32, wordlines_per_block: u32) -> u32 {
+        match self.variation.layer_factors.len() {
+            0 => wordline / self.variation.wordlines_per_layer,
+            layers => (u64::from(wordline) * layers as u64 / u64::from(wordlines_per_block)) as u32,
+        }
+    }
+
     /// The factor of the layer that a wordline is in, of so many in a block.
     pub fn layer_factor(&self, wordline: u32, wordlines_per_block: u32) -> f64 {
+        let layer = self.layer_of(wordline, wordlines_per_block);
         match self.variation.layer_factors.as_slice() {
-            [] => {
-                let layer = wordline / self.variation.wordlines_per_layer;
-                log_normal(&self.layer, self.variation.layer_sigma, layer.into(), 0)
-            }
-            factors => {
-                let layer = u64::from(wordline) * factors.len() as u64 / u64::from(wordlines_per_block);
-                factors[layer as usize]
-            }
+            [] => log_normal(&self.layer, self.variation.layer_sigma, layer.into(), 0),
+            factors => factors[layer as usize],
         }
     }
 

@@ -17,7 +17,7 @@ fn read(overrides: &[&str], required: u8) -> Timeline {
         .map(|level| {
             let converged = level >= required;
             let iterations = if converged { u32::from(level).saturating_sub(2) } else { 20 };
-            DecodeAttempt { level, converged, clean: false, iterations, correct: converged }
+            DecodeAttempt { level, converged, clean: false, iterations, correct: converged, syndrome_weight: None }
         })
         .collect();
     LoneRead::new(&config, 0).unwrap().timeline(338, &attempts).unwrap()
@@ -180,7 +180,14 @@ fn what_is_no_codeword_of_one_page_is_refused() {
     assert!(refused("mlc-25nm.toml", &["ftl.interleaving.ways=2"], 0).starts_with("ftl.interleaving.ways: found 2"));
     assert_eq!(refused("mlc-25nm.toml", &[], 2), "page_type: found 2, expected 0 to 1");
     let lone = LoneRead::new(&shipped("mlc-25nm.toml", &[]), 0).unwrap();
-    let attempt = |level| DecodeAttempt { level, converged: true, clean: false, iterations: 1, correct: true };
+    let attempt = |level| DecodeAttempt {
+        level,
+        converged: true,
+        clean: false,
+        iterations: 1,
+        correct: true,
+        syndrome_weight: None,
+    };
     for attempts in [vec![], vec![attempt(2)], (1..=8).map(attempt).collect()] {
         let error = lone.timeline(0, &attempts).unwrap_err().to_string();
         assert!(error.starts_with("attempts: found levels ["), "{error}");

@@ -1,9 +1,10 @@
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use softsense_base::{Error, Result};
 
 use super::encoder::{Scratch, StructuredEncoder};
-use super::{DenseEncoder, ParityCheck, QuasiCyclic};
+use super::{DenseEncoder, ParityCheck, QuasiCyclic, SyndromeWeights};
 use crate::{InstructionSet, bits};
 
 /// The most checks that elimination takes: their square, in bits, is half a gigabyte.
@@ -150,6 +151,20 @@ impl LdpcCode {
     pub fn syndrome_weight(&self, word: &[u8]) -> usize {
         assert_eq!(word.len(), bits::bytes_for(self.codeword_bits()), "bytes of a codeword");
         self.parity_check.syndrome_weight(word)
+    }
+
+    /// How many checks hard decisions violate, by the degrees of the code.
+    pub fn syndrome_weights(&self) -> SyndromeWeights {
+        let count = |degrees: &mut dyn Iterator<Item = usize>| -> Vec<(u32, u32)> {
+            let mut counts = BTreeMap::new();
+            degrees.for_each(|degree| *counts.entry(degree as u32).or_insert(0) += 1);
+            counts.into_iter().collect()
+        };
+        let matrix = &self.parity_check;
+        SyndromeWeights::new(
+            &count(&mut matrix.column_weights().into_iter().map(|weight| weight as usize)),
+            &count(&mut (0..matrix.rows()).map(|row| matrix.row(row).len())),
+        )
     }
 
     /// Encodes one word. [`LdpcEncoder`] does the same without allocating.

@@ -39,7 +39,7 @@ impl Reliability {
             !attempts.is_empty() && attempts.len() <= usize::from(MAX_LEVEL) && levels.eq(1..=attempts.len() as u8)
         );
         let outcomes = attempts.iter().map(|&attempt| attempt.into()).collect();
-        Self { kind: Kind::Attempted(Attempted { outcomes, raw_errors }), retries: 0, ..self }
+        Self { kind: Kind::Attempted(Attempted { outcomes, raw_errors }), retries: 0, valley_sensings: None, ..self }
     }
 }
 
@@ -56,6 +56,7 @@ mod tests {
             clean: false,
             iterations,
             correct: converged,
+            syndrome_weight: None,
         };
         let attempts = [attempt(1, false, 20), attempt(2, true, 0), attempt(3, false, 20)];
         let any = Reliability::new(&ReliabilitySpec::Perfect, 1, ".".as_ref()).unwrap();

@@ -2,7 +2,7 @@ use std::collections::HashMap;
 use std::sync::Mutex;
 
 use softsense_ecc::catalogue::Code;
-use softsense_nand::Wear;
+use softsense_nand::{ReferencesAt, Wear};
 
 use super::{Flash, Outcome};
 use crate::exact::READS_SCALE;
@@ -32,8 +32,8 @@ struct Reading {
 #[derive(Debug)]
 struct Known {
     conditions: Conditions,
-    /// By entry of the retry table and level.
-    attempts: Vec<((Option<u8>, u8), DecodeAttempt)>,
+    /// By where references stand, and level.
+    attempts: Vec<((ReferencesAt, u8), DecodeAttempt)>,
 }
 
 /// What the cells of each part of a codeword are like, and whose codeword it is.
@@ -109,12 +109,12 @@ impl Exact {
         if entry.conditions != *conditions {
             *entry = nothing();
         }
-        let asked = (step.retry_entry, step.level);
+        let asked = (step.references, step.level);
         if let Some((_, attempt)) = entry.attempts.iter().find(|(known, _)| *known == asked) {
             return *attempt;
         }
         let reader = &mut readers[conditions.reader];
-        let attempt = reader.attempt_by(number, write.into(), &conditions.parts, step.level, step.retry_entry);
+        let attempt = reader.attempt_by(number, write.into(), &conditions.parts, step.level, step.references);
         entry.attempts.push((asked, attempt));
         attempt
     }
@@ -134,6 +134,7 @@ impl From<DecodeAttempt> for Outcome {
             clean: attempt.clean,
             few_errors: false,
             iterations: Some(attempt.iterations.max(1) as u16),
+            syndrome_weight: attempt.syndrome_weight,
         }
     }
 }

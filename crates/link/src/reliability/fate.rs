@@ -1,11 +1,11 @@
 use std::sync::Arc;
 
 use softsense_base::binomial_cdf;
-use softsense_nand::ReadWith;
+use softsense_nand::{ReadWith, ReferencesAt};
 
 use super::exact::Conditions;
 use super::{Fates, Kind, Reliability};
-use crate::{CellAge, DecodeTable, MAX_LEVEL, ReadSpec, SoftLevels, Step};
+use crate::{CellAge, DecodeTable, History, MAX_LEVEL, Observation, ReadSpec, SoftLevels, Step};
 
 /// What pages are like at the moment at which they are asked for: all that the codewords in them have in common.
 #[derive(Debug, Clone)]
@@ -75,6 +75,8 @@ pub struct Outcome {
     pub few_errors: bool,
     /// Decoding iterations, where they were asked for. A word that needs none takes one: to find that out.
     pub iterations: Option<u16>,
+    /// How many checks hard decisions violate, where that was asked for.
+    pub syndrome_weight: Option<u32>,
 }
 
 /// What an [`Outcome`] tells beside the success of decoding: what nobody asks for is not worked out.
@@ -84,6 +86,8 @@ pub struct Questions {
     pub iterations: bool,
     /// Whether no bit of a BCH code was wrong.
     pub clean: bool,
+    /// How many checks hard decisions violate.
+    pub syndrome_weight: bool,
     /// Whether so many of so many hard decisions, or fewer, are wrong.
     pub few_errors: Option<FewErrors>,
 }
@@ -112,9 +116,9 @@ impl Reliability {
         let add = |conditions: &mut PageConditions, age: &CellAge| {
             let factor = flash.factor(write.into(), age);
             let rber = |read| (flash.compiled.by(age.wear, age.page_type, read) * factor).min(0.5);
-            conditions.rber += rber(ReadWith::Level(1));
+            conditions.rber += rber(ReadWith::level(1));
             if self.retries > 0 {
-                conditions.first_entry_rber += rber(ReadWith::RetryEntry(0));
+                conditions.first_entry_rber += rber(ReadWith::hard(ReferencesAt::RetryEntry(0)));
             }
         };
         let first = cells(0);
@@ -174,10 +178,16 @@ impl Reliability {
     /// What a step makes of a codeword. It is a function of both: asked again, it is the same.
     #[inline]
     pub fn outcome(&self, fate: &Fate, step: Step) -> Outcome {
-        let level = step.level;
-        if let (Some(entry), Some(_)) = (step.retry_entry, &fate.cells) {
-            return self.outcome(&self.retried(fate, entry), Step::fresh(level));
+        if step.references != ReferencesAt::Cells && fate.cells.is_some() {
+            return self.outcome_at(&self.moved(fate, step.references), step);
         }
+        self.outcome_at(fate, step)
+    }
+
+    /// [`Self::outcome`] of a codeword as it is read with the references of the step.
+    #[inline]
+    fn outcome_at(&self, fate: &Fate, step: Step) -> Outcome {
+        let level = step.level;
         match &self.kind {
             Kind::Perfect => Outcome { decoded: true, ..Outcome::default() },
             Kind::Fixed(thresholds) => {
@@ -187,17 +197,30 @@ impl Reliability {
                 let table = tables.tables.at(|| fate.pe_cycles);
                 let decoded = match level {
                     1 => !table.fails(1, fate.above as usize, fate.rber, fate.uniform()),
-                    _ => self.soft_decodes(table, fate, level),
+                    _ => self.soft_decodes(table, fate, step),
                 };
                 let iterations = if self.questions.iterations {
-                    let rber = self.level_rber(table, fate, level);
+                    let rber = self.level_rber(table, fate, step);
                     table.iterations(level, rber, decoded, self.iterations_draw(fate, level))
                 } else {
                     None
                 };
                 let few_errors =
                     level == 1 && self.questions.few_errors.is_some_and(|few| self.has_few_errors(fate, few));
-                Outcome { decoded: decoded || few_errors, few_errors, iterations, ..Outcome::default() }
+                let syndrome_weight = match table.syndrome_weights() {
+                    // The least draws are those that fail: they have the most errors.
+                    Some(weights) if self.questions.syndrome_weight && level == 1 => {
+                        Some(weights.draw(fate.rber, 1.0 - fate.uniform(), self.weights.uniform(fate.draw, 0)))
+                    }
+                    _ => None,
+                };
+                Outcome {
+                    decoded: decoded || few_errors,
+                    few_errors,
+                    iterations,
+                    syndrome_weight,
+                    ..Outcome::default()
+                }
             }
             Kind::Bch(bch) => match &bch.fates {
                 Fates::Drawn(codes, _) => {
@@ -219,19 +242,20 @@ impl Reliability {
         }
     }
 
-    /// A codeword as it is read by an entry of the retry table: the same draw, at the raw bit error rate that its cells have there.
-    fn retried(&self, fate: &Fate, entry: u8) -> Fate {
+    /// A codeword as it is read with other references: the same draw, at the raw bit error rate that its cells have there.
+    fn moved(&self, fate: &Fate, references: ReferencesAt) -> Fate {
         let flash = self.flash().expect("fates with cells are of flash");
-        let rber = match entry {
-            0 => flash.factors.codeword_rber(fate.first_entry_rber, fate.number, fate.write.into()),
-            _ => self.rber_by(fate, ReadWith::RetryEntry(entry)),
+        let rber = match references {
+            ReferencesAt::RetryEntry(0) => {
+                flash.factors.codeword_rber(fate.first_entry_rber, fate.number, fate.write.into())
+            }
+            _ => self.rber_by(fate, ReadWith::hard(references)),
         };
         let above = self.table_at(fate.pe_cycles).map_or(0, |table| table.above(rber) as u32);
-        let Fate { number, write, pe_cycles, draw, first_entry_rber, .. } = *fate;
-        Fate { number, write, pe_cycles, above, draw, rber, first_entry_rber, conditions: None, cells: None }
+        Fate { rber, above, ..fate.clone() }
     }
 
-    /// The raw bit error rate of a codeword whose cells are kept, by a level or an entry of the retry table.
+    /// The raw bit error rate of a codeword whose cells are kept, as they are read.
     fn rber_by(&self, fate: &Fate, read: ReadWith) -> f64 {
         let flash = self.flash().expect("fates with cells are of flash");
         let cells = fate.cells.as_deref().expect("they are kept where they are asked again");
@@ -240,23 +264,26 @@ impl Reliability {
         flash.factors.codeword_rber(mean, fate.number, fate.write.into())
     }
 
-    /// The raw bit error rate at which a table is asked what a level makes of a codeword.
-    fn level_rber(&self, table: &DecodeTable, fate: &Fate, level: u8) -> f64 {
+    /// The raw bit error rate at which a table is asked what a step makes of a codeword.
+    fn level_rber(&self, table: &DecodeTable, fate: &Fate, step: Step) -> f64 {
+        let Step { references, level, .. } = step;
         match table.soft_levels() {
-            SoftLevels::Information if level > 1 && fate.cells.is_some() => self.rber_by(fate, ReadWith::Level(level)),
+            SoftLevels::Information if level > 1 && fate.cells.is_some() => {
+                self.rber_by(fate, ReadWith { references, level })
+            }
             SoftLevels::Information | SoftLevels::HardRber => fate.rber,
         }
     }
 
-    /// Whether a soft level, or one before it, decodes a codeword.
-    fn soft_decodes(&self, table: &DecodeTable, fate: &Fate, level: u8) -> bool {
+    /// Whether a soft level, or one before it with the same references, decodes a codeword.
+    fn soft_decodes(&self, table: &DecodeTable, fate: &Fate, step: Step) -> bool {
         let (above, uniform) = (fate.above as usize, fate.uniform());
         if table.soft_levels() == SoftLevels::HardRber || fate.cells.is_none() {
-            return !table.fails(level, above, fate.rber, uniform);
+            return !table.fails(step.level, above, fate.rber, uniform);
         }
         !table.fails(1, above, fate.rber, uniform)
-            || (2..=level).any(|level| {
-                let rber = self.rber_by(fate, ReadWith::Level(level));
+            || (2..=step.level).any(|level| {
+                let rber = self.level_rber(table, fate, Step { level, ..step });
                 !table.level_fails(level, table.above(rber), rber, uniform)
             })
     }
@@ -275,42 +302,50 @@ impl Reliability {
         self.flash().map(|flash| flash.factors.codeword_rber(pages.rber, number, pages.write.into()))
     }
 
-    /// The probability that decoding fails codewords like this one at `level`, over all draws: `None` where no table and no
-    /// formula tells.
-    pub fn p_fail(&self, fate: &Fate, level: u8) -> Option<f64> {
+    /// The probability that a step fails codewords like this one, over all draws: `None` where no table and no formula tells.
+    pub fn p_fail(&self, fate: &Fate, step: Step) -> Option<f64> {
+        let moved = match (step.references, &fate.cells) {
+            (ReferencesAt::Cells, _) | (_, None) => None,
+            (references, Some(_)) => Some(self.moved(fate, references)),
+        };
+        let fate = moved.as_ref().unwrap_or(fate);
         match &self.kind {
             Kind::Perfect => Some(0.0),
-            Kind::Fixed(thresholds) => Some(thresholds[usize::from(level) - 1] as f64 / 2f64.powi(64)),
+            Kind::Fixed(thresholds) => Some(thresholds[usize::from(step.level) - 1] as f64 / 2f64.powi(64)),
             Kind::Tables(_) | Kind::Bch(_) => {
                 let table = self.table_at(fate.pe_cycles)?;
-                Some(table.p_fail_by(level.min(table.levels()), |level| self.level_rber(table, fate, level)))
+                let rber = |level| self.level_rber(table, fate, Step { level, ..step });
+                Some(table.p_fail_by(step.level.min(table.levels()), rber))
             }
             Kind::Exact(_) | Kind::Attempted(_) => None,
         }
     }
 
-    /// The same for a step, in place of a level.
-    fn p_fail_at(&self, fate: &Fate, step: Step) -> Option<f64> {
-        match (step.retry_entry, &fate.cells) {
-            (Some(entry), Some(_)) => self.p_fail(&self.retried(fate, entry), 1),
-            _ => self.p_fail(fate, step.level),
-        }
-    }
-
     /// What reads of codewords like this one come to, over all draws: the probability that every step of a policy fails, and the mean
     /// number of steps. A draw that an easier step decodes is decoded by harder ones, so that steps fail together as often as
-    /// the best of them. `None` where no table and no formula tells.
+    /// the best of them. What is remembered of other reads is not; violated checks are as many as their mean. `None` where no table
+    /// and no formula tells.
     pub fn read_through(&self, fate: &Fate, spec: &ReadSpec) -> Option<(f64, f64)> {
         if spec.policy.knows_level() {
-            return Some((self.p_fail(fate, spec.max_level)?, 1.0));
+            return Some((self.p_fail(fate, Step::fresh(spec.max_level))?, 1.0));
         }
-        let first = spec.first(1, || 1);
+        let mut history = History::default();
+        let mut next = Some(spec.first(&history, 1, || 1));
         let (mut all_fail, mut mean_steps) = (1.0f64, 0.0);
-        for step in std::iter::successors(Some(first), |step| spec.if_fails(*step)) {
+        while let Some(step) = next {
             mean_steps += all_fail;
-            all_fail = all_fail.min(self.p_fail_at(fate, step)?);
+            all_fail = all_fail.min(self.p_fail(fate, step)?);
+            let syndrome_weight = if spec.sees_syndrome_weights() { self.mean_weight(fate, step) } else { None };
+            next = spec.after(&mut history, Observation { step, decoded: false, syndrome_weight });
         }
         Some((all_fail, mean_steps))
+    }
+
+    /// How many checks hard decisions violate in the mean.
+    fn mean_weight(&self, fate: &Fate, step: Step) -> Option<u32> {
+        let weights = self.table_at(fate.pe_cycles)?.syndrome_weights()?;
+        let rber = if fate.cells.is_some() { self.moved(fate, step.references).rber } else { fate.rber };
+        Some(weights.mean(rber) as u32)
     }
 
     /// Whether the raw bit error rate of a codeword is one that its decode table does not reach, so that its fate is a guess.

@@ -179,14 +179,16 @@ impl MeasuredStates {
         constants.fold(1.0, f64::min).max(1e-6)
     }
 
-    pub(super) fn distributions(&self, wear: Wear) -> Vec<Distribution> {
+    /// # Arguments
+    /// - `retention`: how much there is of what retention does.
+    pub(super) fn distributions(&self, wear: Wear, retention: f64) -> Vec<Distribution> {
         let cycles = f64::from(wear.pe_cycles);
         let (kilocycles, relative) = (cycles / 1000.0, cycles / f64::from(self.pe_cycles));
         let amounts: Vec<(&Mechanism, f64, f64)> = self
             .mechanisms
             .iter()
             .map(|each| {
-                let amount = each.time.after(wear.retention_hours * self.acceleration(each));
+                let amount = retention * each.time.after(wear.retention_hours * self.acceleration(each));
                 let of = |exponent| amount * libm::pow(relative, exponent);
                 (each, of(each.mean_pe_exponent), of(each.variance_pe_exponent))
             })

@@ -1,8 +1,11 @@
+mod dwell;
 mod fit;
+mod interference;
 mod mapping;
 mod measured;
 mod programmed;
 mod read_disturb;
+mod valley_search;
 
 use std::fmt;
 use std::path::Path;
@@ -11,17 +14,20 @@ use schemars::JsonSchema;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
-use softsense_base::{Error, ErrorKind, Result, expect_number, line_of, shipped_or_file};
+use softsense_base::{Error, ErrorKind, Result, expect_number, expect_whole, line_of, shipped_or_file};
 
-use crate::Wear;
 use crate::distribution::{Distribution, Tail, bisect};
+use crate::{ReferencesAt, Wear};
+pub use dwell::Dwell;
 pub use fit::{FitSpec, Measurement};
+pub use interference::Interference;
 pub use mapping::Mapping;
 pub(crate) use mapping::{MAX_PAGES, MAX_STATES};
 use measured::TEMPERATURES_C;
 pub use measured::{MeasuredStates, Mechanism, ProgrammedAs, TimeLaw};
 pub use programmed::{ErasedState, ProgrammedStates, Retention, TelegraphNoise};
 pub use read_disturb::{ReadDisturb, effective_reads_if_even};
+pub use valley_search::{ValleySearch, poisson_quantile};
 
 /// Specifications that ship with softsense, by name.
 const SHIPPED: [(&str, &str); 6] = [
@@ -50,6 +56,9 @@ pub struct References {
     /// `read.references = "retry_table"`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub retry_table_v: Vec<Vec<f64>>,
+    /// How a controller finds where references belong. Reads do with `read.references = "valley_search"`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub valley_search: Option<ValleySearch>,
 }
 
 /// The most entries of a retry table.
@@ -57,7 +66,7 @@ const MOST_RETRIES: usize = 100;
 
 impl Default for References {
     fn default() -> Self {
-        Self { tracked: true, placed_for: None, offset_v: 0.0, retry_table_v: Vec::new() }
+        Self { tracked: true, placed_for: None, offset_v: 0.0, retry_table_v: Vec::new(), valley_search: None }
     }
 }
 
@@ -81,6 +90,9 @@ impl References {
         if let Some(age) = self.placed_for {
             age.check(&format!("{path}.placed_for"))?;
         }
+        if let Some(search) = self.valley_search {
+            search.check(&format!("{path}.valley_search"))?;
+        }
         expect_number(format!("{path}.offset_v"), self.offset_v, -5.0, 5.0)
     }
 }
@@ -93,6 +105,12 @@ pub struct CellSpec {
     pub mapping: Mapping,
     /// Where its states are.
     pub states: States,
+    /// The state of its cells that hold a zero, where they hold one bit only (pseudo-SLC); the others are erased.
+    pub pseudo_slc_state: Option<usize>,
+    /// What programming the next wordline does to them; nothing without it.
+    pub interference: Option<Interference>,
+    /// What rest between P/E cycles does to their retention; nothing without it.
+    pub dwell: Option<Dwell>,
     /// What reads of other wordlines do to them; nothing without it.
     pub read_disturb: Option<ReadDisturb>,
     /// What the controller knows of where states are.
@@ -140,6 +158,16 @@ struct Fields {
     /// What was measured of the states, in place of how they are programmed.
     #[serde(skip_serializing_if = "Option::is_none")]
     measured: Option<MeasuredStates>,
+    /// Of cells that hold one bit only (pseudo-SLC), the state of those that hold a zero, from 1; the others are erased. `mapping` and
+    /// all states are then those of the cells when they hold all their bits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pseudo_slc_state: Option<usize>,
+    /// What programming the next wordline does to cells; nothing without it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    interference: Option<Interference>,
+    /// What rest between P/E cycles does to their retention; nothing without it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dwell: Option<Dwell>,
     /// What reads of other wordlines of the block do to cells; nothing without it.
     #[serde(skip_serializing_if = "Option::is_none")]
     read_disturb: Option<ReadDisturb>,
@@ -159,6 +187,9 @@ impl TryFrom<Fields> for CellSpec {
             telegraph_noise,
             retention,
             measured,
+            pseudo_slc_state,
+            interference,
+            dwell,
             read_disturb,
             references,
         } = fields;
@@ -185,14 +216,15 @@ impl TryFrom<Fields> for CellSpec {
                 })
             }
         };
-        Ok(Self { mapping, states, read_disturb, references })
+        Ok(Self { mapping, states, pseudo_slc_state, interference, dwell, read_disturb, references })
     }
 }
 
 impl From<CellSpec> for Fields {
     fn from(spec: CellSpec) -> Self {
-        let CellSpec { mapping, states, read_disturb, references } = spec;
-        let nothing = Fields { mapping, read_disturb, references, ..Fields::default() };
+        let CellSpec { mapping, states, pseudo_slc_state, interference, dwell, read_disturb, references } = spec;
+        let nothing =
+            Fields { mapping, pseudo_slc_state, interference, dwell, read_disturb, references, ..Fields::default() };
         match states {
             States::Measured(measured) => Fields { measured: Some(measured), ..nothing },
             States::Programmed(ProgrammedStates { erased, verify_v, program_step_v, telegraph_noise, retention }) => {
@@ -234,11 +266,15 @@ impl CellSpec {
         SHIPPED.iter().map(|(name, _)| *name)
     }
 
-    /// Opens a shipped specification by name, or a TOML file (relative paths are taken from `directory`).
+    /// Opens a shipped specification by name, or a TOML file (relative paths are taken from `directory`). With `pslc:` before it,
+    /// the same cells as they are when they hold one bit only: a zero in the middle of the programmed states, the lower of two.
     ///
     /// # Errors
     /// A file that cannot be read, is not TOML of this shape, or has a field out of range.
     pub fn open(name_or_path: &str, directory: &Path) -> Result<Self> {
+        if let Some(of) = name_or_path.strip_prefix("pslc:") {
+            return Self::open(of, directory).map(Self::with_one_bit);
+        }
         let (text, origin) = shipped_or_file(&SHIPPED, name_or_path, directory, ErrorKind::Config, "a file of cells")?;
         Self::parse(&text, &origin)
     }
@@ -264,9 +300,19 @@ impl CellSpec {
 
     /// Checks the ranges; `path` is where the cells stand in the config.
     pub fn check(&self, path: &str) -> Result<()> {
+        let states = self.mapping.states();
         match &self.states {
-            States::Programmed(programmed) => programmed.check(path, self.states())?,
-            States::Measured(measured) => measured.check(&format!("{path}.measured"), self.states())?,
+            States::Programmed(programmed) => programmed.check(path, states)?,
+            States::Measured(measured) => measured.check(&format!("{path}.measured"), states)?,
+        }
+        if let Some(state) = self.pseudo_slc_state {
+            expect_whole(format!("{path}.pseudo_slc_state"), state as u32, 1, states as u32 - 1)?;
+        }
+        if let Some(interference) = self.interference {
+            interference.check(&format!("{path}.interference"))?;
+        }
+        if let Some(dwell) = self.dwell {
+            dwell.check(&format!("{path}.dwell"))?;
         }
         if let Some(disturb) = &self.read_disturb {
             disturb.check(&format!("{path}.read_disturb"))?;
@@ -274,19 +320,33 @@ impl CellSpec {
         self.references.check(&format!("{path}.references"), self.states() - 1)
     }
 
+    /// The mapping of the bits that cells hold.
+    fn used_mapping(&self) -> Mapping {
+        if self.pseudo_slc_state.is_some() { Mapping::Slc } else { self.mapping }
+    }
+
     /// How many states a cell has.
     pub fn states(&self) -> usize {
-        self.mapping.states()
+        self.used_mapping().states()
     }
 
     /// How many pages share a wordline: bits a cell.
     pub fn pages(&self) -> usize {
-        self.mapping.boundaries().len()
+        self.used_mapping().boundaries().len()
     }
 
     /// The names of the pages, in the order of their numbers.
     pub fn page_names(&self) -> &'static [&'static str] {
-        self.mapping.page_names()
+        self.used_mapping().page_names()
+    }
+
+    /// The same cells as they are when they hold one bit only (pseudo-SLC). Their retry table is one of other boundaries: they have
+    /// none.
+    #[must_use]
+    fn with_one_bit(mut self) -> Self {
+        self.pseudo_slc_state = Some(self.mapping.states() / 2);
+        self.references.retry_table_v.clear();
+        self
     }
 
     /// The same cells, read with references that track their age, or with those that they have where they do not.
@@ -328,7 +388,7 @@ impl CellSpec {
 
     /// The number of effective reads from which on cells change with their logarithm.
     pub(crate) fn r0_reads(&self) -> f64 {
-        let erased = self.distributions(Wear::unread(0, 0.0))[0].centre();
+        let erased = self.undisturbed(Wear::unread(0, 0.0))[0].centre();
         self.read_disturb.map_or(1.0, |disturb| disturb.first_change_reads(erased))
     }
 
@@ -340,22 +400,99 @@ impl CellSpec {
         let states = self.distributions(wear);
         assert_eq!(states.len(), self.states(), "a distribution for each state");
         let expected = if self.references.tracked { states.clone() } else { self.by_default(wear) };
-        Cells::new(self.mapping, states, expected, self.references.offset_v)
+        Cells::new(self.used_mapping(), states, expected, self.references.offset_v)
     }
 
-    /// The cells of a wordline after `wear`, as they are read by an entry of the retry table, from 0. Only hard decisions are.
+    /// The cells of a wordline after `wear`, as they are read with references at a place; after a search for valleys, those that it
+    /// finds most often.
     ///
     /// # Panics
-    /// If there is no such entry.
-    pub fn at_retry(&self, wear: Wear, entry: usize) -> Cells {
-        let mut cells = Cells::new(self.mapping, self.distributions(wear), self.by_default(wear), 0.0);
-        cells.offset_references(&self.references.retry_table_v[entry]);
+    /// If there is no such entry of the retry table, or no search.
+    pub fn read_at(&self, wear: Wear, references: ReferencesAt) -> Cells {
+        match references {
+            ReferencesAt::Cells => self.at(wear),
+            ReferencesAt::RetryEntry(entry) => {
+                let mut cells = self.at_default(wear);
+                cells.offset_references(&self.references.retry_table_v[usize::from(entry)]);
+                cells
+            }
+            ReferencesAt::Valleys => {
+                let most_often = |chances: Vec<f64>| {
+                    let best = chances.iter().enumerate().max_by(|one, other| one.1.total_cmp(other.1));
+                    best.map_or(0, |(gap, _)| gap)
+                };
+                let counts = self.valley_counts(wear);
+                let gaps: Vec<usize> = counts.iter().map(|of| most_often(ValleySearch::chances(of))).collect();
+                self.at_valleys(wear, &gaps)
+            }
+        }
+    }
+
+    /// The cells of a wordline after `wear`, as they are read after a search has chosen a gap at each boundary between states.
+    ///
+    /// # Panics
+    /// If cells know no search.
+    pub fn at_valleys(&self, wear: Wear, gaps: &[usize]) -> Cells {
+        let (mut cells, search) = (self.at_default(wear), self.valley_search());
+        cells.offset_references(&gaps.iter().map(|&gap| search.offset_v(gap)).collect::<Vec<_>>());
         cells
+    }
+
+    /// The mean counts of a search for valleys: for each boundary between states, of each gap between two sensings.
+    ///
+    /// # Panics
+    /// If cells know no search.
+    pub fn valley_counts(&self, wear: Wear) -> Vec<Vec<f64>> {
+        let (cells, search) = (self.at_default(wear), self.valley_search());
+        let a_state = f64::from(search.cells) / cells.states() as f64;
+        let of_boundary = |&default_v: &f64| {
+            let sensed: Vec<f64> = search.sensed_v(default_v).collect();
+            let between = |from_v: f64, to_v: f64| -> f64 {
+                cells.states.iter().map(|state| state.tail(from_v).until(state.tail(to_v))).sum()
+            };
+            sensed.windows(2).map(|ends| a_state * between(ends[0], ends[1])).collect()
+        };
+        cells.hard_references.iter().map(of_boundary).collect()
+    }
+
+    /// The raw bit error rate of each page after a search for valleys, the mean over what it finds.
+    ///
+    /// # Panics
+    /// If cells know no search.
+    pub fn rber_by_valleys(&self, wear: Wear) -> Vec<f64> {
+        let search = self.valley_search();
+        let chances: Vec<Vec<f64>> = self.valley_counts(wear).iter().map(|of| ValleySearch::chances(of)).collect();
+        let cells = self.read_at(wear, ReferencesAt::Valleys);
+        let defaults = self.at_default(wear).hard_references;
+        // What each boundary adds to the rate depends on nothing but where its reference is.
+        let of_page = |page: usize| {
+            let at = cells.rber(page);
+            let moved = cells.boundaries(page).iter().map(|&boundary| {
+                let with = |gap: usize| {
+                    let mut moved = cells.clone();
+                    moved.hard_references[boundary] = defaults[boundary] + search.offset_v(gap);
+                    moved.rber(page) - at
+                };
+                let likely = chances[boundary].iter().enumerate().filter(|(_, chance)| **chance > 1e-9);
+                likely.map(|(gap, chance)| chance * with(gap)).sum::<f64>()
+            });
+            (at + moved.sum::<f64>()).clamp(0.0, 0.5)
+        };
+        (0..cells.pages()).map(of_page).collect()
     }
 
     /// How many entries the retry table has.
     pub fn retries(&self) -> usize {
         self.references.retry_table_v.len()
+    }
+
+    fn valley_search(&self) -> ValleySearch {
+        self.references.valley_search.expect("cells that know a search for valleys")
+    }
+
+    /// The cells of a wordline after `wear` with the chip's default references.
+    fn at_default(&self, wear: Wear) -> Cells {
+        Cells::new(self.used_mapping(), self.distributions(wear), self.by_default(wear), 0.0)
     }
 
     /// The states that default references are placed for.
@@ -364,14 +501,29 @@ impl CellSpec {
     }
 
     fn distributions(&self, wear: Wear) -> Vec<Distribution> {
-        let mut states = match &self.states {
-            States::Programmed(programmed) => programmed.distributions(wear),
-            States::Measured(measured) => measured.distributions(wear),
-        };
+        let mut states = self.undisturbed(wear);
+        if let Some(interference) = &self.interference {
+            let fresh = self.undisturbed(Wear::unread(wear.pe_cycles, 0.0));
+            let programmed: Vec<f64> = fresh.iter().map(|state| state.mean_and_sigma().0).collect();
+            states.iter_mut().for_each(|state| *state = interference.interfered(*state, &programmed));
+        }
         if let Some(disturb) = &self.read_disturb {
             states.iter_mut().for_each(|state| *state = disturb.disturbed(*state, wear));
         }
         states
+    }
+
+    /// The states that are used, but for what neighbours and reads do to them.
+    fn undisturbed(&self, wear: Wear) -> Vec<Distribution> {
+        let retention = self.dwell.map_or(1.0, Dwell::retention_factor);
+        let states = match &self.states {
+            States::Programmed(programmed) => programmed.distributions(wear, retention),
+            States::Measured(measured) => measured.distributions(wear, retention),
+        };
+        match self.pseudo_slc_state {
+            None => states,
+            Some(state) => vec![states[0], states[state]],
+        }
     }
 }
 
@@ -442,23 +594,31 @@ impl NamedCells {
 pub struct Cells {
     mapping: Mapping,
     states: Vec<Distribution>,
-    /// The states that references are placed for, before they are shifted by the offset.
+    /// The states that references are placed for, and the hard references that suit them.
     expected: Vec<Distribution>,
-    offset_v: f64,
+    expected_references: Vec<f64>,
+    /// How far references stand from there, for each boundary.
+    offsets_v: Vec<f64>,
     hard_references: Vec<f64>,
 }
 
 impl Cells {
     fn new(mapping: Mapping, states: Vec<Distribution>, expected: Vec<Distribution>, offset_v: f64) -> Self {
-        // States that have passed each other leave no room between their references.
-        let hard_references = expected
-            .windows(2)
-            .scan(f64::NEG_INFINITY, |least, pair| {
-                *least = least.max(crossing(&pair[0], &pair[1]) + offset_v);
-                Some(*least)
-            })
-            .collect();
-        Self { mapping, states, expected, offset_v, hard_references }
+        let crossings = expected.windows(2).map(|pair| crossing(&pair[0], &pair[1]));
+        let expected_references = ascending(crossings);
+        let offsets_v = vec![0.0; expected_references.len()];
+        let mut cells = Self {
+            mapping,
+            states,
+            expected,
+            hard_references: expected_references.clone(),
+            expected_references,
+            offsets_v,
+        };
+        if offset_v != 0.0 {
+            cells.offset_references(&vec![offset_v; cells.offsets_v.len()]);
+        }
+        cells
     }
 
     /// The textbook boundary on which codes are compared: two states, Normal(-1, s^2) of bit 1 and Normal(1, s^2) of
@@ -470,17 +630,22 @@ impl Cells {
         assert!((1e-9..=0.499).contains(&rber), "a raw bit error rate of {rber}, not from 1e-9 to 0.499");
         let sigma_v = -1.0 / Distribution::normal(0.0, 1.0).quantile(rber);
         let states: Vec<_> = [-1.0, 1.0].map(|mean_v| Distribution::normal(mean_v, sigma_v)).into();
-        Self { mapping: Mapping::Slc, expected: states.clone(), states, offset_v: 0.0, hard_references: vec![0.0] }
+        Self {
+            mapping: Mapping::Slc,
+            expected: states.clone(),
+            states,
+            expected_references: vec![0.0],
+            offsets_v: vec![0.0],
+            hard_references: vec![0.0],
+        }
     }
 
-    /// Moves the hard references, one number for each boundary, in volts; what would then stand below the reference before
-    /// stands there.
+    /// Moves the references of all levels, one number for each boundary, in volts; what would then stand below the reference
+    /// before stands there.
     pub fn offset_references(&mut self, offsets_v: &[f64]) {
-        let mut least = f64::NEG_INFINITY;
-        for (reference, offset_v) in self.hard_references.iter_mut().zip(offsets_v) {
-            least = least.max(*reference + offset_v);
-            *reference = least;
-        }
+        self.offsets_v.iter_mut().zip(offsets_v).for_each(|(offset_v, by_v)| *offset_v += by_v);
+        let moved = self.expected_references.iter().zip(&self.offsets_v);
+        self.hard_references = ascending(moved.map(|(reference, offset_v)| reference + offset_v));
     }
 
     /// How many states a cell has.
@@ -564,10 +729,24 @@ impl Cells {
         &self.states
     }
 
-    /// The states that references are placed for, and how far all references are then shifted.
-    pub(crate) fn expected(&self) -> (&[Distribution], f64) {
-        (&self.expected, self.offset_v)
+    /// The states that references are placed for, and how far those of each boundary are then shifted.
+    pub(crate) fn expected(&self) -> (&[Distribution], &[f64]) {
+        (&self.expected, &self.offsets_v)
     }
+
+    /// The hard references before they are shifted.
+    pub(crate) fn expected_references(&self) -> &[f64] {
+        &self.expected_references
+    }
+}
+
+/// References none of which is below the one before: states that have passed each other leave no room between theirs.
+fn ascending(references: impl Iterator<Item = f64>) -> Vec<f64> {
+    let raised = references.scan(f64::NEG_INFINITY, |least, reference| {
+        *least = least.max(reference);
+        Some(*least)
+    });
+    raised.collect()
 }
 
 /// Where the density of `left`, the lower state, falls below that of `right`.

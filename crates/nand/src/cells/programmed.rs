@@ -141,10 +141,12 @@ impl ProgrammedStates {
         within("retention.variance_pe_exponent", self.retention.variance_pe_exponent, 0.0, 2.0)
     }
 
-    pub(super) fn distributions(&self, wear: Wear) -> Vec<Distribution> {
+    /// # Arguments
+    /// - `retention`: how much there is of what retention does.
+    pub(super) fn distributions(&self, wear: Wear, retention: f64) -> Vec<Distribution> {
         let cycles = f64::from(wear.pe_cycles);
         let Retention { k0, k1, k2, x0_v, t0_hours, mean_pe_exponent, variance_pe_exponent } = self.retention;
-        let loss = k0 * libm::log1p(wear.retention_hours / t0_hours);
+        let loss = retention * k0 * libm::log1p(wear.retention_hours / t0_hours);
         let shift = loss * k1 * libm::pow(cycles, mean_pe_exponent);
         let spread = loss * k2 * libm::pow(cycles, variance_pe_exponent);
         let lambda_v = self.telegraph_noise.scale_v * libm::pow(cycles, self.telegraph_noise.pe_exponent);

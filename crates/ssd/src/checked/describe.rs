@@ -1,5 +1,5 @@
 use softsense_base::{format_bytes, format_count};
-use softsense_link::ReliabilitySpec;
+use softsense_link::{ReadSpec, ReliabilitySpec};
 
 use super::CheckedConfig;
 use crate::config::Config;
@@ -14,9 +14,12 @@ impl CheckedConfig {
             format_bytes(self.geometry.codewords() * u64::from(geometry.codeword_bytes)),
             ftl.over_provisioning * 100.0
         );
-        let hard = match read.with_retries(&self.reliability).retries {
-            0 => String::new(),
-            entries => format!(", hard decisions by a retry table of {entries}"),
+        let hard = match read.with_retries(&self.reliability) {
+            ReadSpec { retries: entries @ 1.., .. } => format!(", hard decisions by a retry table of {entries}"),
+            ReadSpec { search_sensings: sensings @ 1.., .. } => {
+                format!(", after a failure a search for valleys by {sensings} sensings of each boundary")
+            }
+            _ => String::new(),
         };
         let read = format!("{}, retry {}, levels 1 to {}{hard}", read.policy.name(), read.retry.name(), read.max_level);
         [

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use softsense_base::Ns;
-use softsense_link::{ByAge, CellAge, Fate, PageConditions, ReadSpec, Reliability, ReliabilitySpec};
+use softsense_link::{ByAge, CellAge, Fate, PageConditions, ReadSpec, Reliability, ReliabilitySpec, Step};
 use softsense_nand::Wear;
 
 use super::back_end::{CodewordOrder, ReadOrder};
@@ -235,7 +235,7 @@ impl Medium {
             let plane = block / self.geometry.blocks_per_plane();
             let chip = self.geometry.chip_rank(self.geometry.chip_of(plane));
             let fate = self.reliability.fate(&conditions, place);
-            let p_fail = |level| self.reliability.p_fail(&fate, level);
+            let p_fail = |level| self.reliability.p_fail(&fate, Step::fresh(level));
             let read_through = self.reliability.read_through(&fate, &self.read_spec);
             Some(CodewordSample {
                 chip,

@@ -54,6 +54,8 @@ pub struct Operations {
     pub senses: u64,
     /// Extra levels sensed, over all sensings.
     pub extra_levels_sensed: u64,
+    /// Sensings of each boundary in searches for valleys.
+    pub search_sensings: u64,
     /// Sensings begun before the outcome of the level before was known.
     pub look_ahead_senses: u64,
     /// Those of them that were not needed.

@@ -23,12 +23,14 @@ mod decoders;
 mod occupied;
 mod orders;
 mod reads;
+mod remembered;
 mod timing;
 
 use std::sync::Arc;
 
 use softsense_base::{Ns, Pj};
-use softsense_link::{ReadSpec, Reliability, Step};
+use softsense_link::{History, Observation, ReadSpec, Reliability, Step};
+use softsense_nand::ReferencesAt;
 
 use super::kernel::{Completion, Kernel};
 use super::owners::{ProgramOwner, ReadOwner};
@@ -44,6 +46,7 @@ use decoders::{Arrived, Decoders, Decoding};
 pub use occupied::{Action, Occupied, Resource};
 pub(super) use orders::{CodewordOrder, Ended, ReadOrder};
 use reads::{Codeword, Part, Progress, Read, Reads};
+use remembered::RememberedEntries;
 use timing::{DecodeTime, OperationEnergy, Timing};
 
 /// A program of a page, or of a group of interleaved ones at once.
@@ -68,6 +71,7 @@ pub(super) struct BackEnd {
     bus: Bus,
     decoders: Decoders,
     reads: Reads,
+    remembered: RememberedEntries,
     programs: Slab<Program>,
 }
 
@@ -93,6 +97,7 @@ impl BackEnd {
             bus: Bus::new(geometry.channels()),
             decoders: Decoders::new(config),
             reads: Reads::new(parts_per_read),
+            remembered: RememberedEntries::new(spec.read.first_entry, &geometry, &reliability),
             programs: Slab::default(),
             geometry,
             reliability,
@@ -119,7 +124,9 @@ impl BackEnd {
         let group = order.group;
         let least_levels = || self.reads.fates_of(read).map(|fate| reliability.least_level(fate));
         let least_level = || least_levels().max().unwrap_or(1);
-        let step = self.spec.first(order.remembered_level, least_level);
+        let history = History::new(self.remembered.of(&self.geometry, group));
+        let step = self.spec.first(&history, order.remembered_level, least_level);
+        self.reads.reads[read].history = history;
         self.reads.begin_attempt(read, step, |fate| reliability.outcome(fate, step));
         let turn = if order.hurried { Turn::Read } else { Turn::Other };
         for member in group.members() {
@@ -140,6 +147,7 @@ impl BackEnd {
 
     /// Begins to erase the blocks of a superblock.
     pub(super) fn erase(&mut self, kernel: &mut Kernel, set: u32, superblock: u32) {
+        self.remembered.erased(superblock);
         for member in 0..self.geometry.ways() {
             let unit = self.geometry.busy_unit_of(self.geometry.plane_of(set, member));
             self.submit(kernel, unit, Work::Erase { superblock }, Turn::Other);
@@ -224,12 +232,13 @@ impl BackEnd {
         let statistics = &mut kernel.statistics;
         statistics.operations.senses += u64::from(step.hard);
         statistics.operations.extra_levels_sensed += u64::from(step.extra_levels);
+        statistics.operations.search_sensings += u64::from(step.search_sensings);
         statistics.energy.sense += hard;
         statistics.energy.sense_extra_levels += extra;
         let op = &mut self.reads.reads[read];
         op.energy += hard + extra;
         if member == op.order.group.first() {
-            op.sensings += u32::from(step.hard) + u32::from(step.extra_levels);
+            op.sensings += u32::from(step.hard) + u32::from(step.extra_levels) + u32::from(step.search_sensings);
         }
         self.sense_time(read, member, step)
     }
@@ -297,6 +306,13 @@ impl BackEnd {
         }
     }
 
+    /// What a read does next if its step fails, by what is known before.
+    #[inline]
+    fn next_step(&self, read: u32) -> Option<Step> {
+        let Read { history, step, .. } = &self.reads.reads[read];
+        self.spec.if_fails(history, *step)
+    }
+
     /// A page has been sensed: to the cache register with it, if there is one and it is empty.
     fn sensed(&mut self, kernel: &mut Kernel, unit: u32, part: u32) {
         self.reads.part(part).sensed_at = kernel.now;
@@ -314,7 +330,7 @@ impl BackEnd {
         let (read, member) = self.reads.of_part(part);
         if self.spec.policy.looks_ahead()
             && self.array.waiting(unit) == 0
-            && let Some(next) = self.spec.if_fails(self.reads.reads[read].step)
+            && let Some(next) = self.next_step(read)
         {
             let duration = self.sense(kernel, read, member, next);
             self.reads.part(part).looking_ahead = true;
@@ -546,6 +562,9 @@ impl BackEnd {
             if outcome.undetected && matches!(order.owner, ReadOwner::Request(_)) {
                 kernel.statistics.undetected += 1;
             }
+            if let (ReferencesAt::RetryEntry(entry), 1) = (step.references, step.level) {
+                self.remembered.decoded(&self.geometry, order.group, entry);
+            }
             if self.tells_levels {
                 let place = self.reads.codewords[index].fate.number() / u64::from(order.codewords_per_unit);
                 kernel.report(Completion::Decoded { place, level: step.level, at_once: *attempts == 1 });
@@ -585,8 +604,8 @@ impl BackEnd {
     /// whoever asked for the read is charged for it: a host read with the units that are done next.
     #[inline]
     fn settle(&mut self, kernel: &mut Kernel, read: u32) -> Pj {
-        let Read { order: ReadOrder { owner, group, .. }, failed, step, .. } = self.reads.reads[read];
-        if failed && self.spec.if_fails(step).is_some() {
+        let Read { order: ReadOrder { owner, group, .. }, failed, .. } = self.reads.reads[read];
+        if failed && self.next_step(read).is_some() {
             return Pj::default();
         }
         if self.spec.policy.looks_ahead() {
@@ -618,7 +637,7 @@ impl BackEnd {
             return self.leave_array(kernel, unit);
         }
         kernel.statistics.operations.resets += 1;
-        let next = self.spec.if_fails(self.reads.reads[read].step).expect("it was sensed ahead");
+        let next = self.next_step(read).expect("it was sensed ahead");
         let (left, whole) = (self.array.ends_at(unit) - kernel.now, self.sense_time(read, member, next));
         let (hard, extra) = self.energy.sensing(next);
         let (hard, extra) = (hard.share(left, whole), extra.share(left, whole));
@@ -656,11 +675,20 @@ impl BackEnd {
 
     /// All decodes of an attempt are over: what has failed is tried again, or given up.
     fn attempt_over(&mut self, kernel: &mut Kernel, read: u32, mut energy: Pj) {
-        let Read { order: ReadOrder { group, .. }, step, failed, .. } = self.reads.reads[read];
+        let Read { order: ReadOrder { group, .. }, failed, .. } = self.reads.reads[read];
         if !failed {
             return self.end_read(kernel, read);
         }
-        let Some(next) = self.spec.if_fails(step) else {
+        // What was sensed ahead went by what was known then.
+        let ahead = group.members().any(|member| {
+            let part = self.reads.part_number(read, member);
+            self.reads.part(part).looking_ahead
+        });
+        let before = ahead.then(|| self.next_step(read));
+        if self.spec.sees_syndrome_weights() {
+            self.observe(read);
+        }
+        let Some(next) = before.unwrap_or_else(|| self.next_step(read)) else {
             let mut at = self.reads.first_of(read);
             while let Some(index) = at {
                 at = self.reads.next_of(index);
@@ -684,6 +712,22 @@ impl BackEnd {
                 self.submit(kernel, unit, Work::Read(part), Turn::Retry);
             }
         }
+    }
+
+    /// Takes note of what is seen of an attempt that has failed.
+    fn observe(&mut self, read: u32) {
+        let (mut sum, mut failed) = (0u64, 0u64);
+        let mut at = self.reads.first_of(read);
+        while let Some(index) = at {
+            at = self.reads.next_of(index);
+            let Codeword { progress, outcome, .. } = &self.reads.codewords[index];
+            if let (Progress::Failed, Some(weight)) = (progress, outcome.syndrome_weight) {
+                (sum, failed) = (sum + u64::from(weight), failed + 1);
+            }
+        }
+        let Read { step, history, .. } = &mut self.reads.reads[read];
+        let syndrome_weight = sum.checked_div(failed).map(|mean| mean as u32);
+        history.see(Observation { step: *step, decoded: false, syndrome_weight });
     }
 
     /// Every codeword of a read has been decoded or given up.

@@ -47,7 +47,10 @@ impl BackEnd {
         let step = |part| self.reads.reads[self.reads.of_part(part).0].step;
         let planes = (0..self.array.len() as u32).filter_map(|number| {
             let of = self.array.of(number);
-            let ahead = || self.spec.if_fails(step(of)).expect("a further attempt is sensed ahead").level;
+            let ahead = || {
+                let next = self.next_step(self.reads.of_part(of).0);
+                next.expect("a further attempt is sensed ahead").level
+            };
             let (action, level) = match self.array.phase(number) {
                 Phase::Sensing => (Action::Sense, step(of).level),
                 Phase::Sensed => (Action::Hold, step(of).level),

@@ -1,7 +1,7 @@
 //! Reads under way: what is known of each, of the pages it senses and of the codewords it is for.
 
 use softsense_base::{Ns, Pj};
-use softsense_link::{Fate, Outcome, Step};
+use softsense_link::{Fate, History, Outcome, Step};
 
 use super::super::statistics::ReadTime;
 use super::array::NONE;
@@ -14,6 +14,7 @@ pub(super) struct Read {
     pub(super) order: ReadOrder,
     pub(super) page_type: u32,
     pub(super) step: Step,
+    pub(super) history: History,
     pub(super) attempts: u8,
     /// How often each of its pages was sensed: hard decision and every extra level count once.
     pub(super) sensings: u32,
@@ -107,6 +108,7 @@ impl Reads {
             order,
             page_type,
             step: Step::fresh(1),
+            history: History::default(),
             attempts: 0,
             sensings: 0,
             soft_start: false,

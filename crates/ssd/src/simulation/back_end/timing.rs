@@ -39,7 +39,7 @@ pub(super) struct PageTiming {
 impl PageTiming {
     pub(super) fn of(&self, step: Step) -> Ns {
         let hard = if step.hard { self.sense } else { Ns::ZERO };
-        hard + self.sense_extra_level.times(u64::from(step.extra_levels))
+        hard + self.sense_extra_level.times(u64::from(step.extra_levels) + u64::from(step.search_sensings))
     }
 }
 
@@ -104,10 +104,10 @@ impl OperationEnergy {
         }
     }
 
-    /// Sensing a page for a step: the hard-decision level, and the extra ones.
+    /// Sensing a page for a step: the hard-decision level, and the extra ones with those of a search.
     pub(super) fn sensing(&self, step: Step) -> (Pj, Pj) {
         let hard = if step.hard { self.sense } else { Pj::default() };
-        (hard, self.sense_extra_level.times(u64::from(step.extra_levels)))
+        (hard, self.sense_extra_level.times(u64::from(step.extra_levels) + u64::from(step.search_sensings)))
     }
 
     /// The transfer of a codeword for a step.
