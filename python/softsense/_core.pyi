@@ -284,6 +284,11 @@ class Code:
         """The positions of the data bits in a codeword (uint32, ascending): for shipped codes the first ones."""
     def degree_distribution(self) -> tuple[list[tuple[int, float]], list[tuple[int, float]]]:
         """The fractions of an LDPC code's edges that meet a bit, and a check, of each degree, lowest degree first."""
+    def syndrome_weights(self, rber: float) -> tuple[float, float]:
+        """How many checks of an LDPC code hard decisions violate at a raw bit error rate: mean and standard deviation.
+
+        Every bit is wrong by itself with probability `rber`, 0 to 0.5. Raises `CodeError` or `ConfigError`.
+        """
     def cycles(self) -> tuple[int | None, list[tuple[int, list[tuple[int, int]]]]]:
         """The girth of an LDPC code's Tanner graph, and its cycles of 4, 6 and 8 edges.
 
@@ -677,6 +682,33 @@ class Cells:
 
         Args:
             offsets_v: for each boundary between states, in volts (shape (n, boundaries)).
+
+        Raises `ConfigError`.
+        """
+    @property
+    def shares_of_ones(self) -> NDArray[np.float64]:
+        """The share of cells that a hard decision reads as 1, by page: half of them where all are read right."""
+    @property
+    def known_errors(self) -> NDArray[np.float64]:
+        """How often cells known to be in the two states about each boundary (sentinels) are read wrong.
+
+        Shape (states - 1, 2): the share of those in the lower state that read above the reference, and of those in the
+        upper state that read below.
+        """
+    def search_valleys(
+        self, step_v: float | None = None, sensings: int | None = None, cells: int | None = None
+    ) -> dict[str, Any]:
+        """What a search for the valleys between states finds from the default references on.
+
+        Args:
+            step_v: distance of neighbouring sensings (V, 1e-4 to 1); default: that of the cells' own search, as the others.
+            sensings: of each boundary, an odd number from 3 to 63.
+            cells: that are counted, those of a page.
+
+        Returns:
+            `counts` (float64, the mean number of cells in each gap between two sensings, shape (states - 1, gaps)),
+            `offsets_v` (float64, V, of the middle of each gap), `found_v` (float64, V, the offset that is found most often
+            at each boundary), `rber` (float64, by page, the mean over what is found). Counts are not drawn.
 
         Raises `ConfigError`.
         """

@@ -4,7 +4,8 @@ use std::path::Path;
 
 use softsense_base::{Purpose, Stream};
 use softsense_nand::{
-    CellSpec, FitSpec, MeasuredStates, Measurement, NamedCells, Placement, RberModel, Sensing, States, TimeLaw, Wear,
+    CellSpec, FitSpec, MeasuredStates, Measurement, NamedCells, Placement, RberModel, Sensing, States, TimeLaw,
+    ValleySearch, Wear, poisson_quantile,
 };
 
 /// Voltages of cells in `state`, drawn part by part: no distribution function of ours is asked.
@@ -277,4 +278,48 @@ fn default_references_cost_errors() {
     let rber = |tracked| spec.clone().with_tracked_references(tracked).at(year).mean_rber();
     let (tracked, default) = (rber(true), rber(false));
     assert!((5e-3..8e-3).contains(&tracked) && (1.5..3.0).contains(&(default / tracked)), "{tracked:e} {default:e}");
+}
+
+/// Is the mean raw bit error rate after a search for valleys the one that searches with drawn counts have? 2,000 searches at each of
+/// four ages of three cells: within four standard errors, and never below the best.
+#[test]
+fn searches_find_what_their_chances_say() {
+    let stream = Stream::new(9, Purpose::Counts);
+    for (name, cells_counted) in [("tlc-measured", 147_456), ("qlc-1-2-4-8", 147_456), ("mlc", 20_000)] {
+        let mut spec = CellSpec::open(name, Path::new("")).unwrap().with_tracked_references(false);
+        spec.references.valley_search = Some(ValleySearch { step_v: 0.03, sensings: 17, cells: cells_counted });
+        for (age, (pe_cycles, hours)) in
+            [(1_000, 24.0), (3_000, 720.0), (3_000, 8_760.0), (8_000, 100.0)].into_iter().enumerate()
+        {
+            let wear = Wear::unread(pe_cycles, hours);
+            let (means, expected) = (spec.valley_counts(wear), spec.rber_by_valleys(wear));
+            let searches = 2_000u64;
+            let mut sums = vec![[0.0f64; 2]; spec.pages()];
+            let mut known = std::collections::HashMap::new();
+            for search in 0..searches {
+                let mut next = 0;
+                let mut count = |&mean: &f64| {
+                    next += 1;
+                    poisson_quantile(mean, stream.uniform(search * 64 + age as u64, next))
+                };
+                let gaps: Vec<usize> = means.iter().map(|of| ValleySearch::chosen(of.iter().map(&mut count))).collect();
+                let rates = known.entry(gaps.clone()).or_insert_with(|| {
+                    let cells = spec.at_valleys(wear, &gaps);
+                    (0..cells.pages()).map(|page| cells.rber(page)).collect::<Vec<f64>>()
+                });
+                for (sum, rber) in sums.iter_mut().zip(rates) {
+                    sum[0] += *rber;
+                    sum[1] += *rber * *rber;
+                }
+            }
+            let best = spec.clone().with_tracked_references(true).at(wear);
+            for (page, [sum, squares]) in sums.into_iter().enumerate() {
+                let (mean, n) = (sum / searches as f64, searches as f64);
+                let error = ((squares / n - mean * mean).max(0.0) / n).sqrt();
+                let off = (mean - expected[page]).abs();
+                assert!(off < 4.0 * error + 2e-3 * mean, "{name}, {wear:?}, {page}: {mean:e} for {:e}", expected[page]);
+                assert!(expected[page] > 0.999 * best.rber(page), "{name}, {wear:?}, {page}");
+            }
+        }
+    }
 }

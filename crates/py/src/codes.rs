@@ -539,6 +539,14 @@ impl Code {
         Ok((degrees.bits().to_vec(), degrees.checks().to_vec()))
     }
 
+    /// How many checks of an LDPC code the hard decisions of a codeword violate at a raw bit error rate of `rber`, every bit being wrong
+    /// by itself: mean and standard deviation. Raises CodeError for a BCH code, ConfigError for a rate out of range.
+    fn syndrome_weights(&self, rber: f64) -> PyResult<(f64, f64)> {
+        softsense_base::expect_number("rber", rber, 0.0, 0.5).map_err(raise)?;
+        let weights = self.ldpc()?.syndrome_weights();
+        Ok((weights.mean(rber), weights.variance(rber).sqrt()))
+    }
+
     /// The girth of the Tanner graph (None without any cycle), and for each length of 4, 6 and 8 edges the cycles by
     /// their approximate cycle extrinsic degree: pairs of degree and number, lowest first. Takes milliseconds for a base
     /// matrix and up to a minute for an alist file of its size. Raises CodeError.

@@ -10,8 +10,8 @@ use softsense_base::{Error, Purpose, Stream, expect_number, expect_whole};
 use softsense_ecc::channel::LARGEST_REGION_LLR;
 use softsense_link::MAX_LEVEL;
 use softsense_nand::{
-    CellSpec, FitSpec, MOST_EFFECTIVE_READS, Mapping, MeasuredStates, Measurement, Placement, Sensing, States, Wear,
-    effective_reads_if_even, recovery_bake_minutes, retention_bake_minutes,
+    CellSpec, FitSpec, MOST_EFFECTIVE_READS, Mapping, MeasuredStates, Measurement, Placement, ReferencesAt, Sensing,
+    States, ValleySearch, Wear, effective_reads_if_even, recovery_bake_minutes, retention_bake_minutes,
 };
 
 use crate::raise;
@@ -252,6 +252,66 @@ impl Cells {
         }
         let rates = Array2::from_shape_vec((offsets_v.nrows(), pages), rates).expect("as many as rows and pages");
         Ok(rates.into_pyarray(py))
+    }
+
+    /// The share of cells that a hard decision reads as 1, whatever they hold, by page (float64): half of them where all are read
+    /// right.
+    #[getter]
+    fn shares_of_ones<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        let shares = (0..self.cells.pages()).map(|page| self.cells.share_of_ones(page));
+        shares.collect::<Vec<_>>().into_pyarray(py)
+    }
+
+    /// Of cells known to be in the two states about each boundary (sentinels), the shares of those in the lower state that read above
+    /// its reference, and of those in the upper state that read below (float64, shape (states - 1, 2)).
+    #[getter]
+    fn known_errors<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray2<f64>> {
+        let shares = (0..self.cells.states() - 1).map(|boundary| {
+            let (up, down) = self.cells.known_errors(boundary);
+            vec![up, down]
+        });
+        PyArray2::from_vec2(py, &shares.collect::<Vec<_>>()).expect("rows are of one length")
+    }
+
+    /// What a search for the valleys between states finds from the default references on: `counts` (float64, the mean number of cells
+    /// in each gap between two sensings, shape (states - 1, gaps)), `offsets_v` (float64, V, of the middle of each gap), `found_v`
+    /// (float64, V, the offset that is found most often at each boundary) and `rber` (float64, by page, the mean over what is found).
+    /// Deterministic: counts are not drawn.
+    ///
+    /// Each boundary is sensed `sensings` times (an odd number from 3 to 63) at distances of `step_v` (V, 1e-4 to 1), and `cells` cells
+    /// are counted (1 to 10,000,000). Without them, the search is that of the cells. Raises ConfigError, also where they know none.
+    #[pyo3(signature = (step_v = None, sensings = None, cells = None))]
+    fn search_valleys<'py>(
+        &self,
+        py: Python<'py>,
+        step_v: Option<f64>,
+        sensings: Option<u32>,
+        cells: Option<u32>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let mut spec = self.spec.clone();
+        let known = spec.references.valley_search;
+        let (Some(step_v), Some(sensings), Some(cells)) = (
+            step_v.or(known.map(|search| search.step_v)),
+            sensings.or(known.map(|search| search.sensings)),
+            cells.or(known.map(|search| search.cells)),
+        ) else {
+            let message = "found none, expected `references.valley_search` in the cells, or step_v, sensings and cells";
+            return Err(raise(Error::config("search_valleys", message)));
+        };
+        let search = ValleySearch { step_v, sensings, cells };
+        spec.references.valley_search = Some(search);
+        spec.check("cells").map_err(raise)?;
+        let found = spec.read_at(self.wear, ReferencesAt::Valleys);
+        let default = spec.clone().with_tracked_references(false).at(self.wear);
+        let references = found.hard_references().iter().zip(default.hard_references());
+        let dict = PyDict::new(py);
+        let counts = PyArray2::from_vec2(py, &spec.valley_counts(self.wear)).expect("rows are of one length");
+        dict.set_item("counts", counts)?;
+        let offsets = (0..search.gaps()).map(|gap| search.offset_v(gap));
+        dict.set_item("offsets_v", offsets.collect::<Vec<_>>().into_pyarray(py))?;
+        dict.set_item("found_v", references.map(|(to, from)| to - from).collect::<Vec<_>>().into_pyarray(py))?;
+        dict.set_item("rber", spec.rber_by_valleys(self.wear).into_pyarray(py))?;
+        Ok(dict)
     }
 
     /// The same cells, as JSON, whose chip has a retry table: rows of offsets of the default references at each boundary (V).

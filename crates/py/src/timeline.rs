@@ -47,6 +47,7 @@ impl LoneRead {
             clean: false,
             iterations,
             correct: converged,
+            syndrome_weight: None,
         });
         let attempts: Vec<DecodeAttempt> = attempts.collect();
         let read = crate::detached(py, || self.read.timeline(raw_errors, &attempts)).map_err(raise)?;

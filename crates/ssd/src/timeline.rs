@@ -53,7 +53,14 @@ pub struct Timeline {
 ///
 /// # fn main() -> softsense_base::Result<()> {
 /// let config = CheckedConfig::open("mlc-25nm", &["read.policy=progressive".into(), "read.retry=incremental".into()])?;
-/// let attempt = |level, converged| DecodeAttempt { level, converged, clean: false, iterations: 20, correct: converged };
+/// let attempt = |level, converged| DecodeAttempt {
+///     level,
+///     converged,
+///     clean: false,
+///     iterations: 20,
+///     correct: converged,
+///     syndrome_weight: None,
+/// };
 /// let read = LoneRead::new(&config, 0)?.timeline(300, &[attempt(1, false), attempt(2, true)])?;
 /// assert_eq!(read.levels, [1, 2]);
 /// // Sensing, transfer and decoding of hard decision, then of one level more.

@@ -404,7 +404,7 @@ impl CellSpec {
     }
 
     /// The cells of a wordline after `wear`, as they are read with references at a place; after a search for valleys, those that it
-    /// finds most often.
+    /// finds most often. Soft levels stand as far apart as suits the states as they are, about the references of hard decision.
     ///
     /// # Panics
     /// If there is no such entry of the retry table, or no search.
@@ -412,9 +412,7 @@ impl CellSpec {
         match references {
             ReferencesAt::Cells => self.at(wear),
             ReferencesAt::RetryEntry(entry) => {
-                let mut cells = self.at_default(wear);
-                cells.offset_references(&self.references.retry_table_v[usize::from(entry)]);
-                cells
+                self.off_default(wear, &self.references.retry_table_v[usize::from(entry)])
             }
             ReferencesAt::Valleys => {
                 let most_often = |chances: Vec<f64>| {
@@ -433,8 +431,19 @@ impl CellSpec {
     /// # Panics
     /// If cells know no search.
     pub fn at_valleys(&self, wear: Wear, gaps: &[usize]) -> Cells {
-        let (mut cells, search) = (self.at_default(wear), self.valley_search());
-        cells.offset_references(&gaps.iter().map(|&gap| search.offset_v(gap)).collect::<Vec<_>>());
+        let search = self.valley_search();
+        self.off_default(wear, &gaps.iter().map(|&gap| search.offset_v(gap)).collect::<Vec<_>>())
+    }
+
+    /// The cells of a wordline after `wear`, as they are read with hard references that are off the default ones.
+    fn off_default(&self, wear: Wear, offsets_v: &[f64]) -> Cells {
+        let mut default = self.at_default(wear);
+        default.offset_references(offsets_v);
+        let states = default.states.clone();
+        let mut cells = Cells::new(self.used_mapping(), states.clone(), states, 0.0);
+        let references = default.hard_references.iter().zip(&cells.expected_references);
+        let offsets_v: Vec<f64> = references.map(|(to, from)| to - from).collect();
+        cells.offset_references(&offsets_v);
         cells
     }
 
@@ -719,6 +728,26 @@ impl Cells {
         errors / self.states() as f64
     }
 
+    /// The share of cells that a hard decision of `page` reads as 1, whatever they hold: half of them where all are read right.
+    pub fn share_of_ones(&self, page: usize) -> f64 {
+        let boundaries = self.boundaries(page);
+        let below =
+            |volts: f64| (0..self.states()).map(|state| self.cdf(state, volts)).sum::<f64>() / self.states() as f64;
+        // What is below the first reference reads 1, and every reference changes that.
+        let changes = boundaries.iter().enumerate().map(|(index, &boundary)| {
+            let share = below(self.hard_references[boundary]);
+            if index % 2 == 0 { share } else { -share }
+        });
+        changes.sum::<f64>() + if boundaries.len().is_multiple_of(2) { 1.0 } else { 0.0 }
+    }
+
+    /// Of cells that are known to be in the two states about a boundary (sentinels), the shares of those in the lower state that read
+    /// above its reference, and of those in the upper state that read below.
+    pub fn known_errors(&self, boundary: usize) -> (f64, f64) {
+        let reference = self.hard_references[boundary];
+        (self.states[boundary].tail(reference).upper(), self.states[boundary + 1].tail(reference).lower())
+    }
+
     /// The mean of [`Self::rber`] over the pages.
     pub fn mean_rber(&self) -> f64 {
         (0..self.pages()).map(|page| self.rber(page)).sum::<f64>() / self.pages() as f64
@@ -891,6 +920,66 @@ mod tests {
         let rber = |spec: CellSpec| spec.at(aged).mean_rber();
         let (tracked, offset, fixed) = (rber(with(true, 0.0)), rber(with(true, 0.05)), rber(with(false, 0.0)));
         assert!(tracked < offset && offset < fixed && (0.07..0.15).contains(&fixed), "{tracked} {offset} {fixed}");
+    }
+
+    /// Is the share of ones what sampled cells read, and do known cells err as their page does?
+    #[test]
+    fn shares_of_ones_are_those_of_regions() {
+        for name in CellSpec::shipped() {
+            let spec = CellSpec::open(name, Path::new("")).unwrap().with_tracked_references(false);
+            let cells = spec.at(Wear::unread(5_000, 2_400.0));
+            for page in 0..cells.pages() {
+                let sensing = crate::Sensing::new(&cells, page, 1, crate::Placement::MutualInformation);
+                let ones: f64 =
+                    sensing.probabilities(&cells).iter().step_by(2).map(|[zero, one]| 0.5 * (zero + one)).sum();
+                assert!((cells.share_of_ones(page) - ones).abs() < 1e-12, "{name} {page}");
+            }
+        }
+        let gaussian = Cells::gaussian(0.01);
+        let (up, down) = gaussian.known_errors(0);
+        assert!((up - 0.01).abs() < 1e-12 && (down - 0.01).abs() < 1e-12, "{up} {down}");
+    }
+
+    /// Do cells that hold one bit err much less, by one page, and has a neighbour's program pushed those of any state as far?
+    #[test]
+    fn one_bit_a_cell_and_neighbours() {
+        let wear = Wear::unread(3_000, 2_400.0);
+        let (three, one) = (cells("tlc-measured"), CellSpec::open("pslc:tlc-measured", Path::new("")).unwrap());
+        assert_eq!((one.pages(), one.states(), one.page_names()), (1, 2, &["page"][..]));
+        assert!(one.at(wear).rber(0) < 1e-3 * three.mean_rber(), "{:e}", one.at(wear).rber(0));
+        let json = toml::to_string(&one).unwrap();
+        assert_eq!(CellSpec::parse(&json, "again").unwrap(), one);
+        let spec = CellSpec::open("tlc-measured", Path::new("")).unwrap();
+        let coupling = 0.02;
+        let pushed = CellSpec { interference: Some(Interference { coupling }), ..spec.clone() };
+        let (before, after) = (spec.at(wear), pushed.at(wear));
+        let fresh = spec.at(Wear { retention_hours: 0.0, ..wear });
+        let rises: Vec<f64> = (0..8).map(|state| coupling * (fresh.mean_v(state) - fresh.mean_v(0))).collect();
+        let mean = rises.iter().sum::<f64>() / 8.0;
+        let variance = rises.iter().map(|rise| (rise - mean).powi(2)).sum::<f64>() / 8.0;
+        for state in 0..8 {
+            assert!((after.mean_v(state) - before.mean_v(state) - mean).abs() < 1e-9);
+            assert!((after.sigma_v(state).powi(2) - before.sigma_v(state).powi(2) - variance).abs() < 1e-9);
+        }
+        assert!(after.mean_rber() > 1.2 * before.mean_rber(), "{} {}", after.mean_rber(), before.mean_rber());
+    }
+
+    /// Does rest slow retention by what it says, and leave fresh cells alone?
+    #[test]
+    fn rest_slows_retention() {
+        for name in ["mlc", "tlc-measured"] {
+            let spec = CellSpec::open(name, Path::new("")).unwrap();
+            let dwell = Dwell { hours: 100.0, reference_hours: 1.0, slowdown_per_decade: 0.2 };
+            let rested = CellSpec { dwell: Some(dwell), ..spec.clone() };
+            let (fresh, old) = (Wear::unread(3_000, 0.0), Wear::unread(3_000, 2_400.0));
+            for state in 0..spec.states() {
+                let moved = |spec: &CellSpec| spec.at(old).mean_v(state) - spec.at(fresh).mean_v(state);
+                assert!((moved(&rested) - 0.6 * moved(&spec)).abs() < 1e-9, "{name} {state}");
+                assert_eq!(rested.at(fresh).mean_v(state), spec.at(fresh).mean_v(state));
+            }
+        }
+        let none = Dwell { hours: 1e6, reference_hours: 1.0, slowdown_per_decade: 0.2 };
+        assert!(none.check("dwell").unwrap_err().to_string().contains("leaves -0.2"));
     }
 
     #[test]
