@@ -4,8 +4,8 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use softsense_link::{
-    CellAge, CellCondition, CellsRead, CodewordReader, DecodeTable, ExactSpec, FrameSpec, FrameTask, Questions,
-    ReadChannel, Reliability, ReliabilitySpec, Step,
+    CellAge, CellCondition, CellsRead, CodewordReader, DecodeTable, ExactSpec, FrameSpec, FrameTask, ReadChannel,
+    Reliability, ReliabilitySpec, Step,
 };
 use softsense_nand::{CellSpec, NamedCells, Placement, RberModel, ReadWith, References, ReferencesAt, Variation, Wear};
 
@@ -515,29 +515,30 @@ fn violated_checks_are_drawn_as_they_are_counted() {
     let counted: Vec<(bool, f64)> = counted.collect();
     let json = r#"{ "table": { "file": "flash-8-9", "rber": { "constant": { "rber": 0.0085 } } } }"#;
     let spec: ReliabilitySpec = serde_json::from_str(json).unwrap();
-    let asked = Questions { syndrome_weight: true, ..Questions::default() };
-    let table = Reliability::new(&spec, 5, Path::new("")).unwrap().asked(asked);
+    let table = Reliability::new(&spec, 5, Path::new("")).unwrap();
     assert!(table.knows_syndrome_weights());
-    let age = CellAge {
-        block_factor: 1.0,
-        page: 0,
-        page_type: None,
-        page_type_factor: 1.0,
-        wear: Wear::unread(0, 0.0),
-    };
+    let age =
+        CellAge { block_factor: 1.0, page: 0, page_type: None, page_type_factor: 1.0, wear: Wear::unread(0, 0.0) };
     let pages = table.conditions(1, 1, |_| age);
     let drawn = (0..codewords).map(|number| {
-        let outcome = table.outcome(&table.fate(&pages, number), Step::fresh(1));
-        (outcome.decoded, f64::from(outcome.syndrome_weight.unwrap()))
+        let (fate, step) = (table.fate(&pages, number), Step::fresh(1));
+        (table.outcome(&fate, step).decoded, f64::from(table.syndrome_weight(&fate, step).unwrap()))
     });
     let drawn: Vec<(bool, f64)> = drawn.collect();
     let mean = |of: &[f64]| of.iter().sum::<f64>() / of.len() as f64;
     let weights = |of: &[(bool, f64)], decoded: Option<bool>| -> Vec<f64> {
         of.iter().filter(|(done, _)| decoded.is_none_or(|which| which == *done)).map(|(_, weight)| *weight).collect()
     };
-    let spread = |of: &[f64]| (of.iter().map(|weight| (weight - mean(of)).powi(2)).sum::<f64>() / of.len() as f64).sqrt();
+    let spread =
+        |of: &[f64]| (of.iter().map(|weight| (weight - mean(of)).powi(2)).sum::<f64>() / of.len() as f64).sqrt();
     let (all_counted, all_drawn) = (weights(&counted, None), weights(&drawn, None));
-    println!("mean {:.1}, {:.1}; spread {:.2}, {:.2}", mean(&all_counted), mean(&all_drawn), spread(&all_counted), spread(&all_drawn));
+    println!(
+        "mean {:.1}, {:.1}; spread {:.2}, {:.2}",
+        mean(&all_counted),
+        mean(&all_drawn),
+        spread(&all_counted),
+        spread(&all_drawn)
+    );
     // Standard errors: 0.85 of the mean, 1.6 % of the spread.
     assert!((mean(&all_counted) - mean(&all_drawn)).abs() < 4.0, "means");
     assert!((spread(&all_counted) / spread(&all_drawn) - 1.0).abs() < 0.08, "spreads");
@@ -585,8 +586,9 @@ fn soft_levels_fail_as_their_information_says() {
         let mut reader = reader(&spec("flash-8/9", rber));
         for &(pe_cycles, page, level) in combinations {
             let condition = voltages(pe_cycles, 2000.0, page);
-            let failed =
-                (0..codewords).filter(|&place| !reader.attempt_by(place, 1, &[condition], level, references).converged).count();
+            let failed = (0..codewords)
+                .filter(|&place| !reader.attempt_by(place, 1, &[condition], level, references).converged)
+                .count();
             assert!((6..60).contains(&failed), "{name}, {pe_cycles}, {page}, {level}: {failed} say nothing");
             let share = failed as f64 / codewords as f64;
             let real = bisected(0.005, 0.026, |rber| table.p_fail(level, rber) < share);

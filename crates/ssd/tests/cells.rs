@@ -132,3 +132,71 @@ fn layers_are_the_same_in_all_blocks_and_wordlines_are_not() {
     of_blocks.dedup();
     assert_eq!(of_blocks.len(), 6);
 }
+
+/// Year-old data that default references often fail, read with times that are easy to add up.
+const OLD: [&str; 6] = [
+    "precondition.pe_cycles=3000",
+    "precondition.retention_days=365.0",
+    "read.policy='two_step'",
+    "read.retry='restart'",
+    "decoder.time.fixed_us=10.0",
+    "reliability.table.most_beyond=1.0",
+];
+
+/// Does a block, or a layer of it, begin with the entry that it needed last, and forget that with its erase?
+#[test]
+fn remembered_entries_come_first() {
+    let attempts = |first_entry: &str, lcn: u64| {
+        let config = device(&[&OLD[..], &[&format!("read.first_entry='{first_entry}'")]].concat());
+        run(&config, reads(lcn, 50)).statistics().operations.decodes
+    };
+    // A codeword that the first entry does not decode.
+    let user = device(&[]).user_codewords();
+    let lcn = (0..user).find(|&lcn| (100..=200).contains(&attempts("first", lcn))).expect("some need another");
+    let tried = attempts("first", lcn) / 50;
+    for remembered in ["of_block", "of_layer"] {
+        assert_eq!(attempts(remembered, lcn), 49 + tried, "{remembered}");
+    }
+    // Its block is written anew, and the data is young: nobody begins with what old data needed.
+    let config = device(&[&OLD[..], &["read.first_entry='of_block'"]].concat());
+    let writes = |round: u64| (0..user).map(move |lcn| request(RequestKind::Write, Ns(round), lcn, 1));
+    let anew = reads(lcn, 2).into_iter().chain((0..4).flat_map(writes));
+    let before: Vec<_> = anew.clone().collect();
+    let after: Vec<_> = anew.chain(reads(lcn, 50)).collect();
+    let decodes = |requests| run(&config, requests).statistics().operations.decodes;
+    assert_eq!(decodes(after) - decodes(before), 50);
+}
+
+/// Does a search take as many sensings of each boundary as it says, and no transfer? Pages of one type, each read alone: what decodes
+/// at once takes sensing, transfer and decode; what needs the search those again, and eleven sensings of each boundary more.
+#[test]
+fn a_search_takes_its_sensings() {
+    let cells = "reliability.table.rber.threshold_voltage={ mapping = 'tlc_2_3_2', references = { tracked = false, valley_search \
+                 = { step_v = 0.05, sensings = 11, cells = 147456 } }, verify_v = [2.5, 2.9, 3.3, 3.7, 4.1, 4.5, 4.9], \
+                 program_step_v = 0.2 }";
+    let config = device(
+        &[
+            &OLD[..],
+            &[
+                "read.references='valley_search'",
+                cells,
+                "precondition.pe_cycles=1500",
+                "precondition.retention_days=25.0",
+            ],
+        ]
+        .concat(),
+    );
+    let lowers = (0..50).map(|page| request(RequestKind::Read, Ns::ZERO, 3 * page, 1)).collect();
+    let mut simulation = run(&config, lowers);
+    let operations = simulation.statistics().operations;
+    let searches = operations.search_sensings / 11;
+    assert_eq!(operations.search_sensings, 11 * searches);
+    let soft = operations.extra_levels_sensed;
+    assert!((5..45).contains(&searches) && soft == 0, "{searches} searches, {soft} extra levels");
+    let mut found: Vec<f64> = simulation.take_log().iter().map(|row| row.response.as_us()).collect();
+    found.sort_by(f64::total_cmp);
+    let once = 56.5 + 5.125 + 10.0;
+    let both = once + 11.0 * 14.0 + once;
+    let expected: Vec<f64> = (0..50).map(|rank| if rank < 50 - searches { once } else { both }).collect();
+    assert_eq!(found, expected);
+}

@@ -119,6 +119,11 @@ impl Exact {
         attempt
     }
 
+    /// How many checks the hard decisions of a step violate.
+    pub(super) fn syndrome_weight(&self, number: u64, write: u32, conditions: &Conditions, step: Step) -> Option<u32> {
+        self.attempt(number, write, conditions, step).syndrome_weight
+    }
+
     /// What a step makes of a codeword.
     pub(super) fn outcome(&self, number: u64, write: u32, conditions: &Conditions, step: Step) -> Outcome {
         let outcome = Outcome::from(self.attempt(number, write, conditions, step));
@@ -134,7 +139,6 @@ impl From<DecodeAttempt> for Outcome {
             clean: attempt.clean,
             few_errors: false,
             iterations: Some(attempt.iterations.max(1) as u16),
-            syndrome_weight: attempt.syndrome_weight,
         }
     }
 }

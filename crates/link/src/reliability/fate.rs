@@ -75,8 +75,6 @@ pub struct Outcome {
     pub few_errors: bool,
     /// Decoding iterations, where they were asked for. A word that needs none takes one: to find that out.
     pub iterations: Option<u16>,
-    /// How many checks hard decisions violate, where that was asked for.
-    pub syndrome_weight: Option<u32>,
 }
 
 /// What an [`Outcome`] tells beside the success of decoding: what nobody asks for is not worked out.
@@ -86,8 +84,6 @@ pub struct Questions {
     pub iterations: bool,
     /// Whether no bit of a BCH code was wrong.
     pub clean: bool,
-    /// How many checks hard decisions violate.
-    pub syndrome_weight: bool,
     /// Whether so many of so many hard decisions, or fewer, are wrong.
     pub few_errors: Option<FewErrors>,
 }
@@ -207,20 +203,7 @@ impl Reliability {
                 };
                 let few_errors =
                     level == 1 && self.questions.few_errors.is_some_and(|few| self.has_few_errors(fate, few));
-                let syndrome_weight = match table.syndrome_weights() {
-                    // The least draws are those that fail: they have the most errors.
-                    Some(weights) if self.questions.syndrome_weight && level == 1 => {
-                        Some(weights.draw(fate.rber, 1.0 - fate.uniform(), self.weights.uniform(fate.draw, 0)))
-                    }
-                    _ => None,
-                };
-                Outcome {
-                    decoded: decoded || few_errors,
-                    few_errors,
-                    iterations,
-                    syndrome_weight,
-                    ..Outcome::default()
-                }
+                Outcome { decoded: decoded || few_errors, few_errors, iterations, ..Outcome::default() }
             }
             Kind::Bch(bch) => match &bch.fates {
                 Fates::Drawn(codes, _) => {
@@ -239,6 +222,26 @@ impl Reliability {
             },
             Kind::Exact(exact) => exact.outcome(fate.number, fate.write, conditions(fate), step),
             Kind::Attempted(attempted) => attempted.outcome(level, self.questions),
+        }
+    }
+
+    /// How many checks the hard decisions of a step violate; `None` where the code is not known to have sparse ones, and of soft
+    /// levels. A function of both, as the outcome.
+    pub fn syndrome_weight(&self, fate: &Fate, step: Step) -> Option<u32> {
+        if let Some(exact) = self.exact() {
+            return exact.syndrome_weight(fate.number, fate.write, conditions(fate), step);
+        }
+        let weights = self.table_at(fate.pe_cycles)?.syndrome_weights().filter(|_| step.level == 1)?;
+        // The least draws are those that fail: they have the most errors.
+        Some(weights.draw(self.hard_rber(fate, step), 1.0 - fate.uniform(), self.weights.uniform(fate.draw, 0)))
+    }
+
+    /// The raw bit error rate of a codeword with the references of a step.
+    fn hard_rber(&self, fate: &Fate, step: Step) -> f64 {
+        match step.references {
+            ReferencesAt::Cells => fate.rber,
+            _ if fate.cells.is_none() => fate.rber,
+            references => self.moved(fate, references).rber,
         }
     }
 
@@ -344,8 +347,7 @@ impl Reliability {
     /// How many checks hard decisions violate in the mean.
     fn mean_weight(&self, fate: &Fate, step: Step) -> Option<u32> {
         let weights = self.table_at(fate.pe_cycles)?.syndrome_weights()?;
-        let rber = if fate.cells.is_some() { self.moved(fate, step.references).rber } else { fate.rber };
-        Some(weights.mean(rber) as u32)
+        Some(weights.mean(self.hard_rber(fate, step)) as u32)
     }
 
     /// Whether the raw bit error rate of a codeword is one that its decode table does not reach, so that its fate is a guess.

@@ -1,7 +1,7 @@
 //! What stands in several stations at once: what cannot go together, and numbers that must fit one another.
 
 use softsense_base::{Error, Result, expect_whole};
-use softsense_link::{FirstEntry, HardReferences, ReliabilitySpec, SoftReferences};
+use softsense_link::{HardReferences, ReliabilitySpec};
 use softsense_nand::Wear;
 
 use super::CheckedConfig;
@@ -50,7 +50,7 @@ impl CheckedConfig {
     }
 
     /// All that cannot go together: a new feature that goes without another is a row here.
-    fn clashes(&self) -> [Clash; 12] {
+    fn clashes(&self) -> [Clash; 10] {
         let config = &self.config;
         let (decoder, flash, reliability) = (&config.decoder, &config.flash, &config.reliability);
         let layouts = self.layouts();
@@ -61,7 +61,6 @@ impl CheckedConfig {
             of_blocks.any(|other| Some(other) != first)
         });
         let has_tables = matches!(reliability, ReliabilitySpec::Table(_) | ReliabilitySpec::Adaptive(_));
-        let by_table = config.read.references == HardReferences::RetryTable;
         let clash = |found, path, message| Clash { found, path, message };
         [
             // How many bits are wrong is drawn with a decode table only; real decodes count their own.
@@ -104,18 +103,6 @@ impl CheckedConfig {
                 "found `valley_search` without one, expected `references.valley_search` in the cells of \
                  `rber.threshold_voltage`"
                     .into(),
-            ),
-            clash(
-                config.read.first_entry != FirstEntry::First && !by_table,
-                "read.first_entry",
-                "found an entry that is remembered of a retry table that is not used, expected `read.references = \
-                 \"retry_table\"`"
-                    .into(),
-            ),
-            clash(
-                config.read.soft_references != SoftReferences::Cells && !by_table,
-                "read.soft_references",
-                "found `fewest_violated` of a retry table that is not used, expected `read.references = \"retry_table\"`".into(),
             ),
             // A controller that does not see them cannot go by them.
             clash(

@@ -34,7 +34,6 @@ impl Device {
         let questions = Questions {
             iterations: matches!(spec.decoder.time, DecodeTime::PerIterationUs(_)),
             clean: matches!(spec.decoder.time, DecodeTime::Bch(_)),
-            syndrome_weight: spec.read.sees_syndrome_weights(),
             few_errors: spec
                 .decoder
                 .bypass

@@ -716,18 +716,20 @@ impl BackEnd {
 
     /// Takes note of what is seen of an attempt that has failed.
     fn observe(&mut self, read: u32) {
+        let step = self.reads.reads[read].step;
         let (mut sum, mut failed) = (0u64, 0u64);
         let mut at = self.reads.first_of(read);
         while let Some(index) = at {
             at = self.reads.next_of(index);
-            let Codeword { progress, outcome, .. } = &self.reads.codewords[index];
-            if let (Progress::Failed, Some(weight)) = (progress, outcome.syndrome_weight) {
+            let Codeword { progress, fate, .. } = &self.reads.codewords[index];
+            if *progress == Progress::Failed
+                && let Some(weight) = self.reliability.syndrome_weight(fate, step)
+            {
                 (sum, failed) = (sum + u64::from(weight), failed + 1);
             }
         }
-        let Read { step, history, .. } = &mut self.reads.reads[read];
         let syndrome_weight = sum.checked_div(failed).map(|mean| mean as u32);
-        history.see(Observation { step: *step, decoded: false, syndrome_weight });
+        self.reads.reads[read].history.see(Observation { step, decoded: false, syndrome_weight });
     }
 
     /// Every codeword of a read has been decoded or given up.
