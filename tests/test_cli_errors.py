@@ -356,6 +356,15 @@ ERRORS: dict[str, Rows] = {
         (["tlc-measured", "--wordlines", "2"], ["--wordlines", "2"]),
         *[(["tlc-measured", *arguments], says) for arguments, says in PICTURES],
     ],
+    "flash measure": [
+        (["qlc"], ["qlc", "mlc"]),
+        (["mlc", "--code", "nowhere"], ["nowhere", "flash-8/9"]),
+        (["mlc", "--code", "bch-2KB-t57"], ["bch-2KB-t57", "LDPC"]),
+        (["mlc", "--pe-cycles", "-1"], ["--pe-cycles", "-1"]),
+        (["mlc", "--retention-days", "-1"], ["--retention-days", "-1"]),
+        (["mlc", "--cells", "0"], ["--cells", "0"]),
+        (["mlc", "--known", "2"], ["--known", "2"]),
+    ],
     "flash grid": [
         ([], ["FILE"]),
         (["nowhere.csv"], ["nowhere.csv"]),

@@ -406,6 +406,76 @@ def test_read_disturb_is_the_published_one(softsense_command: Softsense) -> None
         assert "Traceback" not in refused.stderr
 
 
+def test_measures_are_those_of_sampled_cells(softsense_command: Softsense) -> None:
+    """Ones, and errors of known cells, of 400,000 sampled cells of each state: four standard errors."""
+    rows = flash.measures("tlc-measured", retention_days=365)
+    of = {(row["page"], row["measure"]): row for row in rows}
+    cells = Cells.open("tlc-measured", 3000, 365 * 24, "default")
+    count = 400_000
+    voltages = [cells.sample(state, count, seed=state + 1) for state in range(8)]
+    for number, page in enumerate(cells.pages):
+        boundaries = cells.boundaries(number)
+        above = [sum((volts > cells.references[at]).astype(int) for at in boundaries) for volts in voltages]
+        ones = np.mean([np.mean(crossed % 2 == 0) for crossed in above])
+        assert of[page, "ones"]["default"] / 147_456 == pytest.approx(ones, abs=4 * 0.5 / math.sqrt(8 * count))
+        for at in boundaries:
+            up, down = np.mean(voltages[at] > cells.references[at]), np.mean(voltages[at + 1] < cells.references[at])
+            assert cells.known_errors[at] == pytest.approx([up, down], abs=4 * math.sqrt(0.25 / count))
+        assert of[page, "violated_checks"]["default"] >= of[page, "violated_checks"]["best"]
+        assert of[page, "valley_search"]["sensings"] == 11 * len(boundaries)
+        assert of[page, "valley_search"]["default"] < 1.2 * of[page, "valley_search"]["best"]
+    far = of["centre", "violated_checks"]
+    assert (far["default"] - far["best"]) / far["sigma"] > 10
+    assert json.loads(softsense_command("flash", "measure", "--retention-days", "365", "--json").stdout) == rows
+    # Cells that know no search are measured without one.
+    assert {row["measure"] for row in flash.measures("mlc")} == {"violated_checks", "ones", "known_errors"}
+    with pytest.raises(ConfigError, match=r"references\.valley_search"):
+        Cells.open("mlc").search_valleys()
+    with pytest.raises(ConfigError, match="odd number"):
+        Cells.open("mlc").search_valleys(0.05, 4, 1000)
+
+
+def test_cells_are_fitted_to_valleys(tmp_path: Path, softsense_command: Softsense) -> None:
+    """Error rates by reference of known cells, thirteen at each boundary: the fit finds the cells."""
+    lines = [",".join(measured_cells.VALLEY_COLUMNS)]
+    for cycles, days in ((0, 1), (2000, 1), (2000, 7), (2000, 30), (2000, 90), (2000, 365), (3000, 1)):
+        cells = Cells.open("tlc-measured", cycles, days * 24)
+        states = [NormalDist(mean, spread) for mean, spread in cells.means_and_spreads()]
+        for boundary in range(7):
+            for step in range(-6, 7):
+                volts = cells.references[boundary] + 0.03 * step
+                wrong = (1 - states[boundary].cdf(volts) + states[boundary + 1].cdf(volts)) / 8
+                lines.append(f"{cycles},{days},{boundary},{volts / 0.0125:.4f},{wrong:.6g}")
+    (tmp_path / "valleys.csv").write_text("\n".join(lines))
+    done = softsense_command(
+        "flash", "fit", "valleys.csv", "--mapping", "tlc_2_3_2", "--unit-v", "0.0125", "--out", "own.toml", "--json"
+    )
+    assert done.returncode == 0, done.stderr
+    # In units of the source, of which states are 63 apart and 10 wide.
+    assert max(abs(row["mean_off"]) + abs(row["sigma_off"]) for row in json.loads(done.stdout)) < 0.2
+    found, truth = (Cells.open(name, 2500, 2000, "tracked") for name in (str(tmp_path / "own.toml"), "tlc-measured"))
+    assert found.rber() == pytest.approx(truth.rber(), rel=0.02)
+    # Too few points of one boundary.
+    (tmp_path / "few.csv").write_text("\n".join(line for line in lines if ",3," not in line or "2000,30,3" in line))
+    refused = softsense_command("flash", "fit", "few.csv", "--mapping", "tlc_2_3_2")
+    assert refused.returncode == 2
+    assert "at 0 P/E cycles and 1 days: valleys: found 0 points of boundary 3, expected four or more" in refused.stderr
+
+
+def test_one_bit_cells_have_a_page_of_their_own(tmp_path: Path) -> None:
+    """`pslc:` goes before any name, in configs, too."""
+    slc = Cells.open("pslc:tlc-measured", 3000, 365 * 24)
+    assert list(slc.pages) == ["page"]
+    assert slc.rber() < 1e-4
+    with pytest.raises(ConfigError, match=r"nothing\.toml"):
+        Cells.open("pslc:nothing.toml")
+    cells = 'reliability.table.rber.threshold_voltage="pslc:tlc-measured"'
+    types = "flash.page_types=[{ name = 'page', sense_us = 20.0, sense_extra_level_us = 5.0, program_us = 200.0 }]"
+    config = softsense.load_config("tlc-3d", [cells, types, "read.references=cells"])
+    row = flash.starting_reliability(config)[-1]
+    assert row["rber"] < 1e-4
+
+
 def test_a_retry_table_decodes_what_the_best_references_do(tmp_path: Path, softsense_command: Softsense) -> None:
     """Of the measured TLC up to 3,000 cycles and a year: at least 99.9 %, where default references decode 97 %."""
     made = retry_tables.make("tlc-measured", entries=12)

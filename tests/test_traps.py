@@ -428,7 +428,8 @@ def test_shipped_sets_load_and_are_absorbing(name: str) -> None:
     code = Code.open(name)
     found = shipped_traps(code)
     assert found is not None
-    assert found.list
+    # Of two codes a search up to eight, or seven, bits found nothing.
+    assert bool(found.list) == (name not in ("flash-64/73", "flash-64/71"))
     assert found.most_bits >= 5
     some = found.list[:: max(1, len(found.list) // 50)]
     graph = Graph(code)

@@ -625,6 +625,9 @@ class Cells:
         states: how many states there are.
         pages: the names of the pages.
         references: the hard reference voltage at each boundary between states (float64, V).
+        shares_of_ones: the share of cells that a hard decision reads as 1, by page: half where all are read right.
+        known_errors: how often cells known to be in the two states about each boundary (sentinels) are read wrong
+            (shape (states - 1, 2)): of the lower state those above the reference, of the upper one those below.
     """
 
     spec_json: str
@@ -635,6 +638,8 @@ class Cells:
     states: int
     pages: list[str]
     references: NDArray[np.float64]
+    shares_of_ones: NDArray[np.float64]
+    known_errors: NDArray[np.float64]
     @staticmethod
     def open(
         name: str = "mlc",
@@ -654,6 +659,18 @@ class Cells:
             retention_temperature_c: where data rests, in degrees Celsius, of measured cells; default: theirs.
             effective_reads: of other wordlines of the block since then; of those beside the cells each is
                 `adjacent_stress` ones.
+        """
+    def boundaries(self, page: int) -> list[int]:
+        """The boundaries at which the bit of `page` changes: i is between states i and i + 1. Raises `ConfigError`."""
+    @staticmethod
+    def states_of_valleys(points: Sequence[tuple[int, float, float]], states: int) -> list[tuple[float, float]]:
+        """Means and standard deviations of normal states whose valleys are these.
+
+        Args:
+            points: boundary (from 0), reference (any unit), and the share of all cells that it puts on the wrong side.
+            states: 2 to 16.
+
+        Raises `ConfigError`: points that tell too little.
         """
     @staticmethod
     def from_json(text: str, pe_cycles: int = 0, retention_hours: float = 0.0) -> Cells:
@@ -685,30 +702,20 @@ class Cells:
 
         Raises `ConfigError`.
         """
-    @property
-    def shares_of_ones(self) -> NDArray[np.float64]:
-        """The share of cells that a hard decision reads as 1, by page: half of them where all are read right."""
-    @property
-    def known_errors(self) -> NDArray[np.float64]:
-        """How often cells known to be in the two states about each boundary (sentinels) are read wrong.
-
-        Shape (states - 1, 2): the share of those in the lower state that read above the reference, and of those in the
-        upper state that read below.
-        """
     def search_valleys(
         self, step_v: float | None = None, sensings: int | None = None, cells: int | None = None
     ) -> dict[str, Any]:
         """What a search for the valleys between states finds from the default references on.
 
         Args:
-            step_v: distance of neighbouring sensings (V, 1e-4 to 1); default: that of the cells' own search, as the others.
+            step_v: distance of neighbouring sensings (V, 1e-4 to 1); default: the cells' own search, as for the others.
             sensings: of each boundary, an odd number from 3 to 63.
             cells: that are counted, those of a page.
 
         Returns:
             `counts` (float64, the mean number of cells in each gap between two sensings, shape (states - 1, gaps)),
-            `offsets_v` (float64, V, of the middle of each gap), `found_v` (float64, V, the offset that is found most often
-            at each boundary), `rber` (float64, by page, the mean over what is found). Counts are not drawn.
+            `offsets_v` (float64, V, of the middle of each gap), `found_v` (float64, V, the offset that is found most
+            often at each boundary), `rber` (float64, by page, the mean over what is found). Counts are not drawn.
 
         Raises `ConfigError`.
         """

@@ -1111,6 +1111,32 @@ def flash_disturb(
     _show_rows(rows, tables.rber_by_reads, as_json, picture, lambda plots: plots.draw_rber_by_reads(rows, name))
 
 
+@flash_group.command("measure")
+@click.argument("name", metavar="[CELLS]", default="tlc-measured", shell_complete=_complete_cells)
+@click.option("--code", default="flash-8/9", metavar="CODE", help="Whose checks are counted; default: flash-8/9.")
+@click.option("--pe-cycles", default=3000, type=click.IntRange(0, 10**6), help="Program/erase cycles; default: 3000.")
+@click.option(
+    "--retention-days", default=90.0, type=click.FloatRange(0, 4e5), help="Days since the write; default: 90."
+)
+@click.option("--cells", default=147_456, type=click.IntRange(1, 10**7), help="Of a page; default: 147,456.")
+@click.option("--known", default=0.002, type=click.FloatRange(0, 1), help="Share of known cells; default: 0.002.")
+@click.option("--json", "as_json", is_flag=True, help="Print the numbers as one JSON document.")
+def flash_measure(
+    name: str, code: str, pe_cycles: int, retention_days: float, cells: int, known: float, as_json: bool
+) -> None:
+    """Show what a controller can measure of a page: how it tells that references are misplaced, and what that costs.
+
+    Violated checks of a codeword, the share of ones, errors of cells that are known, and a search for the valleys
+    between states: each with default references and with the best, with its spread, sensings and transfers.
+    """
+    from softsense import flash, tables
+
+    rows = flash.measures(
+        name, code, pe_cycles=pe_cycles, retention_days=retention_days, cells=cells, known_share=known
+    )
+    click.echo(json.dumps(rows, indent=2) if as_json else tables.measures(rows))
+
+
 @flash_group.command("references")
 @click.argument("name", metavar="[CELLS]", default="tlc-measured", shell_complete=_complete_cells)
 @click.option("--table", default="flash-8-9", metavar="TABLE", help="Decode table of the code; default: flash-8-9.")
@@ -1177,6 +1203,9 @@ def flash_fit(
     file: Path, mapping: str, unit_v: float, temperature: float, out: Path | None, force: bool, as_json: bool
 ) -> None:
     """Fit cells to measured means and spreads by age: a CSV file with pe_cycles,retention_days,state,mean,sigma.
+
+    Or to measured valleys, raw bit error rates by where a reference stands, with the columns
+    pe_cycles,retention_days,boundary,reference,rber, where rber is the share of all cells on the wrong side.
 
     Shows how far the fit is from each age, and how far a fit without that age is: what it would have predicted.
     """

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from softsense._core import MAX_LEVEL, Cells, Config, ConfigError, recovery_bake_minutes, retention_bake_minutes
+from softsense._core import (
+    MAX_LEVEL,
+    Cells,
+    Code,
+    Config,
+    ConfigError,
+    recovery_bake_minutes,
+    retention_bake_minutes,
+)
 
 _CALIBRATION_CODEWORDS = 65_536
 _STARTING_CODEWORDS = 8192
@@ -172,6 +182,81 @@ def rber_by_reads(
                 pages = [placed.rber(page) for page in range(len(cells.pages))]
                 row |= {references: sum(pages) / len(pages), f"{references}_worst": max(pages)}
             rows.append(row)
+    return rows
+
+
+def measures(
+    name: str,
+    code: str = "flash-8/9",
+    *,
+    pe_cycles: int = 3000,
+    retention_days: float = 90.0,
+    cells: int = 147_456,
+    known_share: float = 0.002,
+) -> list[dict[str, Any]]:
+    """What a controller can measure of the pages of a wordline, and how well that tells that references are misplaced.
+
+    Args:
+        name: a shipped model or a TOML file; a search for valleys needs `references.valley_search`.
+        code: of which codewords are, an LDPC code.
+        pe_cycles: program/erase cycles.
+        retention_days: days since the write.
+        cells: of a page, 1 to 10,000,000.
+        known_share: the share of cells whose state is known, 0 to 1; half of them in either state about a boundary.
+
+    Returns a dict for each page and measure: `page`, `measure` (`violated_checks` of a codeword, `ones` of a page,
+    `known_errors` at the page's boundary that has moved furthest, those of the upper state less those of the lower,
+    and `valley_search`), `default` and `best` (its mean with the chip's default references, or the best; of a search
+    raw bit error rates after it and at best), `sigma` (standard deviation of one measurement at the default ones; None
+    of a search), `sensings` (of the wordline at one reference), `transferred_bits` (off the chip), `of` (what is
+    counted).
+
+    Raises `ConfigError` or `CodeError`. A function of its arguments: nothing is drawn.
+
+    >>> rows = measures("tlc-measured", retention_days=365)
+    >>> checks = next(row for row in rows if (row["page"], row["measure"]) == ("centre", "violated_checks"))
+    >>> checks["default"] - checks["best"] > 4 * checks["sigma"]
+    True
+    """
+    default = Cells.open(name, pe_cycles, retention_days * 24, "default")
+    best = default.with_references("tracked")
+    opened = Code.open(code)
+    rows = []
+    for number, page in enumerate(default.pages):
+        for measure, measured in _measures_of_page(default, best, number, opened, cells, known_share).items():
+            rows.append({"page": page, "measure": measure, **measured})
+    return rows
+
+
+def _measures_of_page(
+    default: Cells, best: Cells, page: int, code: Code, cells: int, known_share: float
+) -> dict[str, dict[str, Any]]:
+    boundaries = default.boundaries(page)
+    moved = np.abs(best.references - default.references)
+    furthest = max(boundaries, key=lambda boundary: moved[boundary])
+    both = (default, best)
+
+    def measured(found: Sequence[float], sigma: float | None, sensings: int, bits: int, of: int) -> dict[str, Any]:
+        means = {"default": float(found[0]), "best": float(found[1]), "sigma": sigma}
+        return {**means, "sensings": sensings, "transferred_bits": bits, "of": of}
+
+    (weight, weight_sigma), (least, _) = (code.syndrome_weights(each.rber(page)) for each in both)
+    ones = [float(each.shares_of_ones[page]) for each in both]
+    ones_sigma = math.sqrt(cells * ones[0] * (1 - ones[0]))
+    half = known_share * cells / 2
+    errors = [each.known_errors[furthest] for each in both]
+    known_sigma = math.sqrt(half * float(sum(share * (1 - share) for share in errors[0])))
+    differ = [half * float(down - up) for up, down in errors]
+    # The die counts ones, as it does in a search: a counter of 32 bits leaves it.
+    rows = {
+        "violated_checks": measured((weight, least), weight_sigma, len(boundaries), code.codeword_bits, code.checks),
+        "ones": measured([cells * share for share in ones], ones_sigma, len(boundaries), 32, cells),
+        "known_errors": measured(differ, known_sigma, 1, round(2 * half), round(2 * half)),
+    }
+    with contextlib.suppress(ConfigError):
+        search = default.search_valleys()
+        sensings = (len(search["offsets_v"]) + 1) * len(boundaries)
+        rows["valley_search"] = measured((search["rber"][page], best.rber(page)), None, sensings, 0, cells)
     return rows
 
 

@@ -17,6 +17,10 @@ from softsense._core import Cells, ConfigError
 COLUMNS = ("pe_cycles", "retention_days", "state", "mean", "sigma")
 """Of a file of measurements: a line for each age and state, the erased one being 0; sigma may be empty."""
 
+VALLEY_COLUMNS = ("pe_cycles", "retention_days", "boundary", "reference", "rber")
+"""Of a file of valleys: a line for each reference at each boundary between states, the lowest being 0, of each age.
+`rber` is the share of all cells that the reference puts on the wrong side."""
+
 GRID_COLUMNS = ("pe_cycles", "retention_days", "rber")
 """Of a file of raw bit error rates: a line for each age of a full grid."""
 
@@ -39,10 +43,11 @@ class CellFit:
 
 
 def fit(file: str | os.PathLike[str], mapping: str, *, unit_v: float = 1.0, temperature_c: float = 40.0) -> CellFit:
-    """Fit cells to a file of means and spreads by age.
+    """Fit cells to a file of means and spreads, or of valleys, by age.
 
     Args:
-        file: CSV with the columns `COLUMNS`; means and spreads in any unit.
+        file: CSV with the columns `COLUMNS`; means and spreads in any unit. Or with `VALLEY_COLUMNS`: raw bit error
+            rates by reference, from which means and spreads of each age are found first.
         mapping: of states to bits: `slc`, `mlc`, `tlc_2_3_2`, `tlc_1_2_4`, `qlc_1_2_4_8`, `qlc_4_3_4_4`, `qlc_2_3_5_5`.
         unit_v: what a unit of means and spreads is, in volts.
         temperature_c: at which they were measured, in degrees Celsius.
@@ -50,7 +55,7 @@ def fit(file: str | os.PathLike[str], mapping: str, *, unit_v: float = 1.0, temp
     Raises `ConfigError` with the file and the line, for a mapping of another number of states, or for too few ages.
     A function of its arguments. See docs/model/threshold-voltage.md for the model.
     """
-    measurements = _read(Path(file))
+    measurements = _read_valleys(Path(file)) if _is_of_valleys(Path(file)) else _read(Path(file))
 
     def fitted(some: list[_Measurement]) -> str:
         return Cells.fit_json(some, mapping, unit_v, temperature_c)
@@ -123,17 +128,28 @@ def rber_grid(file: str | os.PathLike[str]) -> str:
     return f"[grid]\npe_cycles = {pe_cycles}\nretention_days = [{days}]\nrber = [\n{rows},\n]\n"
 
 
-def _lines(file: Path, columns: tuple[str, ...]) -> Iterator[tuple[str, list[str]]]:
-    """The lines of a CSV file with these columns, each with where it is."""
+def _text(file: Path) -> str:
     try:
-        text = file.read_text(encoding="utf-8")
+        return file.read_text(encoding="utf-8")
     except OSError as error:
         raise ConfigError(f"{file}: {error.strerror}") from None
     except UnicodeDecodeError:
         raise ConfigError(f"{file}: found bytes that are not UTF-8, expected a CSV file") from None
-    lines = csv.reader(text.splitlines())
-    header = next(lines, [])
-    if tuple(name.strip() for name in header) != columns:
+
+
+def _columns(lines: Iterator[list[str]]) -> tuple[str, ...]:
+    return tuple(name.strip() for name in next(lines, []))
+
+
+def _is_of_valleys(file: Path) -> bool:
+    return _columns(csv.reader(_text(file).splitlines())) == VALLEY_COLUMNS
+
+
+def _lines(file: Path, columns: tuple[str, ...]) -> Iterator[tuple[str, list[str]]]:
+    """The lines of a CSV file with these columns, each with where it is."""
+    lines = csv.reader(_text(file).splitlines())
+    header = _columns(lines)
+    if header != columns:
         raise ConfigError(f"{file}:1: found the columns `{','.join(header)[:60]}`, expected `{','.join(columns)}`")
     for number, row in enumerate(lines, start=2):
         if row and len(row) != len(columns):
@@ -169,12 +185,33 @@ def _read(file: Path) -> list[_Measurement]:
     return measurements
 
 
+def _read_valleys(file: Path) -> list[_Measurement]:
+    ages: dict[tuple[int, float], list[tuple[int, float, float]]] = {}
+    for where, row in _lines(file, VALLEY_COLUMNS):
+        pe_cycles, days, boundary, reference, rber = (
+            _number(where, name, text) for name, text in zip(VALLEY_COLUMNS, row, strict=True)
+        )
+        ages.setdefault((int(pe_cycles), days), []).append((int(boundary), reference, rber))
+    if not ages:
+        raise ConfigError(f"{file}: found no valleys, expected a line for each reference at each boundary")
+    measurements: list[_Measurement] = []
+    for (cycles, days), points in ages.items():
+        try:
+            states = Cells.states_of_valleys(points, 2 + max(boundary for boundary, *_ in points))
+        except ConfigError as error:
+            raise ConfigError(f"{file}: at {cycles} P/E cycles and {days:g} days: {error}") from None
+        measurements.append((cycles, days * 24, [mean for mean, _ in states], [sigma for _, sigma in states]))
+    return measurements
+
+
 _RANGES = {
     "pe_cycles": (0, 10**6),
     "retention_days": (0.0, 4e5),
     "state": (0, 15),
     "mean": (-1e6, 1e6),
     "sigma": (1e-6, 1e6),
+    "boundary": (0, 14),
+    "reference": (-1e6, 1e6),
     "rber": (0.0, 0.5),
 }
 

@@ -67,7 +67,14 @@ _NUMBERS: dict[str, tuple[str, ...]] = {
         *("read_only_from_s", "left_in_buffer_codewords:n", "data_capacity_bytes:n"),
     ),
     "operations": (
-        *("senses:n", "extra_levels_sensed:n", "search_sensings:n", "look_ahead_senses:n", "look_ahead_wasted:n", "resets:n"),
+        *(
+            "senses:n",
+            "extra_levels_sensed:n",
+            "search_sensings:n",
+            "look_ahead_senses:n",
+            "look_ahead_wasted:n",
+            "resets:n",
+        ),
         *("transfers:n", "decodes:n", "programs:n", "erases:n"),
     ),
     "energy": (

@@ -528,6 +528,42 @@ def rber_by_reads(rows: list[dict[str, Any]]) -> str:
     return _headed(columns)
 
 
+_MEASURES = {
+    "violated_checks": "violated checks of a codeword",
+    "ones": "ones of a page",
+    "known_errors": "errors of known cells, upper less lower",
+    "valley_search": "search for valleys: RBER after it",
+}
+
+
+def measures(rows: list[dict[str, Any]]) -> str:
+    """What `softsense.flash.measures` says."""
+
+    def searches(row: dict[str, Any]) -> bool:
+        return row["measure"] == "valley_search"
+
+    def number(row: dict[str, Any], value: float) -> str:
+        return _rate(value) if searches(row) else f"{value:,.1f}"
+
+    def apart(row: dict[str, Any]) -> str:
+        return f"{abs(row['default'] - row['best']) / row['sigma']:.1f}" if row["sigma"] else ""
+
+    return _headed(
+        [
+            ("\npage", [row["page"] for row in rows]),
+            ("\nmeasure", [_MEASURES[row["measure"]] for row in rows]),
+            ("\nof", [f"{row['of']:,}" for row in rows]),
+            ("default\nreferences", ["" if searches(row) else number(row, row["default"]) for row in rows]),
+            ("best\nones", [number(row, row["best"]) for row in rows]),
+            ("\nsearched", [number(row, row["default"]) if searches(row) else "" for row in rows]),
+            ("\nspread", [number(row, row["sigma"]) if row["sigma"] else "" for row in rows]),
+            ("apart,\nspreads", [apart(row) for row in rows]),
+            ("sensings at\none reference", [f"{row['sensings']:,}" for row in rows]),
+            ("bits off\nthe chip", [f"{row['transferred_bits']:,}" for row in rows]),
+        ]
+    )
+
+
 def reliability_by_age(rows: list[dict[str, Any]]) -> str:
     """What `softsense.flash.reliability_by_age` says."""
     return _headed(

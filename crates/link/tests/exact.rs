@@ -368,6 +368,14 @@ fn bad_specs_are_named() {
     std::fs::remove_file(&file).unwrap();
 }
 
+/// What chi-square with so many degrees of freedom exceeds once in a hundred times.
+///
+/// Source: E. Wilson, M. Hilferty, "The distribution of chi-square", 1931.
+fn rarely_beyond(freedom: u32) -> f64 {
+    let freedom = f64::from(freedom);
+    freedom * (1.0 - 2.0 / (9.0 * freedom) + 2.326 * (2.0 / (9.0 * freedom)).sqrt()).powi(3)
+}
+
 /// Do real decodes with misplaced references fail as often as the raw bit error rate there says, which is what tables are asked at?
 /// 58 combinations of cells, age, page and entry of a retry table, from where the best references are to far off, 1,500 codewords
 /// each; failures of the short BCH code are a binomial tail. The sum of squares is chi-square with as many degrees of freedom:
@@ -450,9 +458,7 @@ fn misplaced_references_fail_as_their_raw_bit_error_rate_says() {
     }
     println!("{combinations} combinations: {square:.1}, and {square_off:.1} for a table 4 % off");
     assert!(combinations >= 30, "{combinations}");
-    // By Wilson and Hilferty, "The distribution of chi-square", 1931: the 99th percentile.
-    let freedom = f64::from(combinations);
-    let limit = freedom * (1.0 - 2.0 / (9.0 * freedom) + 2.326 * (2.0 / (9.0 * freedom)).sqrt()).powi(3);
+    let limit = rarely_beyond(combinations);
     assert!(square < limit, "{square} beyond {limit}, {combinations} combinations");
     assert!(square_off > 2.0 * limit, "a table 4 % off is not seen: {square_off} for {limit}");
 }
@@ -495,8 +501,7 @@ fn searched_references_fail_as_the_mean_of_searches_says() {
     }
     println!("{combinations} combinations: {square:.1}, and {square_off:.1} for a table 4 % off");
     assert!(combinations >= 8, "{combinations}");
-    let freedom = f64::from(combinations);
-    let limit = freedom * (1.0 - 2.0 / (9.0 * freedom) + 2.326 * (2.0 / (9.0 * freedom)).sqrt()).powi(3);
+    let limit = rarely_beyond(combinations);
     assert!(square < limit, "{square} beyond {limit}");
     assert!(square_off > 1.5 * limit, "a table 4 % off is not seen: {square_off} for {limit}");
 }

@@ -57,7 +57,7 @@ pub use aging::{recovery_bake_minutes, retention_bake_minutes};
 pub use cells::{
     CellSpec, Cells, Dwell, ErasedState, FitSpec, Interference, Mapping, MeasuredStates, Measurement, Mechanism,
     NamedCells, ProgrammedAs, ProgrammedStates, ReadDisturb, References, Retention, States, TelegraphNoise, TimeLaw,
-    ValleySearch, effective_reads_if_even, poisson_quantile,
+    ValleyPoint, ValleySearch, effective_reads_if_even, poisson_quantile, states_of_valleys,
 };
 pub use rber::{MOST_EFFECTIVE_READS, Rber, RberModel, ReadWith, ReferencesAt, Wear};
 pub use rber_grid::RberGrid;

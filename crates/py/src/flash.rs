@@ -11,7 +11,8 @@ use softsense_ecc::channel::LARGEST_REGION_LLR;
 use softsense_link::MAX_LEVEL;
 use softsense_nand::{
     CellSpec, FitSpec, MOST_EFFECTIVE_READS, Mapping, MeasuredStates, Measurement, Placement, ReferencesAt, Sensing,
-    States, ValleySearch, Wear, effective_reads_if_even, recovery_bake_minutes, retention_bake_minutes,
+    States, ValleyPoint, ValleySearch, Wear, effective_reads_if_even, recovery_bake_minutes, retention_bake_minutes,
+    states_of_valleys,
 };
 
 use crate::raise;
@@ -135,6 +136,21 @@ impl Cells {
         let spec = CellSpec { mapping, states: States::Measured(measured), ..CellSpec::default() };
         spec.check("fit").map_err(raise)?;
         Ok(serde_json::to_string(&spec).expect("a spec is plain data"))
+    }
+
+    /// The boundaries between states at which the bit of `page` changes: boundary i lies between states i and i + 1. Raises
+    /// ConfigError.
+    fn boundaries(&self, page: usize) -> PyResult<Vec<usize>> {
+        Ok(self.cells.boundaries(self.check("page", page, self.cells.pages())?).to_vec())
+    }
+
+    /// Means and standard deviations of normal states whose valleys are these (a pair for each state): points of boundary (from 0),
+    /// reference (in any unit), and the share of all cells that it puts on the wrong side. Raises ConfigError.
+    #[staticmethod]
+    fn states_of_valleys(points: Vec<(usize, f64, f64)>, states: usize) -> PyResult<Vec<(f64, f64)>> {
+        expect_whole("states", states as u32, 2, 16).map_err(raise)?;
+        let point = |(boundary, reference, rber)| ValleyPoint { boundary, reference, rber };
+        states_of_valleys(&points.into_iter().map(point).collect::<Vec<_>>(), states).map_err(raise)
     }
 
     /// The cells of a model as JSON, as `spec_json` and `fit_json` give it. Raises ConfigError.

@@ -79,7 +79,7 @@ fn device(draw: &mut Draw) -> String {
     }
     let rber = draw.one(&[1e-3, 6e-3, 0.012, 0.02]);
     let (mut levels, mut iterations, mut tables, mut squeezed) = (7, false, false, false);
-    let mut retry_table = false;
+    let mut references = String::new();
     // Blocks change their code within the run, or have long since.
     let age = draw.one(&[0, 1, 2, 5]);
     let mut by_bch = false;
@@ -93,8 +93,16 @@ fn device(draw: &mut Draw) -> String {
                 toml += "variation = { layer_sigma = 0.2, wordlines_per_layer = 2, wordline_sigma = 0.2, page_sigma = 0.1 }\n";
             }
             if draw.once_in(2) {
-                // Entries of the retry table that decode little, nothing, and most.
-                retry_table = true;
+                // Entries of the retry table that decode little, nothing, and most; a search finds what is best.
+                references = if draw.once_in(4) {
+                    "references = \"valley_search\"\n".into()
+                } else {
+                    format!(
+                        "references = \"retry_table\"\nfirst_entry = \"{}\"\nsoft_references = \"{}\"\n",
+                        draw.one(&["first", "of_block", "of_layer"]),
+                        draw.one(&["cells", "fewest_violated"]),
+                    )
+                };
                 let (cells, boundaries) = if page_types == 3 {
                     ("mapping = \"tlc_2_3_2\", verify_v = [2.45, 2.85, 3.25, 3.65, 4.05, 4.45, 4.85]", 7)
                 } else {
@@ -107,7 +115,8 @@ fn device(draw: &mut Draw) -> String {
                                doubling_pe_cycles = 1e3 }, ";
                 let disturb = if draw.once_in(2) { disturb } else { "" };
                 toml += &format!(
-                    "rber.threshold_voltage = {{ {cells}, {disturb}references = {{ retry_table_v = [{entries}] }} }}\n"
+                    "rber.threshold_voltage = {{ {cells}, {disturb}references = {{ retry_table_v = [{entries}], valley_search = \
+                     {{ step_v = 0.05, sensings = 7, cells = 20000 }} }} }}\n"
                 );
             } else {
                 toml += &format!("rber.constant.rber = {rber}\n");
@@ -143,7 +152,7 @@ fn device(draw: &mut Draw) -> String {
     toml += &format!(
         "[read]\npolicy = \"{policy}\"\nretry = \"{}\"\nmax_level = {max_level}\n{}",
         draw.one(&["incremental", "restart"]),
-        if retry_table { "references = \"retry_table\"\n" } else { "" },
+        references,
     );
     toml += &format!(
         "[ftl]\nover_provisioning = {}\ngc_low_watermark_blocks = 2\ngc_high_watermark_blocks = {}\n",

@@ -114,7 +114,7 @@ mod tests {
             let Code::Ldpc(ldpc) = &code else { unreachable!() };
             let weights = ldpc.syndrome_weights();
             let n = code.codeword_bits();
-            for rber in [0.001, 0.005, 0.02] {
+            for rber in [0.001f64, 0.005, 0.02] {
                 let (noise, ranks) = (Stream::new(3, Purpose::Noise), Stream::new(4, Purpose::Noise));
                 let count = 2000;
                 let (mut counted, mut drawn) = (Vec::new(), Vec::new());
@@ -123,7 +123,7 @@ mod tests {
                     let (mut errors, mut at) = (0, 0.0);
                     for step in 0.. {
                         // The distance to the next error is geometric.
-                        at += 1.0 + (1.0 - noise.uniform(word, step)).ln() / (-rber as f64).ln_1p();
+                        at += 1.0 + (1.0 - noise.uniform(word, step)).ln() / (-rber).ln_1p();
                         if at.floor() as usize > n {
                             break;
                         }

@@ -6,6 +6,7 @@ mod measured;
 mod programmed;
 mod read_disturb;
 mod valley_search;
+mod valleys;
 
 use std::fmt;
 use std::path::Path;
@@ -28,6 +29,7 @@ pub use measured::{MeasuredStates, Mechanism, ProgrammedAs, TimeLaw};
 pub use programmed::{ErasedState, ProgrammedStates, Retention, TelegraphNoise};
 pub use read_disturb::{ReadDisturb, effective_reads_if_even};
 pub use valley_search::{ValleySearch, poisson_quantile};
+pub use valleys::{ValleyPoint, states_of_valleys};
 
 /// Specifications that ship with softsense, by name.
 const SHIPPED: [(&str, &str); 6] = [
