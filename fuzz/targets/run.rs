@@ -40,8 +40,13 @@ static BASES: LazyLock<Vec<Value>> = LazyLock::new(|| {
     let quick = base("mlc-25nm", &[QUICK]);
     let mut bases = vec![quick; 8];
     bases.extend(
-        [("mlc-25nm", &[][..]), ("mlc-laldpc", &[]), ("tlc-3d", &[QUICK]), ("mlc-lae", &[])]
-            .map(|(name, more)| base(name, more)),
+        [
+            ("mlc-25nm", &[][..]),
+            ("mlc-laldpc", &[]),
+            ("tlc-3d", &[QUICK, "read.soft_references=cells"]),
+            ("mlc-lae", &[]),
+        ]
+        .map(|(name, more)| base(name, more)),
     );
     bases
 });
