@@ -110,8 +110,8 @@ impl CheckedConfig {
                     && !self.reliability.knows_syndrome_weights()
                     && !matches!(reliability, ReliabilitySpec::Perfect),
                 "read.soft_references",
-                "found `fewest_violated`, but `reliability` does not know how many checks are violated: expected a decode \
-                 table with `bit_degrees` and `check_degrees`, or real decodes of an LDPC code"
+                "found `fewest_violated`, but `reliability` does not know how many checks are violated: expected \
+                 `cells`, a decode table with `bit_degrees` and `check_degrees`, or real decodes of an LDPC code"
                     .into(),
             ),
             // The page that transfers would be overwritten by what is sensed ahead.
