@@ -60,6 +60,8 @@ mod units;
 pub use error::{Error, ErrorKind, Result, expect_number, expect_whole, line_of, shipped_or_file};
 pub use files::{UnfinishedFile, read_text};
 pub use histogram::{Histogram, ResponseSummary};
-pub use statistics::{beta_quantile, binomial_cdf, binomial_interval, binomial_tail, climb, maximum, normal_cdf};
+pub use statistics::{
+    beta_quantile, binomial_cdf, binomial_interval, binomial_tail, climb, maximum, normal_cdf, normal_quantile,
+};
 pub use stream::{Purpose, Stream};
 pub use units::{Ns, Pj, TotalNs, format_bytes, format_count, format_duration};

@@ -5,6 +5,24 @@ pub fn normal_cdf(x: f64) -> f64 {
     0.5 * libm::erfc(-x * std::f64::consts::FRAC_1_SQRT_2)
 }
 
+/// The standard normal quantile, to 1e-9: Newton's method from M. Abramowitz and I. Stegun, "Handbook of Mathematical Functions",
+/// 1964, 26.2.23.
+pub fn normal_quantile(probability: f64) -> f64 {
+    let probability = probability.clamp(1e-16, 1.0 - 1e-16);
+    if probability > 0.5 {
+        return -normal_quantile(1.0 - probability);
+    }
+    let t = libm::sqrt(-2.0 * libm::log(probability));
+    let numerator = 2.515_517 + t * (0.802_853 + t * 0.010_328);
+    let denominator = 1.0 + t * (1.432_788 + t * (0.189_269 + t * 0.001_308));
+    let mut z = numerator / denominator - t;
+    for _ in 0..3 {
+        let density = libm::exp(-0.5 * z * z) / libm::sqrt(2.0 * std::f64::consts::PI);
+        z -= (normal_cdf(z) - probability) / density;
+    }
+    z
+}
+
 /// Moves ordered positions to where `value` is largest: each in turn to its best place between its neighbours (the first
 /// and the last no further than `low` and `high`), until none moves by more than `tolerance` or 400 rounds are over.
 ///
@@ -234,5 +252,12 @@ mod tests {
             assert!((found / sum - 1.0).abs() < 1e-8, "{count} of {n} at {p}: {found:e}, not {sum:e}");
         }
         assert_eq!((binomial_tail(5, 5, 0.5), binomial_tail(4, 5, 1.0), binomial_tail(0, 5, 0.0)), (0.0, 1.0, 0.0));
+    }
+
+    #[test]
+    fn quantiles_invert_the_normal_distribution() {
+        for probability in [1e-12, 1e-3, 0.3, 0.5, 0.9, 0.9999] {
+            assert!((normal_cdf(normal_quantile(probability)) / probability - 1.0).abs() < 1e-9, "{probability}");
+        }
     }
 }

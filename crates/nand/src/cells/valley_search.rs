@@ -1,6 +1,6 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use softsense_base::{Error, Result, expect_number, expect_whole, normal_cdf};
+use softsense_base::{Error, Result, expect_number, expect_whole, normal_cdf, normal_quantile};
 
 /// How a controller finds where references belong: it senses each boundary at equal distances about the default reference, counts
 /// the cells between neighbouring sensings, and puts the reference in the middle of the gap with the fewest, the lowest of several.
@@ -114,11 +114,6 @@ pub fn poisson_quantile(mean: f64, uniform: f64) -> u64 {
         sum += probability;
     }
     count
-}
-
-/// The standard normal quantile.
-fn normal_quantile(probability: f64) -> f64 {
-    crate::distribution::Distribution::normal(0.0, 1.0).quantile(probability.clamp(1e-300, 1.0 - 1e-16))
 }
 
 #[cfg(test)]
