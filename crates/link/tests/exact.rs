@@ -557,9 +557,9 @@ fn violated_checks_are_drawn_as_they_are_counted() {
 }
 
 /// Is the raw bit error rate at which tables are asked of soft levels the one at which their code fails as often as real decodes of
-/// the cells do? 28 combinations of cells, age, page, references and level at which it fails in a third of codewords or more; of 60 codewords the
-/// share says that rate to 0.8 %. Information predicts it to 4 % where references track the age, and is up to 9 % too hopeful where they
-/// are the default ones; the share of wrong hard decisions would be half off.
+/// the cells do? 28 combinations of cells, age, page, references and level at which it fails in a sixth of codewords or more; of 60
+/// codewords the share says that rate to 0.8 %. Information predicts it to 4 % where references track the age, and is up to 9 % too
+/// hopeful where they are the default ones; the share of wrong hard decisions would be half off.
 #[test]
 fn soft_levels_fail_as_their_information_says() {
     const CELLS: ReferencesAt = ReferencesAt::Cells;

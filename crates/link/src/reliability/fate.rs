@@ -1,3 +1,4 @@
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use softsense_base::binomial_cdf;
@@ -174,15 +175,7 @@ impl Reliability {
     /// What a step makes of a codeword. It is a function of both: asked again, it is the same.
     #[inline]
     pub fn outcome(&self, fate: &Fate, step: Step) -> Outcome {
-        if step.references != ReferencesAt::Cells && fate.cells.is_some() {
-            return self.outcome_at(&self.moved(fate, step.references), step);
-        }
-        self.outcome_at(fate, step)
-    }
-
-    /// [`Self::outcome`] of a codeword as it is read with the references of the step.
-    #[inline]
-    fn outcome_at(&self, fate: &Fate, step: Step) -> Outcome {
+        let fate = &*self.as_read(fate, step);
         let level = step.level;
         match &self.kind {
             Kind::Perfect => Outcome { decoded: true, ..Outcome::default() },
@@ -233,15 +226,16 @@ impl Reliability {
         }
         let weights = self.table_at(fate.pe_cycles)?.syndrome_weights().filter(|_| step.level == 1)?;
         // The least draws are those that fail: they have the most errors.
-        Some(weights.draw(self.hard_rber(fate, step), 1.0 - fate.uniform(), self.weights.uniform(fate.draw, 0)))
+        Some(weights.draw(self.as_read(fate, step).rber, 1.0 - fate.uniform(), self.weights.uniform(fate.draw, 0)))
     }
 
-    /// The raw bit error rate of a codeword with the references of a step.
-    fn hard_rber(&self, fate: &Fate, step: Step) -> f64 {
+    /// A codeword as it is read with the references of a step.
+    #[inline]
+    fn as_read<'a>(&self, fate: &'a Fate, step: Step) -> Cow<'a, Fate> {
         match step.references {
-            ReferencesAt::Cells => fate.rber,
-            _ if fate.cells.is_none() => fate.rber,
-            references => self.moved(fate, references).rber,
+            ReferencesAt::Cells => Cow::Borrowed(fate),
+            _ if fate.cells.is_none() => Cow::Borrowed(fate),
+            references => Cow::Owned(self.moved(fate, references)),
         }
     }
 
@@ -307,11 +301,7 @@ impl Reliability {
 
     /// The probability that a step fails codewords like this one, over all draws: `None` where no table and no formula tells.
     pub fn p_fail(&self, fate: &Fate, step: Step) -> Option<f64> {
-        let moved = match (step.references, &fate.cells) {
-            (ReferencesAt::Cells, _) | (_, None) => None,
-            (references, Some(_)) => Some(self.moved(fate, references)),
-        };
-        let fate = moved.as_ref().unwrap_or(fate);
+        let fate = &*self.as_read(fate, step);
         match &self.kind {
             Kind::Perfect => Some(0.0),
             Kind::Fixed(thresholds) => Some(thresholds[usize::from(step.level) - 1] as f64 / 2f64.powi(64)),
@@ -347,7 +337,7 @@ impl Reliability {
     /// How many checks hard decisions violate in the mean.
     fn mean_weight(&self, fate: &Fate, step: Step) -> Option<u32> {
         let weights = self.table_at(fate.pe_cycles)?.syndrome_weights()?;
-        Some(weights.mean(self.hard_rber(fate, step)) as u32)
+        Some(weights.mean(self.as_read(fate, step).rber) as u32)
     }
 
     /// Whether the raw bit error rate of a codeword is one that its decode table does not reach, so that its fate is a guess.

@@ -416,15 +416,7 @@ impl CellSpec {
             ReferencesAt::RetryEntry(entry) => {
                 self.off_default(wear, &self.references.retry_table_v[usize::from(entry)])
             }
-            ReferencesAt::Valleys => {
-                let most_often = |chances: Vec<f64>| {
-                    let best = chances.iter().enumerate().max_by(|one, other| one.1.total_cmp(other.1));
-                    best.map_or(0, |(gap, _)| gap)
-                };
-                let counts = self.valley_counts(wear);
-                let gaps: Vec<usize> = counts.iter().map(|of| most_often(ValleySearch::chances(of))).collect();
-                self.at_valleys(wear, &gaps)
-            }
+            ReferencesAt::Valleys => self.at_likely_valleys(wear, &self.valley_chances(wear)),
         }
     }
 
@@ -466,14 +458,28 @@ impl CellSpec {
         cells.hard_references.iter().map(of_boundary).collect()
     }
 
+    /// For each boundary between states, the probability that a search for valleys chooses each gap.
+    fn valley_chances(&self, wear: Wear) -> Vec<Vec<f64>> {
+        self.valley_counts(wear).iter().map(|of| ValleySearch::chances(of)).collect()
+    }
+
+    /// The cells of a wordline after `wear`, as they are read after a search that has chosen the likeliest gaps.
+    fn at_likely_valleys(&self, wear: Wear, chances: &[Vec<f64>]) -> Cells {
+        let likeliest = |of: &Vec<f64>| {
+            let best = of.iter().enumerate().max_by(|one, other| one.1.total_cmp(other.1));
+            best.map_or(0, |(gap, _)| gap)
+        };
+        self.at_valleys(wear, &chances.iter().map(likeliest).collect::<Vec<_>>())
+    }
+
     /// The raw bit error rate of each page after a search for valleys, the mean over what it finds.
     ///
     /// # Panics
     /// If cells know no search.
     pub fn rber_by_valleys(&self, wear: Wear) -> Vec<f64> {
         let search = self.valley_search();
-        let chances: Vec<Vec<f64>> = self.valley_counts(wear).iter().map(|of| ValleySearch::chances(of)).collect();
-        let cells = self.read_at(wear, ReferencesAt::Valleys);
+        let chances = self.valley_chances(wear);
+        let cells = self.at_likely_valleys(wear, &chances);
         let defaults = self.at_default(wear).hard_references;
         // What each boundary adds to the rate depends on nothing but where its reference is.
         let of_page = |page: usize| {
