@@ -719,8 +719,6 @@ class Cells:
 
         Raises `ConfigError`.
         """
-    def json_with_retry_table(self, offsets_v: Sequence[Sequence[float]]) -> str:
-        """The same cells, as JSON, whose chip has a retry table: see `softsense.retry_tables`. Raises `ConfigError`."""
     def means_and_spreads(self) -> NDArray[np.float64]:
         """Mean and standard deviation of the threshold voltages of each state (V, shape (states, 2))."""
     @staticmethod

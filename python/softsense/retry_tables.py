@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -74,9 +75,7 @@ def make(
         raise ConfigError(f"entries: found {entries}, expected 1 to 100")
     if not 1e-6 <= step_v <= 1:
         raise ConfigError(f"step_v: found {step_v:g}, expected 1e-06 to 1")
-    ages = [(cycles, days) for cycles in pe_cycles for days in retention_days]
-    aged = [Cells.open(name, cycles, days * 24, "default") for cycles, days in ages]
-    best = [cells.with_references("tracked") for cells in aged]
+    ages, aged, best = by_age(name, pe_cycles, retention_days)
     moved = [tracked.references - cells.references for cells, tracked in zip(aged, best, strict=True)]
     offsets = np.array([np.zeros_like(moved[0]), *(np.round(each / step_v) * step_v for each in moved)])
     offsets, first = np.unique(offsets, axis=0, return_index=True)
@@ -110,9 +109,30 @@ def make(
         "decoded": float(shares[age, page]),
     }
     rows = np.round(offsets[chosen] + 0.0, 9).tolist()
-    with_table = Cells.open(name).json_with_retry_table(rows)
-    made = Cells.from_json(with_table)
-    return RetryTable(with_table, made.toml(4), rows, [made_for[index] for index in chosen], decoded, worst)
+    made = with_references(name, retry_table_v=rows)
+    return RetryTable(made.spec_json, made.toml(4), rows, [made_for[index] for index in chosen], decoded, worst)
+
+
+def by_age(
+    name: str, pe_cycles: Sequence[int], retention_days: Sequence[float]
+) -> tuple[list[tuple[int, float]], list[Cells], list[Cells]]:
+    """Ages (P/E cycles and days since the write), and the cells there: read by default, and with the best references.
+
+    Raises `ConfigError`.
+    """
+    ages = [(cycles, days) for cycles in pe_cycles for days in retention_days]
+    aged = [Cells.open(name, cycles, days * 24, "default") for cycles, days in ages]
+    return ages, aged, [cells.with_references("tracked") for cells in aged]
+
+
+def with_references(name: str, **fields: Any) -> Cells:
+    """Cells with some fields of their `references` replaced.
+
+    Raises `ConfigError`.
+    """
+    spec = json.loads(Cells.open(name).spec_json)
+    spec["references"] |= fields
+    return Cells.from_json(json.dumps(spec))
 
 
 def _share(left: np.ndarray[Any, np.dtype[np.float64]], best_decodes: np.ndarray[Any, np.dtype[np.float64]]) -> float:

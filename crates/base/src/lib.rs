@@ -61,7 +61,8 @@ pub use error::{Error, ErrorKind, Result, expect_number, expect_whole, line_of, 
 pub use files::{UnfinishedFile, read_text};
 pub use histogram::{Histogram, ResponseSummary};
 pub use statistics::{
-    beta_quantile, binomial_cdf, binomial_interval, binomial_tail, climb, maximum, normal_cdf, normal_quantile,
+    beta_quantile, binomial_cdf, binomial_interval, binomial_quantile, binomial_tail, climb, maximum, normal_cdf,
+    normal_quantile, poisson_quantile,
 };
 pub use stream::{Purpose, Stream};
 pub use units::{Ns, Pj, TotalNs, format_bytes, format_count, format_duration};

@@ -103,6 +103,46 @@ pub fn binomial_tail(count: u64, n: u64, p: f64) -> f64 {
     beta_cdf(count as f64 + 1.0, (n - count) as f64, p)
 }
 
+/// How many of `n` independent events of probability `p` happen, from a uniform number in [0, 1). For the same number it never falls
+/// with `p`, but by rounding where more than 500 are expected.
+pub fn binomial_quantile(n: u64, p: f64, uniform: f64) -> u64 {
+    if p > 0.5 {
+        return n - binomial_quantile(n, 1.0 - p, 1.0 - uniform);
+    }
+    let mean = n as f64 * p;
+    if mean > 500.0 {
+        // Cornish and Fisher's expansion: half a count off at most.
+        let z = normal_quantile(uniform);
+        let count = mean + z * libm::sqrt(mean * (1.0 - p)) + (1.0 - 2.0 * p) * (z * z - 1.0) / 6.0;
+        return libm::round(count).clamp(0.0, n as f64) as u64;
+    }
+    let (mut count, mut probability) = (0u64, libm::exp(n as f64 * libm::log1p(-p)));
+    let mut sum = probability;
+    while sum <= uniform && count < n {
+        probability *= (n - count) as f64 / (count + 1) as f64 * p / (1.0 - p);
+        count += 1;
+        sum += probability;
+    }
+    count
+}
+
+/// A Poisson count of a mean, from a uniform number in [0, 1).
+pub fn poisson_quantile(mean: f64, uniform: f64) -> u64 {
+    if mean > 500.0 {
+        // Cornish and Fisher's expansion: half a count off at most.
+        let z = normal_quantile(uniform);
+        return libm::round(mean + z * libm::sqrt(mean) + (z * z - 1.0) / 6.0).max(0.0) as u64;
+    }
+    let (mut count, mut probability) = (0u64, libm::exp(-mean));
+    let mut sum = probability;
+    while sum <= uniform && count < 10_000 {
+        count += 1;
+        probability *= mean / count as f64;
+        sum += probability;
+    }
+    count
+}
+
 /// Where the beta distribution function of `a` and `b`, above 0 and of a sum up to 10^7, is `probability`: to about 14
 /// digits, or 0 if that is below all normal numbers.
 pub fn beta_quantile(a: f64, b: f64, probability: f64) -> f64 {
@@ -175,6 +215,23 @@ fn lower_beta_cdf(a: f64, b: f64, x: f64) -> f64 {
 mod tests {
     use super::*;
     use crate::{Purpose, Stream};
+
+    /// Is the quantile where the distribution function passes the number?
+    #[test]
+    fn binomial_quantiles_invert_the_distribution() {
+        let stream = Stream::new(5, Purpose::Counts);
+        for (n, p) in [(147u64, 0.02f64), (147, 0.4), (147, 0.97), (30_000, 0.01), (30_000, 0.3), (10, 0.0), (10, 1.0)] {
+            let most_off = if n as f64 * p.min(1.0 - p) > 500.0 { 1 } else { 0 };
+            for draw in 0..200 {
+                let uniform = stream.uniform(draw, n);
+                let found = binomial_quantile(n, p, uniform);
+                let from = if found > most_off { binomial_cdf(found - 1 - most_off, n, p) } else { 0.0 };
+                let to = binomial_cdf(found + most_off, n, p);
+                assert!(from <= uniform + 1e-9 && uniform <= to + 1e-9, "{n}, {p}, {uniform}: {found}");
+                assert!(binomial_quantile(n, (p * 1.1).min(1.0), uniform) + most_off >= found);
+            }
+        }
+    }
 
     /// Against the sum of its terms, each from the one before it.
     #[test]

@@ -4,15 +4,14 @@ use std::path::Path;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use softsense_base::{Error, Purpose, Result, Stream, expect_whole, read_text};
+use softsense_base::{Error, Purpose, Result, Stream, expect_whole, poisson_quantile, read_text};
 use softsense_ecc::bits;
 use softsense_ecc::catalogue::{Code, Encoder};
 use softsense_ecc::channel::LARGEST_REGION_LLR;
 use softsense_ecc::ldpc::RedundantChecks;
 use softsense_ecc::measure::{Algorithm, DecoderSpec, FrameDecoder};
 use softsense_nand::{
-    CellSpec, Cells, NamedCells, Placement, RberModel, ReferencesAt, Sensing, ValleySearch, Variation, Wear,
-    poisson_quantile,
+    CellSpec, Cells, NamedCells, Placement, RberModel, ReadWith, ReferencesAt, Sensing, ValleySearch, Variation, Wear,
 };
 
 use crate::{BchSpec, MAX_LEVEL};
@@ -135,15 +134,11 @@ pub(crate) const READS_SCALE: f64 = 1000.0;
 /// Least and greatest RBER of [`CellCondition::Boundary`]: below, one codeword of 4 KB in 27,000 has an error at all.
 const BOUNDARY_RBER: std::ops::RangeInclusive<f64> = 1e-9..=0.499;
 
-/// A condition on the grid, the level, and where references stand.
-type ReferenceKey = ([i64; 4], u8, Standing);
+/// A condition on the grid, how its cells are read, and what a search has found for that.
+type ReferenceKey = ([i64; 4], ReadWith, Option<FoundGaps>);
 
-/// Where references stand. After a search for valleys, it is told by the gap that was chosen at each boundary between states.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-enum Standing {
-    At(ReferencesAt),
-    Found(Box<[u8]>),
-}
+/// The gap that a search for valleys has chosen at each boundary between states.
+type FoundGaps = Box<[u8]>;
 
 /// A number's place on a grid, and the number there.
 fn on_grid(value: f64, distance: f64) -> (i64, f64) {
@@ -165,12 +160,22 @@ impl CellCondition {
         }
     }
 
-    /// The cells as they are read with references at a place.
-    fn read_at(self, spec: Option<&CellSpec>, standing: &Standing) -> Cells {
-        match (self, spec, standing) {
-            (Self::Voltages { wear, .. }, Some(spec), Standing::At(references)) => spec.read_at(wear, *references),
-            (Self::Voltages { wear, .. }, Some(spec), Standing::Found(gaps)) => {
-                spec.at_valleys(wear, &gaps.iter().map(|&gap| gap.into()).collect::<Vec<_>>())
+    /// The cells as they look when they are sensed for a share of the time.
+    fn looking(self, spec: Option<&CellSpec>, sensing_percent: u8) -> Cells {
+        let cells = self.cells(spec);
+        match spec {
+            Some(spec) => spec.as_sensed(cells, sensing_percent),
+            None => cells,
+        }
+    }
+
+    /// The cells as they are read, after a search with what it has found.
+    fn read_with(self, spec: Option<&CellSpec>, read: ReadWith, found: Option<&FoundGaps>) -> Cells {
+        match (self, spec, found) {
+            (Self::Voltages { wear, .. }, Some(spec), None) => spec.read_with(wear, read),
+            (Self::Voltages { wear, .. }, Some(spec), Some(gaps)) => {
+                let cells = spec.at_valleys(wear, &gaps.iter().map(|&gap| gap.into()).collect::<Vec<_>>());
+                spec.as_sensed(cells, read.sensing_percent)
             }
             _ => self.cells(spec),
         }
@@ -475,28 +480,28 @@ impl CodewordReader {
 
     /// How many hard decisions of a codeword are wrong; arguments as those of [`Self::read`].
     pub fn raw_errors(&mut self, place: u64, write: u64, conditions: &[CellCondition]) -> usize {
-        self.sense(place, write, conditions, 1, ReferencesAt::Cells);
+        self.sense(place, write, conditions, ReadWith::level(1));
         bits::distance(&self.word, &self.held.codeword)
     }
 
     /// One attempt to decode a codeword, with `level`, up to [`Self::levels`]; arguments as those of [`Self::read`].
     pub fn attempt(&mut self, place: u64, write: u64, conditions: &[CellCondition], level: u8) -> DecodeAttempt {
-        self.attempt_by(place, write, conditions, level, ReferencesAt::Cells)
+        self.attempt_by(place, write, conditions, ReadWith::level(level))
     }
 
-    /// [`Self::attempt`] with references at a place. A search for valleys counts cells that are drawn for each codeword.
+    /// [`Self::attempt`] as its cells are read. A search for valleys counts cells that are drawn for each codeword.
     ///
     /// # Panics
-    /// As [`Self::read`]; and if there is no such entry of the retry table, or the cells know no search.
+    /// As [`Self::read`]; and where [`CellSpec::read_with`] does.
     pub fn attempt_by(
         &mut self,
         place: u64,
         write: u64,
         conditions: &[CellCondition],
-        level: u8,
-        references: ReferencesAt,
+        read: ReadWith,
     ) -> DecodeAttempt {
-        let step = self.sense(place, write, conditions, level, references);
+        let level = read.level;
+        let step = self.sense(place, write, conditions, read);
         let clean = level == 1 && self.word == self.held.codeword;
         let syndrome_weight = match &self.code {
             Code::Ldpc(code) if level == 1 => Some(code.syndrome_weight(&self.word) as u32),
@@ -518,28 +523,40 @@ impl CodewordReader {
         }
     }
 
-    /// Senses a codeword: into `word` at level 1, into `llrs` at others. Returns the step of the LLRs, which is that of the
-    /// part with the largest; those of other parts are made to match it.
-    fn sense(
+    /// How many of the first checks of its LDPC code the hard decisions of a codeword violate; arguments as those of
+    /// [`Self::attempt_by`].
+    ///
+    /// # Panics
+    /// As that; and if the code is no LDPC code, or has fewer checks.
+    pub fn violated_of_first(
         &mut self,
+        checks: u32,
         place: u64,
         write: u64,
         conditions: &[CellCondition],
-        level: u8,
-        references: ReferencesAt,
-    ) -> f64 {
+        read: ReadWith,
+    ) -> u32 {
+        self.sense(place, write, conditions, ReadWith { level: 1, ..read });
+        let Code::Ldpc(code) = &self.code else { panic!("a code without sparse checks") };
+        code.parity_check().syndrome_weight_of_first(checks as usize, &self.word) as u32
+    }
+
+    /// Senses a codeword: into `word` at level 1, into `llrs` at others. Returns the step of the LLRs, which is that of the
+    /// part with the largest; those of other parts are made to match it.
+    fn sense(&mut self, place: u64, write: u64, conditions: &[CellCondition], read: ReadWith) -> f64 {
+        let level = read.level;
         assert!((1..=self.levels()).contains(&level), "level {level}, not from 1 to {}", self.levels());
         self.hold(place, write, conditions[0].page());
         let keys: Vec<ReferenceKey> = conditions
             .iter()
             .enumerate()
             .map(|(part, &condition)| {
-                let standing = self.standing(place, write, part, condition, references);
+                let found = self.found_gaps(place, write, part, condition, read.references);
                 let (key, placed) = self.assumed_condition(condition).placed();
                 let (code, spec, cell_spec) = (&self.code, &self.spec, self.cell_spec.as_ref());
-                let key = (key, level, standing);
+                let key = (key, read, found);
                 if !self.references.contains_key(&key) {
-                    let cells = placed.read_at(cell_spec, &key.2);
+                    let cells = placed.read_with(cell_spec, read, key.2.as_ref());
                     let made = References::new(&cells, placed.page(), level, spec.placement, code.codeword_bits());
                     self.references.insert(key.clone(), made);
                 }
@@ -552,7 +569,7 @@ impl CodewordReader {
         let parts = self.held.cells.chunks(part_bits).zip(conditions).zip(&keys);
         for (index, ((held, condition), key)) in parts.enumerate() {
             let references = &self.references[key];
-            let cells = condition.cells(self.cell_spec.as_ref());
+            let cells = condition.looking(self.cell_spec.as_ref(), read.sensing_percent);
             let region_of = |state: usize| RegionOf::new(&references.sensing.cumulative(&cells, state));
             let states: Vec<RegionOf> = (0..cells.states()).map(region_of).collect();
             let llrs: Vec<i8> = if level == 1 || references.step == step {
@@ -575,19 +592,19 @@ impl CodewordReader {
         step
     }
 
-    /// Where references stand for a part of a codeword: a search for valleys chooses gaps by what it counts.
-    fn standing(
+    /// What a search for valleys finds for a part of a codeword, by what it counts; nothing where there is no search.
+    fn found_gaps(
         &self,
         place: u64,
         write: u64,
         part: usize,
         condition: CellCondition,
         references: ReferencesAt,
-    ) -> Standing {
+    ) -> Option<FoundGaps> {
         let (ReferencesAt::Valleys, CellCondition::Voltages { wear, .. }, Some(spec)) =
             (references, condition, &self.cell_spec)
         else {
-            return Standing::At(references);
+            return None;
         };
         let draw = self.streams.draws.bits(place, write);
         let mut next = (part as u64) << 32;
@@ -596,7 +613,7 @@ impl CodewordReader {
             poisson_quantile(mean, self.streams.counts.uniform(draw, next))
         };
         let chosen = |means: &Vec<f64>| ValleySearch::chosen(means.iter().map(&mut count)) as u8;
-        Standing::Found(spec.valley_counts(wear).iter().map(chosen).collect())
+        Some(spec.valley_counts(wear).iter().map(chosen).collect())
     }
 
     /// What the controller takes cells for.

@@ -60,7 +60,7 @@
 //!     loop {
 //!         let step = *steps.last().expect("there is a first step");
 //!         let decoded = reliability.outcome(&fate, step).decoded;
-//!         match read.after(&mut history, Observation { step, decoded, syndrome_weight: None }) {
+//!         match read.after(&mut history, Observation { decoded, ..Observation::failed(step) }) {
 //!             Some(next) => steps.push(next),
 //!             None => return steps.len(),
 //!         }
@@ -79,18 +79,22 @@ mod frames;
 mod policy;
 mod reliability;
 mod splitting;
+mod step;
 mod table;
 
 pub use bch_by_age::{AgedBch, AgedBchSpec, BchSpec};
 pub use by_age::ByAge;
 pub use exact::{CellCondition, CodewordRead, CodewordReader, DecodeAttempt, ExactSpec, levels_of};
 pub use frames::{CellsRead, Condition, FrameCounts, FrameSpec, FrameTask, ReadChannel, listing_identity};
-pub use policy::{FirstEntry, HardReferences, History, Observation, Policy, ReadSpec, Retry, SoftReferences, Step};
+pub use policy::{
+    HardReferences, Policy, Predictor, PredictorPlace, ReadSpec, Remembered, Retry, SoftReferences,
+};
 pub use reliability::{
-    AdaptiveSpec, CellAge, Fate, FewErrors, Outcome, PageConditions, Questions, RateSpec, Reliability, ReliabilitySpec,
+    AdaptiveSpec, CellAge, CompiledPredictor, Fate, FewErrors, Outcome, PageConditions, Questions, RateSpec, Reliability, ReliabilitySpec,
     TableSpec,
 };
 pub use splitting::{Chain, Pattern, Record, Rung, SplitRun, SplitSpec, WalkSpec};
+pub use step::{History, Observation, Step};
 pub use table::{DecodeTable, Interpolation, SoftLevels};
 
 /// The deepest sensing: seven levels between adjacent states (LDPC-in-SSD, section 2.2).

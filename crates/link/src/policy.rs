@@ -1,9 +1,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use softsense_base::{Error, Result};
-use softsense_nand::ReferencesAt;
+use softsense_base::{Error, Result, expect_number, expect_whole};
+use softsense_nand::{InferredBy, ReferencesAt};
 
-use crate::{MAX_LEVEL, Reliability};
+use crate::{History, MAX_LEVEL, Observation, Reliability, Step};
 
 /// Which levels a read tries, and when it begins to sense them. A policy sees what a controller sees: the step it made, whether
 /// the decoder failed, and how many checks were violated. `ideal` alone knows the least level that decodes, which no drive does.
@@ -49,35 +49,90 @@ pub enum HardReferences {
     /// (`references.valley_search` of `threshold_voltage`), by as many sensings of each boundary, counted in the die. Soft levels
     /// stand about what was found. `ideal` needs none.
     ValleySearch,
+    /// At the chip's default; after a failure where the errors of known cells infer that they belong (`references.inference` of
+    /// `threshold_voltage`), and after one there a step further to where these point (Sentinel). A page that does not have the
+    /// boundary of the known cells takes a read of theirs first. Soft levels come after both. `ideal` needs none.
+    Sentinels,
+    /// At the chip's default; after a failure where the share of ones infers that they belong (`references.inference` of
+    /// `threshold_voltage`): on command the die senses, counts, moves the references and senses again (Swift-Read). Soft levels
+    /// come after that. `ideal` needs none.
+    ShareOfOnes,
 }
 
-/// What a controller remembers of a retry table: with which entry reads begin. The entries that they then go through are the others
-/// in their order.
+impl HardReferences {
+    /// What it infers by, if it does.
+    pub fn infers_by(self) -> Option<InferredBy> {
+        match self {
+            HardReferences::Cells | HardReferences::RetryTable | HardReferences::ValleySearch => None,
+            HardReferences::Sentinels => Some(InferredBy::Sentinels),
+            HardReferences::ShareOfOnes => Some(InferredBy::ShareOfOnes),
+        }
+    }
+}
+
+/// What a controller remembers of references with which hard decisions were decoded: reads begin there. The entries of a retry table
+/// that they then go through are the others in their order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum FirstEntry {
-    /// With the first of the table.
+pub enum Remembered {
+    /// Nothing: with the chip's default, or the first entry.
     #[default]
-    First,
-    /// With the one that last decoded a read of the block, since its erase.
+    Nothing,
+    /// Those that last decoded a read of the block, since its erase.
     OfBlock,
-    /// With the one that last decoded a read of the layer in the block (`variation.wordlines_per_layer`), since its erase.
+    /// Those that last decoded a read of the layer in the block (`variation.wordlines_per_layer`), since its erase.
     OfLayer,
 }
 
-/// Where the references of soft levels stand that come after a retry table.
+/// What predicts by its violated checks that a hard decision will not be decoded. The first of each read is predicted, and no other.
+///
+/// Source: M. Chun et al., "RiF: Improving Read Performance of Modern SSDs Using an On-Die Early-Retry Engine", HPCA 2024, through
+/// notes of others.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Predictor {
+    /// Where it is.
+    pub place: PredictorPlace,
+    /// How long it takes, us.
+    pub predict_us: f64,
+    /// The raw bit error rate whose mean number of violated checks is the most with which decoding is tried.
+    pub threshold_rber: f64,
+    /// How many checks it counts, the first of the code; without it all.
+    #[serde(default)]
+    pub checks: Option<u32>,
+}
+
+/// Where a [`Predictor`] is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PredictorPlace {
+    /// In the die: one codeword tells of its page, which is sensed again where the share of ones says, and not transferred before.
+    Die,
+    /// In the controller, before the decoder: what will not be decoded is retried at once.
+    Controller,
+}
+
+impl Predictor {
+    fn check(&self) -> Result<()> {
+        expect_number("read.predictor.predict_us", self.predict_us, 0.0, 1e6)?;
+        expect_number("read.predictor.threshold_rber", self.threshold_rber, 1e-9, 0.5)?;
+        self.checks.map_or(Ok(()), |checks| expect_whole("read.predictor.checks", checks, 1, 1 << 20))
+    }
+}
+
+/// Where the references of soft levels stand that come after retries of hard decisions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SoftReferences {
     /// Where those of the cells are.
     #[default]
     Cells,
-    /// About the entry by which hard decisions violated the fewest checks. What is sensed ahead goes by what is known then.
+    /// About the references by which hard decisions violated the fewest checks. What is sensed ahead goes by what is known then.
     FewestViolated,
 }
 
 /// How reads are done.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ReadSpec {
     /// Which levels a read tries, and when it begins to sense them.
@@ -88,16 +143,27 @@ pub struct ReadSpec {
     pub max_level: u8,
     /// Where the references of hard decisions stand.
     pub references: HardReferences,
-    /// With which entry of a retry table reads begin.
-    pub first_entry: FirstEntry,
-    /// Where the references of soft levels stand that come after a retry table.
+    /// What is remembered of references with which hard decisions were decoded.
+    pub remembered: Remembered,
+    /// Where the references of soft levels stand that come after retries of hard decisions.
     pub soft_references: SoftReferences,
+    /// Whether, from the first retry on, the next one is sensed while the last one transfers and decodes, with any policy (pipelined
+    /// read-retry, PR2). A policy that looks ahead does so from the first step on.
+    pub retries_ahead: bool,
+    /// For how much of its time a retry of hard decisions is sensed, in per cent of it (adaptive read-retry, AR2): what that costs is
+    /// `shortened_sensing` of `threshold_voltage`.
+    pub retry_sensing_percent: u8,
+    /// What predicts that hard decisions will not be decoded; nothing without it.
+    pub predictor: Option<Predictor>,
     /// Entries of the chip's retry table that hard decisions try: the reliability tells.
     #[serde(skip)]
     pub retries: u8,
     /// Sensings of each boundary by a search for valleys; 0 where there is none: the reliability tells.
     #[serde(skip)]
     pub search_sensings: u8,
+    /// What references are inferred by, where they are: the reliability tells.
+    #[serde(skip)]
+    pub infers_by: Option<InferredBy>,
 }
 
 impl Default for ReadSpec {
@@ -107,89 +173,15 @@ impl Default for ReadSpec {
             retry: Retry::Restart,
             max_level: MAX_LEVEL,
             references: HardReferences::Cells,
-            first_entry: FirstEntry::First,
+            remembered: Remembered::Nothing,
             soft_references: SoftReferences::Cells,
+            retries_ahead: false,
+            retry_sensing_percent: 100,
+            predictor: None,
             retries: 0,
             search_sensings: 0,
+            infers_by: None,
         }
-    }
-}
-
-/// One attempt at the codewords of a page: where references stand, what is sensed and what is transferred for it. One decode of
-/// each codeword follows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Step {
-    /// Where references stand.
-    pub references: ReferencesAt,
-    /// The level the decoder works with.
-    pub level: u8,
-    /// Whether the hard-decision level is sensed and transferred.
-    pub hard: bool,
-    /// How many extra levels are sensed and transferred.
-    pub extra_levels: u8,
-    /// How often each boundary is sensed before, to find where references belong. The die counts: nothing is transferred.
-    pub search_sensings: u8,
-}
-
-impl Step {
-    /// A sensing of `level` from nothing, with the references of the cells.
-    pub fn fresh(level: u8) -> Self {
-        Self::fresh_at(ReferencesAt::Cells, level)
-    }
-
-    /// A sensing of `level` from nothing.
-    pub fn fresh_at(references: ReferencesAt, level: u8) -> Self {
-        Self { references, level, hard: true, extra_levels: level - 1, search_sensings: 0 }
-    }
-
-    /// A hard decision by an entry of the retry table.
-    pub fn retry(entry: u8) -> Self {
-        Self::fresh_at(ReferencesAt::RetryEntry(entry), 1)
-    }
-}
-
-/// What a controller sees after a step, no more.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Observation {
-    /// What was done.
-    pub step: Step,
-    /// Whether the decoder found a codeword for everything that was read with it.
-    pub decoded: bool,
-    /// Of a hard decision, how many checks a codeword violated, where that was asked for: the mean of those that failed.
-    pub syndrome_weight: Option<u32>,
-}
-
-/// What a controller knows of a read under way, beside the step that it makes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct History {
-    /// The entry of the retry table with which the read began.
-    first_entry: u8,
-    /// Of the hard decisions seen, the fewest violated checks, and where references stood.
-    fewest_violated: Option<(u32, ReferencesAt)>,
-}
-
-impl History {
-    /// Of a read that begins.
-    ///
-    /// # Arguments
-    /// - `remembered_entry`: of the retry table, where one is remembered; else 0.
-    pub fn new(remembered_entry: u8) -> Self {
-        Self { first_entry: remembered_entry, fewest_violated: None }
-    }
-
-    /// Takes note of what was seen.
-    pub fn see(&mut self, seen: Observation) {
-        if let (1, Some(weight)) = (seen.step.level, seen.syndrome_weight)
-            && self.fewest_violated.is_none_or(|(fewest, _)| weight < fewest)
-        {
-            self.fewest_violated = Some((weight, seen.step.references));
-        }
-    }
-
-    /// The entry of a retry table that is tried after another; `None` when all of `retries` were.
-    fn entry_after(&self, entry: u8, retries: u8) -> Option<u8> {
-        let from = if entry == self.first_entry { 0 } else { entry + 1 };
-        (from..retries).find(|&next| next != self.first_entry)
     }
 }
 
@@ -251,7 +243,8 @@ impl ReadSpec {
             let message = format!("found {}, expected a level from 1 to {MAX_LEVEL}", self.max_level);
             return Err(Error::config("read.max_level", message));
         }
-        Ok(())
+        expect_whole("read.retry_sensing_percent", self.retry_sensing_percent.into(), 1, 100)?;
+        self.predictor.map_or(Ok(()), |predictor| predictor.check())
     }
 
     /// The same, with as many entries of a retry table, or sensings of a search, as a reliability has, if it asks for them.
@@ -259,16 +252,46 @@ impl ReadSpec {
     pub fn with_retries(self, reliability: &Reliability) -> Self {
         let (mut retries, mut search_sensings) = (0, 0);
         match self.references {
-            HardReferences::Cells => {}
             HardReferences::RetryTable => retries = reliability.retries(),
             HardReferences::ValleySearch => search_sensings = reliability.valley_sensings().unwrap_or(0),
+            HardReferences::Cells | HardReferences::Sentinels | HardReferences::ShareOfOnes => {}
         }
-        Self { retries, search_sensings, ..self }
+        let infers_by = self.references.infers_by().filter(|&by| reliability.infers_by(by));
+        Self { retries, search_sensings, infers_by, ..self }
     }
 
     /// Whether it goes by how many checks a codeword violates.
     pub fn sees_syndrome_weights(&self) -> bool {
-        self.references == HardReferences::RetryTable && self.soft_references == SoftReferences::FewestViolated
+        let hard_are_retried = self.references.infers_by().is_some() || self.references == HardReferences::RetryTable;
+        hard_are_retried && self.soft_references == SoftReferences::FewestViolated
+    }
+
+    /// Whether a predictor is at a place.
+    #[inline]
+    pub fn predicts(&self, place: PredictorPlace) -> bool {
+        self.predictor.is_some_and(|predictor| predictor.place == place)
+    }
+
+    /// Whether the step after one is sensed before that one's outcome is known.
+    ///
+    /// # Arguments
+    /// - `attempts`: of the read, with that one.
+    #[inline]
+    pub fn looks_ahead(&self, attempts: u8) -> bool {
+        self.policy.looks_ahead() || self.retries_ahead && attempts > 1
+    }
+
+    /// The references with which reads begin of which nothing is remembered.
+    pub fn first_references(&self) -> ReferencesAt {
+        if self.policy.knows_level() {
+            ReferencesAt::Cells
+        } else if self.retries > 0 {
+            ReferencesAt::RetryEntry(0)
+        } else if self.infers_by.is_some() {
+            ReferencesAt::Default
+        } else {
+            ReferencesAt::Cells
+        }
     }
 
     /// The first step.
@@ -279,16 +302,20 @@ impl ReadSpec {
     /// - `least_level`: the least level that decodes, or one more than there are. `ideal` alone asks for it.
     #[inline]
     pub fn first(&self, history: &History, remembered_level: u8, least_level: impl FnOnce() -> u8) -> Step {
-        if self.retries > 0 && !self.policy.knows_level() && remembered_level == 1 {
-            return Step::retry(history.first_entry);
+        if self.policy.knows_level() {
+            return Step::fresh(least_level().min(self.max_level));
         }
-        let level = match self.policy {
-            Policy::Ideal => least_level(),
-            Policy::TwoStep | Policy::LookAhead | Policy::Progressive | Policy::LookAheadProgressive => {
-                remembered_level
-            }
-        };
-        Step::fresh(level.min(self.max_level))
+        if remembered_level > 1 {
+            return Step::fresh(remembered_level.min(self.max_level));
+        }
+        let references = history.remembered().unwrap_or(self.first_references());
+        Step { predictions: u8::from(self.predicts(PredictorPlace::Die)), ..Step::hard_at(references) }
+    }
+
+    /// The first step where the die has predicted that it will not be decoded: what was sensed is not sent, but sensed again where the
+    /// share of ones infers that references belong.
+    pub fn early_retry(&self, first: Step, inferred: i8) -> Step {
+        Step { unsent_sensings: 1, references: ReferencesAt::Inferred(inferred), ..first }
     }
 
     /// The step after what was seen of the last one, which the history takes note of; `None` when there is nothing left to do, or
@@ -302,22 +329,70 @@ impl ReadSpec {
         self.if_fails(history, seen.step)
     }
 
-    /// The step that follows if this one fails, by what is known before it does.
+    /// The step that follows if this one fails, by what is known before it does; `None` when there is nothing left to try, or what is
+    /// left depends on what will be seen of this step.
     #[inline]
-    pub fn if_fails(&self, history: &History, step: Step) -> Option<Step> {
-        let Step { level, references, .. } = step;
-        match references {
-            ReferencesAt::RetryEntry(entry) if level == 1 => {
-                if let Some(next) = history.entry_after(entry, self.retries) {
-                    return Some(Step::retry(next));
+    pub fn ahead(&self, history: &History, step: Step) -> Option<Step> {
+        let waits = match self.infers_by {
+            Some(InferredBy::Sentinels) => step.level == 1 && history.tried_inferred() < MOST_INFERRED,
+            Some(InferredBy::ShareOfOnes) => {
+                let counts = step.level == 1 && step.unsent_sensings == 0 && !history.counted_ones();
+                counts && history.inferred().is_none()
+            }
+            None => false,
+        };
+        if waits { None } else { self.if_fails(history, step) }
+    }
+
+    /// The step that follows if this one fails, by what is known.
+    #[inline]
+    fn if_fails(&self, history: &History, step: Step) -> Option<Step> {
+        if step.level == 1 && !self.policy.knows_level() {
+            let retry = match (step.references, self.infers_by) {
+                (_, Some(InferredBy::Sentinels)) => self.by_sentinels(history, step),
+                (_, Some(InferredBy::ShareOfOnes)) => self.by_share_of_ones(history, step),
+                (ReferencesAt::RetryEntry(entry), None) => history
+                    .entry_after(entry, self.retries)
+                    .map(|next| Step::hard_at(ReferencesAt::RetryEntry(next))),
+                (ReferencesAt::Cells, None) if self.search_sensings > 0 => {
+                    let found = Step::hard_at(ReferencesAt::Valleys);
+                    Some(Step { search_sensings: self.search_sensings, ..found })
                 }
+                _ => None,
+            };
+            if let Some(retry) = retry {
+                let sensing_percent = if retry.known_cells { 100 } else { self.retry_sensing_percent };
+                return Some(Step { sensing_percent, ..retry });
             }
-            ReferencesAt::Cells if level == 1 && self.search_sensings > 0 && !self.policy.knows_level() => {
-                let found = Step::fresh_at(ReferencesAt::Valleys, 1);
-                return Some(Step { search_sensings: self.search_sensings, ..found });
-            }
-            _ => {}
         }
+        self.soft(history, step)
+    }
+
+    /// Where the errors of known cells point, which take a read of their own where the page did not show them.
+    fn by_sentinels(&self, history: &History, step: Step) -> Option<Step> {
+        let tried = history.tried_inferred();
+        if tried >= MOST_INFERRED {
+            return None;
+        }
+        match history.inferred() {
+            Some(steps) => Some(Step::hard_at(ReferencesAt::Inferred(steps))),
+            None if step.known_cells => None,
+            None => Some(Step::known_cells_at(step.references)),
+        }
+    }
+
+    /// Where the share of ones points, which the die counts in a sensing of its own.
+    fn by_share_of_ones(&self, history: &History, step: Step) -> Option<Step> {
+        if history.counted_ones() || step.unsent_sensings > 0 {
+            return None;
+        }
+        let steps = history.inferred()?;
+        Some(Step { unsent_sensings: 1, ..Step::hard_at(ReferencesAt::Inferred(steps)) })
+    }
+
+    /// The soft levels that are tried after a step.
+    fn soft(&self, history: &History, step: Step) -> Option<Step> {
+        let Step { level, references, .. } = step;
         if level >= self.max_level {
             return None;
         }
@@ -325,24 +400,30 @@ impl ReadSpec {
             Policy::TwoStep | Policy::LookAhead => self.max_level,
             Policy::Ideal | Policy::Progressive | Policy::LookAheadProgressive => level + 1,
         };
-        let about = match references {
-            ReferencesAt::RetryEntry(_) if level == 1 => match self.soft_references {
-                SoftReferences::Cells => ReferencesAt::Cells,
-                SoftReferences::FewestViolated => {
-                    history.fewest_violated.map_or(references, |(_, references)| references)
-                }
-            },
-            _ => references,
+        let about = match (references, self.soft_references) {
+            _ if level > 1 => references,
+            (ReferencesAt::RetryEntry(_), SoftReferences::Cells) => ReferencesAt::Cells,
+            (ReferencesAt::Cells | ReferencesAt::Valleys, _) | (_, SoftReferences::Cells) => references,
+            (_, SoftReferences::FewestViolated) => history.fewest_violated().unwrap_or(references),
         };
         Some(match self.retry {
-            Retry::Incremental if about == references => {
-                Step { level: next, hard: false, extra_levels: next - level, search_sensings: 0, ..step }
-            }
-            // What was sensed is elsewhere.
+            Retry::Incremental if about == references && step.sensing_percent == 100 && !step.known_cells => Step {
+                level: next,
+                hard: false,
+                extra_levels: next - level,
+                search_sensings: 0,
+                unsent_sensings: 0,
+                predictions: 0,
+                ..step
+            },
+            // What was sensed is elsewhere, or not good enough.
             Retry::Incremental | Retry::Restart => Step::fresh_at(about, next),
         })
     }
 }
+
+/// Hard decisions that are tried where the errors of known cells point: the first, and one after calibration.
+const MOST_INFERRED: u8 = 2;
 
 #[cfg(test)]
 mod tests {
@@ -351,7 +432,7 @@ mod tests {
     /// The steps of a codeword that decodes from level `least` on.
     fn steps(policy: Policy, retry: Retry, least: u8) -> Vec<Step> {
         let spec = ReadSpec { policy, retry, ..ReadSpec::default() };
-        let observed = |step: Step| Observation { step, decoded: step.level >= least, syndrome_weight: None };
+        let observed = |step: Step| Observation { decoded: step.level >= least, ..Observation::failed(step) };
         let mut history = History::default();
         let first = spec.first(&history, 1, || least);
         std::iter::successors(Some(first), |&step| spec.after(&mut history, observed(step))).collect()
@@ -381,11 +462,11 @@ mod tests {
     /// Where the references of each step stand, its level and its extra levels, when nothing decodes and each hard decision violates so
     /// many checks.
     fn tried(spec: &ReadSpec, entry: u8, weights: &[u32]) -> Vec<(ReferencesAt, u8, u8)> {
-        let mut history = History::new(entry);
+        let mut history = History::new((entry > 0).then_some(ReferencesAt::RetryEntry(entry)));
         let mut weights = weights.iter().copied();
         let first = spec.first(&history, 1, || 7);
         let after = |step: &Step| {
-            let seen = Observation { step: *step, decoded: false, syndrome_weight: weights.next() };
+            let seen = Observation { syndrome_weight: weights.next(), ..Observation::failed(*step) };
             spec.after(&mut history, seen)
         };
         let all: Vec<Step> = std::iter::successors(Some(first), after).collect();
@@ -438,9 +519,10 @@ mod tests {
         // What was sensed last can be kept.
         assert_eq!(soft(&[900, 400, 300]), [(entry(2), 2, 1), (entry(2), 3, 1)]);
         let history = History::default();
-        assert!(!spec.if_fails(&history, Step::retry(2)).unwrap().hard, "nothing was seen: the last entry is kept");
+        let last = Step::hard_at(entry(2));
+        assert!(!spec.ahead(&history, last).unwrap().hard, "nothing was seen: the last entry is kept");
         let whole = ReadSpec { retry: Retry::Restart, ..spec };
-        assert!(whole.if_fails(&history, Step::retry(2)).unwrap().hard);
+        assert!(whole.ahead(&history, last).unwrap().hard);
     }
 
     /// Is a search made once, after a failure, and kept for soft levels?
@@ -450,9 +532,88 @@ mod tests {
         let found = ReferencesAt::Valleys;
         assert_eq!(tried(&spec, 0, &[]), [(CELLS, 1, 0), (found, 1, 0), (found, 2, 1), (found, 3, 2)]);
         let history = History::default();
-        let search = spec.if_fails(&history, Step::fresh(1)).unwrap();
-        assert_eq!((search.search_sensings, spec.if_fails(&history, search).unwrap().search_sensings), (9, 0));
+        let search = spec.ahead(&history, Step::fresh(1)).unwrap();
+        assert_eq!((search.search_sensings, spec.ahead(&history, search).unwrap().search_sensings), (9, 0));
         assert_eq!(tried(&ReadSpec { policy: Policy::Ideal, ..spec }, 0, &[]), [(CELLS, 3, 2)]);
+    }
+
+    /// The steps of a read that nothing decodes, by what is inferred after each.
+    fn inferring(spec: &ReadSpec, remembered: Option<i8>, inferred: &[Option<i8>]) -> Vec<Step> {
+        let mut history = History::new(remembered.map(ReferencesAt::Inferred));
+        let mut inferred = inferred.iter().copied();
+        let after = |step: &Step| {
+            let seen = Observation { inferred: inferred.next().flatten(), ..Observation::failed(*step) };
+            spec.after(&mut history, seen)
+        };
+        std::iter::successors(Some(spec.first(&History::new(remembered.map(ReferencesAt::Inferred)), 1, || 7)), after)
+            .collect()
+    }
+
+    fn hard(steps: i8) -> Step {
+        Step::hard_at(ReferencesAt::Inferred(steps))
+    }
+
+    /// Do known cells lead to where they point, are they read where the page does not show them, and calibrated once?
+    #[test]
+    fn sentinels_point_twice() {
+        let spec = ReadSpec { infers_by: Some(InferredBy::Sentinels), max_level: 2, ..ReadSpec::default() };
+        let soft = Step::fresh_at(ReferencesAt::Inferred(-6), 2);
+        let default = Step::hard_at(ReferencesAt::Default);
+        let shown = inferring(&spec, None, &[Some(-5), Some(-6)]);
+        assert_eq!(shown, [default, hard(-5), hard(-6), soft]);
+        let read = inferring(&spec, None, &[None, Some(-5), None, Some(-6)]);
+        let known_cells = [ReferencesAt::Default, ReferencesAt::Inferred(-5)].map(Step::known_cells_at);
+        assert_eq!(read, [default, known_cells[0], hard(-5), known_cells[1], hard(-6), soft]);
+        // What is remembered is calibrated.
+        assert_eq!(inferring(&spec, Some(-5), &[Some(-6)]), [hard(-5), hard(-6), soft]);
+        // Nobody knows before an outcome where references belong.
+        let mut history = History::default();
+        assert_eq!(spec.ahead(&history, default), None);
+        [5, 6].into_iter().for_each(|steps| history.see(Observation::failed(hard(steps))));
+        assert_eq!(spec.ahead(&history, hard(6)), Some(Step::fresh_at(ReferencesAt::Inferred(6), 2)));
+    }
+
+    /// Does the die count ones once, on command or by its own prediction?
+    #[test]
+    fn ones_are_counted_once() {
+        let spec = ReadSpec { infers_by: Some(InferredBy::ShareOfOnes), max_level: 2, ..ReadSpec::default() };
+        let on_command = Step { unsent_sensings: 1, ..hard(4) };
+        let soft = Step::fresh_at(ReferencesAt::Inferred(4), 2);
+        assert_eq!(inferring(&spec, None, &[Some(4)]), [Step::hard_at(ReferencesAt::Default), on_command, soft]);
+        assert_eq!(inferring(&spec, Some(3), &[Some(4)]), [hard(3), on_command, soft]);
+        let predictor = Predictor {
+            place: PredictorPlace::Die,
+            predict_us: 2.5,
+            threshold_rber: 0.0085,
+            checks: None,
+        };
+        let predicting = ReadSpec { predictor: Some(predictor), ..spec };
+        let first = predicting.first(&History::default(), 1, || 7);
+        assert_eq!(first, Step { predictions: 1, ..Step::hard_at(ReferencesAt::Default) });
+        let early = predicting.early_retry(first, 4);
+        assert_eq!(early, Step { predictions: 1, ..on_command });
+        assert_eq!(predicting.ahead(&History::default(), first), None, "the die has not counted yet");
+        assert_eq!(predicting.ahead(&History::default(), early), Some(soft));
+        assert_eq!(predicting.after(&mut History::default(), Observation::failed(early)), Some(soft));
+    }
+
+    /// Are retries of hard decisions sensed for less time, and nothing else? And is what was sensed so sensed again for soft levels?
+    #[test]
+    fn retries_may_be_sensed_for_less_time() {
+        let spec = ReadSpec {
+            retries: 2,
+            retry_sensing_percent: 75,
+            retry: Retry::Incremental,
+            max_level: 2,
+            soft_references: SoftReferences::FewestViolated,
+            ..ReadSpec::default()
+        };
+        let mut history = History::default();
+        let first = spec.first(&history, 1, || 7);
+        let second = spec.after(&mut history, Observation::failed(first)).unwrap();
+        let soft = spec.after(&mut history, Observation::failed(second)).unwrap();
+        assert_eq!([first, second].map(|step| step.sensing_percent), [100, 75]);
+        assert_eq!(soft, Step::fresh_at(entry(1), 2));
     }
 
     #[test]
@@ -460,8 +621,8 @@ mod tests {
         for policy in Policy::ALL {
             let spec = ReadSpec { policy, max_level: 3, ..ReadSpec::default() };
             let history = History::default();
-            assert_eq!(spec.if_fails(&history, Step::fresh(3)), None);
-            assert!(spec.if_fails(&history, Step::fresh(1)).unwrap().level <= 3);
+            assert_eq!(spec.ahead(&history, Step::fresh(3)), None);
+            assert!(spec.ahead(&history, Step::fresh(1)).unwrap().level <= 3);
         }
     }
 }

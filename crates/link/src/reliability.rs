@@ -1,6 +1,7 @@
 mod attempted;
 mod exact;
 mod fate;
+mod inferred;
 
 use std::path::Path;
 
@@ -8,12 +9,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use softsense_base::{Error, Purpose, Result, Stream, expect_number};
 use softsense_ecc::catalogue::Code;
-use softsense_nand::{Factors, Rber, RberModel, ReadWith, Variation, Wear};
+use softsense_nand::{Factors, InferredBy, Rber, RberModel, ReadWith, Variation, Wear};
 
 use crate::{AgedBch, BchSpec, ByAge, CodewordReader, DecodeTable, ExactSpec, MAX_LEVEL, SoftLevels};
 use attempted::Attempted;
 use exact::Exact;
 pub use fate::{Fate, FewErrors, Outcome, PageConditions, Questions};
+pub use inferred::CompiledPredictor;
 
 /// Whether reads succeed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -125,6 +127,7 @@ pub struct Reliability {
     draws: Stream,
     iterations: Stream,
     weights: Stream,
+    counts: Stream,
     questions: Questions,
     kind: Kind,
     /// Entries of the retry table, where its cells have one.
@@ -317,6 +320,7 @@ impl Reliability {
             draws: Stream::new(seed, Purpose::CodewordDraw),
             iterations: Stream::new(seed, Purpose::Iterations),
             weights: Stream::new(seed, Purpose::SyndromeWeight),
+            counts: Stream::new(seed, Purpose::Counts),
             questions: Questions::default(),
             kind,
             retries: 0,
@@ -328,7 +332,11 @@ impl Reliability {
         let by_information = matches!(&built.kind, Kind::Tables(tables) if tables.by_information);
         built.valley_sensings =
             built.flash().and_then(|flash| flash.model.valley_sensings()).map(|sensings| sensings as u8);
-        built.keeps_cells = built.retries > 0 || built.valley_sensings.is_some() || by_information;
+        let model = built.flash().map(|flash| &flash.model);
+        let infers = model.is_some_and(|model| model.inference().is_some());
+        let other_sensing = model.is_some_and(RberModel::knows_shortened_sensing);
+        built.keeps_cells =
+            built.retries > 0 || built.valley_sensings.is_some() || infers || other_sensing || by_information;
         Ok(built)
     }
 
@@ -346,6 +354,22 @@ impl Reliability {
     /// How often a search for valleys senses each boundary; `None` where the cells know none.
     pub fn valley_sensings(&self) -> Option<u8> {
         self.valley_sensings
+    }
+
+    /// Whether its cells infer where references belong in a way.
+    pub fn infers_by(&self, by: InferredBy) -> bool {
+        let inference = self.flash().and_then(|flash| flash.model.inference());
+        !matches!(self.kind, Kind::Attempted(_)) && inference.is_some_and(|inference| inference.counts(by))
+    }
+
+    /// How many known cells a wordline has; none where its cells do not infer by them.
+    pub fn sentinels(&self) -> u32 {
+        self.flash().and_then(|flash| flash.model.inference()?.sentinels).unwrap_or(0)
+    }
+
+    /// Whether it is known what it costs to sense for less than the whole time.
+    pub fn knows_shortened_sensing(&self) -> bool {
+        self.flash().is_some_and(|flash| flash.model.knows_shortened_sensing())
     }
 
     /// Whether it knows how many checks hard decisions violate.

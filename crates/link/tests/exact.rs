@@ -7,7 +7,10 @@ use softsense_link::{
     CellAge, CellCondition, CellsRead, CodewordReader, DecodeTable, ExactSpec, FrameSpec, FrameTask, ReadChannel,
     Reliability, ReliabilitySpec, Step,
 };
-use softsense_nand::{CellSpec, NamedCells, Placement, RberModel, ReadWith, References, ReferencesAt, Variation, Wear};
+use softsense_nand::{
+    CellSpec, Inference, NamedCells, Placement, RberModel, ReadWith, References, ReferencesAt, ShortenedSensing, Variation,
+    Wear,
+};
 
 fn spec(code: &str, rber: RberModel) -> ExactSpec {
     ExactSpec {
@@ -425,17 +428,32 @@ fn misplaced_references_fail_as_their_raw_bit_error_rate_says() {
             ],
         ),
     ] {
-        let retry_table_v = [0.0, 0.03, -0.03, 0.06].map(|volts| offsets(boundaries, volts)).to_vec();
+        let retry_table_v = [0.0, 0.03, -0.03].map(|volts| offsets(boundaries, volts)).to_vec();
         let mut cell_spec = CellSpec::open(name, Path::new("")).unwrap();
         cell_spec.references.retry_table_v = retry_table_v;
+        cell_spec.references.inference = Some(Inference {
+            boundary: 1,
+            step_v: 0.01,
+            steps: 10,
+            offset_v: vec![0.0, 1.0],
+            differences: [-1.0, 1.0],
+            follow: offsets(boundaries, 1.0).into_iter().map(|slope| [0.0, slope]).collect(),
+            sentinels: None,
+            calibration_steps: 1,
+            counted_cells: Some(100_000),
+        });
+        cell_spec.shortened_sensing = Some(ShortenedSensing { residual_v: 0.004, settling: 8.0 });
+        let entries = (0..3).map(|entry| ReadWith::hard(ReferencesAt::RetryEntry(entry)));
+        let shortened = ReadWith { sensing_percent: 70, ..ReadWith::hard(ReferencesAt::RetryEntry(1)) };
+        let inferred = ReadWith::hard(ReferencesAt::Inferred(6));
+        let reads: Vec<ReadWith> = entries.chain([inferred, shortened]).collect();
         let mut reader = reader(&spec("bch-512B-t15", RberModel::ThresholdVoltage(cell_spec.clone().into())));
         let bits = reader.code().codeword_bits() as u64;
         for (age, (pe_cycles, retention_hours, effective_reads)) in ages.into_iter().enumerate() {
             let wear = Wear { pe_cycles, retention_hours, effective_reads };
             for page in 0..cell_spec.pages() {
-                for entry in 0..cell_spec.retries() {
-                    let at = ReferencesAt::RetryEntry(entry as u8);
-                    let rber = cell_spec.read_at(wear, at).rber(page);
+                for &read in &reads {
+                    let rber = cell_spec.read_with(wear, read).rber(page);
                     let p_fail = |rber: f64| softsense_base::binomial_tail(15, bits, rber);
                     let expected = p_fail(rber);
                     if !(0.02..0.98).contains(&expected) {
@@ -443,7 +461,7 @@ fn misplaced_references_fail_as_their_raw_bit_error_rate_says() {
                     }
                     let condition = [CellCondition::Voltages { wear, page }];
                     let fails = (0..codewords)
-                        .filter(|&place| !reader.attempt_by(place, age as u64, &condition, 1, at).converged)
+                        .filter(|&place| !reader.attempt_by(place, age as u64, &condition, read).converged)
                         .count() as f64;
                     let normal = |p: f64| {
                         let trials = codewords as f64;
@@ -485,7 +503,7 @@ fn searched_references_fail_as_the_mean_of_searches_says() {
                 let condition = [CellCondition::Voltages { wear, page }];
                 let at = ReferencesAt::Valleys;
                 let fails = (0..codewords)
-                    .filter(|&place| !reader.attempt_by(place, age as u64, &condition, 1, at).converged)
+                    .filter(|&place| !reader.attempt_by(place, age as u64, &condition, ReadWith::hard(at)).converged)
                     .count() as f64;
                 let trials = codewords as f64;
                 let normal = |rber: f64| {
@@ -591,14 +609,15 @@ fn soft_levels_fail_as_their_information_says() {
         let mut reader = reader(&spec("flash-8/9", rber));
         for &(pe_cycles, page, level) in combinations {
             let condition = voltages(pe_cycles, 2000.0, page);
+            let read = ReadWith { references, level, sensing_percent: 100 };
             let failed = (0..codewords)
-                .filter(|&place| !reader.attempt_by(place, 1, &[condition], level, references).converged)
+                .filter(|&place| !reader.attempt_by(place, 1, &[condition], read).converged)
                 .count();
             assert!((6..60).contains(&failed), "{name}, {pe_cycles}, {page}, {level}: {failed} say nothing");
             let share = failed as f64 / codewords as f64;
             let real = bisected(0.005, 0.026, |rber| table.p_fail(level, rber) < share);
             let wear = Wear::unread(pe_cycles, 2000.0);
-            let off = compiled.by(wear, Some(page), ReadWith { references, level }) / real - 1.0;
+            let off = compiled.by(wear, Some(page), read) / real - 1.0;
             let off_hard = compiled.at(wear, Some(page)) / real - 1.0;
             println!(
                 "{name}, tracked {tracked}, {references:?}, {pe_cycles} P/E, page {page}, level {level}: {share:.2} fail; by information \

@@ -164,6 +164,19 @@ impl Distribution {
         Self { lift: Some(lift), ..self }
     }
 
+    /// The same cells with normal noise on their voltages, of a standard deviation in volts. What lifts cells lifts the noise with
+    /// them.
+    pub(crate) fn blurred(self, noise_v: f64) -> Self {
+        let left = match self.left {
+            Left::Normal { mean_v, sigma_v } => Left::Normal { mean_v, sigma_v: libm::hypot(sigma_v, noise_v) },
+            Left::Programmed { start_v, step_v, noise } => {
+                let noise = Noise { sigma_v: libm::hypot(noise.sigma_v, noise_v), ..noise };
+                Left::Programmed { start_v, step_v, noise }
+            }
+        };
+        Self { left, ..self }
+    }
+
     /// The median.
     pub(crate) fn centre(&self) -> f64 {
         match (self.push, self.lift) {

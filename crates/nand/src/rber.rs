@@ -9,7 +9,7 @@ use crate::cells::MAX_PAGES;
 use crate::equivalent::equivalent_rber;
 use crate::rber_grid::{CompiledGrid, RberGrid};
 use crate::sensing::MAX_LEVEL;
-use crate::{CellSpec, NamedCells, Placement, Sensing};
+use crate::{CellSpec, Inference, NamedCells, Placement, Sensing};
 
 /// The most effective reads of cells that anybody asks about.
 pub const MOST_EFFECTIVE_READS: f64 = 1e12;
@@ -129,30 +129,35 @@ impl RberModel {
 
     /// How many entries the retry table of its cells has.
     pub fn retries(&self) -> usize {
-        match self {
-            RberModel::Constant { .. } | RberModel::PowerLaw { .. } | RberModel::Tlc72Layer | RberModel::Grid(_) => 0,
-            RberModel::ThresholdVoltage(_) => self.cells().retries(),
-        }
+        self.has_cells().map_or(0, CellSpec::retries)
     }
 
     /// How many times each boundary is sensed by a search for valleys; `None` where its cells know none.
     pub fn valley_sensings(&self) -> Option<u32> {
+        self.has_cells()?.references.valley_search.map(|search| search.sensings)
+    }
+
+    /// Its cells, where it has any and is open.
+    fn has_cells(&self) -> Option<&CellSpec> {
         match self {
-            RberModel::Constant { .. } | RberModel::PowerLaw { .. } | RberModel::Tlc72Layer | RberModel::Grid(_) => {
-                None
-            }
-            RberModel::ThresholdVoltage(_) => self.cells().references.valley_search.map(|search| search.sensings),
+            RberModel::ThresholdVoltage(NamedCells::Given(cells)) => Some(cells),
+            _ => None,
         }
+    }
+
+    /// How its cells infer where references belong, where they do.
+    pub fn inference(&self) -> Option<&Inference> {
+        self.has_cells()?.references.inference.as_ref()
+    }
+
+    /// Whether its cells know what it costs to sense for less than the whole time.
+    pub fn knows_shortened_sensing(&self) -> bool {
+        self.has_cells().is_some_and(|cells| cells.shortened_sensing.is_some())
     }
 
     /// How many pages share a wordline; `None` where the model knows no pages.
     pub fn pages(&self) -> Option<usize> {
-        match self {
-            RberModel::Constant { .. } | RberModel::PowerLaw { .. } | RberModel::Tlc72Layer | RberModel::Grid(_) => {
-                None
-            }
-            RberModel::ThresholdVoltage(_) => Some(self.cells().pages()),
-        }
+        self.has_cells().map(CellSpec::pages)
     }
 
     /// A few words for people.
@@ -180,12 +185,7 @@ impl RberModel {
 
     /// How much more than others the reads of the wordlines beside one disturb its cells; `None` where reads disturb none.
     pub fn adjacent_stress(&self) -> Option<f64> {
-        match self {
-            RberModel::Constant { .. } | RberModel::PowerLaw { .. } | RberModel::Tlc72Layer | RberModel::Grid(_) => {
-                None
-            }
-            RberModel::ThresholdVoltage(_) => self.cells().read_disturb.as_ref().map(|disturb| disturb.adjacent_stress),
-        }
+        self.has_cells()?.read_disturb.map(|disturb| disturb.adjacent_stress)
     }
 
     /// Checks the ranges, and opens what the model names: a file is taken from `directory`. `path` is where the model stands in the
@@ -219,10 +219,7 @@ impl RberModel {
     /// # Panics
     /// Of any other model.
     pub fn cells(&self) -> &CellSpec {
-        match self {
-            RberModel::ThresholdVoltage(NamedCells::Given(spec)) => spec,
-            _ => panic!("a model without cells, or one that is not open"),
-        }
+        self.has_cells().expect("a model with cells that is open")
     }
 
     fn check(&self, path: &str) -> Result<()> {
@@ -248,30 +245,36 @@ pub enum ReferencesAt {
     /// Where those of the cells are: they track the age, or are the chip's default.
     #[default]
     Cells,
+    /// Where the chip has them by default, whatever the age.
+    Default,
     /// At an entry of the chip's retry table, from 0: offsets of the default ones, of all levels.
     RetryEntry(u8),
     /// Where a search for the valleys between states has found them.
     Valleys,
+    /// Where a measurement at one boundary infers that they belong: so many steps off the default ones.
+    Inferred(i8),
 }
 
 /// How a page is read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ReadWith {
     /// Where references stand.
     pub references: ReferencesAt,
     /// How many of them at each boundary, 1 to 7; 1 is hard decision.
     pub level: u8,
+    /// For how much of its time sensing lasts, in per cent of it: 1 to 100.
+    pub sensing_percent: u8,
 }
 
 impl ReadWith {
     /// A level with the references of the cells.
     pub fn level(level: u8) -> Self {
-        Self { references: ReferencesAt::Cells, level }
+        Self { level, ..Self::hard(ReferencesAt::Cells) }
     }
 
     /// A hard decision with references at a place.
     pub fn hard(references: ReferencesAt) -> Self {
-        Self { references, level: 1 }
+        Self { references, level: 1, sensing_percent: 100 }
     }
 }
 
@@ -330,6 +333,17 @@ impl Rber {
             }
             Kind::Surfaces(surfaces) => surfaces.of(read).at(wear, page),
         }
+    }
+
+    /// Of cells that are known to be in the two states about the boundary at which references are inferred, the shares of those in the
+    /// lower state that read above its reference, and of those in the upper state that read below. Off by interpolation as [`Self::at`].
+    ///
+    /// # Panics
+    /// If the model has no cells, or they infer nothing.
+    pub fn known_errors(&self, wear: Wear, references: ReferencesAt) -> (f64, f64) {
+        let Kind::Surfaces(surfaces) = &self.0 else { panic!("a model without cells") };
+        let surface = surfaces.known_errors(references);
+        (surface.value(wear, 0), surface.value(wear, 1))
     }
 
     /// The wear at which threshold voltages would have a raw bit error rate of `rber`, after the same retention: how a
@@ -399,41 +413,81 @@ impl Formula {
     }
 }
 
-/// A [`Surface`] for each way in which cells are read, made when it is asked for.
+/// A [`Surface`] for each thing that is asked of cells, made when it is.
 #[derive(Debug)]
 struct Surfaces {
     cells: Arc<CellSpec>,
-    /// By place of references (the cells', found valleys, entries of the retry table), in each by level.
-    of: Box<[OnceLock<Surface>]>,
+    /// By how long sensing lasts, in per cent.
+    of: Box<[OnceLock<Sensed>]>,
+    /// By place of references.
+    known_errors: Box<[OnceLock<Surface>]>,
 }
+
+/// By place of references (see [`Surfaces::place`]), in each by level.
+type Sensed = Box<[OnceLock<Surface>]>;
 
 impl Surfaces {
     fn new(cells: &CellSpec) -> Self {
-        let places = 2 + cells.retries();
-        let of = (0..places * usize::from(MAX_LEVEL)).map(|_| OnceLock::new()).collect();
-        Self { cells: Arc::new(cells.clone()), of }
+        let mut surfaces = Self { cells: Arc::new(cells.clone()), of: empty(101), known_errors: Box::default() };
+        surfaces.known_errors = empty(surfaces.places());
+        surfaces
+    }
+
+    /// How many places of references there are.
+    fn places(&self) -> usize {
+        let inferred = self.cells.references.inference.as_ref().map_or(0, |inference| 2 * inference.steps as usize + 1);
+        3 + self.cells.retries() + inferred
+    }
+
+    #[inline]
+    fn place(&self, references: ReferencesAt) -> usize {
+        match references {
+            ReferencesAt::Cells => 0,
+            ReferencesAt::Default => 1,
+            ReferencesAt::Valleys => 2,
+            ReferencesAt::RetryEntry(entry) => 3 + usize::from(entry),
+            ReferencesAt::Inferred(steps) => {
+                let from = i32::from(steps) + self.cells.inference().steps as i32;
+                3 + self.cells.retries() + usize::try_from(from).expect("a place that may be inferred")
+            }
+        }
     }
 
     #[inline]
     fn of(&self, read: ReadWith) -> &Surface {
-        let place = match read.references {
-            ReferencesAt::Cells => 0,
-            ReferencesAt::Valleys => 1,
-            ReferencesAt::RetryEntry(entry) => 2 + usize::from(entry),
-        };
-        let index = place * usize::from(MAX_LEVEL) + usize::from(read.level) - 1;
-        self.of[index].get_or_init(|| Surface::new(Arc::clone(&self.cells), read))
+        let sensed = self.of[usize::from(read.sensing_percent)]
+            .get_or_init(|| empty(self.places() * usize::from(MAX_LEVEL)));
+        let index = self.place(read.references) * usize::from(MAX_LEVEL) + usize::from(read.level) - 1;
+        sensed[index].get_or_init(|| Surface::new(Arc::clone(&self.cells), Asked::Rber(read)))
+    }
+
+    fn known_errors(&self, references: ReferencesAt) -> &Surface {
+        let surface = &self.known_errors[self.place(references)];
+        surface.get_or_init(|| Surface::new(Arc::clone(&self.cells), Asked::KnownErrors(references)))
     }
 }
 
-/// Raw bit error rates of cells on a grid over ln(1 + effective reads / r0), sqrt(P/E cycles) and ln(1 + retention / t0), filled
+fn empty<T>(count: usize) -> Box<[OnceLock<T>]> {
+    (0..count).map(|_| OnceLock::new()).collect()
+}
+
+/// What a [`Surface`] is of.
+#[derive(Debug, Clone, Copy)]
+enum Asked {
+    /// Raw bit error rates: of each page, and after them of their mean.
+    Rber(ReadWith),
+    /// The two errors of cells that are known to be in the states about the boundary where references are inferred.
+    KnownErrors(ReferencesAt),
+}
+
+/// What cells are asked for on a grid over ln(1 + effective reads / r0), sqrt(P/E cycles) and ln(1 + retention / t0), filled
 /// where it is asked.
 ///
 /// In these coordinates, which noise, retention and disturb grow with, a logarithm is nearly linear from point to point.
 #[derive(Debug)]
 struct Surface {
     cells: Arc<CellSpec>,
-    read: ReadWith,
+    asked: Asked,
     /// Distance of rows in sqrt(P/E cycles): one is, at 10,000 cycles, 200.
     row_step: f64,
     /// Distance of columns in ln(1 + retention / t0).
@@ -447,7 +501,7 @@ struct Surface {
 /// Points by P/E cycles and retention.
 type Sheet = Vec<OnceLock<Vec<OnceLock<Point>>>>;
 
-/// ln(RBER) of each page and, after them, of their mean.
+/// The logarithms of what is asked for.
 type Point = [f64; MAX_PAGES + 1];
 
 /// Two neighbours on a grid, and how far from the first to the second.
@@ -479,16 +533,17 @@ impl Surface {
     const LAST_SHEET: f64 = 14.0;
     const SHEET_STEP: f64 = 0.05;
 
-    fn new(cells: Arc<CellSpec>, read: ReadWith) -> Self {
+    fn new(cells: Arc<CellSpec>, asked: Asked) -> Self {
         // A point of a soft level takes a hundred times as long, and there are six of them; one of a search ten times.
-        let coarse = read.level > 1 || read.references == ReferencesAt::Valleys;
+        let coarse =
+            matches!(asked, Asked::Rber(read) if read.level > 1 || read.references == ReferencesAt::Valleys);
         let (row_step, column_step) = if coarse { (2.0, 0.2) } else { (1.0, 0.1) };
         let sheets = if cells.read_disturb.is_some() { (Self::LAST_SHEET / Self::SHEET_STEP) as usize + 1 } else { 1 };
         Self {
             t0_hours: cells.t0_hours(),
             r0_reads: cells.r0_reads(),
             cells,
-            read,
+            asked,
             row_step,
             column_step,
             sheets: vec![OnceLock::new(); sheets],
@@ -507,6 +562,10 @@ impl Surface {
         let pages = self.cells.pages();
         let index = page.unwrap_or(pages);
         assert!(page.is_none_or(|page| page < pages), "no page {index}: a wordline has {pages}");
+        self.value(wear, index)
+    }
+
+    fn value(&self, wear: Wear, index: usize) -> f64 {
         let row = Between::new(libm::sqrt(f64::from(wear.pe_cycles)) / self.row_step);
         let column = Between::new(libm::log1p(wear.retention_hours / self.t0_hours) / self.column_step);
         let sheet = Between::new(if self.sheets.len() == 1 || wear.effective_reads == 0.0 {
@@ -545,25 +604,38 @@ impl Surface {
 
     #[cold]
     fn compute(&self, wear: Wear) -> Point {
-        let ReadWith { references, level } = self.read;
-        let rates: Vec<f64> = if level == 1 && references == ReferencesAt::Valleys {
-            self.cells.rber_by_valleys(wear)
-        } else {
-            let cells = self.cells.read_at(wear, references);
-            let rber = |page| match level {
-                1 => cells.rber(page),
-                _ => {
-                    let sensing = Sensing::new(&cells, page, level, Placement::MutualInformation);
-                    equivalent_rber(level, sensing.equivocation(&cells))
-                }
-            };
-            (0..cells.pages()).map(rber).collect()
+        let values = match self.asked {
+            Asked::Rber(read) => {
+                let mut rates = self.rates(wear, read);
+                rates.push(rates.iter().sum::<f64>() / rates.len() as f64);
+                rates
+            }
+            Asked::KnownErrors(references) => {
+                let cells = self.cells.read_at(wear, references);
+                let (up, down) = cells.known_errors(self.cells.inference().boundary);
+                vec![up, down]
+            }
         };
-        let mean = rates.iter().sum::<f64>() / rates.len() as f64;
         let mut point = [0.0; MAX_PAGES + 1];
-        let logarithms = rates.into_iter().chain([mean]).map(|rber| libm::log(rber.max(Rber::LEAST)));
+        let logarithms = values.into_iter().map(|value| libm::log(value.max(Rber::LEAST)));
         point.iter_mut().zip(logarithms).for_each(|(slot, logarithm)| *slot = logarithm);
         point
+    }
+
+    /// Raw bit error rates by page.
+    fn rates(&self, wear: Wear, read: ReadWith) -> Vec<f64> {
+        if read == ReadWith::hard(ReferencesAt::Valleys) {
+            return self.cells.rber_by_valleys(wear);
+        }
+        let cells = self.cells.read_with(wear, read);
+        let rber = |page| match read.level {
+            1 => cells.rber(page),
+            level => {
+                let sensing = Sensing::new(&cells, page, level, Placement::MutualInformation);
+                equivalent_rber(level, sensing.equivocation(&cells))
+            }
+        };
+        (0..cells.pages()).map(rber).collect()
     }
 }
 

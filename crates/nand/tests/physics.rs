@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use softsense_base::{Purpose, Stream};
+use softsense_base::{Purpose, Stream, poisson_quantile};
 use softsense_nand::{
     CellSpec, FitSpec, MeasuredStates, Measurement, NamedCells, Placement, RberModel, Sensing, States, TimeLaw,
-    ValleySearch, Wear, poisson_quantile,
+    ValleySearch, Wear,
 };
 
 /// Voltages of cells in `state`, drawn part by part: no distribution function of ours is asked.

@@ -330,15 +330,6 @@ impl Cells {
         Ok(dict)
     }
 
-    /// The same cells, as JSON, whose chip has a retry table: rows of offsets of the default references at each boundary (V).
-    /// Raises ConfigError.
-    fn json_with_retry_table(&self, offsets_v: Vec<Vec<f64>>) -> PyResult<String> {
-        let mut spec = self.spec.clone();
-        spec.references.retry_table_v = offsets_v;
-        spec.check("cells").map_err(raise)?;
-        Ok(serde_json::to_string(&spec).expect("a spec is plain data"))
-    }
-
     /// Mean and standard deviation of the threshold voltages of each state (float64, V, shape (states, 2)).
     fn means_and_spreads<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray2<f64>> {
         let rows: Vec<Vec<f64>> =

@@ -351,7 +351,7 @@ impl Simulation {
 
     /// Mean busy share of planes (or dies), channel buses and decoders up to now.
     pub fn utilisation(&self) -> Utilisation {
-        self.device.back_end.utilisation(self.now())
+        self.device.back_end.utilisation(self.now(), self.statistics().failed_transfers)
     }
 
     /// What reads occupy now.

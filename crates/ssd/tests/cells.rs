@@ -146,19 +146,19 @@ const OLD: [&str; 6] = [
 /// Does a block, or a layer of it, begin with the entry that it needed last, and forget that with its erase?
 #[test]
 fn remembered_entries_come_first() {
-    let attempts = |first_entry: &str, lcn: u64| {
-        let config = device(&[&OLD[..], &[&format!("read.first_entry='{first_entry}'")]].concat());
+    let attempts = |remembered: &str, lcn: u64| {
+        let config = device(&[&OLD[..], &[&format!("read.remembered='{remembered}'")]].concat());
         run(&config, reads(lcn, 50)).statistics().operations.decodes
     };
     // A codeword that the first entry does not decode.
     let user = device(&[]).user_codewords();
-    let lcn = (0..user).find(|&lcn| (100..=200).contains(&attempts("first", lcn))).expect("some need another");
-    let tried = attempts("first", lcn) / 50;
+    let lcn = (0..user).find(|&lcn| (100..=200).contains(&attempts("nothing", lcn))).expect("some need another");
+    let tried = attempts("nothing", lcn) / 50;
     for remembered in ["of_block", "of_layer"] {
         assert_eq!(attempts(remembered, lcn), 49 + tried, "{remembered}");
     }
     // Its block is written anew, and the data is young: nobody begins with what old data needed.
-    let config = device(&[&OLD[..], &["read.first_entry='of_block'"]].concat());
+    let config = device(&[&OLD[..], &["read.remembered='of_block'"]].concat());
     let writes = |round: u64| (0..user).map(move |lcn| request(RequestKind::Write, Ns(round), lcn, 1));
     let anew = reads(lcn, 2).into_iter().chain((0..4).flat_map(writes));
     let before: Vec<_> = anew.clone().collect();

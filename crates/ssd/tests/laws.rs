@@ -65,9 +65,9 @@ fn device(draw: &mut Draw) -> String {
         draw.one(&[4, 6, 9]),
     );
     let policy = draw.one(&["ideal", "two_step", "look_ahead", "progressive", "look_ahead_progressive"]);
+    let cache_register = policy.starts_with("look") || !draw.once_in(3);
     toml += &format!(
-        "[flash]\ncache_register = {}\nreset_us = {}\nbusy_unit = \"{}\"\n",
-        policy.starts_with("look") || !draw.once_in(3),
+        "[flash]\ncache_register = {cache_register}\nreset_us = {}\nbusy_unit = \"{}\"\n",
         draw.one(&[0.0, 5.0]),
         draw.one(&["plane", "die"]),
     );
@@ -93,16 +93,26 @@ fn device(draw: &mut Draw) -> String {
                 toml += "variation = { layer_sigma = 0.2, wordlines_per_layer = 2, wordline_sigma = 0.2, page_sigma = 0.1 }\n";
             }
             if draw.once_in(2) {
-                // Entries of the retry table that decode little, nothing, and most; a search finds what is best.
-                references = if draw.once_in(4) {
-                    "references = \"valley_search\"\n".into()
-                } else {
-                    format!(
-                        "references = \"retry_table\"\nfirst_entry = \"{}\"\nsoft_references = \"{}\"\n",
-                        draw.one(&["first", "of_block", "of_layer"]),
-                        draw.one(&["cells", "fewest_violated"]),
-                    )
-                };
+                // Entries of the retry table that decode little, nothing, and most; a search finds what is best, and what is
+                // inferred is somewhere.
+                let found_by = draw.one(&["valley_search", "retry_table", "retry_table", "sentinels", "share_of_ones"]);
+                references = format!(
+                    "references = \"{found_by}\"\nremembered = \"{}\"\nsoft_references = \"{}\"\n",
+                    draw.one(&["nothing", "of_block", "of_layer"]),
+                    draw.one(&["cells", "fewest_violated"]),
+                );
+                if draw.once_in(3) {
+                    references += "retry_sensing_percent = 70\n";
+                }
+                if draw.once_in(3) && cache_register {
+                    references += "retries_ahead = true\n";
+                }
+                if draw.once_in(2) {
+                    let place = if found_by == "share_of_ones" && ways == 1 { "die" } else { "controller" };
+                    references += &format!(
+                        "predictor = {{ place = \"{place}\", predict_us = 2.5, threshold_rber = 0.008, checks = 1024 }}\n"
+                    );
+                }
                 let (cells, boundaries) = if page_types == 3 {
                     ("mapping = \"tlc_2_3_2\", verify_v = [2.45, 2.85, 3.25, 3.65, 4.05, 4.45, 4.85]", 7)
                 } else {
@@ -114,9 +124,12 @@ fn device(draw: &mut Draw) -> String {
                 let disturb = "read_disturb = { adjacent_stress = 8.4, scale_v = 0.5, doubling_reads = 1e3, \
                                doubling_pe_cycles = 1e3 }, ";
                 let disturb = if draw.once_in(2) { disturb } else { "" };
+                let follow = format!("{:?}", vec![[0.0, 1.0]; boundaries]);
                 toml += &format!(
-                    "rber.threshold_voltage = {{ {cells}, {disturb}references = {{ retry_table_v = [{entries}], valley_search = \
-                     {{ step_v = 0.05, sensings = 7, cells = 20000 }} }} }}\n"
+                    "rber.threshold_voltage = {{ {cells}, {disturb}shortened_sensing = {{ residual_v = 0.02, settling = 3.0 }}, \
+                     references = {{ retry_table_v = [{entries}], valley_search = {{ step_v = 0.05, sensings = 7, cells = 20000 }}, \
+                     inference = {{ boundary = 1, step_v = 0.02, steps = 8, offset_v = [0.0, 2.0], differences = [-0.1, 0.1], \
+                     follow = {follow}, sentinels = 200, counted_cells = 20000 }} }} }}\n"
                 );
             } else {
                 toml += &format!("rber.constant.rber = {rber}\n");

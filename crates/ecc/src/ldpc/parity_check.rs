@@ -109,10 +109,18 @@ impl ParityCheck {
 
     /// How many checks the packed `word` violates: zero for a codeword.
     pub fn syndrome_weight(&self, word: &[u8]) -> usize {
+        self.syndrome_weight_of_first(self.rows(), word)
+    }
+
+    /// How many of the first `checks` checks the packed `word` violates.
+    ///
+    /// # Panics
+    /// If there are not as many.
+    pub fn syndrome_weight_of_first(&self, checks: usize, word: &[u8]) -> usize {
         let odd = |row: &usize| {
             self.row(*row).iter().fold(false, |odd, &column| odd ^ crate::bits::get(word, column as usize))
         };
-        (0..self.rows()).filter(odd).count()
+        (0..checks).filter(odd).count()
     }
 }
 

@@ -39,6 +39,23 @@ impl SyndromeWeights {
         }
     }
 
+    /// How many checks there are.
+    pub fn checks(&self) -> u32 {
+        self.checks.iter().map(|(_, count)| count).sum::<f64>() as u32
+    }
+
+    /// The same of `checks` of the checks, taken for a random choice: as many of each degree, and as many pairs that share a bit, as
+    /// such a choice has in the mean. All of them if there are no more.
+    #[must_use]
+    pub fn of_some(&self, checks: u32) -> Self {
+        let share = (f64::from(checks) / f64::from(self.checks())).min(1.0);
+        Self {
+            checks: self.checks.iter().map(|&(degree, count)| (degree, count * share)).collect(),
+            pairs: self.pairs * share * share,
+            ..self.clone()
+        }
+    }
+
     /// The mean at a raw bit error rate.
     pub fn mean(&self, rber: f64) -> f64 {
         self.over_checks(|degree| 0.5 * (1.0 - libm::pow(1.0 - 2.0 * rber, degree)))

@@ -1,10 +1,12 @@
 use std::collections::HashMap;
-use std::sync::Mutex;
+use std::sync::{Mutex, MutexGuard};
 
 use softsense_ecc::catalogue::Code;
-use softsense_nand::{ReferencesAt, Wear};
+use softsense_ecc::ldpc::SyndromeWeights;
+use softsense_nand::{ReadWith, Wear};
 
-use super::{Flash, Outcome};
+use super::fate::conditions;
+use super::{Fate, Flash, Outcome};
 use crate::exact::READS_SCALE;
 use crate::{ByAge, CellAge, CellCondition, CodewordReader, DecodeAttempt, Step};
 
@@ -32,8 +34,8 @@ struct Reading {
 #[derive(Debug)]
 struct Known {
     conditions: Conditions,
-    /// By where references stand, and level.
-    attempts: Vec<((ReferencesAt, u8), DecodeAttempt)>,
+    /// By how its cells were read.
+    attempts: Vec<(ReadWith, DecodeAttempt)>,
 }
 
 /// What the cells of each part of a codeword are like, and whose codeword it is.
@@ -41,6 +43,19 @@ struct Known {
 pub(super) struct Conditions {
     reader: usize,
     parts: Vec<CellCondition>,
+}
+
+impl Conditions {
+    /// What the cells of the first part have been through.
+    ///
+    /// # Panics
+    /// If they have no threshold voltages.
+    pub(super) fn wear(&self) -> Wear {
+        match self.parts[0] {
+            CellCondition::Voltages { wear, .. } => wear,
+            CellCondition::Boundary { .. } => panic!("cells without threshold voltages"),
+        }
+    }
 }
 
 /// Codewords that are known at once: 10 MB.
@@ -99,7 +114,7 @@ impl Exact {
 
     /// One attempt at a codeword.
     fn attempt(&self, number: u64, write: u32, conditions: &Conditions, step: Step) -> DecodeAttempt {
-        let mut reading = self.reading.lock().expect("a panic in a decoder ends the run");
+        let mut reading = self.lock();
         let Reading { readers, known } = &mut *reading;
         if known.len() >= MOST_KNOWN {
             known.clear();
@@ -109,14 +124,36 @@ impl Exact {
         if entry.conditions != *conditions {
             *entry = nothing();
         }
-        let asked = (step.references, step.level);
+        let asked = step.read_with();
         if let Some((_, attempt)) = entry.attempts.iter().find(|(known, _)| *known == asked) {
             return *attempt;
         }
         let reader = &mut readers[conditions.reader];
-        let attempt = reader.attempt_by(number, write.into(), &conditions.parts, step.level, step.references);
+        let attempt = reader.attempt_by(number, write.into(), &conditions.parts, asked);
         entry.attempts.push((asked, attempt));
         attempt
+    }
+
+    /// How many checks of its code hard decisions violate, where that has sparse ones and is one for all ages.
+    pub(super) fn syndrome_weights(&self) -> Option<SyndromeWeights> {
+        match self.lock().readers.as_slice() {
+            [reader] => match reader.code() {
+                Code::Ldpc(code) => Some(code.syndrome_weights()),
+                Code::Bch(_) => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// How many of the first checks of the code the hard decisions of a step violate.
+    pub(super) fn violated_of_first(&self, checks: u32, fate: &Fate, step: Step) -> u32 {
+        let conditions = conditions(fate);
+        let reader = &mut self.lock().readers[conditions.reader];
+        reader.violated_of_first(checks, fate.number(), fate.write().into(), &conditions.parts, step.read_with())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Reading> {
+        self.reading.lock().expect("a panic in a decoder ends the run")
     }
 
     /// How many checks the hard decisions of a step violate.
@@ -145,7 +182,7 @@ impl From<DecodeAttempt> for Outcome {
 
 impl Clone for Exact {
     fn clone(&self) -> Self {
-        let readers = self.reading.lock().expect("a panic in a decoder ends the run").readers.clone();
+        let readers = self.lock().readers.clone();
         Self {
             flash: self.flash.clone(),
             ages: self.ages.clone(),

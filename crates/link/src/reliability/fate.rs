@@ -2,6 +2,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use softsense_base::binomial_cdf;
+use softsense_ecc::ldpc::SyndromeWeights;
 use softsense_nand::{ReadWith, ReferencesAt};
 
 use super::exact::Conditions;
@@ -17,8 +18,8 @@ pub struct PageConditions {
     pe_cycles: u32,
     /// The mean of their raw bit error rates; 0 where none is known.
     rber: f64,
-    /// The same by the first entry of the retry table, with which reads begin; 0 where there is none.
-    first_entry_rber: f64,
+    /// The same with the references with which reads begin.
+    first_rber: f64,
     /// Where `rber` is in the grid of the decode table.
     above: u32,
     /// The cells of each part, where more is asked of them than the raw bit error rate: codewords are really decoded, or read with
@@ -41,12 +42,12 @@ pub struct Fate {
     draw: u64,
     /// Raw bit error rate; 0 where none is known.
     rber: f64,
-    /// That of its pages by the first entry of the retry table; 0 where there is none.
-    first_entry_rber: f64,
+    /// That of its pages with the references with which reads begin.
+    first_rber: f64,
     /// What its cells are like, where it is really decoded.
-    conditions: Option<Box<Conditions>>,
+    pub(super) conditions: Option<Box<Conditions>>,
     /// The cells of its parts, where they are read with more than the references of hard decision.
-    cells: Option<Arc<[CellAge]>>,
+    pub(super) cells: Option<Arc<[CellAge]>>,
 }
 
 impl Fate {
@@ -54,6 +55,11 @@ impl Fate {
     #[inline]
     pub fn number(&self) -> u64 {
         self.number
+    }
+
+    /// How often its block has been written.
+    pub(super) fn write(&self) -> u32 {
+        self.write
     }
 
     /// The draw as a number in [0, 1).
@@ -87,6 +93,8 @@ pub struct Questions {
     pub clean: bool,
     /// Whether so many of so many hard decisions, or fewer, are wrong.
     pub few_errors: Option<FewErrors>,
+    /// Not what is asked, but where references stand when reads begin: what comes of those is known sooner.
+    pub first_references: ReferencesAt,
 }
 
 /// So few errors that no decoder is needed.
@@ -108,14 +116,14 @@ impl Reliability {
     #[inline]
     pub fn conditions(&self, write: u32, parts: u32, cells: impl Fn(u32) -> CellAge) -> PageConditions {
         let mut conditions =
-            PageConditions { write, pe_cycles: 0, rber: 0.0, first_entry_rber: 0.0, above: 0, cells: Arc::default() };
+            PageConditions { write, pe_cycles: 0, rber: 0.0, first_rber: 0.0, above: 0, cells: Arc::default() };
         let Some(flash) = self.flash() else { return conditions };
         let add = |conditions: &mut PageConditions, age: &CellAge| {
             let factor = flash.factor(write.into(), age);
             let rber = |read| (flash.compiled.by(age.wear, age.page_type, read) * factor).min(0.5);
             conditions.rber += rber(ReadWith::level(1));
-            if self.retries > 0 {
-                conditions.first_entry_rber += rber(ReadWith::hard(ReferencesAt::RetryEntry(0)));
+            if self.questions.first_references != ReferencesAt::Cells {
+                conditions.first_rber += rber(ReadWith::hard(self.questions.first_references));
             }
         };
         let first = cells(0);
@@ -124,7 +132,7 @@ impl Reliability {
         if parts > 1 {
             (1..parts).for_each(|part| add(&mut conditions, &cells(part)));
             conditions.rber /= f64::from(parts);
-            conditions.first_entry_rber /= f64::from(parts);
+            conditions.first_rber /= f64::from(parts);
         }
         if let Some(table) = self.table_at(conditions.pe_cycles) {
             conditions.above = table.above(conditions.rber) as u32;
@@ -154,11 +162,12 @@ impl Reliability {
     /// - `number`: of the codeword in the device.
     #[inline]
     pub fn fate(&self, pages: &PageConditions, number: u64) -> Fate {
-        let PageConditions { write, pe_cycles, rber, first_entry_rber, above, .. } = *pages;
+        let PageConditions { write, pe_cycles, rber, first_rber, above, .. } = *pages;
         let mut fate =
-            Fate { number, write, pe_cycles, above, draw: 0, rber, first_entry_rber, conditions: None, cells: None };
+            Fate { number, write, pe_cycles, above, draw: 0, rber, first_rber, conditions: None, cells: None };
         if let Some(exact) = self.exact() {
             fate.conditions = Some(exact.conditions(number, write, &pages.cells).into());
+            fate.cells = self.keeps_cells.then(|| pages.cells.clone());
         } else if !matches!(self.kind, Kind::Perfect | Kind::Attempted(_)) {
             fate.draw = self.draws.bits(number, write.into());
             fate.cells = self.keeps_cells.then(|| pages.cells.clone());
@@ -225,28 +234,32 @@ impl Reliability {
             return exact.syndrome_weight(fate.number, fate.write, conditions(fate), step);
         }
         let weights = self.table_at(fate.pe_cycles)?.syndrome_weights().filter(|_| step.level == 1)?;
-        // The least draws are those that fail: they have the most errors.
-        Some(weights.draw(self.as_read(fate, step).rber, 1.0 - fate.uniform(), self.weights.uniform(fate.draw, 0)))
+        Some(self.drawn_weight(fate, step, weights))
     }
 
-    /// A codeword as it is read with the references of a step.
+    /// How many checks hard decisions violate, where that is drawn.
+    pub(super) fn drawn_weight(&self, fate: &Fate, step: Step, weights: &SyndromeWeights) -> u32 {
+        // The least draws are those that fail: they have the most errors.
+        weights.draw(self.as_read(fate, step).rber, 1.0 - fate.uniform(), self.weights.uniform(fate.draw, 0))
+    }
+
+    /// A codeword as it is read by a step.
     #[inline]
     fn as_read<'a>(&self, fate: &'a Fate, step: Step) -> Cow<'a, Fate> {
-        match step.references {
-            ReferencesAt::Cells => Cow::Borrowed(fate),
-            _ if fate.cells.is_none() => Cow::Borrowed(fate),
-            references => Cow::Owned(self.moved(fate, references)),
+        let read = ReadWith { level: 1, ..step.read_with() };
+        if read == ReadWith::level(1) || fate.cells.is_none() || fate.conditions.is_some() {
+            return Cow::Borrowed(fate);
         }
+        Cow::Owned(self.moved(fate, read))
     }
 
-    /// A codeword as it is read with other references: the same draw, at the raw bit error rate that its cells have there.
-    fn moved(&self, fate: &Fate, references: ReferencesAt) -> Fate {
-        let flash = self.flash().expect("fates with cells are of flash");
-        let rber = match references {
-            ReferencesAt::RetryEntry(0) => {
-                flash.factors.codeword_rber(fate.first_entry_rber, fate.number, fate.write.into())
-            }
-            _ => self.rber_by(fate, ReadWith::hard(references)),
+    /// A codeword as it is read in another way: the same draw, at the raw bit error rate that its cells have so.
+    fn moved(&self, fate: &Fate, read: ReadWith) -> Fate {
+        let rber = if read == ReadWith::hard(self.questions.first_references) {
+            let flash = self.flash().expect("fates with cells are of flash");
+            flash.factors.codeword_rber(fate.first_rber, fate.number, fate.write.into())
+        } else {
+            self.rber_by(fate, read)
         };
         let above = self.table_at(fate.pe_cycles).map_or(0, |table| table.above(rber) as u32);
         Fate { rber, above, ..fate.clone() }
@@ -263,11 +276,8 @@ impl Reliability {
 
     /// The raw bit error rate at which a table is asked what a step makes of a codeword.
     fn level_rber(&self, table: &DecodeTable, fate: &Fate, step: Step) -> f64 {
-        let Step { references, level, .. } = step;
         match table.soft_levels() {
-            SoftLevels::Information if level > 1 && fate.cells.is_some() => {
-                self.rber_by(fate, ReadWith { references, level })
-            }
+            SoftLevels::Information if step.level > 1 && fate.cells.is_some() => self.rber_by(fate, step.read_with()),
             SoftLevels::Information | SoftLevels::HardRber => fate.rber,
         }
     }
@@ -316,20 +326,22 @@ impl Reliability {
 
     /// What reads of codewords like this one come to, over all draws: the probability that every step of a policy fails, and the mean
     /// number of steps. A draw that an easier step decodes is decoded by harder ones, so that steps fail together as often as
-    /// the best of them. What is remembered of other reads is not; violated checks are as many as their mean. `None` where no table
+    /// the best of them. What is remembered of other reads is not, and nothing is predicted; violated checks are as many as their mean,
+    /// and what is inferred is what is so in the middle. `None` where no table
     /// and no formula tells.
     pub fn read_through(&self, fate: &Fate, spec: &ReadSpec) -> Option<(f64, f64)> {
         if spec.policy.knows_level() {
             return Some((self.p_fail(fate, Step::fresh(spec.max_level))?, 1.0));
         }
         let mut history = History::default();
-        let mut next = Some(spec.first(&history, 1, || 1));
+        let mut next = Some(Step { predictions: 0, ..spec.first(&history, 1, || 1) });
         let (mut all_fail, mut mean_steps) = (1.0f64, 0.0);
         while let Some(step) = next {
             mean_steps += all_fail;
             all_fail = all_fail.min(self.p_fail(fate, step)?);
             let syndrome_weight = if spec.sees_syndrome_weights() { self.mean_weight(fate, step) } else { None };
-            next = spec.after(&mut history, Observation { step, decoded: false, syndrome_weight });
+            let inferred = spec.infers_by.map(|by| self.inferred_typically(fate, by, step.references));
+            next = spec.after(&mut history, Observation { syndrome_weight, inferred, ..Observation::failed(step) });
         }
         Some((all_fail, mean_steps))
     }
@@ -358,6 +370,6 @@ impl Reliability {
     }
 }
 
-fn conditions(fate: &Fate) -> &Conditions {
+pub(super) fn conditions(fate: &Fate) -> &Conditions {
     fate.conditions.as_ref().expect("fates of one reliability are asked of it")
 }

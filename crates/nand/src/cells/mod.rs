@@ -1,10 +1,12 @@
 mod dwell;
 mod fit;
+mod inference;
 mod interference;
 mod mapping;
 mod measured;
 mod programmed;
 mod read_disturb;
+mod shortened_sensing;
 mod valley_search;
 mod valleys;
 
@@ -18,9 +20,10 @@ use serde::{Deserialize, Deserializer, Serialize};
 use softsense_base::{Error, ErrorKind, Result, expect_number, expect_whole, line_of, shipped_or_file};
 
 use crate::distribution::{Distribution, Tail, bisect};
-use crate::{ReferencesAt, Wear};
+use crate::{ReadWith, ReferencesAt, Wear};
 pub use dwell::Dwell;
 pub use fit::{FitSpec, Measurement};
+pub use inference::{Inference, InferredBy};
 pub use interference::Interference;
 pub use mapping::Mapping;
 pub(crate) use mapping::{MAX_PAGES, MAX_STATES};
@@ -28,7 +31,8 @@ use measured::TEMPERATURES_C;
 pub use measured::{MeasuredStates, Mechanism, ProgrammedAs, TimeLaw};
 pub use programmed::{ErasedState, ProgrammedStates, Retention, TelegraphNoise};
 pub use read_disturb::{ReadDisturb, effective_reads_if_even};
-pub use valley_search::{ValleySearch, poisson_quantile};
+pub use shortened_sensing::ShortenedSensing;
+pub use valley_search::ValleySearch;
 pub use valleys::{ValleyPoint, states_of_valleys};
 
 /// Specifications that ship with softsense, by name.
@@ -61,6 +65,9 @@ pub struct References {
     /// How a controller finds where references belong. Reads do with `read.references = "valley_search"`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub valley_search: Option<ValleySearch>,
+    /// How references are inferred from a measurement at one boundary.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub inference: Option<Inference>,
 }
 
 /// The most entries of a retry table.
@@ -68,7 +75,7 @@ const MOST_RETRIES: usize = 100;
 
 impl Default for References {
     fn default() -> Self {
-        Self { tracked: true, placed_for: None, offset_v: 0.0, retry_table_v: Vec::new(), valley_search: None }
+        Self { tracked: true, placed_for: None, offset_v: 0.0, retry_table_v: Vec::new(), valley_search: None, inference: None }
     }
 }
 
@@ -95,6 +102,9 @@ impl References {
         if let Some(search) = self.valley_search {
             search.check(&format!("{path}.valley_search"))?;
         }
+        if let Some(inference) = &self.inference {
+            inference.check(&format!("{path}.inference"), boundaries)?;
+        }
         expect_number(format!("{path}.offset_v"), self.offset_v, -5.0, 5.0)
     }
 }
@@ -115,6 +125,8 @@ pub struct CellSpec {
     pub dwell: Option<Dwell>,
     /// What reads of other wordlines do to them; nothing without it.
     pub read_disturb: Option<ReadDisturb>,
+    /// What it costs to sense for less than the whole time; not known without it.
+    pub shortened_sensing: Option<ShortenedSensing>,
     /// What the controller knows of where states are.
     pub references: References,
 }
@@ -173,6 +185,9 @@ struct Fields {
     /// What reads of other wordlines of the block do to cells; nothing without it.
     #[serde(skip_serializing_if = "Option::is_none")]
     read_disturb: Option<ReadDisturb>,
+    /// What it costs to sense for less than the whole time; not known without it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    shortened_sensing: Option<ShortenedSensing>,
     /// What the controller knows of where states are.
     references: References,
 }
@@ -193,6 +208,7 @@ impl TryFrom<Fields> for CellSpec {
             interference,
             dwell,
             read_disturb,
+            shortened_sensing,
             references,
         } = fields;
         let programmed = [
@@ -218,15 +234,32 @@ impl TryFrom<Fields> for CellSpec {
                 })
             }
         };
-        Ok(Self { mapping, states, pseudo_slc_state, interference, dwell, read_disturb, references })
+        Ok(Self {
+            mapping,
+            states,
+            pseudo_slc_state,
+            interference,
+            dwell,
+            read_disturb,
+            shortened_sensing,
+            references,
+        })
     }
 }
 
 impl From<CellSpec> for Fields {
     fn from(spec: CellSpec) -> Self {
-        let CellSpec { mapping, states, pseudo_slc_state, interference, dwell, read_disturb, references } = spec;
-        let nothing =
-            Fields { mapping, pseudo_slc_state, interference, dwell, read_disturb, references, ..Fields::default() };
+        let CellSpec { states, .. } = spec;
+        let nothing = Fields {
+            mapping: spec.mapping,
+            pseudo_slc_state: spec.pseudo_slc_state,
+            interference: spec.interference,
+            dwell: spec.dwell,
+            read_disturb: spec.read_disturb,
+            shortened_sensing: spec.shortened_sensing,
+            references: spec.references,
+            ..Fields::default()
+        };
         match states {
             States::Measured(measured) => Fields { measured: Some(measured), ..nothing },
             States::Programmed(ProgrammedStates { erased, verify_v, program_step_v, telegraph_noise, retention }) => {
@@ -319,6 +352,9 @@ impl CellSpec {
         if let Some(disturb) = &self.read_disturb {
             disturb.check(&format!("{path}.read_disturb"))?;
         }
+        if let Some(shortened) = self.shortened_sensing {
+            shortened.check(&format!("{path}.shortened_sensing"))?;
+        }
         self.references.check(&format!("{path}.references"), self.states() - 1)
     }
 
@@ -337,17 +373,26 @@ impl CellSpec {
         self.used_mapping().boundaries().len()
     }
 
+    /// The boundaries at which the bit of `page` changes: boundary i lies between states i and i + 1.
+    ///
+    /// # Panics
+    /// If there is no such page.
+    pub fn boundaries_of(&self, page: usize) -> &'static [usize] {
+        self.used_mapping().boundaries()[page]
+    }
+
     /// The names of the pages, in the order of their numbers.
     pub fn page_names(&self) -> &'static [&'static str] {
         self.used_mapping().page_names()
     }
 
-    /// The same cells as they are when they hold one bit only (pseudo-SLC). Their retry table is one of other boundaries: they have
-    /// none.
+    /// The same cells as they are when they hold one bit only (pseudo-SLC). Their retry table is one of other boundaries, as is what
+    /// references are inferred by: they have none.
     #[must_use]
     fn with_one_bit(mut self) -> Self {
         self.pseudo_slc_state = Some(self.mapping.states() / 2);
         self.references.retry_table_v.clear();
+        self.references.inference = None;
         self
     }
 
@@ -409,15 +454,38 @@ impl CellSpec {
     /// finds most often. Soft levels stand as far apart as suits the states as they are, about the references of hard decision.
     ///
     /// # Panics
-    /// If there is no such entry of the retry table, or no search.
+    /// If there is no such entry of the retry table, no search, or nothing to infer by.
     pub fn read_at(&self, wear: Wear, references: ReferencesAt) -> Cells {
         match references {
             ReferencesAt::Cells => self.at(wear),
+            ReferencesAt::Default => self.off_default(wear, &vec![0.0; self.states() - 1]),
+            ReferencesAt::Inferred(steps) => self.off_default(wear, &self.inference().offsets_v(steps)),
             ReferencesAt::RetryEntry(entry) => {
                 self.off_default(wear, &self.references.retry_table_v[usize::from(entry)])
             }
             ReferencesAt::Valleys => self.at_likely_valleys(wear, &self.valley_chances(wear)),
         }
+    }
+
+    /// The cells of a wordline after `wear`, as they are read: with references at a place, and as sensing that is shorter than whole
+    /// makes them look.
+    ///
+    /// # Panics
+    /// As [`Self::read_at`] and [`Self::as_sensed`].
+    pub fn read_with(&self, wear: Wear, read: ReadWith) -> Cells {
+        self.as_sensed(self.read_at(wear, read.references), read.sensing_percent)
+    }
+
+    /// Cells as they look when they are sensed for a share of the time.
+    ///
+    /// # Panics
+    /// If that is less than whole, and nobody knows what it costs.
+    pub fn as_sensed(&self, cells: Cells, sensing_percent: u8) -> Cells {
+        if sensing_percent == 100 {
+            return cells;
+        }
+        let shortened = self.shortened_sensing.expect("cells that know what shorter sensing costs");
+        cells.blurred(shortened.noise_v(sensing_percent))
     }
 
     /// The cells of a wordline after `wear`, as they are read after a search has chosen a gap at each boundary between states.
@@ -501,6 +569,14 @@ impl CellSpec {
     /// How many entries the retry table has.
     pub fn retries(&self) -> usize {
         self.references.retry_table_v.len()
+    }
+
+    /// How references are inferred.
+    ///
+    /// # Panics
+    /// If they are not.
+    pub fn inference(&self) -> &Inference {
+        self.references.inference.as_ref().expect("cells whose references are inferred")
     }
 
     fn valley_search(&self) -> ValleySearch {
@@ -663,6 +739,13 @@ impl Cells {
         self.offsets_v.iter_mut().zip(offsets_v).for_each(|(offset_v, by_v)| *offset_v += by_v);
         let moved = self.expected_references.iter().zip(&self.offsets_v);
         self.hard_references = ascending(moved.map(|(reference, offset_v)| reference + offset_v));
+    }
+
+    /// The same cells, as they look with noise on their voltages, of a standard deviation in volts.
+    #[must_use]
+    pub fn blurred(mut self, noise_v: f64) -> Self {
+        self.states.iter_mut().for_each(|state| *state = state.blurred(noise_v));
+        self
     }
 
     /// How many states a cell has.

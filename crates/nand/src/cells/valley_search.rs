@@ -1,6 +1,6 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use softsense_base::{Error, Result, expect_number, expect_whole, normal_cdf, normal_quantile};
+use softsense_base::{Error, Result, expect_number, expect_whole, normal_cdf};
 
 /// How a controller finds where references belong: it senses each boundary at equal distances about the default reference, counts
 /// the cells between neighbouring sensings, and puts the reference in the middle of the gap with the fewest, the lowest of several.
@@ -99,26 +99,9 @@ fn upper_tails(mean: f64, most: u64) -> Vec<f64> {
         .collect()
 }
 
-/// A Poisson count of a mean, from a uniform number in [0, 1).
-pub fn poisson_quantile(mean: f64, uniform: f64) -> u64 {
-    if mean > 500.0 {
-        // Cornish and Fisher's expansion: half a count off at most.
-        let z = normal_quantile(uniform);
-        return libm::round(mean + z * libm::sqrt(mean) + (z * z - 1.0) / 6.0).max(0.0) as u64;
-    }
-    let (mut count, mut probability) = (0u64, libm::exp(-mean));
-    let mut sum = probability;
-    while sum <= uniform && count < 10_000 {
-        count += 1;
-        probability *= mean / count as f64;
-        sum += probability;
-    }
-    count
-}
-
 #[cfg(test)]
 mod tests {
-    use softsense_base::{Purpose, Stream};
+    use softsense_base::{Purpose, Stream, poisson_quantile};
 
     use super::*;
 

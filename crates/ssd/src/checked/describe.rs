@@ -1,5 +1,6 @@
 use softsense_base::{format_bytes, format_count};
-use softsense_link::{ReadSpec, ReliabilitySpec};
+use softsense_link::{PredictorPlace, ReadSpec, Remembered, ReliabilitySpec};
+use softsense_nand::InferredBy;
 
 use super::CheckedConfig;
 use crate::config::Config;
@@ -14,14 +15,7 @@ impl CheckedConfig {
             format_bytes(self.geometry.codewords() * u64::from(geometry.codeword_bytes)),
             ftl.over_provisioning * 100.0
         );
-        let hard = match read.with_retries(&self.reliability) {
-            ReadSpec { retries: entries @ 1.., .. } => format!(", hard decisions by a retry table of {entries}"),
-            ReadSpec { search_sensings: sensings @ 1.., .. } => {
-                format!(", after a failure a search for valleys by {sensings} sensings of each boundary")
-            }
-            _ => String::new(),
-        };
-        let read = format!("{}, retry {}, levels 1 to {}{hard}", read.policy.name(), read.retry.name(), read.max_level);
+        let read = describe_read(&read.with_retries(&self.reliability));
         [
             ("device", Some(device)),
             ("geometry", Some(geometry.describe())),
@@ -95,4 +89,41 @@ impl CheckedConfig {
             }
         }
     }
+}
+
+/// How reads are done, some words for people.
+fn describe_read(read: &ReadSpec) -> String {
+    let mut text = format!("{}, retry {}, levels 1 to {}", read.policy.name(), read.retry.name(), read.max_level);
+    text += &match read {
+        ReadSpec { retries: entries @ 1.., .. } => format!(", hard decisions by a retry table of {entries}"),
+        ReadSpec { search_sensings: sensings @ 1.., .. } => {
+            format!(", after a failure a search for valleys by {sensings} sensings of each boundary")
+        }
+        ReadSpec { infers_by: Some(InferredBy::Sentinels), .. } => {
+            ", after a failure where known cells infer that references belong".to_string()
+        }
+        ReadSpec { infers_by: Some(InferredBy::ShareOfOnes), .. } => {
+            ", after a failure where the share of ones infers that references belong".to_string()
+        }
+        _ => String::new(),
+    };
+    text += match read.remembered {
+        Remembered::Nothing => "",
+        Remembered::OfBlock => ", beginning where the block was decoded last",
+        Remembered::OfLayer => ", beginning where the layer was decoded last",
+    };
+    if read.retries_ahead {
+        text += ", retries sensed ahead";
+    }
+    if read.retry_sensing_percent < 100 {
+        text += &format!(", retries sensed for {} % of the time", read.retry_sensing_percent);
+    }
+    if let Some(predictor) = read.predictor {
+        let place = match predictor.place {
+            PredictorPlace::Die => "die",
+            PredictorPlace::Controller => "controller",
+        };
+        text += &format!(", failures predicted in the {place} from RBER {} on", predictor.threshold_rber);
+    }
+    text
 }

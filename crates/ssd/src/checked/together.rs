@@ -1,7 +1,7 @@
 //! What stands in several stations at once: what cannot go together, and numbers that must fit one another.
 
 use softsense_base::{Error, Result, expect_whole};
-use softsense_link::{HardReferences, ReliabilitySpec};
+use softsense_link::{HardReferences, PredictorPlace, ReliabilitySpec};
 use softsense_nand::Wear;
 
 use super::CheckedConfig;
@@ -50,7 +50,7 @@ impl CheckedConfig {
     }
 
     /// All that cannot go together: a new feature that goes without another is a row here.
-    fn clashes(&self) -> [Clash; 10] {
+    fn clashes(&self) -> [Clash; 15] {
         let config = &self.config;
         let (decoder, flash, reliability) = (&config.decoder, &config.flash, &config.reliability);
         let layouts = self.layouts();
@@ -104,6 +104,38 @@ impl CheckedConfig {
                  `rber.threshold_voltage`"
                     .into(),
             ),
+            clash(
+                config.read.references.infers_by().is_some_and(|by| !self.reliability.infers_by(by))
+                    && !matches!(reliability, ReliabilitySpec::Perfect),
+                "read.references",
+                "found references that are inferred, expected `references.inference` in the cells of `rber.threshold_voltage`, with \
+                 `sentinels` or `counted_cells`"
+                    .into(),
+            ),
+            clash(
+                config.read.retry_sensing_percent < 100 && !self.reliability.knows_shortened_sensing(),
+                "read.retry_sensing_percent",
+                format!(
+                    "found {}, but `reliability` does not know what that costs: expected 100, or `shortened_sensing` in the cells of \
+                     `rber.threshold_voltage`",
+                    config.read.retry_sensing_percent
+                ),
+            ),
+            // Violated checks are all that it goes by; and one threshold is one code's.
+            clash(
+                config.read.predictor.is_some_and(|predictor| self.reliability.predictor(&predictor).is_none()),
+                "read.predictor",
+                "found one, but `reliability` does not know how many checks of one code are violated: expected a decode table with \
+                 `bit_degrees` and `check_degrees`, or real decodes of an LDPC code"
+                    .into(),
+            ),
+            // The die moves references by nothing else, and has but its own page.
+            clash(
+                config.read.predicts(PredictorPlace::Die)
+                    && (config.read.references != HardReferences::ShareOfOnes || config.ftl.interleaving.ways > 1),
+                "read.predictor.place",
+                "found `die`, expected `read.references = \"share_of_ones\"` and codewords of one page, or `controller`".into(),
+            ),
             // A controller that does not see them cannot go by them.
             clash(
                 config.read.sees_syndrome_weights()
@@ -123,6 +155,13 @@ impl CheckedConfig {
                      cannot sense while it transfers",
                     config.read.policy.name()
                 ),
+            ),
+            clash(
+                config.read.retries_ahead && !flash.cache_register,
+                "read.retries_ahead",
+                "found true with `flash.cache_register = false`; expected a cache register, without which a plane cannot sense while \
+                 it transfers"
+                    .into(),
             ),
             // A unit would lie in pages of two groups, each of as many chips as there are ways.
             clash(

@@ -20,6 +20,8 @@ pub struct EnergySpec {
     pub erase_uj: f64,
     /// One attempt to decode a codeword.
     pub decode_uj: f64,
+    /// One prediction of whether a codeword will be decoded.
+    pub predict_uj: f64,
 }
 
 impl Default for EnergySpec {
@@ -32,6 +34,7 @@ impl Default for EnergySpec {
             program_uj: 52.0,
             erase_uj: 150.0,
             decode_uj: 0.8,
+            predict_uj: 0.0032,
         }
     }
 }
@@ -48,6 +51,7 @@ impl EnergySpec {
             program_uj,
             erase_uj,
             decode_uj,
+            predict_uj,
         } = *self;
         for (field, uj) in [
             ("sense_uj", sense_uj),
@@ -57,6 +61,7 @@ impl EnergySpec {
             ("program_uj", program_uj),
             ("erase_uj", erase_uj),
             ("decode_uj", decode_uj),
+            ("predict_uj", predict_uj),
         ] {
             // So that 10^9 operations add up in 64 bits of picojoules.
             expect_number(format!("energy.{field}"), uj, 0.0, 1e4)?;

@@ -62,6 +62,14 @@ pub struct Operations {
     pub look_ahead_wasted: u64,
     /// Those of them that were cut short by a RESET.
     pub resets: u64,
+    /// Predictions of whether hard decisions will be decoded.
+    pub predictions: u64,
+    /// Those that said no.
+    pub predicted_failures: u64,
+    /// Those that were wrong.
+    pub mispredictions: u64,
+    /// Reads of known cells for themselves.
+    pub known_cell_reads: u64,
     /// Codewords transferred to a decoder, from however many pages.
     pub transfers: u64,
     /// Decodes.
@@ -180,6 +188,8 @@ pub struct Statistics {
     pub read_time: ReadTime<TotalNs>,
     /// What their attempts took by themselves.
     pub read_service: TotalNs,
+    /// How long buses were taken by codewords that were then not decoded, whoever read them.
+    pub failed_transfers: TotalNs,
     /// Codewords read from controller memory.
     pub codewords_from_controller: u64,
     /// Codewords read that were never written.
@@ -272,6 +282,18 @@ impl Statistics {
         self.retries += u64::from(retries);
     }
 
+    /// A prediction was made.
+    ///
+    /// # Arguments
+    /// - `fails`: what it says.
+    /// - `decodes`: what is true.
+    #[inline]
+    pub(super) fn predicted(&mut self, fails: bool, decodes: bool) {
+        self.operations.predictions += 1;
+        self.operations.predicted_failures += u64::from(fails);
+        self.operations.mispredictions += u64::from(fails == decodes);
+    }
+
     pub(super) fn take_log(&mut self) -> Vec<LogRow> {
         self.log.as_mut().map(std::mem::take).unwrap_or_default()
     }
@@ -306,6 +328,8 @@ pub struct Utilisation {
     pub plane: f64,
     /// Of channel buses.
     pub channel: f64,
+    /// Of channel buses, with codewords that were then not decoded.
+    pub channel_wasted: f64,
     /// Of decoders.
     pub decoder: f64,
 }

@@ -28,9 +28,9 @@ mod timing;
 
 use std::sync::Arc;
 
-use softsense_base::{Ns, Pj};
-use softsense_link::{History, Observation, ReadSpec, Reliability, Step};
-use softsense_nand::ReferencesAt;
+use softsense_base::{Ns, Pj, TotalNs};
+use softsense_link::{CompiledPredictor, History, Observation, PredictorPlace, ReadSpec, Reliability, Step};
+use softsense_nand::InferredBy;
 
 use super::kernel::{Completion, Kernel};
 use super::owners::{ProgramOwner, ReadOwner};
@@ -46,7 +46,7 @@ use decoders::{Arrived, Decoders, Decoding};
 pub use occupied::{Action, Occupied, Resource};
 pub(super) use orders::{CodewordOrder, Ended, ReadOrder};
 use reads::{Codeword, Part, Progress, Read, Reads};
-use remembered::RememberedEntries;
+use remembered::RememberedReferences;
 use timing::{DecodeTime, OperationEnergy, Timing};
 
 /// A program of a page, or of a group of interleaved ones at once.
@@ -71,7 +71,10 @@ pub(super) struct BackEnd {
     bus: Bus,
     decoders: Decoders,
     reads: Reads,
-    remembered: RememberedEntries,
+    remembered: RememberedReferences,
+    predictor: Option<CompiledPredictor>,
+    /// For each page type, whether its pages show the known cells by whose errors references are inferred.
+    shows_known_cells: Vec<bool>,
     programs: Slab<Program>,
 }
 
@@ -87,17 +90,26 @@ impl BackEnd {
         tells_levels: bool,
     ) -> Self {
         let spec = config.config();
+        let read = spec.read.with_retries(&reliability);
+        let known_cells = f64::from(reliability.sentinels()) / (8.0 * f64::from(spec.geometry.codeword_bytes));
+        let page_types = spec.flash.page_types.len();
+        let shows = |page_type| page_types == 1 || reliability.shows_known_cells(page_type);
         Self {
-            timing: Timing::new(config),
-            energy: OperationEnergy::new(&spec.energy),
-            spec: spec.read.with_retries(&reliability),
+            timing: Timing::new(config, known_cells),
+            energy: OperationEnergy::new(&spec.energy, known_cells),
+            remembered: RememberedReferences::new(&read, &geometry, &reliability),
+            predictor: read.predictor.and_then(|predictor| reliability.predictor(&predictor)),
+            shows_known_cells: match read.infers_by {
+                Some(InferredBy::Sentinels) => (0..page_types).map(shows).collect(),
+                Some(InferredBy::ShareOfOnes) | None => Vec::new(),
+            },
+            spec: read,
             cache_register: spec.flash.cache_register,
             tells_levels,
             array: Array::new(geometry.busy_units()),
             bus: Bus::new(geometry.channels()),
             decoders: Decoders::new(config),
             reads: Reads::new(parts_per_read),
-            remembered: RememberedEntries::new(spec.read.first_entry, &geometry, &reliability),
             programs: Slab::default(),
             geometry,
             reliability,
@@ -125,13 +137,49 @@ impl BackEnd {
         let least_levels = || self.reads.fates_of(read).map(|fate| reliability.least_level(fate));
         let least_level = || least_levels().max().unwrap_or(1);
         let history = History::new(self.remembered.of(&self.geometry, group));
-        let step = self.spec.first(&history, order.remembered_level, least_level);
+        let mut step = self.spec.first(&history, order.remembered_level, least_level);
+        if step.predictions > 0 {
+            step = self.predicted_in_die(kernel, read, step);
+        }
         self.reads.reads[read].history = history;
+        let reliability = &*self.reliability;
         self.reads.begin_attempt(read, step, |fate| reliability.outcome(fate, step));
+        if step.level == 1 && self.spec.predicts(PredictorPlace::Controller) {
+            self.predict_in_controller(kernel, read, step);
+        }
         let turn = if order.hurried { Turn::Read } else { Turn::Other };
         for member in group.members() {
             let part = self.reads.part_number(read, member);
             self.submit(kernel, self.unit_of(group, member), Work::Read(part), turn);
+        }
+    }
+
+    /// The first step of a read, by what the die predicts of the first of its codewords.
+    fn predicted_in_die(&self, kernel: &mut Kernel, read: u32, first: Step) -> Step {
+        let predictor = self.predictor.as_ref().expect("the config was checked to know violated checks");
+        let fate = self.reads.fates_of(read).next().expect("a read has codewords");
+        let fails = self.reliability.predicts_failure(fate, first, predictor);
+        kernel.statistics.predicted(fails, self.reliability.outcome(fate, first).decoded);
+        if !fails {
+            return first;
+        }
+        self.spec.early_retry(first, self.reliability.inferred(fate, InferredBy::ShareOfOnes, first.references))
+    }
+
+    /// Codewords of an attempt that are predicted not to be decoded will not be tried.
+    fn predict_in_controller(&mut self, kernel: &mut Kernel, read: u32, step: Step) {
+        let predictor = self.predictor.as_ref().expect("the config was checked to know violated checks");
+        let mut at = self.reads.first_of(read);
+        while let Some(index) = at {
+            at = self.reads.next_of(index);
+            let codeword = &mut self.reads.codewords[index];
+            if codeword.outcome.few_errors {
+                continue;
+            }
+            let fails = self.reliability.predicts_failure(&codeword.fate, step, predictor);
+            kernel.statistics.predicted(fails, codeword.outcome.decoded);
+            codeword.skips_decoding = fails;
+            codeword.outcome.decoded &= !fails;
         }
     }
 
@@ -171,12 +219,16 @@ impl BackEnd {
     }
 
     /// Mean busy shares up to now.
-    pub(super) fn utilisation(&self, now: Ns) -> Utilisation {
+    ///
+    /// # Arguments
+    /// - `wasted`: how long buses were taken by codewords that were then not decoded.
+    pub(super) fn utilisation(&self, now: Ns, wasted: TotalNs) -> Utilisation {
         let elapsed = now.0 as f64;
         let share = |busy: f64, of: usize| if elapsed > 0.0 { busy / (elapsed * of as f64) } else { 0.0 };
         Utilisation {
             plane: share(self.array.busy_ns(now), self.array.len()),
             channel: share(self.bus.busy_ns(), self.bus.len()),
+            channel_wasted: share(wasted.0 as f64, self.bus.len()),
             decoder: share(self.decoders.busy_ns(), self.decoders.len()),
         }
     }
@@ -230,7 +282,8 @@ impl BackEnd {
     fn sense(&mut self, kernel: &mut Kernel, read: u32, member: u32, step: Step) -> Ns {
         let (hard, extra) = self.energy.sensing(step);
         let statistics = &mut kernel.statistics;
-        statistics.operations.senses += u64::from(step.hard);
+        statistics.operations.senses += u64::from(step.hard) + u64::from(step.unsent_sensings);
+        statistics.operations.known_cell_reads += u64::from(step.known_cells);
         statistics.operations.extra_levels_sensed += u64::from(step.extra_levels);
         statistics.operations.search_sensings += u64::from(step.search_sensings);
         statistics.energy.sense += hard;
@@ -238,7 +291,8 @@ impl BackEnd {
         let op = &mut self.reads.reads[read];
         op.energy += hard + extra;
         if member == op.order.group.first() {
-            op.sensings += u32::from(step.hard) + u32::from(step.extra_levels) + u32::from(step.search_sensings);
+            op.sensings += u32::from(step.hard) + u32::from(step.unsent_sensings);
+            op.sensings += u32::from(step.extra_levels) + u32::from(step.search_sensings);
         }
         self.sense_time(read, member, step)
     }
@@ -246,6 +300,10 @@ impl BackEnd {
     #[inline]
     fn sense_time(&self, read: u32, member: u32, step: Step) -> Ns {
         let Read { page_type, order: ReadOrder { group, .. }, .. } = self.reads.reads[read];
+        if step.known_cells {
+            let page_type = self.shows_known_cells.iter().position(|&shows| shows);
+            return self.timing.page_types[page_type.expect("pages of some type have the boundary")].of(step);
+        }
         let one = member == 0 || self.geometry.ways() > 1;
         let page_type =
             if one { page_type } else { self.geometry.page_type_of(self.geometry.page_of_member(group.page, member)) };
@@ -306,11 +364,21 @@ impl BackEnd {
         }
     }
 
-    /// What a read does next if its step fails, by what is known before.
-    #[inline]
-    fn next_step(&self, read: u32) -> Option<Step> {
-        let Read { history, step, .. } = &self.reads.reads[read];
-        self.spec.if_fails(history, *step)
+    /// The step that a read makes next if the present one fails, where that is known already, and is to be sensed ahead.
+    fn step_ahead(&mut self, read: u32) -> Option<Step> {
+        let entry = &self.reads.reads[read];
+        if entry.ahead.is_some() || !self.spec.looks_ahead(entry.attempts - entry.known_cell_reads) {
+            return entry.ahead;
+        }
+        let step = entry.step;
+        if self.spec.infers_by == Some(InferredBy::ShareOfOnes) && step.level == 1 {
+            let fate = self.reads.fates_of(read).next().expect("a read has codewords");
+            let inferred = self.reliability.inferred(fate, InferredBy::ShareOfOnes, step.references);
+            self.reads.reads[read].history.infer(inferred);
+        }
+        let entry = &mut self.reads.reads[read];
+        entry.ahead = self.spec.ahead(&entry.history, step);
+        entry.ahead
     }
 
     /// A page has been sensed: to the cache register with it, if there is one and it is empty.
@@ -328,9 +396,8 @@ impl BackEnd {
         self.array.set_register(unit, part);
         self.start_transfers(kernel, part);
         let (read, member) = self.reads.of_part(part);
-        if self.spec.policy.looks_ahead()
-            && self.array.waiting(unit) == 0
-            && let Some(next) = self.next_step(read)
+        if self.array.waiting(unit) == 0
+            && let Some(next) = self.step_ahead(read)
         {
             let duration = self.sense(kernel, read, member, next);
             self.reads.part(part).looking_ahead = true;
@@ -383,11 +450,14 @@ impl BackEnd {
     #[inline]
     fn transfer_time(&self, codeword: &Codeword, member: u32) -> Ns {
         let [first, others] = codeword.bytes;
-        if first > 0 {
+        if first > 0 && !self.reads.reads[codeword.read].step.known_cells {
             let bytes = if member == u32::from(codeword.first_part) { first } else { others };
             return Ns((f64::from(bytes) * self.timing.byte_ns).round() as u64);
         }
         let step = self.reads.reads[codeword.read].step;
+        if step.known_cells {
+            return self.timing.known_cells_transfer;
+        }
         let hard = if step.hard { self.timing.transfer } else { Ns::ZERO };
         let whole = hard + self.timing.transfer_extra_level.times(u64::from(step.extra_levels));
         if codeword.parts == 1 { whole } else { Ns(whole.0.div_ceil(u64::from(codeword.parts))) }
@@ -395,14 +465,21 @@ impl BackEnd {
 
     pub(super) fn transfer_done(&mut self, kernel: &mut Kernel, channel: u32) {
         if let Some(Transfer::Read { codeword, .. }) = self.bus.on_bus(channel) {
-            let Codeword { to_arrive, pool, outcome, .. } = self.reads.codewords[codeword];
-            if to_arrive == 1 && !outcome.few_errors && !self.decoders.has_room(pool) {
+            let Codeword { to_arrive, pool, .. } = self.reads.codewords[codeword];
+            if to_arrive == 1 && self.wants_decoder(codeword) && !self.decoders.has_room(pool) {
                 self.bus.hold(channel, kernel.now);
                 self.decoders.hold(pool, channel);
                 return;
             }
         }
         self.leave_bus(kernel, channel, kernel.now);
+    }
+
+    /// Whether a decoder, or a predictor before it, has to look at what was transferred of a codeword.
+    #[inline]
+    fn wants_decoder(&self, codeword: u32) -> bool {
+        let Codeword { read, outcome, .. } = &self.reads.codewords[codeword];
+        !outcome.few_errors && !self.reads.reads[*read].step.known_cells
     }
 
     /// What was on the bus is handed over, and the next transfer begins. The transfer had ended at `ended`.
@@ -455,10 +532,10 @@ impl BackEnd {
         let energy = self.energy.transferring(read.step).part(read.order.codewords_per_unit);
         read.energy += energy;
         kernel.statistics.energy.transfer += energy;
-        kernel.statistics.operations.transfers += 1;
+        kernel.statistics.operations.transfers += u64::from(!read.step.known_cells);
         let arrived = Arrived { codeword: index, part, at: ended };
-        if outcome.few_errors {
-            kernel.statistics.operations.bypasses += 1;
+        if !self.wants_decoder(index) {
+            kernel.statistics.operations.bypasses += u64::from(outcome.few_errors);
             self.count_service(kernel, arrived, Ns::ZERO);
             self.decoders.bypass(kernel, arrived);
         } else if let Some(decoder) = self.decoders.submit(pool, arrived) {
@@ -489,8 +566,14 @@ impl BackEnd {
 
     #[inline]
     fn decode_time(&self, codeword: u32) -> Ns {
-        let Codeword { read, outcome, .. } = self.reads.codewords[codeword];
-        match &self.timing.decode {
+        let Codeword { read, outcome, skips_decoding, .. } = self.reads.codewords[codeword];
+        let Read { attempts, step, .. } = &self.reads.reads[read];
+        let predicted = *attempts == 1 && step.level == 1;
+        let prediction = if predicted { self.timing.predict_in_controller } else { Ns::ZERO };
+        if skips_decoding {
+            return prediction;
+        }
+        let decode = match &self.timing.decode {
             DecodeTime::Fixed(duration) => *duration,
             DecodeTime::PerIteration(duration) => {
                 let iterations = outcome.iterations.expect("the config was checked to know iterations");
@@ -500,7 +583,8 @@ impl BackEnd {
                 let (with_errors, without) = times.at(|| self.reads.reads[read].order.pe_cycles);
                 if outcome.clean { *without } else { *with_errors }
             }
-        }
+        };
+        prediction + decode
     }
 
     /// Counts what an attempt at a codeword takes by itself, if the host reads it: of a unit of several all of the first, and of
@@ -529,12 +613,19 @@ impl BackEnd {
         let decoding = self.decoders.at(decoder);
         let index = decoding.arrived.codeword;
         let read = self.reads.codewords[index].read;
-        let op = &mut self.reads.reads[read];
-        if !decoding.bypassed() {
+        let Codeword { outcome, skips_decoding, .. } = self.reads.codewords[index];
+        if !decoding.bypassed() && !skips_decoding {
+            let op = &mut self.reads.reads[read];
             let energy = self.energy.decode.part(op.order.codewords_per_unit);
             kernel.statistics.operations.decodes += 1;
             kernel.statistics.energy.decode += energy;
             op.energy += energy;
+        }
+        if !outcome.decoded && !self.reads.reads[read].step.known_cells {
+            let (_, member) = self.reads.of_part(decoding.arrived.part);
+            let transfer = self.transfer_time(&self.reads.codewords[index], member);
+            let parts = self.reads.codewords[index].parts;
+            kernel.statistics.failed_transfers += transfer.times(parts.into());
         }
         let (unit_over, unit_decoded) = self.reads.decided(index);
         let op = &mut self.reads.reads[read];
@@ -555,15 +646,16 @@ impl BackEnd {
                 self.leave_bus(kernel, channel, ended);
             }
         }
-        let energy = if over { self.settle(kernel, read) } else { Pj::default() };
+        let next = if over { self.step_after(read) } else { None };
+        let energy = if over && next.is_none() { self.settle(kernel, read) } else { Pj::default() };
         let Codeword { outcome, units, .. } = self.reads.codewords[index];
         if outcome.decoded {
             let Read { order, step, attempts, .. } = &self.reads.reads[read];
             if outcome.undetected && matches!(order.owner, ReadOwner::Request(_)) {
                 kernel.statistics.undetected += 1;
             }
-            if let (ReferencesAt::RetryEntry(entry), 1) = (step.references, step.level) {
-                self.remembered.decoded(&self.geometry, order.group, entry);
+            if step.level == 1 {
+                self.remembered.decoded(&self.geometry, order.group, step.references);
             }
             if self.tells_levels {
                 let place = self.reads.codewords[index].fate.number() / u64::from(order.codewords_per_unit);
@@ -574,7 +666,7 @@ impl BackEnd {
             self.unit_read(kernel, read, units.into(), true, energy);
         }
         if over {
-            self.attempt_over(kernel, read, energy);
+            self.attempt_over(kernel, read, next, energy);
         }
     }
 
@@ -600,15 +692,26 @@ impl BackEnd {
 
     // ---- The end of an attempt ----
 
-    /// All decodes of an attempt are over. If none has failed, or nothing is left to try, no sensing ahead is of use, and
-    /// whoever asked for the read is charged for it: a host read with the units that are done next.
+    /// All decodes of an attempt are over: what is tried next if one has failed, by what is seen of it. What was sensed ahead went
+    /// by what was known then.
+    #[inline]
+    fn step_after(&mut self, read: u32) -> Option<Step> {
+        let entry = &self.reads.reads[read];
+        if !entry.failed {
+            return None;
+        }
+        let ahead = entry.ahead;
+        let seen = self.observed(read);
+        let next = self.spec.after(&mut self.reads.reads[read].history, seen);
+        ahead.or(next)
+    }
+
+    /// Nothing is left to try of a read, or nothing has failed: no sensing ahead is of use, and whoever asked for the read is charged
+    /// for it: a host read with the units that are done next.
     #[inline]
     fn settle(&mut self, kernel: &mut Kernel, read: u32) -> Pj {
-        let Read { order: ReadOrder { owner, group, .. }, failed, .. } = self.reads.reads[read];
-        if failed && self.next_step(read).is_some() {
-            return Pj::default();
-        }
-        if self.spec.policy.looks_ahead() {
+        let Read { order: ReadOrder { owner, group, .. }, ahead, .. } = self.reads.reads[read];
+        if ahead.is_some() {
             for member in group.members() {
                 let part = self.reads.part_number(read, member);
                 if std::mem::take(&mut self.reads.part(part).looking_ahead) {
@@ -637,7 +740,7 @@ impl BackEnd {
             return self.leave_array(kernel, unit);
         }
         kernel.statistics.operations.resets += 1;
-        let next = self.next_step(read).expect("it was sensed ahead");
+        let next = self.reads.reads[read].ahead.expect("it was sensed ahead");
         let (left, whole) = (self.array.ends_at(unit) - kernel.now, self.sense_time(read, member, next));
         let (hard, extra) = self.energy.sensing(next);
         let (hard, extra) = (hard.share(left, whole), extra.share(left, whole));
@@ -662,7 +765,7 @@ impl BackEnd {
             op.time.retries.0 = op.time.retries.0.wrapping_add(kernel.now.0);
         }
         if let ReadOwner::Request(request) = op.order.owner {
-            let (level, retries) = (op.step.level, op.attempts - 1);
+            let (level, retries) = (op.step.level, op.retries());
             let interleaved = self.geometry.ways() > 1 && op.order.group.pages() > 1;
             kernel.statistics.interleaved_codewords += u64::from(interleaved);
             kernel.statistics.soft_starts += u64::from(op.soft_start);
@@ -674,21 +777,12 @@ impl BackEnd {
     }
 
     /// All decodes of an attempt are over: what has failed is tried again, or given up.
-    fn attempt_over(&mut self, kernel: &mut Kernel, read: u32, mut energy: Pj) {
+    fn attempt_over(&mut self, kernel: &mut Kernel, read: u32, next: Option<Step>, mut energy: Pj) {
         let Read { order: ReadOrder { group, .. }, failed, .. } = self.reads.reads[read];
         if !failed {
             return self.end_read(kernel, read);
         }
-        // What was sensed ahead went by what was known then.
-        let ahead = group.members().any(|member| {
-            let part = self.reads.part_number(read, member);
-            self.reads.part(part).looking_ahead
-        });
-        let before = ahead.then(|| self.next_step(read));
-        if self.spec.sees_syndrome_weights() {
-            self.observe(read);
-        }
-        let Some(next) = before.unwrap_or_else(|| self.next_step(read)) else {
+        let Some(next) = next else {
             let mut at = self.reads.first_of(read);
             while let Some(index) = at {
                 at = self.reads.next_of(index);
@@ -714,9 +808,28 @@ impl BackEnd {
         }
     }
 
-    /// Takes note of what is seen of an attempt that has failed.
-    fn observe(&mut self, read: u32) {
-        let step = self.reads.reads[read].step;
+    /// What is seen of an attempt that has failed, as far as the policy goes by it.
+    fn observed(&self, read: u32) -> Observation {
+        let Read { step, page_type, .. } = self.reads.reads[read];
+        let failed = Observation::failed(step);
+        if step.level > 1 {
+            return failed;
+        }
+        let sees_weights = self.spec.sees_syndrome_weights() && !step.known_cells;
+        let shown = |by| match by {
+            InferredBy::Sentinels => step.known_cells || self.shows_known_cells[page_type as usize],
+            InferredBy::ShareOfOnes => true,
+        };
+        let inferred = self.spec.infers_by.filter(|&by| shown(by)).map(|by| {
+            let fate = self.reads.fates_of(read).next().expect("a read has codewords");
+            self.reliability.inferred(fate, by, step.references)
+        });
+        let syndrome_weight = if sees_weights { self.mean_weight_of_failed(read, step) } else { None };
+        Observation { syndrome_weight, inferred, ..failed }
+    }
+
+    /// How many checks the codewords that have failed violate, in the mean.
+    fn mean_weight_of_failed(&self, read: u32, step: Step) -> Option<u32> {
         let (mut sum, mut failed) = (0u64, 0u64);
         let mut at = self.reads.first_of(read);
         while let Some(index) = at {
@@ -728,8 +841,7 @@ impl BackEnd {
                 (sum, failed) = (sum + u64::from(weight), failed + 1);
             }
         }
-        let syndrome_weight = sum.checked_div(failed).map(|mean| mean as u32);
-        self.reads.reads[read].history.see(Observation { step, decoded: false, syndrome_weight });
+        sum.checked_div(failed).map(|mean| mean as u32)
     }
 
     /// Every codeword of a read has been decoded or given up.

@@ -48,7 +48,7 @@ impl BackEnd {
         let planes = (0..self.array.len() as u32).filter_map(|number| {
             let of = self.array.of(number);
             let ahead = || {
-                let next = self.next_step(self.reads.of_part(of).0);
+                let next = self.reads.reads[self.reads.of_part(of).0].ahead;
                 next.expect("a further attempt is sensed ahead").level
             };
             let (action, level) = match self.array.phase(number) {

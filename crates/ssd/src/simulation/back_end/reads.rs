@@ -15,7 +15,11 @@ pub(super) struct Read {
     pub(super) page_type: u32,
     pub(super) step: Step,
     pub(super) history: History,
+    /// The step that is sensed ahead of the outcome of this one, if one is.
+    pub(super) ahead: Option<Step>,
     pub(super) attempts: u8,
+    /// Those of them that were for known cells only.
+    pub(super) known_cell_reads: u8,
     /// How often each of its pages was sensed: hard decision and every extra level count once.
     pub(super) sensings: u32,
     /// Whether the first attempt was above level 1.
@@ -77,6 +81,15 @@ pub(super) struct Codeword {
     pub(super) progress: Progress,
     /// What comes of the attempt.
     pub(super) outcome: Outcome,
+    /// Whether decoding is not tried, as it was predicted to fail.
+    pub(super) skips_decoding: bool,
+}
+
+impl Read {
+    /// Attempts at its codewords beyond the first.
+    pub(super) fn retries(&self) -> u8 {
+        self.attempts - 1 - self.known_cell_reads
+    }
 }
 
 impl Codeword {
@@ -109,7 +122,9 @@ impl Reads {
             page_type,
             step: Step::fresh(1),
             history: History::default(),
+            ahead: None,
             attempts: 0,
+            known_cell_reads: 0,
             sensings: 0,
             soft_start: false,
             first: NONE,
@@ -147,6 +162,7 @@ impl Reads {
             // It becomes one of the first attempt like one that has failed.
             progress: Progress::Failed,
             outcome: Outcome::default(),
+            skips_decoding: false,
         });
         let entry = &mut self.reads[read];
         let before = std::mem::replace(&mut entry.last, codeword);
@@ -181,7 +197,7 @@ impl Reads {
         (index != NONE).then_some(index)
     }
 
-    /// Takes what has failed, or has never been tried, into a new attempt at `step`.
+    /// Takes what has failed, or has never been tried, into a new attempt at `step`; of known cells the first of it.
     ///
     /// # Arguments
     /// - `outcome`: what the step makes of a codeword.
@@ -189,19 +205,24 @@ impl Reads {
     pub(super) fn begin_attempt(&mut self, read: u32, step: Step, outcome: impl Fn(&Fate) -> Outcome) {
         let entry = &mut self.reads[read];
         entry.attempts += 1;
+        entry.known_cell_reads += u8::from(step.known_cells);
         entry.soft_start |= entry.attempts == 1 && step.level > 1;
-        (entry.step, entry.failed, entry.undecided) = (step, false, 0);
+        (entry.step, entry.ahead, entry.failed, entry.undecided) = (step, None, false, 0);
         let mut at = self.first_of(read);
         while let Some(index) = at {
             let codeword = &mut self.codewords[index];
             if codeword.progress == Progress::Failed {
                 codeword.progress = Progress::Undecided;
-                codeword.outcome = outcome(&codeword.fate);
+                codeword.skips_decoding = false;
+                codeword.outcome = if step.known_cells { Outcome::default() } else { outcome(&codeword.fate) };
                 codeword.to_arrive = codeword.parts;
                 let unit = codeword.unit;
                 let unit = &mut self.codewords[unit];
                 (unit.unit_undecided, unit.unit_failed) = (unit.unit_undecided + 1, false);
                 self.reads[read].undecided += 1;
+                if step.known_cells {
+                    return;
+                }
             }
             at = self.next_of(index);
         }

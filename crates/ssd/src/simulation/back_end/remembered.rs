@@ -1,29 +1,35 @@
-//! What a controller remembers of reads by a retry table.
+//! What a controller remembers of where references stood when reads were decoded.
 
 use rustc_hash::FxHashMap;
-use softsense_link::{FirstEntry, Reliability};
+use softsense_link::{ReadSpec, Reliability, Remembered};
+use softsense_nand::ReferencesAt;
 
 use crate::ftl::Group;
 use crate::geometry::Geometry;
 
-/// The entry of the retry table that last decoded a read of each block, or of each layer in it, since its erase.
+/// The references that last decoded a hard decision of each block, or of each layer in it, since its erase.
 #[derive(Debug)]
-pub(super) struct RememberedEntries {
+pub(super) struct RememberedReferences {
     /// The layer of each wordline; none where blocks are remembered as a whole, or nothing is.
     layers: Vec<u32>,
     remembers: bool,
-    /// By superblock and layer; where nothing stands it is the first.
-    entries: FxHashMap<(u32, u32), u8>,
+    /// Those of which nothing has to be remembered.
+    first: ReferencesAt,
+    /// By superblock and layer.
+    references: FxHashMap<(u32, u32), ReferencesAt>,
 }
 
-impl RememberedEntries {
-    pub(super) fn new(first_entry: FirstEntry, geometry: &Geometry, reliability: &Reliability) -> Self {
+impl RememberedReferences {
+    pub(super) fn new(spec: &ReadSpec, geometry: &Geometry, reliability: &Reliability) -> Self {
         let wordlines = geometry.wordlines_per_block();
-        let layers = match first_entry {
-            FirstEntry::First | FirstEntry::OfBlock => Vec::new(),
-            FirstEntry::OfLayer => (0..wordlines).map(|at| reliability.layer_of(at, wordlines)).collect(),
+        let first = spec.first_references();
+        let layers = match spec.remembered {
+            Remembered::Nothing | Remembered::OfBlock => Vec::new(),
+            Remembered::OfLayer => (0..wordlines).map(|at| reliability.layer_of(at, wordlines)).collect(),
         };
-        Self { layers, remembers: first_entry != FirstEntry::First, entries: FxHashMap::default() }
+        // What a search has found is not where the next one finds it.
+        let remembers = spec.remembered != Remembered::Nothing && first != ReferencesAt::Cells;
+        Self { layers, remembers, first, references: FxHashMap::default() }
     }
 
     fn key(&self, geometry: &Geometry, group: Group) -> (u32, u32) {
@@ -31,33 +37,34 @@ impl RememberedEntries {
         (group.superblock, layer)
     }
 
-    /// The entry with which a read begins.
+    /// The references with which a read begins, where they are not the first.
     #[inline]
-    pub(super) fn of(&self, geometry: &Geometry, group: Group) -> u8 {
-        if self.entries.is_empty() {
-            return 0;
+    pub(super) fn of(&self, geometry: &Geometry, group: Group) -> Option<ReferencesAt> {
+        if self.references.is_empty() {
+            return None;
         }
-        self.entries.get(&self.key(geometry, group)).copied().unwrap_or(0)
+        self.references.get(&self.key(geometry, group)).copied()
     }
 
-    /// A read has been decoded by an entry.
-    pub(super) fn decoded(&mut self, geometry: &Geometry, group: Group, entry: u8) {
+    /// A hard decision with references has been decoded.
+    #[inline]
+    pub(super) fn decoded(&mut self, geometry: &Geometry, group: Group, references: ReferencesAt) {
         if !self.remembers {
             return;
         }
         let key = self.key(geometry, group);
-        if entry == 0 {
-            self.entries.remove(&key);
+        if references == self.first {
+            self.references.remove(&key);
         } else {
-            self.entries.insert(key, entry);
+            self.references.insert(key, references);
         }
     }
 
     /// What is remembered of a block is of no more use.
     pub(super) fn erased(&mut self, superblock: u32) {
-        if !self.entries.is_empty() {
+        if !self.references.is_empty() {
             let layers = self.layers.last().map_or(1, |last| last + 1);
-            (0..layers).for_each(|layer| _ = self.entries.remove(&(superblock, layer)));
+            (0..layers).for_each(|layer| _ = self.references.remove(&(superblock, layer)));
         }
     }
 }

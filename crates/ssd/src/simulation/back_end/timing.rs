@@ -1,7 +1,7 @@
 //! How long operations take and what they cost, as the hot paths want it.
 
 use softsense_base::{Ns, Pj};
-use softsense_link::{ByAge, ReliabilitySpec, Step};
+use softsense_link::{ByAge, PredictorPlace, ReliabilitySpec, Step};
 
 use crate::checked::CheckedConfig;
 use crate::config::{self, EnergySpec};
@@ -18,6 +18,10 @@ pub(super) struct Timing {
     /// Of a byte, where codes differ in their length, ns.
     pub(super) byte_ns: f64,
     pub(super) program_transfer: Ns,
+    /// Of the known cells of a page.
+    pub(super) known_cells_transfer: Ns,
+    /// What a predictor in the controller takes of each codeword that it looks at.
+    pub(super) predict_in_controller: Ns,
     pub(super) decode: DecodeTime,
 }
 
@@ -34,22 +38,37 @@ pub(super) struct PageTiming {
     pub(super) sense: Ns,
     pub(super) sense_extra_level: Ns,
     pub(super) program: Ns,
+    /// One prediction in the die.
+    predict: Ns,
 }
 
 impl PageTiming {
     pub(super) fn of(&self, step: Step) -> Ns {
-        let hard = if step.hard { self.sense } else { Ns::ZERO };
-        hard + self.sense_extra_level.times(u64::from(step.extra_levels) + u64::from(step.search_sensings))
+        let hard = match (step.hard, step.sensing_percent) {
+            (false, _) => Ns::ZERO,
+            (true, 100) => self.sense,
+            (true, percent) => Ns(self.sense.0 * u64::from(percent) / 100),
+        };
+        let unsent = self.sense.times(step.unsent_sensings.into()) + self.predict.times(step.predictions.into());
+        hard + unsent
+            + self.sense_extra_level.times(u64::from(step.extra_levels) + u64::from(step.search_sensings))
     }
 }
 
 impl Timing {
-    pub(super) fn new(config: &CheckedConfig) -> Self {
+    /// # Arguments
+    /// - `known_cells`: of a page, as a share of a codeword.
+    pub(super) fn new(config: &CheckedConfig, known_cells: f64) -> Self {
         let spec = config.config();
+        let predict_at = |place| {
+            let us = spec.read.predictor.filter(|predictor| predictor.place == place);
+            us.map_or(Ns::ZERO, |predictor| Ns::from_us(predictor.predict_us))
+        };
         let page_types = spec.flash.page_types.iter().map(|page_type| PageTiming {
             sense: Ns::from_us(page_type.sense_us),
             sense_extra_level: Ns::from_us(page_type.sense_extra_level_us),
             program: Ns::from_us(page_type.program_us),
+            predict: predict_at(PredictorPlace::Die),
         });
         let transfer = Ns::from_us(spec.bus.transfer_us);
         Self {
@@ -64,6 +83,8 @@ impl Timing {
                 ReliabilitySpec::Adaptive(_) => transfer,
                 _ => transfer.times(u64::from(spec.geometry.codewords_per_page)),
             },
+            known_cells_transfer: Ns::from_us(spec.bus.transfer_us * known_cells),
+            predict_in_controller: predict_at(PredictorPlace::Controller),
             decode: match spec.decoder.time {
                 config::DecodeTime::FixedUs(us) => DecodeTime::Fixed(Ns::from_us(us)),
                 config::DecodeTime::PerIterationUs(us) => DecodeTime::PerIteration(Ns::from_us(us)),
@@ -89,10 +110,14 @@ pub(super) struct OperationEnergy {
     pub(super) program: Pj,
     pub(super) erase: Pj,
     pub(super) decode: Pj,
+    pub(super) predict: Pj,
+    known_cells_transfer: Pj,
 }
 
 impl OperationEnergy {
-    pub(super) fn new(spec: &EnergySpec) -> Self {
+    /// # Arguments
+    /// - `known_cells`: of a page, as a share of a codeword.
+    pub(super) fn new(spec: &EnergySpec, known_cells: f64) -> Self {
         Self {
             sense: Pj::from_uj(spec.sense_uj),
             sense_extra_level: Pj::from_uj(spec.sense_extra_level_uj),
@@ -101,17 +126,23 @@ impl OperationEnergy {
             program: Pj::from_uj(spec.program_uj),
             erase: Pj::from_uj(spec.erase_uj),
             decode: Pj::from_uj(spec.decode_uj),
+            predict: Pj::from_uj(spec.predict_uj),
+            known_cells_transfer: Pj::from_uj(spec.transfer_uj * known_cells),
         }
     }
 
-    /// Sensing a page for a step: the hard-decision level, and the extra ones with those of a search.
+    /// Sensing a page for a step: hard-decision levels with what the die predicts of them, and the extra ones with those of a search.
     pub(super) fn sensing(&self, step: Step) -> (Pj, Pj) {
-        let hard = if step.hard { self.sense } else { Pj::default() };
+        let hard = self.sense.times(u64::from(step.hard) + u64::from(step.unsent_sensings));
+        let hard = hard + self.predict.times(step.predictions.into());
         (hard, self.sense_extra_level.times(u64::from(step.extra_levels) + u64::from(step.search_sensings)))
     }
 
     /// The transfer of a codeword for a step.
     pub(super) fn transferring(&self, step: Step) -> Pj {
+        if step.known_cells {
+            return self.known_cells_transfer;
+        }
         let hard = if step.hard { self.transfer } else { Pj::default() };
         hard + self.transfer_extra_level.times(u64::from(step.extra_levels))
     }

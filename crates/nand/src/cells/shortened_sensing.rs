@@ -1,0 +1,38 @@
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use softsense_base::{Result, expect_number};
+
+/// What it costs to sense for less than the whole time. Bit lines settle exponentially, so that one which is cut off after a share
+/// f of the time is off by exp(-f T / tau), each by its own: voltages look as if noise was on them, of standard deviation
+///
+/// ```text
+/// residual_v (exp(settling (1 - f)) - 1)
+/// ```
+///
+/// with `settling` = T / tau; nothing where the time is whole.
+///
+/// Source: J. Park et al., "Reducing Solid-State Drive Read Latency by Optimizing Read-Retry", ASPLOS 2021, shortens sensing where
+/// error correction has a margin; this law is ours.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ShortenedSensing {
+    /// What is left to settle at the end of a whole sensing, in volts.
+    pub residual_v: f64,
+    /// Time constants of a bit line in a whole sensing.
+    pub settling: f64,
+}
+
+impl ShortenedSensing {
+    pub(super) fn check(self, path: &str) -> Result<()> {
+        expect_number(format!("{path}.residual_v"), self.residual_v, 0.0, 1.0)?;
+        expect_number(format!("{path}.settling"), self.settling, 0.0, 100.0)
+    }
+
+    /// The standard deviation of the noise, in volts.
+    ///
+    /// # Arguments
+    /// - `percent`: of the whole time.
+    pub fn noise_v(self, percent: u8) -> f64 {
+        self.residual_v * libm::expm1(self.settling * (1.0 - f64::from(percent) / 100.0))
+    }
+}
