@@ -381,6 +381,18 @@ ERRORS: dict[str, Rows] = {
         (["mlc", "--retention-days", "-1"], ["retention-days", "-1"]),
         (["mlc", "--out", "there.png"], ["there.png", ".toml"]),
     ],
+    "flash inference": [
+        (["qlc"], ["qlc", "mlc"]),
+        (["mlc", "--table", "nowhere"], ["nowhere"]),
+        (["mlc", "--boundary", "3"], ["boundary", "3", "0 to 2"]),
+        (["mlc", "--step-v", "nan"], ["step_v", "nan"]),
+        (["mlc", "--known", "0"], ["known_share", "0"]),
+        (["mlc", "--cells", "0"], ["--cells", "0"]),
+        (["mlc", "--pe-cycles", "x"], ["pe-cycles", "x"]),
+        (["mlc", "--pe-cycles", "0", "--retention-days", "0"], ["pe_cycles", "1 %"]),
+        (["mlc", "--retention-days", "-1"], ["retention-days", "-1"]),
+        (["mlc", "--out", "there.png"], ["there.png", ".toml"]),
+    ],
     "flash fit": [
         (["nowhere.csv", "--mapping", "mlc"], ["nowhere.csv"]),
         (["cells.toml", "--mapping", "mlc"], ["cells.toml:1", "pe_cycles"]),

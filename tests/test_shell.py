@@ -48,6 +48,7 @@ RESULTS: dict[str, list[str]] = {
     "flash disturb": ["tlc-measured", "--reads", "0,1e5", "--picture", "disturb.png"],
     "flash measure": ["tlc-measured"],
     "flash references": ["tlc-measured", "--pe-cycles", "0,3000", "--retention-days", "0,365", "--out", "retries.toml"],
+    "flash inference": ["tlc-measured", "--pe-cycles", "2000,3000", "--retention-days", "90,365", "--out", "known.toml"],
     "flash fit": ["measured.csv", "--mapping", "mlc"],
     "flash bake": [],
     "flash calibrate": ["mlc-25nm", *QUICK, "--set", "geometry.chips_per_channel=2", "--p-fail", "0.1"],

@@ -1191,6 +1191,68 @@ def flash_references(
         click.echo(f"wrote {out}")
 
 
+@flash_group.command("inference")
+@click.argument("name", metavar="[CELLS]", default="tlc-measured", shell_complete=_complete_cells)
+@click.option("--table", default="flash-8-9", metavar="TABLE", help="Decode table of the code; default: flash-8-9.")
+@click.option("--boundary", type=int, help="That is measured, from 0; default: the one by which sentinels fail least.")
+@click.option("--step-v", default=0.0125, help="References stand at multiples of it off the default; default: 0.0125.")
+@click.option("--known", default=0.002, type=click.FloatRange(0, 1), help="Share of known cells; default: 0.002.")
+@click.option("--cells", default=147_456, type=click.IntRange(1, 10**7), help="Of a page; default: 147,456.")
+@click.option("--pe-cycles", default="0:3000:300", metavar="LIST", help="Ages it is for; default: 0:3000:300.")
+@click.option("--retention-days", default="0,0.1,1,3,7,14,30,60,90,180,365", metavar="LIST", help="Up to a year.")
+@click.option("--out", type=click.Path(path_type=Path), metavar="FILE", help="Write the cells with it: .toml.")
+@_force_option
+@click.option("--json", "as_json", is_flag=True, help="Print it as one JSON document.")
+def flash_inference(
+    name: str,
+    table: str,
+    boundary: int | None,
+    step_v: float,
+    known: float,
+    cells: int,
+    pe_cycles: str,
+    retention_days: str,
+    out: Path | None,
+    force: bool,
+    as_json: bool,
+) -> None:
+    """Fit how references are inferred from a measurement at one boundary: known cells, or the share of ones.
+
+    Written into the cells' file it is used by runs with read.references = "sentinels" or "share_of_ones".
+    """
+    from softsense import inference, tables
+    from softsense.campaign import parse_list
+
+    if out:
+        _check_suffix(out, ".toml")
+        _check_writable(out, force)
+    made = inference.make(
+        name,
+        table=table,
+        boundary=boundary,
+        step_v=step_v,
+        known_share=known,
+        counted_cells=cells,
+        pe_cycles=[round(cycles) for cycles in parse_list(pe_cycles, "--pe-cycles", 0, 10**6)],
+        retention_days=parse_list(retention_days, "--retention-days", 0, 4e5),
+    )
+    if out:
+        with replacing(out) as path:
+            path.write_text(made.toml)
+    if as_json:
+        rest = {"boundaries": made.boundaries, "default_fails": made.default_fails, "best_fails": made.best_fails}
+        click.echo(json.dumps({"inference": made.fields, **rest}, indent=2))
+        return
+    click.echo(tables.inference(made.boundaries))
+    fails = f"{100 * made.default_fails:.1f} % of codewords, the best ones {100 * made.best_fails:.1f} %"
+    click.echo(f"\nWhere reads are retried the default references fail {fails}.")
+    fields = made.fields
+    sentinels = f"{fields['sentinels']} sentinels and {fields['counted_cells']:,} counted cells"
+    click.echo(f"Boundary {fields['boundary']}, {sentinels}, at most {fields['steps']} steps of {fields['step_v']:g} V.")
+    if out:
+        click.echo(f"wrote {out}")
+
+
 @flash_group.command("fit")
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--mapping", required=True, metavar="NAME", help="Of states to bits, such as tlc_2_3_2.")

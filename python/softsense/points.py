@@ -75,6 +75,7 @@ _NUMBERS: dict[str, tuple[str, ...]] = {
             "look_ahead_wasted:n",
             "resets:n",
         ),
+        *("predictions:n", "predicted_failures:n", "mispredictions:n", "known_cell_reads:n"),
         *("transfers:n", "decodes:n", "programs:n", "erases:n"),
     ),
     "energy": (
@@ -89,7 +90,7 @@ _NUMBERS: dict[str, tuple[str, ...]] = {
         *("hit_ratio", "read_hit_ratio", "evictions:n", "dirty_evictions:n", "translation_reads:n"),
         "translation_programs:n",
     ),
-    "utilisation": ("plane", "channel", "decoder"),
+    "utilisation": ("plane", "channel", "channel_wasted", "decoder"),
 }
 _LIFETIME = ("endurance_pe:n", "user_share", "user_capacity", "write_amplification", "lifetime_capacity")
 

@@ -634,6 +634,18 @@ def retry_table(offsets_v: list[list[float]], made_for: list[tuple[int, float]],
     return _headed(columns)
 
 
+def inference(boundaries: list[dict[str, Any]]) -> str:
+    """What `softsense.inference.make` found of each boundary, the best first."""
+    rows = sorted(boundaries, key=lambda row: row["sentinels"][1])
+    columns = [("measured\nboundary", [str(row["boundary"]) for row in rows])]
+    for title, measured in (("exactly", "exactly"), ("sentinels", "sentinels"), ("share of ones", "share_of_ones")):
+        columns += [
+            (f"{title}:\nRBER / best", [f"{row[measured][0]:.3f}" for row in rows]),
+            ("\nfail", [f"{100 * row[measured][1]:.1f} %" for row in rows]),
+        ]
+    return _headed(columns)
+
+
 def bake(times: dict[str, float]) -> list[tuple[str, str]]:
     """What `softsense.flash.bake_minutes` says."""
     return [
