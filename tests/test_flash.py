@@ -501,7 +501,7 @@ def test_a_retry_table_decodes_what_the_best_references_do(tmp_path: Path, softs
 
 
 def test_references_are_inferred_nearly_as_well_as_they_can_be(tmp_path: Path, softsense_command: Softsense) -> None:
-    """Of the measured TLC: by 294 known cells 4 % of codewords fail, where the best references fail 3.7 and the default 43."""
+    """Of the measured TLC: by 294 known cells 4 % of codewords fail, by the best references 3.7, by the default 43."""
     made = inference.make("tlc-measured")
     chosen = next(row for row in made.boundaries if row["boundary"] == made.fields["boundary"])
     assert made.best_fails <= chosen["exactly"][1] <= chosen["share_of_ones"][1] <= chosen["sentinels"][1]

@@ -32,7 +32,7 @@ Progress = Callable[[str, int, float], None]
 """Called from the calling thread with a run's name, its completed requests and its completed fraction."""
 
 _RESPONSE_KINDS = ("read", "write", "all")
-_RESPONSE_STATS = ("mean", "p50", "p95", "p99", "p999", "max")
+_RESPONSE_STATS = ("mean", "p50", "p95", "p99", "p999", "p9999", "max")
 _REQUEST_KINDS = ("read", "write", "trim")
 _MOST_JOBS = 4
 _CHUNK_S = 0.1
@@ -182,7 +182,7 @@ class Comparison:
 
         Args:
             result: one of the runs.
-            stat: mean, p50, p95, p99, p999 or max.
+            stat: mean, p50, p95, p99, p999, p9999 or max.
             kind: read, write or all.
         """
         if self.baseline is None:
@@ -216,7 +216,7 @@ class Comparison:
 
     @property
     def responses(self) -> pl.DataFrame:
-        """Long form: policy, kind (read, write, all), stat (mean, p50, p95, p99, p999, max), response_us, slowdown."""
+        """Long form: policy, kind (read, write, all), stat (as `slowdown` has it), response_us, slowdown."""
         return _frame(
             {
                 "policy": result.name,

@@ -193,7 +193,7 @@ def _complain(message: str) -> int:
 # What shells complete ------------------------------------------------------------------------------------------------
 
 # Spelled out, as a shell waits for them: papers take a second to load. A test compares them with what there is.
-_PAPERS = ("ldpc-in-ssd", "laldpc", "adaptive-rate-pool", "lae-ftl")
+_PAPERS = ("ldpc-in-ssd", "laldpc", "adaptive-rate-pool", "lae-ftl", "rif")
 _SHELLS = ("bash", "zsh", "fish")
 
 Completer = Callable[[click.Context, click.Parameter, str], "list[CompletionItem]"]
@@ -1248,7 +1248,9 @@ def flash_inference(
     click.echo(f"\nWhere reads are retried the default references fail {fails}.")
     fields = made.fields
     sentinels = f"{fields['sentinels']} sentinels and {fields['counted_cells']:,} counted cells"
-    click.echo(f"Boundary {fields['boundary']}, {sentinels}, at most {fields['steps']} steps of {fields['step_v']:g} V.")
+    click.echo(
+        f"Boundary {fields['boundary']}, {sentinels}, at most {fields['steps']} steps of {fields['step_v']:g} V."
+    )
     if out:
         click.echo(f"wrote {out}")
 

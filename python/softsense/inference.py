@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from softsense._core import Cells, Config, ConfigError
+from softsense._core import Config, ConfigError
 from softsense.retry_tables import PE_CYCLES, RETENTION_DAYS, by_age, with_references
 
 if TYPE_CHECKING:
@@ -144,9 +144,7 @@ def make(
     def mean_failing(rates: NDArray[np.float64]) -> float:
         return float(np.average(fails(rates).mean(axis=1)[retried], weights=weights[retried]))
 
-    return Inference(
-        made.spec_json, made.toml(6), chosen, rows, mean_failing(by_default), mean_failing(by_best)
-    )
+    return Inference(made.spec_json, made.toml(6), chosen, rows, mean_failing(by_default), mean_failing(by_best))
 
 
 def _fit(

@@ -45,7 +45,7 @@ NOT_SIMULATED = "not simulated"
 STORE_VERSION = 4
 """Part of every identity: to be raised whenever other numbers of a summary are kept."""
 
-_TIMES = ("mean_us", "p50_us", "p95_us", "p99_us", "p999_us", "max_us")
+_TIMES = ("mean_us", "p50_us", "p95_us", "p99_us", "p999_us", "p9999_us", "max_us")
 _NUMBERS: dict[str, tuple[str, ...]] = {
     "": ("requests:n", "reads:n", "writes:n", "trims:n", "simulated_s"),
     **{f"response.{kind}": ("count:n", *_TIMES) for kind in ("read", "write", "all")},

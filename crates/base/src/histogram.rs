@@ -105,6 +105,7 @@ impl Histogram {
             p95_us: at(0.95),
             p99_us: at(0.99),
             p999_us: at(0.999),
+            p9999_us: at(0.9999),
             max_us: self.max().map(Ns::as_us),
         }
     }
@@ -138,6 +139,8 @@ pub struct ResponseSummary {
     pub p99_us: Option<f64>,
     /// 99.9th percentile.
     pub p999_us: Option<f64>,
+    /// 99.99th percentile.
+    pub p9999_us: Option<f64>,
     /// Exact maximum.
     pub max_us: Option<f64>,
 }

@@ -220,7 +220,8 @@ mod tests {
     #[test]
     fn binomial_quantiles_invert_the_distribution() {
         let stream = Stream::new(5, Purpose::Counts);
-        for (n, p) in [(147u64, 0.02f64), (147, 0.4), (147, 0.97), (30_000, 0.01), (30_000, 0.3), (10, 0.0), (10, 1.0)] {
+        for (n, p) in [(147u64, 0.02f64), (147, 0.4), (147, 0.97), (30_000, 0.01), (30_000, 0.3), (10, 0.0), (10, 1.0)]
+        {
             let most_off = if n as f64 * p.min(1.0 - p) > 500.0 { 1 } else { 0 };
             for draw in 0..200 {
                 let uniform = stream.uniform(draw, n);

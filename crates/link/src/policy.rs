@@ -272,6 +272,12 @@ impl ReadSpec {
         self.predictor.is_some_and(|predictor| predictor.place == place)
     }
 
+    /// Whether any step is sensed before the outcome of the one before it is known.
+    #[inline]
+    pub fn may_look_ahead(&self) -> bool {
+        self.policy.looks_ahead() || self.retries_ahead
+    }
+
     /// Whether the step after one is sensed before that one's outcome is known.
     ///
     /// # Arguments
@@ -351,9 +357,9 @@ impl ReadSpec {
             let retry = match (step.references, self.infers_by) {
                 (_, Some(InferredBy::Sentinels)) => self.by_sentinels(history, step),
                 (_, Some(InferredBy::ShareOfOnes)) => self.by_share_of_ones(history, step),
-                (ReferencesAt::RetryEntry(entry), None) => history
-                    .entry_after(entry, self.retries)
-                    .map(|next| Step::hard_at(ReferencesAt::RetryEntry(next))),
+                (ReferencesAt::RetryEntry(entry), None) => {
+                    history.entry_after(entry, self.retries).map(|next| Step::hard_at(ReferencesAt::RetryEntry(next)))
+                }
                 (ReferencesAt::Cells, None) if self.search_sensings > 0 => {
                     let found = Step::hard_at(ReferencesAt::Valleys);
                     Some(Step { search_sensings: self.search_sensings, ..found })
@@ -581,12 +587,7 @@ mod tests {
         let soft = Step::fresh_at(ReferencesAt::Inferred(4), 2);
         assert_eq!(inferring(&spec, None, &[Some(4)]), [Step::hard_at(ReferencesAt::Default), on_command, soft]);
         assert_eq!(inferring(&spec, Some(3), &[Some(4)]), [hard(3), on_command, soft]);
-        let predictor = Predictor {
-            place: PredictorPlace::Die,
-            predict_us: 2.5,
-            threshold_rber: 0.0085,
-            checks: None,
-        };
+        let predictor = Predictor { place: PredictorPlace::Die, predict_us: 2.5, threshold_rber: 0.0085, checks: None };
         let predicting = ReadSpec { predictor: Some(predictor), ..spec };
         let first = predicting.first(&History::default(), 1, || 7);
         assert_eq!(first, Step { predictions: 1, ..Step::hard_at(ReferencesAt::Default) });

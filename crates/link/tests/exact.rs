@@ -8,8 +8,8 @@ use softsense_link::{
     Reliability, ReliabilitySpec, Step,
 };
 use softsense_nand::{
-    CellSpec, Inference, NamedCells, Placement, RberModel, ReadWith, References, ReferencesAt, ShortenedSensing, Variation,
-    Wear,
+    CellSpec, Inference, NamedCells, Placement, RberModel, ReadWith, References, ReferencesAt, ShortenedSensing,
+    Variation, Wear,
 };
 
 fn spec(code: &str, rber: RberModel) -> ExactSpec {
@@ -610,9 +610,8 @@ fn soft_levels_fail_as_their_information_says() {
         for &(pe_cycles, page, level) in combinations {
             let condition = voltages(pe_cycles, 2000.0, page);
             let read = ReadWith { references, level, sensing_percent: 100 };
-            let failed = (0..codewords)
-                .filter(|&place| !reader.attempt_by(place, 1, &[condition], read).converged)
-                .count();
+            let failed =
+                (0..codewords).filter(|&place| !reader.attempt_by(place, 1, &[condition], read).converged).count();
             assert!((6..60).contains(&failed), "{name}, {pe_cycles}, {page}, {level}: {failed} say nothing");
             let share = failed as f64 / codewords as f64;
             let real = bisected(0.005, 0.026, |rber| table.p_fail(level, rber) < share);

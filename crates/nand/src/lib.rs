@@ -55,9 +55,10 @@ mod variation;
 
 pub use aging::{recovery_bake_minutes, retention_bake_minutes};
 pub use cells::{
-    CellSpec, Cells, Dwell, ErasedState, FitSpec, Inference, InferredBy, Interference, Mapping, MeasuredStates, Measurement, Mechanism,
-    NamedCells, ProgrammedAs, ProgrammedStates, ReadDisturb, References, Retention, ShortenedSensing, States, TelegraphNoise, TimeLaw,
-    ValleyPoint, ValleySearch, effective_reads_if_even, states_of_valleys,
+    CellSpec, Cells, Dwell, ErasedState, FitSpec, Inference, InferredBy, Interference, Mapping, MeasuredStates,
+    Measurement, Mechanism, NamedCells, ProgrammedAs, ProgrammedStates, ReadDisturb, References, Retention,
+    ShortenedSensing, States, TelegraphNoise, TimeLaw, ValleyPoint, ValleySearch, effective_reads_if_even,
+    states_of_valleys,
 };
 pub use rber::{MOST_EFFECTIVE_READS, Rber, RberModel, ReadWith, ReferencesAt, Wear};
 pub use rber_grid::RberGrid;

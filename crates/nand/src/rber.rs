@@ -417,8 +417,10 @@ impl Formula {
 #[derive(Debug)]
 struct Surfaces {
     cells: Arc<CellSpec>,
-    /// By how long sensing lasts, in per cent.
-    of: Box<[OnceLock<Sensed>]>,
+    /// Where sensing is whole.
+    whole: Sensed,
+    /// Where it is not, by how long it lasts, in per cent.
+    shortened: Box<[OnceLock<Sensed>]>,
     /// By place of references.
     known_errors: Box<[OnceLock<Surface>]>,
 }
@@ -428,15 +430,14 @@ type Sensed = Box<[OnceLock<Surface>]>;
 
 impl Surfaces {
     fn new(cells: &CellSpec) -> Self {
-        let mut surfaces = Self { cells: Arc::new(cells.clone()), of: empty(101), known_errors: Box::default() };
-        surfaces.known_errors = empty(surfaces.places());
-        surfaces
-    }
-
-    /// How many places of references there are.
-    fn places(&self) -> usize {
-        let inferred = self.cells.references.inference.as_ref().map_or(0, |inference| 2 * inference.steps as usize + 1);
-        3 + self.cells.retries() + inferred
+        let inferred = cells.references.inference.as_ref().map_or(0, |inference| 2 * inference.steps as usize + 1);
+        let places = 3 + cells.retries() + inferred;
+        Self {
+            cells: Arc::new(cells.clone()),
+            whole: empty(places * usize::from(MAX_LEVEL)),
+            shortened: empty(100),
+            known_errors: empty(places),
+        }
     }
 
     #[inline]
@@ -455,8 +456,10 @@ impl Surfaces {
 
     #[inline]
     fn of(&self, read: ReadWith) -> &Surface {
-        let sensed = self.of[usize::from(read.sensing_percent)]
-            .get_or_init(|| empty(self.places() * usize::from(MAX_LEVEL)));
+        let sensed = match read.sensing_percent {
+            100 => &self.whole,
+            percent => self.shortened[usize::from(percent)].get_or_init(|| empty(self.whole.len())),
+        };
         let index = self.place(read.references) * usize::from(MAX_LEVEL) + usize::from(read.level) - 1;
         sensed[index].get_or_init(|| Surface::new(Arc::clone(&self.cells), Asked::Rber(read)))
     }
@@ -535,8 +538,7 @@ impl Surface {
 
     fn new(cells: Arc<CellSpec>, asked: Asked) -> Self {
         // A point of a soft level takes a hundred times as long, and there are six of them; one of a search ten times.
-        let coarse =
-            matches!(asked, Asked::Rber(read) if read.level > 1 || read.references == ReferencesAt::Valleys);
+        let coarse = matches!(asked, Asked::Rber(read) if read.level > 1 || read.references == ReferencesAt::Valleys);
         let (row_step, column_step) = if coarse { (2.0, 0.2) } else { (1.0, 0.1) };
         let sheets = if cells.read_disturb.is_some() { (Self::LAST_SHEET / Self::SHEET_STEP) as usize + 1 } else { 1 };
         Self {

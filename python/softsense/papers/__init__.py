@@ -43,7 +43,7 @@ given, and *in direction* if they are in the mean of workloads. Anything else *d
 that was not given is *not measured*."""
 
 _POLL_S = 0.1
-_PAPERS = ("ldpc_in_ssd", "laldpc", "adaptive_rate_pool", "lae_ftl")
+_PAPERS = ("ldpc_in_ssd", "laldpc", "adaptive_rate_pool", "lae_ftl", "rif")
 # Two-sided 95 % quantiles of Student's t for 1 to 30 degrees of freedom.
 _T_95 = (
     *(12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469, 2.3646, 2.3060, 2.2622, 2.2281),
@@ -104,7 +104,7 @@ class Claim:
         rule: `near` a number, `at most` a bound, or an `order` of techniques.
         no_effect: what the number would be without the effect; None where there is no such thing.
         tolerance: by what part of itself a published number may be missed.
-        unit: how numbers are printed: `x` a ratio, `%` a share, `+%` an increase, `us`, `min` or nothing.
+        unit: how numbers are printed: `x` a ratio, `%` a share, `+%` an increase, `us`, `min`, `rber` or nothing.
         all_workloads: whether it speaks of all workloads of the paper, and is not measured if one was left out.
     """
 
@@ -115,7 +115,7 @@ class Claim:
     rule: Literal["near", "at most", "order"] = "near"
     no_effect: float | None = None
     tolerance: float = TOLERANCE
-    unit: Literal["x", "%", "+%", "us", "min", ""] = "x"
+    unit: Literal["x", "%", "+%", "us", "min", "rber", ""] = "x"
     all_workloads: bool = False
 
 
@@ -505,9 +505,9 @@ def shown(value: float | None, unit: str) -> str:
         return "-"
     if unit in ("%", "+%"):
         return f"{100 * value:{'+' if unit == '+%' else ''}.1f} %"
-    digits = {"us": 1, "min": 1, "x": 3 if abs(value) < 1.995 else 2}.get(unit, 3)
-    text = f"{value:.{digits}f}"
-    return text if unit in ("x", "") else f"{text} {unit}"
+    digits = {"us": 1, "min": 1, "x": 3 if abs(value) < 1.995 else 2, "rber": 5}.get(unit, 3 if abs(value) < 100 else 0)
+    text = f"{value:,.{digits}f}"
+    return text if unit in ("x", "rber", "") else f"{text} {unit}"
 
 
 def claim_row(claim: Claim, found: Mapping[str, Any]) -> list[str]:

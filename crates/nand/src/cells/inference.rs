@@ -179,9 +179,10 @@ mod tests {
         assert_eq!([0.39, 0.4, 0.9, -0.9].map(|d| inference.steps_for(d)), [30, 30, 30, -22]);
         let offsets = inference.offsets_v(10);
         offsets.iter().zip([0.05, 0.1, -0.21]).for_each(|(found, expected)| assert!((found - expected).abs() < 1e-12));
-        assert_eq!([(5, 0.1), (5, -0.1), (29, 0.0), (-29, -0.1)].map(|(at, d)| inference.calibrated(at, d)), [
-            8, 2, 30, -30
-        ]);
+        assert_eq!(
+            [(5, 0.1), (5, -0.1), (29, 0.0), (-29, -0.1)].map(|(at, d)| inference.calibrated(at, d)),
+            [8, 2, 30, -30]
+        );
     }
 
     /// Have counts the means and spreads of binomial ones? 4,000 of each: means within four standard errors, spreads within 8 %
@@ -197,9 +198,7 @@ mod tests {
         ];
         for (by, spread) in expected {
             let n = 4000;
-            let of = |index| {
-                inference.measured(by, (up, down), 4, [0, 1].map(|which| stream.uniform(index, which)))
-            };
+            let of = |index| inference.measured(by, (up, down), 4, [0, 1].map(|which| stream.uniform(index, which)));
             let found: Vec<f64> = (0..n).map(of).collect();
             let mean = found.iter().sum::<f64>() / n as f64;
             let sigma = (found.iter().map(|d| (d - mean).powi(2)).sum::<f64>() / n as f64).sqrt();

@@ -75,7 +75,14 @@ const MOST_RETRIES: usize = 100;
 
 impl Default for References {
     fn default() -> Self {
-        Self { tracked: true, placed_for: None, offset_v: 0.0, retry_table_v: Vec::new(), valley_search: None, inference: None }
+        Self {
+            tracked: true,
+            placed_for: None,
+            offset_v: 0.0,
+            retry_table_v: Vec::new(),
+            valley_search: None,
+            inference: None,
+        }
     }
 }
 
@@ -234,16 +241,7 @@ impl TryFrom<Fields> for CellSpec {
                 })
             }
         };
-        Ok(Self {
-            mapping,
-            states,
-            pseudo_slc_state,
-            interference,
-            dwell,
-            read_disturb,
-            shortened_sensing,
-            references,
-        })
+        Ok(Self { mapping, states, pseudo_slc_state, interference, dwell, read_disturb, shortened_sensing, references })
     }
 }
 

@@ -1,5 +1,5 @@
 use softsense_base::{format_bytes, format_count};
-use softsense_link::{PredictorPlace, ReadSpec, Remembered, ReliabilitySpec};
+use softsense_link::{PredictorPlace, ReadSpec, ReliabilitySpec, Remembered};
 use softsense_nand::InferredBy;
 
 use super::CheckedConfig;

@@ -1,7 +1,7 @@
 //! The configs that come with softsense.
 
 /// Their names and texts.
-pub(crate) const SHIPPED: [(&str, &str); 8] = [
+pub(crate) const SHIPPED: [(&str, &str); 9] = [
     ("mlc-25nm", include_str!("../../../../configs/mlc-25nm.toml")),
     ("mlc-lae", include_str!("../../../../configs/mlc-lae.toml")),
     ("mlc-lae-unsqueezed", include_str!("../../../../configs/mlc-lae-unsqueezed.toml")),
@@ -10,6 +10,7 @@ pub(crate) const SHIPPED: [(&str, &str); 8] = [
     ("qlc-3d", include_str!("../../../../configs/qlc-3d.toml")),
     ("tlc-3d", include_str!("../../../../configs/tlc-3d.toml")),
     ("tlc-enterprise", include_str!("../../../../configs/tlc-enterprise.toml")),
+    ("tlc-rif", include_str!("../../../../configs/tlc-rif.toml")),
 ];
 
 /// What a shipped config is, in one sentence: the first line of its text, a comment.

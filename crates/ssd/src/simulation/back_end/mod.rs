@@ -93,7 +93,9 @@ impl BackEnd {
         let read = spec.read.with_retries(&reliability);
         let known_cells = f64::from(reliability.sentinels()) / (8.0 * f64::from(spec.geometry.codeword_bytes));
         let page_types = spec.flash.page_types.len();
-        let shows = |page_type| page_types == 1 || reliability.shows_known_cells(page_type);
+        // Where pages are not told apart, nobody knows which of them has the boundary.
+        let alike = page_types == 1 && reliability.pages() != Some(1);
+        let shows = |page_type| !alike && reliability.shows_known_cells(page_type);
         Self {
             timing: Timing::new(config, known_cells),
             energy: OperationEnergy::new(&spec.energy, known_cells),
@@ -155,6 +157,7 @@ impl BackEnd {
     }
 
     /// The first step of a read, by what the die predicts of the first of its codewords.
+    #[inline(never)]
     fn predicted_in_die(&self, kernel: &mut Kernel, read: u32, first: Step) -> Step {
         let predictor = self.predictor.as_ref().expect("the config was checked to know violated checks");
         let fate = self.reads.fates_of(read).next().expect("a read has codewords");
@@ -167,6 +170,7 @@ impl BackEnd {
     }
 
     /// Codewords of an attempt that are predicted not to be decoded will not be tried.
+    #[inline(never)]
     fn predict_in_controller(&mut self, kernel: &mut Kernel, read: u32, step: Step) {
         let predictor = self.predictor.as_ref().expect("the config was checked to know violated checks");
         let mut at = self.reads.first_of(read);
@@ -302,7 +306,7 @@ impl BackEnd {
         let Read { page_type, order: ReadOrder { group, .. }, .. } = self.reads.reads[read];
         if step.known_cells {
             let page_type = self.shows_known_cells.iter().position(|&shows| shows);
-            return self.timing.page_types[page_type.expect("pages of some type have the boundary")].of(step);
+            return self.timing.page_types[page_type.unwrap_or(0)].of(step);
         }
         let one = member == 0 || self.geometry.ways() > 1;
         let page_type =
@@ -396,7 +400,8 @@ impl BackEnd {
         self.array.set_register(unit, part);
         self.start_transfers(kernel, part);
         let (read, member) = self.reads.of_part(part);
-        if self.array.waiting(unit) == 0
+        if self.spec.may_look_ahead()
+            && self.array.waiting(unit) == 0
             && let Some(next) = self.step_ahead(read)
         {
             let duration = self.sense(kernel, read, member, next);
@@ -465,21 +470,14 @@ impl BackEnd {
 
     pub(super) fn transfer_done(&mut self, kernel: &mut Kernel, channel: u32) {
         if let Some(Transfer::Read { codeword, .. }) = self.bus.on_bus(channel) {
-            let Codeword { to_arrive, pool, .. } = self.reads.codewords[codeword];
-            if to_arrive == 1 && self.wants_decoder(codeword) && !self.decoders.has_room(pool) {
+            let Codeword { to_arrive, pool, bypasses, .. } = self.reads.codewords[codeword];
+            if to_arrive == 1 && !bypasses && !self.decoders.has_room(pool) {
                 self.bus.hold(channel, kernel.now);
                 self.decoders.hold(pool, channel);
                 return;
             }
         }
         self.leave_bus(kernel, channel, kernel.now);
-    }
-
-    /// Whether a decoder, or a predictor before it, has to look at what was transferred of a codeword.
-    #[inline]
-    fn wants_decoder(&self, codeword: u32) -> bool {
-        let Codeword { read, outcome, .. } = &self.reads.codewords[codeword];
-        !outcome.few_errors && !self.reads.reads[*read].step.known_cells
     }
 
     /// What was on the bus is handed over, and the next transfer begins. The transfer had ended at `ended`.
@@ -527,14 +525,14 @@ impl BackEnd {
         if codeword.to_arrive > 0 {
             return;
         }
-        let Codeword { read, pool, outcome, .. } = *codeword;
+        let Codeword { read, pool, outcome, bypasses, .. } = *codeword;
         let read = &mut self.reads.reads[read];
         let energy = self.energy.transferring(read.step).part(read.order.codewords_per_unit);
         read.energy += energy;
         kernel.statistics.energy.transfer += energy;
         kernel.statistics.operations.transfers += u64::from(!read.step.known_cells);
         let arrived = Arrived { codeword: index, part, at: ended };
-        if !self.wants_decoder(index) {
+        if bypasses {
             kernel.statistics.operations.bypasses += u64::from(outcome.few_errors);
             self.count_service(kernel, arrived, Ns::ZERO);
             self.decoders.bypass(kernel, arrived);
@@ -567,9 +565,11 @@ impl BackEnd {
     #[inline]
     fn decode_time(&self, codeword: u32) -> Ns {
         let Codeword { read, outcome, skips_decoding, .. } = self.reads.codewords[codeword];
-        let Read { attempts, step, .. } = &self.reads.reads[read];
-        let predicted = *attempts == 1 && step.level == 1;
-        let prediction = if predicted { self.timing.predict_in_controller } else { Ns::ZERO };
+        let mut prediction = self.timing.predict_in_controller;
+        if prediction > Ns::ZERO {
+            let Read { attempts, step, .. } = &self.reads.reads[read];
+            prediction = if *attempts == 1 && step.level == 1 { prediction } else { Ns::ZERO };
+        }
         if skips_decoding {
             return prediction;
         }
@@ -646,7 +646,7 @@ impl BackEnd {
                 self.leave_bus(kernel, channel, ended);
             }
         }
-        let next = if over { self.step_after(read) } else { None };
+        let next = if over && self.reads.reads[read].failed { self.step_after(read) } else { None };
         let energy = if over && next.is_none() { self.settle(kernel, read) } else { Pj::default() };
         let Codeword { outcome, units, .. } = self.reads.codewords[index];
         if outcome.decoded {
@@ -692,15 +692,11 @@ impl BackEnd {
 
     // ---- The end of an attempt ----
 
-    /// All decodes of an attempt are over: what is tried next if one has failed, by what is seen of it. What was sensed ahead went
+    /// All decodes of an attempt are over, and one has failed: what is tried next, by what is seen of it. What was sensed ahead went
     /// by what was known then.
-    #[inline]
+    #[inline(never)]
     fn step_after(&mut self, read: u32) -> Option<Step> {
-        let entry = &self.reads.reads[read];
-        if !entry.failed {
-            return None;
-        }
-        let ahead = entry.ahead;
+        let ahead = self.reads.reads[read].ahead;
         let seen = self.observed(read);
         let next = self.spec.after(&mut self.reads.reads[read].history, seen);
         ahead.or(next)

@@ -81,6 +81,8 @@ pub(super) struct Codeword {
     pub(super) progress: Progress,
     /// What comes of the attempt.
     pub(super) outcome: Outcome,
+    /// Whether neither a decoder nor a predictor before it has to look at it: it has few errors, or known cells were read.
+    pub(super) bypasses: bool,
     /// Whether decoding is not tried, as it was predicted to fail.
     pub(super) skips_decoding: bool,
 }
@@ -162,6 +164,7 @@ impl Reads {
             // It becomes one of the first attempt like one that has failed.
             progress: Progress::Failed,
             outcome: Outcome::default(),
+            bypasses: false,
             skips_decoding: false,
         });
         let entry = &mut self.reads[read];
@@ -215,6 +218,7 @@ impl Reads {
                 codeword.progress = Progress::Undecided;
                 codeword.skips_decoding = false;
                 codeword.outcome = if step.known_cells { Outcome::default() } else { outcome(&codeword.fate) };
+                codeword.bypasses = step.known_cells || codeword.outcome.few_errors;
                 codeword.to_arrive = codeword.parts;
                 let unit = codeword.unit;
                 let unit = &mut self.codewords[unit];

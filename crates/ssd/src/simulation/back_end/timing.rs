@@ -50,8 +50,7 @@ impl PageTiming {
             (true, percent) => Ns(self.sense.0 * u64::from(percent) / 100),
         };
         let unsent = self.sense.times(step.unsent_sensings.into()) + self.predict.times(step.predictions.into());
-        hard + unsent
-            + self.sense_extra_level.times(u64::from(step.extra_levels) + u64::from(step.search_sensings))
+        hard + unsent + self.sense_extra_level.times(u64::from(step.extra_levels) + u64::from(step.search_sensings))
     }
 }
 
