@@ -33,7 +33,7 @@ NAVIGATION = {
         "sweeps",
     ],
     "How-to": ["how-to", "traces", "report", "measuring-codes", "frame-error-rates", "when-things-go-wrong"],
-    "Reproduced papers": ["ldpc-in-ssd", "laldpc", "adaptive-rate-pool", "lae-ftl", "failure-probability"],
+    "Reproduced papers": ["ldpc-in-ssd", "laldpc", "adaptive-rate-pool", "lae-ftl", "rif", "failure-probability"],
     "Model reference": [
         "model/host",
         "model/ssd-timing",

@@ -19,7 +19,7 @@ from softsense.papers import Plan, rif
 def tiny(monkeypatch: pytest.MonkeyPatch) -> Plan:
     """Few requests on a small device, and few raw bit error rates."""
     monkeypatch.setattr(rif, "_TARGETS", (0.005, 0.009, 0.013))
-    small = ("geometry.blocks_per_plane=96", "geometry.channels=2")
+    small = ("geometry.blocks_per_plane=128", "geometry.channels=2")
     fields = {**json.loads(papers.configured("tlc-rif", small).to_json())["workload"], "requests": 300}
     workload = papers.Workload(
         "96 % reads", "a stand-in", overrides=papers.synthetic(**fields | {"footprint_bytes": 1 << 30})

@@ -247,9 +247,10 @@ impl ReadSpec {
         self.predictor.map_or(Ok(()), |predictor| predictor.check())
     }
 
-    /// The same, with as many entries of a retry table, or sensings of a search, as a reliability has, if it asks for them.
+    /// The same, with what a reliability has of what it asks for: entries of a retry table, sensings of a search, what references are
+    /// inferred by, violated checks to predict by.
     #[must_use]
-    pub fn with_retries(self, reliability: &Reliability) -> Self {
+    pub fn with_what_is_known(self, reliability: &Reliability) -> Self {
         let (mut retries, mut search_sensings) = (0, 0);
         match self.references {
             HardReferences::RetryTable => retries = reliability.retries(),
@@ -257,7 +258,8 @@ impl ReadSpec {
             HardReferences::Cells | HardReferences::Sentinels | HardReferences::ShareOfOnes => {}
         }
         let infers_by = self.references.infers_by().filter(|&by| reliability.infers_by(by));
-        Self { retries, search_sensings, infers_by, ..self }
+        let predictor = self.predictor.filter(|predictor| reliability.predictor(predictor).is_some());
+        Self { retries, search_sensings, infers_by, predictor, ..self }
     }
 
     /// Whether it goes by how many checks a codeword violates.

@@ -3,6 +3,7 @@
 mod support;
 
 use softsense_base::Ns;
+use softsense_ssd::checked::CheckedConfig;
 use softsense_ssd::request::RequestKind;
 use softsense_ssd::simulation::Statistics;
 use support::{request, run, shipped};
@@ -152,4 +153,48 @@ fn retries_are_pipelined() {
 fn swift_read_may_look_ahead() {
     let (found, _) = times(&["read.references='share_of_ones'", "read.policy='look_ahead'"], UPPER);
     assert_all(&found, SENSE + 2.0 * SENSE + TRANSFER + DECODE);
+}
+
+/// Does a baseline where nothing fails take each technique for done, as slowdowns are measured against it?
+#[test]
+fn techniques_need_nothing_where_nothing_fails() {
+    for technique in [
+        "references='sentinels'",
+        "references='share_of_ones'",
+        "retry_sensing_percent=70",
+        "predictor={ place = 'controller', predict_us = 2.5, threshold_rber = 0.0085 }",
+    ] {
+        let (found, statistics) = times(&["reliability='perfect'", &format!("read.{technique}")], UPPER);
+        assert_all(&found, ATTEMPT);
+        assert_eq!(statistics.operations.predictions, 0, "{technique}");
+    }
+}
+
+/// Is what cannot be had refused by name?
+#[test]
+fn what_reliability_does_not_know_is_refused() {
+    let constant = "reliability.table.rber={ constant = { rber = 0.002 } }";
+    let die = "read.predictor={ place = 'die', predict_us = 2.5, threshold_rber = 0.0085 }";
+    for (more, expected) in [
+        (vec![constant, "read.references='sentinels'"], "read.references: found references that are inferred"),
+        (vec![constant, "read.references='share_of_ones'"], "read.references: found references that are inferred"),
+        (
+            vec![constant, "read.references='cells'", "read.retry_sensing_percent=70"],
+            "read.retry_sensing_percent: found 70",
+        ),
+        (vec!["read.retry_sensing_percent=0"], "read.retry_sensing_percent: found 0, expected"),
+        (vec![die], "read.predictor.place: found `die`"),
+        (vec!["read.retries_ahead=true", "flash.cache_register=false"], "read.retries_ahead: found true"),
+        (
+            vec![
+                "reliability.table.file='laldpc-thresholds'",
+                "read.predictor={ place = 'controller', predict_us = 2.5, threshold_rber = 0.0085 }",
+            ],
+            "read.predictor: found one",
+        ),
+    ] {
+        let overrides: Vec<String> = OLD.iter().chain(&more).map(ToString::to_string).collect();
+        let error = CheckedConfig::open("tlc-3d", &overrides).unwrap_err().to_string();
+        assert!(error.contains(expected), "{more:?}: {error}");
+    }
 }

@@ -15,7 +15,7 @@ impl CheckedConfig {
             format_bytes(self.geometry.codewords() * u64::from(geometry.codeword_bytes)),
             ftl.over_provisioning * 100.0
         );
-        let read = describe_read(&read.with_retries(&self.reliability));
+        let read = describe_read(&read.with_what_is_known(&self.reliability));
         [
             ("device", Some(device)),
             ("geometry", Some(geometry.describe())),

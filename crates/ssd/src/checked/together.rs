@@ -113,7 +113,9 @@ impl CheckedConfig {
                     .into(),
             ),
             clash(
-                config.read.retry_sensing_percent < 100 && !self.reliability.knows_shortened_sensing(),
+                config.read.retry_sensing_percent < 100
+                    && !self.reliability.knows_shortened_sensing()
+                    && !matches!(reliability, ReliabilitySpec::Perfect),
                 "read.retry_sensing_percent",
                 format!(
                     "found {}, but `reliability` does not know what that costs: expected 100, or `shortened_sensing` in the cells of \
@@ -123,7 +125,8 @@ impl CheckedConfig {
             ),
             // Violated checks are all that it goes by; and one threshold is one code's.
             clash(
-                config.read.predictor.is_some_and(|predictor| self.reliability.predictor(&predictor).is_none()),
+                config.read.predictor.is_some_and(|predictor| self.reliability.predictor(&predictor).is_none())
+                    && !matches!(reliability, ReliabilitySpec::Perfect),
                 "read.predictor",
                 "found one, but `reliability` does not know how many checks of one code are violated: expected a decode table with \
                  `bit_degrees` and `check_degrees`, or real decodes of an LDPC code"

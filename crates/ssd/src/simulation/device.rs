@@ -38,7 +38,7 @@ impl Device {
                 .decoder
                 .bypass
                 .map(|bypass| FewErrors { errors: bypass.errors, bits: bypass.codeword_bits }),
-            first_references: spec.read.with_retries(config.reliability()).first_references(),
+            first_references: spec.read.with_what_is_known(config.reliability()).first_references(),
         };
         let reliability = Arc::new(config.reliability().clone().asked(questions));
         let user_codewords = config.user_codewords();

@@ -54,7 +54,7 @@ impl Medium {
         let wordlines = geometry.wordlines_per_block();
         Self {
             geometry,
-            read_spec: spec.read.with_retries(&reliability),
+            read_spec: spec.read.with_what_is_known(&reliability),
             layer_factors: (0..wordlines).map(|wordline| reliability.layer_factor(wordline, wordlines)).collect(),
             block_factors: (0..blocks).map(|_| AtomicU64::new(0)).collect(),
             rber_factors: spec.flash.page_types.iter().map(|page_type| page_type.rber_factor).collect(),

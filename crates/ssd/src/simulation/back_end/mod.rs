@@ -90,14 +90,14 @@ impl BackEnd {
         tells_levels: bool,
     ) -> Self {
         let spec = config.config();
-        let read = spec.read.with_retries(&reliability);
+        let read = spec.read.with_what_is_known(&reliability);
         let known_cells = f64::from(reliability.sentinels()) / (8.0 * f64::from(spec.geometry.codeword_bytes));
         let page_types = spec.flash.page_types.len();
         // Where pages are not told apart, nobody knows which of them has the boundary.
         let alike = page_types == 1 && reliability.pages() != Some(1);
         let shows = |page_type| !alike && reliability.shows_known_cells(page_type);
         Self {
-            timing: Timing::new(config, known_cells),
+            timing: Timing::new(config, known_cells, read.predictor),
             energy: OperationEnergy::new(&spec.energy, known_cells),
             remembered: RememberedReferences::new(&read, &geometry, &reliability),
             predictor: read.predictor.and_then(|predictor| reliability.predictor(&predictor)),

@@ -1,7 +1,7 @@
 //! How long operations take and what they cost, as the hot paths want it.
 
 use softsense_base::{Ns, Pj};
-use softsense_link::{ByAge, PredictorPlace, ReliabilitySpec, Step};
+use softsense_link::{ByAge, Predictor, PredictorPlace, ReliabilitySpec, Step};
 
 use crate::checked::CheckedConfig;
 use crate::config::{self, EnergySpec};
@@ -57,10 +57,11 @@ impl PageTiming {
 impl Timing {
     /// # Arguments
     /// - `known_cells`: of a page, as a share of a codeword.
-    pub(super) fn new(config: &CheckedConfig, known_cells: f64) -> Self {
+    /// - `predictor`: that reads are looked at by.
+    pub(super) fn new(config: &CheckedConfig, known_cells: f64, predictor: Option<Predictor>) -> Self {
         let spec = config.config();
         let predict_at = |place| {
-            let us = spec.read.predictor.filter(|predictor| predictor.place == place);
+            let us = predictor.filter(|predictor| predictor.place == place);
             us.map_or(Ns::ZERO, |predictor| Ns::from_us(predictor.predict_us))
         };
         let page_types = spec.flash.page_types.iter().map(|page_type| PageTiming {
