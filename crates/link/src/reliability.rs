@@ -21,7 +21,7 @@ pub use inferred::CompiledPredictor;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum ReliabilitySpec {
-    /// Hard decision always succeeds: "no soft sensing", which slowdowns are measured against.
+    /// Hard decision always succeeds, in one iteration: "no soft sensing", which slowdowns are measured against.
     Perfect,
     /// A failure probability for each level, the same for every codeword at every age.
     Fixed {
@@ -449,8 +449,8 @@ impl Reliability {
     /// Whether decoding iterations are known.
     pub fn knows_iterations(&self) -> bool {
         match &self.kind {
-            Kind::Perfect | Kind::Fixed(_) | Kind::Bch(_) => false,
-            Kind::Attempted(_) => true,
+            Kind::Fixed(_) | Kind::Bch(_) => false,
+            Kind::Perfect | Kind::Attempted(_) => true,
             Kind::Tables(tables) => tables.tables.iter().all(|table| table.max_iterations().is_some()),
             Kind::Exact(exact) => exact.iterative,
         }

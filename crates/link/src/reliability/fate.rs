@@ -187,7 +187,9 @@ impl Reliability {
         let fate = &*self.as_read(fate, step);
         let level = step.level;
         match &self.kind {
-            Kind::Perfect => Outcome { decoded: true, ..Outcome::default() },
+            Kind::Perfect => {
+                Outcome { decoded: true, iterations: self.questions.iterations.then_some(1), ..Outcome::default() }
+            }
             Kind::Fixed(thresholds) => {
                 Outcome { decoded: fate.draw >= thresholds[usize::from(level) - 1], ..Outcome::default() }
             }
