@@ -190,7 +190,8 @@ def test_a_run_without_reads_has_every_frame(config: Path, small: list[str]) -> 
     result = softsense.run(config, overrides=[*small, "workload.read_fraction=0.0", "workload.requests=200"])
     assert result.time_split["mean_us"].null_count() == len(result.time_split) == 7
     assert result.levels["codewords"].sum() == 0
-    assert result.responses.height == 18
+    # Mean, maximum and five percentiles of reads, writes and all.
+    assert result.responses.height == 21
     assert result.table["codeword_read_mean_us"].to_list() == [None]
 
 

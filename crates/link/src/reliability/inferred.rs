@@ -23,11 +23,6 @@ impl CompiledPredictor {
         let weights = weights.of_some(checks);
         Self { checks, threshold: weights.mean(predictor.threshold_rber), weights }
     }
-
-    /// The most violated checks with which decoding is tried.
-    pub fn threshold(&self) -> f64 {
-        self.threshold
-    }
 }
 
 impl Reliability {

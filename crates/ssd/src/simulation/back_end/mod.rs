@@ -622,10 +622,11 @@ impl BackEnd {
             op.energy += energy;
         }
         if !outcome.decoded && !self.reads.reads[read].step.known_cells {
-            let (_, member) = self.reads.of_part(decoding.arrived.part);
-            let transfer = self.transfer_time(&self.reads.codewords[index], member);
-            let parts = self.reads.codewords[index].parts;
-            kernel.statistics.failed_transfers += transfer.times(parts.into());
+            let codeword = &self.reads.codewords[index];
+            let members = codeword.first_part..codeword.first_part + codeword.parts;
+            for member in members {
+                kernel.statistics.failed_transfers += self.transfer_time(codeword, member.into());
+            }
         }
         let (unit_over, unit_decoded) = self.reads.decided(index);
         let op = &mut self.reads.reads[read];
