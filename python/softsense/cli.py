@@ -1137,16 +1137,34 @@ def flash_measure(
     click.echo(json.dumps(rows, indent=2) if as_json else tables.measures(rows))
 
 
+# What is made for cells by age, and stands in their file.
+_placing_options = _together(
+    click.argument("name", metavar="[CELLS]", default="tlc-measured", shell_complete=_complete_cells),
+    click.option("--table", default="flash-8-9", metavar="TABLE", help="Decode table of the code; default: flash-8-9."),
+    click.option(
+        "--step-v", default=0.0125, help="References stand at multiples of it off the default; default: 0.0125."
+    ),
+    click.option("--pe-cycles", default="0:3000:300", metavar="LIST", help="Ages it is for; default: 0:3000:300."),
+    click.option("--retention-days", default="0,0.1,1,3,7,14,30,60,90,180,365", metavar="LIST", help="Up to a year."),
+    click.option("--out", type=click.Path(path_type=Path), metavar="FILE", help="Write the cells with it: .toml."),
+    _force_option,
+    click.option("--json", "as_json", is_flag=True, help="Print it as one JSON document."),
+)
+
+
+def _ages(pe_cycles: str, retention_days: str) -> dict[str, Any]:
+    """The ages that were asked for, as what is made for them takes them."""
+    from softsense.campaign import parse_list
+
+    return {
+        "pe_cycles": [round(cycles) for cycles in parse_list(pe_cycles, "--pe-cycles", 0, 10**6)],
+        "retention_days": parse_list(retention_days, "--retention-days", 0, 4e5),
+    }
+
+
 @flash_group.command("references")
-@click.argument("name", metavar="[CELLS]", default="tlc-measured", shell_complete=_complete_cells)
-@click.option("--table", default="flash-8-9", metavar="TABLE", help="Decode table of the code; default: flash-8-9.")
+@_placing_options
 @click.option("--entries", default=12, type=click.IntRange(1, 100), help="At most, the default references among them.")
-@click.option("--step-v", default=0.0125, help="References stand at multiples of it off the default; default: 0.0125.")
-@click.option("--pe-cycles", default="0:3000:300", metavar="LIST", help="Ages it is for; default: 0:3000:300.")
-@click.option("--retention-days", default="0,0.1,1,3,7,14,30,60,90,180,365", metavar="LIST", help="Up to a year.")
-@click.option("--out", type=click.Path(path_type=Path), metavar="FILE", help="Write the cells with it: .toml.")
-@_force_option
-@click.option("--json", "as_json", is_flag=True, help="Print it as one JSON document.")
 def flash_references(
     name: str,
     table: str,
@@ -1163,7 +1181,6 @@ def flash_references(
     Written into the cells' file it is tried by runs with read.references = "retry_table".
     """
     from softsense import retry_tables, tables
-    from softsense.campaign import parse_list
 
     if out:
         _check_suffix(out, ".toml")
@@ -1173,8 +1190,7 @@ def flash_references(
         table=table,
         entries=entries,
         step_v=step_v,
-        pe_cycles=[round(cycles) for cycles in parse_list(pe_cycles, "--pe-cycles", 0, 10**6)],
-        retention_days=parse_list(retention_days, "--retention-days", 0, 4e5),
+        **_ages(pe_cycles, retention_days),
     )
     if out:
         with replacing(out) as path:
@@ -1192,17 +1208,10 @@ def flash_references(
 
 
 @flash_group.command("inference")
-@click.argument("name", metavar="[CELLS]", default="tlc-measured", shell_complete=_complete_cells)
-@click.option("--table", default="flash-8-9", metavar="TABLE", help="Decode table of the code; default: flash-8-9.")
+@_placing_options
 @click.option("--boundary", type=int, help="That is measured, from 0; default: the one by which sentinels fail least.")
-@click.option("--step-v", default=0.0125, help="References stand at multiples of it off the default; default: 0.0125.")
 @click.option("--known", default=0.002, type=click.FloatRange(0, 1), help="Share of known cells; default: 0.002.")
 @click.option("--cells", default=147_456, type=click.IntRange(1, 10**7), help="Of a page; default: 147,456.")
-@click.option("--pe-cycles", default="0:3000:300", metavar="LIST", help="Ages it is for; default: 0:3000:300.")
-@click.option("--retention-days", default="0,0.1,1,3,7,14,30,60,90,180,365", metavar="LIST", help="Up to a year.")
-@click.option("--out", type=click.Path(path_type=Path), metavar="FILE", help="Write the cells with it: .toml.")
-@_force_option
-@click.option("--json", "as_json", is_flag=True, help="Print it as one JSON document.")
 def flash_inference(
     name: str,
     table: str,
@@ -1221,7 +1230,6 @@ def flash_inference(
     Written into the cells' file it is used by runs with read.references = "sentinels" or "share_of_ones".
     """
     from softsense import inference, tables
-    from softsense.campaign import parse_list
 
     if out:
         _check_suffix(out, ".toml")
@@ -1233,8 +1241,7 @@ def flash_inference(
         step_v=step_v,
         known_share=known,
         counted_cells=cells,
-        pe_cycles=[round(cycles) for cycles in parse_list(pe_cycles, "--pe-cycles", 0, 10**6)],
-        retention_days=parse_list(retention_days, "--retention-days", 0, 4e5),
+        **_ages(pe_cycles, retention_days),
     )
     if out:
         with replacing(out) as path:
