@@ -31,11 +31,12 @@ from softsense.papers import (
     inline,
     synthetic,
 )
-from softsense.papers.comparing import Arm, Summary, percent
+from softsense.papers.comparing import Arm, Summary, cases, percent
 from softsense.papers.drawing import Line, draw_bars, lines, point
+from softsense.retry_tables import with_references
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from matplotlib.figure import Figure as Picture
 
@@ -123,10 +124,9 @@ def _with_ideal_entry(pe_cycles: int, retention_days: float) -> str:
     """Cells whose retry table has the default references and then the best ones of an age."""
     default = Cells.open(_CELLS, pe_cycles, retention_days * 24, "default")
     best = default.with_references("tracked")
-    spec = json.loads(default.spec_json)
     offsets = [float(offset) for offset in best.references - default.references]
-    spec["references"] |= {"tracked": True, "retry_table_v": [[0.0] * len(offsets), offsets]}
-    return f"reliability.table.rber.threshold_voltage={inline(spec)}"
+    cells = with_references(_CELLS, tracked=True, retry_table_v=[[0.0] * len(offsets), offsets])
+    return f"reliability.table.rber.threshold_voltage={inline(json.loads(cells.spec_json))}"
 
 
 def methods(pe_cycles: int, retention_days: float) -> dict[str, Arm]:
@@ -192,13 +192,7 @@ def _ages(plan: Plan) -> Sequence[float]:
 
 
 def _aged_cases(plan: Plan) -> list[Case]:
-    arms = [arm for days in _ages(plan) for arm in methods(_PE_CYCLES, days).values()]
-    return [
-        Case(workload, arm.policy, arm.overrides, seed)
-        for workload in plan.workloads
-        for arm in arms
-        for seed in plan.seeds
-    ]
+    return cases(plan, *(arm for days in _ages(plan) for arm in methods(_PE_CYCLES, days).values()))
 
 
 class _Aged:
@@ -237,6 +231,16 @@ class _Aged:
         """Over seeds."""
         return fmean(self.loss(days, seed) for seed in self.plan.seeds)
 
+    def lines(
+        self, panel: str, labels: Iterable[str], of: Callable[[str], Callable[[float, int], float]]
+    ) -> list[dict[str, Any]]:
+        """Rows of a figure: a number of some methods by what one ideal retry loses."""
+        return [
+            point(panel, label, self.mean_loss(days), Number.of([of(label)(days, seed) for seed in self.plan.seeds]))
+            for label in labels
+            for days in _ages(self.plan)
+        ]
+
     def ratio(self, above: str, below: str) -> Callable[[float, int], float]:
         """A ratio of bandwidths by age and seed."""
         return lambda days, seed: self.bandwidth_ratio(days, above, below, seed)
@@ -262,20 +266,16 @@ _AXIS = "bandwidth that one ideal retry loses"
 
 def _bandwidth(plan: Plan, runs: Runs) -> Measured:
     aged = _Aged(plan, runs)
-    rows = [
-        point("all workloads", label, aged.mean_loss(days), Number.of([ratio(days, seed) for seed in plan.seeds]))
-        for label in _COLOURS
-        for ratio in [aged.ratio(label, "no retry")]
-        for days in _ages(plan)
-    ]
+
+    def gain(label: str) -> Callable[[float, int], float]:
+        return lambda days, seed: aged.bandwidth_ratio(days, "RiF", label, seed) - 1
+
+    rows = aged.lines("all workloads", _COLOURS, lambda label: aged.ratio(label, "no retry"))
+    rows += aged.lines("RiF over others", _RIVALS, gain)
+    published = PUBLISHED["claims"]["bandwidth_gain_over_sentinel"]
     rows += [
-        point("RiF over others", label, aged.mean_loss(days), Number.of([ratio(days, seed) - 1 for seed in plan.seeds]))
-        for label in _RIVALS
-        for ratio in [aged.ratio("RiF", label)]
-        for days in _ages(plan)
+        point("RiF over others", "published", _LOSS[stage], Number.exact(more)) for stage, more in published.items()
     ]
-    for stage, gain in PUBLISHED["claims"]["bandwidth_gain_over_sentinel"].items():
-        rows.append(point("RiF over others", "published", _LOSS[stage], Number.exact(gain)))
     why = (
         "Both are read off where one ideal retry loses as much as is published for that wear, which is the one "
         "number that the "
@@ -283,16 +283,14 @@ def _bandwidth(plan: Plan, runs: Runs) -> Measured:
     ) + aged.reached
     evidence = {}
     for stage in _EARLIER:
-        number = aged.at_loss(_LOSS[stage], aged.ratio("RiF", "Sentinel")).plus(-1)
-        evidence[f"over_sentinel_{stage}"] = Evidence(number, why)
+        evidence[f"over_sentinel_{stage}"] = Evidence(aged.at_loss(_LOSS[stage], gain("Sentinel")), why)
     at_2k, oldest = _LOSS["2000"], _ages(plan)[-1]
     for label, name in _RIVALS.items():
-        number = aged.at_loss(at_2k, aged.ratio("RiF", label)).plus(-1)
         most = Number.of(
             [aged.bandwidth_ratio(oldest, "RiF", label, seed, aged.most_read) for seed in plan.seeds]
         ).plus(-1)
         told = f" Of the workload with the most reads it is {percent(most)} with the oldest data."
-        evidence[f"gain_{name}"] = Evidence(number, why + told)
+        evidence[f"gain_{name}"] = Evidence(aged.at_loss(at_2k, gain(label)), why + told)
     gap = aged.at_loss(at_2k, lambda days, seed: 1 - aged.bandwidth_ratio(days, "RiF", "no retry", seed))
     best_rival = aged.at_loss(at_2k, lambda days, seed: 1 - aged.bandwidth_ratio(days, "Swift-Read+", "no retry", seed))
     evidence["gap"] = Evidence(
@@ -319,11 +317,7 @@ def _tail(plan: Plan, runs: Runs) -> Measured:
     def p9999(days: float, label: str, seed: int) -> float:
         return float(aged.each(days, label, seed, aged.most_read)[0]["response"]["read"]["p9999_us"])
 
-    rows = [
-        point("reads", label, aged.mean_loss(days), Number.of([p9999(days, label, seed) / 1000 for seed in plan.seeds]))
-        for label in _COLOURS
-        for days in _ages(plan)
-    ]
+    rows = aged.lines("reads", _COLOURS, lambda label: lambda days, seed: p9999(days, label, seed) / 1000)
     evidence = {}
     for label, name in _RIVALS.items():
 
@@ -345,11 +339,7 @@ def _channel(plan: Plan, runs: Runs) -> Measured:
     def wasted(label: str) -> Callable[[float, int], float]:
         return lambda days, seed: aged.each(days, label, seed, aged.most_read)[0]["utilisation"]["channel_wasted"]
 
-    rows = [
-        point("channel", label, aged.mean_loss(days), Number.of([wasted(label)(days, seed) for seed in plan.seeds]))
-        for label in _COLOURS
-        for days in _ages(plan)
-    ]
+    rows = aged.lines("channel", _COLOURS, wasted)
     names = {"Swift-Read": "swift_read", "RiF": "rif_uncorrectable", "RPSSD": "controller_predictor_uncorrectable"}
 
     def idle(days: float, seed: int) -> float:
@@ -445,6 +435,14 @@ _TARGETS = (0.004, 0.005, 0.006, 0.007, 0.008, 0.009, 0.010, 0.011, 0.012, 0.013
 _OWN, _PRUNED_OWN, _PRUNED_PRINTED = "all checks", "1,024 checks", "1,024 checks, threshold of the paper"
 
 
+def _first(low: float, high: float, is_beyond: Callable[[float], bool]) -> float:
+    """From where on something is so, which it stays; the end of the range if nowhere."""
+    for _ in range(50):
+        middle = 0.5 * (low + high)
+        low, high = (low, middle) if is_beyond(middle) else (middle, high)
+    return high
+
+
 @cache
 def _cells_at(rber: float) -> tuple[dict[str, Any], float]:
     """Cells of one bit whose reference is off by so much that their raw bit error rate is near one, and that rate."""
@@ -454,11 +452,7 @@ def _cells_at(rber: float) -> tuple[dict[str, Any], float]:
         moved = spec | {"references": spec["references"] | {"offset_v": offset_v}}
         return float(Cells.from_json(json.dumps(moved), _PE_CYCLES, 24.0).rber(0))
 
-    low, high = 0.0, 3.0
-    for _ in range(40):
-        middle = 0.5 * (low + high)
-        low, high = (middle, high) if rate(middle) < rber else (low, middle)
-    offset_v = round(high, 6)
+    offset_v = round(_first(0.0, 3.0, lambda offset_v: rate(offset_v) >= rber), 6)
     return spec | {"references": spec["references"] | {"offset_v": offset_v}}, rate(offset_v)
 
 
@@ -493,22 +487,19 @@ def _prediction_points() -> list[tuple[float, str]]:
 
 
 def _prediction_cases(plan: Plan) -> list[Case]:
-    cases = []
-    for rber, line in _prediction_points():
-        workload, overrides = _predicted(rber, line, plan.requests)
-        cases.append(Case(workload, "progressive", overrides, plan.seeds[0]))
-    return cases
+    predicted = [_predicted(rber, line, plan.requests) for rber, line in _prediction_points()]
+    return [Case(workload, "progressive", overrides, plan.seeds[0]) for workload, overrides in predicted]
+
+
+def _hard_failure(rber: float) -> float:
+    hard = Config.open("mlc-25nm", ["reliability.table.file=flash-8-9"])
+    return float(hard.p_fail(np.array([rber]), 1)[0, 0])
 
 
 @cache
 def _capability() -> float:
     """The raw bit error rate at which hard decisions of flash-8/9 fail half of the time, by its decode table."""
-    hard = Config.open("mlc-25nm", ["reliability.table.file=flash-8-9"])
-    low, high = 0.005, 0.02
-    for _ in range(40):
-        middle = 0.5 * (low + high)
-        low, high = (middle, high) if float(hard.p_fail(np.array([middle]), 1)[0, 0]) < 0.5 else (low, middle)
-    return high
+    return _first(0.005, 0.02, lambda rber: _hard_failure(rber) >= 0.5)
 
 
 def _prediction(plan: Plan, runs: Runs) -> Measured:
@@ -566,23 +557,17 @@ def _prediction(plan: Plan, runs: Runs) -> Measured:
     return Measured(pl.DataFrame(rows), evidence)
 
 
-def _hard_failure(rber: float) -> float:
-    hard = Config.open("mlc-25nm", ["reliability.table.file=flash-8-9"])
-    return float(hard.p_fail(np.array([rber]), 1)[0, 0])
-
-
 # Cells ---------------------------------------------------------------------------------------------------------------
 
 
 def _retry_days(pe_cycles: int) -> float:
     """Days after which the worst page is beyond the capability with default references; ten years if never."""
-    low, high = 0.0, 3650.0
-    for _ in range(50):
-        middle = 0.5 * (low + high)
-        cells = Cells.open(_CELLS, pe_cycles, middle * 24, "default")
-        beyond = max(cells.rber(page) for page in range(len(cells.pages))) > PUBLISHED["code"]["capability_rber"]
-        low, high = (low, middle) if beyond else (middle, high)
-    return high
+
+    def is_beyond(days: float) -> bool:
+        cells = Cells.open(_CELLS, pe_cycles, days * 24, "default")
+        return max(cells.rber(page) for page in range(len(cells.pages))) > PUBLISHED["code"]["capability_rber"]
+
+    return _first(0.0, 3650.0, is_beyond)
 
 
 def _cells(plan: Plan, runs: Runs) -> Measured:
