@@ -160,7 +160,7 @@ impl BackEnd {
     #[inline(never)]
     fn predicted_in_die(&self, kernel: &mut Kernel, read: u32, first: Step) -> Step {
         let predictor = self.predictor.as_ref().expect("the config was checked to know violated checks");
-        let fate = self.reads.fates_of(read).next().expect("a read has codewords");
+        let fate = self.reads.first_fate(read);
         let fails = self.reliability.predicts_failure(fate, first, predictor);
         kernel.statistics.predicted(fails, self.reliability.outcome(fate, first).decoded);
         if !fails {
@@ -376,7 +376,7 @@ impl BackEnd {
         }
         let step = entry.step;
         if self.spec.infers_by == Some(InferredBy::ShareOfOnes) && step.level == 1 {
-            let fate = self.reads.fates_of(read).next().expect("a read has codewords");
+            let fate = self.reads.first_fate(read);
             let inferred = self.reliability.inferred(fate, InferredBy::ShareOfOnes, step.references);
             self.reads.reads[read].history.infer(inferred);
         }
@@ -818,7 +818,7 @@ impl BackEnd {
             InferredBy::ShareOfOnes => true,
         };
         let inferred = self.spec.infers_by.filter(|&by| shown(by)).map(|by| {
-            let fate = self.reads.fates_of(read).next().expect("a read has codewords");
+            let fate = self.reads.first_fate(read);
             self.reliability.inferred(fate, by, step.references)
         });
         let syndrome_weight = if sees_weights { self.mean_weight_of_failed(read, step) } else { None };

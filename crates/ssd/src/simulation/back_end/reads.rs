@@ -195,6 +195,11 @@ impl Reads {
             .map(|index| &self.codewords[index].fate)
     }
 
+    /// The fate of the first of them, which stands for their page where all have one thing in common.
+    pub(super) fn first_fate(&self, read: u32) -> &Fate {
+        self.fates_of(read).next().expect("a read has codewords")
+    }
+
     #[inline]
     fn there(index: u32) -> Option<u32> {
         (index != NONE).then_some(index)
