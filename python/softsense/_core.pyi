@@ -702,6 +702,24 @@ class Cells:
 
         Raises `ConfigError`.
         """
+    def inferred_steps(self, difference: float) -> int:
+        """How many steps off the default references are that a measured difference of known cells asks for.
+
+        Args:
+            difference: at the boundary of `references.inference`, of the cells of the lower state the share that reads
+                above, less that of the upper state that reads below.
+
+        Raises `ConfigError` where the cells have no `references.inference`; so do the next two.
+        """
+    def calibrated_steps(self, steps: int, difference: float) -> int:
+        """How many steps off references are moved to after a failure.
+
+        Args:
+            steps: how many they were off.
+            difference: of known cells, there.
+        """
+    def inferred_offsets_v(self, steps: int) -> NDArray[np.float64]:
+        """Offsets of the default references by boundary (V), where that of the measured one is so many steps off."""
     def search_valleys(
         self, step_v: float | None = None, sensings: int | None = None, cells: int | None = None
     ) -> dict[str, Any]:

@@ -531,12 +531,13 @@ def of_reproduction(result: Reproduction) -> str:
     plan = result.plan
     workloads = [[each.name, each.what, each.file or "synthetic"] for each in plan.workloads]
     workloads += [[each.name, "left out: its trace was not given", each.file or ""] for each in plan.left_out]
+    judges = bool(result.paper.claims)
     sections = [
-        Section("Claims", [f"{result.paper.published}."], _claims(result)),
+        *([Section("Claims", [f"{result.paper.published}."], _claims(result))] if judges else []),
         *(_figure(result, figure, measured) for figure, measured in result.figures),
         Section(
-            "How it was measured and judged",
-            [text for text in (result.paper.intro, " ".join(papers.RULE.split())) if text],
+            "How it was measured and judged" if judges else "How it was measured",
+            [text for text in (result.paper.intro, " ".join(papers.RULE.split()) if judges else "") if text],
             [Table("Workloads", ["workload", "what it is", "trace"], workloads)],
         ),
     ]
@@ -571,14 +572,17 @@ def _verdicts(result: Reproduction) -> str:
     if each:
         listed = each[0] if len(each) == 1 else f"{', '.join(each[:-1])} and {each[-1]}"
         sentences.append(f"Of {total:,} claim{'s' if total != 1 else ''} of the paper, {listed}.")
-    else:
+    elif result.paper.claims:
         sentences.append("None of the paper's claims belongs to these figures.")
+    else:
+        sentences.append(f"{result.paper.published}.")
     seeds = result.plan.seeds
     n = f"{len(seeds)} seed{'s' if len(seeds) > 1 else ''}"
     if result.plan.full:
         sentences.append(f"Measured with {n}.")
     else:
-        sentences.append(f"A quick look with {n}: intervals are wide, and numbers are easily met.")
+        wide = ": intervals are wide, and numbers are easily met" if result.paper.claims else ""
+        sentences.append(f"A quick look with {n}{wide}.")
     return " ".join(sentences)
 
 

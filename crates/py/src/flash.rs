@@ -10,9 +10,9 @@ use softsense_base::{Error, Purpose, Stream, expect_number, expect_whole};
 use softsense_ecc::channel::LARGEST_REGION_LLR;
 use softsense_link::MAX_LEVEL;
 use softsense_nand::{
-    CellSpec, FitSpec, MOST_EFFECTIVE_READS, Mapping, MeasuredStates, Measurement, Placement, ReferencesAt, Sensing,
-    States, ValleyPoint, ValleySearch, Wear, effective_reads_if_even, recovery_bake_minutes, retention_bake_minutes,
-    states_of_valleys,
+    CellSpec, FitSpec, Inference, MOST_EFFECTIVE_READS, Mapping, MeasuredStates, Measurement, Placement, ReferencesAt,
+    Sensing, States, ValleyPoint, ValleySearch, Wear, effective_reads_if_even, recovery_bake_minutes,
+    retention_bake_minutes, states_of_valleys,
 };
 
 use crate::raise;
@@ -39,6 +39,12 @@ impl Cells {
         expect_number("retention_hours", wear.retention_hours, 0.0, 1e7).map_err(raise)?;
         expect_number("effective_reads", wear.effective_reads, 0.0, MOST_EFFECTIVE_READS).map_err(raise)?;
         Ok(Self { cells: spec.at(wear), spec, wear })
+    }
+
+    fn inference(&self) -> PyResult<&Inference> {
+        let missing =
+            || raise(Error::config("cells.references.inference", "found none, expected how references are inferred"));
+        self.spec.references.inference.as_ref().ok_or_else(missing)
     }
 
     fn check(&self, name: &str, value: usize, count: usize) -> PyResult<usize> {
@@ -287,6 +293,25 @@ impl Cells {
             vec![up, down]
         });
         PyArray2::from_vec2(py, &shares.collect::<Vec<_>>()).expect("rows are of one length")
+    }
+
+    /// How many steps off the default references are that a measured difference of known cells asks for: at one boundary, of the
+    /// cells of the lower state the share that reads above, less that of the upper state that reads below. Raises ConfigError where
+    /// the cells have no `references.inference`.
+    fn inferred_steps(&self, difference: f64) -> PyResult<i8> {
+        Ok(self.inference()?.steps_for(difference))
+    }
+
+    /// How many steps off references are moved to, after a failure where they were `steps` off and known cells had such a difference.
+    /// Raises ConfigError where the cells have no `references.inference`.
+    fn calibrated_steps(&self, steps: i8, difference: f64) -> PyResult<i8> {
+        Ok(self.inference()?.calibrated(steps, difference))
+    }
+
+    /// Offsets of the default references at each boundary (float64, V), where that of the measured one is so many steps off. Raises
+    /// ConfigError where the cells have no `references.inference`.
+    fn inferred_offsets_v<'py>(&self, py: Python<'py>, steps: i8) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        Ok(self.inference()?.offsets_v(steps).into_pyarray(py))
     }
 
     /// What a search for the valleys between states finds from the default references on: `counts` (float64, the mean number of cells

@@ -33,7 +33,7 @@ from softsense.papers import (
 )
 from softsense.papers.comparing import Arm, Summary, cases, percent
 from softsense.papers.drawing import Line, draw_bars, lines, point
-from softsense.retry_tables import with_references
+from softsense.papers.techniques import at_age, ladder, predictor, reading
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -98,6 +98,7 @@ _PE_CYCLES = 2500
 _REQUEST = 65_536
 _PAGE_CHECKS = 4
 _PRUNED = 1024
+_CAPABILITY = PUBLISHED["code"]["capability_rber"]
 _LOSS = PUBLISHED["flash"]["loss_with_one_ideal_retry"]
 _GAIN = PUBLISHED["claims"]["bandwidth_gain_2k"]
 # By P/E cycles; that at 2,000 is one of those.
@@ -108,41 +109,22 @@ _EARLIER = {
 # Methods -------------------------------------------------------------------------------------------------------------
 
 
-def _read(**fields: Any) -> str:
-    """All of `[read]`: what the device's own config says there is gone."""
-    return f"read={inline({'policy': 'progressive', 'retry': 'incremental', 'max_level': 7, **fields})}"
-
-
-def _predictor(place: str, checks: int | None = _PRUNED, threshold_rber: float | None = None) -> dict[str, Any]:
-    rber = threshold_rber or PUBLISHED["code"]["capability_rber"]
-    fields = {"place": place, "predict_us": PUBLISHED["device"]["predict_us"], "threshold_rber": rber}
-    return fields if checks is None else fields | {"checks": checks}
-
-
-@cache
-def _with_ideal_entry(pe_cycles: int, retention_days: float) -> str:
-    """Cells whose retry table has the default references and then the best ones of an age."""
-    default = Cells.open(_CELLS, pe_cycles, retention_days * 24, "default")
-    best = default.with_references("tracked")
-    offsets = [float(offset) for offset in best.references - default.references]
-    cells = with_references(_CELLS, tracked=True, retry_table_v=[[0.0] * len(offsets), offsets])
-    return f"reliability.table.rber.threshold_voltage={inline(json.loads(cells.spec_json))}"
-
-
 def methods(pe_cycles: int, retention_days: float) -> dict[str, Arm]:
     """The paper's methods on cells of an age, by the names of their arms."""
-    age = (f"precondition.pe_cycles={pe_cycles}", f"precondition.retention_days={retention_days}")
     swift = {"references": "share_of_ones"}
     overrides = {
-        "no retry": (_read(references="cells"),),
-        "one ideal retry": (_read(references="retry_table"), _with_ideal_entry(pe_cycles, retention_days)),
-        "Sentinel": (_read(references="sentinels"),),
-        "Swift-Read": (_read(**swift),),
-        "Swift-Read+": (_read(**swift, remembered="of_block"),),
-        "RPSSD": (_read(**swift, predictor=_predictor("controller")),),
-        "RiF": (_read(**swift, predictor=_predictor("die")),),
+        "no retry": (reading(references="cells"),),
+        "one ideal retry": (reading(references="retry_table"), ladder(_CELLS, pe_cycles, retention_days, 1)),
+        "Sentinel": (reading(references="sentinels"),),
+        "Swift-Read": (reading(**swift),),
+        "Swift-Read+": (reading(**swift, remembered="of_block"),),
+        "RPSSD": (reading(**swift, predictor=predictor("controller", _CAPABILITY)),),
+        "RiF": (reading(**swift, predictor=predictor("die", _CAPABILITY)),),
     }
-    return {label: Arm(label, "progressive", (*age, *fields)) for label, fields in overrides.items()}
+    return {
+        label: Arm(label, "progressive", (*at_age(pe_cycles, retention_days), *fields))
+        for label, fields in overrides.items()
+    }
 
 
 _COLOURS = {
@@ -254,7 +236,7 @@ class _Aged:
         return f" One ideal retry loses {100 * most:.1f} % at most here: beyond it stands what is so there."
 
     @property
-    def most_read(self) -> list[Workload]:
+    def mostreading(self) -> list[Workload]:
         """What stands in for Ali_124 [assumed]: the workload with the most reads."""
         return [self.plan.workloads[-1]]
 
@@ -459,7 +441,7 @@ def _cells_at(rber: float) -> tuple[dict[str, Any], float]:
 def _predicted(rber: float, line: str, requests: int) -> tuple[Workload, tuple[str, ...]]:
     spec, _ = _cells_at(rber)
     checks = None if line == _OWN else _PRUNED
-    threshold_rber = None if line == _PRUNED_PRINTED else _capability()
+    threshold_rber = _CAPABILITY if line == _PRUNED_PRINTED else _capability()
     exact = {"code": "flash-8/9", "decoder": "min-sum", "max_iterations": 20, "rber": {"threshold_voltage": spec}}
     workload = Workload(
         "real decodes",
@@ -474,9 +456,8 @@ def _predicted(rber: float, line: str, requests: int) -> tuple[Workload, tuple[s
     )
     return workload, (
         f"reliability={inline({'exact': exact})}",
-        _read(references="cells", max_level=1, predictor=_predictor("controller", checks, threshold_rber)),
-        f"precondition.pe_cycles={_PE_CYCLES}",
-        "precondition.retention_days=1.0",
+        reading(references="cells", max_level=1, predictor=predictor("controller", threshold_rber, checks)),
+        *at_age(_PE_CYCLES, 1.0),
     )
 
 
@@ -512,11 +493,9 @@ def _prediction(plan: Plan, runs: Runs) -> Measured:
         accuracy[rber, line] = Number(share, max(0.0, share - half), min(1.0, share + half))
         rows.append(point("accuracy", line, _cells_at(rber)[1], accuracy[rber, line]))
     published = PUBLISHED["claims"]["prediction_accuracy"]
-    rows.append(
-        point("accuracy", "published", PUBLISHED["code"]["capability_rber"], Number.exact(published["at_capability"]))
-    )
+    rows.append(point("accuracy", "published", _CAPABILITY, Number.exact(published["at_capability"])))
     capability = _capability()
-    threshold_rber = PUBLISHED["code"]["capability_rber"]
+    threshold_rber = _CAPABILITY
     code = Code.open("flash-8/9")
     weight = _PAGE_CHECKS * code.syndrome_weights(threshold_rber)[0]
 
@@ -565,7 +544,7 @@ def _retry_days(pe_cycles: int) -> float:
 
     def is_beyond(days: float) -> bool:
         cells = Cells.open(_CELLS, pe_cycles, days * 24, "default")
-        return max(cells.rber(page) for page in range(len(cells.pages))) > PUBLISHED["code"]["capability_rber"]
+        return max(cells.rber(page) for page in range(len(cells.pages))) > _CAPABILITY
 
     return _first(0.0, 3650.0, is_beyond)
 
