@@ -33,7 +33,17 @@ NAVIGATION = {
         "sweeps",
     ],
     "How-to": ["how-to", "traces", "report", "measuring-codes", "frame-error-rates", "when-things-go-wrong"],
-    "Reproduced papers": ["ldpc-in-ssd", "laldpc", "adaptive-rate-pool", "lae-ftl", "rif", "failure-probability"],
+    "Reproduced papers": [
+        "ldpc-in-ssd",
+        "laldpc",
+        "adaptive-rate-pool",
+        "lae-ftl",
+        "rif",
+        "sentinel",
+        "pr2-ar2",
+        "read-retry",
+        "failure-probability",
+    ],
     "Model reference": [
         "model/host",
         "model/ssd-timing",

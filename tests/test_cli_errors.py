@@ -480,6 +480,7 @@ ERRORS: dict[str, Rows] = {
         (["laldpc", "--figure", "99"], ["--figure", "99"]),
         (["laldpc", "--quick", "--full"], ["--quick", "--full"]),
         (["laldpc", "--jobs", "0"], ["--jobs", "0"]),
+        (["laldpc", "--dask", "tcp://127.0.0.1:1"], ["--dask", "tcp://127.0.0.1:1", "cannot connect"]),
         (["laldpc", "--traces", "nowhere"], ["nowhere"]),
         (["laldpc", "--traces", "file"], ["file"]),
         (["laldpc", "--out", "file/results"], ["file/results", "cannot write"]),

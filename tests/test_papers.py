@@ -17,7 +17,7 @@ import polars as pl
 import pytest
 
 from conftest import Folder
-from softsense import FileError, cli, flash, papers
+from softsense import ConfigError, FileError, cli, flash, papers
 from softsense.papers import (
     HOLDS,
     IN_DIRECTION,
@@ -326,6 +326,26 @@ def test_results_do_not_depend_on_jobs(tmp_path: Path) -> None:
         papers.reproduce(ldpc_in_ssd.PAPER, figures, plan, Folder(folder), jobs=jobs)
         found.append([(folder / name).read_text() for name in ("claims.json", "report.md", "fig11.csv", "fig14.csv")])
     assert found[0] == found[1]
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_dask_cluster_gives_the_same_bytes(tmp_path: Path) -> None:
+    """A real one, of a process on this machine, whose own warnings are not ours; a worker's error is one of ours."""
+    distributed = pytest.importorskip("distributed")
+    plan, figures, found = tiny_plan(), ldpc_in_ssd.PAPER.chosen(["12"]), []
+    with (
+        distributed.LocalCluster(1, threads_per_worker=1, dashboard_address=None, host="127.0.0.1") as cluster,
+        distributed.Client(cluster, set_as_default=False) as client,
+    ):
+        for name, jobs in (("here", 1), ("there", client.get_executor())):
+            folder = tmp_path / name
+            folder.mkdir()
+            papers.reproduce(ldpc_in_ssd.PAPER, figures, plan, Folder(folder), jobs=jobs)
+            found.append([(folder / name).read_bytes() for name in ("claims.json", "report.md", "fig12.csv")])
+        assert found[0] == found[1]
+        broken = replace(plan, overrides=("geometry.channels=0",))
+        with pytest.raises(ConfigError, match=r"geometry\.channels: found 0"):
+            papers.reproduce(ldpc_in_ssd.PAPER, figures, broken, Folder(tmp_path), jobs=client.get_executor())
 
 
 def test_every_figure_of_ldpc_in_ssd_comes_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

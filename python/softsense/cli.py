@@ -1562,6 +1562,7 @@ def table_show(name: str, picture: Path | None, as_json: bool) -> None:
 )
 @click.option("--out", type=click.Path(path_type=Path), help="Folder for results; default: out/<paper>.")
 @click.option("--jobs", type=click.IntRange(min=1), help="Simulations at once; default: one per CPU, at most 4.")
+@click.option("--dask", metavar="ADDRESS", help="Simulate on a Dask cluster instead, such as tcp://host:8786.")
 @click.option("--json", "as_json", is_flag=True, help="Print claims, or the list, as one JSON document.")
 @_no_progress
 def reproduce_command(
@@ -1573,6 +1574,7 @@ def reproduce_command(
     traces: Path | None,
     out: Path | None,
     jobs: int | None,
+    dask: str | None,
     as_json: bool,
     no_progress: bool,
 ) -> int:
@@ -1605,7 +1607,7 @@ def reproduce_command(
     paper = papers.paper(name)
     chosen = paper.chosen(part.strip() for text in figures for part in text.split(","))
     plan = papers.with_traces(paper.plan(full), traces)
-    with _Folder(out or Path("out") / paper.name) as folder:
+    with _Folder(out or Path("out") / paper.name) as folder, _executor(dask) as executor:
         if plan.left_out:
             left = ", ".join(workload.name for workload in plan.left_out)
             click.echo(f"left out, as --traces was not given: {left}" + ("" if as_json else "\n"), err=as_json)
@@ -1616,7 +1618,7 @@ def reproduce_command(
                 plan,
                 folder,
                 traces=traces,
-                jobs=jobs or softsense.api.default_jobs(),
+                jobs=executor or jobs or softsense.api.default_jobs(),
                 progress=report,
             )
         if not result.figures:

@@ -12,15 +12,15 @@ import math
 import os
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import Executor, Future, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from pathlib import Path
 from statistics import fmean, stdev
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
 
-from softsense._core import Config, ConfigError, FileError, Trace
+from softsense._core import Config, ConfigError, FileError, SoftsenseError, Trace
 from softsense.api import Progress, inline, run
 
 if TYPE_CHECKING:
@@ -375,21 +375,43 @@ class _StopError(Exception):
     """Ends a simulation that nobody waits for any more."""
 
 
-class _Simulations(Mapping[Case, dict[str, Any]]):
-    """Cases that are being simulated, each once, in threads of which each does one at a time."""
+def _simulated(device: str, case: Case, shared: Sequence[str], traces: str | None, progress: Progress | None) -> Any:
+    """The summary of a case."""
+    config = configured(device, [*shared, *case.workload.overrides, *case.overrides])
+    trace = None
+    if case.workload.file:
+        trace = Trace(os.path.join(str(traces), case.workload.file), **dict(case.workload.options))
+    # A device with fewer channels may be smaller than a trace.
+    return run(config, trace, policy=case.policy, seed=case.seed, beyond="wrap", progress=progress).summary
 
-    def __init__(self, config: str, cases: Iterable[Case], plan: Plan, traces: Path | None, jobs: int) -> None:
-        self._config, self._plan, self._stop = config, plan, threading.Event()
-        self._traces: dict[Workload, Trace] = {}
+
+class _Simulations(Mapping[Case, dict[str, Any]]):
+    """Cases that are being simulated, each once: in threads of which each does one at a time, or by an executor."""
+
+    def __init__(
+        self, config: str, cases: Iterable[Case], plan: Plan, traces: Path | None, jobs: int | Executor
+    ) -> None:
+        self._stop = threading.Event()
+        self._threads = ThreadPoolExecutor(jobs) if isinstance(jobs, int) else None
         distinct = list(dict.fromkeys(cases))
-        for workload in dict.fromkeys(case.workload for case in distinct if case.workload.file):
-            assert traces is not None
-            self._traces[workload] = Trace(os.fspath(traces / str(workload.file)), **dict(workload.options))
         self._fractions = dict.fromkeys(distinct, 0.0)
-        self._threads = ThreadPoolExecutor(jobs)
-        self._futures: dict[Case, Future[dict[str, Any]]] = {
-            case: self._threads.submit(self._simulate, case) for case in distinct
-        }
+        folder = None if traces is None else os.fspath(traces)
+        self._futures: dict[Case, Future[dict[str, Any]]] = {}
+        for case in distinct:
+            of = (case.device or config, case, plan.overrides, folder)
+            self._futures[case] = (
+                self._threads.submit(_simulated, *of, self._watched(case))
+                if self._threads
+                else cast("Executor", jobs).submit(_simulated, *of, None)
+            )
+
+    def _watched(self, case: Case) -> Progress:
+        def watch(_: str, requests: int, fraction: float) -> None:
+            if self._stop.is_set():
+                raise _StopError
+            self._fractions[case] = fraction
+
+        return watch
 
     def __getitem__(self, case: Case) -> dict[str, Any]:
         return self._futures[case].result()
@@ -406,34 +428,31 @@ class _Simulations(Mapping[Case, dict[str, Any]]):
         while waiting:
             ended, waiting = wait(waiting, _POLL_S)
             for future in ended:
-                future.result()
+                try:
+                    future.result()
+                except SoftsenseError:
+                    raise
+                except Exception as error:
+                    if self._threads:
+                        raise
+                    # Of workers elsewhere, which may have gone, or have another softsense.
+                    raise SoftsenseError(f"workers: {type(error).__name__}: {error}") from error
             self.report(progress)
 
     def report(self, progress: Progress | None) -> None:
         """Tell how far all cases are."""
         if progress and self._futures:
-            done = sum(future.done() for future in self._futures.values())
-            progress("simulating", done, sum(self._fractions.values()) / len(self._fractions))
+            done = {case: future.done() for case, future in self._futures.items()}
+            fraction = sum(1.0 if ended else self._fractions[case] for case, ended in done.items()) / len(done)
+            progress("simulating", sum(done.values()), fraction)
 
     def close(self) -> None:
         """Stop what is still running."""
         self._stop.set()
-        self._threads.shutdown(cancel_futures=True)
-
-    def _simulate(self, case: Case) -> dict[str, Any]:
-        device = case.device or self._config
-        config = configured(device, [*self._plan.overrides, *case.workload.overrides, *case.overrides])
-
-        def watch(_: str, requests: int, fraction: float) -> None:
-            if self._stop.is_set():
-                raise _StopError
-            self._fractions[case] = fraction
-
-        trace = self._traces.get(case.workload)
-        # A device with fewer channels may be smaller than a trace.
-        result = run(config, trace, policy=case.policy, seed=case.seed, beyond="wrap", progress=watch)
-        self._fractions[case] = 1.0
-        return result.summary
+        for future in self._futures.values():
+            future.cancel()
+        if self._threads:
+            self._threads.shutdown()
 
 
 def reproduce(
@@ -443,7 +462,7 @@ def reproduce(
     folder: Folder,
     *,
     traces: Path | None = None,
-    jobs: int = 1,
+    jobs: int | Executor = 1,
     progress: Progress | None = None,
 ) -> Reproduction:
     """Measure figures, write each when it is complete, and at the end `claims.json` and reports over all of them.
@@ -459,7 +478,8 @@ def reproduce(
         plan: how much is measured.
         folder: where results go.
         traces: the folder of traces; needed if a workload of the plan has a file.
-        jobs: simulations that run at once, each with the memory of a whole device.
+        jobs: simulations that run at once, each with the memory of a whole device; or an executor, such as that of a
+            Dask client, whose workers need the same softsense and see the same traces.
         progress: called now and then with a name, the completed simulations and the completed fraction.
 
     Raises `SoftsenseError`.

@@ -499,8 +499,10 @@ def _draw_frontier(frame: pl.DataFrame) -> Picture:
         axes.tick_params(axis="y", length=0, labelcolor=plots.INK)
         if i == 0:
             handles, _ = axes.get_legend_handles_labels()
-    note = "over references tracked, at the end of life, mean of ages; filled: no data is lost, and nothing is better in one of "
-    heading(picture, "The frontier", note + "the four without being worse in another")
+    note = (
+        "over references tracked, at the end of life, mean of ages; filled: no data is lost, and nothing is better in "
+    )
+    heading(picture, "The frontier", note + "one of the four without being worse in another")
     known = [drive.config for drive in DRIVES]
     picture.legend(handles, known, loc="upper right", frameon=False, fontsize=9, labelcolor=plots.INK, ncols=2)
     return picture

@@ -114,8 +114,12 @@ _LINES = {
 }
 
 
+def _wordline_count(plan: Plan) -> int:
+    return 400 if plan.full else 100
+
+
 def _wordlines(plan: Plan, runs: Runs) -> Measured:
-    wordlines = 400 if plan.full else 100
+    wordlines = _wordline_count(plan)
     rows, at_the_best = [], {}
     for name in _AGES:
         more = np.array([_Wordline(cells, seed).read() for seed, cells in enumerate(_wordline_ages(name, wordlines))])
