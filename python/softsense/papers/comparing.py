@@ -157,6 +157,14 @@ def saved(ratio: Number) -> Number:
     return Number(1 - ratio.value, 1 - ratio.hi, 1 - ratio.lo)
 
 
+def first_beyond(low: float, high: float, is_beyond: Callable[[float], bool]) -> float:
+    """From where on something is so, which it stays; the end of the range if nowhere."""
+    for _ in range(50):
+        middle = 0.5 * (low + high)
+        low, high = (low, middle) if is_beyond(middle) else (middle, high)
+    return high
+
+
 def percent(share: Number) -> str:
     """A share, without its interval."""
     return f"{100 * share.value:.1f} %"

@@ -571,11 +571,12 @@ def _real(plan: Plan, runs: Runs) -> Measured:
         lost[drive.config, technique, fidelity] = uncorrectable, count
         rows.append({"group": f"{technique}\n{drive.config}", "bar": fidelity, "value": mean, "lo": mean, "hi": mean})
         rows[-1] |= {"codewords": count, "uncorrectable": uncorrectable}
+    by_table, by_decodes = _FIDELITIES
     failing = [
-        f"*{technique}* on {config} {there:,} of {count:,} codewords ({lost[config, technique, _FIDELITIES[0]][0]:,} by "
-        "the decode table)"
+        f"*{technique}* on {config} {there:,} of {count:,} codewords ({lost[config, technique, by_table][0]:,} by the "
+        "decode table)"
         for (config, technique, fidelity), (there, count) in lost.items()
-        if fidelity == _FIDELITIES[1] and there
+        if fidelity == by_decodes and there
     ]
     told = listed(failing) if failing else "none"
     note = (

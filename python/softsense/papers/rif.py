@@ -31,7 +31,7 @@ from softsense.papers import (
     inline,
     synthetic,
 )
-from softsense.papers.comparing import Arm, Summary, cases, percent
+from softsense.papers.comparing import Arm, Summary, cases, first_beyond, percent
 from softsense.papers.drawing import Line, draw_bars, lines, point
 from softsense.papers.techniques import at_age, ladder, predictor, reading
 
@@ -236,7 +236,7 @@ class _Aged:
         return f" One ideal retry loses {100 * most:.1f} % at most here: beyond it stands what is so there."
 
     @property
-    def mostreading(self) -> list[Workload]:
+    def most_read(self) -> list[Workload]:
         """What stands in for Ali_124 [assumed]: the workload with the most reads."""
         return [self.plan.workloads[-1]]
 
@@ -340,13 +340,13 @@ def _channel(plan: Plan, runs: Runs) -> Measured:
         for label, name in names.items()
     }
 
-    def beyond_first(days: float, label: str, seed: int) -> int:
+    def beyondfirst_beyond(days: float, label: str, seed: int) -> int:
         reads = aged.each(days, label, seed, aged.most_read)[0]["codeword_reads"]
         return int(reads["attempts"] - reads["count"])
 
     def retries(days: float, seed: int) -> float:
         # An ideal retry is one for each codeword that needs any.
-        return beyond_first(days, "Sentinel", seed) / max(1, beyond_first(days, "one ideal retry", seed))
+        return beyondfirst_beyond(days, "Sentinel", seed) / max(1, beyondfirst_beyond(days, "one ideal retry", seed))
 
     evidence["sentinel_retries"] = Evidence(
         aged.at_loss(_LOSS["2000"], retries),
@@ -417,14 +417,6 @@ _TARGETS = (0.004, 0.005, 0.006, 0.007, 0.008, 0.009, 0.010, 0.011, 0.012, 0.013
 _OWN, _PRUNED_OWN, _PRUNED_PRINTED = "all checks", "1,024 checks", "1,024 checks, threshold of the paper"
 
 
-def _first(low: float, high: float, is_beyond: Callable[[float], bool]) -> float:
-    """From where on something is so, which it stays; the end of the range if nowhere."""
-    for _ in range(50):
-        middle = 0.5 * (low + high)
-        low, high = (low, middle) if is_beyond(middle) else (middle, high)
-    return high
-
-
 @cache
 def _cells_at(rber: float) -> tuple[dict[str, Any], float]:
     """Cells of one bit whose reference is off by so much that their raw bit error rate is near one, and that rate."""
@@ -434,7 +426,7 @@ def _cells_at(rber: float) -> tuple[dict[str, Any], float]:
         moved = spec | {"references": spec["references"] | {"offset_v": offset_v}}
         return float(Cells.from_json(json.dumps(moved), _PE_CYCLES, 24.0).rber(0))
 
-    offset_v = round(_first(0.0, 3.0, lambda offset_v: rate(offset_v) >= rber), 6)
+    offset_v = round(first_beyond(0.0, 3.0, lambda offset_v: rate(offset_v) >= rber), 6)
     return spec | {"references": spec["references"] | {"offset_v": offset_v}}, rate(offset_v)
 
 
@@ -480,7 +472,7 @@ def _hard_failure(rber: float) -> float:
 @cache
 def _capability() -> float:
     """The raw bit error rate at which hard decisions of flash-8/9 fail half of the time, by its decode table."""
-    return _first(0.005, 0.02, lambda rber: _hard_failure(rber) >= 0.5)
+    return first_beyond(0.005, 0.02, lambda rber: _hard_failure(rber) >= 0.5)
 
 
 def _prediction(plan: Plan, runs: Runs) -> Measured:
@@ -546,7 +538,7 @@ def _retry_days(pe_cycles: int) -> float:
         cells = Cells.open(_CELLS, pe_cycles, days * 24, "default")
         return max(cells.rber(page) for page in range(len(cells.pages))) > _CAPABILITY
 
-    return _first(0.0, 3650.0, is_beyond)
+    return first_beyond(0.0, 3650.0, is_beyond)
 
 
 def _cells(plan: Plan, runs: Runs) -> Measured:
