@@ -4,14 +4,14 @@ use std::path::Path;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use softsense_base::{Error, Purpose, Result, Stream, expect_whole, poisson_quantile, read_text};
+use softsense_base::{Error, Purpose, Result, Stream, expect_whole, read_text};
 use softsense_ecc::bits;
 use softsense_ecc::catalogue::{Code, Encoder};
 use softsense_ecc::channel::LARGEST_REGION_LLR;
 use softsense_ecc::ldpc::RedundantChecks;
 use softsense_ecc::measure::{Algorithm, DecoderSpec, FrameDecoder};
 use softsense_nand::{
-    CellSpec, Cells, NamedCells, Placement, RberModel, ReadWith, ReferencesAt, Sensing, ValleySearch, Variation, Wear,
+    CellSpec, Cells, NamedCells, Placement, RberModel, ReadWith, ReferencesAt, Sensing, Variation, Wear,
 };
 
 use crate::{BchSpec, MAX_LEVEL};
@@ -608,12 +608,11 @@ impl CodewordReader {
         };
         let draw = self.streams.draws.bits(place, write);
         let mut next = (part as u64) << 32;
-        let mut count = |&mean: &f64| {
+        let gaps = spec.found_gaps(wear, || {
             next += 1;
-            poisson_quantile(mean, self.streams.counts.uniform(draw, next))
-        };
-        let chosen = |means: &Vec<f64>| ValleySearch::chosen(means.iter().map(&mut count)) as u8;
-        Some(spec.valley_counts(wear).iter().map(chosen).collect())
+            self.streams.counts.uniform(draw, next)
+        });
+        Some(gaps.into_iter().map(|gap| gap as u8).collect())
     }
 
     /// What the controller takes cells for.

@@ -2,6 +2,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use softsense_base::{Error, Result, binomial_quantile, expect_number, expect_whole, normal_quantile};
 
+use crate::ReferencesAt;
+
 /// How a controller, or the die, infers where references belong from what it measures at one boundary between states, with the
 /// chip's default references.
 ///
@@ -58,6 +60,17 @@ pub enum InferredBy {
     Sentinels,
     /// The share of all cells below the boundary.
     ShareOfOnes,
+}
+
+impl InferredBy {
+    /// Where references stand when it measures, of a read with references at a place: sentinels go on from where something was
+    /// inferred before, which calibrates that; the die counts with default references, wherever the page was read.
+    pub fn measured_at(self, references: ReferencesAt) -> ReferencesAt {
+        match (self, references) {
+            (InferredBy::Sentinels, ReferencesAt::Inferred(_)) => references,
+            _ => ReferencesAt::Default,
+        }
+    }
 }
 
 impl Inference {
@@ -125,6 +138,31 @@ impl Inference {
         moved.clamp(-(self.steps as i32), self.steps as i32) as i8
     }
 
+    /// Where a difference that was [measured](InferredBy::measured_at) at a place says that references belong.
+    pub fn inferred(&self, measured_at: ReferencesAt, difference: f64) -> i8 {
+        match measured_at {
+            ReferencesAt::Inferred(steps) => self.calibrated(steps, difference),
+            _ => self.steps_for(difference),
+        }
+    }
+
+    /// How many known cells there are of each of the two states.
+    ///
+    /// # Panics
+    /// If there are none.
+    pub fn sentinels_of_a_state(&self) -> u64 {
+        u64::from(self.sentinels.expect("a number of sentinels") / 2)
+    }
+
+    /// How many known cells of the lower state read above, and of the upper state below; arguments as those of [`Self::measured`].
+    ///
+    /// # Panics
+    /// If there are none.
+    pub fn counted_errors(&self, errors: (f64, f64), uniforms: [f64; 2]) -> (u64, u64) {
+        let of = |p, uniform| binomial_quantile(self.sentinels_of_a_state(), p, uniform);
+        (of(errors.0, uniforms[0]), of(errors.1, uniforms[1]))
+    }
+
     /// A measured difference.
     ///
     /// # Arguments
@@ -137,9 +175,9 @@ impl Inference {
     pub fn measured(&self, by: InferredBy, errors: (f64, f64), states: usize, uniforms: [f64; 2]) -> f64 {
         match by {
             InferredBy::Sentinels => {
-                let of_a_state = u64::from(self.sentinels.expect("a number of sentinels") / 2);
-                let share = |p, uniform| binomial_quantile(of_a_state, p, uniform) as f64 / of_a_state as f64;
-                share(errors.0, uniforms[0]) - share(errors.1, uniforms[1])
+                let of_a_state = self.sentinels_of_a_state() as f64;
+                let (up, down) = self.counted_errors(errors, uniforms);
+                up as f64 / of_a_state - down as f64 / of_a_state
             }
             InferredBy::ShareOfOnes => {
                 let cells = f64::from(self.counted_cells.expect("a number of counted cells"));

@@ -17,7 +17,9 @@ use schemars::JsonSchema;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
-use softsense_base::{Error, ErrorKind, Result, expect_number, expect_whole, line_of, shipped_or_file};
+use softsense_base::{
+    Error, ErrorKind, Result, expect_number, expect_whole, line_of, poisson_quantile, shipped_or_file,
+};
 
 use crate::distribution::{Distribution, Tail, bisect};
 use crate::{ReadWith, ReferencesAt, Wear};
@@ -522,6 +524,20 @@ impl CellSpec {
             sensed.windows(2).map(|ends| a_state * between(ends[0], ends[1])).collect()
         };
         cells.hard_references.iter().map(of_boundary).collect()
+    }
+
+    /// The gap at each boundary between states that a search for valleys chooses by what it counts.
+    ///
+    /// # Arguments
+    /// - `uniform`: the next number in [0, 1) of those that are what is random.
+    ///
+    /// # Panics
+    /// If cells know no search.
+    pub fn found_gaps(&self, wear: Wear, mut uniform: impl FnMut() -> f64) -> Vec<usize> {
+        let counts = self.valley_counts(wear);
+        let chosen =
+            |means: &Vec<f64>| ValleySearch::chosen(means.iter().map(|&mean| poisson_quantile(mean, uniform())));
+        counts.iter().map(chosen).collect()
     }
 
     /// For each boundary between states, the probability that a search for valleys chooses each gap.
