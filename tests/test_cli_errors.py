@@ -423,6 +423,10 @@ ERRORS: dict[str, Rows] = {
         (["--config", "broken.toml"], ["broken.toml"]),
         (["--set", "geometry.wings=2"], ["wings"]),
         (["--cells", "qlc"], ["qlc", "mlc"]),
+        (
+            ["--config", "tlc-3d", "--cells", "tlc-1-2-4"],
+            ["read.references", "retry_table", "references.retry_table_v"],
+        ),
         (["--pe", "-1"], ["--pe", "-1"]),
         (["--retention", "ages"], ["--retention", "ages", "365d"]),
         (["--page", "top"], ["page", "top", "lower"]),

@@ -6,13 +6,14 @@ import json
 import math
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import softsense
 from conftest import ROOT, Softsense
-from softsense import Cells, CodeError, ConfigError, SoftsenseError, campaign
+from softsense import Cells, CodeError, ConfigError, SoftsenseError, _core, campaign
 from softsense.explain import Explanation, draw, explain, parse_retention, text
 
 YEAR_HOURS = 365 * 24.0
@@ -145,7 +146,15 @@ def test_states_are_those_of_the_closed_form() -> None:
 def test_regions_and_error_rates_are_those_of_the_cells(config: str, cells: str) -> None:
     opened = Cells.open(cells, 3000, 720.0)
     for number, page in enumerate(opened.pages):
-        found = explain(config, cells=cells, pe_cycles=3000, retention_hours=720.0, page=page, max_level=3)
+        found = explain(
+            config,
+            cells=cells,
+            pe_cycles=3000,
+            retention_hours=720.0,
+            page=page,
+            max_level=3,
+            overrides=['read.references="cells"'],
+        )
         assert found.rber == opened.rber(number)
         assert found.states["p_wrong"].mean() == pytest.approx(found.rber, rel=1e-9)
         for (_,), level in found.regions.group_by("level"):
@@ -210,6 +219,184 @@ def test_a_seed_is_a_codeword_whatever_the_machine(unlucky: Explanation) -> None
     assert other.regions["cells_with_0"].sum() != unlucky.regions["cells_with_0"][:3].sum()
 
 
+# Techniques of read retry.
+
+# An upper page of tlc-3d takes 106 us to sense, 5.125 on the bus, 2.5 to decode. Centre pages have the known cells.
+ATTEMPT_US = 106 + 5.125 + 2.5
+KNOWN_CELLS_US = 77.5 + 0.046
+DIE = "{ place = 'die', predict_us = 2.5, threshold_rber = 0.0085, checks = 1024 }"
+AHEAD = ["read.retries_ahead=true", "read.retry_sensing_percent=75"]
+
+
+def old(*overrides: str, config: str = "tlc-3d", page: str = "upper", **options: Any) -> Explanation:
+    """A codeword of TLC that hard decision does not decode at default references, and at better ones does."""
+    age = {"pe_cycles": 3000, "retention_hours": YEAR_HOURS}
+    return explain(config, **age, page=page, policies="progressive", overrides=overrides, **options)
+
+
+@pytest.mark.parametrize(
+    ("overrides", "steps", "latency_us"),
+    [
+        ([], ["retry_entry:0", "retry_entry:1"], 2 * ATTEMPT_US),
+        # The first retry is never sensed ahead.
+        (AHEAD, ["retry_entry:0", "retry_entry:1"], 2 * ATTEMPT_US - 0.25 * 106),
+        (['read.references="sentinels"'], ["default", "default", "inferred:13"], 2 * ATTEMPT_US + KNOWN_CELLS_US),
+        (['read.references="share_of_ones"'], ["default", "default", "inferred:12"], 2 * ATTEMPT_US + 106),
+        (
+            ['read.references="share_of_ones"', f"read.predictor={DIE}"],
+            ["default", "inferred:12"],
+            106 + 2.5 + ATTEMPT_US,
+        ),
+        (['read.references="cells"'], ["cells"], ATTEMPT_US),
+    ],
+    ids=["retry table", "for less time", "sentinels", "share of ones", "predicted in the die", "tracked"],
+)
+def test_techniques_take_their_steps(overrides: list[str], steps: list[str], latency_us: float) -> None:
+    """docs/model/read-policies.md has the closed forms."""
+    found = old(*overrides)
+    assert found.steps["references"].to_list() == steps
+    read = found.reads.row(0, named=True)
+    assert read["latency_us"] == pytest.approx(latency_us, abs=1e-3)
+    first, last = found.steps.row(0, named=True), found.steps.row(-1, named=True)
+    assert (last["decoded"], read["decoded"]) == (True, True)
+    if steps != ["cells"]:
+        assert first["raw_errors"] > 1.5 * last["raw_errors"]
+        assert not first["decoded"]
+    assert found.steps["sense_us"].sum() == pytest.approx(read["sense_us"])
+
+
+def test_retries_ahead_are_pipelined() -> None:
+    """Five sensings, of which the centre page's last is of two levels: from the second on one follows another."""
+    one_by_one, ahead = old(page="centre"), old("read.retries_ahead=true", page="centre")
+    attempt = 77.5 + 5.125 + 2.5
+    last = 77.5 + 14 + 5.125 + 2.5625 + 2.5
+    assert one_by_one.reads["levels"].to_list() == ahead.reads["levels"].to_list() == [[1, 1, 1, 1, 2]]
+    assert one_by_one.reads["latency_us"].item() == pytest.approx(4 * attempt + last, abs=1e-3)
+    assert ahead.reads["latency_us"].item() == pytest.approx(attempt + 3 * 77.5 + last, abs=1e-3)
+    senses = ahead.spans.filter((ahead.spans["what"] == "sense") & ~ahead.spans["wasted"])
+    assert senses["step"].to_list() == [1, 2, 3, 4, 5]
+    assert senses["from_us"][2:].to_list() == senses["to_us"][1:-1].to_list()
+    # What is sensed beyond the last step is in vain.
+    assert ahead.spans.filter(ahead.spans["wasted"])["step"].unique().to_list() == [6]
+
+
+def test_soft_levels_stand_about_the_entry_with_the_fewest_violated_checks() -> None:
+    steps = old(page="centre").steps
+    hard = steps.filter(steps["level"] == 1)
+    best = hard.row(int(hard["violated_checks"].arg_min()), named=True)
+    assert steps["references"][-1] == best["references"]
+    around = np.asarray(steps["references_v"][-1]).reshape(3, 2)
+    assert ((around[:, 0] < best["references_v"]) & (around[:, 1] > best["references_v"])).all()
+
+
+def test_what_is_seen_is_what_cells_and_code_say() -> None:
+    """Wrong bits within five standard deviations of the closed form at each entry, and checks of the code's mean."""
+    found = old(page="centre")
+    spec = json.loads(found.cells.spec_json)["references"]
+    offsets = np.asarray(spec["retry_table_v"])
+    default = found.cells.with_references("default")
+    rber = default.rber_off(offsets)[:, 1]
+    code, n = softsense.Code.open("flash-8/9"), found.codeword_bits
+    for step, expected in zip(found.steps.iter_rows(named=True), rber, strict=False):
+        assert step["references_v"] == pytest.approx(
+            (default.references + offsets[int(step["references"][-1])])[default.boundaries(1)], abs=1e-9
+        )
+        assert abs(step["raw_errors"] - n * expected) < 5 * (n * expected) ** 0.5
+        mean, spread = code.syndrome_weights(step["raw_errors"] / n)
+        assert abs(step["violated_checks"] - mean) < 5 * spread
+    blurred = old(*AHEAD, page="centre").steps
+    assert blurred["raw_errors"][0] == found.steps["raw_errors"][0]
+    assert (blurred["raw_errors"][1:4] > found.steps["raw_errors"][1:4]).sum() >= 2
+
+
+def test_known_cells_and_ones_say_where_references_belong() -> None:
+    steps = old('read.references="sentinels"').steps
+    known = steps.row(1, named=True)
+    assert (known["known_cells"], known["raw_errors"], known["decoded"]) == (True, None, None)
+    # Of 294 sentinels 147 are in each state.
+    assert known["difference"] == pytest.approx((known["errors_up"] - known["errors_down"]) / 147)
+    assert steps["references"][2] == f"inferred:{known['inferred_steps']}"
+    # A centre page shows them itself.
+    shown = old('read.references="sentinels"', page="centre").steps
+    assert not shown["known_cells"].any()
+    assert shown["inferred_steps"][0] is not None
+    counted = old('read.references="share_of_ones"').steps
+    assert counted["sent"].to_list() == [True, False, True]
+    assert (counted["errors_up"][1], counted["difference"][1] > 0) == (None, True)
+
+
+@pytest.mark.parametrize(("place", "sensings"), [("die", 1), ("controller", 2)])
+def test_predicted_failures_are_not_tried(place: str, sensings: int) -> None:
+    """tlc-rif: 40 us of sensing and 3.25 on the bus; a decode takes 1 us an iteration, a prediction 2.5."""
+    found = old(f"read.predictor.place='{place}'", config="tlc-rif")
+    assert found.predictor is not None
+    first, last = found.steps.row(0, named=True), found.steps.row(-1, named=True)
+    assert found.predictor["checks"] == 1024
+    assert found.predictor["threshold"] < first["predicted_violated"] < first["violated_checks"]
+    assert (first["decoded"], first["sent"]) == (None, place == "controller")
+    told = first["predicted_violated"] / 1024, first["violated_checks"] / 4096
+    assert told[0] == pytest.approx(told[1], rel=0.2)
+    sent = 40 + 3.25
+    expected = sent + 2.5 + 40 if place == "controller" else 40 + 2.5
+    assert found.reads["latency_us"].item() == pytest.approx(expected + sent + last["iterations"])
+
+
+def test_cells_are_those_of_the_config_unless_others_are_named() -> None:
+    """MLC in full, with a retry table of its own, read from the first entry on."""
+    cells = "{ references = { tracked = false, retry_table_v = [[0.0, 0.0, 0.0], [-0.15, -0.2, -0.25]] } }"
+    table = f"reliability={{ table = {{ file = 'flash-8-9', rber.threshold_voltage = {cells} }} }}"
+    found = explain(overrides=[table, 'read.references="retry_table"'], policies="two_step", page="lower")
+    assert found.cells_name == "the config's"
+    assert found.steps["references"][:2].to_list() == ["retry_entry:0", "retry_entry:1"]
+    assert found.steps["raw_errors"][1] < found.steps["raw_errors"][0]
+    assert "page of the config's cells" in text(found)
+    named = old(cells="tlc-measured")
+    assert named.to_dict() == old().to_dict()
+    assert explain(max_level=1, policies="two_step").cells_name == "mlc"
+
+
+@pytest.mark.parametrize(
+    "overrides",
+    [[], AHEAD, ['read.references="sentinels"'], ['read.references="share_of_ones"', f"read.predictor={DIE}"]],
+    ids=["retry table", "for less time", "sentinels", "predicted in the die"],
+)
+@pytest.mark.parametrize("page", ["centre", "upper"])
+def test_techniques_can_be_told_and_drawn(overrides: list[str], page: str) -> None:
+    found = old(*overrides, page=page)
+    told = text(found)
+    assert "\n\n6. Steps of the read (progressive)." in told
+    assert max(map(len, told.partition("\n6.")[2].splitlines())) <= 100
+    assert len(draw(found).axes) == 4 + len(found.cells.boundaries(found.cells.pages.index(page)))
+    document = found.to_dict()
+    assert json.loads(json.dumps(document, allow_nan=False)) == document
+
+
+def test_a_search_for_valleys_is_told() -> None:
+    """References of the cells that are off by 0.25 V, then as many sensings of each boundary as the cells say."""
+    cells = json.loads(Cells.open("tlc-measured").spec_json)
+    cells["references"] |= {"offset_v": 0.25}
+    toml = re.sub(r'"(\w+)":', r"\1 =", json.dumps(cells)).replace(" =", "=")
+    found = old(f"reliability.table.rber.threshold_voltage={toml}", 'read.references="valley_search"')
+    assert found.steps["references"].to_list()[:2] == ["cells", "valleys"]
+    search = found.steps.row(1, named=True)
+    assert (search["search_sensings"], search["decoded"]) == (11, True)
+    assert search["sense_us"] == pytest.approx(106 + 11 * 14)
+    assert "11 sensings of each boundary, counted in the die, found its valley" in text(found)
+
+
+def test_what_a_codeword_raises_is_raised() -> None:
+    class Broken:
+        def attempt(self, *_: object) -> None:
+            raise KeyError("broken")
+
+    lone = _core.LoneRead(softsense.Config.open("mlc-25nm"), 0)
+    asked = Broken(), Cells.open("mlc"), softsense.Code.open("flash-8/9")
+    with pytest.raises(KeyError, match="broken"):
+        lone.timeline(*asked, levels=7)
+    with pytest.raises(ConfigError, match="levels: found 8, expected 1 to 7"):
+        lone.timeline(*asked, levels=8)
+
+
 # Words and pictures.
 
 
@@ -222,7 +409,7 @@ def test_a_seed_is_a_codeword_whatever_the_machine(unlucky: Explanation) -> None
         {"decoder": "bit-flipping", "page": 0},
         {"decoder": "sum-product", "placement": "nested", "policies": "progressive:incremental", "level": 5},
         {"pe_cycles": 0, "retention_hours": 0.0, "page": "lower"},
-        {"config": "tlc-3d", "cells": "tlc-1-2-4", "level": 7},
+        {"config": "tlc-3d", "cells": "tlc-1-2-4", "level": 7, "overrides": ['read.references="cells"']},
     ],
     ids=["none decodes", "BCH", "BCH fails", "bit flipping", "one policy", "fresh", "many regions"],
 )
@@ -248,6 +435,13 @@ def test_the_guide_shows_what_is_printed() -> None:
     shown = guide.split("```text\n")[1].split("\n```")[0]
     assert "--pe 10000 --retention 365d --page upper --needs 2" in guide
     assert shown == text(explain(pe_cycles=10_000, retention_hours=YEAR_HOURS, page="upper", needs=2))
+    shown = guide.split("```text\n")[2].split("\n```")[0]
+    assert (
+        """--config tlc-3d --pe 3000 --retention 365d --policies progressive --set 'read.references="sentinels"'"""
+        in guide
+    )
+    told = text(old('read.references="sentinels"'))
+    assert shown == told[told.index("5. Reading") :]
 
 
 def test_command_prints_draws_and_answers_in_json(
@@ -289,7 +483,13 @@ def test_bad_options_are_one_error(softsense_command: Softsense) -> None:
         ({"needs": 2, "max_level": 1}, "needs: found 2, expected 1 to 1"),
         ({"iterations": 0}, "iterations: found 0, expected at least 1"),
         ({"seed": -1}, "seed: found -1, expected 0 to 18446744073709551615"),
-        ({"config": "tlc-3d"}, "flash.page_types: found lower, centre, upper, expected one"),
+        ({"config": "tlc-3d", "cells": "mlc"}, "flash.page_types: found lower, centre, upper, expected one"),
+        (
+            {"config": "tlc-3d", "cells": "tlc-1-2-4"},
+            "read.references: found `retry_table` without one, expected cells",
+        ),
+        ({"config": "tlc-rif", "code": "bch-4KB-t105"}, "read.predictor: found one, but `reliability` does not know"),
+        ({"overrides": ['read.references="sentinels"']}, "read.references: found references that are inferred"),
         ({"config": "mlc-lae"}, "reliability.bch: found codes by age"),
         ({"overrides": ["ftl.interleaving.ways=2"]}, "ftl.interleaving.ways: found 2, expected 1"),
         ({"overrides": ["flash.cache_register=false"]}, "flash.cache_register"),

@@ -97,6 +97,8 @@ class Config:
         take of the data space of each unit), `units_per_block`, `crossing_per_block` (those of them that lie in two
         pages), and `transfer_us`, `decode_us` and `decode_without_errors_us` of a codeword.
         """
+    def cells(self, pe_cycles: int = 0, retention_hours: float = 0.0) -> Cells | None:
+        """The cells of the reliability at an age; None if it has none with threshold voltages. Raises `ConfigError`."""
     def p_fail(self, rber: NDArray[np.float64], levels: int | None = None) -> NDArray[np.float64]:
         """The probability that decoding fails at each of `rber` (float64, shape (n,)), by the decode table.
 
@@ -133,11 +135,11 @@ class Trace:
         """Write the trace in another format; returns the number of requests."""
 
 class LoneRead:
-    """Reads of one codeword of a page type on a device that does nothing else.
+    """Reads of one codeword of a page type on a device that does nothing else, and remembers nothing of other reads.
 
     Args:
-        config: the device. Its policy, retry and times count; its reliability, ages, data and workload do not, and its
-            map is taken to be in memory.
+        config: the device. Its `read` and its times count; its reliability, ages, data and workload do not, and its map
+            is taken to be in memory.
         page_type: which of `flash.page_types`, from 0.
 
     Raises `ConfigError`: there is no such page type, or the device has codes by age or interleaved codewords, of which
@@ -145,19 +147,31 @@ class LoneRead:
     """
 
     def __init__(self, config: Config, page_type: int) -> None: ...
-    def timeline(self, attempts: Sequence[tuple[bool, int]], raw_errors: int) -> dict[str, Any]:
-        """The simulator's read of a codeword whose decodes are known: a function of the arguments.
+    def timeline(self, codeword: Any, cells: Cells, code: Code, *, levels: int, seed: int = 1) -> dict[str, Any]:
+        """The simulator's read of a codeword in `cells`: a function of the arguments.
 
         Args:
-            attempts: of levels 1, 2, ...: whether the codeword decodes, and after how many iterations (0 counts as
-                one). The last one is the deepest level that is read, whatever the config says.
-            raw_errors: wrong hard decisions, by which `decoder.bypass` goes.
+            codeword: is asked what comes of sensing and decoding. `attempt(cells, references, level, sensing_percent)`
+                tells whether it decodes, after how many iterations (0 counts as one), how many hard decisions are
+                wrong (by which `decoder.bypass` goes), and how many checks they violate (None at deeper levels);
+                `violated(cells, references, checks)` how many of the first checks hard decisions violate, where a
+                predictor asks. `cells` there are as they look when they are sensed so, with references where they then
+                stand, which `references` names.
+            cells: those of the codeword, at their age.
+            code: that of the codeword.
+            levels: the deepest level that is read, whatever the config says.
+            seed: of what is counted of other cells of the page.
 
-        Returns `levels` (attempted, in their order), `decoded`, `latency_ns` and `spans`, a dict each in the order in
-        which they begin: `resource` (plane, bus, decoder), `what` (sense, hold, transfer, decode), `level`, `from_ns`,
-        `to_ns`, and `wasted` (for a level that came to no attempt). Spans end with the read: a RESET after it is none.
+        Returns `steps` (a dict for each attempt: `references`, `level`, `hard` and `extra_levels` (what is sensed and
+        sent of it), `search_sensings`, `unsent_sensings`, `predictions`, `sensing_percent`, `known_cells`), `decoded`,
+        `latency_ns`, `spans` (a dict each in the order in which they begin: `resource` (plane, bus, decoder), `what`
+        (sense, hold, transfer, decode), `step` (from 1), `level`, `from_ns`, `to_ns`, and `wasted` (for a step that was
+        not made); they end with the read: a RESET after it is none), `measured` (by where references stood in the read
+        before: `at` (where they stood in the measurement), `errors` (known cells of the lower state that read above,
+        and of the upper one that read below; None where ones are counted), `difference` and `steps` (off the default
+        references)) and `predictor` (how many checks it counts, and the most that it lets pass; None without one).
 
-        Raises `ConfigError`: there are no attempts, or more than `MAX_LEVEL`.
+        Raises `ConfigError`, where reads want what cells or code do not know, and whatever `codeword` raises.
         """
 
 class UnfinishedFile:
@@ -255,10 +269,11 @@ class Code:
         self, codewords: NDArray[np.uint8], *, threads: int = 1, out: NDArray[np.uint8] | None = None
     ) -> NDArray[np.uint8]:
         """Take the data bits out of codewords: ceil(data_bits / 8) bytes a frame. Raises `CodeError`."""
-    def syndrome_weight(self, words: NDArray[np.uint8]) -> NDArray[np.uint32]:
+    def syndrome_weight(self, words: NDArray[np.uint8], checks: int | None = None) -> NDArray[np.uint32]:
         """How many checks each word violates (uint32, one a frame): zero for a codeword.
 
-        Of a BCH code these are the parity bits that are not those of the data. Raises `CodeError`.
+        Of a BCH code these are the parity bits that are not those of the data; of an LDPC code the first `checks` of
+        them are counted, if that is given. Raises `CodeError`.
         """
     def decoder(self, algorithm: str = "min-sum", iterations: int = 20, *, llr_step: float = 1.0) -> Decoder:
         """A decoder of this code.

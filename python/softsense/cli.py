@@ -1368,14 +1368,13 @@ def flash_calibrate(
     type=click.Path(path_type=Path),
     metavar="CONFIG",
     shell_complete=_complete_config,
-    help="The device whose times count: a shipped one or a TOML file; default: mlc-25nm.",
+    help="The device whose times and reads count: a shipped one or a TOML file; default: mlc-25nm.",
 )
 @click.option(
     "--cells",
-    default="mlc",
     metavar="NAME",
     shell_complete=_complete_cells,
-    help="A shipped model or a TOML file; default: mlc.",
+    help="A shipped model or a TOML file; default: those of the config, or mlc.",
 )
 @click.option(
     "--pe", "pe_cycles", default=10_000, type=click.IntRange(0, 10**6), help="Program/erase cycles; default: 10000."
@@ -1413,7 +1412,8 @@ def explain_command(config: Path, retention: str, picture: Path | None, as_json:
     """Explain the life of one codeword: its cells, what sensing tells, how decoding goes, and what its read costs.
 
     The codeword is programmed, aged, sensed and decoded really, level by level; each read policy's time is that of a
-    device that does nothing else.
+    device that does nothing else. Reads that move references are shown step by step, such as with
+    --set 'read.references="sentinels"'.
     """
     from softsense import explain
 

@@ -1,7 +1,8 @@
 """One codeword's life as pictures and words: its cells, what sensing tells, how decoding goes, what reading it costs.
 
 A codeword is programmed with random data, its cells age, every level is sensed, and the decoder gets what the regions
-say. What each read policy makes of that is worked out span by span, for a device that does nothing else::
+say. What each read policy makes of that, with the config's technique of read retry, is worked out step by step and span
+by span, for a device that does nothing else::
 
     from softsense import explain
 
@@ -12,14 +13,15 @@ say. What each read policy makes of that is worked out span by span, for a devic
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import os
 import re
 import textwrap
 import tomllib
-from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -48,7 +50,7 @@ _SEEDS = 1 << 64
 
 @dataclass(frozen=True, eq=False)
 class Explanation:
-    """What `explain` found. Frames have a row for each state, reference, region, level, policy or span.
+    """What `explain` found. Frames have a row for each state, reference, region, level, policy, sensing or span.
 
     Attributes:
         config: the device, with its overrides.
@@ -81,11 +83,24 @@ class Explanation:
             bits, the signs), `cells_with_0`, `cells_with_1` (of this codeword).
         attempts: `level`, `sensings`, `bits_per_cell`, `information_bits` (of bit and region), `wrong_signs`,
             `converged`, `correct` (the word is the one that was written), `iterations`, `violated_checks`.
+        predictor: what predicts failures counts the first `checks` of the code, and lets pass up to `threshold`
+            violated ones; None without one.
         reads: `policy` as it was asked for, `retry`, `levels` (tried), `decoded`, `latency_us`, `sense_us`,
             `transfer_us`, `decode_us`, `hidden_us` (by which the three sum to more than the latency), `plane_us` (that
             the plane is taken, until the read ends), `wasted_us` (sensing ahead that was not needed).
-        spans: `policy`, `resource` (plane, bus, decoder), `what` (sense, hold, transfer, decode), `level`, `from_us`,
-            `to_us`, `wasted`. `hold`: the plane is taken but does nothing. The last one ends at the latency.
+        steps: the attempts of each policy and what is seen of them, a row for each sensing: `policy`, `step` (which
+            attempt, from 1), `sent` (or it stays in the die, which senses again in the same step), `references` (where
+            they stand: `cells`, `default`, `retry_entry:2`, `valleys`, or `inferred:-4`, so many steps off the default
+            ones), `references_v` (those of the page), `level`, `known_cells` (nothing but they is read),
+            `search_sensings` (of each boundary, before), `sensing_percent` and `sense_us` (of all sensings of the row,
+            with a prediction in the die), `raw_errors` (at deeper levels wrong signs), `violated_checks` (by hard
+            decisions; None at deeper levels), `iterations`, `decoded` (None where decoding is not tried),
+            `predicted_violated` (checks, as the predictor counts them; None where it does not look), `errors_up` and
+            `errors_down` (known cells of the lower state that read above, and of the upper one that read below),
+            `difference` (the two as shares of a state's cells, or what the share of ones says of it) and
+            `inferred_steps` (how far off the default ones references then belong).
+        spans: `policy`, `resource` (plane, bus, decoder), `what` (sense, hold, transfer, decode), `step`, `level`,
+            `from_us`, `to_us`, `wasted`. `hold`: the plane is taken but does nothing. The last one ends at the latency.
     """
 
     config: Config
@@ -112,19 +127,21 @@ class Explanation:
     references: pl.DataFrame
     regions: pl.DataFrame
     attempts: pl.DataFrame
+    predictor: dict[str, float] | None
     reads: pl.DataFrame
+    steps: pl.DataFrame
     spans: pl.DataFrame
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, ready for JSON: frames as lists of rows, LLRs that are infinite as None."""
         document: dict[str, Any] = {"pe_cycles": self.cells.pe_cycles, "retention_hours": self.cells.retention_hours}
         document["config_sha256"] = self.config.sha256
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if field.name == "cells":
+        for each in fields(self):
+            value = getattr(self, each.name)
+            if each.name == "cells":
                 document["cells"] = json.loads(value.spec_json)
-            elif field.name != "config":
-                document[field.name] = value.to_dicts() if hasattr(value, "to_dicts") else value
+            elif each.name != "config":
+                document[each.name] = value.to_dicts() if hasattr(value, "to_dicts") else value
         for region in document["regions"]:
             region["llr"] = region["llr"] if math.isfinite(region["llr"]) else None
         return document
@@ -140,10 +157,49 @@ class _Codeword:
     quantiles: NDArray[np.float64]
 
 
+@dataclass(eq=False)
+class _Readings:
+    """What reads of a codeword come to: the simulator's `LoneRead` asks, and what it was told is kept for the text."""
+
+    codeword: _Codeword
+    page: int
+    code: Code
+    decoder_for: Callable[[dict[str, Any], int, float], Decoder]
+    placement: str
+    known: dict[tuple[str, int, int], dict[str, Any]] = field(default_factory=dict)
+    predicted: dict[str, int] = field(default_factory=dict)
+
+    def attempt(
+        self, cells: Cells, references: str, level: int, sensing_percent: int
+    ) -> tuple[bool, int, int, int | None]:
+        """Whether it decodes, after how many iterations, and how many bits were wrong and checks violated before."""
+        how = references, level, sensing_percent
+        if how not in self.known:
+            read = cells.sense(self.page, level, placement=self.placement)
+            regions = _regions_of(cells, self.codeword, read)
+            decoder = self.decoder_for(read, level, cells.rber(self.page))
+            self.known[how] = {
+                **_attempt(self.codeword, level, read, regions, decoder),
+                "violated_checks": self._violated(read, regions, None) if level == 1 else None,
+                "references_v": read["references"].tolist(),
+            }
+        row = self.known[how]
+        return row["converged"], row["iterations"], row["wrong_signs"], row["violated_checks"]
+
+    def violated(self, cells: Cells, references: str, checks: int) -> int:
+        """How many of the first checks hard decisions violate."""
+        read = cells.sense(self.page, 1, placement=self.placement)
+        self.predicted[references] = self._violated(read, _regions_of(cells, self.codeword, read), checks)
+        return self.predicted[references]
+
+    def _violated(self, read: dict[str, Any], regions: NDArray[np.intp], checks: int | None) -> int:
+        return int(self.code.syndrome_weight(np.packbits((read["llrs"] < 0)[regions]), checks))
+
+
 def explain(
     config: str | os.PathLike[str] | Config = "mlc-25nm",
     *,
-    cells: str | os.PathLike[str] = "mlc",
+    cells: str | os.PathLike[str] | None = None,
     pe_cycles: int = 10_000,
     retention_hours: float = 8760.0,
     page: str | int = "upper",
@@ -158,17 +214,19 @@ def explain(
     needs: int = 1,
     overrides: Sequence[str] = (),
 ) -> Explanation:
-    """Program one codeword, let it age, read it at every level, and say what each read policy takes for it.
+    """Program one codeword, let it age, read it at every level, and say what reads of the config do, and take, for it.
 
     The read is real: random data is encoded, every cell has a quantile in the distribution of its state, each level's
-    references sort cells into regions, and the decoder gets what these say. The timelines are the simulator's, of a
-    device that does nothing else: that a level decodes is known from the read, what it takes from the config. As with
-    its real decodes, a level deeper than the required one may fail, which is rare.
+    references sort cells into regions, and the decoder gets what these say. Reads are the simulator's, on a device that
+    does nothing else, as the config's `read` says: whenever one senses with other references, deeper or for less time,
+    it is told what comes of that with this codeword. As with the simulator's real decodes, a level deeper than the
+    required one may fail, which is rare.
 
     Args:
-        config: the device: a TOML file, the name of a shipped one, or a `Config`. Times, `read.retry` and
-            `read.max_level` are taken from it; its own codewords, cells, ages and workload do not matter.
-        cells: the cells: a shipped model (`Cells.names`), or a TOML file.
+        config: the device: a TOML file, the name of a shipped one, or a `Config`. Its times and its `read` count; its
+            own codewords, ages and workload do not matter. Nothing is remembered of other reads.
+        cells: the cells: a shipped model (`Cells.names`), or a TOML file; default: those of the config, or `mlc` if it
+            has none with threshold voltages.
         pe_cycles: program/erase cycles of the cells.
         retention_hours: hours since the codeword was written.
         page: the page that the codeword is in: its name or number.
@@ -180,15 +238,16 @@ def explain(
         iterations: after how many the decoder gives up.
         placement: where references are: `mutual_information`, `nested` or `uniform`.
         policies: `all`, or read policies such as `two_step`, each optionally with its retry as in `two_step:restart`.
-        seed: of data, other pages and cells. The same seed is the same codeword at any age.
+        seed: of data, other pages and cells, and of what is counted of known cells, ones and valleys. The same seed is
+            the same codeword at any age.
         needs: the first codeword is taken, of this seed, the next one and so on, whose required level is so deep, or
             that does not decode: how a codeword is seen that hard decision fails, where that is rare.
         overrides: config fields to replace, each written as `read.retry="incremental"`.
 
     Returns what was found: a function of the arguments.
 
-    Raises `ConfigError`, `CodeError` or `FileError`: an argument is wrong, or the device has codes by age or
-    interleaved codewords, of which this knows nothing.
+    Raises `ConfigError`, `CodeError` or `FileError`: an argument is wrong, reads want what cells or code do not know,
+    or the device has codes by age or interleaved codewords, of which this knows nothing.
 
     Source: K. Zhao et al., "LDPC-in-SSD", 2013, figs. 4, 6, 7 and 14 (the policies). Cells, references and LLRs are
     those of docs/model/threshold-voltage.md and sensing.md.
@@ -207,7 +266,9 @@ def explain(
         raise ConfigError(f"level: found {level}, expected 1 to {deepest}")
     if not 0 <= seed < _SEEDS:
         raise ConfigError(f"seed: found {seed}, expected 0 to {_SEEDS - 1}")
-    opened = Cells.open(os.fspath(cells), pe_cycles, retention_hours)
+    opened = device.cells(pe_cycles, retention_hours) if cells is None else None
+    if opened is None:
+        opened = Cells.open(os.fspath(cells or "mlc"), pe_cycles, retention_hours)
     number = page_number(opened, str(page))
     page_type = _page_type(resolved, opened, number)
     lone_reads = {name: _core.LoneRead(each, page_type) for name, each in devices.items()}
@@ -215,10 +276,11 @@ def explain(
 
     if not 1 <= needs <= deepest:
         raise ConfigError(f"needs: found {needs}, expected 1 to {deepest}")
-    decoders = {
-        each: opened_code.decoder(decoder, iterations, llr_step=_step(read, each, opened.rber(number), opened_code))
-        for each, read in sensed.items()
-    }
+
+    def decoder_for(read: dict[str, Any], level: int, rber: float) -> Decoder:
+        return opened_code.decoder(decoder, iterations, llr_step=_step(read, level, rber, opened_code))
+
+    decoders = {each: decoder_for(read, each, opened.rber(number)) for each, read in sensed.items()}
 
     def attempt(codeword: _Codeword, each: int) -> dict[str, Any]:
         return _attempt(codeword, each, sensed[each], _regions_of(opened, codeword, sensed[each]), decoders[each])
@@ -232,18 +294,20 @@ def explain(
     attempts = [attempt(codeword, each) for each in sensed]
     required = next((row["level"] for row in attempts if row["converged"]), None)
 
-    outcomes = [(row["converged"], row["iterations"]) for row in attempts]
-    reads, spans = [], []
+    readings = _Readings(codeword, number, opened_code, decoder_for, placement)
+    hard_sense_us = resolved["flash"]["page_types"][page_type]["sense_us"]
+    reads, steps, spans = [], [], []
     for name, lone_read in lone_reads.items():
-        read = lone_read.timeline(outcomes, attempts[0]["wrong_signs"])
+        read = lone_read.timeline(readings, opened, opened_code, levels=deepest, seed=own_seed)
         retry = json.loads(devices[name].to_json())["read"]["retry"]
         reads.append({"policy": name, "retry": retry, **_summed(read)})
+        steps += [{"policy": name, **row} for row in _steps(read, readings, hard_sense_us)]
         spans += [{"policy": name, **_us(span)} for span in read["spans"]]
     return Explanation(
         config=device,
         config_name="config" if isinstance(config, Config) else os.fspath(config),
         cells=opened,
-        cells_name=os.fspath(cells),
+        cells_name=_cells_name(cells, resolved),
         code=opened_code.name,
         decoder=None if opened_code.kind == "bch" else decoder,
         iterations=None if opened_code.kind == "bch" else iterations,
@@ -270,7 +334,9 @@ def explain(
         ),
         regions=pl.DataFrame(_region_rows(opened, sensed, codeword), infer_schema_length=None),
         attempts=pl.DataFrame(attempts),
+        predictor=dict(zip(("checks", "threshold"), read["predictor"], strict=True)) if read["predictor"] else None,
         reads=pl.DataFrame(reads),
+        steps=pl.DataFrame(steps, infer_schema_length=None),
         spans=pl.DataFrame(spans),
     )
 
@@ -332,6 +398,16 @@ def _hard_failure(
     if not (table["code"].startswith(f"{code.name}:") and of_decoder):
         return None
     return float(device.p_fail(np.array([rber]), 1)[0, 0])
+
+
+def _cells_name(cells: str | os.PathLike[str] | None, resolved: dict[str, Any]) -> str:
+    """What cells were opened as."""
+    if cells is not None:
+        return os.fspath(cells)
+    reliability = resolved["reliability"]
+    rber = next(iter(reliability.values())).get("rber", {}) if isinstance(reliability, dict) else {}
+    named = rber.get("threshold_voltage", "mlc") if isinstance(rber, dict) else "mlc"
+    return named if isinstance(named, str) else "the config's"
 
 
 def _page_type(resolved: dict[str, Any], cells: Cells, page: int) -> int:
@@ -470,7 +546,7 @@ def _summed(read: dict[str, Any]) -> dict[str, Any]:
     in_vain = total(what="sense", wasted=True)
     sense, transfer, decode = total(what="sense") - in_vain, total(what="transfer"), total(what="decode")
     return {
-        "levels": read["levels"],
+        "levels": [step["level"] for step in read["steps"]],
         "decoded": read["decoded"],
         "latency_us": read["latency_ns"] / 1e3,
         "sense_us": sense / 1e3,
@@ -484,8 +560,62 @@ def _summed(read: dict[str, Any]) -> dict[str, Any]:
 
 def _us(span: dict[str, Any]) -> dict[str, Any]:
     """A row of `spans`."""
-    named = {name: span[name] for name in ("resource", "what", "level", "wasted")}
+    named = {name: span[name] for name in ("resource", "what", "step", "level", "wasted")}
     return {**named, "from_us": span["from_ns"] / 1e3, "to_us": span["to_ns"] / 1e3}
+
+
+def _steps(read: dict[str, Any], readings: _Readings, hard_sense_us: float) -> Iterator[dict[str, Any]]:
+    """Rows of `steps`, from what the simulator's read is, and what it was told."""
+    steps, measured = read["steps"], read["measured"]
+
+    def row(number: int, step: dict[str, Any], *, sent: bool, sense_us: float) -> dict[str, Any]:
+        tried = sent and not step["known_cells"]
+        # Nothing is seen of the page where known cells are read of another.
+        nothing = dict.fromkeys(("references_v", "wrong_signs", "violated_checks"))
+        how = step["references"], step["level"], step["sensing_percent"]
+        found = nothing if step["known_cells"] else readings.known[how]
+        # The first hard decision of a read is predicted, in the die before it is sent.
+        predicted = readings.predicted.get(step["references"]) if number == 1 and step["level"] == 1 else None
+        if predicted is not None and sent and read["predictor"] and not step["predictions"]:
+            tried = predicted <= read["predictor"][1]
+        told = measured.get(step["references"]) if step["level"] == 1 else None
+        if told and sent != (told["errors"] is not None):
+            told = None
+        # Where known cells take a read of their own, it is that which tells.
+        if told and number < len(steps) and steps[number]["known_cells"]:
+            told = None
+        up, down = (told and told["errors"]) or (None, None)
+        return {
+            "step": number,
+            "sent": sent,
+            "references": step["references"],
+            "references_v": found["references_v"],
+            "level": step["level"],
+            "known_cells": step["known_cells"],
+            "search_sensings": step["search_sensings"],
+            "sensing_percent": step["sensing_percent"],
+            "sense_us": sense_us,
+            "raw_errors": found["wrong_signs"],
+            "violated_checks": found["violated_checks"],
+            "iterations": found["iterations"] if tried else None,
+            "decoded": found["converged"] if tried else None,
+            "predicted_violated": predicted,
+            "errors_up": up,
+            "errors_down": down,
+            "difference": told and told["difference"],
+            "inferred_steps": told and told["steps"],
+        }
+
+    for number, step in enumerate(steps, 1):
+        sensing = [span for span in read["spans"] if (span["step"], span["what"]) == (number, "sense")]
+        sense_us = sum(span["to_ns"] - span["from_ns"] for span in sensing) / 1e3
+        if step["unsent_sensings"]:
+            # The die counts ones with default references, and keeps what it has sensed so.
+            unsent = {**step, "references": "default", "sensing_percent": 100}
+            sent_us = hard_sense_us * step["sensing_percent"] / 100
+            yield row(number, unsent, sent=False, sense_us=sense_us - sent_us)
+            sense_us = sent_us
+        yield row(number, step, sent=True, sense_us=sense_us)
 
 
 # Words ----------------------------------------------------------------------------------------------------------------
@@ -500,6 +630,7 @@ def text(found: Explanation) -> str:
             *_about_regions(found),
             *_about_attempts(found),
             *_about_policies(found),
+            *_about_steps(found),
         ]
     )
 
@@ -660,7 +791,11 @@ def _about_policies(found: Explanation) -> list[str]:
     ]
     table = _table("policy", [read["policy"] for read in reads], columns)
     widest = max(len(read["policy"]) for read in reads)
-    whys = "\n".join(_filled(f"{read['policy']:<{widest}}  {why(read)}", widest + 2) for read in reads)
+    said_why = {
+        read["policy"]: why(read) if not moves_references(steps := _steps_of(found, read)) else why_steps(read, steps)
+        for read in reads
+    }
+    whys = "\n".join(_filled(f"{name:<{widest}}  {said}", widest + 2) for name, said in said_why.items())
     contenders = [read for read in reads if not api.knows_level(read["policy"])]
     ending = []
     if len(contenders) > 1:
@@ -692,11 +827,132 @@ def why(read: dict[str, Any]) -> str:
     else:
         added = f"{last - levels[-2]} more" if len(levels) == 2 else "one more each time"
         said = f"{_levels(levels[:-1])}; with {added} level {last} {end}"
+    return said + _ahead(read)
+
+
+def _ahead(read: dict[str, Any]) -> str:
+    """What sensing ahead hides, and what of it is in vain."""
+    said = ""
     if read["hidden_us"] > 0:
         said += f"; {read['hidden_us']:,.1f} us of sensing are hidden"
     if read["wasted_us"] > 0:
         said += f"; {read['wasted_us']:,.1f} us are sensed in vain"
     return said
+
+
+def _steps_of(found: Explanation, read: dict[str, Any]) -> list[dict[str, Any]]:
+    return found.steps.filter(found.steps["policy"] == read["policy"]).to_dicts()
+
+
+def moves_references(steps: Sequence[dict[str, Any]]) -> bool:
+    """Whether a read is more than levels with the references of the cells; `steps` are its rows."""
+    return any(
+        step["references"] != "cells" or step["sensing_percent"] < 100 or step["predicted_violated"] is not None
+        for step in steps
+    )
+
+
+def why_steps(read: dict[str, Any], steps: Sequence[dict[str, Any]]) -> str:
+    """What a read consists of that moves references; `read` is a row of `reads`, and `steps` are its rows."""
+
+    def came(step: dict[str, Any]) -> str:
+        if step["known_cells"]:
+            return "known cells are read"
+        if not step["sent"]:
+            return f"the die {'predicts failure' if step['predicted_violated'] else 'counts ones'} at {_where(step)}"
+        return f"{_place(step)} " + ("is predicted to fail" if step["decoded"] is None else "decodes")
+
+    clauses = []
+    for failed, group in itertools.groupby(steps, lambda step: step["decoded"] is False):
+        if failed:
+            places = [_place(step) for step in group]
+            clauses.append(f"{_listed(places)} {'fails' if len(places) == 1 else 'fail'}")
+        else:
+            clauses += map(came, group)
+    return "; ".join(clauses) + ("" if read["decoded"] else ": uncorrectable") + _ahead(read)
+
+
+def _place(step: dict[str, Any]) -> str:
+    """Level and references of a step, in few words."""
+    return _where(step) if step["level"] == 1 else f"level {step['level']} about {_where(step)}"
+
+
+def _where(step: dict[str, Any]) -> str:
+    """Where the references of a step stand, in few words."""
+    kind, _, number = step["references"].partition(":")
+    if kind == "inferred":
+        return f"inferred {int(number):+d}"
+    return {"retry_entry": f"entry {number}", "cells": "the cells' own"}.get(kind, kind)
+
+
+def told_policy(found: Explanation) -> dict[str, Any]:
+    """The row of `reads` whose steps are shown: that of the config's own policy, or the first."""
+    rows = found.reads.to_dicts()
+    own = json.loads(found.config.to_json())["read"]["policy"]
+    return next((row for row in rows if row["policy"].partition(":")[0] == own), rows[0])
+
+
+def _about_steps(found: Explanation) -> list[str]:
+    read = told_policy(found)
+    steps = _steps_of(found, read)
+    if not moves_references(steps):
+        return []
+    said = (
+        f"6. Steps of the read ({read['policy']}). What is read above has references that are the cells' own; this "
+        "read moves them as a drive does. Checks are those that hard decisions violate before they are decoded."
+    )
+    hard = [step["references_v"] if step["level"] == 1 and step["references_v"] else [] for step in steps]
+    whole = [f" ({step['sensing_percent']} %)" if step["sensing_percent"] < 100 else "" for step in steps]
+    columns = [
+        ("\nreferences", [_where(step) for step in steps]),
+        ("\nlevel", ["known" if step["known_cells"] else str(step["level"]) for step in steps]),
+        ("hard references\nV", [" ".join(map(_volts, volts)) for volts in hard]),
+        ("sensed\nfor us", [f"{step['sense_us']:,.1f}{share}" for step, share in zip(steps, whole, strict=True)]),
+        ("wrong\nbits", [_counted(step["raw_errors"]) for step in steps]),
+        ("violated\nchecks", [_counted(step["violated_checks"]) for step in steps]),
+        ("\ndecodes", [_decodes(step) for step in steps]),
+    ]
+    table = _table("step", [step["step"] for step in steps], columns)
+    seen = [(step["step"], _seen(step, found)) for step in steps]
+    lines = [_filled(f"step {number}  {words}", 8) for number, words in seen if words]
+    return [_filled(said), table, *(["\n".join(lines)] if lines else [])]
+
+
+def _counted(count: int | None) -> str:
+    return "" if count is None else f"{count:,}"
+
+
+def _decodes(step: dict[str, Any]) -> str:
+    if step["known_cells"] or not step["sent"]:
+        return "-"
+    return "not tried" if step["decoded"] is None else "yes" if step["decoded"] else "no"
+
+
+def _is_predicted_to_fail(step: dict[str, Any], found: Explanation) -> bool:
+    return found.predictor is not None and step["predicted_violated"] > found.predictor["threshold"]
+
+
+def _seen(step: dict[str, Any], found: Explanation) -> str:
+    """What is observed of a sensing beside the outcome of decoding, and what that says."""
+    seen = []
+    if step["search_sensings"]:
+        seen.append(f"{step['search_sensings']} sensings of each boundary, counted in the die, found its valley")
+    if step["predicted_violated"] is not None and found.predictor:
+        checks, most = int(found.predictor["checks"]), found.predictor["threshold"]
+        fails = _is_predicted_to_fail(step, found)
+        seen.append(
+            f"{step['predicted_violated']:,} of the first {checks:,} checks are violated, "
+            f"{'more' if fails else 'not more'} than {most:,.1f}: predicted to {'fail' if fails else 'decode'}"
+        )
+    if step["difference"] is not None:
+        what = "the share of ones says"
+        if step["errors_up"] is not None:
+            what = f"of known cells {step['errors_up']} read too high and {step['errors_down']} too low:"
+        seen.append(
+            f"{what} {step['difference']:+.3f} of a state, so references belong {step['inferred_steps']:+d} steps off "
+            "the default ones"
+        )
+    return "; ".join(seen)
 
 
 def _shown(found: Explanation) -> pl.DataFrame:
@@ -785,7 +1041,8 @@ _SPAN_COLOURS = {"sense": "#1f6fad", "hold": "#bcd7ee", "transfer": "#3f9448", "
 
 
 def draw(found: Explanation) -> Figure:
-    """Draw the same: states and regions, LLRs, attempts level by level, and a timeline for each policy.
+    """Draw the same: states and regions, LLRs, attempts level by level, the steps of a read that moves references, and
+    a timeline for each policy.
 
     Returns a figure 11 inches wide at 150 dpi; save it with its `savefig`.
     """
@@ -794,7 +1051,12 @@ def draw(found: Explanation) -> Figure:
     from softsense import plots
 
     lanes = 0.72 * found.reads.height
-    height = 7.95 + lanes + 0.75
+    read = told_policy(found)
+    steps = _steps_of(found, read)
+    steps_high = 0.8 + 0.4 * len(steps) if moves_references(steps) else 0.0
+    # A panel of its own, with its title and what is below it.
+    steps_take = steps_high + 1.35 if steps_high else 0.0
+    height = 7.95 + steps_take + lanes + 0.75
     figure = Figure(figsize=(_WIDE, height), dpi=150, facecolor="white")
 
     def panel(left: float, width: float, top: float, high: float) -> Axes:
@@ -810,7 +1072,12 @@ def draw(found: Explanation) -> Figure:
     _draw_states(panel(0.75, 9.95, 1.35, 2.15), found)
     _draw_llrs(panel(0.75, 5.55, 4.5, 2.1), found)
     _draw_attempts(panel(7.35, 3.35, 4.5, 2.1), found)
-    _draw_timelines(panel(2.75, 7.95, 7.95, lanes), found)
+    if steps_high:
+        boundaries = len(_references(found, 1))
+        wide = 6.5 / boundaries
+        panels = [panel(2.1 + wide * boundary, wide - 0.12, 7.95, steps_high) for boundary in range(boundaries)]
+        _draw_steps(panels, found, read["policy"], steps)
+    _draw_timelines(panel(2.75, 7.95, 7.95 + steps_take, lanes), found)
     note = f"{found.config_name}   seed {found.seed}   softsense {_core.__version__}"
     figure.text(0.3 / _WIDE, 0.17 / height, note, fontsize=8.5, color=plots.FAINT, va="center")
     return figure
@@ -960,6 +1227,53 @@ def _draw_attempts(axes: Axes, found: Explanation) -> None:
     _key(axes, [], f"{rate}   pale: not needed" if deeper else rate)
 
 
+def _draw_steps(panels: list[Axes], found: Explanation, policy: str, steps: list[dict[str, Any]]) -> None:
+    """Where the references of each step stand over the states, a panel for each boundary, and what came of it."""
+    from matplotlib.ticker import MaxNLocator
+
+    from softsense import plots
+
+    rows = len(steps)
+    colours = [_DECODED if step["decoded"] else plots.FAINT if step["decoded"] is None else _FAILED for step in steps]
+    for boundary, axes in enumerate(panels):
+        plots.head(axes, f"Steps of the read ({policy}): references over the states" if not boundary else "")
+        standing = [
+            volts[boundary * step["level"] : (boundary + 1) * step["level"]] if (volts := step["references_v"]) else []
+            for step in steps
+        ]
+        low, high = min(map(min, filter(None, standing))), max(map(max, filter(None, standing)))
+        volts = np.linspace(low - 0.5 * (high - low) - 0.1, high + 0.5 * (high - low) + 0.1, 600)
+        densities = [found.cells.density(state, volts) for state in range(found.cells.states)]
+        top = max(density.max() for density in densities)
+        for row, density in zip(found.states.iter_rows(named=True), densities, strict=True):
+            colour = plots.BIT_COLOURS[row["bit"]]
+            axes.fill_between(
+                volts, rows - 0.4, rows - 0.4 - density / top * rows, color=colour, alpha=0.2, linewidth=0
+            )
+        for place, (step, references) in enumerate(zip(steps, standing, strict=True)):
+            wide = 2.0 if step["level"] == 1 else 0.9
+            axes.vlines(references, place - 0.36, place + 0.36, color=colours[place], linewidth=wide, zorder=3)
+        axes.set_ylim(rows - 0.4, -0.6)
+        axes.set_xlim(volts[0], volts[-1])
+        axes.set_yticks([])
+        axes.xaxis.set_major_locator(MaxNLocator(max(2, 6 // len(panels)), prune="both"))
+        axes.spines["left"].set_visible(False)
+    panels[0].set_xlabel("threshold voltage (V)")
+    beside = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points", "va": "center", "fontsize": 9}
+    for place, (step, colour) in enumerate(zip(steps, colours, strict=True)):
+        name = "known cells" if step["known_cells"] else _where(step)
+        name += f", level {step['level']}" if step["level"] > 1 else "" if step["sent"] else ", not sent"
+        panels[0].annotate(f"step {step['step']}: {name}", (0, place), (-6, 0), ha="right", color=plots.INK, **beside)
+        said = [] if step["raw_errors"] is None else [f"{step['raw_errors']:,} wrong"]
+        if step["predicted_violated"] is not None:
+            said.append(f"predicted to {'fail' if _is_predicted_to_fail(step, found) else 'decode'}")
+        if step["inferred_steps"] is not None:
+            said.append(f"says {step['inferred_steps']:+d}")
+        if step["decoded"] is not None:
+            said.append("decodes" if step["decoded"] else "fails")
+        panels[-1].annotate(", ".join(said), (1, place), (6, 0), ha="left", color=colour, **beside)
+
+
 def _draw_timelines(axes: Axes, found: Explanation) -> None:
     from matplotlib.patches import Patch
 
@@ -970,10 +1284,10 @@ def _draw_timelines(axes: Axes, found: Explanation) -> None:
     right = (1.13 if found.reads["decoded"].all() else 1.3) * longest
     inches = axes.get_position().width * _WIDE
     group = 3.9
-    fails = set(found.attempts.filter(~found.attempts["converged"])["level"])
     for place, read in enumerate(found.reads.iter_rows(named=True)):
         first = place * group
         spans = found.spans.filter(found.spans["policy"] == read["policy"])
+        by_level = not moves_references(_steps_of(found, read))
         name = read["policy"].partition(":")[0]
         colour = colours.POLICIES.get(name, plots.INK)
         for lane, resource in enumerate(RESOURCES):
@@ -998,9 +1312,9 @@ def _draw_timelines(axes: Axes, found: Explanation) -> None:
                     first + lane, width, facecolor="white", edgecolor=_SPAN_COLOURS["sense"], hatch="/////", **bar
                 )
             else:
-                shade = _FAILED if span["what"] == "decode" and span["level"] in fails else _SPAN_COLOURS[span["what"]]
+                shade = _FAILED if span["what"] == "decode" and _is_failed(span, read) else _SPAN_COLOURS[span["what"]]
                 axes.barh(first + lane, width, color=shade, edgecolor="white", **bar)
-            label = _fitting(span, width / right * inches)
+            label = _fitting(span, width / right * inches, by_level=by_level)
             if label and not (span["wasted"] or span["what"] == "hold"):
                 middle = (span["from_us"] + span["to_us"]) / 2
                 text_style = {"ha": "center", "va": "center", "fontsize": 8.5, "color": "white", "zorder": 3}
@@ -1029,17 +1343,26 @@ def _draw_timelines(axes: Axes, found: Explanation) -> None:
     if found.reads["wasted_us"].max() > 0:
         vain = Patch(facecolor="white", edgecolor=_SPAN_COLOURS["sense"], hatch="/////", linewidth=0)
         keys.insert(1, (vain, "sensed in vain"))
-    if found.required_level is None:
+    reads = {read["policy"]: read for read in found.reads.iter_rows(named=True)}
+    decodes = found.spans.filter(found.spans["what"] == "decode").to_dicts()
+    failed = [_is_failed(span, reads[span["policy"]]) for span in decodes]
+    if all(failed):
         del keys[-1]
-    if ((found.spans["what"] == "decode") & found.spans["level"].is_in(list(fails))).any():
+    if any(failed):
         keys.append((Patch(color=_FAILED, linewidth=0), "decoding that fails"))
     _key(axes, keys, "")
 
 
-def _fitting(span: dict[str, Any], inches: float) -> str:
+def _is_failed(span: dict[str, Any], read: dict[str, Any]) -> bool:
+    """Whether what a span is for came to nothing: every step of a read but the last, and that where none decodes."""
+    return span["step"] < len(read["levels"]) or not read["decoded"]
+
+
+def _fitting(span: dict[str, Any], inches: float, *, by_level: bool) -> str:
     """The longest label that has room in a bar."""
     us = f"{span['to_us'] - span['from_us']:,.5g}"
-    labels = [f"sense level {span['level']}: {us} µs", f"level {span['level']}: {us}", us]
+    of = f"level {span['level']}" if by_level else f"step {span['step']}"
+    labels = [f"sense {of}: {us} µs", f"{of}: {us}", us]
     if span["what"] != "sense":
         labels = [f"{us} µs", us]
     return next((label for label in labels if 0.07 * len(label) + 0.06 < inches), "")

@@ -88,8 +88,8 @@ pub use exact::{CellCondition, CodewordRead, CodewordReader, DecodeAttempt, Exac
 pub use frames::{CellsRead, Condition, FrameCounts, FrameSpec, FrameTask, ReadChannel, listing_identity};
 pub use policy::{HardReferences, Policy, Predictor, PredictorPlace, ReadSpec, Remembered, Retry, SoftReferences};
 pub use reliability::{
-    AdaptiveSpec, CellAge, CompiledPredictor, Fate, FewErrors, Outcome, PageConditions, Questions, RateSpec,
-    Reliability, ReliabilitySpec, TableSpec,
+    AdaptiveSpec, CellAge, CompiledPredictor, Fate, FewErrors, GivenCodeword, Outcome, PageConditions, Questions,
+    RateSpec, Readings, Reliability, ReliabilitySpec, TableSpec,
 };
 pub use splitting::{Chain, Pattern, Record, Rung, SplitRun, SplitSpec, WalkSpec};
 pub use step::{History, Observation, Step};

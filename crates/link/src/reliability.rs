@@ -1,6 +1,6 @@
-mod attempted;
 mod exact;
 mod fate;
+mod given;
 mod inferred;
 
 use std::path::Path;
@@ -9,12 +9,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use softsense_base::{Error, Purpose, Result, Stream, expect_number};
 use softsense_ecc::catalogue::Code;
-use softsense_nand::{Factors, InferredBy, Rber, RberModel, ReadWith, Variation, Wear};
+use softsense_nand::{CellSpec, Factors, InferredBy, Rber, RberModel, ReadWith, Variation, Wear};
 
 use crate::{AgedBch, BchSpec, ByAge, CodewordReader, DecodeTable, ExactSpec, MAX_LEVEL, SoftLevels};
-use attempted::Attempted;
 use exact::Exact;
 pub use fate::{Fate, FewErrors, Outcome, PageConditions, Questions};
+pub use given::{GivenCodeword, Readings};
 pub use inferred::CompiledPredictor;
 
 /// Whether reads succeed.
@@ -130,10 +130,6 @@ pub struct Reliability {
     counts: Stream,
     questions: Questions,
     kind: Kind,
-    /// Entries of the retry table, where its cells have one.
-    retries: u8,
-    /// Sensings of each boundary by a search for valleys, where its cells know one.
-    valley_sensings: Option<u8>,
     /// Whether fates keep what their cells are like, as some steps have to ask those again.
     keeps_cells: bool,
     /// What the spec names, where that is more than its name, but for decode tables: the file of a code that really decodes, and
@@ -149,7 +145,7 @@ enum Kind {
     Tables(Box<Tables>),
     Bch(Box<Bch>),
     Exact(Box<Exact>),
-    Attempted(Attempted),
+    Given(Box<GivenCodeword>),
 }
 
 /// Decode tables by P/E cycles.
@@ -323,20 +319,15 @@ impl Reliability {
             counts: Stream::new(seed, Purpose::Counts),
             questions: Questions::default(),
             kind,
-            retries: 0,
-            valley_sensings: None,
             keeps_cells: false,
             named_texts,
         };
-        built.retries = built.flash().map_or(0, |flash| flash.model.retries() as u8);
         let by_information = matches!(&built.kind, Kind::Tables(tables) if tables.by_information);
-        built.valley_sensings =
-            built.flash().and_then(|flash| flash.model.valley_sensings()).map(|sensings| sensings as u8);
         let model = built.flash().map(|flash| &flash.model);
         let infers = model.is_some_and(|model| model.inference().is_some());
         let other_sensing = model.is_some_and(RberModel::knows_shortened_sensing);
         built.keeps_cells =
-            built.retries > 0 || built.valley_sensings.is_some() || infers || other_sensing || by_information;
+            built.retries() > 0 || built.valley_sensings().is_some() || infers || other_sensing || by_information;
         Ok(built)
     }
 
@@ -346,37 +337,45 @@ impl Reliability {
         Self { questions, ..self }
     }
 
+    /// The cells, where they have threshold voltages.
+    pub fn cells(&self) -> Option<&CellSpec> {
+        match &self.kind {
+            Kind::Given(codeword) => Some(&codeword.cells),
+            _ => self.flash()?.model.open_cells(),
+        }
+    }
+
     /// How many entries the retry table of the cells has.
     pub fn retries(&self) -> u8 {
-        self.retries
+        self.cells().map_or(0, CellSpec::retries) as u8
     }
 
     /// How often a search for valleys senses each boundary; `None` where the cells know none.
     pub fn valley_sensings(&self) -> Option<u8> {
-        self.valley_sensings
+        self.cells()?.references.valley_search.map(|search| search.sensings as u8)
     }
 
     /// Whether its cells infer where references belong in a way.
     pub fn infers_by(&self, by: InferredBy) -> bool {
-        let inference = self.flash().and_then(|flash| flash.model.inference());
-        !matches!(self.kind, Kind::Attempted(_)) && inference.is_some_and(|inference| inference.counts(by))
+        let inference = self.cells().and_then(|cells| cells.references.inference.as_ref());
+        inference.is_some_and(|inference| inference.counts(by))
     }
 
     /// How many known cells a wordline has; none where its cells do not infer by them.
     pub fn sentinels(&self) -> u32 {
-        self.flash().and_then(|flash| flash.model.inference()?.sentinels).unwrap_or(0)
+        self.cells().and_then(|cells| cells.references.inference.as_ref()?.sentinels).unwrap_or(0)
     }
 
     /// Whether it is known what it costs to sense for less than the whole time.
     pub fn knows_shortened_sensing(&self) -> bool {
-        self.flash().is_some_and(|flash| flash.model.knows_shortened_sensing())
+        self.cells().is_some_and(|cells| cells.shortened_sensing.is_some())
     }
 
     /// Whether it knows how many checks hard decisions violate.
     pub fn knows_syndrome_weights(&self) -> bool {
         match &self.kind {
             Kind::Perfect | Kind::Fixed(_) | Kind::Bch(_) => false,
-            Kind::Attempted(_) => true,
+            Kind::Given(codeword) => codeword.syndrome_weights.is_some(),
             Kind::Tables(tables) => tables.tables.iter().all(|table| table.syndrome_weights().is_some()),
             Kind::Exact(exact) => exact.iterative,
         }
@@ -405,7 +404,7 @@ impl Reliability {
 
     /// How many pages of a wordline differ; `None` where no pages are known.
     pub fn pages(&self) -> Option<usize> {
-        self.flash()?.model.pages()
+        self.cells().map(CellSpec::pages)
     }
 
     /// The deepest level that failure probabilities are known for, or that tells a decoder more than the one before.
@@ -415,7 +414,7 @@ impl Reliability {
             Kind::Tables(tables) => tables.tables.iter().map(DecodeTable::levels).min().expect("there is a table"),
             Kind::Bch(_) => 1,
             Kind::Exact(exact) => exact.levels,
-            Kind::Attempted(attempted) => attempted.levels(),
+            Kind::Given(codeword) => codeword.levels,
         }
     }
 
@@ -423,9 +422,7 @@ impl Reliability {
     pub fn table(&self) -> Option<&DecodeTable> {
         match &self.kind {
             Kind::Tables(tables) if !tables.tables.changes() => tables.tables.iter().next(),
-            Kind::Perfect | Kind::Fixed(_) | Kind::Tables(_) | Kind::Bch(_) | Kind::Exact(_) | Kind::Attempted(_) => {
-                None
-            }
+            Kind::Perfect | Kind::Fixed(_) | Kind::Tables(_) | Kind::Bch(_) | Kind::Exact(_) | Kind::Given(_) => None,
         }
     }
 
@@ -433,7 +430,7 @@ impl Reliability {
     pub fn file_texts(&self) -> Vec<&str> {
         let tables = match &self.kind {
             Kind::Tables(tables) => Some(tables.tables.iter().map(DecodeTable::text)),
-            Kind::Perfect | Kind::Fixed(_) | Kind::Bch(_) | Kind::Exact(_) | Kind::Attempted(_) => None,
+            Kind::Perfect | Kind::Fixed(_) | Kind::Bch(_) | Kind::Exact(_) | Kind::Given(_) => None,
         };
         tables.into_iter().flatten().chain(self.named_texts.iter().map(String::as_str)).collect()
     }
@@ -441,7 +438,7 @@ impl Reliability {
     /// Data bits of a codeword, where codewords are really decoded.
     pub fn data_bits(&self) -> Option<usize> {
         match &self.kind {
-            Kind::Perfect | Kind::Fixed(_) | Kind::Tables(_) | Kind::Bch(_) | Kind::Attempted(_) => None,
+            Kind::Perfect | Kind::Fixed(_) | Kind::Tables(_) | Kind::Bch(_) | Kind::Given(_) => None,
             Kind::Exact(exact) => Some(exact.data_bits),
         }
     }
@@ -450,7 +447,7 @@ impl Reliability {
     pub fn knows_iterations(&self) -> bool {
         match &self.kind {
             Kind::Fixed(_) | Kind::Bch(_) => false,
-            Kind::Perfect | Kind::Attempted(_) => true,
+            Kind::Perfect | Kind::Given(_) => true,
             Kind::Tables(tables) => tables.tables.iter().all(|table| table.max_iterations().is_some()),
             Kind::Exact(exact) => exact.iterative,
         }
@@ -459,7 +456,7 @@ impl Reliability {
     #[inline]
     fn flash(&self) -> Option<&Flash> {
         match &self.kind {
-            Kind::Perfect | Kind::Fixed(_) | Kind::Attempted(_) => None,
+            Kind::Perfect | Kind::Fixed(_) | Kind::Given(_) => None,
             Kind::Tables(tables) => Some(&tables.flash),
             Kind::Bch(bch) => Some(bch.flash()),
             Kind::Exact(exact) => Some(&exact.flash),
@@ -470,7 +467,7 @@ impl Reliability {
     pub fn bch_codes(&self) -> &[AgedBch] {
         match &self.kind {
             Kind::Bch(bch) => &bch.codes,
-            Kind::Perfect | Kind::Fixed(_) | Kind::Tables(_) | Kind::Exact(_) | Kind::Attempted(_) => &[],
+            Kind::Perfect | Kind::Fixed(_) | Kind::Tables(_) | Kind::Exact(_) | Kind::Given(_) => &[],
         }
     }
 
@@ -483,7 +480,7 @@ impl Reliability {
                 Fates::Exact(exact) => Some(exact),
                 Fates::Drawn(..) => None,
             },
-            Kind::Perfect | Kind::Fixed(_) | Kind::Tables(_) | Kind::Attempted(_) => None,
+            Kind::Perfect | Kind::Fixed(_) | Kind::Tables(_) | Kind::Given(_) => None,
         }
     }
 

@@ -1,3 +1,4 @@
+use std::fmt;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
@@ -127,18 +128,8 @@ impl RberModel {
         })
     }
 
-    /// How many entries the retry table of its cells has.
-    pub fn retries(&self) -> usize {
-        self.has_cells().map_or(0, CellSpec::retries)
-    }
-
-    /// How many times each boundary is sensed by a search for valleys; `None` where its cells know none.
-    pub fn valley_sensings(&self) -> Option<u32> {
-        self.has_cells()?.references.valley_search.map(|search| search.sensings)
-    }
-
     /// Its cells, where it has any and is open.
-    fn has_cells(&self) -> Option<&CellSpec> {
+    pub fn open_cells(&self) -> Option<&CellSpec> {
         match self {
             RberModel::ThresholdVoltage(NamedCells::Given(cells)) => Some(cells),
             _ => None,
@@ -147,17 +138,17 @@ impl RberModel {
 
     /// How its cells infer where references belong, where they do.
     pub fn inference(&self) -> Option<&Inference> {
-        self.has_cells()?.references.inference.as_ref()
+        self.open_cells()?.references.inference.as_ref()
     }
 
     /// Whether its cells know what it costs to sense for less than the whole time.
     pub fn knows_shortened_sensing(&self) -> bool {
-        self.has_cells().is_some_and(|cells| cells.shortened_sensing.is_some())
+        self.open_cells().is_some_and(|cells| cells.shortened_sensing.is_some())
     }
 
     /// How many pages share a wordline; `None` where the model knows no pages.
     pub fn pages(&self) -> Option<usize> {
-        self.has_cells().map(CellSpec::pages)
+        self.open_cells().map(CellSpec::pages)
     }
 
     /// A few words for people.
@@ -185,7 +176,7 @@ impl RberModel {
 
     /// How much more than others the reads of the wordlines beside one disturb its cells; `None` where reads disturb none.
     pub fn adjacent_stress(&self) -> Option<f64> {
-        self.has_cells()?.read_disturb.map(|disturb| disturb.adjacent_stress)
+        self.open_cells()?.read_disturb.map(|disturb| disturb.adjacent_stress)
     }
 
     /// Checks the ranges, and opens what the model names: a file is taken from `directory`. `path` is where the model stands in the
@@ -219,7 +210,7 @@ impl RberModel {
     /// # Panics
     /// Of any other model.
     pub fn cells(&self) -> &CellSpec {
-        self.has_cells().expect("a model with cells that is open")
+        self.open_cells().expect("a model with cells that is open")
     }
 
     fn check(&self, path: &str) -> Result<()> {
@@ -253,6 +244,19 @@ pub enum ReferencesAt {
     Valleys,
     /// Where a measurement at one boundary infers that they belong: so many steps off the default ones.
     Inferred(i8),
+}
+
+impl fmt::Display for ReferencesAt {
+    /// As tables and files have it: `default`, `retry_entry:2`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ReferencesAt::Cells => f.write_str("cells"),
+            ReferencesAt::Default => f.write_str("default"),
+            ReferencesAt::RetryEntry(entry) => write!(f, "retry_entry:{entry}"),
+            ReferencesAt::Valleys => f.write_str("valleys"),
+            ReferencesAt::Inferred(steps) => write!(f, "inferred:{steps}"),
+        }
+    }
 }
 
 /// How a page is read.

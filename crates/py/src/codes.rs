@@ -447,13 +447,29 @@ impl Code {
     }
 
     /// How many checks each word violates (uint32, one a frame): zero for a codeword. Of a BCH code these are the parity
-    /// bits that are not those of the data. Raises CodeError.
-    fn syndrome_weight(&self, py: Python<'_>, words: &Bound<'_, PyAny>) -> PyResult<Py<PyArrayDyn<u32>>> {
+    /// bits that are not those of the data. Only the first `checks` of an LDPC code are counted, if that is given. Raises CodeError.
+    #[pyo3(signature = (words, checks = None))]
+    fn syndrome_weight(
+        &self,
+        py: Python<'_>,
+        words: &Bound<'_, PyAny>,
+        checks: Option<usize>,
+    ) -> PyResult<Py<PyArrayDyn<u32>>> {
+        let matrix = checks.map(|_| self.ldpc().map(|code| code.parity_check())).transpose()?;
+        if let (Some(checks), Some(matrix)) = (checks, matrix)
+            && checks > matrix.rows()
+        {
+            return Err(complain("checks", checks, format!("0 to {}", matrix.rows())));
+        }
+        let weight = |word: &[u8]| match (checks, matrix) {
+            (Some(checks), Some(matrix)) => matrix.syndrome_weight_of_first(checks, word),
+            _ => self.code.syndrome_weight(word),
+        };
         let expected = Expected::packed("words", self.code.codeword_bits());
         let (words, frames) = expected.words(words)?;
         let mut weights = vec![0; frames.unwrap_or(1)];
         let jobs = expected.slice(&words)?.chunks(expected.length).zip(&mut weights);
-        share_out(py, &mut [()], jobs, |(), (word, weight)| *weight = self.code.syndrome_weight(word) as u32)?;
+        share_out(py, &mut [()], jobs, |(), (word, of)| *of = weight(word) as u32)?;
         per_frame(py, weights, frames)
     }
 

@@ -29,13 +29,13 @@ use crate::raise;
 /// (3, dtype('int8'))
 #[pyclass(module = "softsense", frozen)]
 pub(crate) struct Cells {
-    spec: CellSpec,
-    wear: Wear,
-    cells: softsense_nand::Cells,
+    pub(crate) spec: CellSpec,
+    pub(crate) wear: Wear,
+    pub(crate) cells: softsense_nand::Cells,
 }
 
 impl Cells {
-    fn new(spec: CellSpec, wear: Wear) -> PyResult<Self> {
+    pub(crate) fn new(spec: CellSpec, wear: Wear) -> PyResult<Self> {
         expect_number("retention_hours", wear.retention_hours, 0.0, 1e7).map_err(raise)?;
         expect_number("effective_reads", wear.effective_reads, 0.0, MOST_EFFECTIVE_READS).map_err(raise)?;
         Ok(Self { cells: spec.at(wear), spec, wear })

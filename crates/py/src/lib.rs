@@ -21,6 +21,7 @@ use pyo3::types::PyDict;
 use softsense_base::{Error, ErrorKind};
 use softsense_ecc::InstructionSet;
 use softsense_link::{DecodeTable, MAX_LEVEL, Policy};
+use softsense_nand::Wear;
 use softsense_ssd::checked::{self, CheckedConfig};
 use softsense_ssd::config::{self, MODEL_VERSION};
 use softsense_ssd::request::RequestKind;
@@ -269,6 +270,13 @@ impl Config {
             Ok(fields)
         };
         codes.iter().map(dict).collect()
+    }
+
+    /// The cells that the reliability has, at an age; None where it has none with threshold voltages. Raises ConfigError.
+    #[pyo3(signature = (pe_cycles = 0, retention_hours = 0.0))]
+    fn cells(&self, pe_cycles: u32, retention_hours: f64) -> PyResult<Option<flash::Cells>> {
+        let spec = self.checked.reliability().cells().cloned();
+        spec.map(|spec| flash::Cells::new(spec, Wear::unread(pe_cycles, retention_hours))).transpose()
     }
 
     /// The probability that decoding fails at each raw bit error rate (float64, shape (n,)), by the decode table: one row

@@ -4,7 +4,7 @@
 //! has begun, and the other way round.
 
 use softsense_base::{Error, Ns, Result};
-use softsense_link::{DecodeAttempt, MAX_LEVEL, ReliabilitySpec};
+use softsense_link::{CompiledPredictor, GivenCodeword, ReliabilitySpec, Step};
 
 use crate::checked::CheckedConfig;
 use crate::request::{Request, RequestKind, RequestSource};
@@ -18,21 +18,25 @@ pub struct Span {
     pub resource: Resource,
     /// What it does.
     pub action: Action,
-    /// The level that it does it for.
+    /// The attempt that it does it for, from 1.
+    pub attempt: u8,
+    /// The level of that attempt.
     pub level: u8,
     /// Since the read was asked for.
     pub from: Ns,
     /// Later than `from`.
     pub to: Ns,
-    /// Whether it was for a level that came to no attempt.
+    /// Whether it was for an attempt that was not made.
     pub wasted: bool,
 }
 
 /// A read of one codeword.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Timeline {
-    /// The levels that were attempted, in their order.
-    pub levels: Vec<u8>,
+    /// The attempts that were made, in their order.
+    pub steps: Vec<Step>,
+    /// What predicted whether the first would be decoded, where anything did.
+    pub predictor: Option<CompiledPredictor>,
     /// Whether the codeword was decoded in the end.
     pub decoded: bool,
     /// The response time.
@@ -43,31 +47,7 @@ pub struct Timeline {
 }
 
 /// Reads of one codeword of a page type on a device that does nothing else, by its `read` and its times. Its own reliability,
-/// ages, data and workload do not matter, and its map is taken to be in memory.
-///
-/// ```
-/// use softsense_base::Ns;
-/// use softsense_link::DecodeAttempt;
-/// use softsense_ssd::checked::CheckedConfig;
-/// use softsense_ssd::timeline::LoneRead;
-///
-/// # fn main() -> softsense_base::Result<()> {
-/// let config = CheckedConfig::open("mlc-25nm", &["read.policy=progressive".into(), "read.retry=incremental".into()])?;
-/// let attempt = |level, converged| DecodeAttempt {
-///     level,
-///     converged,
-///     clean: false,
-///     iterations: 20,
-///     correct: converged,
-///     syndrome_weight: None,
-/// };
-/// let read = LoneRead::new(&config, 0)?.timeline(300, &[attempt(1, false), attempt(2, true)])?;
-/// assert_eq!(read.levels, [1, 2]);
-/// // Sensing, transfer and decoding of hard decision, then of one level more.
-/// assert_eq!(read.latency, Ns(1000 * (41 + 20 + 8 + 14 + 10 + 8)));
-/// # Ok(())
-/// # }
-/// ```
+/// ages, data and workload do not matter, and its map is taken to be in memory. Nothing is remembered of other reads.
 #[derive(Debug, Clone)]
 pub struct LoneRead {
     config: CheckedConfig,
@@ -100,27 +80,21 @@ impl LoneRead {
         Ok(Self { config: config.clone(), page_type })
     }
 
-    /// The read of a codeword whose decodes are known. It is a function of config, page type and arguments.
-    ///
-    /// # Arguments
-    /// - `raw_errors`: wrong hard decisions of the codeword, by which a decoder may be bypassed.
-    /// - `attempts`: what comes of levels 1, 2, ...: the deepest that is read is the last of them, whatever the config says.
+    /// The read of a codeword. It is a function of config, page type and codeword.
     ///
     /// # Errors
-    /// When there is no attempt, more than there are levels, or one at another level, or memory is short.
-    pub fn timeline(&self, raw_errors: u32, attempts: &[DecodeAttempt]) -> Result<Timeline> {
-        let levels: Vec<u8> = attempts.iter().map(|attempt| attempt.level).collect();
-        if levels.is_empty() || !(1..=MAX_LEVEL).take(levels.len()).eq(levels.iter().copied()) {
-            let message = format!("found levels {levels:?}, expected 1, 2, ... up to {MAX_LEVEL} at most");
-            return Err(Error::config("attempts", message));
-        }
-        let reliability = self.config.reliability().clone().of_attempts(raw_errors, attempts);
-        let config = self.config.for_lone_reads(self.page_type, reliability);
+    /// When reads want what the codeword's cells or its code do not know, or memory is short.
+    pub fn timeline(&self, codeword: GivenCodeword) -> Result<Timeline> {
+        let config = self.config.for_lone_reads(self.config.reliability().clone().of_given(codeword))?;
+        let geometry = config.geometry();
+        // The first page of the type, as data lies in the order of its addresses.
+        let pages = self.page_type as u64 * u64::from(geometry.planes_of_ssd());
+        let codeword_bytes = u64::from(config.config().geometry.codeword_bytes);
         let request = Request {
             arrival: Ns::ZERO,
             kind: RequestKind::Read,
-            offset_bytes: 0,
-            bytes: config.config().geometry.codeword_bytes.into(),
+            offset_bytes: pages * u64::from(geometry.codewords_per_page()) * codeword_bytes,
+            bytes: codeword_bytes,
         };
         let mut simulation = Simulation::new(&config, Box::new(OneRequest(Some(request))), true)?;
         let mut watched = Watched::default();
@@ -130,7 +104,8 @@ impl LoneRead {
         }
         let decoded = simulation.statistics().uncorrectable == 0;
         let latency = simulation.take_log().first().expect("the read has completed").response;
-        Ok(watched.timeline(decoded, latency))
+        let predictor = config.config().read.predictor.and_then(|each| config.reliability().predictor(&each));
+        Ok(watched.timeline(predictor, decoded, latency))
     }
 }
 
@@ -153,7 +128,7 @@ struct Watched {
     taken: Vec<(Occupied, Ns)>,
     /// What was taken, from when to when.
     ended: Vec<(Occupied, Ns, Ns)>,
-    levels: Vec<u8>,
+    steps: Vec<Step>,
 }
 
 impl Watched {
@@ -161,20 +136,20 @@ impl Watched {
         let begun = occupied.iter().filter(|each| !self.taken.iter().any(|(taken, _)| taken == *each));
         let begun: Vec<(Occupied, Ns)> = begun.map(|&each| (each, now)).collect();
         let transferred = begun.iter().filter(|(each, _)| each.action == Action::Transfer);
-        self.levels.extend(transferred.map(|(each, _)| each.level));
+        self.steps.extend(transferred.map(|(each, _)| each.step));
         let ended = self.taken.extract_if(.., |(taken, _)| !occupied.contains(taken));
         self.ended.extend(ended.map(|(each, from)| (each, from, now)));
         self.taken.extend(begun);
     }
 
-    fn timeline(mut self, decoded: bool, latency: Ns) -> Timeline {
+    fn timeline(mut self, predictor: Option<CompiledPredictor>, decoded: bool, latency: Ns) -> Timeline {
         self.look(latency, &[]);
-        let span = |&(Occupied { resource, action, level, .. }, from, to): &(Occupied, Ns, Ns)| {
-            let wasted = !self.levels.contains(&level);
-            Span { resource, action, level, from, to, wasted }
+        let span = |&(Occupied { resource, action, attempt, step, .. }, from, to): &(Occupied, Ns, Ns)| {
+            let wasted = usize::from(attempt) > self.steps.len();
+            Span { resource, action, attempt, level: step.level, from, to, wasted }
         };
         let mut spans: Vec<Span> = self.ended.iter().map(span).filter(|span| span.from < span.to).collect();
         spans.sort_by_key(|span| (span.from, span.resource, span.to));
-        Timeline { levels: self.levels, decoded, latency, spans }
+        Timeline { steps: self.steps, predictor, decoded, latency, spans }
     }
 }

@@ -2,10 +2,15 @@
 
 mod support;
 
+use std::sync::Arc;
+
 use softsense_base::Ns;
+use softsense_link::{DecodeAttempt, GivenCodeword, Readings};
+use softsense_nand::{InferredBy, ReadWith, ReferencesAt};
 use softsense_ssd::checked::CheckedConfig;
 use softsense_ssd::request::RequestKind;
 use softsense_ssd::simulation::Statistics;
+use softsense_ssd::timeline::LoneRead;
 use support::{request, run, shipped};
 
 /// One plane of TLC, a codeword a page, after 3,000 P/E cycles and a year: by default references upper pages have a raw bit error rate of
@@ -153,6 +158,71 @@ fn retries_are_pipelined() {
 fn swift_read_may_look_ahead() {
     let (found, _) = times(&["read.references='share_of_ones'", "read.policy='look_ahead'"], UPPER);
     assert_all(&found, SENSE + 2.0 * SENSE + TRANSFER + DECODE);
+}
+
+/// A codeword of [`OLD`] or [`TABLE`]: a hard decision decodes where references were inferred, or at the last entry.
+#[derive(Debug)]
+struct Old;
+
+impl Readings for Old {
+    fn attempt(&self, ReadWith { references, level, .. }: ReadWith) -> (DecodeAttempt, u32) {
+        let converged = level > 1 || matches!(references, ReferencesAt::Inferred(_) | ReferencesAt::RetryEntry(3));
+        let syndrome_weight = (level == 1).then_some(1000);
+        (DecodeAttempt { level, converged, clean: false, iterations: 5, correct: converged, syndrome_weight }, 400)
+    }
+
+    fn violated_of_first(&self, checks: u32, _: ReadWith) -> u32 {
+        checks / 2
+    }
+
+    fn inferred(&self, _: InferredBy, _: ReferencesAt) -> i8 {
+        12
+    }
+}
+
+/// Is the read of one codeword, on a device that does nothing else, that of a whole run, with every technique? Steps are named by
+/// their references, those of known cells with a `k`, and those that the die has sensed before, and kept, by a `+`.
+#[test]
+fn lone_reads_are_those_of_whole_runs() {
+    let sentinels = ["read.references='sentinels'"];
+    let die = "read.predictor={ place = 'die', predict_us = 2.5, threshold_rber = 0.0085, checks = 1024 }";
+    let controller = "read.predictor={ place = 'controller', predict_us = 1.25, threshold_rber = 0.0085 }";
+    let share = "read.references='share_of_ones'";
+    let table = |more: &[&'static str]| [&TABLE[..], more].concat();
+    let entries = "retry_entry:0 retry_entry:1 retry_entry:2 retry_entry:3";
+    for (more, page_type, expected) in [
+        (sentinels.to_vec(), UPPER, "default kdefault inferred:12"),
+        ([&sentinels[..], &["precondition.pe_cycles=2500"]].concat(), CENTRE, "default inferred:12"),
+        (vec![share], UPPER, "default +inferred:12"),
+        (vec![share, "read.policy='look_ahead'"], UPPER, "default +inferred:12"),
+        (vec![share, die], UPPER, "+inferred:12"),
+        (vec![share, controller], UPPER, "default +inferred:12"),
+        (table(&[]), UPPER, entries),
+        (table(&["read.retries_ahead=true"]), UPPER, entries),
+        (table(&["read.retries_ahead=true", "decoder.time.fixed_us=150.0"]), UPPER, entries),
+        (table(&["read.policy='look_ahead'"]), UPPER, entries),
+        (table(&["read.retry_sensing_percent=75"]), UPPER, entries),
+        (table(&["read.retry_sensing_percent=75", "read.retries_ahead=true"]), UPPER, entries),
+    ] {
+        let config = shipped("tlc-3d.toml", &[&OLD[..], &more].concat());
+        let reliability = config.reliability();
+        let given = GivenCodeword {
+            cells: reliability.cells().unwrap().clone(),
+            levels: 7,
+            syndrome_weights: reliability.table().unwrap().syndrome_weights().cloned(),
+            readings: Arc::new(Old),
+        };
+        let lone = LoneRead::new(&config, page_type as usize).unwrap().timeline(given).unwrap();
+        let name = |step: &softsense_link::Step| {
+            let before = if step.known_cells { "k" } else { "+" };
+            let kept = step.known_cells || step.unsent_sensings > 0;
+            format!("{}{}", if kept { before } else { "" }, step.references)
+        };
+        assert_eq!(lone.steps.iter().map(name).collect::<Vec<_>>().join(" "), expected, "{more:?}");
+        let (found, _) = times(&more, page_type);
+        assert_all(&found[..1], lone.latency.as_us());
+        assert!(lone.decoded);
+    }
 }
 
 /// Does a baseline where nothing fails take each technique for done, as slowdowns are measured against it?

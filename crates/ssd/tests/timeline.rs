@@ -4,23 +4,48 @@
 
 mod support;
 
+use std::sync::Arc;
+
 use softsense_base::Ns;
-use softsense_link::DecodeAttempt;
+use softsense_link::{DecodeAttempt, GivenCodeword, Readings};
+use softsense_nand::{CellSpec, InferredBy, ReadWith, ReferencesAt};
 use softsense_ssd::timeline::Action::{Decode, Hold, Sense, Transfer};
 use softsense_ssd::timeline::{Action, LoneRead, Timeline};
 use support::shipped;
 
-/// The read of a codeword that decodes from level `required` on, with 338 wrong hard decisions.
+/// A codeword that decodes from a level on, with 338 wrong hard decisions.
+#[derive(Debug)]
+struct From(u8);
+
+impl Readings for From {
+    fn attempt(&self, ReadWith { level, .. }: ReadWith) -> (DecodeAttempt, u32) {
+        let converged = level >= self.0;
+        let iterations = if converged { u32::from(level).saturating_sub(2) } else { 20 };
+        (DecodeAttempt { level, converged, clean: false, iterations, correct: converged, syndrome_weight: None }, 338)
+    }
+
+    fn violated_of_first(&self, _: u32, _: ReadWith) -> u32 {
+        unreachable!("nothing predicts")
+    }
+
+    fn inferred(&self, _: InferredBy, _: ReferencesAt) -> i8 {
+        unreachable!("nothing infers")
+    }
+}
+
+fn given(levels: u8, required: u8) -> GivenCodeword {
+    GivenCodeword { cells: CellSpec::default(), levels, syndrome_weights: None, readings: Arc::new(From(required)) }
+}
+
+/// The read of a codeword that decodes from level `required` on.
 fn read(overrides: &[&str], required: u8) -> Timeline {
     let config = shipped("mlc-25nm.toml", overrides);
-    let attempts: Vec<DecodeAttempt> = (1..=config.config().read.max_level)
-        .map(|level| {
-            let converged = level >= required;
-            let iterations = if converged { u32::from(level).saturating_sub(2) } else { 20 };
-            DecodeAttempt { level, converged, clean: false, iterations, correct: converged, syndrome_weight: None }
-        })
-        .collect();
-    LoneRead::new(&config, 0).unwrap().timeline(338, &attempts).unwrap()
+    LoneRead::new(&config, 0).unwrap().timeline(given(config.config().read.max_level, required)).unwrap()
+}
+
+/// The levels of its attempts.
+fn levels(read: &Timeline) -> Vec<u8> {
+    read.steps.iter().map(|step| step.level).collect()
 }
 
 /// Policy and retry, more overrides, the level that decodes, and the spans: what is done, for which level, from when to when, us.
@@ -113,13 +138,13 @@ fn spans_are_those_summed_up_by_hand() {
         spans.sort_by_key(place);
         assert_eq!(spans, expected, "{policy}, {retry}, {more:?}");
         let transfers = expected.iter().filter(|each| each.0 == Transfer);
-        let mut levels: Vec<u8> = transfers.map(|each| each.1).collect();
-        levels.sort_unstable();
-        assert_eq!(found.levels, levels, "{policy}, {retry}");
+        let mut tried: Vec<u8> = transfers.map(|each| each.1).collect();
+        tried.sort_unstable();
+        assert_eq!(levels(&found), tried, "{policy}, {retry}");
         assert_eq!(found.latency.0 / 1000, expected.iter().map(|each| each.3).max().unwrap());
-        assert_eq!(found.decoded, levels.last() >= Some(&required), "{policy}, {retry}");
+        assert_eq!(found.decoded, tried.last() >= Some(&required), "{policy}, {retry}");
         for span in &found.spans {
-            assert_eq!(span.wasted, !levels.contains(&span.level), "{policy}, {retry}: {span:?}");
+            assert_eq!(span.wasted, !tried.contains(&span.level), "{policy}, {retry}: {span:?}");
         }
     }
 }
@@ -127,9 +152,9 @@ fn spans_are_those_summed_up_by_hand() {
 #[test]
 fn ideal_is_told_the_level() {
     let found = read(&["read.policy=ideal"], 3);
-    assert_eq!((found.levels, found.decoded, found.latency), (vec![3], true, Ns(1000 * (41 + 28 + 20 + 20 + 8))));
+    assert_eq!((levels(&found), found.decoded, found.latency), (vec![3], true, Ns(1000 * (41 + 28 + 20 + 20 + 8))));
     let none = read(&["read.policy=ideal", "read.max_level=2"], 3);
-    assert_eq!((none.levels, none.decoded, none.latency), (vec![2], false, Ns(1000 * (41 + 14 + 20 + 10 + 8))));
+    assert_eq!((levels(&none), none.decoded, none.latency), (vec![2], false, Ns(1000 * (41 + 14 + 20 + 10 + 8))));
 }
 
 /// 20 iterations that fail, then one: that of level 3. A word that needs none takes one.
@@ -167,7 +192,8 @@ fn the_device_does_nothing_else() {
         "reliability.fixed.p_fail=[1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0]",
         "decoder.placement.pool=3",
     ] {
-        assert_eq!(read(&["read.policy=look_ahead", more], 2), expected, "{more}");
+        let found = read(&["read.policy=look_ahead", more], 2);
+        assert_eq!((found.steps, found.spans), (expected.steps.clone(), expected.spans.clone()), "{more}");
     }
 }
 
@@ -179,17 +205,7 @@ fn what_is_no_codeword_of_one_page_is_refused() {
     assert!(refused("mlc-lae.toml", &[], 0).starts_with("reliability.bch: found codes by age"));
     assert!(refused("mlc-25nm.toml", &["ftl.interleaving.ways=2"], 0).starts_with("ftl.interleaving.ways: found 2"));
     assert_eq!(refused("mlc-25nm.toml", &[], 2), "page_type: found 2, expected 0 to 1");
-    let lone = LoneRead::new(&shipped("mlc-25nm.toml", &[]), 0).unwrap();
-    let attempt = |level| DecodeAttempt {
-        level,
-        converged: true,
-        clean: false,
-        iterations: 1,
-        correct: true,
-        syndrome_weight: None,
-    };
-    for attempts in [vec![], vec![attempt(2)], (1..=8).map(attempt).collect()] {
-        let error = lone.timeline(0, &attempts).unwrap_err().to_string();
-        assert!(error.starts_with("attempts: found levels ["), "{error}");
-    }
+    // What the device's own cells know, those of the codeword may not.
+    let table = LoneRead::new(&shipped("tlc-3d.toml", &[]), 0).unwrap().timeline(given(7, 1)).unwrap_err().to_string();
+    assert!(table.starts_with("read.references: found `retry_table` without one, expected cells"), "{table}");
 }

@@ -152,7 +152,7 @@ impl Reliability {
                 Fates::Drawn(codes, _) => Some(&codes.at(|| pe_cycles).1),
                 Fates::Exact(_) => None,
             },
-            Kind::Perfect | Kind::Fixed(_) | Kind::Exact(_) | Kind::Attempted(_) => None,
+            Kind::Perfect | Kind::Fixed(_) | Kind::Exact(_) | Kind::Given(_) => None,
         }
     }
 
@@ -168,7 +168,7 @@ impl Reliability {
         if let Some(exact) = self.exact() {
             fate.conditions = Some(exact.conditions(number, write, &pages.cells).into());
             fate.cells = self.keeps_cells.then(|| pages.cells.clone());
-        } else if !matches!(self.kind, Kind::Perfect | Kind::Attempted(_)) {
+        } else if !matches!(self.kind, Kind::Perfect | Kind::Given(_)) {
             fate.draw = self.draws.bits(number, write.into());
             fate.cells = self.keeps_cells.then(|| pages.cells.clone());
             if let Some(flash) = self.flash()
@@ -225,7 +225,7 @@ impl Reliability {
                 Fates::Exact(exact) => exact.outcome(fate.number, fate.write, conditions(fate), step),
             },
             Kind::Exact(exact) => exact.outcome(fate.number, fate.write, conditions(fate), step),
-            Kind::Attempted(attempted) => attempted.outcome(level, self.questions),
+            Kind::Given(codeword) => codeword.outcome(step, self.questions),
         }
     }
 
@@ -234,6 +234,9 @@ impl Reliability {
     pub fn syndrome_weight(&self, fate: &Fate, step: Step) -> Option<u32> {
         if let Some(exact) = self.exact() {
             return exact.syndrome_weight(fate.number, fate.write, conditions(fate), step);
+        }
+        if let Kind::Given(codeword) = &self.kind {
+            return codeword.readings.attempt(step.read_with()).0.syndrome_weight;
         }
         let weights = self.table_at(fate.pe_cycles)?.syndrome_weights().filter(|_| step.level == 1)?;
         Some(self.drawn_weight(fate, step, weights))
@@ -322,7 +325,7 @@ impl Reliability {
                 let rber = |level| self.level_rber(table, fate, Step { level, ..step });
                 Some(table.p_fail_by(step.level.min(table.levels()), rber))
             }
-            Kind::Exact(_) | Kind::Attempted(_) => None,
+            Kind::Exact(_) | Kind::Given(_) => None,
         }
     }
 

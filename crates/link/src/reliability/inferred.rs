@@ -3,7 +3,7 @@
 use softsense_ecc::ldpc::SyndromeWeights;
 use softsense_nand::{InferredBy, ReferencesAt};
 
-use super::Reliability;
+use super::{Kind, Reliability};
 use crate::{Fate, Predictor, Step};
 
 /// A [`Predictor`] of a code.
@@ -23,6 +23,16 @@ impl CompiledPredictor {
         let weights = weights.of_some(checks);
         Self { checks, threshold: weights.mean(predictor.threshold_rber), weights }
     }
+
+    /// How many checks it counts, the first of the code.
+    pub fn checks(&self) -> u32 {
+        self.checks
+    }
+
+    /// The most violated checks with which decoding is tried: their mean at the predictor's raw bit error rate.
+    pub fn threshold(&self) -> f64 {
+        self.threshold
+    }
 }
 
 impl Reliability {
@@ -31,14 +41,19 @@ impl Reliability {
         if let Some(exact) = self.exact() {
             return exact.syndrome_weights().map(|weights| CompiledPredictor::new(predictor, &weights));
         }
-        self.table()?.syndrome_weights().map(|weights| CompiledPredictor::new(predictor, weights))
+        let weights = match &self.kind {
+            Kind::Given(codeword) => codeword.syndrome_weights.as_ref(),
+            _ => self.table()?.syndrome_weights(),
+        };
+        weights.map(|weights| CompiledPredictor::new(predictor, weights))
     }
 
     /// Whether the hard decisions of a codeword violate more checks than a predictor lets pass. A function of all three.
     pub fn predicts_failure(&self, fate: &Fate, step: Step, predictor: &CompiledPredictor) -> bool {
-        let weight = match self.exact() {
-            Some(exact) => exact.violated_of_first(predictor.checks, fate, step),
-            None => self.drawn_weight(fate, step, &predictor.weights),
+        let weight = match (&self.kind, self.exact()) {
+            (Kind::Given(codeword), _) => codeword.readings.violated_of_first(predictor.checks, step.read_with()),
+            (_, Some(exact)) => exact.violated_of_first(predictor.checks, fate, step),
+            (_, None) => self.drawn_weight(fate, step, &predictor.weights),
         };
         f64::from(weight) > predictor.threshold
     }
@@ -50,6 +65,9 @@ impl Reliability {
     /// # Panics
     /// If its cells infer nothing in this way.
     pub fn inferred(&self, fate: &Fate, by: InferredBy, references: ReferencesAt) -> i8 {
+        if let Kind::Given(codeword) = &self.kind {
+            return codeword.readings.inferred(by, references);
+        }
         let cells = &fate.cells.as_deref().expect("cells that infer are kept")[0];
         let uniforms = [0, 1].map(|which| self.counts.uniform(cells.page, 2 * u64::from(fate.write()) + which));
         self.inferred_of(fate, by, references, uniforms)
@@ -63,22 +81,14 @@ impl Reliability {
     fn inferred_of(&self, fate: &Fate, by: InferredBy, references: ReferencesAt, uniforms: [f64; 2]) -> i8 {
         let flash = self.flash().expect("cells that infer are of flash");
         let inference = flash.model.inference().expect("cells that infer");
-        let calibrated = match (by, references) {
-            (InferredBy::Sentinels, ReferencesAt::Inferred(steps)) => Some(steps),
-            // The die counts with default references, wherever the page was read before.
-            _ => None,
-        };
-        let measured_at = calibrated.map_or(ReferencesAt::Default, ReferencesAt::Inferred);
+        let measured_at = by.measured_at(references);
         let wear = match &fate.conditions {
             Some(conditions) => conditions.wear(),
             None => fate.cells.as_deref().expect("cells that infer are kept")[0].wear,
         };
         let errors = flash.compiled.known_errors(wear, measured_at);
         let difference = inference.measured(by, errors, flash.model.cells().states(), uniforms);
-        match calibrated {
-            Some(steps) => inference.calibrated(steps, difference),
-            None => inference.steps_for(difference),
-        }
+        inference.inferred(measured_at, difference)
     }
 
     /// Whether pages of a type, counted from 0, have the boundary at which cells infer.
@@ -86,8 +96,7 @@ impl Reliability {
     /// # Panics
     /// If cells infer nothing, or have no such page.
     pub fn shows_known_cells(&self, page_type: usize) -> bool {
-        let model = &self.flash().expect("cells that infer are of flash").model;
-        let boundary = model.inference().expect("cells that infer").boundary;
-        model.cells().boundaries_of(page_type).contains(&boundary)
+        let cells = self.cells().expect("cells that infer are of flash");
+        cells.boundaries_of(page_type).contains(&cells.inference().boundary)
     }
 }

@@ -81,21 +81,23 @@ impl CheckedConfig {
         Self::read(&self.to_toml(), None, self.directory.clone(), overrides)
     }
 
-    /// The same device, full of data, all of whose pages are of one type, whose map is in memory, and whose codewords have
-    /// another reliability, of which reads use every level.
+    /// The same device as one SSD, full of data that lies in the order of its addresses, whose map is in memory, and whose codewords
+    /// have another reliability, of which reads use every level.
     ///
-    /// # Panics
-    /// When there is no such page type.
-    pub(crate) fn for_lone_reads(&self, page_type: usize, reliability: Reliability) -> Self {
+    /// # Errors
+    /// When its reads want what that reliability does not know.
+    pub(crate) fn for_lone_reads(&self, reliability: Reliability) -> Result<Self> {
         let mut config = self.config.clone();
-        config.flash.page_types = vec![config.flash.page_types.swap_remove(page_type)];
+        config.geometry.ssds = 1;
         config.ftl.mapping = Mapping::Page;
         config.precondition = PreconditionSpec::default();
         config.read.max_level = reliability.levels();
         let checked = "it is that of a checked one";
         let geometry = Geometry::new(&config.geometry, &config.flash, &config.ftl).expect(checked);
         let start_ages = StartAges::new(&config.precondition, &geometry, config.seed).expect(checked);
-        Self { config, directory: self.directory.clone(), geometry, start_ages, reliability }
+        let lone = Self { config, directory: self.directory.clone(), geometry, start_ages, reliability };
+        lone.check_clashes()?;
+        Ok(lone)
     }
 
     /// The config itself.

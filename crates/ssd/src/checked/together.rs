@@ -25,14 +25,20 @@ impl CheckedConfig {
         // First what layouts of blocks are made of, which the others ask for.
         self.check_adaptive()?;
         self.check_bch()?;
-        if let Some(clash) = self.clashes().into_iter().find(|clash| clash.found) {
-            return Err(Error::config(clash.path, clash.message));
-        }
+        self.check_clashes()?;
         self.check_start()?;
         self.check_decoders()?;
         self.check_exact()?;
         self.check_max_level()?;
         self.check_write_buffer()
+    }
+
+    /// Whether choices go together, and reads want what the reliability knows.
+    pub(super) fn check_clashes(&self) -> Result<()> {
+        match self.clashes().into_iter().find(|clash| clash.found) {
+            Some(clash) => Err(Error::config(clash.path, clash.message)),
+            None => Ok(()),
+        }
     }
 
     /// Raw bit error rates have to be known at the age at which the run starts.
@@ -91,8 +97,7 @@ impl CheckedConfig {
                     && self.reliability.retries() == 0
                     && !matches!(reliability, ReliabilitySpec::Perfect),
                 "read.references",
-                "found `retry_table` without one, expected `references.retry_table_v` in the cells of \
-                 `rber.threshold_voltage`"
+                "found `retry_table` without one, expected cells (`rber.threshold_voltage`) with `references.retry_table_v`"
                     .into(),
             ),
             clash(
@@ -100,15 +105,14 @@ impl CheckedConfig {
                     && self.reliability.valley_sensings().is_none()
                     && !matches!(reliability, ReliabilitySpec::Perfect),
                 "read.references",
-                "found `valley_search` without one, expected `references.valley_search` in the cells of \
-                 `rber.threshold_voltage`"
+                "found `valley_search` without one, expected cells (`rber.threshold_voltage`) with `references.valley_search`"
                     .into(),
             ),
             clash(
                 config.read.references.infers_by().is_some_and(|by| !self.reliability.infers_by(by))
                     && !matches!(reliability, ReliabilitySpec::Perfect),
                 "read.references",
-                "found references that are inferred, expected `references.inference` in the cells of `rber.threshold_voltage`, with \
+                "found references that are inferred, expected cells (`rber.threshold_voltage`) with `references.inference` that has \
                  `sentinels` or `counted_cells`"
                     .into(),
             ),
@@ -118,8 +122,8 @@ impl CheckedConfig {
                     && !matches!(reliability, ReliabilitySpec::Perfect),
                 "read.retry_sensing_percent",
                 format!(
-                    "found {}, but `reliability` does not know what that costs: expected 100, or `shortened_sensing` in the cells of \
-                     `rber.threshold_voltage`",
+                    "found {}, but `reliability` does not know what that costs: expected 100, or cells \
+                     (`rber.threshold_voltage`) with `shortened_sensing`",
                     config.read.retry_sensing_percent
                 ),
             ),

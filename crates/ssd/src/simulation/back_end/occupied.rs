@@ -1,5 +1,7 @@
 //! What reads occupy at an instant, for those who look on between events.
 
+use softsense_link::Step;
+
 use super::BackEnd;
 use super::array::Phase;
 use super::bus::Transfer;
@@ -37,39 +39,44 @@ pub struct Occupied {
     pub number: u32,
     /// What it does.
     pub action: Action,
-    /// The level that it does it for.
-    pub level: u8,
+    /// The attempt of the read that it does it for, from 1; one more than there have been if it is sensed ahead.
+    pub attempt: u8,
+    /// What is done in that attempt.
+    pub step: Step,
 }
 
 impl BackEnd {
     /// What reads occupy now.
     pub(in super::super) fn occupied(&self) -> Vec<Occupied> {
-        let step = |part| self.reads.reads[self.reads.of_part(part).0].step;
+        let now = |part| {
+            let read = &self.reads.reads[self.reads.of_part(part).0];
+            (read.attempts, read.step)
+        };
         let planes = (0..self.array.len() as u32).filter_map(|number| {
             let of = self.array.of(number);
             let ahead = || {
-                let next = self.reads.reads[self.reads.of_part(of).0].ahead;
-                next.expect("a further attempt is sensed ahead").level
+                let read = &self.reads.reads[self.reads.of_part(of).0];
+                (read.attempts + 1, read.ahead.expect("a further attempt is sensed ahead"))
             };
-            let (action, level) = match self.array.phase(number) {
-                Phase::Sensing => (Action::Sense, step(of).level),
-                Phase::Sensed => (Action::Hold, step(of).level),
+            let (action, (attempt, step)) = match self.array.phase(number) {
+                Phase::Sensing => (Action::Sense, now(of)),
+                Phase::Sensed => (Action::Hold, now(of)),
                 Phase::SensingAhead => (Action::Sense, ahead()),
                 Phase::SensedAhead => (Action::Hold, ahead()),
                 Phase::Free | Phase::Loading | Phase::Programming | Phase::Erasing | Phase::Resetting => return None,
             };
-            Some(Occupied { resource: Resource::Plane, number, action, level })
+            Some(Occupied { resource: Resource::Plane, number, action, attempt, step })
         });
         let buses = (0..self.bus.len() as u32).filter_map(|number| match self.bus.on_bus(number)? {
             Transfer::Read { part, .. } => {
-                let level = step(part).level;
-                Some(Occupied { resource: Resource::Bus, number, action: Action::Transfer, level })
+                let (attempt, step) = now(part);
+                Some(Occupied { resource: Resource::Bus, number, action: Action::Transfer, attempt, step })
             }
             Transfer::Program(_) => None,
         });
         let decoders = self.decoders.at_work().map(|(number, part)| {
-            let level = step(part).level;
-            Occupied { resource: Resource::Decoder, number, action: Action::Decode, level }
+            let (attempt, step) = now(part);
+            Occupied { resource: Resource::Decoder, number, action: Action::Decode, attempt, step }
         });
         planes.chain(buses).chain(decoders).collect()
     }
