@@ -162,14 +162,16 @@ class LoneRead:
             levels: the deepest level that is read, whatever the config says.
             seed: of what is counted of other cells of the page.
 
-        Returns `steps` (a dict for each attempt: `references`, `level`, `hard` and `extra_levels` (what is sensed and
-        sent of it), `search_sensings`, `unsent_sensings`, `predictions`, `sensing_percent`, `known_cells`), `decoded`,
-        `latency_ns`, `spans` (a dict each in the order in which they begin: `resource` (plane, bus, decoder), `what`
-        (sense, hold, transfer, decode), `step` (from 1), `level`, `from_ns`, `to_ns`, and `wasted` (for a step that was
-        not made); they end with the read: a RESET after it is none), `measured` (by where references stood in the read
-        before: `at` (where they stood in the measurement), `errors` (known cells of the lower state that read above,
-        and of the upper one that read below; None where ones are counted), `difference` and `steps` (off the default
-        references)) and `predictor` (how many checks it counts, and the most that it lets pass; None without one).
+        Returns:
+            `steps` (a dict for each attempt: `references`, `level`, `hard` and `extra_levels` (what of it is sensed and
+            sent), `search_sensings`, `unsent_sensings`, `predictions`, `sensing_percent`, `known_cells`), `decoded`,
+            `latency_ns`, `spans` (a dict each in the order in which they begin: `resource` (plane, bus, decoder),
+            `what` (sense, hold, transfer, decode, or predict where decoding is then not tried), `step` (from 1),
+            `level`, `from_ns`, `to_ns`, and `wasted` (for a step that was not made); they end with the read: a RESET
+            after it is none), `measured` (by where references stood in the read before: `at` (where they stood in the
+            measurement), `errors` (known cells of the lower state that read above, and of the upper one that read
+            below; None where ones are counted), `difference` and `steps` (off the default references)) and `predictor`
+            (how many checks it counts, and the most that it lets pass; None without one).
 
         Raises `ConfigError`, where reads want what cells or code do not know, and whatever `codeword` raises.
         """

@@ -99,8 +99,9 @@ class Explanation:
             `errors_down` (known cells of the lower state that read above, and of the upper one that read below),
             `difference` (the two as shares of a state's cells, or what the share of ones says of it) and
             `inferred_steps` (how far off the default ones references then belong).
-        spans: `policy`, `resource` (plane, bus, decoder), `what` (sense, hold, transfer, decode), `step`, `level`,
-            `from_us`, `to_us`, `wasted`. `hold`: the plane is taken but does nothing. The last one ends at the latency.
+        spans: `policy`, `resource` (plane, bus, decoder), `what` (sense, hold, transfer, decode, or predict where
+            decoding is then not tried), `step`, `level`, `from_us`, `to_us`, `wasted`. `hold`: the plane is taken but
+            does nothing. The last one ends at the latency.
     """
 
     config: Config
@@ -544,7 +545,7 @@ def _summed(read: dict[str, Any]) -> dict[str, Any]:
         return sum(s["to_ns"] - s["from_ns"] for s in chosen if not wasted or s["wasted"])
 
     in_vain = total(what="sense", wasted=True)
-    sense, transfer, decode = total(what="sense") - in_vain, total(what="transfer"), total(what="decode")
+    sense, transfer, decode = total(what="sense") - in_vain, total(what="transfer"), total(resource="decoder")
     return {
         "levels": [step["level"] for step in read["steps"]],
         "decoded": read["decoded"],
@@ -1036,8 +1037,20 @@ def _table(corner: str, names: Sequence[Any], columns: list[tuple[str, list[str]
 
 _WIDE = 11.0
 _FAILED, _DECODED = "#d9593d", "#009e73"
-_WHATS = {"sense": "sensing", "hold": "plane kept", "transfer": "transfer", "decode": "decoding"}
-_SPAN_COLOURS = {"sense": "#1f6fad", "hold": "#bcd7ee", "transfer": "#3f9448", "decode": "#7a5ba8"}
+_WHATS = {
+    "sense": "sensing",
+    "hold": "plane kept",
+    "transfer": "transfer",
+    "predict": "predicted to fail",
+    "decode": "decoding",
+}
+_SPAN_COLOURS = {
+    "sense": "#1f6fad",
+    "hold": "#bcd7ee",
+    "transfer": "#3f9448",
+    "predict": "#c8a400",
+    "decode": "#7a5ba8",
+}
 
 
 def draw(found: Explanation) -> Figure:
@@ -1337,9 +1350,8 @@ def _draw_timelines(axes: Axes, found: Explanation) -> None:
     axes.spines["left"].set_visible(False)
     axes.set_xlabel("time since the read was asked for (µs)")
     axes.grid(axis="x", color="#e6e6e6", linewidth=0.7)
-    keys = [(Patch(color=_SPAN_COLOURS[what], linewidth=0), said) for what, said in _WHATS.items()]
-    if not (found.spans["what"] == "hold").any():
-        del keys[1]
+    there = set(found.spans["what"]) | {"decode"}
+    keys = [(Patch(color=_SPAN_COLOURS[what], linewidth=0), said) for what, said in _WHATS.items() if what in there]
     if found.reads["wasted_us"].max() > 0:
         vain = Patch(facecolor="white", edgecolor=_SPAN_COLOURS["sense"], hatch="/////", linewidth=0)
         keys.insert(1, (vain, "sensed in vain"))

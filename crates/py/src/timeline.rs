@@ -220,6 +220,7 @@ fn of_span<'py>(py: Python<'py>, span: &Span) -> PyResult<Bound<'py, PyDict>> {
         Action::Hold => "hold",
         Action::Transfer => "transfer",
         Action::Decode => "decode",
+        Action::Predict => "predict",
     };
     dict.set_item("resource", resource)?;
     dict.set_item("what", what)?;

@@ -10,7 +10,7 @@ use softsense_nand::{InferredBy, ReadWith, ReferencesAt};
 use softsense_ssd::checked::CheckedConfig;
 use softsense_ssd::request::RequestKind;
 use softsense_ssd::simulation::Statistics;
-use softsense_ssd::timeline::LoneRead;
+use softsense_ssd::timeline::{Action, LoneRead};
 use support::{request, run, shipped};
 
 /// One plane of TLC, a codeword a page, after 3,000 P/E cycles and a year: by default references upper pages have a raw bit error rate of
@@ -222,6 +222,9 @@ fn lone_reads_are_those_of_whole_runs() {
         let (found, _) = times(&more, page_type);
         assert_all(&found[..1], lone.latency.as_us());
         assert!(lone.decoded);
+        let predicted = lone.spans.iter().filter(|span| span.action == Action::Predict);
+        let predicted: Vec<f64> = predicted.map(|span| (span.to - span.from).as_us()).collect();
+        assert_eq!(predicted, if more.contains(&controller) { vec![1.25] } else { vec![] }, "{more:?}");
     }
 }
 

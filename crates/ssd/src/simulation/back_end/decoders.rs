@@ -149,12 +149,12 @@ impl Decoders {
         Some((pool, next, entry.holding.pop_front()))
     }
 
-    /// The decoders that are at work, each with the part whose codeword it decodes.
-    pub(super) fn at_work(&self) -> impl Iterator<Item = (u32, u32)> {
+    /// The decoders that are at work, each with what it has taken.
+    pub(super) fn at_work(&self) -> impl Iterator<Item = (u32, Arrived)> {
         let mut busy = vec![true; self.len()];
         self.pools.iter().flat_map(|pool| &pool.idle).for_each(|&decoder| busy[decoder as usize] = false);
         let at_work = (0..self.decoders).filter(move |&decoder| busy[decoder as usize]);
-        at_work.map(|decoder| (decoder, self.decoding[decoder as usize].arrived.part))
+        at_work.map(|decoder| (decoder, self.decoding[decoder as usize].arrived))
     }
 
     pub(super) fn busy_ns(&self) -> f64 {

@@ -26,8 +26,10 @@ pub enum Action {
     Hold,
     /// A codeword crosses the bus.
     Transfer,
-    /// A codeword is decoded.
+    /// A codeword is decoded, after a prediction in the controller if it makes one.
     Decode,
+    /// A codeword is predicted not to be decoded, and decoding is not tried.
+    Predict,
 }
 
 /// A resource that is taken by a read.
@@ -74,9 +76,11 @@ impl BackEnd {
             }
             Transfer::Program(_) => None,
         });
-        let decoders = self.decoders.at_work().map(|(number, part)| {
-            let (attempt, step) = now(part);
-            Occupied { resource: Resource::Decoder, number, action: Action::Decode, attempt, step }
+        let decoders = self.decoders.at_work().map(|(number, arrived)| {
+            let (attempt, step) = now(arrived.part);
+            let skips_decoding = self.reads.codewords[arrived.codeword].skips_decoding;
+            let action = if skips_decoding { Action::Predict } else { Action::Decode };
+            Occupied { resource: Resource::Decoder, number, action, attempt, step }
         });
         planes.chain(buses).chain(decoders).collect()
     }
