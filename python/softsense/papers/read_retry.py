@@ -343,8 +343,8 @@ def _drive(drive: Drive) -> Callable[[Plan, Runs], Measured]:
             f"Of {len(soft)} ages so many have a mean response more than 1 % above that of soft levels about the "
             f"default references: {losing}.",
             (f"Not decoded by anything: {listed([_told_lost(row) for row in lost])}" if lost else "All was decoded")
-            + f". A codeword is lost with a probability of {worst['p_uncorrectable']:.1e} at most, in the mean of 2,000 "
-            f"of the drive (*{worst['technique']}*, {worst['pe_cycles']:,} P/E cycles, {worst['age']}).",
+            + f". A codeword is lost with a probability of {worst['p_uncorrectable']:.1e} at most, in the mean of "
+            f"2,000 of the drive (*{worst['technique']}*, {worst['pe_cycles']:,} P/E cycles, {worst['age']}).",
         )
         return Measured(pl.DataFrame(rows), notes=notes)
 
