@@ -86,6 +86,7 @@ _NUMBERS: dict[str, tuple[str, ...]] = {
         *("blocks_reclaimed:n", "mean_valid_fraction", "blocks_to_level_wear:n", "least_erases:n", "most_erases:n"),
         "most_block_reads:n",
     ),
+    "read_reclaim": ("blocks:n", "wordlines:n", "codewords:n", "counter_bytes_per_block:n"),
     "mapping": (
         *("hit_ratio", "read_hit_ratio", "evictions:n", "dirty_evictions:n", "translation_reads:n"),
         "translation_programs:n",

@@ -73,7 +73,7 @@ def results(comparison: Comparison, width: int = 150) -> str:
 
 
 def blocks(comparison: Comparison) -> list[Block]:
-    """The tables of a comparison, or of a single run: response, time split, levels, energy, device, mapping."""
+    """The tables of a comparison, or of a single run: response, time split, levels, energy, device and its parts."""
     runs = comparison.all_runs
     names = [r.name.replace("_", " ") if r.name == NO_SOFT_SENSING else r.name for r in runs]
     summaries = [r.summary for r in runs]
@@ -148,6 +148,15 @@ def blocks(comparison: Comparison) -> list[Block]:
         column("requests per s\nof wall clock", _count, "machine", "requests_per_s"),
     ]
     found.append(Block("device", "Device", "policy", names, columns))
+
+    if any(s["read_reclaim"] for s in summaries):
+        columns = [
+            column("blocks\nreclaimed", _count, "read_reclaim", "blocks"),
+            column("wordlines\nreclaimed", _count, "read_reclaim", "wordlines"),
+            column("codewords\nmoved", _count, "read_reclaim", "codewords"),
+            column("counters,\nbytes a block", _count, "read_reclaim", "counter_bytes_per_block"),
+        ]
+        found.append(Block("read_reclaim", "Read reclaim", "policy", names, columns))
 
     if any(s["mapping"] for s in summaries):
         columns = [

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use softsense_base::{Error, Purpose, Result, Stream, expect_number};
 use softsense_ecc::catalogue::Code;
-use softsense_nand::{CellSpec, Factors, InferredBy, Rber, RberModel, ReadWith, Variation, Wear};
+use softsense_nand::{CellSpec, Factors, InferredBy, Rber, RberModel, ReadDisturb, ReadWith, Variation, Wear};
 
 use crate::{AgedBch, BchSpec, ByAge, CodewordReader, DecodeTable, ExactSpec, MAX_LEVEL, SoftLevels};
 use exact::Exact;
@@ -391,10 +391,9 @@ impl Reliability {
         self.flash().is_some_and(|flash| flash.model.depends_on_retention())
     }
 
-    /// How much more than others the reads of the wordlines beside one disturb its cells; `None` where reads disturb none, so that
-    /// they need not be counted.
-    pub fn adjacent_stress(&self) -> Option<f64> {
-        self.flash()?.model.adjacent_stress()
+    /// How reads disturb its cells; `None` where they do not, so that they need not be counted.
+    pub fn read_disturb(&self) -> Option<ReadDisturb> {
+        self.flash()?.model.read_disturb()
     }
 
     /// Why a run may not start at an age: it is beyond what was measured of raw bit error rates.

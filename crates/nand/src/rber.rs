@@ -10,7 +10,7 @@ use crate::cells::MAX_PAGES;
 use crate::equivalent::equivalent_rber;
 use crate::rber_grid::{CompiledGrid, RberGrid};
 use crate::sensing::MAX_LEVEL;
-use crate::{CellSpec, Inference, NamedCells, Placement, Sensing};
+use crate::{CellSpec, Inference, NamedCells, Placement, ReadDisturb, Sensing};
 
 /// The most effective reads of cells that anybody asks about.
 pub const MOST_EFFECTIVE_READS: f64 = 1e12;
@@ -174,9 +174,9 @@ impl RberModel {
         }
     }
 
-    /// How much more than others the reads of the wordlines beside one disturb its cells; `None` where reads disturb none.
-    pub fn adjacent_stress(&self) -> Option<f64> {
-        self.open_cells()?.read_disturb.map(|disturb| disturb.adjacent_stress)
+    /// How reads disturb its cells; `None` where they do not.
+    pub fn read_disturb(&self) -> Option<ReadDisturb> {
+        self.open_cells()?.read_disturb
     }
 
     /// Checks the ranges, and opens what the model names: a file is taken from `directory`. `path` is where the model stands in the

@@ -15,8 +15,11 @@
 mod addresses;
 mod large_array;
 mod mapping_cache;
+mod pass_through;
 mod precondition;
 mod read_counts;
+mod read_reclaim;
+mod space_saving;
 mod victims;
 
 use std::collections::BTreeSet;
@@ -24,20 +27,24 @@ use std::ops::Range;
 
 use softsense_base::Result;
 use softsense_link::ByAge;
+use softsense_nand::ReadDisturb;
 
 use crate::checked::CheckedConfig;
-use crate::config::{InterleavedGroups, Remainder};
+use crate::config::{InterleavedGroups, ReadReclaimSpec, Remainder};
 use crate::geometry::Geometry;
 use crate::start_ages::StartAges;
 use addresses::Addresses;
 use large_array::LargeArray;
+use pass_through::PassThrough;
 use precondition::{Device, Start};
-use read_counts::ReadCounts;
+use read_counts::{DISTURBANCE_SCALE, ReadCounts};
+use read_reclaim::ReadReclaim;
 use victims::{VictimRule, Victims};
 
 pub use crate::format::{BlockLayout, Piece};
 pub use mapping_cache::{Evicted, MappingCache};
 pub use precondition::steady_state_victim_fraction;
+pub use read_reclaim::Reclaim;
 
 /// A logical codeword number.
 pub type Lcn = u64;
@@ -200,6 +207,10 @@ pub struct PageMap {
     written_s: Option<LargeArray>,
     /// Absent where reads disturb no cells.
     read_counts: Option<ReadCounts>,
+    /// Absent where reads of closed superblocks lead to nothing.
+    read_reclaim: Option<ReadReclaim>,
+    /// Absent where pass-through voltages are nominal.
+    pass_through: Option<PassThrough>,
     /// Pages of each block whose program has ended. Programs of a block end in order. Of an interleaved superblock,
     /// those whose whole group has been programmed.
     programmed: Vec<u16>,
@@ -275,7 +286,17 @@ impl PageMap {
             interleaves: interleaves(set),
         };
         let ages = config.start_ages();
-        let read_counts = reliability.adjacent_stress().map(|stress| ReadCounts::new(geometry, stress)).transpose()?;
+        // Of cells that reads disturb.
+        let disturb = reliability.read_disturb();
+        let reclaim = disturb.and_then(|disturb| Some((disturb, spec.read_reclaim.as_ref()?)));
+        let pass_through = match reclaim {
+            Some((disturb, ReadReclaimSpec::Wordline(spec))) if spec.pass_through_reduction > 0.0 => {
+                Some(PassThrough::new(geometry, spec.pass_through_reduction, disturb)?)
+            }
+            _ => None,
+        };
+        let counts = |disturb: ReadDisturb| ReadCounts::new(geometry, disturb.adjacent_stress, pass_through.is_some());
+        let read_counts = disturb.map(counts).transpose()?;
         let levelling = |set| {
             let worn = (set * per_plane..(set + 1) * per_plane).map(|superblock| ages.pe_cycles(superblock));
             Levelling { most_pe_cycles: worn.max().unwrap_or(0), ..Levelling::default() }
@@ -292,6 +313,10 @@ impl PageMap {
                 .then(|| LargeArray::new(pages, u32::MAX.into()))
                 .transpose()?,
             read_counts,
+            read_reclaim: reclaim
+                .map(|(disturb, spec)| ReadReclaim::new(config, spec, disturb.adjacent_stress))
+                .transpose()?,
+            pass_through,
             programmed: vec![0; (geometry.planes() * per_plane) as usize],
             blocks: vec![Block::default(); (geometry.sets() * per_plane) as usize],
             sets: (0..geometry.sets()).map(set).collect(),
@@ -569,7 +594,8 @@ impl PageMap {
     /// Changes a map entry. What was at its old place is stale by that.
     #[inline]
     fn point(&mut self, lcn: Lcn, to: u64) {
-        if let Entry::Flash(place) = self.entry(lcn) {
+        let from = self.entry(lcn);
+        if let Entry::Flash(place) = from {
             let superblock = self.geometry.superblock_of(place);
             let entry = &mut self.blocks[superblock as usize];
             entry.valid -= 1;
@@ -579,6 +605,11 @@ impl PageMap {
             }
         }
         self.map.set(lcn, to);
+        if self.pass_through.is_some()
+            && let Entry::Flash(place) = from
+        {
+            self.fell_stale(place);
+        }
     }
 
     /// The SSD that a logical codeword is on.
@@ -639,6 +670,11 @@ impl PageMap {
             self.translation_at = if self.translation_at + 1 == sets { 0 } else { self.translation_at + 1 };
             self.open(self.geometry.set_of(plane).0, Writer::Translation)
         })
+    }
+
+    /// Who collects a logical codeword.
+    pub fn collector_of(&self, lcn: Lcn) -> Writer {
+        if self.is_translation_page(lcn) { Writer::GcTranslation } else { Writer::Gc }
     }
 
     /// The next pages for `writer` in a set. All others leave the last free superblock to garbage collection, of which each job
@@ -739,6 +775,14 @@ impl PageMap {
         layout.before(self.geometry.pages_per_block() - 1) * self.geometry.ways()
     }
 
+    /// Codewords of a superblock of a set that fit another one at most.
+    fn most_that_fits(&self, set: u32) -> u32 {
+        let layout = self.least_roomy(set);
+        // The last unit that is moved may take a page more.
+        let in_vain = if layout.crosses_pages() { self.geometry.codewords_per_page() } else { 0 };
+        self.geometry.ways() * layout.codewords() - in_vain
+    }
+
     /// The unit number of the `slot`-th codeword that is written to pages which were given out. Where codes leave a page less room
     /// than it has at most, the rest of each page stays empty.
     #[inline]
@@ -779,6 +823,7 @@ impl PageMap {
             })
         {
             self.close(group.set, group.superblock);
+            self.note_all_due(group.superblock);
         }
     }
 
@@ -826,10 +871,7 @@ impl PageMap {
     /// Takes the least worn closed superblock of a set if others have so many P/E cycles more. One that frees room goes
     /// between two of these, so that writes need not wait for long.
     fn take_least_worn(&mut self, set: u32) -> Option<u32> {
-        let layout = self.least_roomy(set);
-        // The last unit that is moved may take a page more.
-        let in_vain = if layout.crosses_pages() { self.geometry.codewords_per_page() } else { 0 };
-        let room = self.geometry.ways() * layout.codewords() - in_vain;
+        let room = self.most_that_fits(set);
         let levelling = self.levelling.get_mut(set as usize)?;
         let &(pe_cycles, superblock) = levelling.closed.first()?;
         let fits = self.blocks[superblock as usize].valid <= room;
@@ -865,14 +907,28 @@ impl PageMap {
     }
 
     /// Notes that a read of pages has ended, for which each was sensed so many times.
+    ///
+    /// # Arguments
+    /// - `of_host`: whether a request waited for it.
     #[inline]
-    pub fn read_ends(&mut self, group: Group, sensings: u32) {
+    pub fn read_ends(&mut self, group: Group, sensings: u32, of_host: bool) {
         self.blocks[group.superblock as usize].reads -= 1;
-        if let Some(read_counts) = &mut self.read_counts {
-            for member in group.members() {
-                let page = self.geometry.page_of_member(group.page, member);
-                let block = self.geometry.block_in(group.superblock, member);
-                read_counts.add(block, self.geometry.wordline_of(page), sensings);
+        if self.read_counts.is_none() {
+            return;
+        }
+        for member in group.members() {
+            let wordline = self.geometry.wordline_of(self.geometry.page_of_member(group.page, member));
+            let block = self.geometry.block_in(group.superblock, member);
+            let spared = u64::from(sensings) * self.spared_by_a_sensing(block);
+            if let Some(read_counts) = &mut self.read_counts {
+                read_counts.add(block, wordline, sensings, spared);
+            }
+            if self.read_reclaim.is_some() {
+                let disturbance = u64::from(sensings) * DISTURBANCE_SCALE - spared;
+                self.note_sensings(block, wordline, disturbance);
+                if of_host {
+                    self.look_at_read(group.superblock, block, wordline, sensings);
+                }
             }
         }
     }
@@ -887,13 +943,16 @@ impl PageMap {
         let Some(read_counts) = &self.read_counts else { return 0.0 };
         let page = self.geometry.page_of_member(group.page, member);
         let (block, wordline) = (self.geometry.block_in(group.superblock, member), self.geometry.wordline_of(page));
-        let before = self.start_ages.block_reads(self.geometry.ssd_of_set(group.set));
+        let before = self.reads_before_the_run(group.superblock, self.geometry.page_in(group.superblock, page, member));
         let of_run = read_counts.effective(block, wordline);
-        if before > 0.0 && self.written_s(self.geometry.page_in(group.superblock, page, member)).is_none() {
-            of_run + read_counts.effective_if_spread(before, wordline)
-        } else {
-            of_run
-        }
+        if before > 0.0 { of_run + read_counts.effective_if_spread(before, wordline) } else { of_run }
+    }
+
+    /// Sensings of its block that a written page of a superblock has behind it from before the run, spread evenly over wordlines.
+    fn reads_before_the_run(&self, superblock: u32, page: u64) -> f64 {
+        let set = self.geometry.set_of_superblock(superblock);
+        let before = self.start_ages.block_reads(self.geometry.ssd_of_set(set));
+        if before > 0.0 && self.written_s(page).is_none() { before } else { 0.0 }
     }
 
     /// The most sensings that a block has had between two erases of the run; `None` where nobody counts.
@@ -924,6 +983,12 @@ impl PageMap {
             self.programmed[block as usize] = 0;
             if let Some(read_counts) = &mut self.read_counts {
                 read_counts.erased(block);
+            }
+            if let Some(read_reclaim) = &mut self.read_reclaim {
+                read_reclaim.erased(block);
+            }
+            if let Some(pass_through) = &mut self.pass_through {
+                pass_through.erased(block);
             }
         }
         self.sets[set as usize].free.push_back(superblock);

@@ -226,6 +226,11 @@ impl Geometry {
         page_in_block / self.page_types
     }
 
+    /// The pages of a wordline, by their indices in its block.
+    pub fn pages_of(&self, wordline: u32) -> Range<u32> {
+        wordline * self.page_types..((wordline + 1) * self.page_types).min(self.pages_per_block)
+    }
+
     /// Wordlines of a block; the last one may lack pages.
     pub fn wordlines_per_block(&self) -> u32 {
         self.pages_per_block.div_ceil(self.page_types)

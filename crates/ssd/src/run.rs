@@ -11,8 +11,8 @@ use crate::config::{MODEL_VERSION, Mapping};
 use crate::request::{Request, RequestKind, RequestSource};
 use crate::simulation::{CodewordSample, LogRow, Simulation};
 use crate::summary::{
-    CodewordReads, EnergySummary, GcSummary, MachineSummary, MappingSummary, ReadTimeUs, Responses, Summary,
-    WritesDetail,
+    CodewordReads, EnergySummary, GcSummary, MachineSummary, MappingSummary, ReadReclaimSummary, ReadTimeUs, Responses,
+    Summary, WritesDetail,
 };
 use crate::trace::{Beyond, Trace};
 
@@ -170,7 +170,8 @@ impl Run {
             decode: mean_us(time.decode),
             retries: mean_us(time.retries),
         };
-        let for_data = s.host_codewords_programmed + s.gc_codewords_programmed + s.padding_codewords;
+        let moved = s.gc_codewords_programmed + s.reclaim_codewords_programmed;
+        let for_data = s.host_codewords_programmed + moved + s.padding_codewords;
         let programmed = match &spec.reliability {
             // What parity takes of the data space is written, too.
             ReliabilitySpec::Bch(_) => s.operations.programs * u64::from(spec.geometry.codewords_per_page),
@@ -247,6 +248,12 @@ impl Run {
                 most_erases,
                 most_block_reads: self.simulation.ftl().most_block_reads(),
             },
+            read_reclaim: spec.ftl.read_reclaim.as_ref().map(|reclaim| ReadReclaimSummary {
+                blocks: s.reclaimed_blocks,
+                wordlines: s.reclaimed_wordlines,
+                codewords: s.reclaim_codewords_programmed,
+                counter_bytes_per_block: reclaim.counter_bytes_per_block(self.config.geometry().wordlines_per_block()),
+            }),
             mapping: match spec.ftl.mapping {
                 Mapping::Page => None,
                 Mapping::Demand(demand) => Some(MappingSummary {

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   host          requests come in, and complete
-//!   write_path    read-modify-write, write buffers, programs, garbage collection
+//!   write_path    read-modify-write, write buffers, programs, garbage collection, read reclaim
 //!   device        the map, the one way to read, and what both stand on:
 //!     translation   which map entries are at hand, where the map is in flash
 //!     medium        codewords in pages and their fates
@@ -153,7 +153,7 @@ impl Simulation {
                     host.codewords_read(&mut device.kernel, request, codewords, level, retries);
                 }
                 Completion::ReadEnded { owner, group, sensings } => {
-                    device.ftl.read_ends(group, sensings);
+                    device.ftl.read_ends(group, sensings, owner.is_of_host());
                     self.read_ended(owner);
                     self.write_path.read_ended(&mut self.device, group);
                 }

@@ -51,6 +51,8 @@ pub struct Summary {
     pub energy: EnergySummary,
     /// Garbage collection.
     pub gc: GcSummary,
+    /// Read reclaim; `null` without it.
+    pub read_reclaim: Option<ReadReclaimSummary>,
     /// The mapping cache; `null` where the whole map is in memory.
     pub mapping: Option<MappingSummary>,
     /// Mean busy shares.
@@ -176,12 +178,25 @@ pub struct GcSummary {
     pub mean_valid_fraction: Option<f64>,
     /// Those of them that were chosen to level wear.
     pub blocks_to_level_wear: u64,
-    /// Erases of the block that was erased least since the start of the run.
+    /// Erases of the block that was erased least, by whomever, since the start of the run.
     pub least_erases: u32,
     /// Erases of the block that was erased most.
     pub most_erases: u32,
     /// Sensings of the block that was read most between two of its erases, all within the run; `null` where reads disturb no cells.
     pub most_block_reads: Option<u64>,
+}
+
+/// Read reclaim: data that is moved before reads have disturbed it too much.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct ReadReclaimSummary {
+    /// Blocks moved and erased.
+    pub blocks: u64,
+    /// Wordlines moved.
+    pub wordlines: u64,
+    /// Codewords moved, those of wordlines whose reclaim found no room and ended among them.
+    pub codewords: u64,
+    /// Memory of a controller for the counters that it goes by, bytes a block.
+    pub counter_bytes_per_block: u32,
 }
 
 /// What operations cost, uJ.
@@ -208,7 +223,7 @@ pub struct EnergySummary {
     /// Of a host write, mean, with the reads of partly covered codewords and without garbage collection; `null` without
     /// writes.
     pub mean_write_uj: Option<f64>,
-    /// Of garbage collection: its reads, programs and erases.
+    /// Of garbage collection and read reclaim: their reads, programs and erases.
     pub background_uj: f64,
     /// All of it over all completed requests; `null` without any.
     pub mean_request_uj: Option<f64>,

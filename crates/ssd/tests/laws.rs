@@ -80,6 +80,7 @@ fn device(draw: &mut Draw) -> String {
     let rber = draw.one(&[1e-3, 6e-3, 0.012, 0.02]);
     let (mut levels, mut iterations, mut tables, mut squeezed) = (7, false, false, false);
     let mut references = String::new();
+    let (mut disturbs, mut layers_differ) = (false, false);
     // Blocks change their code within the run, or have long since.
     let age = draw.one(&[0, 1, 2, 5]);
     let mut by_bch = false;
@@ -89,7 +90,8 @@ fn device(draw: &mut Draw) -> String {
         2 => {
             (tables, iterations) = (true, true);
             toml += "[reliability.table]\nfile = \"flash-8-9\"\nmost_beyond = 1.0\n";
-            if draw.once_in(3) {
+            layers_differ = draw.once_in(3);
+            if layers_differ {
                 toml += "variation = { layer_sigma = 0.2, wordlines_per_layer = 2, wordline_sigma = 0.2, page_sigma = 0.1 }\n";
             }
             if draw.once_in(2) {
@@ -122,8 +124,9 @@ fn device(draw: &mut Draw) -> String {
                 let entries = [entry(0.12), entry(0.5), entry(0.0)].join(", ");
                 // Reads that do much, so that blocks and wordlines differ after few of them.
                 let disturb = "read_disturb = { adjacent_stress = 8.4, scale_v = 0.5, doubling_reads = 1e3, \
-                               doubling_pe_cycles = 1e3 }, ";
-                let disturb = if draw.once_in(2) { disturb } else { "" };
+                               doubling_pe_cycles = 1e3, pass_through_sensitivity = 9.3 }, ";
+                disturbs = draw.once_in(2);
+                let disturb = if disturbs { disturb } else { "" };
                 let follow = format!("{:?}", vec![[0.0, 1.0]; boundaries]);
                 toml += &format!(
                     "rber.threshold_voltage = {{ {cells}, {disturb}shortened_sensing = {{ residual_v = 0.02, settling = 3.0 }}, \
@@ -176,6 +179,9 @@ fn device(draw: &mut Draw) -> String {
     toml += &format!("victims = {victims}\n");
     if draw.once_in(4) {
         toml += &format!("wear_levelling_spread = {}\n", 1 + draw.below(3));
+    }
+    if disturbs && !draw.once_in(4) {
+        toml += &read_reclaim(draw, ways, layers_differ);
     }
     if ways > 1 && !squeezed {
         let groups = if draw.once_in(4) { "{ with_chip_factor_above = 1.0 }" } else { "\"all\"" };
@@ -242,6 +248,9 @@ fn device(draw: &mut Draw) -> String {
     if draw.once_in(3) {
         toml += &format!("pe_cycles_spread = {}\n", draw.one(&[0.2, 0.5, 0.9]));
     }
+    if disturbs {
+        toml += &format!("block_reads = {:?}\n", draw.one(&[0.0, 0.0, 3.0, 40.0]));
+    }
     if draw.once_in(2) {
         for _ in 0..ssds {
             let (age, days) = (draw.one(&[0, 1, 2, 5]), draw.one(&[0.0, 30.0]));
@@ -249,6 +258,19 @@ fn device(draw: &mut Draw) -> String {
         }
     }
     toml
+}
+
+/// Read reclaim with limits that a few reads reach.
+fn read_reclaim(draw: &mut Draw, ways: u64, layers_differ: bool) -> String {
+    if ways > 1 || draw.once_in(3) {
+        return format!("read_reclaim.block.reads = {}\n", draw.one(&[1, 5, 20]));
+    }
+    let limits = if layers_differ && draw.once_in(2) { "20.0, 3.0" } else { draw.one(&["1.0", "9.0", "30.0"]) };
+    let counters = if draw.once_in(2) { format!("counters = {}, ", draw.one(&[1, 2, 8])) } else { String::new() };
+    format!(
+        "read_reclaim.wordline = {{ effective_reads = [{limits}], {counters}pass_through_reduction = {:?} }}\n",
+        draw.one(&[0.0, 0.05])
+    )
 }
 
 /// Requests of a few units each, most of them to a few places.

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// All modules, the lowest first. One that is not named belongs to the one that it is in.
-const ORDER: [&str; 38] = [
+const ORDER: [&str; 39] = [
     "events",
     "request",
     "slab",
@@ -18,6 +18,7 @@ const ORDER: [&str; 38] = [
     "config::decoder",
     "config::interleaving",
     "config::mapping",
+    "config::read_reclaim",
     "config::ftl",
     "config::energy",
     "config::host",

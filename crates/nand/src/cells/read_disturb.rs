@@ -67,6 +67,11 @@ impl ReadDisturb {
         within("pass_through_sensitivity", self.pass_through_sensitivity, 0.0, 100.0)
     }
 
+    /// How much as much a read disturbs when the pass-through voltage is lower by a share of the nominal one.
+    pub fn disturbance_at(&self, reduction: f64) -> f64 {
+        libm::exp(-self.pass_through_sensitivity * reduction)
+    }
+
     /// The effective reads that raise erased cells, whose voltage is given, by a twentieth of `scale_v`.
     pub(super) fn first_change_reads(&self, erased_v: f64) -> f64 {
         (0.05 * self.doubling_reads * libm::exp(erased_v / self.scale_v)).clamp(1.0, 1e9)

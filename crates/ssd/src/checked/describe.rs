@@ -3,7 +3,7 @@ use softsense_link::{PredictorPlace, ReadSpec, ReliabilitySpec, Remembered};
 use softsense_nand::InferredBy;
 
 use super::CheckedConfig;
-use crate::config::Config;
+use crate::config::{Config, ReadReclaimSpec};
 
 impl CheckedConfig {
     /// Label and value rows for people.
@@ -28,6 +28,7 @@ impl CheckedConfig {
             ("interleaving", ftl.interleaving.describe()),
             ("mapping", ftl.mapping.describe()),
             ("victims", ftl.victims.describe()),
+            ("read reclaim", ftl.read_reclaim.as_ref().map(ReadReclaimSpec::describe)),
         ]
         .into_iter()
         .filter_map(|(label, value)| Some((label.to_string(), value?)))

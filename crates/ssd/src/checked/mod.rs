@@ -90,6 +90,7 @@ impl CheckedConfig {
         let mut config = self.config.clone();
         config.geometry.ssds = 1;
         config.ftl.mapping = Mapping::Page;
+        config.ftl.read_reclaim = None;
         config.precondition = PreconditionSpec::default();
         config.read.max_level = reliability.levels();
         let checked = "it is that of a checked one";

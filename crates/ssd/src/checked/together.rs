@@ -5,7 +5,7 @@ use softsense_link::{HardReferences, PredictorPlace, ReliabilitySpec};
 use softsense_nand::Wear;
 
 use super::CheckedConfig;
-use crate::config::{DecodeTime, DecoderPlacement, Mapping};
+use crate::config::{DecodeTime, DecoderPlacement, Mapping, ReadReclaimSpec};
 use crate::events::MAX_INDEX;
 use crate::format::BlockLayout;
 
@@ -56,7 +56,7 @@ impl CheckedConfig {
     }
 
     /// All that cannot go together: a new feature that goes without another is a row here.
-    fn clashes(&self) -> [Clash; 15] {
+    fn clashes(&self) -> [Clash; 18] {
         let config = &self.config;
         let (decoder, flash, reliability) = (&config.decoder, &config.flash, &config.reliability);
         let layouts = self.layouts();
@@ -65,6 +65,14 @@ impl CheckedConfig {
             let mut of_blocks = layouts.within(pe_cycles.clone());
             let first = of_blocks.next();
             of_blocks.any(|other| Some(other) != first)
+        });
+        let (reclaim, wordlines) = (&config.ftl.read_reclaim, self.geometry.wordlines_per_block());
+        let (reclaims_wordlines, limits) = match reclaim {
+            Some(ReadReclaimSpec::Wordline(spec)) => (true, spec.effective_reads.len()),
+            _ => (false, 0),
+        };
+        let layers_differ = (1..wordlines).any(|wordline| {
+            self.reliability.layer_factor(wordline, wordlines) != self.reliability.layer_factor(0, wordlines)
         });
         let has_tables = matches!(reliability, ReliabilitySpec::Table(_) | ReliabilitySpec::Adaptive(_));
         let clash = |found, path, message| Clash { found, path, message };
@@ -184,6 +192,35 @@ impl CheckedConfig {
                 "found a map in flash with codes of `reliability.bch` whose parity takes room of the data, expected `page`: \
                  units cross pages"
                     .into(),
+            ),
+            // Sensings are counted of cells that they disturb.
+            clash(
+                reclaim.is_some()
+                    && self.reliability.read_disturb().is_none()
+                    && !matches!(reliability, ReliabilitySpec::Perfect),
+                "ftl.read_reclaim",
+                "found one, but reads disturb no cells of `reliability`: expected `read_disturb` in the cells of \
+                 `rber.threshold_voltage`"
+                    .into(),
+            ),
+            // A wordline would hold parts of codewords whose other parts lie elsewhere.
+            clash(
+                reclaims_wordlines && (config.ftl.interleaving.ways > 1 || crosses_pages),
+                "ftl.read_reclaim.wordline",
+                "found with codewords that lie in several pages, expected `block`, or no interleaving and no units that cross \
+                 pages"
+                    .into(),
+            ),
+            // Nothing else says which wordlines are good.
+            clash(
+                limits > 1
+                    && (limits > wordlines as usize || !layers_differ)
+                    && !matches!(reliability, ReliabilitySpec::Perfect),
+                "ftl.read_reclaim.wordline.effective_reads",
+                format!(
+                    "found {limits} limits for {wordlines} wordlines of a block, expected one, or `layer_factors` or `layer_sigma` in \
+                     the variation of `reliability`, and no more classes than wordlines"
+                ),
             ),
             // Where data lies at the start is a product, or a permutation, over blocks of an SSD that have equal room.
             clash(

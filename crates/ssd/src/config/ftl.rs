@@ -4,6 +4,7 @@ use softsense_base::{Error, Result, expect_whole};
 
 use super::interleaving::InterleavingSpec;
 use super::mapping::Mapping;
+use super::read_reclaim::ReadReclaimSpec;
 
 /// The flash translation layer and its garbage collection.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -27,6 +28,9 @@ pub struct FtlSpec {
     /// Static wear levelling: when blocks of a plane differ by more P/E cycles than this, garbage collection takes the least worn
     /// of them, whatever it holds, every other time. Without it there is none.
     pub wear_levelling_spread: Option<u32>,
+    /// Read reclaim: which data is moved before reads have disturbed it too much, `{ block = { reads = 54560 } }` or
+    /// `{ wordline = { effective_reads = [458304.0] } }`. Without it none is.
+    pub read_reclaim: Option<ReadReclaimSpec>,
 }
 
 impl Default for FtlSpec {
@@ -41,6 +45,7 @@ impl Default for FtlSpec {
             gc_high_watermark_blocks: 4,
             victims: VictimSpec::Greedy,
             wear_levelling_spread: None,
+            read_reclaim: None,
         }
     }
 }
@@ -125,6 +130,7 @@ impl FtlSpec {
         if let Some(spread) = self.wear_levelling_spread {
             expect_whole("ftl.wear_levelling_spread", spread, 1, 1 << 20)?;
         }
+        self.read_reclaim.as_ref().map_or(Ok(()), ReadReclaimSpec::check)?;
         self.victims.check()?;
         self.mapping.check()?;
         self.interleaving.check()

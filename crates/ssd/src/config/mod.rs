@@ -16,6 +16,7 @@ mod interleaving;
 mod mapping;
 mod precondition;
 pub(crate) mod read;
+mod read_reclaim;
 pub(crate) mod set;
 mod shipped;
 
@@ -35,6 +36,7 @@ pub use host::{HostSpec, Issue, PartialWrite, Spread};
 pub use interleaving::{InterleavedGroups, InterleavingSpec, Remainder};
 pub use mapping::{DemandSpec, Eviction, Mapping};
 pub use precondition::{Layout, PreconditionSpec, SsdAge};
+pub use read_reclaim::{ReadReclaimSpec, WordlineReclaimSpec};
 pub(crate) use shipped::{SHIPPED, about};
 
 use crate::workload::WorkloadSpec;

@@ -11,12 +11,13 @@ use toml::de::{DeTable, DeValue};
 use super::Config;
 
 /// Fields that are one of several things with fields of their own: setting a field of one of these chooses it.
-const CHOICES: [&str; 15] = [
+const CHOICES: [&str; 16] = [
     "decoder.placement",
     "decoder.time",
     "ftl.interleaving.groups",
     "ftl.mapping",
     "ftl.mapping.demand.eviction",
+    "ftl.read_reclaim",
     "ftl.victims",
     "host.issue",
     "reliability",

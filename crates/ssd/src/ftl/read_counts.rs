@@ -6,11 +6,15 @@ use softsense_nand::effective_reads_if_even;
 use super::large_array::LargeArray;
 use crate::geometry::Geometry;
 
+/// In how many parts the disturbance of a sensing is counted where sensings disturb some blocks less than others.
+pub(super) const DISTURBANCE_SCALE: u64 = 1 << 16;
+
 /// Sensings since the start of the run or the last erase, whichever was later. Memory is taken for blocks that are read.
 #[derive(Debug)]
 pub(super) struct ReadCounts {
-    of_block: LargeArray,
-    of_wordline: LargeArray,
+    sensings: Sums,
+    /// What they disturbed less than at the nominal pass-through voltage, in parts of a sensing; absent where that is nothing.
+    spared: Option<Sums>,
     wordlines_per_block: u32,
     /// How much more than others the reads of the wordlines beside one count.
     adjacent_stress: f64,
@@ -19,43 +23,45 @@ pub(super) struct ReadCounts {
 }
 
 impl ReadCounts {
-    pub(super) fn new(geometry: &Geometry, adjacent_stress: f64) -> Result<Self> {
+    /// # Arguments
+    /// - `spares`: whether some sensings disturb less than others.
+    pub(super) fn new(geometry: &Geometry, adjacent_stress: f64, spares: bool) -> Result<Self> {
         let blocks = u64::from(geometry.planes()) * u64::from(geometry.blocks_per_plane());
         let wordlines_per_block = geometry.wordlines_per_block();
         Ok(Self {
-            of_block: LargeArray::new(blocks, u32::MAX.into())?,
-            of_wordline: LargeArray::new(blocks * u64::from(wordlines_per_block), u32::MAX.into())?,
+            sensings: Sums::new(blocks, wordlines_per_block, u32::MAX.into())?,
+            spared: spares.then(|| Sums::new(blocks, wordlines_per_block, u64::MAX)).transpose()?,
             wordlines_per_block,
             adjacent_stress,
             most_of_block: 0,
         })
     }
 
-    fn index(&self, block: u32, wordline: u32) -> u64 {
-        u64::from(block) * u64::from(self.wordlines_per_block) + u64::from(wordline)
+    /// # Arguments
+    /// - `spared`: what they disturb less, all of them.
+    pub(super) fn add(&mut self, block: u32, wordline: u32, sensings: u32, spared: u64) {
+        self.most_of_block = self.most_of_block.max(self.sensings.add(block, wordline, sensings.into()));
+        if let Some(sums) = &mut self.spared
+            && spared > 0
+        {
+            sums.add(block, wordline, spared);
+        }
     }
 
-    pub(super) fn add(&mut self, block: u32, wordline: u32, sensings: u32) {
-        let sum = |before: u64| (before + u64::from(sensings)).min(u32::MAX.into());
-        let (block_index, index) = (u64::from(block), self.index(block, wordline));
-        let of_block = sum(self.of_block.get(block_index));
-        self.most_of_block = self.most_of_block.max(of_block);
-        self.of_block.set(block_index, of_block);
-        self.of_wordline.set(index, sum(self.of_wordline.get(index)));
+    /// Sensings of a block.
+    pub(super) fn of_block(&self, block: u32) -> u64 {
+        self.sensings.of_block.get(block.into())
     }
 
     /// Sensings of other wordlines of the block, those of the two beside this one so many times as much.
     pub(super) fn effective(&self, block: u32, wordline: u32) -> f64 {
-        let of_block = self.of_block.get(block.into());
-        if of_block == 0 {
-            return 0.0;
+        let effective = self.sensings.effective(block, wordline, self.adjacent_stress);
+        match &self.spared {
+            None => effective,
+            Some(spared) => {
+                effective - spared.effective(block, wordline, self.adjacent_stress) / DISTURBANCE_SCALE as f64
+            }
         }
-        let of = |wordline| self.of_wordline.get(self.index(block, wordline));
-        let below = wordline.checked_sub(1).map_or(0, of);
-        let above = if wordline + 1 < self.wordlines_per_block { of(wordline + 1) } else { 0 };
-        // A count that has reached its end leaves the sum behind.
-        let others = of_block.saturating_sub(of(wordline) + below + above);
-        others as f64 + self.adjacent_stress * (below + above) as f64
     }
 
     /// The same for so many sensings of a block that were spread evenly over its wordlines.
@@ -65,6 +71,66 @@ impl ReadCounts {
     }
 
     pub(super) fn erased(&mut self, block: u32) {
+        self.sensings.erased(block);
+        if let Some(spared) = &mut self.spared {
+            spared.erased(block);
+        }
+    }
+
+    pub(super) fn most_of_block(&self) -> u64 {
+        self.most_of_block
+    }
+}
+
+/// Sums of each block and wordline.
+#[derive(Debug)]
+struct Sums {
+    of_block: LargeArray,
+    of_wordline: LargeArray,
+    wordlines_per_block: u32,
+    largest: u64,
+}
+
+impl Sums {
+    fn new(blocks: u64, wordlines_per_block: u32, largest: u64) -> Result<Self> {
+        Ok(Self {
+            of_block: LargeArray::new(blocks, largest)?,
+            of_wordline: LargeArray::new(blocks * u64::from(wordlines_per_block), largest)?,
+            wordlines_per_block,
+            largest,
+        })
+    }
+
+    fn index(&self, block: u32, wordline: u32) -> u64 {
+        u64::from(block) * u64::from(self.wordlines_per_block) + u64::from(wordline)
+    }
+
+    /// The sum of the block with this.
+    fn add(&mut self, block: u32, wordline: u32, amount: u64) -> u64 {
+        let sum = |before: u64| before.saturating_add(amount).min(self.largest);
+        let (block_index, index) = (u64::from(block), self.index(block, wordline));
+        let of_block = sum(self.of_block.get(block_index));
+        let of_wordline = sum(self.of_wordline.get(index));
+        self.of_block.set(block_index, of_block);
+        self.of_wordline.set(index, of_wordline);
+        of_block
+    }
+
+    /// What other wordlines of the block have, the two beside this one so many times as much.
+    fn effective(&self, block: u32, wordline: u32, adjacent_stress: f64) -> f64 {
+        let of_block = self.of_block.get(block.into());
+        if of_block == 0 {
+            return 0.0;
+        }
+        let of = |wordline| self.of_wordline.get(self.index(block, wordline));
+        let below = wordline.checked_sub(1).map_or(0, of);
+        let above = if wordline + 1 < self.wordlines_per_block { of(wordline + 1) } else { 0 };
+        // A count that has reached its end leaves the sum behind.
+        let others = of_block.saturating_sub(of(wordline) + below + above);
+        others as f64 + adjacent_stress * (below + above) as f64
+    }
+
+    fn erased(&mut self, block: u32) {
         if self.of_block.get(block.into()) == 0 {
             return;
         }
@@ -76,10 +142,6 @@ impl ReadCounts {
             }
         }
     }
-
-    pub(super) fn most_of_block(&self) -> u64 {
-        self.most_of_block
-    }
 }
 
 #[cfg(test)]
@@ -89,10 +151,9 @@ mod tests {
     use super::*;
 
     fn counts(blocks: u64, wordlines_per_block: u32, adjacent_stress: f64) -> ReadCounts {
-        let array = |len| LargeArray::new(len, u32::MAX.into()).unwrap();
         ReadCounts {
-            of_block: array(blocks),
-            of_wordline: array(blocks * u64::from(wordlines_per_block)),
+            sensings: Sums::new(blocks, wordlines_per_block, u32::MAX.into()).unwrap(),
+            spared: None,
             wordlines_per_block,
             adjacent_stress,
             most_of_block: 0,
@@ -114,7 +175,7 @@ mod tests {
                 naive[block as usize].fill(0);
             } else {
                 let sensings = 1 + below(3, 7);
-                counts.add(block, wordline, sensings);
+                counts.add(block, wordline, sensings, 0);
                 naive[block as usize][wordline as usize] += u64::from(sensings);
             }
             let (block, wordline) = (below(4, blocks), below(5, wordlines));
@@ -147,7 +208,7 @@ mod tests {
             limit / one_each
         };
         let mut hammered = counts(1, 704, 8.4);
-        hammered.add(0, 351, 54_560);
+        hammered.add(0, 351, 54_560, 0);
         assert_eq!(hammered.effective(0, 352), 54_560.0 * 8.4);
         assert_eq!(hammered.effective(0, 350), 54_560.0 * 8.4);
         assert_eq!((hammered.effective(0, 351), hammered.effective(0, 353)), (0.0, 54_560.0));
@@ -159,7 +220,7 @@ mod tests {
     #[test]
     fn even_reads_are_those_of_each_wordline_in_turn() {
         let mut counts = counts(1, 96, 8.4);
-        (0..96).for_each(|wordline| counts.add(0, wordline, 1000));
+        (0..96).for_each(|wordline| counts.add(0, wordline, 1000, 0));
         for wordline in [0, 1, 50, 95] {
             let (found, expected) = (counts.effective_if_spread(96_000.0, wordline), counts.effective(0, wordline));
             assert!((found - expected).abs() < 1e-6, "{wordline}: {found} for {expected}");

@@ -129,6 +129,7 @@ impl Device {
                 statistics.host_codewords_programmed += codewords;
             }
             ProgramOwner::Collection => statistics.gc_codewords_programmed += codewords,
+            ProgramOwner::Reclaim => statistics.reclaim_codewords_programmed += codewords,
             ProgramOwner::Translation { .. } => statistics.translation_codewords_programmed += codewords,
         }
         self.back_end.program(&mut self.kernel, group, owner);

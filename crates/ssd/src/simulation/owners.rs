@@ -10,12 +10,20 @@ pub(super) enum ReadOwner {
     Request(u32),
     /// A host write that covers a codeword in part.
     Modify { request: u32, lcn: Lcn },
-    /// Garbage collection of a set.
+    /// Garbage collection of a set, or read reclaim there.
     Collection(u32),
     /// Requests that wait for a translation page.
     Load { page: u32 },
     /// The update of a translation page.
     WriteBack { page: u32 },
+}
+
+impl ReadOwner {
+    /// Whether a request waits for it.
+    #[inline]
+    pub(super) fn is_of_host(self) -> bool {
+        matches!(self, Self::Request(_) | Self::Modify { .. } | Self::Load { .. })
+    }
 }
 
 /// Whom a program is for.
@@ -29,4 +37,6 @@ pub(super) enum ProgramOwner {
     Translation { page: u32 },
     /// Garbage collection of the set.
     Collection,
+    /// Read reclaim of the set.
+    Reclaim,
 }

@@ -103,7 +103,7 @@ pub struct Energy {
     pub reads: Pj,
     /// For host writes.
     pub writes: Pj,
-    /// For garbage collection.
+    /// For garbage collection and read reclaim.
     pub background: Pj,
 }
 
@@ -218,6 +218,12 @@ pub struct Statistics {
     pub gc_victim_valid: u64,
     /// Codewords that they had room for.
     pub gc_victim_room: u64,
+    /// Blocks that read reclaim has moved and erased.
+    pub reclaimed_blocks: u64,
+    /// Wordlines whose data it has moved.
+    pub reclaimed_wordlines: u64,
+    /// Codewords that it has programmed.
+    pub reclaim_codewords_programmed: u64,
     /// Operations.
     pub operations: Operations,
     /// What they cost.

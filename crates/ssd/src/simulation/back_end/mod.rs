@@ -503,7 +503,7 @@ impl BackEnd {
                     ProgramOwner::Request { .. } | ProgramOwner::Buffer { .. } => {
                         kernel.statistics.energy.writes += energy;
                     }
-                    ProgramOwner::Collection | ProgramOwner::Translation { .. } => {
+                    ProgramOwner::Collection | ProgramOwner::Reclaim | ProgramOwner::Translation { .. } => {
                         kernel.statistics.energy.background += energy;
                     }
                 }

@@ -1,23 +1,37 @@
-//! Garbage collection.
+//! Garbage collection and read reclaim.
 //!
 //! It works on one superblock of a set at a time (without interleaving: on a block of a plane). It reads the valid codewords page
 //! by page or group by group, through error correction, programs them in its own open superblock, interleaved where the set
 //! interleaves, and erases the victim when all are programmed and nobody reads the victim any more. Its operations wait in the
 //! same queues as the host's programs. Data written by the host in between is not moved.
 //!
+//! Read reclaim moves data in the same way, when nothing else is at work in a set and garbage collection is not wanted: all of a
+//! superblock, which is then erased, or one wordline. The latter gives up where it would take the last free superblock.
+//!
 //! What a collection has cut, where units cross pages, is ended by one more page before its victim is erased.
+
+use std::ops::Range;
 
 use super::super::device::Device;
 use super::super::owners::{ProgramOwner, ReadOwner};
 use super::WritePath;
-use crate::ftl::{Group, Held, Writer};
+use crate::ftl::{Group, Held, Reclaim, Writer};
+
+/// What data is moved for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Task {
+    GarbageCollection,
+    ReclaimBlock,
+    ReclaimWordline,
+}
 
 /// Collection of a set, at work on one superblock.
 #[derive(Debug)]
 pub(super) struct Collection {
+    task: Task,
     victim: u32,
-    /// The next page of the victim to look at, its blocks taking turns.
-    next_page: u32,
+    /// The pages of the victim that have not been looked at, its blocks taking turns.
+    pages: Range<u32>,
     /// What is being read, and as which units of its group.
     reading: Vec<Held>,
     units: Vec<u32>,
@@ -26,6 +40,8 @@ pub(super) struct Collection {
     programs: u32,
     /// Whether a unit that was programmed ends in the next page.
     cut: bool,
+    /// Whether it leaves what it has not moved where it is.
+    gave_up: bool,
     /// Blocks of the victim that are being erased.
     erasing: u32,
 }
@@ -40,18 +56,54 @@ impl WritePath {
         statistics.gc_victims_to_level_wear += u64::from(device.ftl.has_levelled(set));
         statistics.gc_victim_valid += u64::from(device.ftl.valid(victim));
         statistics.gc_victim_room += device.ftl.room_of(victim);
+        let pages = 0..device.geometry.pages_per_superblock();
+        self.move_data(device, set, Task::GarbageCollection, victim, pages);
+    }
+
+    /// Begins to reclaim what has waited longest in a set, if nothing is at work there. Garbage collection comes first.
+    #[inline]
+    pub(in super::super) fn reclaim(&mut self, device: &mut Device, set: u32) {
+        if !device.ftl.wants_reclaim(set) || self.collections[set as usize].is_some() {
+            return;
+        }
+        if device.ftl.wants_gc(set, false) {
+            self.begin_collection(device, set);
+        }
+        if self.collections[set as usize].is_none()
+            && let Some(Reclaim { superblock, wordline }) = device.ftl.take_reclaim(set)
+        {
+            let (task, pages) = match wordline {
+                None => (Task::ReclaimBlock, 0..device.geometry.pages_per_superblock()),
+                Some(wordline) => (Task::ReclaimWordline, device.geometry.pages_of(wordline)),
+            };
+            self.move_data(device, set, task, superblock, pages);
+        }
+    }
+
+    fn move_data(&mut self, device: &mut Device, set: u32, task: Task, victim: u32, pages: Range<u32>) {
         self.collections[set as usize] = Some(Collection {
+            task,
             victim,
-            next_page: 0,
+            pages,
             reading: Vec::new(),
             units: Vec::new(),
             collected: Vec::new(),
             programs: 0,
             cut: false,
+            gave_up: false,
             erasing: 0,
         });
-        self.rooms[device.geometry.ssd_of_set(set) as usize].collecting += 1;
+        *self.at_work(device, set, task) += 1;
         self.continue_collection(device, set);
+    }
+
+    /// In how many sets of the SSD of this one such a task is at work.
+    fn at_work(&mut self, device: &Device, set: u32, task: Task) -> &mut u32 {
+        let room = &mut self.rooms[device.geometry.ssd_of_set(set) as usize];
+        match task {
+            Task::GarbageCollection => &mut room.collecting,
+            Task::ReclaimBlock | Task::ReclaimWordline => &mut room.reclaiming,
+        }
     }
 
     fn collection(&mut self, set: u32) -> &mut Collection {
@@ -71,7 +123,12 @@ impl WritePath {
             self.program_collected(device, set);
         }
         let job = self.collection(set);
-        if job.programs == 0 && !device.ftl.is_being_read(job.victim) {
+        if job.programs > 0 {
+            return;
+        }
+        if job.task == Task::ReclaimWordline {
+            self.wordline_moved(device, set);
+        } else if !device.ftl.is_being_read(job.victim) {
             job.erasing = device.geometry.ways();
             device.back_end.erase(&mut device.kernel, set, job.victim);
         }
@@ -97,13 +154,17 @@ impl WritePath {
         let job = self.collection(set);
         let ftl = &mut device.ftl;
         job.collected.retain(|&held| ftl.is_current(held));
-        // A victim holds translation pages, or data.
-        let of_map = job.collected.first().is_some_and(|held| ftl.is_translation_page(held.lcn));
         if job.collected.is_empty() && !job.cut {
             return;
         }
+        // A victim holds translation pages, or data.
+        let writer = job.collected.first().map_or(Writer::Gc, |held| ftl.collector_of(held.lcn));
+        let owner = if job.task == Task::GarbageCollection { ProgramOwner::Collection } else { ProgramOwner::Reclaim };
+        if job.task == Task::ReclaimWordline && !ftl.has_room_beside_last(set, writer) {
+            job.gives_up();
+            return;
+        }
         job.programs += 1;
-        let writer = if of_map { Writer::GcTranslation } else { Writer::Gc };
         let group = ftl.open(set, writer).expect("the host leaves a block to collection");
         let count = job.collected.len().min(ftl.room(group) as usize);
         job.cut = count as u32 == ftl.room(group) && ftl.last_crosses(group);
@@ -117,7 +178,7 @@ impl WritePath {
                 Vec::new()
             }
         };
-        self.program(device, group, count as u32, ProgramOwner::Collection);
+        self.program(device, group, count as u32, owner);
         moved.into_iter().for_each(|held| device.entry_changed(held.lcn));
     }
 
@@ -127,12 +188,13 @@ impl WritePath {
         self.continue_collection(device, set);
     }
 
-    /// A read of a superblock has ended; a victim may have waited for that.
+    /// A read of a superblock has ended; a victim may have waited for that, or something be due now.
     #[inline]
     pub(in super::super) fn read_ended(&mut self, device: &mut Device, group: Group) {
         if self.collections[group.set as usize].as_ref().is_some_and(|job| job.victim == group.superblock) {
             self.continue_collection(device, group.set);
         }
+        self.reclaim(device, group.set);
     }
 
     /// A block of a superblock has been erased.
@@ -144,30 +206,53 @@ impl WritePath {
             return;
         }
         device.ftl.erased(superblock);
-        self.collections[set as usize] = None;
-        let ssd = device.geometry.ssd_of_set(set);
-        self.rooms[ssd as usize].collecting -= 1;
-        if device.ftl.wants_gc(set, true) {
+        let task = self.task_ended(device, set);
+        device.kernel.statistics.reclaimed_blocks += u64::from(task == Task::ReclaimBlock);
+        if device.ftl.wants_gc(set, task == Task::GarbageCollection) {
             self.begin_collection(device, set);
         }
-        self.resume_stalled_writes(device, ssd);
+        self.resume_stalled_writes(device, device.geometry.ssd_of_set(set));
+        self.reclaim(device, set);
+    }
+
+    /// What was valid in a wordline has been moved, as far as there was room.
+    fn wordline_moved(&mut self, device: &mut Device, set: u32) {
+        device.kernel.statistics.reclaimed_wordlines += u64::from(!self.collection(set).gave_up);
+        self.task_ended(device, set);
+        self.make_room_again(device, device.geometry.ssd_of_set(set));
+        // What would have begun it meanwhile found the set at work.
+        if self.collections[set as usize].is_none() && device.ftl.wants_gc(set, false) {
+            self.begin_collection(device, set);
+        }
+        self.reclaim(device, set);
+    }
+
+    fn task_ended(&mut self, device: &Device, set: u32) -> Task {
+        let Collection { task, .. } = self.collections[set as usize].take().expect("collection was at work");
+        *self.at_work(device, set, task) -= 1;
+        task
     }
 }
 
 impl Collection {
+    fn gives_up(&mut self) {
+        self.gave_up = true;
+        self.pages = 0..0;
+        self.collected.clear();
+    }
+
     /// Begins to read the next page, or pages, of the victim that hold valid codewords. Whether there are any.
     fn read_on(&mut self, device: &mut Device, set: u32) -> bool {
         let (geometry, ftl) = (&device.geometry, &mut device.ftl);
-        let pages = geometry.pages_per_superblock();
         // Units that share pages are read together.
         let crosses_pages = ftl.crosses_pages() && ftl.layout(self.victim).crosses_pages();
         let together = if crosses_pages { geometry.pages_per_run() } else { 1 };
-        while self.next_page < pages {
-            let group = ftl.group_at(set, self.victim, self.next_page);
-            let of_block = together.min(pages - self.next_page);
-            self.next_page += group.pages() * of_block;
-            if self.next_page < pages {
-                ftl.prefetch_owners(ftl.group_at(set, self.victim, self.next_page));
+        while !self.pages.is_empty() {
+            let group = ftl.group_at(set, self.victim, self.pages.start);
+            let of_block = together.min(self.pages.end - self.pages.start);
+            self.pages.start += group.pages() * of_block;
+            if !self.pages.is_empty() {
+                ftl.prefetch_owners(ftl.group_at(set, self.victim, self.pages.start));
             }
             let units = group.members().flat_map(|member| {
                 let start = geometry.units_of(member).start;

@@ -1,4 +1,5 @@
-//! The write path: read-modify-write of partly covered codewords, the write buffer, page programs, and garbage collection.
+//! The write path: read-modify-write of partly covered codewords, the write buffer, page programs, garbage collection and read
+//! reclaim.
 //!
 //! With interleaving, codewords of a request that fill a group are programmed to all its chips at once, and done together.
 //! What does not fill one is written plain or padded, as the config says. A group is never changed: an update of part of
@@ -148,7 +149,7 @@ impl WritePath {
         device.program(group, codewords, owner);
         let set = group.set;
         self.rooms[device.geometry.ssd_of_set(set) as usize].programming += 1;
-        let for_collection = matches!(owner, ProgramOwner::Collection);
+        let for_collection = matches!(owner, ProgramOwner::Collection | ProgramOwner::Reclaim);
         if !for_collection && self.collections[set as usize].is_none() && device.ftl.wants_gc(set, false) {
             self.begin_collection(device, set);
         }
@@ -176,9 +177,10 @@ impl WritePath {
                     device.write_back(page);
                 }
             }
-            ProgramOwner::Collection => self.collected_programmed(device, group.set),
+            ProgramOwner::Collection | ProgramOwner::Reclaim => self.collected_programmed(device, group.set),
         }
         self.make_room_again(device, ssd);
+        self.reclaim(device, group.set);
     }
 
     // ---- Translation pages ----

@@ -17,6 +17,8 @@ pub(super) struct Room {
     blocked: bool,
     /// Sets that are being collected.
     pub(super) collecting: u32,
+    /// Sets in which data is being reclaimed, which makes no room.
+    pub(super) reclaiming: u32,
     /// Programs under way.
     pub(super) programming: u32,
 }
@@ -24,7 +26,12 @@ pub(super) struct Room {
 impl Room {
     /// Whether nothing waits, and nothing is under way.
     pub(super) fn is_idle(&self) -> bool {
-        self.stalled.is_empty() && self.collecting == 0 && self.programming == 0
+        self.stalled.is_empty() && self.is_still()
+    }
+
+    /// Whether nothing is under way.
+    fn is_still(&self) -> bool {
+        self.collecting == 0 && self.reclaiming == 0 && self.programming == 0
     }
 }
 
@@ -36,19 +43,18 @@ impl WritePath {
         if self.rooms[ssd as usize].collecting == 0 {
             let sets = device.geometry.sets() / device.geometry.ssds();
             for set in ssd * sets..(ssd + 1) * sets {
-                if device.ftl.wants_gc(set, false) {
+                if self.collections[set as usize].is_none() && device.ftl.wants_gc(set, false) {
                     self.begin_collection(device, set);
                 }
             }
-            let Room { collecting, programming, .. } = self.rooms[ssd as usize];
-            if collecting == 0 && programming == 0 {
+            if self.rooms[ssd as usize].is_still() {
                 assert!(device.ftl.shrinks(), "over-provisioning leaves stale codewords to collect");
                 self.refuse_writes(device, ssd);
             }
         }
     }
 
-    /// A program of an SSD has ended: what found no room tries again, if no collection is under way.
+    /// A program of an SSD has ended, or a wordline has been reclaimed: what found no room tries again, if no collection is under way.
     pub(super) fn make_room_again(&mut self, device: &mut Device, ssd: u32) {
         let room = &self.rooms[ssd as usize];
         if room.blocked && room.collecting == 0 {
@@ -71,7 +77,7 @@ impl WritePath {
             device.kernel.report(Completion::CodewordsWritten { request, codewords: 1, energy: Pj::default() });
         }
         // Translation pages go to any SSD: while one is at work, there may be room yet.
-        if self.rooms.iter().all(|room| room.collecting == 0 && room.programming == 0) {
+        if self.rooms.iter().all(Room::is_still) {
             for page in std::mem::take(&mut self.stalled_translations) {
                 device.kernel.statistics.refused_write_backs += 1;
                 device.translation.as_mut().expect("there are translation pages").give_up(page);

@@ -1,0 +1,85 @@
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use softsense_base::{Error, Result, expect_number, expect_whole, format_count};
+
+/// Which data is moved before reads have disturbed it too much.
+///
+/// Source: of wordlines, M. Chun et al., "STRAW: Stress-Aware WL-Based Read Disturbance Management for High-Density NAND Flash
+/// Memory", ASPLOS 2026.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum ReadReclaimSpec {
+    /// All valid data of a block, which is then erased.
+    Block {
+        /// Sensings of a block since its last erase, those before the run among them, that make it due.
+        reads: u32,
+    },
+    /// The valid data of one wordline, all its pages; its block stays as it is.
+    Wordline(WordlineReclaimSpec),
+}
+
+/// When a wordline is reclaimed, and by what the controller knows that.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct WordlineReclaimSpec {
+    /// Effective reads that make a wordline due, by its class, the best first: classes are equal shares of the wordlines of a block
+    /// in the order of the known factors of their layers. One number: all alike.
+    pub effective_reads: Vec<f64>,
+    /// Counters of a block (Space-Saving), which never count too few. Without it each wordline has one.
+    #[serde(default)]
+    pub counters: Option<u32>,
+    /// How much lower the pass-through voltage of a block would be if none of its wordlines held valid data, as a share of the nominal
+    /// one; in proportion to the share of such wordlines. 0 to 0.5; at most 0.05 was published.
+    #[serde(default)]
+    pub pass_through_reduction: f64,
+}
+
+impl ReadReclaimSpec {
+    /// Checks the ranges.
+    pub(super) fn check(&self) -> Result<()> {
+        let spec = match self {
+            Self::Block { reads } => return expect_whole("ftl.read_reclaim.block.reads", *reads, 1, u32::MAX),
+            Self::Wordline(spec) => spec,
+        };
+        let path = |field: &str| format!("ftl.read_reclaim.wordline.{field}");
+        let limits = &spec.effective_reads;
+        if limits.is_empty() || limits.windows(2).any(|pair| pair[0] < pair[1]) {
+            let message = format!("found {limits:?}, expected one limit or more, that of the best wordlines first");
+            return Err(Error::config(path("effective_reads"), message));
+        }
+        for (class, &limit) in limits.iter().enumerate() {
+            expect_number(path(&format!("effective_reads[{class}]")), limit, 1.0, 1e12)?;
+        }
+        if let Some(counters) = spec.counters {
+            expect_whole(path("counters"), counters, 1, 4096)?;
+        }
+        expect_number(path("pass_through_reduction"), spec.pass_through_reduction, 0.0, 0.5)
+    }
+
+    /// Memory of a controller that counts for this, bytes a block: four for a count, two for the number of a wordline.
+    pub fn counter_bytes_per_block(&self, wordlines_per_block: u32) -> u32 {
+        match self {
+            Self::Block { .. } => 4,
+            Self::Wordline(WordlineReclaimSpec { counters: None, .. }) => 4 * wordlines_per_block,
+            Self::Wordline(WordlineReclaimSpec { counters: Some(counters), .. }) => (2 + 4) * counters,
+        }
+    }
+
+    /// One line for people.
+    pub(crate) fn describe(&self) -> String {
+        let spec = match self {
+            Self::Block { reads } => return format!("of a block after {} reads", format_count((*reads).into())),
+            Self::Wordline(spec) => spec,
+        };
+        let limits: Vec<String> = spec.effective_reads.iter().map(|&limit| format_count(limit as u64)).collect();
+        let counted = match spec.counters {
+            None => "each counted".to_string(),
+            Some(counters) => format!("{counters} counters a block"),
+        };
+        let reduction = match spec.pass_through_reduction {
+            0.0 => String::new(),
+            share => format!(", pass-through voltage lowered by up to {:.1} %", 100.0 * share),
+        };
+        format!("of a wordline after {} effective reads, {counted}{reduction}", limits.join(", "))
+    }
+}

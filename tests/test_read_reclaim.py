@@ -1,0 +1,46 @@
+"""Does a result say what read reclaim did, apart from garbage collection?"""
+
+from __future__ import annotations
+
+import pytest
+
+import softsense
+from softsense import tables
+
+SMALL = [
+    "geometry={ channels = 1, chips_per_channel = 1, dies_per_chip = 1, planes_per_die = 1, blocks_per_plane = 64, "
+    "pages_per_block = 96, codewords_per_page = 4, codeword_bytes = 4096 }",
+    "ftl.over_provisioning=0.3",
+    "host.write_buffer_bytes=0",
+    "precondition.layout='steady_state'",
+    "workload.requests=20000",
+    "workload.read_fraction=0.9",
+    "workload.footprint_bytes=1048576",
+]
+RECLAIMS = {
+    "block": ("{ block = { reads = 150 } }", 4),
+    "wordline": ("{ wordline = { effective_reads = [400.0] } }", 4 * 32),
+    "counted": ("{ wordline = { effective_reads = [400.0], counters = 8, pass_through_reduction = 0.05 } }", 6 * 8),
+}
+
+
+@pytest.mark.parametrize("unit", RECLAIMS)
+def test_a_result_counts_what_was_reclaimed(unit: str) -> None:
+    """Write amplification includes it; `gc` does not, but for its erases."""
+    reclaim, counter_bytes = RECLAIMS[unit]
+    result = softsense.run("tlc-3d", overrides=[*SMALL, f"ftl.read_reclaim={reclaim}"])
+    found, gc, writes = (result.summary[part] for part in ("read_reclaim", "gc", "writes_detail"))
+    blocks, wordlines = found["blocks"], found["wordlines"]
+    assert (blocks > 0, wordlines > 0) == (unit == "block", unit != "block")
+    assert found["counter_bytes_per_block"] == counter_bytes
+    assert 0 < found["codewords"] <= 96 * 4 * blocks + 12 * wordlines
+    assert result.summary["operations"]["erases"] == gc["blocks_reclaimed"] + blocks
+    programmed = sum(writes[f"{part}_codewords"] for part in ("host", "gc", "padding")) + found["codewords"]
+    assert writes["write_amplification"] == pytest.approx(programmed / writes["host_codewords"], rel=1e-12)
+    assert "Read reclaim" in tables.results(softsense.Comparison([result]))
+
+
+def test_a_result_without_read_reclaim_says_so() -> None:
+    result = softsense.run("tlc-3d", overrides=SMALL)
+    assert result.summary["read_reclaim"] is None
+    assert "Read reclaim" not in tables.results(softsense.Comparison([result]))
