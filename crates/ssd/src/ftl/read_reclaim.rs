@@ -3,7 +3,7 @@
 //! A block goes by its sensings. A wordline goes by its effective reads, counted of each, or bounded from above by a few counters for
 //! each block. When a wordline has been sensed for the host, the two beside it are looked at, and one more for each sensing, all of a
 //! block in turn: a wordline that is not beside the one sensed is found after one round of its block at most. What is due waits in line
-//! for its set. Open superblocks are looked at when they are closed.
+//! for its set. Of an open superblock a wordline can be due once all its pages are programmed; all of it, when it has been closed.
 //!
 //! Reads that collection does, or the update of a translation page, are counted, and make nothing due by themselves: what they
 //! move leads to further such reads, without an end where the map is in flash.
@@ -163,14 +163,15 @@ impl PageMap {
         }
     }
 
-    /// Whether data has reached its limit, if it is that of a closed superblock.
+    /// Whether data that can be moved has reached its limit.
     fn is_due(&self, reclaim: Reclaim) -> bool {
         let (Some(read_counts), Some(ReadReclaim { unit, .. })) = (&self.read_counts, &self.read_reclaim) else {
             return false;
         };
         let Reclaim { superblock, wordline } = reclaim;
         let entry = &self.blocks[superblock as usize];
-        if !entry.closed || entry.valid == 0 {
+        let can_move = entry.closed || wordline.is_some_and(|wordline| self.is_written_in_open(superblock, wordline));
+        if !can_move || entry.valid == 0 {
             return false;
         }
         let before = |page| self.reads_before_the_run(superblock, page);
@@ -189,6 +190,13 @@ impl PageMap {
                 effective >= of.limits[wordline as usize] && self.data_in(superblock, wordline).next().is_some()
             }
         }
+    }
+
+    /// Whether a superblock of one block is open, and all pages of a wordline in it are programmed.
+    fn is_written_in_open(&self, superblock: u32, wordline: u32) -> bool {
+        let state = &self.sets[self.geometry.set_of_superblock(superblock) as usize];
+        let is_open = state.open.iter().flatten().any(|&(open, _)| open == superblock);
+        is_open && self.geometry.pages_of(wordline).end <= u32::from(self.programmed[superblock as usize])
     }
 
     /// Whether anything waits to be reclaimed in a set.
