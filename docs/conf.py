@@ -41,6 +41,7 @@ NAVIGATION = {
         "rif",
         "sentinel",
         "pr2-ar2",
+        "straw",
         "read-retry",
         "failure-probability",
     ],

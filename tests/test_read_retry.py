@@ -14,10 +14,10 @@ import pytest
 
 from conftest import Folder, judged
 from softsense import Cells, papers
-from softsense.papers import pr2_ar2, read_retry, sentinel
+from softsense.papers import pr2_ar2, read_retry, sentinel, straw
 
 
-@pytest.mark.parametrize(("module", "told"), [(sentinel, 7), (pr2_ar2, 2)])
+@pytest.mark.parametrize(("module", "told"), [(sentinel, 7), (pr2_ar2, 2), (straw, 3)])
 def test_published_numbers_are_those_of_the_papers(module: ModuleType, told: int, shared: Path) -> None:
     """All numbers are there; `told` mechanisms are words."""
     published = tomllib.loads((shared / "published" / f"{module.__name__.split('.')[-1]}.toml").read_text())
@@ -90,6 +90,23 @@ def test_retries_ahead_are_those_of_the_closed_form(tmp_path: Path) -> None:
     assert retries == sorted(retries)
     # Less than all of the time is best, but not the least.
     assert all(50 < pr2_ar2.best_percent(age) < 100 for age in pr2_ar2._AGES)
+
+
+def test_straw_moves_less_than_reclaim_of_blocks(tmp_path: Path) -> None:
+    """Are limits those of the cells, fewer for worse layers and with wear, and is less moved? All claims are judged."""
+    paper, plan = straw.PAPER, replace(straw.PAPER.plan(False), seeds=(1, 2))
+    few = [straw._load(*straw._LOADS[3], 60_000), straw._load(*straw._LOADS[5], 20_000)]
+    papers.reproduce(
+        paper, paper.chosen(["copies", "flash"]), replace(plan, workloads=tuple(few)), Folder(tmp_path), jobs=2
+    )
+    claims = judged(tmp_path)
+    assert {"copies_1000", "copies_2000", "hammered", "uniform", "tolerance", "qlc"} <= set(claims)
+    assert claims["copies_2000"]["measured"] > 0.8
+    # Of 54,560 reads that are published, at 1,000 cycles, each stands for so many.
+    assert straw.limit(1000, 1.0) == pytest.approx(straw._STRESS * 54_560 / straw._COMPRESSED, rel=0.005)
+    limits = straw._reclaims(1000)["STRAW"]["wordline"]["effective_reads"]
+    assert limits == sorted(limits, reverse=True)
+    assert straw.limit(0, 1.0) > straw.limit(1000, 1.0) > straw.limit(2000, 1.0)
 
 
 def test_the_frontier_is_what_nothing_beats() -> None:

@@ -193,7 +193,17 @@ def _complain(message: str) -> int:
 # What shells complete ------------------------------------------------------------------------------------------------
 
 # Spelled out, as a shell waits for them: papers take a second to load. A test compares them with what there is.
-_PAPERS = ("ldpc-in-ssd", "laldpc", "adaptive-rate-pool", "lae-ftl", "rif", "sentinel", "pr2-ar2", "read-retry")
+_PAPERS = (
+    "ldpc-in-ssd",
+    "laldpc",
+    "adaptive-rate-pool",
+    "lae-ftl",
+    "rif",
+    "sentinel",
+    "pr2-ar2",
+    "straw",
+    "read-retry",
+)
 _SHELLS = ("bash", "zsh", "fish")
 
 Completer = Callable[[click.Context, click.Parameter, str], "list[CompletionItem]"]

@@ -43,7 +43,17 @@ given, and *in direction* if they are in the mean of workloads. Anything else *d
 that was not given is *not measured*."""
 
 _POLL_S = 0.1
-_PAPERS = ("ldpc_in_ssd", "laldpc", "adaptive_rate_pool", "lae_ftl", "rif", "sentinel", "pr2_ar2", "read_retry")
+_PAPERS = (
+    "ldpc_in_ssd",
+    "laldpc",
+    "adaptive_rate_pool",
+    "lae_ftl",
+    "rif",
+    "sentinel",
+    "pr2_ar2",
+    "straw",
+    "read_retry",
+)
 # Two-sided 95 % quantiles of Student's t for 1 to 30 degrees of freedom.
 _T_95 = (
     *(12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469, 2.3646, 2.3060, 2.2622, 2.2281),
