@@ -168,7 +168,7 @@ def _load(name: str, reads: float, exponent: float, requests: int, requests_per_
 
 
 def _plan(full: bool) -> Plan:
-    requests = 600_000 if full else 200_000
+    requests = 200_000
     loads = _LOADS if full else (_LOADS[3], _LOADS[5])
     workloads = tuple(_load(*load, requests) for load in loads)
     return Plan(full, (1, 2, 3) if full else (1, 2), workloads, requests)
