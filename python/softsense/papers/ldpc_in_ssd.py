@@ -96,6 +96,9 @@ _READ_INTENSIVE = 0.95
 # Workloads -----------------------------------------------------------------------------------------------------------
 
 _PAGES_4K = (("format", "disksim"), ("size_unit", "4KiB"))
+_EXCERPT = "real, an excerpt of 50,000 requests"
+FINANCE1 = Workload("Finance1", _EXCERPT, "umass_Financial1_req3-50002.4Kpages.trace.zst", _PAGES_4K)
+WEB_SEARCH = Workload("WebSearch", _EXCERPT, "umass_WebSearch1_first50k.4Kpages.trace.zst", _PAGES_4K)
 
 
 _4_KIB = [{"bytes": 4096, "share": 1.0}]
@@ -118,12 +121,7 @@ def _plan(full: bool) -> Plan:
     first, second = PUBLISHED["synthetic_read_fraction"]
     assumed = "assumed: 4 KiB, uniform over 16 GiB, 20,000 requests a second, Poisson"
     workloads = (
-        Workload(
-            "Finance1",
-            "real, an excerpt of 50,000 requests",
-            "umass_Financial1_req3-50002.4Kpages.trace.zst",
-            _PAGES_4K,
-        ),
+        FINANCE1,
         Workload(
             "Finance2",
             "stand-in: read fraction and rate that LaLDPC prints, 4 KiB, uniform over 1 GiB, Poisson",
@@ -131,12 +129,7 @@ def _plan(full: bool) -> Plan:
             overrides=_single(requests, 0.977, 12.8, 1 << 30),
         ),
         Workload("Postmark", "real, whole", "postmark.disksim.trace.zst"),
-        Workload(
-            "WebSearch",
-            "real, an excerpt of 50,000 requests",
-            "umass_WebSearch1_first50k.4Kpages.trace.zst",
-            _PAGES_4K,
-        ),
+        WEB_SEARCH,
         Workload("Synthetic1", f"66 % reads; {assumed}", overrides=_single(requests, first, 20_000.0, 16 << 30)),
         Workload("Synthetic2", f"99 % reads; {assumed}", overrides=_single(requests, second, 20_000.0, 16 << 30)),
     )

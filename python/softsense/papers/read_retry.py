@@ -20,7 +20,8 @@ import polars as pl
 from softsense.papers import Case, Figure, Measured, Number, Paper, Plan, Runs, Workload, configured, inline, synthetic
 from softsense.papers.comparing import Summary, listed
 from softsense.papers.drawing import Line, draw_bars, heading, lines, point
-from softsense.papers.techniques import at_age, of_cells, predictor, reading
+from softsense.papers.ldpc_in_ssd import FINANCE1, WEB_SEARCH
+from softsense.papers.techniques import CAPABILITY_RBER, at_age, of_cells, predictor, reading
 from softsense.retry_tables import with_references
 
 if TYPE_CHECKING:
@@ -43,12 +44,10 @@ DAYS = {"3 hours": 0.125, "30 days": 30.0, "90 days": 90.0, "a year": 365.0}
 
 # Techniques ----------------------------------------------------------------------------------------------------------
 
-_CAPABILITY = 0.0085
-"""The raw bit error rate beyond which a read is taken for lost: RiF's."""
 _TABLE: dict[str, Any] = {"references": "retry_table", "soft_references": "fewest_violated"}
 _SENTINEL = {"references": "sentinels"}
 _SWIFT = {"references": "share_of_ones"}
-_RIF = {**_SWIFT, "predictor": predictor("die", _CAPABILITY)}
+_RIF = {**_SWIFT, "predictor": predictor("die", CAPABILITY_RBER)}
 _REMEMBERED = {"remembered": "of_block"}
 _PR2 = {"retries_ahead": True}
 _AR2 = {"retry_sensing_percent": 75}
@@ -70,7 +69,7 @@ TECHNIQUES: dict[str, dict[str, Any]] = {
     "Sentinel + remembered": _SENTINEL | _REMEMBERED,
     "Swift-Read": _SWIFT,
     "Swift-Read + remembered": _SWIFT | _REMEMBERED,
-    "Swift-Read + controller predicts": _SWIFT | {"predictor": predictor("controller", _CAPABILITY)},
+    "Swift-Read + controller predicts": _SWIFT | {"predictor": predictor("controller", CAPABILITY_RBER)},
     "RiF": _RIF,
     "RiF + remembered": _RIF | _REMEMBERED,
     "RiF + AR2 + remembered": _RIF | _AR2 | _REMEMBERED,
@@ -110,6 +109,7 @@ def _uncorrectable(technique: str, condition: Condition, of_plan: tuple[str, ...
     return float(np.mean(config.sample_codewords(2000)["p_uncorrectable"]))
 
 
+@cache
 def _metadata_bytes(technique: str, drive: Drive) -> int:
     """What a controller keeps: a byte for each block whose references it remembers."""
     if TECHNIQUES[technique].get("remembered") is None:
@@ -162,20 +162,9 @@ def _reads(requests: int) -> Workload:
 
 
 _SATURATED, _READS = "saturated", "reads"
-_PAGES_4K = (("format", "disksim"), ("size_unit", "4KiB"))
 _TRACES = (
-    Workload(
-        "WebSearch",
-        "real, an excerpt of 50,000 requests",
-        "umass_WebSearch1_first50k.4Kpages.trace.zst",
-        _PAGES_4K,
-    ),
-    Workload(
-        "Finance1",
-        "real, an excerpt of 50,000 requests",
-        "umass_Financial1_req3-50002.4Kpages.trace.zst",
-        _PAGES_4K,
-    ),
+    WEB_SEARCH,
+    FINANCE1,
     Workload("hm_0", "real, an excerpt of 7,016 requests", "msr_hm_0_excerpt7016.csv.zst"),
 )
 
@@ -267,8 +256,14 @@ def _row(plan: Plan, runs: Runs, technique: str, condition: Condition) -> dict[s
     }
 
 
-def _rows(plan: Plan, runs: Runs, drive: Drive) -> list[dict[str, Any]]:
-    return [_row(plan, runs, technique, condition) for condition in conditions(plan, drive) for technique in TECHNIQUES]
+def _rows(plan: Plan, runs: Runs, some: Sequence[Condition]) -> list[dict[str, Any]]:
+    return [_row(plan, runs, technique, condition) for condition in some for technique in TECHNIQUES]
+
+
+def _rows_at_the_end(plan: Plan, runs: Runs, drive: Drive) -> list[dict[str, Any]]:
+    """Those of the end of its life alone."""
+    some = [condition for condition in conditions(plan, drive) if condition.pe_cycles == drive.pe_cycles[-1]]
+    return _rows(plan, runs, some)
 
 
 def _at_the_end(rows: Iterable[dict[str, Any]], drive: Drive) -> list[dict[str, Any]]:
@@ -322,7 +317,7 @@ def _frontier_of(rows: Sequence[dict[str, Any]]) -> list[str]:
 
 def _drive(drive: Drive) -> Callable[[Plan, Runs], Measured]:
     def measure(plan: Plan, runs: Runs) -> Measured:
-        rows = _rows(plan, runs, drive)
+        rows = _rows(plan, runs, conditions(plan, drive))
         end = _at_the_end(rows, drive)
         soft = {(row["pe_cycles"], row["age"]): row["mean_us"] for row in rows if row["technique"] == SOFT}
         slower = {
@@ -425,7 +420,7 @@ _ADDED = (
 def _composed(plan: Plan, runs: Runs) -> Measured:
     rows = []
     for drive in DRIVES:
-        mean = _over_ages(_at_the_end(_rows(plan, runs, drive), drive), "mean_us")
+        mean = _over_ages(_rows_at_the_end(plan, runs, drive), "mean_us")
         for before, after in _ADDED:
             value = 1 - mean[after] / mean[before]
             rows.append({"before": before, "after": after, "drive": drive.config, "saved": value})
@@ -468,7 +463,7 @@ def _draw_composed(frame: pl.DataFrame) -> Picture:
 def _frontier(plan: Plan, runs: Runs) -> Measured:
     rows = []
     for drive in DRIVES:
-        end = _at_the_end(_rows(plan, runs, drive), drive)
+        end = _rows_at_the_end(plan, runs, drive)
         frontier = _frontier_of(end)
         for technique, score in _scores(end).items():
             if technique != TRACKED:

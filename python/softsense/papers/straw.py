@@ -32,9 +32,9 @@ from softsense.papers import (
     inline,
     synthetic,
 )
-from softsense.papers.comparing import Arm, Compared, Quantity, cases, first_beyond, percent, saved, summaries
+from softsense.papers.comparing import Arm, Compared, Quantity, cases, first_beyond, percent, response, saved, summaries
 from softsense.papers.drawing import Line, bars, draw_bars, lines, point
-from softsense.papers.techniques import at_age, of_cells
+from softsense.papers.techniques import CAPABILITY_RBER, at_age, of_cells
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
@@ -60,7 +60,6 @@ PUBLISHED: dict[str, Any] = {
 
 _FLASH, _CLAIMED = PUBLISHED["flash"], PUBLISHED["claims"]
 _CELLS = "tlc-measured"
-_CAPABILITY_RBER = 0.0085
 _STRESS = _FLASH["adjacent_stress"]
 _WORDLINES = _FLASH["wordlines_per_block"]
 
@@ -89,7 +88,7 @@ def limit(pe_cycles: int, layer_factor: float) -> float:
 
     def is_beyond(reads: float) -> bool:
         aged = cells.at(pe_cycles, 0.0, reads)
-        return layer_factor * max(aged.rber(page) for page in range(len(aged.pages))) > _CAPABILITY_RBER
+        return layer_factor * max(aged.rber(page) for page in range(len(aged.pages))) > CAPABILITY_RBER
 
     return first_beyond(0.0, 1e8 / _COMPRESSED, is_beyond)
 
@@ -126,6 +125,7 @@ def _reclaims(pe_cycles: int) -> dict[str, dict[str, Any]]:
     }
 
 
+@cache
 def _arm(reclaim: str, pe_cycles: int) -> Arm:
     how = _reclaims(pe_cycles)[reclaim]
     fields = (f"ftl.read_reclaim={inline(how)}",) if how else ()
@@ -255,35 +255,18 @@ def _tail(plan: Plan, runs: Runs) -> Measured:
         "requests a second [assumed]: see the figure of loads."
     )
     evidence = {f"p999_{stage}": Evidence(number, why) for stage, number in straw.items()}
-    none = [
-        fmean(
-            mine / theirs
-            for mine, theirs in zip(
-                [
-                    each["response"]["read"]["mean_us"]
-                    for each in summaries(plan, runs, workload, _arm("STRAW", cycles))
-                ],
-                [
-                    each["response"]["read"]["mean_us"]
-                    for each in summaries(plan, runs, workload, _arm(_UNDISTURBED, cycles))
-                ],
-                strict=True,
-            )
-        )
-        for workload, cycles in product(plan.workloads, map(int, _STAGES))
-    ]
-    worst = max(none) - 1
+    straws = {stage: _arm("STRAW", int(stage)) for stage in _STAGES}
+    beside = {
+        stage: Compared(plan, runs, [arm], _arm(_UNDISTURBED, int(stage)), response()) for stage, arm in straws.items()
+    }
+    worst = max(beside[stage].number(beside[stage].worst(arm), arm).value for stage, arm in straws.items()) - 1
     evidence["overhead"] = Evidence(
         Number.exact(worst),
         "The most of any workload and age, beside a drive whose cells reads do not disturb. It is the time that reads "
         "wait for reclaim, and grows with the load. What counting and another voltage cost a controller is not "
         "modelled; what the published number is measured beside is not in our sources.",
-        improves=worst < _MUCH,
     )
     return Measured(frame, evidence)
-
-
-_MUCH = 0.1
 
 
 _RATES = (12.5, 25.0, 50.0, 100.0, 200.0)
@@ -336,8 +319,8 @@ def _flash(plan: Plan, runs: Runs) -> Measured:
         aged = Cells.from_json(json.dumps(spec), 1000, 0.0).with_references("default").at(1000, 0.0, reads)
         return max(aged.rber(page) for page in range(len(aged.pages)))
 
-    hammered = first_beyond(0.0, 1e8, lambda reads: worst(reads) > _CAPABILITY_RBER)
-    lowered = first_beyond(0.0, 1e8, lambda reads: worst(reads, 0.95) > _CAPABILITY_RBER)
+    hammered = first_beyond(0.0, 1e8, lambda reads: worst(reads) > CAPABILITY_RBER)
+    lowered = first_beyond(0.0, 1e8, lambda reads: worst(reads, 0.95) > CAPABILITY_RBER)
     even = hammered / cells.effective_reads_if_even(1.0, _WORDLINES)
     rows = [
         {"what": "reads until failure, one neighbour hammered", "reads": hammered / _STRESS},

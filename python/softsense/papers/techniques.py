@@ -10,6 +10,9 @@ from softsense._core import Cells
 from softsense.papers import inline
 from softsense.retry_tables import with_references
 
+CAPABILITY_RBER = 0.0085
+"""The raw bit error rate beyond which a read is taken for lost: RiF's."""
+
 
 def reading(**fields: Any) -> str:
     """All of `[read]`, progressive if nothing else is said: what the device's own config says there is gone."""
