@@ -60,7 +60,7 @@ pub use cells::{
     ShortenedSensing, States, TelegraphNoise, TimeLaw, ValleyPoint, ValleySearch, effective_reads_if_even,
     states_of_valleys,
 };
-pub use rber::{MOST_EFFECTIVE_READS, Rber, RberModel, ReadWith, ReferencesAt, Wear};
+pub use rber::{LocatedWear, MOST_EFFECTIVE_READS, Rber, RberModel, ReadWith, ReferencesAt, Wear};
 pub use rber_grid::RberGrid;
 pub use sensing::{Placement, Sensing};
 pub use variation::{Factors, Variation};

@@ -1,6 +1,7 @@
+use std::collections::HashMap;
 use std::fmt;
 use std::path::Path;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,7 +11,7 @@ use crate::cells::MAX_PAGES;
 use crate::equivalent::equivalent_rber;
 use crate::rber_grid::{CompiledGrid, RberGrid};
 use crate::sensing::MAX_LEVEL;
-use crate::{CellSpec, Inference, NamedCells, Placement, ReadDisturb, Sensing};
+use crate::{CellSpec, Cells, Inference, NamedCells, ReadDisturb, Sensing};
 
 /// The most effective reads of cells that anybody asks about.
 pub const MOST_EFFECTIVE_READS: f64 = 1e12;
@@ -119,7 +120,7 @@ impl RberModel {
     /// The model, ready to be asked often.
     pub fn compiled(&self) -> Rber {
         Rber(match self {
-            RberModel::ThresholdVoltage(_) => Kind::Surfaces(Arc::new(Surfaces::new(self.cells()))),
+            RberModel::ThresholdVoltage(_) => Kind::Surfaces(Surfaces::of_cells(self.cells())),
             RberModel::Grid(grid) => Kind::Grid(Arc::new(grid.compiled())),
             formula => {
                 let terms = (0..TERMS_CHUNKS).map(|_| OnceLock::new()).collect();
@@ -282,7 +283,19 @@ impl ReadWith {
     }
 }
 
-/// A [`RberModel`] that answers in nanoseconds. A clone shares what the other has computed; so may threads.
+/// A [`Wear`], and where it is on the grids of a [`Rber`].
+#[derive(Debug, Clone, Copy)]
+pub struct LocatedWear {
+    wear: Wear,
+    root_pe_cycles: f64,
+    /// ln(1 + retention / t0).
+    ln_retention: f64,
+    /// ln(1 + effective reads / r0); 0 where these do nothing.
+    ln_reads: f64,
+}
+
+/// A [`RberModel`] that answers in nanoseconds. A clone shares what the other has computed; so may threads, and models of the same
+/// cells that the process has opened lately, as the runs of a sweep do one after the other.
 ///
 /// Threshold voltages take some hundred microseconds at each age, soft levels of them milliseconds. Here they are computed once for
 /// each point of a grid over P/E cycles and retention, when first asked for near it, and interpolated in logarithms: see
@@ -325,6 +338,23 @@ impl Rber {
     /// # Panics
     /// If there is no such page, level or place of references.
     pub fn by(&self, wear: Wear, page: Option<usize>, read: ReadWith) -> f64 {
+        self.by_located(&self.locate(wear), page, read)
+    }
+
+    /// Where a wear is on the grids of the model: worked out once for all that is asked there.
+    #[inline]
+    pub fn locate(&self, wear: Wear) -> LocatedWear {
+        match &self.0 {
+            Kind::Formula(_) | Kind::Grid(_) => {
+                LocatedWear { wear, root_pe_cycles: 0.0, ln_retention: 0.0, ln_reads: 0.0 }
+            }
+            Kind::Surfaces(surfaces) => surfaces.locate(wear),
+        }
+    }
+
+    /// [`Self::by`] of a wear that [was located](Self::locate).
+    pub fn by_located(&self, located: &LocatedWear, page: Option<usize>, read: ReadWith) -> f64 {
+        let wear = located.wear;
         let only_cells = || assert_eq!(read.references, ReferencesAt::Cells, "a model without other references");
         match &self.0 {
             Kind::Formula(formula) => {
@@ -335,7 +365,7 @@ impl Rber {
                 only_cells();
                 grid.at(wear)
             }
-            Kind::Surfaces(surfaces) => surfaces.of(read).at(wear, page),
+            Kind::Surfaces(surfaces) => surfaces.of(read).at(located, page),
         }
     }
 
@@ -346,8 +376,8 @@ impl Rber {
     /// If the model has no cells, or they infer nothing.
     pub fn known_errors(&self, wear: Wear, references: ReferencesAt) -> (f64, f64) {
         let Kind::Surfaces(surfaces) = &self.0 else { panic!("a model without cells") };
-        let surface = surfaces.known_errors(references);
-        (surface.value(wear, 0), surface.value(wear, 1))
+        let (surface, located) = (surfaces.known_errors(references), surfaces.locate(wear));
+        (surface.value(&located, 0), surface.value(&located, 1))
     }
 
     /// The wear at which threshold voltages would have a raw bit error rate of `rber`, after the same retention: how a
@@ -356,7 +386,7 @@ impl Rber {
     pub fn wear_for(&self, wear: Wear, page: Option<usize>, rber: f64) -> Wear {
         let Kind::Surfaces(surfaces) = &self.0 else { return wear };
         let hard = surfaces.of(ReadWith::level(1));
-        let reaches = |pe_cycles: u32| hard.at(Wear { pe_cycles, ..wear }, page) >= rber;
+        let reaches = |pe_cycles: u32| hard.at(&surfaces.locate(Wear { pe_cycles, ..wear }), page) >= rber;
         let limit = wear.pe_cycles.saturating_mul(10).max(10_000);
         // Brackets grow from where the answer is likely, for the grid is filled wherever it is asked.
         let (mut low, mut high) = (wear.pe_cycles, wear.pe_cycles);
@@ -421,6 +451,9 @@ impl Formula {
 #[derive(Debug)]
 struct Surfaces {
     cells: Arc<CellSpec>,
+    t0_hours: f64,
+    r0_reads: f64,
+    placed: Arc<PlacedReferences>,
     /// Where sensing is whole.
     whole: Sensed,
     /// Where it is not, by how long it lasts, in per cent.
@@ -432,15 +465,44 @@ struct Surfaces {
 /// By place of references (see [`Surfaces::place`]), in each by level.
 type Sensed = Box<[OnceLock<Surface>]>;
 
+/// Those that were asked for last: what is worked out of cells is a function of them, whoever asks.
+static KEPT: Mutex<Vec<Arc<Surfaces>>> = Mutex::new(Vec::new());
+
+/// Of how many cells.
+const MOST_KEPT: usize = 4;
+
 impl Surfaces {
+    /// Those of cells that the process has asked for lately, or new ones.
+    fn of_cells(cells: &CellSpec) -> Arc<Self> {
+        let mut kept = KEPT.lock().expect("nothing panics while it holds them");
+        let known = kept.iter().position(|surfaces| *surfaces.cells == *cells);
+        let surfaces = known.map_or_else(|| Arc::new(Self::new(cells)), |at| kept.remove(at));
+        kept.insert(0, Arc::clone(&surfaces));
+        kept.truncate(MOST_KEPT);
+        surfaces
+    }
+
     fn new(cells: &CellSpec) -> Self {
         let inferred = cells.references.inference.as_ref().map_or(0, |inference| 2 * inference.steps as usize + 1);
         let places = 3 + cells.retries() + inferred;
         Self {
             cells: Arc::new(cells.clone()),
+            t0_hours: cells.t0_hours(),
+            r0_reads: cells.r0_reads(),
+            placed: Arc::default(),
             whole: empty(places * usize::from(MAX_LEVEL)),
             shortened: empty(100),
             known_errors: empty(places),
+        }
+    }
+
+    fn locate(&self, wear: Wear) -> LocatedWear {
+        let disturbed = wear.effective_reads > 0.0 && self.cells.read_disturb.is_some();
+        LocatedWear {
+            wear,
+            root_pe_cycles: libm::sqrt(f64::from(wear.pe_cycles)),
+            ln_retention: libm::log1p(wear.retention_hours / self.t0_hours),
+            ln_reads: if disturbed { libm::log1p(wear.effective_reads / self.r0_reads) } else { 0.0 },
         }
     }
 
@@ -465,17 +527,43 @@ impl Surfaces {
             percent => self.shortened[usize::from(percent)].get_or_init(|| empty(self.whole.len())),
         };
         let index = self.place(read.references) * usize::from(MAX_LEVEL) + usize::from(read.level) - 1;
-        sensed[index].get_or_init(|| Surface::new(Arc::clone(&self.cells), Asked::Rber(read)))
+        sensed[index].get_or_init(|| Surface::new(self, Asked::Rber(read)))
     }
 
     fn known_errors(&self, references: ReferencesAt) -> &Surface {
         let surface = &self.known_errors[self.place(references)];
-        surface.get_or_init(|| Surface::new(Arc::clone(&self.cells), Asked::KnownErrors(references)))
+        surface.get_or_init(|| Surface::new(self, Asked::KnownErrors(references)))
     }
 }
 
 fn empty<T>(count: usize) -> Box<[OnceLock<T>]> {
     (0..count).map(|_| OnceLock::new()).collect()
+}
+
+/// Where references of soft levels are most informative. That takes long to find, and is the same wherever hard references stand:
+/// an entry of a retry table, or what was inferred, moves those of all levels.
+#[derive(Debug, Default)]
+struct PlacedReferences(Mutex<HashMap<PlacedFor, Arc<[f64]>>>);
+
+/// The bits of the numbers of a wear, the page and the level.
+type PlacedFor = ([u64; 3], usize, u8);
+
+impl PlacedReferences {
+    /// How the page of the cells is sensed that are read with references at a place after `wear`.
+    fn sensing(&self, spec: &CellSpec, wear: Wear, read: ReadWith, cells: &Cells, page: usize) -> Sensing {
+        let Wear { pe_cycles, retention_hours, effective_reads } = spec.expected_wear(wear, read.references);
+        let of = [pe_cycles.into(), retention_hours.to_bits(), effective_reads.to_bits()];
+        let known = || self.0.lock().expect("nothing panics while it holds the references");
+        let key = (of, page, read.level);
+        // Two threads may look for the same at once, and find the same.
+        let placed_v = known().get(&key).cloned();
+        let placed_v = placed_v.unwrap_or_else(|| {
+            let placed_v: Arc<[f64]> = Sensing::most_informative_v(cells, page, read.level).into();
+            known().insert(key, Arc::clone(&placed_v));
+            placed_v
+        });
+        Sensing::moved(cells, page, read.level.into(), &placed_v)
+    }
 }
 
 /// What a [`Surface`] is of.
@@ -494,11 +582,14 @@ enum Asked {
 #[derive(Debug)]
 struct Surface {
     cells: Arc<CellSpec>,
+    placed: Arc<PlacedReferences>,
     asked: Asked,
     /// Distance of rows in sqrt(P/E cycles): one is, at 10,000 cycles, 200.
     row_step: f64,
     /// Distance of columns in ln(1 + retention / t0).
     column_step: f64,
+    /// Distance of sheets in ln(1 + effective reads / r0).
+    sheet_step: f64,
     t0_hours: f64,
     r0_reads: f64,
     /// By effective reads; one where these do nothing.
@@ -538,20 +629,22 @@ impl Surface {
     const LAST_COLUMN: f64 = 20.0;
     /// To 1.2e6 r0.
     const LAST_SHEET: f64 = 14.0;
-    const SHEET_STEP: f64 = 0.05;
 
-    fn new(cells: Arc<CellSpec>, asked: Asked) -> Self {
+    fn new(surfaces: &Surfaces, asked: Asked) -> Self {
         // A point of a soft level takes a hundred times as long, and there are six of them; one of a search ten times.
         let coarse = matches!(asked, Asked::Rber(read) if read.level > 1 || read.references == ReferencesAt::Valleys);
-        let (row_step, column_step) = if coarse { (2.0, 0.2) } else { (1.0, 0.1) };
-        let sheets = if cells.read_disturb.is_some() { (Self::LAST_SHEET / Self::SHEET_STEP) as usize + 1 } else { 1 };
+        let (row_step, column_step, sheet_step) = if coarse { (2.0, 0.2, 0.2) } else { (1.0, 0.1, 0.05) };
+        let cells = Arc::clone(&surfaces.cells);
+        let sheets = if cells.read_disturb.is_some() { (Self::LAST_SHEET / sheet_step) as usize + 1 } else { 1 };
         Self {
-            t0_hours: cells.t0_hours(),
-            r0_reads: cells.r0_reads(),
+            t0_hours: surfaces.t0_hours,
+            r0_reads: surfaces.r0_reads,
             cells,
+            placed: Arc::clone(&surfaces.placed),
             asked,
             row_step,
             column_step,
+            sheet_step,
             sheets: vec![OnceLock::new(); sheets],
         }
     }
@@ -564,24 +657,20 @@ impl Surface {
         (Self::LAST_COLUMN / self.column_step) as usize
     }
 
-    fn at(&self, wear: Wear, page: Option<usize>) -> f64 {
+    fn at(&self, located: &LocatedWear, page: Option<usize>) -> f64 {
         let pages = self.cells.pages();
         let index = page.unwrap_or(pages);
         assert!(page.is_none_or(|page| page < pages), "no page {index}: a wordline has {pages}");
-        self.value(wear, index)
+        self.value(located, index)
     }
 
-    fn value(&self, wear: Wear, index: usize) -> f64 {
-        let row = Between::new(libm::sqrt(f64::from(wear.pe_cycles)) / self.row_step);
-        let column = Between::new(libm::log1p(wear.retention_hours / self.t0_hours) / self.column_step);
-        let sheet = Between::new(if self.sheets.len() == 1 || wear.effective_reads == 0.0 {
-            0.0
-        } else {
-            libm::log1p(wear.effective_reads / self.r0_reads) / Self::SHEET_STEP
-        });
+    fn value(&self, located: &LocatedWear, index: usize) -> f64 {
+        let row = Between::new(located.root_pe_cycles / self.row_step);
+        let column = Between::new(located.ln_retention / self.column_step);
+        let sheet = Between::new(located.ln_reads / self.sheet_step);
         let beyond = sheet.first + 1 >= self.sheets.len() && sheet.first > 0;
         if row.first + 1 >= self.rows() || column.first >= self.columns() || beyond {
-            return libm::exp(self.compute(wear)[index]);
+            return libm::exp(self.compute(located.wear)[index]);
         }
         let along = |sheet: usize, row: usize| {
             let points = self.points(sheet, row);
@@ -603,7 +692,7 @@ impl Surface {
             self.compute(Wear {
                 pe_cycles: (root * root) as u32,
                 retention_hours: self.t0_hours * libm::expm1(self.column_step * column as f64),
-                effective_reads: self.r0_reads * libm::expm1(Self::SHEET_STEP * sheet as f64),
+                effective_reads: self.r0_reads * libm::expm1(self.sheet_step * sheet as f64),
             })
         })
     }
@@ -637,7 +726,7 @@ impl Surface {
         let rber = |page| match read.level {
             1 => cells.rber(page),
             level => {
-                let sensing = Sensing::new(&cells, page, level, Placement::MutualInformation);
+                let sensing = self.placed.sensing(&self.cells, wear, read, &cells, page);
                 equivalent_rber(level, sensing.equivocation(&cells))
             }
         };
@@ -650,6 +739,7 @@ mod tests {
     use softsense_base::{Purpose, Stream};
 
     use super::*;
+    use crate::Placement;
 
     #[test]
     fn tlc_grows_with_wear_and_retention() {
@@ -730,7 +820,8 @@ mod tests {
         let model = RberModel::ThresholdVoltage(NamedCells::default());
         let ages = [(100, 0.0), (8_000, 24.0), (8_100, 24.5), (3_000_000, 1.0), (8_000, 1e300)];
         let ages = ages.map(|(pe_cycles, retention_hours)| Wear::unread(pe_cycles, retention_hours));
-        let (forward, shared) = (model.compiled(), model.compiled());
+        let new = || Rber(Kind::Surfaces(Arc::new(Surfaces::new(model.cells()))));
+        let (forward, shared) = (new(), new());
         let expected = ages.map(|wear| forward.at(wear, Some(1)).to_bits());
         let backward = std::thread::spawn({
             let shared = shared.clone();
@@ -743,6 +834,21 @@ mod tests {
         assert_eq!((found, backward.join().unwrap()), (expected, expected));
         let on_grid = Wear::unread(10_000, 0.0);
         assert!((forward.at(on_grid, None) / model.rber(on_grid) - 1.0).abs() < 1e-12);
+    }
+
+    /// Do models of the same cells share what was worked out, and those of others not? And are only the last ones kept?
+    #[test]
+    fn models_of_the_same_cells_share_their_surfaces() {
+        let cells = |offset_v| {
+            let mut cells = CellSpec::open("tlc-measured", Path::new("")).unwrap();
+            cells.references.offset_v = offset_v;
+            cells
+        };
+        let of = |offset_v| Surfaces::of_cells(&cells(offset_v));
+        let first = of(0.001);
+        assert!(Arc::ptr_eq(&first, &of(0.001)) && !Arc::ptr_eq(&first, &of(0.002)));
+        (0..=MOST_KEPT).for_each(|other| drop(of(0.01 * (1.0 + other as f64))));
+        assert!(KEPT.lock().unwrap().len() <= MOST_KEPT && !Arc::ptr_eq(&first, &of(0.001)));
     }
 
     #[test]

@@ -94,17 +94,31 @@ impl Sensing {
     }
 
     fn with_levels(cells: &Cells, page: usize, levels: usize, placement: Placement) -> Self {
-        let (expected, offsets_v) = cells.expected();
-        let place = Place::new(cells, page, expected);
-        let references = match placement {
+        let place = Place::new(cells, page, cells.expected().0);
+        let placed_v = match placement {
             _ if levels == 1 => place.hard_only().concat(),
             Placement::MutualInformation => place.most_informative(levels),
             Placement::Nested => place.nested(levels).concat(),
             Placement::Uniform { step_v } => place.uniform(levels, step_v),
         };
+        Self::moved(cells, page, levels, &placed_v)
+    }
+
+    /// Where the references of a level are most informative of a page of the states that are expected, before they are moved: what
+    /// [`Self::new`] takes nearly all of its time for, and cells that expect the same states have in common.
+    ///
+    /// # Panics
+    /// As [`Self::new`].
+    pub(crate) fn most_informative_v(cells: &Cells, page: usize, level: u8) -> Vec<f64> {
+        Place::new(cells, page, cells.expected().0).most_informative(level.into())
+    }
+
+    /// With references that were placed for the states that are expected, moved as those of the cells are.
+    pub(crate) fn moved(cells: &Cells, page: usize, levels: usize, placed_v: &[f64]) -> Self {
+        let offsets_v = cells.expected().1;
         // Boundaries that are moved towards each other leave no room between them.
         let mut least = f64::NEG_INFINITY;
-        let moved = references
+        let moved = placed_v
             .chunks(levels)
             .zip(cells.boundaries(page))
             .flat_map(|(chunk, &boundary)| chunk.iter().map(move |reference| reference + offsets_v[boundary]));
@@ -386,7 +400,8 @@ impl<'a> Place<'a> {
     fn most_informative(&self, levels: usize) -> Vec<f64> {
         let hard = self.hard_only();
         let spread = self.boundaries.iter().enumerate().flat_map(|(at, boundary)| {
-            let (from, end) = self.around(&hard, at);
+            let (from_v, end_v) = Self::around_v(&hard, at);
+            let (from, end) = (self.tails(from_v), self.tails(end_v));
             let step = maximum(0.0, boundary.largest_step(levels), |step| {
                 -self.equivocation_between(&from, &boundary.spread(levels, step), &end)
             });
@@ -477,47 +492,76 @@ impl<'a> Place<'a> {
         slopes
     }
 
-    /// The nearest references of the boundaries beside that at `at`.
-    fn around(&self, groups: &[Vec<f64>], at: usize) -> (Tails, Tails) {
+    /// The nearest references of the boundaries beside that at `at`; infinite where there are none.
+    fn around_v(groups: &[Vec<f64>], at: usize) -> (f64, f64) {
         let from = at.checked_sub(1).and_then(|before| groups[before].last());
         let end = groups.get(at + 1).and_then(|after| after.first());
-        (from.map_or(BELOW, |&volts| self.page.tails(volts)), end.map_or(ABOVE, |&volts| self.page.tails(volts)))
+        (from.copied().unwrap_or(f64::NEG_INFINITY), end.copied().unwrap_or(f64::INFINITY))
+    }
+
+    /// A voltage, which may be infinite, as each state sees it.
+    fn tails(&self, volts: f64) -> Tails {
+        match volts {
+            f64::NEG_INFINITY => BELOW,
+            f64::INFINITY => ABOVE,
+            volts => self.page.tails(volts),
+        }
     }
 
     fn nested(&self, levels: usize) -> Vec<Vec<f64>> {
         let mut groups = self.hard_only();
+        // Of each gap between references of a boundary, what the search in it has found. One that is not cut stays what it was.
+        let mut gaps: Vec<Vec<Option<Gap>>> = groups.iter().map(|_| vec![None; 2]).collect();
         for _ in 1..levels {
             let before = groups.clone();
             for (at, boundary) in self.boundaries.iter().enumerate() {
-                let (from, end) = self.around(&before, at);
+                let (from_v, end_v) = Self::around_v(&before, at);
                 let references = &before[at];
                 let (mut best, mut best_index, mut best_gain) = (boundary.hard, 0, f64::NEG_INFINITY);
-                for index in 0..=references.len() {
-                    let (low, left) = match index.checked_sub(1) {
-                        Some(below) => (references[below], self.page.tails(references[below])),
-                        None => (boundary.low, from),
+                for (index, gap) in gaps[at].iter_mut().enumerate() {
+                    let (low, left_v) = match index.checked_sub(1) {
+                        Some(below) => (references[below], references[below]),
+                        None => (boundary.low, from_v),
                     };
-                    let (high, right) = match references.get(index) {
-                        Some(&above) => (above, self.page.tails(above)),
-                        None => (boundary.high, end),
+                    let (high, right_v) = match references.get(index) {
+                        Some(&above) => (above, above),
+                        None => (boundary.high, end_v),
                     };
-                    let whole = self.page.equivocation(&left, &right);
-                    let gain = |volts: f64| {
-                        let here = self.page.tails(volts);
-                        whole - self.page.equivocation(&left, &here) - self.page.equivocation(&here, &right)
+                    let found = match *gap {
+                        Some(found) if found.between_v == [left_v, right_v] => found,
+                        _ => *gap.insert(self.cut([low, high], [left_v, right_v])),
                     };
-                    let volts = maximum(low, high, gain);
-                    let gain = gain(volts);
                     // Of two places that mirror each other the lower: rounding shall not choose.
-                    if gain > best_gain * (1.0 + 1e-9) {
-                        (best, best_index, best_gain) = (volts, index, gain);
+                    if found.gain > best_gain * (1.0 + 1e-9) {
+                        (best, best_index, best_gain) = (found.cut_v, index, found.gain);
                     }
                 }
                 groups[at].insert(best_index, best);
+                gaps[at].splice(best_index..=best_index, [None; 2]);
             }
         }
         groups
     }
+
+    /// The place from `low` to `high` at which one more reference tells most in a gap between two others.
+    fn cut(&self, [low, high]: [f64; 2], between_v: [f64; 2]) -> Gap {
+        let [left, right] = between_v.map(|volts| self.tails(volts));
+        let whole = self.page.equivocation(&left, &right);
+        let gain = |volts: f64| {
+            let here = self.page.tails(volts);
+            whole - self.page.equivocation(&left, &here) - self.page.equivocation(&here, &right)
+        };
+        let cut_v = maximum(low, high, gain);
+        Gap { between_v, cut_v, gain: gain(cut_v) }
+    }
+}
+
+/// A gap between two references, which may be infinite, and where one more in it tells how much.
+#[derive(Debug, Clone, Copy)]
+struct Gap {
+    between_v: [f64; 2],
+    cut_v: f64,
+    gain: f64,
 }
 
 #[cfg(test)]

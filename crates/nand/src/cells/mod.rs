@@ -467,6 +467,12 @@ impl CellSpec {
         }
     }
 
+    /// The wear whose states soft levels with references at a place are [placed for](Cells::expected), of cells after `wear`.
+    pub(crate) fn expected_wear(&self, wear: Wear, references: ReferencesAt) -> Wear {
+        let as_they_are = references != ReferencesAt::Cells || self.references.tracked;
+        if as_they_are { wear } else { self.wear_by_default(wear) }
+    }
+
     /// The cells of a wordline after `wear`, as they are read: with references at a place, and as sensing that is shorter than whole
     /// makes them look.
     ///
@@ -604,7 +610,12 @@ impl CellSpec {
 
     /// The states that default references are placed for.
     fn by_default(&self, wear: Wear) -> Vec<Distribution> {
-        self.distributions(self.references.placed_for.unwrap_or(Wear::unread(wear.pe_cycles, 0.0)))
+        self.distributions(self.wear_by_default(wear))
+    }
+
+    /// The wear that default references are placed for.
+    fn wear_by_default(&self, wear: Wear) -> Wear {
+        self.references.placed_for.unwrap_or(Wear::unread(wear.pe_cycles, 0.0))
     }
 
     fn distributions(&self, wear: Wear) -> Vec<Distribution> {
