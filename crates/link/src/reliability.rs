@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use softsense_base::{Error, Purpose, Result, Stream, expect_number};
 use softsense_ecc::catalogue::Code;
-use softsense_nand::{CellSpec, Factors, InferredBy, Rber, RberModel, ReadDisturb, ReadWith, Variation, Wear};
+use softsense_nand::{CellSpec, Factors, InferredBy, Rber, RberModel, ReadDisturb, Variation, Wear};
 
 use crate::{AgedBch, BchSpec, ByAge, CodewordReader, DecodeTable, ExactSpec, MAX_LEVEL, SoftLevels};
 use exact::Exact;
@@ -225,12 +225,7 @@ impl Flash {
 
     /// The raw bit error rate of a page; `page` is its number in the wordline, none for the mean of those.
     fn page_rber(&self, write: u64, age: &CellAge, page: Option<usize>) -> f64 {
-        self.page_rber_by(write, age, page, ReadWith::level(1))
-    }
-
-    /// [`Self::page_rber`] as it is for a level, with references at a place.
-    fn page_rber_by(&self, write: u64, age: &CellAge, page: Option<usize>, read: ReadWith) -> f64 {
-        (self.compiled.by(age.wear, page, read) * self.factor(write, age)).min(0.5)
+        (self.compiled.at(age.wear, page) * self.factor(write, age)).min(0.5)
     }
 
     /// How much more than others a page errs.

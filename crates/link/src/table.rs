@@ -350,7 +350,7 @@ impl DecodeTable {
     /// - `above`: [`Self::above`] of `rber`.
     #[inline]
     pub(crate) fn fails(&self, level: u8, above: usize, rber: f64, uniform: f64) -> bool {
-        (1..=level).all(|level| self.level_fails(level, above, rber, uniform))
+        (1..level + 1).all(|level| self.level_fails(level, above, rber, uniform))
     }
 
     /// [`Self::fails`] by one level alone. Most draws are far from both grid points around, and need no interpolation.

@@ -139,6 +139,13 @@ fn bench_shipped(name: &str, path: &Path) {
     report(&finish(Run::new(&config, Requests::Trace(&trace, Beyond::Wrap), false).unwrap()));
 }
 
+/// A config on its own workload.
+fn bench_config(name: &str, overrides: &[&str]) {
+    let overrides: Vec<String> = overrides.iter().map(ToString::to_string).collect();
+    let config = CheckedConfig::open(name, &overrides).expect("the benchmark's config is good");
+    report(&finish(Run::new(&config, Requests::Workload, false).unwrap()));
+}
+
 fn bench_overwrite() {
     report(&finish(Run::new(&config(OVERWRITE, &[]), Requests::Workload, false).unwrap()));
 }
@@ -189,6 +196,7 @@ fn main() {
         ["child", "trace", path] => return bench_trace(Path::new(path)),
         ["child", "shipped", name, path] => return bench_shipped(name, Path::new(path)),
         ["trace", path] => return write_trace(Path::new(path)),
+        ["child", "config", name, ref overrides @ ..] => return bench_config(name, overrides),
         ["child", "overwrite"] => return bench_overwrite(),
         ["child", "array"] => return bench_array(),
         ["child", "demand"] => return bench_demand(),

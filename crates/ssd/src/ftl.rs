@@ -487,15 +487,20 @@ impl PageMap {
         }
     }
 
-    /// What the current data at a place is, if there is any. What was last written there is current if the map says so.
+    /// What the current data at a place is, if there is any.
     #[inline]
     pub fn held_at(&self, place: Place) -> Option<Held> {
+        self.last_at(place).filter(|&held| self.is_current(held))
+    }
+
+    /// What was last written at a place, if anything ever was. It [is current](Self::is_current) if the map says so.
+    #[inline]
+    pub fn last_at(&self, place: Place) -> Option<Held> {
         let lcn = match self.written.get(place) {
             0 => self.start.lcn_at(&self.device(), place)?,
             written => written - 1,
         };
-        let held = Held { lcn, entry: self.first_place + place };
-        self.is_current(held).then_some(held)
+        Some(Held { lcn, entry: self.first_place + place })
     }
 
     /// Whether data is current still.
@@ -546,8 +551,12 @@ impl PageMap {
     pub fn prefetch_block(&mut self, lcn: Lcn) {
         self.note_start(lcn);
         if let Entry::Flash(place) = self.entry(lcn) {
+            let (block, page, _) = self.geometry.split(place);
             prefetch(&self.blocks, self.geometry.superblock_of(place).into());
-            prefetch(&self.programmed, self.geometry.block_of(place).into());
+            prefetch(&self.programmed, block.into());
+            if let Some(read_counts) = &self.read_counts {
+                read_counts.prefetch(block, self.geometry.wordline_of(page));
+            }
             if let Some(written_s) = &self.written_s {
                 written_s.prefetch(place / u64::from(self.geometry.codewords_per_page()));
             }
@@ -561,20 +570,6 @@ impl PageMap {
             let first = self.geometry.first_place(self.geometry.block_in(superblock, member), 0);
             for place in (first..first + u64::from(self.geometry.codewords_per_block())).step_by(PER_CACHE_LINE) {
                 self.written.prefetch(place);
-            }
-        }
-    }
-
-    /// The same for the pages of a group that was written in the run: the map entries of what was written there.
-    #[inline]
-    pub fn prefetch_owners(&self, group: Group) {
-        for member in group.members() {
-            let first = self.geometry.first_place(self.geometry.block_in(group.superblock, member), group.page);
-            for place in first..first + u64::from(self.geometry.codewords_per_page()) {
-                match self.written.get(place) {
-                    0 => {}
-                    written => self.map.prefetch(written - 1),
-                }
             }
         }
     }

@@ -24,6 +24,15 @@ impl<T> Slab<T> {
         self.entries.len() as u32 - 1
     }
 
+    /// Gives out an index with what was left at it, or with what `new` makes: for what is filled in place, field by field.
+    #[inline]
+    pub(crate) fn reuse(&mut self, new: impl FnOnce() -> T) -> u32 {
+        self.vacant.pop().unwrap_or_else(|| {
+            self.entries.push(new());
+            self.entries.len() as u32 - 1
+        })
+    }
+
     /// Gives the index back. The value stays until the index is given out again.
     #[inline]
     pub(crate) fn remove(&mut self, index: u32) {

@@ -1,12 +1,11 @@
-use std::borrow::Cow;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use softsense_base::binomial_cdf;
 use softsense_ecc::ldpc::SyndromeWeights;
-use softsense_nand::{ReadWith, ReferencesAt};
+use softsense_nand::{LocatedWear, ReadWith, ReferencesAt};
 
 use super::exact::Conditions;
-use super::{Fates, Kind, Reliability};
+use super::{Fates, Flash, Kind, Reliability};
 use crate::{CellAge, DecodeTable, History, MAX_LEVEL, Observation, ReadSpec, SoftLevels, Step};
 
 /// What pages are like at the moment at which they are asked for: all that the codewords in them have in common.
@@ -16,38 +15,85 @@ pub struct PageConditions {
     write: u32,
     /// P/E cycles of their cells; 0 where no age is looked at.
     pe_cycles: u32,
-    /// The mean of their raw bit error rates; 0 where none is known.
+    /// The mean of their raw bit error rates, with the references with which reads begin; 0 where none is known.
     rber: f64,
-    /// The same with the references with which reads begin.
-    first_rber: f64,
-    /// Where `rber` is in the grid of the decode table.
+    /// Where that is in the grid of the decode table.
     above: u32,
-    /// The cells of each part, where more is asked of them than the raw bit error rate: codewords are really decoded, or read with
-    /// other references.
-    cells: Arc<[CellAge]>,
+    /// Where more is asked of them: codewords are really decoded, or read with other references.
+    pages: Option<Arc<Pages>>,
+}
+
+/// The pages among which codewords are divided equally, where they are asked again and again.
+#[derive(Debug)]
+pub(super) struct Pages {
+    first: PageCells,
+    others: Box<[PageCells]>,
+    /// The mean of their raw bit error rates, by each way in which they have been read.
+    rbers: Mutex<Vec<(ReadWith, f64)>>,
+}
+
+/// The cells of a page.
+#[derive(Debug)]
+struct PageCells {
+    age: CellAge,
+    wear: LocatedWear,
+    /// How much more than others they err.
+    factor: f64,
+}
+
+impl PageCells {
+    fn new(flash: &Flash, write: u32, age: CellAge) -> Self {
+        Self { age, wear: flash.compiled.locate(age.wear), factor: flash.factor(write.into(), &age) }
+    }
+
+    fn rber(&self, flash: &Flash, read: ReadWith) -> f64 {
+        (flash.compiled.by_located(&self.wear, self.age.page_type, read) * self.factor).min(0.5)
+    }
+}
+
+impl Pages {
+    /// The cells of the first of them.
+    pub(super) fn first(&self) -> &CellAge {
+        &self.first.age
+    }
+
+    /// The cells of each.
+    pub(super) fn ages(&self) -> impl Iterator<Item = CellAge> {
+        std::iter::once(&self.first).chain(&self.others).map(|page| page.age)
+    }
+
+    /// The mean of their raw bit error rates, as they are read.
+    fn rber(&self, flash: &Flash, read: ReadWith) -> f64 {
+        let mut rbers = self.rbers.lock().expect("nothing panics while it works out a raw bit error rate");
+        if let Some((_, rber)) = rbers.iter().find(|(known, _)| *known == read) {
+            return *rber;
+        }
+        let others = self.others.iter().map(|page| page.rber(flash, read));
+        let rber = others.fold(self.first.rber(flash, read), |sum, rber| sum + rber) / (1 + self.others.len()) as f64;
+        rbers.push((read, rber));
+        rber
+    }
 }
 
 /// What will come of reading one codeword, whatever is tried: its random draw, which is fixed when it is written, and its cells at
 /// the moment at which it was asked for. Re-reads at one age agree, levels are nested, and all policies meet the same fates.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Fate {
     /// The codeword: its number in the device, and how often its block has been written.
     number: u64,
     write: u32,
     /// P/E cycles of its cells; 0 where no age is looked at.
     pe_cycles: u32,
-    /// Where its raw bit error rate is in the grid of its decode table.
-    above: u32,
     /// 64 uniform bits, those of the seed, the number and the write; 0 where nothing is drawn.
     draw: u64,
-    /// Raw bit error rate; 0 where none is known.
+    /// Raw bit error rate with the references with which reads begin; 0 where none is known.
     rber: f64,
-    /// That of its pages with the references with which reads begin.
-    first_rber: f64,
+    /// Where that is in the grid of its decode table.
+    above: u32,
     /// What its cells are like, where it is really decoded.
     pub(super) conditions: Option<Box<Conditions>>,
-    /// The cells of its parts, where they are read with more than the references of hard decision.
-    pub(super) cells: Option<Arc<[CellAge]>>,
+    /// Its pages, where they are read with more than the references with which reads begin.
+    pub(super) pages: Option<Arc<Pages>>,
 }
 
 impl Fate {
@@ -67,6 +113,14 @@ impl Fate {
     fn uniform(&self) -> f64 {
         (self.draw >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
     }
+}
+
+/// Where hard decisions of a codeword are looked up.
+#[derive(Debug, Clone, Copy)]
+struct HardDecision {
+    rber: f64,
+    /// Where that is in the grid of its decode table.
+    above: usize,
 }
 
 /// What one step makes of a codeword.
@@ -115,32 +169,31 @@ impl Reliability {
     /// - `cells`: those of each of the parts, from 0; asked for only where they matter.
     #[inline]
     pub fn conditions(&self, write: u32, parts: u32, cells: impl Fn(u32) -> CellAge) -> PageConditions {
-        let mut conditions =
-            PageConditions { write, pe_cycles: 0, rber: 0.0, first_rber: 0.0, above: 0, cells: Arc::default() };
+        let mut conditions = PageConditions { write, pe_cycles: 0, rber: 0.0, above: 0, pages: None };
         let Some(flash) = self.flash() else { return conditions };
-        let add = |conditions: &mut PageConditions, age: &CellAge| {
-            let factor = flash.factor(write.into(), age);
-            let rber = |read| (flash.compiled.by(age.wear, age.page_type, read) * factor).min(0.5);
-            conditions.rber += rber(ReadWith::level(1));
-            if self.questions.first_references != ReferencesAt::Cells {
-                conditions.first_rber += rber(ReadWith::hard(self.questions.first_references));
-            }
-        };
-        let first = cells(0);
-        conditions.pe_cycles = first.wear.pe_cycles;
-        add(&mut conditions, &first);
-        if parts > 1 {
-            (1..parts).for_each(|part| add(&mut conditions, &cells(part)));
-            conditions.rber /= f64::from(parts);
-            conditions.first_rber /= f64::from(parts);
+        let page = |part| PageCells::new(flash, write, cells(part));
+        let first = page(0);
+        conditions.pe_cycles = first.age.wear.pe_cycles;
+        if self.keeps_cells || self.is_exact() {
+            let others = (1..parts).map(page).collect();
+            let pages = Pages { first, others, rbers: Mutex::new(Vec::new()) };
+            conditions.rber = pages.rber(flash, self.first_read());
+            conditions.pages = Some(Arc::new(pages));
+        } else {
+            let read = self.first_read();
+            let others = (1..parts).map(|part| page(part).rber(flash, read));
+            conditions.rber = others.fold(first.rber(flash, read), |sum, rber| sum + rber) / f64::from(parts);
         }
         if let Some(table) = self.table_at(conditions.pe_cycles) {
             conditions.above = table.above(conditions.rber) as u32;
         }
-        if self.keeps_cells || self.is_exact() {
-            conditions.cells = (0..parts).map(cells).collect();
-        }
         conditions
+    }
+
+    /// How reads begin, as far as it is known.
+    #[inline]
+    fn first_read(&self) -> ReadWith {
+        ReadWith::hard(if self.keeps_cells { self.questions.first_references } else { ReferencesAt::Cells })
     }
 
     /// The decode table for codewords in cells of an age; `None` where there is none.
@@ -162,15 +215,16 @@ impl Reliability {
     /// - `number`: of the codeword in the device.
     #[inline]
     pub fn fate(&self, pages: &PageConditions, number: u64) -> Fate {
-        let PageConditions { write, pe_cycles, rber, first_rber, above, .. } = *pages;
-        let mut fate =
-            Fate { number, write, pe_cycles, above, draw: 0, rber, first_rber, conditions: None, cells: None };
+        let PageConditions { write, pe_cycles, rber, above, .. } = *pages;
+        let mut fate = Fate { number, write, pe_cycles, draw: 0, rber, above, conditions: None, pages: None };
+        if self.keeps_cells {
+            fate.pages = pages.pages.clone();
+        }
         if let Some(exact) = self.exact() {
-            fate.conditions = Some(exact.conditions(number, write, &pages.cells).into());
-            fate.cells = self.keeps_cells.then(|| pages.cells.clone());
+            let cells: Vec<CellAge> = pages.pages.as_ref().expect("they are kept").ages().collect();
+            fate.conditions = Some(exact.conditions(number, write, &cells).into());
         } else if !matches!(self.kind, Kind::Perfect | Kind::Given(_)) {
             fate.draw = self.draws.bits(number, write.into());
-            fate.cells = self.keeps_cells.then(|| pages.cells.clone());
             if let Some(flash) = self.flash()
                 && flash.factors.codewords_differ()
             {
@@ -184,7 +238,6 @@ impl Reliability {
     /// What a step makes of a codeword. It is a function of both: asked again, it is the same.
     #[inline]
     pub fn outcome(&self, fate: &Fate, step: Step) -> Outcome {
-        let fate = &*self.as_read(fate, step);
         let level = step.level;
         match &self.kind {
             Kind::Perfect => {
@@ -195,28 +248,30 @@ impl Reliability {
             }
             Kind::Tables(tables) => {
                 let table = tables.tables.at(|| fate.pe_cycles);
+                let hard = self.hard_decision(fate, step);
                 let decoded = match level {
-                    1 => !table.fails(1, fate.above as usize, fate.rber, fate.uniform()),
-                    _ => self.soft_decodes(table, fate, step),
+                    1 => !table.fails(1, hard.above, hard.rber, fate.uniform()),
+                    _ => self.soft_decodes(table, fate, hard, step),
                 };
                 let iterations = if self.questions.iterations {
-                    let rber = self.level_rber(table, fate, step);
+                    let rber = self.level_rber(table, fate, hard, step);
                     table.iterations(level, rber, decoded, self.iterations_draw(fate, level))
                 } else {
                     None
                 };
-                let few_errors =
-                    level == 1 && self.questions.few_errors.is_some_and(|few| self.has_few_errors(fate, few));
+                let few_errors = level == 1
+                    && self.questions.few_errors.is_some_and(|few| self.has_few_errors(fate, hard.rber, few));
                 Outcome { decoded: decoded || few_errors, few_errors, iterations, ..Outcome::default() }
             }
             Kind::Bch(bch) => match &bch.fates {
                 Fates::Drawn(codes, _) => {
                     let (bits, table) = codes.at(|| fate.pe_cycles);
+                    let hard = self.hard_decision(fate, step);
                     Outcome {
-                        decoded: !table.fails(1, fate.above as usize, fate.rber, fate.uniform()),
+                        decoded: !table.fails(1, hard.above, hard.rber, fate.uniform()),
                         clean: self.questions.clean && {
                             // The greatest draws are those without an error, as the least have too many.
-                            let without_error = libm::exp(f64::from(*bits) * libm::log1p(-fate.rber));
+                            let without_error = libm::exp(f64::from(*bits) * libm::log1p(-hard.rber));
                             1.0 - fate.uniform() <= without_error
                         },
                         ..Outcome::default()
@@ -245,57 +300,45 @@ impl Reliability {
     /// How many checks hard decisions violate, where that is drawn.
     pub(super) fn drawn_weight(&self, fate: &Fate, step: Step, weights: &SyndromeWeights) -> u32 {
         // The least draws are those that fail: they have the most errors.
-        weights.draw(self.as_read(fate, step).rber, 1.0 - fate.uniform(), self.weights.uniform(fate.draw, 0))
+        weights.draw(self.hard_decision(fate, step).rber, 1.0 - fate.uniform(), self.weights.uniform(fate.draw, 0))
     }
 
-    /// A codeword as it is read by a step.
+    /// Where the hard decisions of a step are looked up.
     #[inline]
-    fn as_read<'a>(&self, fate: &'a Fate, step: Step) -> Cow<'a, Fate> {
+    fn hard_decision(&self, fate: &Fate, step: Step) -> HardDecision {
         let read = ReadWith { level: 1, ..step.read_with() };
-        if read == ReadWith::level(1) || fate.cells.is_none() || fate.conditions.is_some() {
-            return Cow::Borrowed(fate);
+        if read == self.first_read() || fate.pages.is_none() {
+            return HardDecision { rber: fate.rber, above: fate.above as usize };
         }
-        Cow::Owned(self.moved(fate, read))
+        let rber = self.rber_by(fate, read);
+        let above = self.table_at(fate.pe_cycles).map_or(0, |table| table.above(rber));
+        HardDecision { rber, above }
     }
 
-    /// A codeword as it is read in another way: the same draw, at the raw bit error rate that its cells have so.
-    fn moved(&self, fate: &Fate, read: ReadWith) -> Fate {
-        let rber = if read == ReadWith::hard(self.questions.first_references) {
-            let flash = self.flash().expect("fates with cells are of flash");
-            flash.factors.codeword_rber(fate.first_rber, fate.number, fate.write.into())
-        } else {
-            self.rber_by(fate, read)
-        };
-        let above = self.table_at(fate.pe_cycles).map_or(0, |table| table.above(rber) as u32);
-        Fate { rber, above, ..fate.clone() }
-    }
-
-    /// The raw bit error rate of a codeword whose cells are kept, as they are read.
+    /// The raw bit error rate of a codeword whose pages are kept, as they are read.
     fn rber_by(&self, fate: &Fate, read: ReadWith) -> f64 {
-        let flash = self.flash().expect("fates with cells are of flash");
-        let cells = fate.cells.as_deref().expect("they are kept where they are asked again");
-        let of_page = |age: &CellAge| flash.page_rber_by(fate.write.into(), age, age.page_type, read);
-        let mean = cells.iter().map(of_page).sum::<f64>() / cells.len() as f64;
+        let flash = self.flash().expect("fates with pages are of flash");
+        let mean = fate.pages.as_ref().expect("they are kept where they are asked again").rber(flash, read);
         flash.factors.codeword_rber(mean, fate.number, fate.write.into())
     }
 
     /// The raw bit error rate at which a table is asked what a step makes of a codeword.
-    fn level_rber(&self, table: &DecodeTable, fate: &Fate, step: Step) -> f64 {
+    fn level_rber(&self, table: &DecodeTable, fate: &Fate, hard: HardDecision, step: Step) -> f64 {
         match table.soft_levels() {
-            SoftLevels::Information if step.level > 1 && fate.cells.is_some() => self.rber_by(fate, step.read_with()),
-            SoftLevels::Information | SoftLevels::HardRber => fate.rber,
+            SoftLevels::Information if step.level > 1 && fate.pages.is_some() => self.rber_by(fate, step.read_with()),
+            SoftLevels::Information | SoftLevels::HardRber => hard.rber,
         }
     }
 
     /// Whether a soft level, or one before it with the same references, decodes a codeword.
-    fn soft_decodes(&self, table: &DecodeTable, fate: &Fate, step: Step) -> bool {
-        let (above, uniform) = (fate.above as usize, fate.uniform());
-        if table.soft_levels() == SoftLevels::HardRber || fate.cells.is_none() {
-            return !table.fails(step.level, above, fate.rber, uniform);
+    fn soft_decodes(&self, table: &DecodeTable, fate: &Fate, hard: HardDecision, step: Step) -> bool {
+        let uniform = fate.uniform();
+        if table.soft_levels() == SoftLevels::HardRber || fate.pages.is_none() {
+            return !table.fails(step.level, hard.above, hard.rber, uniform);
         }
-        !table.fails(1, above, fate.rber, uniform)
+        !table.fails(1, hard.above, hard.rber, uniform)
             || (2..=step.level).any(|level| {
-                let rber = self.level_rber(table, fate, Step { level, ..step });
+                let rber = self.level_rber(table, fate, hard, Step { level, ..step });
                 !table.level_fails(level, table.above(rber), rber, uniform)
             })
     }
@@ -311,18 +354,20 @@ impl Reliability {
     /// # Arguments
     /// - `number`: of the codeword in the device.
     pub fn rber(&self, pages: &PageConditions, number: u64) -> Option<f64> {
-        self.flash().map(|flash| flash.factors.codeword_rber(pages.rber, number, pages.write.into()))
+        let flash = self.flash()?;
+        let of_pages = pages.pages.as_ref().map_or(pages.rber, |pages| pages.rber(flash, ReadWith::level(1)));
+        Some(flash.factors.codeword_rber(of_pages, number, pages.write.into()))
     }
 
     /// The probability that a step fails codewords like this one, over all draws: `None` where no table and no formula tells.
     pub fn p_fail(&self, fate: &Fate, step: Step) -> Option<f64> {
-        let fate = &*self.as_read(fate, step);
         match &self.kind {
             Kind::Perfect => Some(0.0),
             Kind::Fixed(thresholds) => Some(thresholds[usize::from(step.level) - 1] as f64 / 2f64.powi(64)),
             Kind::Tables(_) | Kind::Bch(_) => {
                 let table = self.table_at(fate.pe_cycles)?;
-                let rber = |level| self.level_rber(table, fate, Step { level, ..step });
+                let hard = self.hard_decision(fate, step);
+                let rber = |level| self.level_rber(table, fate, hard, Step { level, ..step });
                 Some(table.p_fail_by(step.level.min(table.levels()), rber))
             }
             Kind::Exact(_) | Kind::Given(_) => None,
@@ -354,7 +399,7 @@ impl Reliability {
     /// How many checks hard decisions violate in the mean.
     fn mean_weight(&self, fate: &Fate, step: Step) -> Option<u32> {
         let weights = self.table_at(fate.pe_cycles)?.syndrome_weights()?;
-        Some(weights.mean(self.as_read(fate, step).rber) as u32)
+        Some(weights.mean(self.hard_decision(fate, step).rber) as u32)
     }
 
     /// Whether the raw bit error rate of a codeword is one that its decode table does not reach, so that its fate is a guess.
@@ -365,8 +410,8 @@ impl Reliability {
     }
 
     /// Those with the fewest errors are those that take the fewest iterations with hard decision.
-    fn has_few_errors(&self, fate: &Fate, few: FewErrors) -> bool {
-        self.iterations_draw(fate, 1) < binomial_cdf(few.errors.into(), few.bits.into(), fate.rber)
+    fn has_few_errors(&self, fate: &Fate, rber: f64, few: FewErrors) -> bool {
+        self.iterations_draw(fate, 1) < binomial_cdf(few.errors.into(), few.bits.into(), rber)
     }
 
     fn iterations_draw(&self, fate: &Fate, level: u8) -> f64 {

@@ -68,7 +68,7 @@ impl Reliability {
         if let Kind::Given(codeword) = &self.kind {
             return codeword.readings.inferred(by, references);
         }
-        let cells = &fate.cells.as_deref().expect("cells that infer are kept")[0];
+        let cells = fate.pages.as_ref().expect("cells that infer are kept").first();
         let uniforms = [0, 1].map(|which| self.counts.uniform(cells.page, 2 * u64::from(fate.write()) + which));
         self.inferred_of(fate, by, references, uniforms)
     }
@@ -84,7 +84,7 @@ impl Reliability {
         let measured_at = by.measured_at(references);
         let wear = match &fate.conditions {
             Some(conditions) => conditions.wear(),
-            None => fate.cells.as_deref().expect("cells that infer are kept")[0].wear,
+            None => fate.pages.as_ref().expect("cells that infer are kept").first().wear,
         };
         let errors = flash.compiled.known_errors(wear, measured_at);
         let difference = inference.measured(by, errors, flash.model.cells().states(), uniforms);

@@ -42,7 +42,7 @@ pub(crate) use shipped::{SHIPPED, about};
 use crate::workload::WorkloadSpec;
 
 /// Changes whenever the same config gives other numbers.
-pub const MODEL_VERSION: u32 = 8;
+pub const MODEL_VERSION: u32 = 9;
 
 /// A whole run but for its trace. The defaults are those of `configs/mlc-25nm.toml`, without its workload.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -48,6 +48,13 @@ impl ReadCounts {
         }
     }
 
+    /// Asks the CPU to fetch what is needed of a wordline.
+    #[inline]
+    pub(super) fn prefetch(&self, block: u32, wordline: u32) {
+        self.sensings.of_block.prefetch(block.into());
+        self.sensings.of_wordline.prefetch(self.sensings.index(block, wordline));
+    }
+
     /// Sensings of a block.
     pub(super) fn of_block(&self, block: u32) -> u64 {
         self.sensings.of_block.get(block.into())

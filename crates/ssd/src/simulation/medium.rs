@@ -106,10 +106,8 @@ impl Medium {
             units = &units[asked..];
             let place = self.geometry.place(group.superblock, group.page, unit);
             let (first_part, parts) = self.parts_of(ftl, group, unit);
-            let bytes = match &self.codes {
-                Some(codes) => self.bytes_of(ftl, group, unit, codes.at(|| pe_cycles)),
-                None => [0; 2],
-            };
+            let code = self.codes.as_ref().map(|codes| codes.at(|| pe_cycles));
+            let bytes = code.map(|code| self.bytes_of(ftl, group, unit, code));
             let channel = self.geometry.channel_of(self.geometry.plane_of(group.set, member));
             let pages = (first_part, parts);
             let conditions = match &mut last {

@@ -129,7 +129,8 @@ impl BackEnd {
     #[inline(always)]
     pub(super) fn add_codeword(&mut self, read: u32, order: CodewordOrder) {
         let pool = self.decoders.pool_of(order.channel);
-        self.reads.add_codeword(read, order, pool);
+        let transfer = order.bytes.map(|parts| parts.map(|bytes| self.timing.transfer_of(bytes)));
+        self.reads.add_codeword(read, order, pool, transfer);
     }
 
     #[inline]
@@ -454,14 +455,12 @@ impl BackEnd {
     /// How long what one page has of a codeword occupies the bus.
     #[inline]
     fn transfer_time(&self, codeword: &Codeword, member: u32) -> Ns {
-        let [first, others] = codeword.bytes;
-        if first > 0 && !self.reads.reads[codeword.read].step.known_cells {
-            let bytes = if member == u32::from(codeword.first_part) { first } else { others };
-            return Ns((f64::from(bytes) * self.timing.byte_ns).round() as u64);
-        }
         let step = self.reads.reads[codeword.read].step;
         if step.known_cells {
             return self.timing.known_cells_transfer;
+        }
+        if let Some([first, others]) = codeword.transfer {
+            return if member == u32::from(codeword.first_part) { first } else { others };
         }
         let hard = if step.hard { self.timing.transfer } else { Ns::ZERO };
         let whole = hard + self.timing.transfer_extra_level.times(u64::from(step.extra_levels));

@@ -33,8 +33,8 @@ pub(in super::super) struct CodewordOrder {
     /// Pages of the group that have a part of it: from which member on, how many.
     pub(in super::super) first_part: u16,
     pub(in super::super) parts: u16,
-    /// Bytes on the bus of its part in the first page, and in others, where codes differ in their length; else none.
-    pub(in super::super) bytes: [u32; 2],
+    /// Bytes on the bus of its part in the first page, and in others, where codes differ in their length.
+    pub(in super::super) bytes: Option<[u32; 2]>,
     /// The channel of its place, to whose decoders it goes.
     pub(in super::super) channel: u32,
 }

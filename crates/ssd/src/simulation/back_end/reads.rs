@@ -49,16 +49,17 @@ pub(super) struct Part {
 }
 
 /// Where a codeword of a read is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Progress {
     /// To be sensed, transferred and decoded in this attempt.
+    #[default]
     Undecided,
     Failed,
     Decoded,
 }
 
 /// A codeword of a read. There are as many as are under way: the fewer bytes each has, the more stay in the CPU's caches.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Codeword {
     pub(super) read: u32,
     /// The next one of the read.
@@ -67,8 +68,8 @@ pub(super) struct Codeword {
     pub(super) unit: u32,
     pub(super) pool: u32,
     pub(super) fate: Fate,
-    /// Bytes on the bus of its part in the first page, and in others; none where they are those of any codeword.
-    pub(super) bytes: [u32; 2],
+    /// For how long its part in the first page, and those in others, are on the bus; none where that is as for any codeword.
+    pub(super) transfer: Option<[Ns; 2]>,
     /// Units of data that are asked for of it.
     pub(super) units: u16,
     pub(super) first_part: u16,
@@ -119,7 +120,8 @@ impl Reads {
     /// A read whose codewords are added next, and which has not been attempted.
     #[inline]
     pub(super) fn insert(&mut self, order: ReadOrder, page_type: u32, now: Ns) -> u32 {
-        let read = self.reads.insert(Read {
+        // In its place, as codewords are; `begin_attempt` and who begins the read set the rest.
+        let new = || Read {
             order,
             page_type,
             step: Step::fresh(1),
@@ -136,7 +138,13 @@ impl Reads {
             queued_at: now,
             time: ReadTime::default(),
             energy: Pj::default(),
-        });
+        };
+        let read = self.reads.reuse(new);
+        let entry = &mut self.reads[read];
+        (entry.order, entry.page_type, entry.queued_at) = (order, page_type, now);
+        (entry.attempts, entry.known_cell_reads, entry.soft_start) = (0, 0, false);
+        (entry.first, entry.last) = (NONE, NONE);
+        (entry.sensings, entry.time, entry.energy) = (0, ReadTime::default(), Pj::default());
         let parts = ((read + 1) * self.parts_per_read) as usize;
         if self.parts.len() < parts {
             self.parts.resize(parts, Part::default());
@@ -145,36 +153,35 @@ impl Reads {
     }
 
     /// Adds a codeword to a read.
+    ///
+    /// # Arguments
+    /// - `transfer`: as [`Codeword::transfer`].
     #[inline(always)]
-    pub(super) fn add_codeword(&mut self, read: u32, order: CodewordOrder, pool: u32) {
-        let CodewordOrder { fate, begins_unit, units, first_part, parts, bytes, .. } = order;
-        let codeword = self.codewords.insert(Codeword {
-            read,
-            next: NONE,
-            unit: NONE,
-            pool,
-            fate,
-            bytes,
-            units,
-            first_part,
-            parts,
-            to_arrive: 0,
-            unit_undecided: 0,
-            unit_failed: false,
-            // It becomes one of the first attempt like one that has failed.
-            progress: Progress::Failed,
-            outcome: Outcome::default(),
-            bypasses: false,
-            skips_decoding: false,
-        });
-        let entry = &mut self.reads[read];
-        let before = std::mem::replace(&mut entry.last, codeword);
+    pub(super) fn add_codeword(&mut self, read: u32, order: CodewordOrder, pool: u32, transfer: Option<[Ns; 2]>) {
+        let CodewordOrder { fate, begins_unit, units, first_part, parts, .. } = order;
+        // Built in its place: what is put together elsewhere and then moved makes the CPU wait for itself.
+        let index = self.codewords.reuse(Codeword::default);
+        let before = std::mem::replace(&mut self.reads[read].last, index);
+        let unit = if begins_unit { index } else { self.codewords[before].unit };
+        let codeword = &mut self.codewords[index];
+        codeword.read = read;
+        codeword.next = NONE;
+        codeword.unit = unit;
+        codeword.pool = pool;
+        codeword.fate = fate;
+        codeword.transfer = transfer;
+        codeword.units = units;
+        codeword.first_part = first_part;
+        codeword.parts = parts;
+        codeword.unit_undecided = 0;
+        codeword.unit_failed = false;
+        // It becomes one of the first attempt like one that has failed.
+        codeword.progress = Progress::Failed;
         if before == NONE {
-            entry.first = codeword;
+            self.reads[read].first = index;
         } else {
-            self.codewords[before].next = codeword;
+            self.codewords[before].next = index;
         }
-        self.codewords[codeword].unit = if begins_unit { codeword } else { self.codewords[before].unit };
     }
 
     /// The first codeword of a read; nothing follows the last one.

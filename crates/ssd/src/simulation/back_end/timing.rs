@@ -15,8 +15,8 @@ pub(super) struct Timing {
     pub(super) reset: Ns,
     pub(super) transfer: Ns,
     pub(super) transfer_extra_level: Ns,
-    /// Of a byte, where codes differ in their length, ns.
-    pub(super) byte_ns: f64,
+    /// Of a byte on the bus, where codes differ in their length.
+    byte_ns: f64,
     pub(super) program_transfer: Ns,
     /// Of the known cells of a page.
     pub(super) known_cells_transfer: Ns,
@@ -55,6 +55,12 @@ impl PageTiming {
 }
 
 impl Timing {
+    /// For how long so many bytes of a codeword are on the bus.
+    #[inline]
+    pub(super) fn transfer_of(&self, bytes: u32) -> Ns {
+        Ns((f64::from(bytes) * self.byte_ns).round() as u64)
+    }
+
     /// # Arguments
     /// - `known_cells`: of a page, as a share of a codeword.
     /// - `predictor`: that reads are looked at by.

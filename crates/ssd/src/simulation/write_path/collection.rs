@@ -32,6 +32,8 @@ pub(super) struct Collection {
     victim: u32,
     /// The pages of the victim that have not been looked at, its blocks taking turns.
     pages: Range<u32>,
+    /// What was last written in the first of those, with its units: looked up one read ahead, while the CPU fetches its map entries.
+    ahead: Vec<(u32, Held)>,
     /// What is being read, and as which units of its group.
     reading: Vec<Held>,
     units: Vec<u32>,
@@ -81,10 +83,11 @@ impl WritePath {
     }
 
     fn move_data(&mut self, device: &mut Device, set: u32, task: Task, victim: u32, pages: Range<u32>) {
-        self.collections[set as usize] = Some(Collection {
+        let mut collection = Collection {
             task,
             victim,
             pages,
+            ahead: Vec::new(),
             reading: Vec::new(),
             units: Vec::new(),
             collected: Vec::new(),
@@ -92,7 +95,9 @@ impl WritePath {
             cut: false,
             gave_up: false,
             erasing: 0,
-        });
+        };
+        collection.look_ahead(device, set);
+        self.collections[set as usize] = Some(collection);
         *self.at_work(device, set, task) += 1;
         self.continue_collection(device, set);
     }
@@ -243,34 +248,49 @@ impl Collection {
 
     /// Begins to read the next page, or pages, of the victim that hold valid codewords. Whether there are any.
     fn read_on(&mut self, device: &mut Device, set: u32) -> bool {
-        let (geometry, ftl) = (&device.geometry, &mut device.ftl);
-        // Units that share pages are read together.
-        let crosses_pages = ftl.crosses_pages() && ftl.layout(self.victim).crosses_pages();
-        let together = if crosses_pages { geometry.pages_per_run() } else { 1 };
         while !self.pages.is_empty() {
-            let group = ftl.group_at(set, self.victim, self.pages.start);
-            let of_block = together.min(self.pages.end - self.pages.start);
-            self.pages.start += group.pages() * of_block;
-            if !self.pages.is_empty() {
-                ftl.prefetch_owners(ftl.group_at(set, self.victim, self.pages.start));
-            }
-            let units = group.members().flat_map(|member| {
-                let start = geometry.units_of(member).start;
-                start..start + of_block * geometry.codewords_per_page()
-            });
+            let group = device.ftl.group_at(set, self.victim, self.pages.start);
+            self.pages.start += group.pages() * self.together(device);
             self.units.clear();
-            for unit in units {
-                if let Some(held) = ftl.held_at(geometry.place(group.superblock, group.page, unit)) {
-                    ftl.note_start(held.lcn);
+            for (unit, held) in self.ahead.drain(..) {
+                if device.ftl.is_current(held) {
+                    device.ftl.note_start(held.lcn);
                     self.reading.push(held);
                     self.units.push(unit);
                 }
             }
+            self.look_ahead(device, set);
             if !self.units.is_empty() {
                 device.read(ReadOwner::Collection(set), group, &self.units);
                 return true;
             }
         }
         false
+    }
+
+    /// Pages of a block that are read at once: units that share pages are read together.
+    fn together(&self, device: &Device) -> u32 {
+        let crosses_pages = device.ftl.crosses_pages() && device.ftl.layout(self.victim).crosses_pages();
+        let together = if crosses_pages { device.geometry.pages_per_run() } else { 1 };
+        together.min(self.pages.end - self.pages.start)
+    }
+
+    /// Looks up what was last written in the first of the pages that have not been looked at.
+    fn look_ahead(&mut self, device: &Device, set: u32) {
+        let (geometry, ftl) = (&device.geometry, &device.ftl);
+        if self.pages.is_empty() {
+            return;
+        }
+        let group = ftl.group_at(set, self.victim, self.pages.start);
+        let of_block = self.together(device) * geometry.codewords_per_page();
+        for member in group.members() {
+            let start = geometry.units_of(member).start;
+            for unit in start..start + of_block {
+                if let Some(held) = ftl.last_at(geometry.place(group.superblock, group.page, unit)) {
+                    ftl.prefetch(held.lcn);
+                    self.ahead.push((unit, held));
+                }
+            }
+        }
     }
 }
