@@ -1,0 +1,128 @@
+//! When to collect, and which superblock; what an erase leaves.
+
+use super::PageMap;
+use super::victims::VictimRule;
+use crate::format::BlockLayout;
+
+impl PageMap {
+    /// Which of `most_pe_cycles` is that of a set.
+    fn most_worn_of(&self, set: u32) -> usize {
+        if self.most_pe_cycles.len() == 1 { 0 } else { self.geometry.ssd_of_set(set) as usize }
+    }
+
+    /// The layout of a superblock of a set that has been erased once more than any now: what is moved fits wherever it goes.
+    fn least_roomy(&self, set: u32) -> &BlockLayout {
+        self.layouts.at(|| self.most_pe_cycles[self.most_worn_of(set)] + 1)
+    }
+
+    /// Codewords of the fullest superblock of a set that is worth collecting: they fit another one, and leave a group of it.
+    fn most_worth_collecting(&self, set: u32) -> u32 {
+        let layout = self.least_roomy(set);
+        if layout.crosses_pages() {
+            // The last unit that is moved may take a page more, which nothing else begins in.
+            return layout.codewords().saturating_sub(2 * self.geometry.codewords_per_page());
+        }
+        layout.before(self.geometry.pages_per_block() - 1) * self.geometry.ways()
+    }
+
+    /// Codewords of a superblock of a set that fit another one at most.
+    pub(super) fn most_that_fits(&self, set: u32) -> u32 {
+        let layout = self.least_roomy(set);
+        // The last unit that is moved may take a page more.
+        let in_vain = if layout.crosses_pages() { self.geometry.codewords_per_page() } else { 0 };
+        self.geometry.ways() * layout.codewords() - in_vain
+    }
+
+    /// Whether garbage collection of a set should begin, or go on once begun.
+    #[inline]
+    pub fn wants_gc(&self, set: u32, running: bool) -> bool {
+        let free = self.sets[set as usize].free.len();
+        !self.collects_in_vain()
+            && free < if running { self.gc_high_watermark_blocks } else { self.gc_low_watermark_blocks }
+    }
+
+    /// Whether a device that has shrunk collects without an end: as often as to have gone through all blocks twenty times, on behalf
+    /// of nobody, and there was never more room for it. Devices that keep their room gain a little each time, if often not at once:
+    /// three times were enough for the slowest that random ones have shown.
+    #[inline]
+    pub fn collects_in_vain(&self) -> bool {
+        self.shrinks() && self.gain.erased_since > 20 * self.blocks.len()
+    }
+
+    /// Takes the closed superblock that the rule for victims chooses, or, to level wear, the least worn one; `None` when
+    /// collecting would gain nothing, because none has a group's worth of stale or empty places.
+    pub fn take_victim(&mut self, set: u32) -> Option<u32> {
+        if let Some(superblock) = self.take_least_worn(set) {
+            return Some(superblock);
+        }
+        let most = self.most_worth_collecting(set);
+        let victim = self.sets[set as usize].victims.take(&mut self.blocks, most)?;
+        let pe_cycles = self.pe_cycles(victim);
+        if let Some(levelling) = self.levelling.get_mut(set as usize) {
+            levelling.levelled = false;
+            levelling.closed.remove(&(pe_cycles, victim));
+        }
+        Some(victim)
+    }
+
+    /// Takes the least worn closed superblock of a set if others have so many P/E cycles more. One that frees room goes
+    /// between two of these, so that writes need not wait for long.
+    fn take_least_worn(&mut self, set: u32) -> Option<u32> {
+        let room = self.most_that_fits(set);
+        let levelling = self.levelling.get_mut(set as usize)?;
+        let &(pe_cycles, superblock) = levelling.closed.first()?;
+        let fits = self.blocks[superblock as usize].valid <= room;
+        if levelling.levelled || !fits || levelling.most_pe_cycles - pe_cycles <= self.wear_levelling_spread {
+            return None;
+        }
+        levelling.closed.pop_first();
+        levelling.levelled = true;
+        self.sets[set as usize].victims.withdraw(&mut self.blocks, superblock);
+        Some(superblock)
+    }
+
+    /// Whether the last victim of a set was taken to level wear.
+    pub fn has_levelled(&self, set: u32) -> bool {
+        self.levelling.get(set as usize).is_some_and(|levelling| levelling.levelled)
+    }
+
+    /// Valid codewords of a superblock.
+    pub fn valid(&self, superblock: u32) -> u32 {
+        self.blocks[superblock as usize].valid
+    }
+
+    /// Whether reads of a superblock are on their way.
+    #[inline]
+    pub fn is_being_read(&self, superblock: u32) -> bool {
+        self.blocks[superblock as usize].reads > 0
+    }
+
+    /// Notes that all blocks of a superblock have been erased: it is free.
+    pub fn erased(&mut self, superblock: u32) {
+        let set = self.geometry.set_of_superblock(superblock);
+        let entry = &mut self.blocks[superblock as usize];
+        assert!(entry.valid == 0 && entry.reads == 0 && !entry.closed, "an erased block holds nothing anyone needs");
+        entry.erases += 1;
+        let pe_cycles = self.pe_cycles(superblock);
+        let worn = self.most_worn_of(set);
+        self.most_pe_cycles[worn] = self.most_pe_cycles[worn].max(pe_cycles);
+        if let Some(levelling) = self.levelling.get_mut(set as usize) {
+            levelling.most_pe_cycles = levelling.most_pe_cycles.max(pe_cycles);
+        }
+        for member in 0..self.geometry.ways() {
+            let block = self.geometry.block_in(superblock, member);
+            self.programmed[block as usize] = 0;
+            if let Some(read_counts) = &mut self.read_counts {
+                read_counts.erased(block);
+            }
+            if let Some(read_reclaim) = &mut self.read_reclaim {
+                read_reclaim.erased(block);
+            }
+            if let Some(pass_through) = &mut self.pass_through {
+                pass_through.erased(block);
+            }
+        }
+        self.sets[set as usize].free.push_back(superblock);
+        self.gain.erased(self.geometry.pages_per_superblock());
+    }
+}

@@ -1,0 +1,123 @@
+//! Pages that are read and programmed together, and the codewords that fit them.
+
+use super::{Group, Lcn, Location, PageMap, Place};
+use crate::format::{BlockLayout, Piece};
+
+impl PageMap {
+    /// The pages that hold the codeword at a place, and its unit number in their group.
+    #[inline]
+    pub fn group_of(&self, place: Place) -> (Group, u32) {
+        let geometry = &self.geometry;
+        let (block, page, slot) = geometry.split(place);
+        let (plane, _) = geometry.split_block(block);
+        if geometry.ways() == 1 {
+            return (Group { set: plane, superblock: block, page, members: 1, pages: 1 }, slot);
+        }
+        let (set, member) = geometry.set_of(plane);
+        let superblock = geometry.superblock_of(place);
+        let (members, pages) = self.members(superblock, member);
+        (Group { set, superblock, page, members, pages }, geometry.units_of(member).start + slot)
+    }
+
+    /// The pages at page `index` of a superblock of a set, its blocks taking turns.
+    #[inline]
+    pub fn group_at(&self, set: u32, superblock: u32, index: u32) -> Group {
+        let ways = self.geometry.ways();
+        if ways == 1 {
+            return Group { set, superblock, page: index, members: 1, pages: 1 };
+        }
+        let (members, pages) = self.members(superblock, index % ways);
+        Group { set, superblock, page: index / ways, members, pages }
+    }
+
+    /// The members that hold parts of what is written to member `member` of a superblock, and their number.
+    #[inline]
+    pub(super) fn members(&self, superblock: u32, member: u32) -> (u32, u8) {
+        let ways = self.geometry.ways();
+        if self.blocks[superblock as usize].interleaved {
+            (u32::MAX >> (32 - ways), ways as u8)
+        } else {
+            (1 << member, 1)
+        }
+    }
+
+    /// Which pages the codewords of a superblock are in.
+    #[inline]
+    pub fn layout(&self, superblock: u32) -> &BlockLayout {
+        self.layouts.at(|| self.pe_cycles(superblock))
+    }
+
+    /// The same pages, and what more of their block units are in.
+    ///
+    /// # Arguments
+    /// - `group`: a page, or one of interleaved codewords, to which nothing is added.
+    /// - `units`: counted from the first that may begin in the page.
+    #[inline]
+    pub fn with_all_of(&self, group: Group, units: &[u32]) -> Group {
+        if !self.crosses_pages {
+            return group;
+        }
+        let (layout, per_page) = (self.layout(group.superblock), self.geometry.codewords_per_page());
+        let members = units.iter().fold(0, |members: u32, unit| {
+            let (page, slot) = (unit / per_page, unit % per_page);
+            members | (if layout.crosses(group.page + page, slot) { 0b11 } else { 1 }) << page
+        });
+        Group { members, pages: members.count_ones() as u8, ..group }
+    }
+
+    /// Where a logical codeword lies in the physical units of its block, and which block that is; nothing where it is not in
+    /// flash, or no unit of its block crosses pages.
+    pub fn pieces(&self, lcn: Lcn) -> Option<(u32, Vec<Piece>)> {
+        let Location::Flash(place) = self.locate(lcn) else { return None };
+        let (group, slot) = self.group_of(place);
+        let layout = self.layout(group.superblock);
+        layout.crosses_pages().then(|| (group.superblock, layout.pieces(group.page, slot)))
+    }
+
+    /// Codewords that fit `group`.
+    #[inline]
+    pub fn room(&self, group: Group) -> u32 {
+        group.pages() * self.layout(group.superblock).beginning_in(group.page)
+    }
+
+    /// Whether the last codeword of a page that was given out ends in the next page of its block.
+    #[inline]
+    pub fn last_crosses(&self, group: Group) -> bool {
+        self.crosses_pages && {
+            let room = self.room(group);
+            room > 0 && self.layout(group.superblock).crosses(group.page, room - 1)
+        }
+    }
+
+    /// Whether units cross pages in any block.
+    #[inline]
+    pub fn crosses_pages(&self) -> bool {
+        self.crosses_pages
+    }
+
+    /// Whether there is less room as blocks wear.
+    pub fn shrinks(&self) -> bool {
+        self.layouts.changes()
+    }
+
+    /// Codewords for which the flash has room, as its blocks are now.
+    pub fn data_capacity(&self) -> u64 {
+        (0..self.blocks.len() as u32).map(|superblock| self.room_of(superblock)).sum()
+    }
+
+    /// Codewords that a superblock has room for.
+    pub fn room_of(&self, superblock: u32) -> u64 {
+        u64::from(self.geometry.ways()) * u64::from(self.layout(superblock).codewords())
+    }
+
+    /// The unit number of the `slot`-th codeword that is written to pages which were given out. Where codes leave a page less room
+    /// than it has at most, the rest of each page stays empty.
+    #[inline]
+    pub(super) fn unit_of_slot(&self, group: Group, slot: u32) -> u32 {
+        if group.pages == 1 {
+            return self.geometry.units_of(group.first()).start + slot;
+        }
+        let of_page = self.layout(group.superblock).beginning_in(group.page);
+        self.geometry.units_of(slot / of_page).start + slot % of_page
+    }
+}

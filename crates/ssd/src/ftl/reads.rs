@@ -1,0 +1,66 @@
+//! Reads of superblocks: those under way, and how much those of the past have disturbed cells.
+
+use super::read_counts::{DISTURBANCE_SCALE, ReadCounts};
+use super::{Group, PageMap};
+
+impl PageMap {
+    /// Notes that a read of a superblock has begun.
+    #[inline]
+    pub fn read_begins(&mut self, superblock: u32) {
+        self.blocks[superblock as usize].reads += 1;
+    }
+
+    /// Notes that a read of pages has ended, for which each was sensed so many times.
+    ///
+    /// # Arguments
+    /// - `of_host`: whether a request waited for it.
+    #[inline]
+    pub fn read_ends(&mut self, group: Group, sensings: u32, of_host: bool) {
+        self.blocks[group.superblock as usize].reads -= 1;
+        if self.read_counts.is_none() {
+            return;
+        }
+        for member in group.members() {
+            let wordline = self.geometry.wordline_of(self.geometry.page_of_member(group.page, member));
+            let block = self.geometry.block_in(group.superblock, member);
+            let spared = u64::from(sensings) * self.spared_by_a_sensing(block);
+            if let Some(read_counts) = &mut self.read_counts {
+                read_counts.add(block, wordline, sensings, spared);
+            }
+            if self.read_reclaim.is_some() {
+                let disturbance = u64::from(sensings) * DISTURBANCE_SCALE - spared;
+                self.note_sensings(block, wordline, disturbance);
+                if of_host {
+                    self.look_at_read(group.superblock, block, wordline, sensings);
+                }
+            }
+        }
+    }
+
+    /// Sensings that have disturbed a page of a group: of other wordlines of its block, and more so of those beside its own. 0
+    /// where nobody asks.
+    ///
+    /// # Arguments
+    /// - `member`: which of its pages.
+    #[inline]
+    pub fn effective_reads(&self, group: Group, member: u32) -> f64 {
+        let Some(read_counts) = &self.read_counts else { return 0.0 };
+        let page = self.geometry.page_of_member(group.page, member);
+        let (block, wordline) = (self.geometry.block_in(group.superblock, member), self.geometry.wordline_of(page));
+        let before = self.reads_before_the_run(group.superblock, self.geometry.page_in(group.superblock, page, member));
+        let of_run = read_counts.effective(block, wordline);
+        if before > 0.0 { of_run + read_counts.effective_if_spread(before, wordline) } else { of_run }
+    }
+
+    /// Sensings of its block that a written page of a superblock has behind it from before the run, spread evenly over wordlines.
+    pub(super) fn reads_before_the_run(&self, superblock: u32, page: u64) -> f64 {
+        let set = self.geometry.set_of_superblock(superblock);
+        let before = self.start_ages.block_reads(self.geometry.ssd_of_set(set));
+        if before > 0.0 && self.written_s(page).is_none() { before } else { 0.0 }
+    }
+
+    /// The most sensings that a block has had between two erases of the run; `None` where nobody counts.
+    pub fn most_block_reads(&self) -> Option<u64> {
+        self.read_counts.as_ref().map(ReadCounts::most_of_block)
+    }
+}

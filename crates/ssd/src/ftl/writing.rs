@@ -1,0 +1,144 @@
+//! Where data goes: which pages are next, for whom, and what is noted when they are programmed.
+
+use super::victims::VictimRule;
+use super::{Gain, Group, Lcn, PageMap, Writer};
+use crate::config::Remainder;
+
+impl PageMap {
+    /// Whether what collection of a set moves is interleaved.
+    pub fn interleaves(&self, set: u32) -> bool {
+        self.sets[set as usize].interleaves
+    }
+
+    /// The next pages for the host in turn of the stripe of an SSD, passing over sets with no room; `None` when no set has any
+    /// until garbage collection has freed a block.
+    ///
+    /// # Arguments
+    /// - `codewords`: how many of a request wait to be written. They are interleaved where they fill a group.
+    pub fn open_for_host(&mut self, ssd: u32, codewords: u32) -> Option<Group> {
+        let ways = self.geometry.ways() as usize;
+        let fills = ways > 1 && (codewords >= self.geometry.codewords_per_group() || self.remainder == Remainder::Pad);
+        let planes = self.geometry.planes_of_ssd() as usize;
+        let mut passed = 0;
+        while passed < planes {
+            let at = self.stripe_at[ssd as usize];
+            let (set, _) = self.geometry.set_of(self.geometry.stripe(ssd)[at]);
+            let interleaves = self.sets[set as usize].interleaves;
+            // A group takes the turns of all of its set.
+            let turns = if interleaves && fills { ways - at % ways } else { 1 };
+            self.stripe_at[ssd as usize] = if at + turns == planes { 0 } else { at + turns };
+            passed += turns;
+            let writer = if interleaves && !fills { Writer::HostPlain } else { Writer::Host };
+            if let Some(group) = self.open(set, writer) {
+                return Some(group);
+            }
+        }
+        None
+    }
+
+    /// The plane whose turn it is in the stripe of an SSD.
+    pub fn next_plane(&self, ssd: u32) -> u32 {
+        self.geometry.stripe(ssd)[self.stripe_at[ssd as usize]]
+    }
+
+    /// The next page for a translation page, sets taking turns; `None` when none has room until garbage collection has freed
+    /// a block.
+    pub fn open_for_translation(&mut self) -> Option<Group> {
+        let (sets, ways, planes) = (self.geometry.sets(), self.geometry.ways(), self.geometry.planes_of_ssd());
+        (0..sets).find_map(|_| {
+            let at = self.translation_at * ways;
+            let plane = self.geometry.stripe(at / planes)[(at % planes) as usize];
+            self.translation_at = if self.translation_at + 1 == sets { 0 } else { self.translation_at + 1 };
+            self.open(self.geometry.set_of(plane).0, Writer::Translation)
+        })
+    }
+
+    /// Who collects a logical codeword.
+    pub fn collector_of(&self, lcn: Lcn) -> Writer {
+        if self.is_translation_page(lcn) { Writer::GcTranslation } else { Writer::Gc }
+    }
+
+    /// The next pages for `writer` in a set. All others leave the last free superblock to garbage collection, of which each job
+    /// takes one at most, and gives one back.
+    #[inline]
+    pub fn open(&mut self, set: u32, writer: Writer) -> Option<Group> {
+        let keep = if matches!(writer, Writer::Gc | Writer::GcTranslation) { 0 } else { 1 };
+        let (ways, pages) = (self.geometry.ways(), self.geometry.pages_per_superblock());
+        let state = &mut self.sets[set as usize];
+        let open = &mut state.open[writer as usize];
+        let (superblock, given) = match *open {
+            Some(at) => at,
+            None => {
+                if state.free.len() <= keep {
+                    return None;
+                }
+                let superblock = if self.levelling.is_empty() {
+                    state.free.pop_front()
+                } else {
+                    // What is moved has not been written for long: it goes where wear is greatest, the host's data where it is
+                    // least.
+                    let pe_cycles = |at: &usize| {
+                        let superblock = state.free[*at];
+                        self.start_ages.pe_cycles(superblock) + self.blocks[superblock as usize].erases
+                    };
+                    let at = 0..state.free.len();
+                    let at = if keep == 0 { at.max_by_key(pe_cycles) } else { at.min_by_key(pe_cycles) };
+                    at.and_then(|at| state.free.remove(at))
+                };
+                let superblock = superblock.expect("there are free blocks");
+                self.blocks[superblock as usize].interleaved =
+                    state.interleaves && matches!(writer, Writer::Host | Writer::Gc);
+                (superblock, 0)
+            }
+        };
+        let together = if self.blocks[superblock as usize].interleaved { ways } else { 1 };
+        *open = (given + together < pages).then_some((superblock, given + together));
+        match writer {
+            Writer::Host | Writer::HostPlain => self.gain = Gain::default(),
+            Writer::Gc | Writer::GcTranslation | Writer::Translation => self.gain.pages -= i64::from(together),
+        }
+        Some(self.group_at(set, superblock, given))
+    }
+
+    /// Puts `lcn` at `slot` of pages that were given out, from 0 up to their [`Self::room`].
+    #[inline]
+    pub fn place(&mut self, group: Group, slot: u32, lcn: Lcn) {
+        let unit = self.unit_of_slot(group, slot);
+        let place = self.geometry.place(group.superblock, group.page, unit);
+        self.point(lcn, self.first_place + place);
+        self.written.set(place, lcn + 1);
+        self.blocks[group.superblock as usize].valid += 1;
+    }
+
+    /// Notes that the programs of all pages of a group have ended, at `now_s` seconds of the run.
+    pub fn programmed(&mut self, group: Group, now_s: u64) {
+        let pages = self.geometry.pages_per_block();
+        for member in group.members() {
+            let block = self.geometry.block_in(group.superblock, member);
+            let programmed = &mut self.programmed[block as usize];
+            debug_assert_eq!(u32::from(*programmed), group.page, "programs of a block end in order");
+            *programmed = group.page as u16 + 1;
+            if let Some(written_s) = &mut self.written_s {
+                let page = u64::from(block) * u64::from(pages) + u64::from(group.page);
+                written_s.set(page, (now_s + 1).min(u32::MAX.into()));
+            }
+        }
+        if group.page + 1 == pages
+            && (0..self.geometry.ways()).all(|member| {
+                u32::from(self.programmed[self.geometry.block_in(group.superblock, member) as usize]) == pages
+            })
+        {
+            self.close(group.set, group.superblock);
+            self.note_all_due(group.superblock);
+        }
+    }
+
+    /// All pages of a superblock have been written: it can be collected.
+    pub(super) fn close(&mut self, set: u32, superblock: u32) {
+        self.sets[set as usize].victims.closed(&mut self.blocks, superblock);
+        let pe_cycles = self.pe_cycles(superblock);
+        if let Some(levelling) = self.levelling.get_mut(set as usize) {
+            levelling.closed.insert((pe_cycles, superblock));
+        }
+    }
+}

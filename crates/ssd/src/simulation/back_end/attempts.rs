@@ -1,0 +1,172 @@
+//! The end of an attempt at the codewords of a read: what has failed is tried again, or given up.
+
+use softsense_base::{Ns, Pj};
+use softsense_link::{Observation, Step};
+use softsense_nand::InferredBy;
+
+use super::super::kernel::{Completion, Kernel};
+use super::super::owners::ReadOwner;
+use super::BackEnd;
+use super::array::{Command, NONE, Phase, Turn, Work};
+use super::orders::ReadOrder;
+use super::reads::{Codeword, Progress, Read};
+
+impl BackEnd {
+    /// All decodes of an attempt are over, and one has failed: what is tried next, by what is seen of it. What was sensed ahead went
+    /// by what was known then.
+    #[inline(never)]
+    pub(super) fn step_after(&mut self, read: u32) -> Option<Step> {
+        let ahead = self.reads.reads[read].ahead;
+        let seen = self.observed(read);
+        let next = self.spec.after(&mut self.reads.reads[read].history, seen);
+        ahead.or(next)
+    }
+
+    /// Nothing is left to try of a read, or nothing has failed: no sensing ahead is of use, and whoever asked for the read is charged
+    /// for it: a host read with the units that are done next.
+    #[inline]
+    pub(super) fn settle(&mut self, kernel: &mut Kernel, read: u32) -> Pj {
+        let Read { order: ReadOrder { owner, group, .. }, ahead, .. } = self.reads.reads[read];
+        if ahead.is_some() {
+            for member in group.members() {
+                let part = self.reads.part_number(read, member);
+                if std::mem::take(&mut self.reads.part(part).looking_ahead) {
+                    self.stop_looking_ahead(kernel, read, member, self.unit_of(group, member));
+                }
+            }
+        }
+        let energy = self.reads.reads[read].energy;
+        match owner {
+            ReadOwner::Request(_) => kernel.statistics.energy.reads += energy,
+            ReadOwner::Modify { request, .. } => {
+                kernel.statistics.energy.writes += energy;
+                kernel.report(Completion::Charged { request, energy });
+            }
+            ReadOwner::Collection(_) | ReadOwner::Load { .. } | ReadOwner::WriteBack { .. } => {
+                kernel.statistics.energy.background += energy;
+            }
+        }
+        energy
+    }
+
+    /// The level that a unit senses ahead, or has, is not needed.
+    fn stop_looking_ahead(&mut self, kernel: &mut Kernel, read: u32, member: u32, unit: u32) {
+        kernel.statistics.operations.look_ahead_wasted += 1;
+        if self.array.phase(unit) == Phase::SensedAhead {
+            return self.leave_array(kernel, unit);
+        }
+        kernel.statistics.operations.resets += 1;
+        let next = self.reads.reads[read].ahead.expect("it was sensed ahead");
+        let (left, whole) = (self.array.ends_at(unit) - kernel.now, self.sense_time(read, member, next));
+        let (hard, extra) = self.energy.sensing(next);
+        let (hard, extra) = (hard.share(left, whole), extra.share(left, whole));
+        kernel.statistics.energy.sense -= hard;
+        kernel.statistics.energy.sense_extra_levels -= extra;
+        kernel.statistics.energy.cut_short += hard + extra;
+        self.reads.reads[read].energy -= hard + extra;
+        if self.timing.reset > Ns::ZERO {
+            self.array.run(kernel, unit, Command::Reset, NONE, self.timing.reset);
+        } else {
+            self.array.cut_short(unit);
+            self.array.command(kernel.now, unit, Command::Reset, NONE);
+            self.release(kernel, unit);
+        }
+    }
+
+    /// A unit of data has been decoded, or given up. `energy` is what the read has cost, if that is settled.
+    pub(super) fn unit_read(&mut self, kernel: &mut Kernel, read: u32, codewords: u32, decoded: bool, energy: Pj) {
+        let op = &mut self.reads.reads[read];
+        // A unit that is here in its first attempt, decoded, has never failed.
+        if op.attempts > 1 || !decoded {
+            op.time.retries.0 = op.time.retries.0.wrapping_add(kernel.now.0);
+        }
+        if let ReadOwner::Request(request) = op.order.owner {
+            let (level, retries) = (op.step.level, op.retries());
+            let interleaved = self.geometry.ways() > 1 && op.order.group.pages() > 1;
+            kernel.statistics.interleaved_codewords += u64::from(interleaved);
+            kernel.statistics.soft_starts += u64::from(op.soft_start);
+            kernel.statistics.codeword_read(level, retries, decoded);
+            kernel.report(Completion::CodewordsRead { request, codewords, level, retries, energy });
+        } else if !decoded {
+            kernel.statistics.uncorrectable_in_background += 1;
+        }
+    }
+
+    /// All decodes of an attempt are over: what has failed is tried again, or given up.
+    pub(super) fn attempt_over(&mut self, kernel: &mut Kernel, read: u32, next: Option<Step>, mut energy: Pj) {
+        let Read { order: ReadOrder { group, .. }, failed, .. } = self.reads.reads[read];
+        if !failed {
+            return self.end_read(kernel, read);
+        }
+        let Some(next) = next else {
+            let mut at = self.reads.first_of(read);
+            while let Some(index) = at {
+                at = self.reads.next_of(index);
+                let Codeword { unit, unit_failed, units, .. } = self.reads.codewords[index];
+                if unit == index && unit_failed {
+                    self.unit_read(kernel, read, units.into(), false, std::mem::take(&mut energy));
+                }
+            }
+            return self.end_read(kernel, read);
+        };
+        let reliability = &*self.reliability;
+        self.reads.begin_attempt(read, next, |fate| reliability.outcome(fate, next));
+        for member in group.members() {
+            let (part, unit) = (self.reads.part_number(read, member), self.unit_of(group, member));
+            if std::mem::take(&mut self.reads.part(part).looking_ahead) {
+                self.array.command(kernel.now, unit, Command::Adopt, part);
+                if self.array.phase(unit) == Phase::Sensed {
+                    self.sensed(kernel, unit, part);
+                }
+            } else {
+                self.submit(kernel, unit, Work::Read(part), Turn::Retry);
+            }
+        }
+    }
+
+    /// What is seen of an attempt that has failed, as far as the policy goes by it.
+    fn observed(&self, read: u32) -> Observation {
+        let Read { step, page_type, .. } = self.reads.reads[read];
+        let failed = Observation::failed(step);
+        if step.level > 1 {
+            return failed;
+        }
+        let sees_weights = self.spec.sees_syndrome_weights() && !step.known_cells;
+        let shown = |by| match by {
+            InferredBy::Sentinels => step.known_cells || self.shows_known_cells[page_type as usize],
+            InferredBy::ShareOfOnes => true,
+        };
+        let inferred = self.spec.infers_by.filter(|&by| shown(by)).map(|by| {
+            let fate = self.reads.first_fate(read);
+            self.reliability.inferred(fate, by, step.references)
+        });
+        let syndrome_weight = if sees_weights { self.mean_weight_of_failed(read, step) } else { None };
+        Observation { syndrome_weight, inferred, ..failed }
+    }
+
+    /// How many checks the codewords that have failed violate, in the mean.
+    fn mean_weight_of_failed(&self, read: u32, step: Step) -> Option<u32> {
+        let (mut sum, mut failed) = (0u64, 0u64);
+        let mut at = self.reads.first_of(read);
+        while let Some(index) = at {
+            at = self.reads.next_of(index);
+            let Codeword { progress, fate, .. } = &self.reads.codewords[index];
+            if *progress == Progress::Failed
+                && let Some(weight) = self.reliability.syndrome_weight(fate, step)
+            {
+                (sum, failed) = (sum + u64::from(weight), failed + 1);
+            }
+        }
+        sum.checked_div(failed).map(|mean| mean as u32)
+    }
+
+    /// Every codeword of a read has been decoded or given up.
+    fn end_read(&mut self, kernel: &mut Kernel, read: u32) {
+        let Read { order: ReadOrder { owner, group, .. }, time, sensings, .. } = self.reads.reads[read];
+        if matches!(owner, ReadOwner::Request(_)) {
+            kernel.statistics.read_time += time;
+        }
+        self.reads.remove(read);
+        kernel.report(Completion::ReadEnded { owner, group, sensings });
+    }
+}

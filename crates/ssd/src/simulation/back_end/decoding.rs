@@ -1,0 +1,148 @@
+//! Decoding: what decoders do with a codeword, and where its time went.
+
+use softsense_base::{Ns, Pj};
+
+use super::super::kernel::{Completion, Kernel};
+use super::super::owners::ReadOwner;
+use super::BackEnd;
+use super::decoders::{Arrived, Decoding};
+use super::reads::{Codeword, Part, Read};
+use super::timing::DecodeTime;
+
+impl BackEnd {
+    #[inline]
+    pub(super) fn start_decode(&mut self, kernel: &mut Kernel, pool: u32, decoder: u32, arrived: Arrived) {
+        let duration = self.decode_time(arrived.codeword);
+        self.count_service(kernel, arrived, duration);
+        self.decoders.begin(kernel, pool, decoder, arrived, duration);
+    }
+
+    #[inline]
+    fn decode_time(&self, codeword: u32) -> Ns {
+        let Codeword { read, outcome, skips_decoding, .. } = self.reads.codewords[codeword];
+        let mut prediction = self.timing.predict_in_controller;
+        if prediction > Ns::ZERO {
+            let Read { attempts, step, .. } = &self.reads.reads[read];
+            prediction = if *attempts == 1 && step.level == 1 { prediction } else { Ns::ZERO };
+        }
+        if skips_decoding {
+            return prediction;
+        }
+        let decode = match &self.timing.decode {
+            DecodeTime::Fixed(duration) => *duration,
+            DecodeTime::PerIteration(duration) => {
+                let iterations = outcome.iterations.expect("the config was checked to know iterations");
+                duration.times(u64::from(iterations))
+            }
+            DecodeTime::Bch(times) => {
+                let (with_errors, without) = times.at(|| self.reads.reads[read].order.pe_cycles);
+                if outcome.clean { *without } else { *with_errors }
+            }
+        };
+        prediction + decode
+    }
+
+    /// Counts what an attempt at a codeword takes by itself, if the host reads it: of a unit of several all of the first, and of
+    /// the others what takes longer, transfer or decoding.
+    #[inline]
+    pub(super) fn count_service(&mut self, kernel: &mut Kernel, arrived: Arrived, decode: Ns) {
+        let codeword = &self.reads.codewords[arrived.codeword];
+        let Read { order, step, .. } = &self.reads.reads[codeword.read];
+        if !matches!(order.owner, ReadOwner::Request(_)) {
+            return;
+        }
+        let (_, member) = self.reads.of_part(arrived.part);
+        let page = |member| self.sense_time(codeword.read, member, *step) + self.transfer_time(codeword, member);
+        kernel.statistics.read_service += if codeword.unit != arrived.codeword {
+            self.transfer_time(codeword, member).max(decode)
+        } else if self.geometry.ways() == 1 {
+            // Pages of a run are sensed one after the other.
+            let first = u32::from(codeword.first_part);
+            (first..first + u32::from(codeword.parts)).fold(decode, |sum, member| sum + page(member))
+        } else {
+            page(member) + decode
+        };
+    }
+
+    pub(in super::super) fn decode_done(&mut self, kernel: &mut Kernel, decoder: u32) {
+        let decoding = self.decoders.at(decoder);
+        let index = decoding.arrived.codeword;
+        let read = self.reads.codewords[index].read;
+        let Codeword { outcome, skips_decoding, .. } = self.reads.codewords[index];
+        if !decoding.bypassed() && !skips_decoding {
+            let op = &mut self.reads.reads[read];
+            let energy = self.energy.decode.part(op.order.codewords_per_unit);
+            kernel.statistics.operations.decodes += 1;
+            kernel.statistics.energy.decode += energy;
+            op.energy += energy;
+        }
+        if !outcome.decoded && !self.reads.reads[read].step.known_cells {
+            let codeword = &self.reads.codewords[index];
+            let members = codeword.first_part..codeword.first_part + codeword.parts;
+            for member in members {
+                kernel.statistics.failed_transfers += self.transfer_time(codeword, member.into());
+            }
+        }
+        let (unit_over, unit_decoded) = self.reads.decided(index);
+        let op = &mut self.reads.reads[read];
+        let over = op.undecided == 0;
+        if op.attempts == 1 && unit_over {
+            if !unit_decoded {
+                // Retries last from the first failure to the end: see `unit_read`.
+                op.time.retries.0 = op.time.retries.0.wrapping_sub(kernel.now.0);
+            }
+            self.count_time(kernel.now, decoding);
+        }
+        if let Some((pool, next, room)) = self.decoders.free(decoder) {
+            if let Some(arrived) = next {
+                self.start_decode(kernel, pool, decoder, arrived);
+            }
+            if let Some(channel) = room {
+                let ended = self.bus.let_go(channel);
+                self.leave_bus(kernel, channel, ended);
+            }
+        }
+        let next = if over && self.reads.reads[read].failed { self.step_after(read) } else { None };
+        let energy = if over && next.is_none() { self.settle(kernel, read) } else { Pj::default() };
+        let Codeword { outcome, units, .. } = self.reads.codewords[index];
+        if outcome.decoded {
+            let Read { order, step, attempts, .. } = &self.reads.reads[read];
+            if outcome.undetected && matches!(order.owner, ReadOwner::Request(_)) {
+                kernel.statistics.undetected += 1;
+            }
+            if step.level == 1 {
+                self.remembered.decoded(&self.geometry, order.group, step.references);
+            }
+            if self.tells_levels {
+                let place = self.reads.codewords[index].fate.number() / u64::from(order.codewords_per_unit);
+                kernel.report(Completion::Decoded { place, level: step.level, at_once: *attempts == 1 });
+            }
+        }
+        if unit_decoded {
+            self.unit_read(kernel, read, units.into(), true, energy);
+        }
+        if over {
+            self.attempt_over(kernel, read, next, energy);
+        }
+    }
+
+    /// Where the time of a unit's first attempt went: that of the codeword of it that was decoded last, just now.
+    #[inline]
+    fn count_time(&mut self, now: Ns, Decoding { arrived, began, .. }: Decoding) {
+        let codeword = &self.reads.codewords[arrived.codeword];
+        let (read, member) = self.reads.of_part(arrived.part);
+        let transfer = self.transfer_time(codeword, member);
+        // Pages of a run are sensed one after the other.
+        let from = if self.geometry.ways() == 1 { codeword.first_part.into() } else { member };
+        let first = self.reads.part_number(read, from);
+        let sensing_from = self.reads.part(first).sensing_from;
+        let Part { sensed_at, .. } = *self.reads.part(arrived.part);
+        let op = &mut self.reads.reads[read];
+        op.time.wait_plane += sensing_from - op.queued_at;
+        op.time.sense += sensed_at - sensing_from;
+        op.time.wait_bus += arrived.at - transfer - sensed_at;
+        op.time.transfer += transfer;
+        op.time.wait_decoder += began - arrived.at;
+        op.time.decode += now - began;
+    }
+}

@@ -1,0 +1,191 @@
+//! Sensing, programming and erasing: what arrays do, and what follows when they have done it.
+
+use softsense_base::Ns;
+use softsense_link::Step;
+use softsense_nand::InferredBy;
+
+use super::super::kernel::Kernel;
+use super::array::{Command, NONE, Phase, Turn, Work};
+use super::bus::Transfer;
+use super::orders::{Ended, ReadOrder};
+use super::reads::Read;
+use super::{BackEnd, Program};
+use crate::events::Key;
+use crate::ftl::Group;
+
+impl BackEnd {
+    /// The unit that has a page of a group.
+    #[inline]
+    pub(super) fn unit_of(&self, group: Group, member: u32) -> u32 {
+        self.geometry.busy_unit_of(self.geometry.plane_of(group.set, member))
+    }
+
+    /// The channel of a page of a group.
+    #[inline]
+    pub(super) fn channel_of(&self, group: Group, member: u32) -> u32 {
+        self.geometry.channel_of(self.geometry.plane_of(group.set, member))
+    }
+
+    /// Hands work to a unit: done at once if it is free, else queued.
+    #[inline(always)]
+    pub(super) fn submit(&mut self, kernel: &mut Kernel, unit: u32, work: Work, turn: Turn) {
+        if let Some(work) = self.array.submit(unit, work, turn) {
+            self.begin(kernel, unit, work);
+        }
+    }
+
+    pub(super) fn begin(&mut self, kernel: &mut Kernel, unit: u32, work: Work) {
+        match work {
+            Work::Read(part) => {
+                let (read, member) = self.reads.of_part(part);
+                let duration = self.sense(kernel, read, member, self.reads.reads[read].step);
+                self.reads.part(part).sensing_from = kernel.now;
+                self.array.run(kernel, unit, Command::Sense, part, duration);
+            }
+            Work::Program(part) => {
+                self.array.command(kernel.now, unit, Command::Load, part);
+                let (program, member) = self.reads.of_part(part);
+                let channel = self.channel_of(self.programs[program].group, member);
+                self.request_bus(kernel, channel, Transfer::Program(part));
+            }
+            Work::Erase { superblock } => {
+                kernel.statistics.operations.erases += 1;
+                kernel.statistics.energy.erase += self.energy.erase;
+                kernel.statistics.energy.background += self.energy.erase;
+                self.array.run(kernel, unit, Command::Erase, superblock, self.timing.erase);
+            }
+        }
+    }
+
+    /// Counts the sensing of a page for a step, and returns how long it takes.
+    pub(super) fn sense(&mut self, kernel: &mut Kernel, read: u32, member: u32, step: Step) -> Ns {
+        let (hard, extra) = self.energy.sensing(step);
+        let statistics = &mut kernel.statistics;
+        statistics.operations.senses += u64::from(step.hard) + u64::from(step.unsent_sensings);
+        statistics.operations.known_cell_reads += u64::from(step.known_cells);
+        statistics.operations.extra_levels_sensed += u64::from(step.extra_levels);
+        statistics.operations.search_sensings += u64::from(step.search_sensings);
+        statistics.energy.sense += hard;
+        statistics.energy.sense_extra_levels += extra;
+        let op = &mut self.reads.reads[read];
+        op.energy += hard + extra;
+        if member == op.order.group.first() {
+            op.sensings += u32::from(step.hard) + u32::from(step.unsent_sensings);
+            op.sensings += u32::from(step.extra_levels) + u32::from(step.search_sensings);
+        }
+        self.sense_time(read, member, step)
+    }
+
+    #[inline]
+    pub(super) fn sense_time(&self, read: u32, member: u32, step: Step) -> Ns {
+        let Read { page_type, order: ReadOrder { group, .. }, .. } = self.reads.reads[read];
+        if step.known_cells {
+            let page_type = self.shows_known_cells.iter().position(|&shows| shows);
+            return self.timing.page_types[page_type.unwrap_or(0)].of(step);
+        }
+        let one = member == 0 || self.geometry.ways() > 1;
+        let page_type =
+            if one { page_type } else { self.geometry.page_type_of(self.geometry.page_of_member(group.page, member)) };
+        self.timing.page_types[page_type as usize].of(step)
+    }
+
+    /// A unit's array has ended what it was at.
+    #[inline]
+    pub(in super::super) fn array_done(&mut self, kernel: &mut Kernel, unit: u32, key: Key) -> Ended {
+        if !self.array.ends_with(unit, key) {
+            return Ended::Nothing;
+        }
+        let of = self.array.of(unit);
+        match self.array.phase(unit) {
+            Phase::Sensing => {
+                self.array.command(kernel.now, unit, Command::End, of);
+                self.sensed(kernel, unit, of);
+                Ended::Nothing
+            }
+            Phase::SensingAhead => {
+                self.array.command(kernel.now, unit, Command::End, of);
+                Ended::Nothing
+            }
+            Phase::Programming => {
+                let (program, _) = self.reads.of_part(of);
+                let Program { group, owner, remaining } = &mut self.programs[program];
+                *remaining -= 1;
+                if *remaining > 0 {
+                    return Ended::Page;
+                }
+                let ended = Ended::Program { owner: *owner, group: *group };
+                self.programs.remove(program);
+                ended
+            }
+            Phase::Erasing => Ended::Erase { superblock: of },
+            Phase::Resetting => Ended::Page,
+            phase => unreachable!("{phase:?} ends with no array event"),
+        }
+    }
+
+    /// The array of a unit is free after what has ended: the next work begins.
+    pub(in super::super) fn release(&mut self, kernel: &mut Kernel, unit: u32) {
+        self.array.command(kernel.now, unit, Command::End, NONE);
+        self.next_work(kernel, unit);
+    }
+
+    /// The page in the array has left it: the next work begins.
+    #[inline]
+    pub(super) fn leave_array(&mut self, kernel: &mut Kernel, unit: u32) {
+        self.array.command(kernel.now, unit, Command::Leave, NONE);
+        self.next_work(kernel, unit);
+    }
+
+    #[inline]
+    fn next_work(&mut self, kernel: &mut Kernel, unit: u32) {
+        if let Some(work) = self.array.next(unit) {
+            self.begin(kernel, unit, work);
+        }
+    }
+
+    /// The step that a read makes next if the present one fails, where that is known already, and is to be sensed ahead.
+    fn step_ahead(&mut self, read: u32) -> Option<Step> {
+        let entry = &self.reads.reads[read];
+        if entry.ahead.is_some() || !self.spec.looks_ahead(entry.attempts - entry.known_cell_reads) {
+            return entry.ahead;
+        }
+        let step = entry.step;
+        if self.spec.infers_by == Some(InferredBy::ShareOfOnes) && step.level == 1 {
+            let fate = self.reads.first_fate(read);
+            let inferred = self.reliability.inferred(fate, InferredBy::ShareOfOnes, step.references);
+            self.reads.reads[read].history.infer(inferred);
+        }
+        let entry = &mut self.reads.reads[read];
+        entry.ahead = self.spec.ahead(&entry.history, step);
+        entry.ahead
+    }
+
+    /// A page has been sensed: to the cache register with it, if there is one and it is empty.
+    pub(super) fn sensed(&mut self, kernel: &mut Kernel, unit: u32, part: u32) {
+        self.reads.part(part).sensed_at = kernel.now;
+        if !self.cache_register {
+            self.start_transfers(kernel, part);
+        } else if self.array.register_is_empty(unit) {
+            self.latch(kernel, unit, part);
+        }
+    }
+
+    /// The page is in the cache register and the array is free: for looking ahead, or for others.
+    pub(super) fn latch(&mut self, kernel: &mut Kernel, unit: u32, part: u32) {
+        self.array.set_register(unit, part);
+        self.start_transfers(kernel, part);
+        let (read, member) = self.reads.of_part(part);
+        if self.spec.may_look_ahead()
+            && self.array.waiting(unit) == 0
+            && let Some(next) = self.step_ahead(read)
+        {
+            let duration = self.sense(kernel, read, member, next);
+            self.reads.part(part).looking_ahead = true;
+            kernel.statistics.operations.look_ahead_senses += 1;
+            self.array.command(kernel.now, unit, Command::Leave, NONE);
+            self.array.run(kernel, unit, Command::SenseAhead, part, duration);
+        } else {
+            self.leave_array(kernel, unit);
+        }
+    }
+}

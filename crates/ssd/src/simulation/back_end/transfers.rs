@@ -1,0 +1,148 @@
+//! Transfers: what buses carry, and where it goes.
+
+use softsense_base::Ns;
+
+use super::super::kernel::Kernel;
+use super::super::owners::ProgramOwner;
+use super::array::{Command, NONE, Phase};
+use super::bus::Transfer;
+use super::decoders::Arrived;
+use super::reads::{Codeword, Progress};
+use super::{BackEnd, Program};
+
+impl BackEnd {
+    pub(super) fn start_transfers(&mut self, kernel: &mut Kernel, part: u32) {
+        let (read, member) = self.reads.of_part(part);
+        let channel = self.channel_of(self.reads.reads[read].order.group, member);
+        let mut to_transfer = 0;
+        let mut at = self.reads.first_of(read);
+        while let Some(index) = at {
+            at = self.reads.next_of(index);
+            let codeword = &self.reads.codewords[index];
+            if codeword.progress == Progress::Undecided && codeword.is_in(member) {
+                to_transfer += 1;
+                self.request_bus(kernel, channel, Transfer::Read { part, codeword: index });
+            }
+        }
+        self.reads.part(part).to_transfer = to_transfer;
+    }
+
+    /// A transfer wants the bus: it begins at once, or waits its turn.
+    #[inline]
+    pub(super) fn request_bus(&mut self, kernel: &mut Kernel, channel: u32, transfer: Transfer) {
+        if let Some(transfer) = self.bus.submit(channel, transfer) {
+            self.start_transfer(kernel, channel, transfer);
+        }
+    }
+
+    #[inline]
+    fn start_transfer(&mut self, kernel: &mut Kernel, channel: u32, transfer: Transfer) {
+        let duration = match transfer {
+            Transfer::Read { part, codeword } => {
+                self.transfer_time(&self.reads.codewords[codeword], self.reads.of_part(part).1)
+            }
+            Transfer::Program(_) => self.timing.program_transfer,
+        };
+        self.bus.begin(kernel, channel, transfer, duration);
+    }
+
+    /// How long what one page has of a codeword occupies the bus.
+    #[inline]
+    pub(super) fn transfer_time(&self, codeword: &Codeword, member: u32) -> Ns {
+        let step = self.reads.reads[codeword.read].step;
+        if step.known_cells {
+            return self.timing.known_cells_transfer;
+        }
+        if let Some([first, others]) = codeword.transfer {
+            return if member == u32::from(codeword.first_part) { first } else { others };
+        }
+        let hard = if step.hard { self.timing.transfer } else { Ns::ZERO };
+        let whole = hard + self.timing.transfer_extra_level.times(u64::from(step.extra_levels));
+        if codeword.parts == 1 { whole } else { Ns(whole.0.div_ceil(u64::from(codeword.parts))) }
+    }
+
+    pub(in super::super) fn transfer_done(&mut self, kernel: &mut Kernel, channel: u32) {
+        if let Some(Transfer::Read { codeword, .. }) = self.bus.on_bus(channel) {
+            let Codeword { to_arrive, pool, bypasses, .. } = self.reads.codewords[codeword];
+            if to_arrive == 1 && !bypasses && !self.decoders.has_room(pool) {
+                self.bus.hold(channel, kernel.now);
+                self.decoders.hold(pool, channel);
+                return;
+            }
+        }
+        self.leave_bus(kernel, channel, kernel.now);
+    }
+
+    /// What was on the bus is handed over, and the next transfer begins. The transfer had ended at `ended`.
+    pub(super) fn leave_bus(&mut self, kernel: &mut Kernel, channel: u32, ended: Ns) {
+        match self.bus.take(channel) {
+            Transfer::Read { part, codeword } => {
+                self.part_arrived(kernel, part, codeword, ended);
+                let state = self.reads.part(part);
+                state.to_transfer -= 1;
+                if state.to_transfer == 0 {
+                    let (read, member) = self.reads.of_part(part);
+                    self.page_transferred(kernel, self.unit_of(self.reads.reads[read].order.group, member));
+                }
+            }
+            Transfer::Program(part) => {
+                let (program, member) = self.reads.of_part(part);
+                let Program { group, owner, .. } = self.programs[program];
+                let page_type = self.geometry.page_type_of(group.page);
+                let energy = self.energy.program;
+                kernel.statistics.operations.programs += 1;
+                kernel.statistics.energy.program += energy;
+                match owner {
+                    ProgramOwner::Request { .. } | ProgramOwner::Buffer { .. } => {
+                        kernel.statistics.energy.writes += energy;
+                    }
+                    ProgramOwner::Collection | ProgramOwner::Reclaim | ProgramOwner::Translation { .. } => {
+                        kernel.statistics.energy.background += energy;
+                    }
+                }
+                let duration = self.timing.page_types[page_type as usize].program;
+                self.array.run(kernel, self.unit_of(group, member), Command::Program, part, duration);
+            }
+        }
+        if let Some(transfer) = self.bus.next(channel) {
+            self.start_transfer(kernel, channel, transfer);
+        }
+    }
+
+    /// The controller has what a part has of a codeword. With the last one, the codeword goes to a decoder, and its time so far is
+    /// that of this part, whose transfer had ended at `ended`.
+    #[inline]
+    fn part_arrived(&mut self, kernel: &mut Kernel, part: u32, index: u32, ended: Ns) {
+        let codeword = &mut self.reads.codewords[index];
+        codeword.to_arrive -= 1;
+        if codeword.to_arrive > 0 {
+            return;
+        }
+        let Codeword { read, pool, outcome, bypasses, .. } = *codeword;
+        let read = &mut self.reads.reads[read];
+        let energy = self.energy.transferring(read.step).part(read.order.codewords_per_unit);
+        read.energy += energy;
+        kernel.statistics.energy.transfer += energy;
+        kernel.statistics.operations.transfers += u64::from(!read.step.known_cells);
+        let arrived = Arrived { codeword: index, part, at: ended };
+        if bypasses {
+            kernel.statistics.operations.bypasses += u64::from(outcome.few_errors);
+            self.count_service(kernel, arrived, Ns::ZERO);
+            self.decoders.bypass(kernel, arrived);
+        } else if let Some(decoder) = self.decoders.submit(pool, arrived) {
+            self.start_decode(kernel, pool, decoder, arrived);
+        }
+    }
+
+    /// The last codeword of a page has left its unit: the register, or the array, is free.
+    fn page_transferred(&mut self, kernel: &mut Kernel, unit: u32) {
+        if !self.cache_register {
+            self.leave_array(kernel, unit);
+            return;
+        }
+        self.array.set_register(unit, NONE);
+        if self.array.phase(unit) == Phase::Sensed {
+            self.latch(kernel, unit, self.array.of(unit));
+        }
+    }
+}
