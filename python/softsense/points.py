@@ -76,7 +76,7 @@ _NUMBERS: dict[str, tuple[str, ...]] = {
             "resets:n",
         ),
         *("predictions:n", "predicted_failures:n", "mispredictions:n", "known_cell_reads:n"),
-        *("transfers:n", "decodes:n", "programs:n", "erases:n"),
+        *("transfers:n", "decodes:n", "programs:n", "erases:n", "suspensions:n"),
     ),
     "energy": (
         *("sense_uj", "sense_extra_levels_uj", "transfer_uj", "program_uj", "erase_uj", "decode_uj", "total_uj"),

@@ -74,6 +74,17 @@ fn device(draw: &mut Draw) -> String {
     if draw.once_in(3) {
         toml += &format!("unit_queue = {}\n", 1 + draw.below(3));
     }
+    let suspends = draw.once_in(3);
+    if suspends {
+        toml += &format!(
+            "suspend = {{ program_us = {}, erase_us = {}, resume_us = {}, most = {}, least_run_us = {} }}\n",
+            draw.one(&[0.0, 20.0]),
+            draw.one(&[0.0, 30.0]),
+            draw.one(&[0.0, 5.0]),
+            draw.one(&[1, 3, 100]),
+            draw.one(&[0.0, 50.0]),
+        );
+    }
     for index in 0..page_types {
         toml += &format!("[[flash.page_types]]\nname = \"{index}\"\nsense_us = {}\n", draw.one(&[20.0, 41.0]));
     }
@@ -231,7 +242,7 @@ fn device(draw: &mut Draw) -> String {
     };
     toml += &format!(
         "[host]\nwrite_buffer_bytes = {buffer}\nreads_first = {}\nspread = \"{}\"\npartial_write = \"{}\"\n",
-        draw.once_in(2),
+        draw.once_in(2) || suspends,
         draw.one(&["round_robin", "address"]),
         draw.one(&["read_modify_write", "pad"]),
     );

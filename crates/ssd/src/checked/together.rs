@@ -56,7 +56,7 @@ impl CheckedConfig {
     }
 
     /// All that cannot go together: a new feature that goes without another is a row here.
-    fn clashes(&self) -> [Clash; 18] {
+    fn clashes(&self) -> [Clash; 19] {
         let config = &self.config;
         let (decoder, flash, reliability) = (&config.decoder, &config.flash, &config.reliability);
         let layouts = self.layouts();
@@ -77,6 +77,13 @@ impl CheckedConfig {
         let has_tables = matches!(reliability, ReliabilitySpec::Table(_) | ReliabilitySpec::Adaptive(_));
         let clash = |found, path, message| Clash { found, path, message };
         [
+            // Where no read goes first, none has anything suspended.
+            clash(
+                flash.suspend.is_some() && !config.host.reads_first,
+                "flash.suspend",
+                "found without `host.reads_first`, expected it to be true: programs and erases are suspended for reads that go first"
+                    .into(),
+            ),
             // How many bits are wrong is drawn with a decode table only; real decodes count their own.
             clash(
                 decoder.bypass.is_some() && !has_tables,

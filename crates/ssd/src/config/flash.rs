@@ -15,6 +15,8 @@ pub struct FlashSpec {
     pub erase_us: f64,
     /// How long a RESET that cuts a sensing short occupies the plane, us.
     pub reset_us: f64,
+    /// How programs and erases make way for reads that go first; they do not without it.
+    pub suspend: Option<SuspendSpec>,
     /// Whether a plane can sense while its last page waits for the bus. Policies that look ahead are refused
     /// without it. Planes of a die that take turns share one.
     pub cache_register: bool,
@@ -34,6 +36,7 @@ impl Default for FlashSpec {
             page_types: vec![lower, upper],
             erase_us: 3240.0,
             reset_us: 0.0,
+            suspend: None,
             cache_register: true,
             busy_unit: BusyUnit::Plane,
             unit_queue: None,
@@ -63,6 +66,45 @@ impl Default for PageTypeSpec {
     }
 }
 
+/// How a program or an erase is suspended for reads, and resumed. It is if reads that go first wait for the array, and begin
+/// sooner by it.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SuspendSpec {
+    /// From the command that suspends a program until the array can sense, us.
+    pub program_us: f64,
+    /// From the command that suspends an erase until the array can sense, us.
+    pub erase_us: f64,
+    /// What a program or an erase takes longer each time that it is resumed, us.
+    #[serde(default)]
+    pub resume_us: f64,
+    /// How often a program or an erase is suspended at most.
+    #[serde(default = "usual_most_suspensions")]
+    pub most: u32,
+    /// For how long it runs, from its begin or its last resumption, before it is suspended, us.
+    #[serde(default)]
+    pub least_run_us: f64,
+    /// After how long it is resumed though reads wait, us, once the read under way has left the array. Without it reads go first as
+    /// long as there are any.
+    #[serde(default)]
+    pub longest_us: Option<f64>,
+}
+
+fn usual_most_suspensions() -> u32 {
+    16
+}
+
+impl SuspendSpec {
+    fn check(&self) -> Result<()> {
+        check_us("flash.suspend.program_us", self.program_us)?;
+        check_us("flash.suspend.erase_us", self.erase_us)?;
+        check_us("flash.suspend.resume_us", self.resume_us)?;
+        expect_whole("flash.suspend.most", self.most, 1, 1 << 20)?;
+        check_us("flash.suspend.least_run_us", self.least_run_us)?;
+        self.longest_us.map_or(Ok(()), |us| check_us("flash.suspend.longest_us", us))
+    }
+}
+
 /// What does one array operation at a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -89,6 +131,9 @@ impl FlashSpec {
         }
         if let Some(bound) = self.unit_queue {
             expect_whole("flash.unit_queue", bound, 1, 1 << 24)?;
+        }
+        if let Some(suspend) = &self.suspend {
+            suspend.check()?;
         }
         check_us("flash.erase_us", self.erase_us)?;
         check_us("flash.reset_us", self.reset_us)

@@ -80,6 +80,8 @@ pub struct Operations {
     pub programs: u64,
     /// Block erases.
     pub erases: u64,
+    /// How often a program or an erase was suspended.
+    pub suspensions: u64,
 }
 
 /// What operations have cost, by what they were and by whom they were for.

@@ -48,6 +48,8 @@ pub(super) enum Phase {
     Loading,
     Programming,
     Erasing,
+    /// Stopping a program or an erase, so that something may be sensed before it goes on.
+    Suspending,
     Resetting,
 }
 
@@ -63,6 +65,9 @@ pub(super) enum Command {
     Load,
     Program,
     Erase,
+    Suspend,
+    ResumeProgram,
+    ResumeErase,
     Reset,
     /// What it was at has taken its time.
     End,
@@ -70,7 +75,7 @@ pub(super) enum Command {
 
 impl Phase {
     #[cfg(test)]
-    const ALL: [Phase; 9] = [
+    const ALL: [Phase; 10] = [
         Phase::Free,
         Phase::Sensing,
         Phase::Sensed,
@@ -79,13 +84,16 @@ impl Phase {
         Phase::Loading,
         Phase::Programming,
         Phase::Erasing,
+        Phase::Suspending,
         Phase::Resetting,
     ];
 
     /// The phase after a command; nothing where it must not be given.
     #[inline(always)]
     pub(super) const fn after(self, command: Command) -> Option<Phase> {
-        use Command::{Adopt, End, Erase, Leave, Load, Program, Reset, Sense, SenseAhead};
+        use Command::{
+            Adopt, End, Erase, Leave, Load, Program, Reset, ResumeErase, ResumeProgram, Sense, SenseAhead, Suspend,
+        };
         Some(match (self, command) {
             (Phase::Free, Sense) => Phase::Sensing,
             (Phase::Free, SenseAhead) => Phase::SensingAhead,
@@ -98,11 +106,24 @@ impl Phase {
             (Phase::SensingAhead, Reset) => Phase::Resetting,
             (Phase::SensedAhead, Adopt) => Phase::Sensed,
             (Phase::SensedAhead, Leave) => Phase::Free,
-            (Phase::Loading, Program) => Phase::Programming,
-            (Phase::Programming | Phase::Erasing | Phase::Resetting, End) => Phase::Free,
+            (Phase::Loading, Program) | (Phase::Free, ResumeProgram) => Phase::Programming,
+            (Phase::Free, ResumeErase) => Phase::Erasing,
+            (Phase::Programming | Phase::Erasing, Suspend) => Phase::Suspending,
+            (Phase::Programming | Phase::Erasing | Phase::Suspending | Phase::Resetting, End) => Phase::Free,
             _ => return None,
         })
     }
+}
+
+/// A program or an erase that has made way for reads.
+#[derive(Debug, Clone, Copy)]
+struct Suspended {
+    /// The command that lets it go on, and what it is for.
+    resume: Command,
+    of: u32,
+    since: Ns,
+    /// What it has yet to run.
+    left: Ns,
 }
 
 /// A plane, or a die whose planes take turns.
@@ -116,6 +137,12 @@ pub(super) struct Unit {
     /// The event that ends what the array is at. A sensing that was cut short leaves its event behind, which is known by not
     /// being this one.
     ends: Key,
+    suspended: Option<Suspended>,
+    /// Of the program or erase that it is at: since when it has run, how often it has been suspended, and the event at which that may
+    /// happen, if a read waits for it; 0 without one.
+    runs_since: Ns,
+    suspensions: u32,
+    may_suspend: Key,
     retries: VecDeque<Work>,
     reads: VecDeque<Work>,
     others: VecDeque<Work>,
@@ -130,6 +157,10 @@ impl Default for Unit {
             of: NONE,
             register: NONE,
             ends: 0,
+            suspended: None,
+            runs_since: Ns::ZERO,
+            suspensions: 0,
+            may_suspend: 0,
             retries: VecDeque::new(),
             reads: VecDeque::new(),
             others: VecDeque::new(),
@@ -180,7 +211,66 @@ impl Array {
     #[inline(always)]
     pub(super) fn run(&mut self, kernel: &mut Kernel, unit: u32, command: Command, of: u32, duration: Ns) {
         self.command(kernel.now, unit, command, of);
-        self.units[unit as usize].ends = kernel.schedule(duration, Event::ArrayDone { unit });
+        let entry = &mut self.units[unit as usize];
+        entry.ends = kernel.schedule(duration, Event::ArrayDone { unit });
+        if let Command::Program | Command::Erase = command {
+            (entry.runs_since, entry.suspensions) = (kernel.now, 0);
+        }
+    }
+
+    /// The program or erase that a unit is at stops for reads, which takes `duration`.
+    pub(super) fn suspend(&mut self, kernel: &mut Kernel, unit: u32, duration: Ns) {
+        let left = self.ends_at(unit) - kernel.now;
+        let entry = &mut self.units[unit as usize];
+        let resume = if entry.phase == Phase::Erasing { Command::ResumeErase } else { Command::ResumeProgram };
+        let of = entry.of;
+        entry.suspended = Some(Suspended { resume, of, since: kernel.now, left });
+        entry.suspensions += 1;
+        self.run(kernel, unit, Command::Suspend, of, duration);
+    }
+
+    /// What was suspended goes on, for `longer` than it had left.
+    pub(super) fn resume(&mut self, kernel: &mut Kernel, unit: u32, longer: Ns) {
+        let entry = &mut self.units[unit as usize];
+        let Suspended { resume, of, left, .. } = entry.suspended.take().expect("something is suspended");
+        entry.runs_since = kernel.now;
+        self.run(kernel, unit, resume, of, left + longer);
+    }
+
+    /// Since when something has been suspended.
+    #[inline]
+    pub(super) fn suspended_since(&self, unit: u32) -> Option<Ns> {
+        self.units[unit as usize].suspended.map(|suspended| suspended.since)
+    }
+
+    /// Of the program or erase that a unit is at: since when it has run, and how often it has been suspended.
+    pub(super) fn run_of(&self, unit: u32) -> (Ns, u32) {
+        let entry = &self.units[unit as usize];
+        (entry.runs_since, entry.suspensions)
+    }
+
+    /// Suspending it will be considered after `duration`, unless that is so already.
+    pub(super) fn consider_suspending(&mut self, kernel: &mut Kernel, unit: u32, duration: Ns) {
+        let entry = &mut self.units[unit as usize];
+        if entry.may_suspend == 0 {
+            entry.may_suspend = kernel.schedule(duration, Event::ArrayDone { unit });
+        }
+    }
+
+    /// Whether an event is the one at which suspending was to be considered.
+    pub(super) fn considers_suspending(&mut self, unit: u32, key: Key) -> bool {
+        let entry = &mut self.units[unit as usize];
+        let considers = entry.may_suspend == key;
+        if considers {
+            entry.may_suspend = 0;
+        }
+        considers
+    }
+
+    /// The retries and reads that wait for a unit and go before other work, the next one first.
+    pub(super) fn waiting_reads(&self, unit: u32) -> impl Iterator<Item = Work> {
+        let entry = &self.units[unit as usize];
+        entry.retries.iter().chain(&entry.reads).copied()
     }
 
     /// Whether an event ends what the array is at.
@@ -214,19 +304,19 @@ impl Array {
         None
     }
 
-    /// The work whose turn it is.
+    /// The work whose turn it is. While something is suspended nothing else but reads has one.
     #[inline]
     pub(super) fn next(&mut self, unit: u32) -> Option<Work> {
         let entry = &mut self.units[unit as usize];
         let next = entry.retries.pop_front().or_else(|| entry.reads.pop_front());
-        next.or_else(|| entry.others.pop_front())
+        if entry.suspended.is_some() { next } else { next.or_else(|| entry.others.pop_front()) }
     }
 
-    /// Operations that wait.
+    /// Operations that wait, with one that is suspended.
     #[inline]
     pub(super) fn waiting(&self, unit: u32) -> usize {
         let entry = &self.units[unit as usize];
-        entry.retries.len() + entry.reads.len() + entry.others.len()
+        entry.retries.len() + entry.reads.len() + entry.others.len() + usize::from(entry.suspended.is_some())
     }
 
     /// Whether the cache register is empty.
@@ -259,7 +349,7 @@ impl Array {
 mod tests {
     use super::*;
 
-    const COMMANDS: [Command; 9] = [
+    const COMMANDS: [Command; 12] = [
         Command::Sense,
         Command::SenseAhead,
         Command::Adopt,
@@ -267,6 +357,9 @@ mod tests {
         Command::Load,
         Command::Program,
         Command::Erase,
+        Command::Suspend,
+        Command::ResumeProgram,
+        Command::ResumeErase,
         Command::Reset,
         Command::End,
     ];
@@ -293,6 +386,7 @@ mod tests {
         for phase in Phase::ALL {
             assert!(reached_from(phase).contains(&Phase::Free), "{phase:?} is never left");
             let begins = [Command::Sense, Command::SenseAhead, Command::Load, Command::Erase];
+            let begins = begins.into_iter().chain([Command::ResumeProgram, Command::ResumeErase]).collect::<Vec<_>>();
             assert!(
                 begins.iter().all(|&command| phase.after(command).is_some() == (phase == Phase::Free)),
                 "{phase:?}"
@@ -326,5 +420,32 @@ mod tests {
             assert_eq!([array.next(1), array.next(1)], [Some(Work::Read(5)), Some(Work::Program(3))]);
             assert_eq!((array.busy_ns(Ns(160)), array.waiting(1)), (50.0, 0));
         }
+    }
+
+    /// Is an erase that is suspended blocked until the instant before it has stopped, does nothing but reads have a turn until it goes on,
+    /// and does it then run for what it had left and a little longer? What ends when it had not been suspended is not heard.
+    #[test]
+    fn suspended_until_reads_are_over() {
+        let (mut kernel, mut array) = (Kernel::new(false), Array::new(1));
+        array.run(&mut kernel, 0, Command::Erase, 7, Ns(100));
+        let first_end = array.units[0].ends;
+        kernel.now = Ns(30);
+        assert_eq!(array.submit(0, Work::Program(1), Turn::Other), None);
+        assert_eq!(array.submit(0, Work::Read(2), Turn::Read), None);
+        array.suspend(&mut kernel, 0, Ns(20));
+        assert!(!array.ends_with(0, first_end) && array.ends_at(0) == Ns(50));
+        kernel.now = Ns(49);
+        assert_eq!((array.phase(0), array.waiting(0)), (Phase::Suspending, 3));
+        assert_eq!(Phase::Suspending.after(Command::Sense), None);
+        kernel.now = Ns(50);
+        array.command(kernel.now, 0, Command::End, NONE);
+        assert_eq!([array.next(0), array.next(0)], [Some(Work::Read(2)), None], "the program has no turn");
+        kernel.now = Ns(60);
+        array.resume(&mut kernel, 0, Ns(5));
+        assert_eq!((array.phase(0), array.of(0), array.ends_at(0)), (Phase::Erasing, 7, Ns(60 + 70 + 5)));
+        assert_eq!((array.run_of(0), array.suspended_since(0)), ((Ns(60), 1), None));
+        kernel.now = Ns(135);
+        array.command(kernel.now, 0, Command::End, NONE);
+        assert_eq!(array.next(0), Some(Work::Program(1)));
     }
 }

@@ -65,7 +65,12 @@ impl BackEnd {
                 Phase::Sensed => (Action::Hold, now(of)),
                 Phase::SensingAhead => (Action::Sense, ahead()),
                 Phase::SensedAhead => (Action::Hold, ahead()),
-                Phase::Free | Phase::Loading | Phase::Programming | Phase::Erasing | Phase::Resetting => return None,
+                Phase::Free
+                | Phase::Loading
+                | Phase::Programming
+                | Phase::Erasing
+                | Phase::Suspending
+                | Phase::Resetting => return None,
             };
             Some(Occupied { resource: Resource::Plane, number, action, attempt, step })
         });

@@ -9,6 +9,7 @@ use super::array::{Command, NONE, Phase, Turn, Work};
 use super::bus::Transfer;
 use super::orders::{Ended, ReadOrder};
 use super::reads::Read;
+use super::timing::SuspendTiming;
 use super::{BackEnd, Program};
 use crate::events::Key;
 use crate::ftl::Group;
@@ -31,7 +32,44 @@ impl BackEnd {
     pub(super) fn submit(&mut self, kernel: &mut Kernel, unit: u32, work: Work, turn: Turn) {
         if let Some(work) = self.array.submit(unit, work, turn) {
             self.begin(kernel, unit, work);
+        } else if turn != Turn::Other {
+            self.make_way(kernel, unit);
         }
+    }
+
+    /// A program or erase is suspended for reads that wait for its array and are hurried, as soon as it may be, if that lets
+    /// them begin sooner.
+    #[inline]
+    pub(super) fn make_way(&mut self, kernel: &mut Kernel, unit: u32) {
+        if let Some(suspend) = self.timing.suspend {
+            self.suspend_if(kernel, unit, suspend);
+        }
+    }
+
+    #[inline(never)]
+    fn suspend_if(&mut self, kernel: &mut Kernel, unit: u32, suspend: SuspendTiming) {
+        let duration = match self.array.phase(unit) {
+            Phase::Programming => suspend.program,
+            Phase::Erasing => suspend.erase,
+            _ => return,
+        };
+        let is_hurried = |work| match work {
+            Work::Read(part) => self.reads.reads[self.reads.of_part(part).0].order.hurried,
+            Work::Program(_) | Work::Erase { .. } => false,
+        };
+        let (runs_since, suspensions) = self.array.run_of(unit);
+        let earliest = kernel.now.max(runs_since + suspend.least_run);
+        if suspensions >= suspend.most
+            || earliest + duration >= self.array.ends_at(unit)
+            || !self.array.waiting_reads(unit).any(is_hurried)
+        {
+            return;
+        }
+        if earliest > kernel.now {
+            return self.array.consider_suspending(kernel, unit, earliest - kernel.now);
+        }
+        kernel.statistics.operations.suspensions += 1;
+        self.array.suspend(kernel, unit, duration);
     }
 
     pub(super) fn begin(&mut self, kernel: &mut Kernel, unit: u32, work: Work) {
@@ -93,6 +131,9 @@ impl BackEnd {
     #[inline]
     pub(in super::super) fn array_done(&mut self, kernel: &mut Kernel, unit: u32, key: Key) -> Ended {
         if !self.array.ends_with(unit, key) {
+            if self.array.considers_suspending(unit, key) {
+                self.make_way(kernel, unit);
+            }
             return Ended::Nothing;
         }
         let of = self.array.of(unit);
@@ -118,7 +159,7 @@ impl BackEnd {
                 ended
             }
             Phase::Erasing => Ended::Erase { superblock: of },
-            Phase::Resetting => Ended::Page,
+            Phase::Suspending | Phase::Resetting => Ended::Page,
             phase => unreachable!("{phase:?} ends with no array event"),
         }
     }
@@ -138,8 +179,14 @@ impl BackEnd {
 
     #[inline]
     fn next_work(&mut self, kernel: &mut Kernel, unit: u32) {
-        if let Some(work) = self.array.next(unit) {
+        let suspended = self.timing.suspend.zip(self.array.suspended_since(unit));
+        let has_rested = |(suspend, since): (SuspendTiming, Ns)| kernel.now - since >= suspend.longest;
+        let next = if suspended.is_some_and(has_rested) { None } else { self.array.next(unit) };
+        if let Some(work) = next {
             self.begin(kernel, unit, work);
+        } else if let Some((suspend, _)) = suspended {
+            self.array.resume(kernel, unit, suspend.resume);
+            self.make_way(kernel, unit);
         }
     }
 

@@ -13,6 +13,7 @@ pub(super) struct Timing {
     pub(super) page_types: Vec<PageTiming>,
     pub(super) erase: Ns,
     pub(super) reset: Ns,
+    pub(super) suspend: Option<SuspendTiming>,
     pub(super) transfer: Ns,
     pub(super) transfer_extra_level: Ns,
     /// Of a byte on the bus, where codes differ in their length.
@@ -23,6 +24,22 @@ pub(super) struct Timing {
     /// What a predictor in the controller takes of each codeword that it looks at.
     pub(super) predict_in_controller: Ns,
     pub(super) decode: DecodeTime,
+}
+
+/// How programs and erases make way for reads.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct SuspendTiming {
+    /// Until a program, or an erase, has stopped.
+    pub(super) program: Ns,
+    pub(super) erase: Ns,
+    /// What it then takes longer.
+    pub(super) resume: Ns,
+    /// How often it stops at most.
+    pub(super) most: u32,
+    /// For how long it runs first.
+    pub(super) least_run: Ns,
+    /// For how long it waits at most.
+    pub(super) longest: Ns,
 }
 
 #[derive(Debug)]
@@ -81,6 +98,14 @@ impl Timing {
             page_types: page_types.collect(),
             erase: Ns::from_us(spec.flash.erase_us),
             reset: Ns::from_us(spec.flash.reset_us),
+            suspend: spec.flash.suspend.map(|suspend| SuspendTiming {
+                program: Ns::from_us(suspend.program_us),
+                erase: Ns::from_us(suspend.erase_us),
+                resume: Ns::from_us(suspend.resume_us),
+                most: suspend.most,
+                least_run: Ns::from_us(suspend.least_run_us),
+                longest: suspend.longest_us.map_or(Ns(u64::MAX), Ns::from_us),
+            }),
             transfer,
             transfer_extra_level: Ns::from_us(spec.bus.transfer_extra_level_us),
             byte_ns: 1000.0 * config.byte_us(),

@@ -101,7 +101,9 @@ impl BackEnd {
                     }
                 }
                 let duration = self.timing.page_types[page_type as usize].program;
-                self.array.run(kernel, self.unit_of(group, member), Command::Program, part, duration);
+                let unit = self.unit_of(group, member);
+                self.array.run(kernel, unit, Command::Program, part, duration);
+                self.make_way(kernel, unit);
             }
         }
         if let Some(transfer) = self.bus.next(channel) {
