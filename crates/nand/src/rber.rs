@@ -706,7 +706,7 @@ impl Surface {
                 rates
             }
             Asked::KnownErrors(references) => {
-                let cells = self.cells.read_at(wear, references);
+                let cells = self.cells.read_hard(wear, ReadWith::hard(references));
                 let (up, down) = cells.known_errors(self.cells.inference().boundary);
                 vec![up, down]
             }
@@ -722,15 +722,16 @@ impl Surface {
         if read == ReadWith::hard(ReferencesAt::Valleys) {
             return self.cells.rber_by_valleys(wear);
         }
+        if read.level == 1 {
+            let cells = self.cells.read_hard(wear, read);
+            return (0..cells.pages()).map(|page| cells.rber(page)).collect();
+        }
         let cells = self.cells.read_with(wear, read);
-        let rber = |page| match read.level {
-            1 => cells.rber(page),
-            level => {
-                let sensing = self.placed.sensing(&self.cells, wear, read, &cells, page);
-                equivalent_rber(level, sensing.equivocation(&cells))
-            }
+        let equivalent = |page| {
+            let sensing = self.placed.sensing(&self.cells, wear, read, &cells, page);
+            equivalent_rber(read.level, sensing.equivocation(&cells))
         };
-        (0..cells.pages()).map(rber).collect()
+        (0..cells.pages()).map(equivalent).collect()
     }
 }
 

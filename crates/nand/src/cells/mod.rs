@@ -10,6 +10,7 @@ mod shortened_sensing;
 mod valley_search;
 mod valleys;
 
+use std::borrow::Cow;
 use std::fmt;
 use std::path::Path;
 
@@ -456,15 +457,32 @@ impl CellSpec {
     /// # Panics
     /// If there is no such entry of the retry table, no search, or nothing to infer by.
     pub fn read_at(&self, wear: Wear, references: ReferencesAt) -> Cells {
-        match references {
-            ReferencesAt::Cells => self.at(wear),
-            ReferencesAt::Default => self.off_default(wear, &vec![0.0; self.states() - 1]),
-            ReferencesAt::Inferred(steps) => self.off_default(wear, &self.inference().offsets_v(steps)),
-            ReferencesAt::RetryEntry(entry) => {
-                self.off_default(wear, &self.references.retry_table_v[usize::from(entry)])
-            }
-            ReferencesAt::Valleys => self.at_likely_valleys(wear, &self.valley_chances(wear)),
+        if let Some(offsets_v) = self.offsets_v(references) {
+            return self.off_default(wear, &offsets_v);
         }
+        match references {
+            ReferencesAt::Valleys => self.at_likely_valleys(wear, &self.valley_chances(wear)),
+            _ => self.at(wear),
+        }
+    }
+
+    /// How far references at a place stand off the default ones, at each boundary, where that does not depend on the wear.
+    fn offsets_v(&self, references: ReferencesAt) -> Option<Cow<'_, [f64]>> {
+        match references {
+            ReferencesAt::Default => Some(vec![0.0; self.states() - 1].into()),
+            ReferencesAt::Inferred(steps) => Some(self.inference().offsets_v(steps).into()),
+            ReferencesAt::RetryEntry(entry) => Some((&self.references.retry_table_v[usize::from(entry)]).into()),
+            ReferencesAt::Cells | ReferencesAt::Valleys => None,
+        }
+    }
+
+    /// [`Self::read_with`] for those who ask for hard decisions alone: where soft levels would stand about them is not looked for, which
+    /// takes most of the time.
+    pub(crate) fn read_hard(&self, wear: Wear, read: ReadWith) -> Cells {
+        let Some(offsets_v) = self.offsets_v(read.references) else { return self.read_with(wear, read) };
+        let mut cells = self.at_default(wear);
+        cells.offset_references(&offsets_v);
+        self.as_sensed(cells, read.sensing_percent)
     }
 
     /// The wear whose states soft levels with references at a place are [placed for](Cells::expected), of cells after `wear`.
