@@ -136,7 +136,7 @@ _FEWEST_RANKED = 4
 
 # Workloads -----------------------------------------------------------------------------------------------------------
 
-# Assumed: nothing is published of addresses. Figure `assumed` has others.
+# Assumed: the traces are public, and their addresses are in our sources for three only. Figure `assumed` has others.
 _WRITTEN_BYTES = _GIB
 _READ_BYTES = 4 * _GIB
 _EXPONENT = 0.9
@@ -729,7 +729,7 @@ def _measure_fig11a(plan: Plan, runs: Runs) -> Measured:
         f"{gains[MAIN.new].value / gains[MAIN.ideal].value:.2f} of what can be saved. The published "
         f"{100 * PUBLISHED['redundant_retries_removed']:.0f} % of it would be "
         f"{100 * PUBLISHED['redundant_retries_removed'] * gains[MAIN.ideal].value:.1f} %. How much it is hangs on how "
-        f"often entries are at hand, and so on addresses, of which nothing is published. By workload: "
+        f"often entries are at hand, and so on addresses, which stand-ins assume. By workload: "
         f"{compared.saved(MAIN.new)}.",
     )
     lru_first = Compared(plan, runs, [MAIN.lru, MAIN.new], MAIN.lru, FLASH_READ)
@@ -838,7 +838,7 @@ def _measure_response(plan: Plan, runs: Runs, id_: str, quantity: Quantity) -> M
             "other request."
         )
         if gains[MAIN.ideal].value < PUBLISHED["system_response_gain"]:
-            why += " Not even Ideal gains what is published."
+            why += " Of these workloads not even Ideal gains what is published."
     return Measured(_by_workload(compared), {id_: Evidence(gains[MAIN.new], why)})
 
 
