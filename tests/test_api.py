@@ -215,3 +215,20 @@ def test_ctrl_c_while_a_log_is_cleaned_up_leaves_nothing(
         softsense.run(config, overrides=set_small[1::2], log_requests=tmp_path / "log.parquet")
     assert len(calls) == 2
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
+
+
+def test_the_slowest_reads_are_told_by_what_they_waited_for() -> None:
+    """Are all of them those of the mean, do their parts add up, and does a tail of programs say so?"""
+    lone = ["workload.requests=20000", "workload.arrivals.poisson.requests_per_s=1000.0"]
+    reads = softsense.run(softsense.Config.open("tlc-3d", lone)).summary["codeword_reads"]
+    of_all, hundredth, thousandth = reads["slowest"]
+    assert (of_all["share"], of_all["count"]) == (1.0, reads["count"])
+    assert of_all["mean_us"] == pytest.approx(reads["mean_us"])
+    assert of_all["time_us"] == pytest.approx(reads["time_us"])
+    for slowest in reads["slowest"]:
+        assert slowest["mean_us"] == pytest.approx(sum(slowest["time_us"].values()))
+        waits = slowest["wait_plane_for_us"]
+        assert sum(waits.values()) == pytest.approx(slowest["time_us"]["wait_plane"])
+    assert 0.01 * reads["count"] <= hundredth["count"] < 0.02 * reads["count"]
+    assert of_all["mean_us"] < hundredth["from_us"] < hundredth["mean_us"] < thousandth["mean_us"]
+    assert thousandth["wait_plane_for_us"]["host_programs"] > 0.8 * thousandth["mean_us"]

@@ -395,7 +395,7 @@ def _time_split(comparison: Comparison) -> Section:
     ]
     title = "Mean time of a codeword read, in the order in which it passes"
     chart = Chart(title, series, "policy", "mean time (µs)", stacked=True)
-    return Section("Where a read's time goes", parts=[chart, *_tables(comparison, "time split")])
+    return Section("Where a read's time goes", parts=[chart, *_tables(comparison, "time split", "slowest")])
 
 
 def _levels(comparison: Comparison) -> Section:

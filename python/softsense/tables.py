@@ -44,6 +44,15 @@ class Block:
     columns: list[Column]
 
 
+_WAITS_FOR = {
+    "host_reads": "wait for\nreads",
+    "background_reads": "backgr.\nreads",
+    "host_programs": "wait for\nprograms",
+    "background_programs": "backgr.\nprograms",
+    "erases": "wait for\nerases",
+}
+"""What a plane is taken by, while a read waits for it."""
+
 _ENERGIES = {
     "sense": "hard\nsensing",
     "sense_extra_levels": "extra\nlevels",
@@ -73,7 +82,7 @@ def results(comparison: Comparison, width: int = 150) -> str:
 
 
 def blocks(comparison: Comparison) -> list[Block]:
-    """The tables of a comparison, or of a single run: response, time split, levels, energy, device and its parts."""
+    """The tables of a comparison, or of a single run: response, time split, slowest reads, levels, energy, device."""
     runs = comparison.all_runs
     names = [r.name.replace("_", " ") if r.name == NO_SOFT_SENSING else r.name for r in runs]
     summaries = [r.summary for r in runs]
@@ -108,6 +117,21 @@ def blocks(comparison: Comparison) -> list[Block]:
         ]
         columns.append(column("in\nall", _us, "codeword_reads", "mean_us"))
         found.append(Block("time split", "Where a codeword read's time goes (mean, us)", "policy", names, columns))
+
+        slowest = [next((s for s in r["slowest"] if s["share"] == 0.01), None) for r in reads]
+
+        def of_slowest(header: str, *path: str) -> Column:
+            return header, [_us(_at(s, *path)) if s else "-" for s in slowest]
+
+        columns = [of_slowest(label, "wait_plane_for_us", what) for what, label in _WAITS_FOR.items()]
+        columns += [
+            of_slowest("\n".join(label.rsplit(" ", 1)), "time_us", part)
+            for part, label in TIME_PARTS.items()
+            if part != "wait_plane"
+        ]
+        columns += [of_slowest("in\nall", "mean_us"), of_slowest("from", "from_us")]
+        title = "Where the time of the slowest 1 % of codeword reads goes (mean, us)"
+        found.append(Block("slowest", title, "policy", names, columns))
 
         deepest = max(level for r in reads for level, n in enumerate(r["level_histogram"], 1) if n or level == 1)
         columns = [

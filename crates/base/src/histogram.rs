@@ -124,6 +124,57 @@ impl Histogram {
     }
 }
 
+/// Sums of `N` quantities by the durations of what they belong to, in buckets as wide as those of a [`Histogram`]: so those of the
+/// slowest can be told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SumsByDuration<const N: usize> {
+    /// How many are in a bucket, and their sums.
+    buckets: Vec<(u64, [u64; N])>,
+}
+
+/// The slowest of what [`SumsByDuration`] has recorded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Slowest<const N: usize> {
+    /// How many they are: a bucket is among them whole, or not at all.
+    pub count: u64,
+    /// The duration of the quickest of them: the middle of its bucket.
+    pub from: Ns,
+    /// Their sums.
+    pub sums: [u64; N],
+}
+
+impl<const N: usize> Default for SumsByDuration<N> {
+    fn default() -> Self {
+        Self { buckets: vec![(0, [0; N]); BUCKETS] }
+    }
+}
+
+impl<const N: usize> SumsByDuration<N> {
+    /// Adds `count` things that took `duration` each, and what their quantities add up to.
+    #[inline]
+    pub fn record(&mut self, duration: Ns, count: u64, sums: [u64; N]) {
+        let entry = &mut self.buckets[bucket(duration.0)];
+        entry.0 += count;
+        entry.1.iter_mut().zip(sums).for_each(|(sum, more)| *sum += more);
+    }
+
+    /// The slowest `share` of all, in (0, 1], or a few more; `None` when nothing was recorded.
+    pub fn slowest(&self, share: f64) -> Option<Slowest<N>> {
+        let all: u64 = self.buckets.iter().map(|(count, _)| count).sum();
+        let wanted = ((share * all as f64).ceil() as u64).clamp(1, all.max(1));
+        let mut slowest = Slowest { count: 0, from: Ns::ZERO, sums: [0; N] };
+        for (index, (count, sums)) in self.buckets.iter().enumerate().rev().filter(|(_, (count, _))| *count > 0) {
+            slowest.count += count;
+            slowest.from = Ns(bucket_middle(index));
+            slowest.sums.iter_mut().zip(sums).for_each(|(sum, more)| *sum += more);
+            if slowest.count >= wanted {
+                return Some(slowest);
+            }
+        }
+        None
+    }
+}
+
 /// A response-time distribution in numbers; times in microseconds, `null` where nothing was recorded.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ResponseSummary {
@@ -148,6 +199,27 @@ pub struct ResponseSummary {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Are the slowest those at the end of a sorted list, whatever their share, and their sums those of the list?
+    #[test]
+    fn the_slowest_are_the_end_of_the_sorted_list() {
+        let mut sums = SumsByDuration::<2>::default();
+        assert_eq!(sums.slowest(0.5), None);
+        // Durations a hundredth apart are in buckets of their own.
+        let durations: Vec<u64> = (0..1000).map(|step| (1000.0 * 1.01f64.powi(step)) as u64).collect();
+        for (number, &duration) in durations.iter().enumerate().rev() {
+            sums.record(Ns(duration), 3, [3 * duration, number as u64]);
+        }
+        for slowest in [1, 10, 500, 1000] {
+            let found = sums.slowest(slowest as f64 / 1000.0).unwrap();
+            let end = &durations[1000 - slowest..];
+            let numbers = (1000 - slowest as u64..1000).sum();
+            assert_eq!((found.count, found.sums), (3 * slowest as u64, [3 * end.iter().sum::<u64>(), numbers]));
+            assert!((found.from.0 as f64 / end[0] as f64 - 1.0).abs() < 0.004, "{found:?}");
+        }
+        assert_eq!(sums.slowest(1e-9).unwrap().count, 3, "at least one bucket");
+    }
+
     use proptest::prelude::*;
 
     proptest! {

@@ -59,7 +59,7 @@ mod units;
 
 pub use error::{Error, ErrorKind, Result, expect_number, expect_whole, line_of, shipped_or_file};
 pub use files::{UnfinishedFile, read_text};
-pub use histogram::{Histogram, ResponseSummary};
+pub use histogram::{Histogram, ResponseSummary, Slowest, SumsByDuration};
 pub use statistics::{
     beta_quantile, binomial_cdf, binomial_interval, binomial_quantile, binomial_tail, climb, maximum, normal_cdf,
     normal_quantile, poisson_quantile,

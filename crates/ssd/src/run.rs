@@ -12,7 +12,7 @@ use crate::request::{Request, RequestKind, RequestSource};
 use crate::simulation::{CodewordSample, LogRow, Simulation};
 use crate::summary::{
     CodewordReads, EnergySummary, GcSummary, MachineSummary, MappingSummary, ReadReclaimSummary, ReadTimeUs, Responses,
-    Summary, WritesDetail,
+    SlowestReads, Summary, WritesDetail,
 };
 use crate::trace::{Beyond, Trace};
 
@@ -170,6 +170,7 @@ impl Run {
             decode: mean_us(time.decode),
             retries: mean_us(time.retries),
         };
+        let slowest = [1.0, 0.01, 0.001].into_iter().filter_map(|share| SlowestReads::of(&s.reads_by_duration, share));
         let moved = s.gc_codewords_programmed + s.reclaim_codewords_programmed;
         let for_data = s.host_codewords_programmed + moved + s.padding_codewords;
         let programmed = match &spec.reliability {
@@ -211,6 +212,7 @@ impl Run {
                 count,
                 mean_us: mean_us(time.total()),
                 time_us,
+                slowest: slowest.collect(),
                 service_us: mean_us(s.read_service),
                 level_histogram: s.level_histogram.to_vec(),
                 interleaved: s.interleaved_codewords,

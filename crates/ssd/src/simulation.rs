@@ -38,7 +38,7 @@ use device::Device;
 use host::{Host, LATEST};
 use kernel::Completion;
 use owners::ReadOwner;
-pub use statistics::{CodewordSample, Energy, LogRow, Operations, ReadTime, Statistics, Utilisation};
+pub use statistics::{CodewordSample, Energy, LogRow, Operations, PARTS_OF_READS, ReadTime, Statistics, Utilisation};
 use translation::{Access, LookUp, Translation, Waiting};
 use write_path::WritePath;
 

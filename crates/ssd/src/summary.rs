@@ -2,9 +2,9 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use softsense_base::{Pj, ResponseSummary};
+use softsense_base::{Ns, Pj, ResponseSummary, Slowest, SumsByDuration};
 
-use crate::simulation::{Energy, Operations, Utilisation};
+use crate::simulation::{Energy, Operations, PARTS_OF_READS, Utilisation};
 
 /// The result of a run.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -92,6 +92,8 @@ pub struct CodewordReads {
     pub mean_us: Option<f64>,
     /// Where that time went.
     pub time_us: ReadTimeUs,
+    /// The same of all, and of the slowest hundredth and thousandth; none where nothing was read.
+    pub slowest: Vec<SlowestReads>,
     /// Mean time that sensing, transfer and decoding of all attempts take by themselves: without waiting, without looking
     /// ahead, without translation pages, us.
     pub service_us: Option<f64>,
@@ -138,6 +140,69 @@ pub struct ReadTimeUs {
     pub decode: Option<f64>,
     /// Everything after the first attempt had failed.
     pub retries: Option<f64>,
+}
+
+/// The slowest codeword reads, by the mean of what a read of pages read for the host at once.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct SlowestReads {
+    /// Which share they are.
+    pub share: f64,
+    /// How many: those of one bucket of times are among them together.
+    pub count: u64,
+    /// The time of the quickest of them, us.
+    pub from_us: f64,
+    /// Their mean time, us; the parts of `time_us` add up to it.
+    pub mean_us: f64,
+    /// Where that time went.
+    pub time_us: ReadTimeUs,
+    /// What `wait_plane` was for: these add up to it.
+    pub wait_plane_for_us: WaitPlaneForUs,
+}
+
+impl SlowestReads {
+    /// The slowest share of reads; `None` where nothing was read.
+    pub(crate) fn of(reads: &SumsByDuration<PARTS_OF_READS>, share: f64) -> Option<Self> {
+        let Slowest { count, from, sums } = reads.slowest(share)?;
+        let mean_us = |ns: u64| ns as f64 * 1e-3 / count as f64;
+        let part = |index: usize| mean_us(sums[index]);
+        Some(Self {
+            share,
+            count,
+            from_us: Ns::as_us(from),
+            mean_us: mean_us(sums[..7].iter().sum()),
+            time_us: ReadTimeUs {
+                wait_plane: Some(part(0)),
+                sense: Some(part(1)),
+                wait_bus: Some(part(2)),
+                transfer: Some(part(3)),
+                wait_decoder: Some(part(4)),
+                decode: Some(part(5)),
+                retries: Some(part(6)),
+            },
+            wait_plane_for_us: WaitPlaneForUs {
+                host_reads: part(7),
+                background_reads: part(8),
+                host_programs: part(9),
+                background_programs: part(10),
+                erases: part(11),
+            },
+        })
+    }
+}
+
+/// Mean time that a codeword read waited for its plane, or die, by what that was taken by, us.
+#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
+pub struct WaitPlaneForUs {
+    /// Other reads of the host, and those of map entries and of what it overwrites in part.
+    pub host_reads: f64,
+    /// Reads of garbage collection and read reclaim, and of translation pages that are written back.
+    pub background_reads: f64,
+    /// Programs of the host's data, with the wait for the bus and the transfer to the plane.
+    pub host_programs: f64,
+    /// Programs of what garbage collection and read reclaim move, and of translation pages.
+    pub background_programs: f64,
+    /// Erases.
+    pub erases: f64,
 }
 
 /// Codewords written.

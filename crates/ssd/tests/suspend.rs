@@ -107,6 +107,29 @@ fn a_program_rests_as_long_as_it_may() {
     assert_eq!(reads, [110.0 + 85.0 - 110.0, 280.0 + 85.0 - 120.0, 450.0 + 85.0 - 130.0]);
 }
 
+/// What reads wait for, in the mean of both, us: the first for 810 us of a program, the second for that and the sensing of the first; or, where
+/// the program is suspended, for the 20 us until it stops. Reads, programs, erases; of the host each.
+#[test]
+fn what_was_waited_for_is_told() {
+    let waits = |suspend: &str| {
+        let config = config(&device(suspend, ""));
+        let requests = [(Write, 0, 0), (Read, 200, 100), (Read, 200, 101)];
+        let request = |(kind, us, lcn): (RequestKind, u64, u64)| request(kind, Ns(1000 * us), lcn, 1);
+        let simulation = run(&config, requests.map(request).into());
+        let all = simulation.statistics().reads_by_duration.slowest(1.0).unwrap();
+        let slower = simulation.statistics().reads_by_duration.slowest(0.5).unwrap();
+        assert_eq!((all.count, slower.count), (2, 1));
+        let us = |sums: [u64; 12]| std::array::from_fn(|part| sums[[0, 7, 8, 9, 10, 11][part]] as f64 / 1e3);
+        (us(all.sums), us(slower.sums))
+    };
+    let expected = |program: f64| {
+        let both: [f64; 6] = [2.0 * program + 50.0, 50.0, 0.0, 2.0 * program, 0.0, 0.0];
+        (both, [program + 50.0, 50.0, 0.0, program, 0.0, 0.0])
+    };
+    assert_eq!(waits(""), expected(810.0));
+    assert_eq!(waits(SUSPEND), expected(20.0));
+}
+
 /// Programs of collection and erases make way for the host, and reads of collection have nothing suspended.
 #[test]
 fn erases_are_suspended_for_the_host_alone() {

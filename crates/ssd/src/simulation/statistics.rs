@@ -4,7 +4,7 @@ use std::ops::{Add, AddAssign};
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use softsense_base::{Histogram, Ns, Pj, TotalNs};
+use softsense_base::{Histogram, Ns, Pj, SumsByDuration, TotalNs};
 use softsense_link::MAX_LEVEL;
 
 use crate::request::RequestKind;
@@ -46,6 +46,16 @@ impl AddAssign<ReadTime> for ReadTime<TotalNs> {
         self.retries += other.retries;
     }
 }
+
+impl ReadTime {
+    /// Its parts, in their order.
+    fn parts(&self) -> [Ns; 7] {
+        [self.wait_plane, self.sense, self.wait_bus, self.transfer, self.wait_decoder, self.decode, self.retries]
+    }
+}
+
+/// Parts of [`ReadTime`], and after them what the plane was waited for: reads of the host and of the background, programs of both, erases.
+pub const PARTS_OF_READS: usize = 12;
 
 /// Operations of flash, buses and decoders, whoever asked for them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, JsonSchema)]
@@ -188,6 +198,8 @@ pub struct Statistics {
     pub refused_write_backs: u64,
     /// Where the time of host codeword reads went.
     pub read_time: ReadTime<TotalNs>,
+    /// The same and more by how long a codeword of a read took in the mean.
+    pub reads_by_duration: SumsByDuration<PARTS_OF_READS>,
     /// What their attempts took by themselves.
     pub read_service: TotalNs,
     /// How long buses were taken by codewords that were then not decoded, whoever read them.
@@ -288,6 +300,26 @@ impl Statistics {
             self.uncorrectable += 1;
         }
         self.retries += u64::from(retries);
+    }
+
+    /// A read of pages for the host has ended.
+    ///
+    /// # Arguments
+    /// - `time`, `waited_for`: of all its units of data.
+    /// - `units`: how many.
+    #[inline]
+    pub(super) fn read_ended(&mut self, time: ReadTime, waited_for: [Ns; 5], units: u32) {
+        self.read_time += time;
+        debug_assert_eq!(
+            waited_for.iter().map(|by| by.0).sum::<u64>(),
+            time.wait_plane.0,
+            "all waiting is for something"
+        );
+        let mut parts = [0; PARTS_OF_READS];
+        let all = time.parts().into_iter().chain(waited_for);
+        parts.iter_mut().zip(all).for_each(|(part, ns)| *part = ns.0);
+        let units = u64::from(units);
+        self.reads_by_duration.record(Ns(time.total().0 / units.max(1)), units, parts);
     }
 
     /// A prediction was made.

@@ -115,12 +115,27 @@ impl Phase {
     }
 }
 
+/// What an array is taken by, and for whom.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum TakenBy {
+    #[default]
+    HostReads,
+    BackgroundReads,
+    HostPrograms,
+    BackgroundPrograms,
+    Erases,
+}
+
+/// For how long an array was taken by each.
+pub(super) type Taken = [Ns; 5];
+
 /// A program or an erase that has made way for reads.
 #[derive(Debug, Clone, Copy)]
 struct Suspended {
     /// The command that lets it go on, and what it is for.
     resume: Command,
     of: u32,
+    by: TakenBy,
     since: Ns,
     /// What it has yet to run.
     left: Ns,
@@ -148,6 +163,10 @@ pub(super) struct Unit {
     others: VecDeque<Work>,
     busy_since: Ns,
     busy: Ns,
+    /// What it is taken by, since when it has been counted, and how long it was until then.
+    by: TakenBy,
+    counted_until: Ns,
+    taken: Taken,
 }
 
 impl Default for Unit {
@@ -166,7 +185,18 @@ impl Default for Unit {
             others: VecDeque::new(),
             busy_since: Ns::ZERO,
             busy: Ns::ZERO,
+            by: TakenBy::HostReads,
+            counted_until: Ns::ZERO,
+            taken: [Ns::ZERO; 5],
         }
+    }
+}
+
+impl Unit {
+    #[inline]
+    fn count(&mut self, now: Ns) {
+        self.taken[self.by as usize] += now - self.counted_until;
+        self.counted_until = now;
     }
 }
 
@@ -192,6 +222,25 @@ impl Array {
         self.units[unit as usize].of
     }
 
+    /// A free unit is about to be taken by something.
+    #[inline]
+    pub(super) fn take(&mut self, now: Ns, unit: u32, by: TakenBy) {
+        let entry = &mut self.units[unit as usize];
+        debug_assert_eq!(entry.phase, Phase::Free);
+        (entry.by, entry.counted_until) = (by, now);
+    }
+
+    /// For how long a unit has been taken by each, up to now. Between two instants at which it is busy all the while, these tell what
+    /// was waited for.
+    #[inline]
+    pub(super) fn taken(&mut self, now: Ns, unit: u32) -> Taken {
+        let entry = &mut self.units[unit as usize];
+        if entry.phase != Phase::Free {
+            entry.count(now);
+        }
+        entry.taken
+    }
+
     /// Gives a command; `of` is what it is for.
     #[inline(always)]
     pub(super) fn command(&mut self, now: Ns, unit: u32, command: Command, of: u32) {
@@ -203,6 +252,7 @@ impl Array {
             entry.busy_since = now;
         } else if next == Phase::Free {
             entry.busy += now - entry.busy_since;
+            entry.count(now);
         }
         (entry.phase, entry.of) = (next, of);
     }
@@ -223,8 +273,8 @@ impl Array {
         let left = self.ends_at(unit) - kernel.now;
         let entry = &mut self.units[unit as usize];
         let resume = if entry.phase == Phase::Erasing { Command::ResumeErase } else { Command::ResumeProgram };
-        let of = entry.of;
-        entry.suspended = Some(Suspended { resume, of, since: kernel.now, left });
+        let (of, by) = (entry.of, entry.by);
+        entry.suspended = Some(Suspended { resume, of, by, since: kernel.now, left });
         entry.suspensions += 1;
         self.run(kernel, unit, Command::Suspend, of, duration);
     }
@@ -232,8 +282,9 @@ impl Array {
     /// What was suspended goes on, for `longer` than it had left.
     pub(super) fn resume(&mut self, kernel: &mut Kernel, unit: u32, longer: Ns) {
         let entry = &mut self.units[unit as usize];
-        let Suspended { resume, of, left, .. } = entry.suspended.take().expect("something is suspended");
+        let Suspended { resume, of, by, left, .. } = entry.suspended.take().expect("something is suspended");
         entry.runs_since = kernel.now;
+        self.take(kernel.now, unit, by);
         self.run(kernel, unit, resume, of, left + longer);
     }
 

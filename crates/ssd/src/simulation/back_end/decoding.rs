@@ -135,10 +135,12 @@ impl BackEnd {
         // Pages of a run are sensed one after the other.
         let from = if self.geometry.ways() == 1 { codeword.first_part.into() } else { member };
         let first = self.reads.part_number(read, from);
-        let sensing_from = self.reads.part(first).sensing_from;
+        let Part { sensing_from, waited_for, .. } = *self.reads.part(first);
         let Part { sensed_at, .. } = *self.reads.part(arrived.part);
         let op = &mut self.reads.reads[read];
         op.time.wait_plane += sensing_from - op.queued_at;
+        op.waited_for.iter_mut().zip(waited_for).for_each(|(sum, more)| *sum += more);
+        op.counted += 1;
         op.time.sense += sensed_at - sensing_from;
         op.time.wait_bus += arrived.at - transfer - sensed_at;
         op.time.transfer += transfer;

@@ -4,7 +4,7 @@ use softsense_base::{Ns, Pj};
 use softsense_link::{Fate, History, Outcome, Step};
 
 use super::super::statistics::ReadTime;
-use super::array::NONE;
+use super::array::{NONE, Taken};
 use super::orders::{CodewordOrder, ReadOrder};
 use crate::slab::Slab;
 
@@ -33,6 +33,9 @@ pub(super) struct Read {
     pub(super) failed: bool,
     pub(super) queued_at: Ns,
     pub(super) time: ReadTime,
+    /// Of `time.wait_plane`, what each took; and of how many units of data both are.
+    pub(super) waited_for: Taken,
+    pub(super) counted: u32,
     pub(super) energy: Pj,
 }
 
@@ -42,6 +45,8 @@ pub(super) struct Part {
     /// First attempt: when its sensing began.
     pub(super) sensing_from: Ns,
     pub(super) sensed_at: Ns,
+    /// What it waited for until then; while it waits, for how long its array had been taken by each before.
+    pub(super) waited_for: Taken,
     /// Codewords that wait for the bus or are on it.
     pub(super) to_transfer: u32,
     /// Whether the unit is sensing the next level, or has, before the outcome of this one is known.
@@ -137,6 +142,8 @@ impl Reads {
             failed: false,
             queued_at: now,
             time: ReadTime::default(),
+            waited_for: Taken::default(),
+            counted: 0,
             energy: Pj::default(),
         };
         let read = self.reads.reuse(new);
@@ -145,6 +152,7 @@ impl Reads {
         (entry.attempts, entry.known_cell_reads, entry.soft_start) = (0, 0, false);
         (entry.first, entry.last) = (NONE, NONE);
         (entry.sensings, entry.time, entry.energy) = (0, ReadTime::default(), Pj::default());
+        (entry.waited_for, entry.counted) = (Taken::default(), 0);
         let parts = ((read + 1) * self.parts_per_read) as usize;
         if self.parts.len() < parts {
             self.parts.resize(parts, Part::default());

@@ -5,7 +5,8 @@ use softsense_link::Step;
 use softsense_nand::InferredBy;
 
 use super::super::kernel::Kernel;
-use super::array::{Command, NONE, Phase, Turn, Work};
+use super::super::owners::{ProgramOwner, ReadOwner};
+use super::array::{Command, NONE, Phase, TakenBy, Turn, Work};
 use super::bus::Transfer;
 use super::orders::{Ended, ReadOrder};
 use super::reads::Read;
@@ -30,6 +31,9 @@ impl BackEnd {
     /// Hands work to a unit: done at once if it is free, else queued.
     #[inline(always)]
     pub(super) fn submit(&mut self, kernel: &mut Kernel, unit: u32, work: Work, turn: Turn) {
+        if let Work::Read(part) = work {
+            self.reads.part(part).waited_for = self.array.taken(kernel.now, unit);
+        }
         if let Some(work) = self.array.submit(unit, work, turn) {
             self.begin(kernel, unit, work);
         } else if turn != Turn::Other {
@@ -77,12 +81,23 @@ impl BackEnd {
             Work::Read(part) => {
                 let (read, member) = self.reads.of_part(part);
                 let duration = self.sense(kernel, read, member, self.reads.reads[read].step);
-                self.reads.part(part).sensing_from = kernel.now;
+                let taken = self.array.taken(kernel.now, unit);
+                let state = self.reads.part(part);
+                state.sensing_from = kernel.now;
+                state.waited_for = std::array::from_fn(|by| taken[by] - state.waited_for[by]);
+                self.array.take(kernel.now, unit, self.taken_by_read(read));
                 self.array.run(kernel, unit, Command::Sense, part, duration);
             }
             Work::Program(part) => {
-                self.array.command(kernel.now, unit, Command::Load, part);
                 let (program, member) = self.reads.of_part(part);
+                let by = match self.programs[program].owner {
+                    ProgramOwner::Request { .. } | ProgramOwner::Buffer { .. } => TakenBy::HostPrograms,
+                    ProgramOwner::Collection | ProgramOwner::Reclaim | ProgramOwner::Translation { .. } => {
+                        TakenBy::BackgroundPrograms
+                    }
+                };
+                self.array.take(kernel.now, unit, by);
+                self.array.command(kernel.now, unit, Command::Load, part);
                 let channel = self.channel_of(self.programs[program].group, member);
                 self.request_bus(kernel, channel, Transfer::Program(part));
             }
@@ -90,8 +105,18 @@ impl BackEnd {
                 kernel.statistics.operations.erases += 1;
                 kernel.statistics.energy.erase += self.energy.erase;
                 kernel.statistics.energy.background += self.energy.erase;
+                self.array.take(kernel.now, unit, TakenBy::Erases);
                 self.array.run(kernel, unit, Command::Erase, superblock, self.timing.erase);
             }
+        }
+    }
+
+    /// Whom a read takes an array for.
+    #[inline]
+    pub(super) fn taken_by_read(&self, read: u32) -> TakenBy {
+        match self.reads.reads[read].order.owner {
+            ReadOwner::Collection(_) | ReadOwner::WriteBack { .. } => TakenBy::BackgroundReads,
+            ReadOwner::Request(_) | ReadOwner::Modify { .. } | ReadOwner::Load { .. } => TakenBy::HostReads,
         }
     }
 
@@ -230,6 +255,7 @@ impl BackEnd {
             self.reads.part(part).looking_ahead = true;
             kernel.statistics.operations.look_ahead_senses += 1;
             self.array.command(kernel.now, unit, Command::Leave, NONE);
+            self.array.take(kernel.now, unit, self.taken_by_read(read));
             self.array.run(kernel, unit, Command::SenseAhead, part, duration);
         } else {
             self.leave_array(kernel, unit);
