@@ -384,7 +384,8 @@ fn split(at: f64) -> (usize, f64) {
     (low as usize, at - low)
 }
 
-fn power(base: f64, mut exponent: usize) -> f64 {
+/// By squaring: the same on every CPU, and quicker than a power to any number.
+pub(super) fn power(base: f64, mut exponent: usize) -> f64 {
     let (mut square, mut product) = (base, 1.0);
     while exponent > 0 {
         if exponent % 2 == 1 {

@@ -1,5 +1,7 @@
 use softsense_base::normal_quantile;
 
+use super::density_evolution::power;
+
 /// How many checks of an LDPC code the hard decisions of a codeword violate, by the degrees of its bits and checks, when each bit is
 /// wrong by itself with the same probability.
 ///
@@ -11,7 +13,7 @@ use softsense_base::normal_quantile;
 pub struct SyndromeWeights {
     codeword_bits: f64,
     /// Degree and number of checks.
-    checks: Vec<(u32, f64)>,
+    checks: Vec<(usize, f64)>,
     /// Pairs of checks that share a bit, and the mean degree of a check that an edge leads to.
     pairs: f64,
     mean_degree: f64,
@@ -24,12 +26,12 @@ impl SyndromeWeights {
     /// # Panics
     /// If there are none of either.
     pub fn new(bits: &[(u32, u32)], checks: &[(u32, u32)]) -> Self {
-        let numbers = |degrees: &[(u32, u32)]| -> Vec<(u32, f64)> {
-            degrees.iter().map(|&(degree, count)| (degree, count.into())).collect()
+        let numbers = |degrees: &[(u32, u32)]| -> Vec<(usize, f64)> {
+            degrees.iter().map(|&(degree, count)| (degree as usize, count.into())).collect()
         };
         let (bits, checks) = (numbers(bits), numbers(checks));
-        let sum = |of: &[(u32, f64)], term: fn(f64) -> f64| {
-            of.iter().map(|&(degree, count)| term(degree.into()) * count).sum::<f64>()
+        let sum = |of: &[(usize, f64)], term: fn(f64) -> f64| {
+            of.iter().map(|&(degree, count)| term(degree as f64) * count).sum::<f64>()
         };
         let edges = sum(&checks, |degree| degree);
         assert!(edges > 0.0 && sum(&bits, |_| 1.0) > 0.0, "a code without bits or checks");
@@ -89,29 +91,16 @@ impl SyndromeWeights {
         let errors = self.codeword_bits * rber + z * sigma + (1.0 - 2.0 * rber) * (z * z - 1.0) / 6.0;
         let with = (errors / self.codeword_bits).clamp(0.0, 0.5);
         let agree = 1.0 - 2.0 * rber;
-        let slope = self.over_checks(|degree| f64::from(degree) * power(agree, degree - 1));
+        let slope = self.over_checks(|degree| degree as f64 * power(agree, degree - 1));
         let rest = (self.variance(rber) - slope * slope * of_one / self.codeword_bits).max(0.0);
         let weight = self.mean(with) + normal_quantile(uniform) * libm::sqrt(rest);
         // Where no bit is wrong, no check is violated.
         if with == 0.0 { 0 } else { libm::round(weight.max(1.0)) as u32 }
     }
 
-    fn over_checks(&self, of: impl Fn(u32) -> f64) -> f64 {
+    fn over_checks(&self, of: impl Fn(usize) -> f64) -> f64 {
         self.checks.iter().map(|&(degree, count)| count * of(degree)).sum()
     }
-}
-
-/// `base` to the power of `exponent`, by squaring: the same on every CPU, and quicker than a power to any number.
-fn power(mut base: f64, mut exponent: u32) -> f64 {
-    let mut product = 1.0;
-    while exponent > 0 {
-        if exponent % 2 == 1 {
-            product *= base;
-        }
-        base *= base;
-        exponent /= 2;
-    }
-    product
 }
 
 #[cfg(test)]
