@@ -51,6 +51,12 @@ impl PageCells {
     }
 }
 
+/// The mean of the raw bit error rates of pages, as they are read.
+fn mean_rber(flash: &Flash, read: ReadWith, first: &PageCells, others: &[PageCells]) -> f64 {
+    let sum = others.iter().fold(first.rber(flash, read), |sum, page| sum + page.rber(flash, read));
+    sum / (1 + others.len()) as f64
+}
+
 impl Pages {
     /// The cells of the first of them.
     pub(super) fn first(&self) -> &CellAge {
@@ -68,8 +74,7 @@ impl Pages {
         if let Some((_, rber)) = rbers.iter().find(|(known, _)| *known == read) {
             return *rber;
         }
-        let others = self.others.iter().map(|page| page.rber(flash, read));
-        let rber = others.fold(self.first.rber(flash, read), |sum, rber| sum + rber) / (1 + self.others.len()) as f64;
+        let rber = mean_rber(flash, read, &self.first, &self.others);
         rbers.push((read, rber));
         rber
     }
@@ -174,15 +179,14 @@ impl Reliability {
         let page = |part| PageCells::new(flash, write, cells(part));
         let first = page(0);
         conditions.pe_cycles = first.age.wear.pe_cycles;
+        // Nothing is allocated for none.
+        let others: Box<[PageCells]> = (1..parts).map(page).collect();
         if self.keeps_cells || self.is_exact() {
-            let others = (1..parts).map(page).collect();
             let pages = Pages { first, others, rbers: Mutex::new(Vec::new()) };
             conditions.rber = pages.rber(flash, self.first_read());
             conditions.pages = Some(Arc::new(pages));
         } else {
-            let read = self.first_read();
-            let others = (1..parts).map(|part| page(part).rber(flash, read));
-            conditions.rber = others.fold(first.rber(flash, read), |sum, rber| sum + rber) / f64::from(parts);
+            conditions.rber = mean_rber(flash, self.first_read(), &first, &others);
         }
         if let Some(table) = self.table_at(conditions.pe_cycles) {
             conditions.above = table.above(conditions.rber) as u32;

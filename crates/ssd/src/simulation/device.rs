@@ -97,7 +97,7 @@ impl Device {
             codewords_per_unit: medium.codewords_per_unit(pe_cycles),
             remembered_level,
             // Garbage collection's reads are in no more of a hurry than its programs: they wait with them.
-            hurried: self.reads_first && !matches!(owner, ReadOwner::Collection(_) | ReadOwner::WriteBack { .. }),
+            hurried: self.reads_first && owner.is_of_host(),
         };
         let read = back_end.new_read(kernel, order);
         let statistics = &mut kernel.statistics;

@@ -40,3 +40,11 @@ pub(super) enum ProgramOwner {
     /// Read reclaim of the set.
     Reclaim,
 }
+
+impl ProgramOwner {
+    /// Whether it is for data that the host has written.
+    #[inline]
+    pub(super) fn is_of_host(self) -> bool {
+        matches!(self, Self::Request { .. } | Self::Buffer { .. })
+    }
+}

@@ -5,7 +5,6 @@ use softsense_link::Step;
 use softsense_nand::InferredBy;
 
 use super::super::kernel::Kernel;
-use super::super::owners::{ProgramOwner, ReadOwner};
 use super::array::{Command, NONE, Phase, TakenBy, Turn, Work};
 use super::bus::Transfer;
 use super::orders::{Ended, ReadOrder};
@@ -90,12 +89,8 @@ impl BackEnd {
             }
             Work::Program(part) => {
                 let (program, member) = self.reads.of_part(part);
-                let by = match self.programs[program].owner {
-                    ProgramOwner::Request { .. } | ProgramOwner::Buffer { .. } => TakenBy::HostPrograms,
-                    ProgramOwner::Collection | ProgramOwner::Reclaim | ProgramOwner::Translation { .. } => {
-                        TakenBy::BackgroundPrograms
-                    }
-                };
+                let is_of_host = self.programs[program].owner.is_of_host();
+                let by = if is_of_host { TakenBy::HostPrograms } else { TakenBy::BackgroundPrograms };
                 self.array.take(kernel.now, unit, by);
                 self.array.command(kernel.now, unit, Command::Load, part);
                 let channel = self.channel_of(self.programs[program].group, member);
@@ -113,11 +108,9 @@ impl BackEnd {
 
     /// Whom a read takes an array for.
     #[inline]
-    pub(super) fn taken_by_read(&self, read: u32) -> TakenBy {
-        match self.reads.reads[read].order.owner {
-            ReadOwner::Collection(_) | ReadOwner::WriteBack { .. } => TakenBy::BackgroundReads,
-            ReadOwner::Request(_) | ReadOwner::Modify { .. } | ReadOwner::Load { .. } => TakenBy::HostReads,
-        }
+    fn taken_by_read(&self, read: u32) -> TakenBy {
+        let is_of_host = self.reads.reads[read].order.owner.is_of_host();
+        if is_of_host { TakenBy::HostReads } else { TakenBy::BackgroundReads }
     }
 
     /// Counts the sensing of a page for a step, and returns how long it takes.

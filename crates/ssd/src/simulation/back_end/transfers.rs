@@ -3,7 +3,6 @@
 use softsense_base::Ns;
 
 use super::super::kernel::Kernel;
-use super::super::owners::ProgramOwner;
 use super::array::{Command, NONE, Phase};
 use super::bus::Transfer;
 use super::decoders::Arrived;
@@ -92,13 +91,10 @@ impl BackEnd {
                 let energy = self.energy.program;
                 kernel.statistics.operations.programs += 1;
                 kernel.statistics.energy.program += energy;
-                match owner {
-                    ProgramOwner::Request { .. } | ProgramOwner::Buffer { .. } => {
-                        kernel.statistics.energy.writes += energy;
-                    }
-                    ProgramOwner::Collection | ProgramOwner::Reclaim | ProgramOwner::Translation { .. } => {
-                        kernel.statistics.energy.background += energy;
-                    }
+                if owner.is_of_host() {
+                    kernel.statistics.energy.writes += energy;
+                } else {
+                    kernel.statistics.energy.background += energy;
                 }
                 let duration = self.timing.page_types[page_type as usize].program;
                 let unit = self.unit_of(group, member);
