@@ -41,6 +41,12 @@ pub enum Purpose {
     Counts = 18,
     /// How many checks a codeword violates, where that is drawn.
     SyndromeWeight = 19,
+    /// How much longer than others a page is sensed.
+    SenseSpread = 20,
+    /// What a request takes beside its flash.
+    Service = 21,
+    /// Whether a read finds what it asks for in the controller's memory.
+    ServiceHit = 22,
 }
 
 /// A random stream: a pure function of (seed, purpose, index). Nothing is advanced, so draws may be

@@ -21,6 +21,12 @@ impl Ns {
         Ns((us * 1e3).round() as u64)
     }
 
+    /// Longer by so many nanoseconds, rounded; shorter where they are negative, down to none.
+    #[inline]
+    pub fn longer(self, ns: f64) -> Ns {
+        Ns((self.0 as f64 + ns).max(0.0).round() as u64)
+    }
+
     /// From whole seconds.
     pub const fn from_secs(seconds: u64) -> Ns {
         Ns(seconds * 1_000_000_000)

@@ -202,7 +202,16 @@ impl Simulation {
     fn serve(&mut self, index: u32) {
         let request = self.host.request(index);
         match request.kind {
-            RequestKind::Read => self.translate(index, self.host.touched_by(&request), Access::Read),
+            RequestKind::Read => {
+                let codewords = self.host.touched_by(&request);
+                if self.host.is_hit(index) {
+                    let count = (codewords.end - codewords.start) as u32;
+                    self.device.kernel.statistics.codewords_from_controller += u64::from(count);
+                    self.host.finish_in_memory(&mut self.device.kernel, index, count);
+                } else {
+                    self.translate(index, codewords, Access::Read);
+                }
+            }
             RequestKind::Write => self.translate(index, self.host.touched_by(&request), Access::Write),
             RequestKind::Trim => {
                 for lcn in self.host.covered_by(&request) {

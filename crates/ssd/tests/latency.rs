@@ -196,3 +196,44 @@ fn without_a_cache_register_the_plane_waits_for_the_transfer() {
         assert_eq!(simulation.statistics().read_time.wait_plane, Ns::from_us(second_starts_us));
     }
 }
+
+/// What a request takes beside its flash is added to its response and to nothing else: 41 + 20 + 8 us of flash or 1 us of controller
+/// memory, 50 us of overhead, and in a quarter of the requests 2 us and something exponential of 0.5 us. A share of 10,000 has a standard error of
+/// 0.0043 at most; the bounds are four of them.
+#[test]
+fn service_is_added_to_responses_and_hits_need_no_flash() {
+    let count = 10_000;
+    let page_types = "flash.page_types=[{ sense_us = 41.0 }]";
+    let service = "host.service={ overhead_us = 50.0, hit_fraction = 0.1, spread = [{ share = 0.25, fixed_us = 2.0, exponential_us = 0.5 }] }";
+    let overrides = [page_types, "reliability=perfect", "geometry.blocks_per_plane=64", service];
+    let config = shipped("mlc-25nm.toml", &overrides);
+    let mut simulation = run(&config, lone_reads(&config, count));
+    let log = simulation.take_log();
+    let us: Vec<f64> = log.iter().map(|row| row.response.0 as f64 / 1e3).collect();
+    let share = |low: f64, high: f64| us.iter().filter(|&&us| us >= low && us <= high).count() as f64 / count as f64;
+    for (low, high, expected) in
+        [(51.0, 65.0, 0.1), (119.0, 119.0, 0.9 * 0.75), (121.0, 121.5, 0.9 * 0.25 * (1.0 - (-1f64).exp()))]
+    {
+        let found = share(low, high);
+        let bound = 4.0 * (expected * (1.0 - expected) / count as f64).sqrt();
+        assert!((found - expected).abs() < bound, "{low} to {high} us: {found} for {expected} +- {bound}");
+    }
+    assert_eq!(simulation.statistics().operations.senses + simulation.statistics().codewords_from_controller, count);
+    assert!((share(51.0, 65.0) + share(119.0, 135.0) - 1.0).abs() < 1e-12, "nothing else");
+}
+
+/// A page that takes longer to sense always does, and a drive whose spread is empty is what it was.
+#[test]
+fn a_page_keeps_its_own_sensing_time() {
+    let page_types = "flash.page_types=[{ sense_us = 41.0, sense_spread = [{ share = 0.2, fixed_us = 14.0 }] }]";
+    let config = shipped("mlc-25nm.toml", &[page_types, "reliability=perfect", "geometry.blocks_per_plane=64"]);
+    let mut requests = lone_reads(&config, 5_000);
+    let again: Vec<_> =
+        requests.iter().map(|r| request(r.kind, r.arrival + Ns::from_secs(100), r.offset_bytes / 4096, 1)).collect();
+    requests.extend(again);
+    let ns: Vec<u64> = run(&config, requests).take_log().iter().map(|row| row.response.0).collect();
+    assert_eq!(ns[..5_000], ns[5_000..]);
+    let slow = ns[..5_000].iter().filter(|&&ns| ns == 83_000).count();
+    assert!(ns.iter().all(|&ns| ns == 69_000 || ns == 83_000));
+    assert!((slow as f64 - 1_000.0).abs() < 4.0 * 800f64.sqrt(), "{slow} of 5,000");
+}

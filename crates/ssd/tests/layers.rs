@@ -5,13 +5,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// All modules, the lowest first. One that is not named belongs to the one that it is in.
-const ORDER: [&str; 39] = [
+const ORDER: [&str; 40] = [
     "events",
     "request",
     "slab",
     "workload",
     "trace",
     "config::duration",
+    "config::spread",
     "config::geometry",
     "config::flash",
     "config::bus",

@@ -3,6 +3,7 @@ use serde::{Deserialize, Serialize};
 use softsense_base::{Error, Result, expect_number, expect_whole};
 
 use super::duration::check_us;
+use super::spread::{SpreadPart, check_spread};
 
 /// Timing of the flash array.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -52,6 +53,10 @@ pub struct PageTypeSpec {
     pub name: String,
     /// Sensing with hard decision, us.
     pub sense_us: f64,
+    /// What sensing with hard decision takes longer in some pages than in others, layers and wordlines being unlike: drawn once for each
+    /// page, and part of each of its sensings with hard decision.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub sense_spread: Vec<SpreadPart>,
     /// Sensing one extra level, us.
     pub sense_extra_level_us: f64,
     /// Programming, us.
@@ -62,7 +67,14 @@ pub struct PageTypeSpec {
 
 impl Default for PageTypeSpec {
     fn default() -> Self {
-        Self { name: "page".into(), sense_us: 41.0, sense_extra_level_us: 14.0, program_us: 121.0, rber_factor: 1.0 }
+        Self {
+            name: "page".into(),
+            sense_us: 41.0,
+            sense_spread: Vec::new(),
+            sense_extra_level_us: 14.0,
+            program_us: 121.0,
+            rber_factor: 1.0,
+        }
     }
 }
 
@@ -125,6 +137,7 @@ impl FlashSpec {
         for (index, page_type) in self.page_types.iter().enumerate() {
             let path = |field: &str| format!("flash.page_types[{index}].{field}");
             check_us(path("sense_us"), page_type.sense_us)?;
+            check_spread(&path("sense_spread"), &page_type.sense_spread)?;
             check_us(path("sense_extra_level_us"), page_type.sense_extra_level_us)?;
             check_us(path("program_us"), page_type.program_us)?;
             expect_number(path("rber_factor"), page_type.rber_factor, 0.0, 100.0)?;

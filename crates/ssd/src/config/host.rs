@@ -3,6 +3,7 @@ use serde::{Deserialize, Serialize};
 use softsense_base::{Error, Result, expect_number, expect_whole, format_bytes};
 
 use super::duration::check_us;
+use super::spread::{SpreadPart, check_spread};
 use crate::events::MAX_INDEX;
 
 /// The largest write buffer, bytes: 16 GiB.
@@ -29,6 +30,31 @@ pub struct HostSpec {
     /// Moving a codeword between host and controller memory, us: buffered writes, and reads of data that is
     /// there. Codewords of a request follow one another.
     pub controller_memory_us: f64,
+    /// What a request takes beside its flash; nothing without it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub service: Option<ServiceSpec>,
+}
+
+/// What every request takes beside its flash: the host's software, the link, the controller's firmware. It occupies nothing of the
+/// device, so it adds to response times and leaves waits alone.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct ServiceSpec {
+    /// Of each request, us.
+    pub overhead_us: f64,
+    /// What is added to it, drawn for each request.
+    pub spread: Vec<SpreadPart>,
+    /// Share of the reads that the controller has in its memory, whatever they ask for: they take `controller_memory_us` a codeword and
+    /// no flash. 0 to 1.
+    pub hit_fraction: f64,
+}
+
+impl ServiceSpec {
+    fn check(&self) -> Result<()> {
+        check_us("host.service.overhead_us", self.overhead_us)?;
+        check_spread("host.service.spread", &self.spread)?;
+        expect_number("host.service.hit_fraction", self.hit_fraction, 0.0, 1.0)
+    }
 }
 
 impl Default for HostSpec {
@@ -41,6 +67,7 @@ impl Default for HostSpec {
             partial_write: PartialWrite::ReadModifyWrite,
             write_buffer_bytes: 0,
             controller_memory_us: 1.0,
+            service: None,
         }
     }
 }
@@ -92,6 +119,7 @@ impl HostSpec {
         }
         expect_whole("host.max_outstanding", self.max_outstanding, 1, MAX_INDEX / 2)?;
         check_us("host.controller_memory_us", self.controller_memory_us)?;
+        self.service.as_ref().map_or(Ok(()), ServiceSpec::check)?;
         let buffer = self.write_buffer_bytes;
         if buffer != 0 && !(page_bytes..=MAX_BUFFER_BYTES).contains(&buffer) {
             let message = format!(
@@ -112,6 +140,9 @@ impl HostSpec {
             0 => "none".into(),
             bytes => format_bytes(bytes),
         };
-        format!("{issue}; write buffer {buffer}")
+        let service = self.service.as_ref().map_or_else(String::new, |service| {
+            format!("; overhead {} us, {:.2} % of reads from memory", service.overhead_us, service.hit_fraction * 100.0)
+        });
+        format!("{issue}; write buffer {buffer}{service}")
     }
 }

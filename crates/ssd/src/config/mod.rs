@@ -19,6 +19,7 @@ pub(crate) mod read;
 mod read_reclaim;
 pub(crate) mod set;
 mod shipped;
+mod spread;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -32,12 +33,14 @@ pub use flash::{BusyUnit, FlashSpec, PageTypeSpec, SuspendSpec};
 pub use ftl::{FtlSpec, StripeLevel, VictimSpec};
 pub(crate) use geometry::MIN_CODEWORD_BYTES;
 pub use geometry::{GeometrySpec, MAX_BLOCKS, MAX_CODEWORDS};
-pub use host::{HostSpec, Issue, PartialWrite, Spread};
+pub use host::{HostSpec, Issue, PartialWrite, ServiceSpec, Spread};
 pub use interleaving::{InterleavedGroups, InterleavingSpec, Remainder};
 pub use mapping::{DemandSpec, Eviction, Mapping};
 pub use precondition::{Layout, PreconditionSpec, SsdAge};
 pub use read_reclaim::{ReadReclaimSpec, WordlineReclaimSpec};
 pub(crate) use shipped::{SHIPPED, about};
+pub(crate) use spread::AddedTime;
+pub use spread::SpreadPart;
 
 use crate::workload::WorkloadSpec;
 

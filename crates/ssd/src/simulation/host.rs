@@ -3,13 +3,13 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use softsense_base::{Error, Ns, Pj, Result};
+use softsense_base::{Error, Ns, Pj, Purpose, Result, Stream};
 
 use super::device::Device;
 use super::kernel::Kernel;
 use super::statistics::LogRow;
 use crate::checked::CheckedConfig;
-use crate::config::Issue;
+use crate::config::{AddedTime, Issue, ServiceSpec};
 use crate::events::{Event, Key, MAX_INDEX, instant};
 use crate::ftl::{Lcn, Location};
 use crate::geometry::MIN_CODEWORD_BYTES;
@@ -42,6 +42,30 @@ struct Active {
     energy: Pj,
 }
 
+/// What requests take beside their flash.
+struct Service {
+    overhead: Ns,
+    spread: AddedTime,
+    hit_fraction: f64,
+    hits: Stream,
+}
+
+impl Service {
+    fn new(spec: &ServiceSpec, seed: u64) -> Self {
+        Self {
+            overhead: Ns::from_us(spec.overhead_us),
+            spread: AddedTime::new(&spec.spread, Stream::new(seed, Purpose::Service)),
+            hit_fraction: spec.hit_fraction,
+            hits: Stream::new(seed, Purpose::ServiceHit),
+        }
+    }
+
+    /// What a request takes, by its number in the stream.
+    fn takes(&self, number: u64) -> Ns {
+        self.overhead.longer(self.spread.ns(number, 0))
+    }
+}
+
 pub(super) struct Host {
     issue: Issue,
     codeword_bytes: u64,
@@ -50,6 +74,7 @@ pub(super) struct Host {
     /// Operations that may wait for a busy unit before the host waits.
     unit_queue: usize,
     controller_memory: Ns,
+    service: Option<Service>,
     source: Box<dyn RequestSource>,
     /// The next request and the key of its arrival; with a closed loop nothing waits here.
     arriving: Option<(Key, Request)>,
@@ -59,7 +84,8 @@ pub(super) struct Host {
     source_ended: bool,
     issued: u64,
     requests: Slab<Active>,
-    /// Codewords on their way between host and controller memory: how many, of which request.
+    /// Codewords on their way between host and controller memory: how many, of which request. None where all codewords of it are done,
+    /// and its service is not.
     moves: Slab<(u32, u32)>,
 }
 
@@ -73,6 +99,7 @@ impl Host {
             codewords_under_way: 0,
             unit_queue: spec.flash.unit_queue.map_or(usize::MAX, |bound| bound as usize),
             controller_memory: Ns::from_us(spec.host.controller_memory_us),
+            service: spec.host.service.as_ref().map(|service| Service::new(service, spec.seed)),
             source,
             arriving: None,
             read_ahead: VecDeque::with_capacity(READ_AHEAD),
@@ -258,6 +285,14 @@ impl Host {
 
     // ---- Requests are done ----
 
+    /// Whether the controller has what a read asks for in its memory.
+    #[inline]
+    pub(super) fn is_hit(&self, request: u32) -> bool {
+        self.service
+            .as_ref()
+            .is_some_and(|service| service.hits.uniform(self.requests[request].number, 0) < service.hit_fraction)
+    }
+
     /// `codewords` of a request need no flash: they are done once they have crossed controller memory.
     pub(super) fn finish_in_memory(&mut self, kernel: &mut Kernel, request: u32, codewords: u32) {
         let moved = self.moves.insert((request, codewords));
@@ -268,6 +303,10 @@ impl Host {
     pub(super) fn moved(&mut self, kernel: &mut Kernel, moved: u32) {
         let (request, codewords) = self.moves[moved];
         self.moves.remove(moved);
+        if codewords == 0 {
+            self.codewords_under_way -= 1;
+            return self.complete(kernel, request);
+        }
         self.codewords_done(kernel, request, codewords);
     }
 
@@ -286,21 +325,35 @@ impl Host {
         self.codewords_done(kernel, request, codewords);
     }
 
-    /// `codewords` of a request are done; with the last one the request completes.
+    /// `codewords` of a request are done; with the last one, and its service, the request completes.
     #[inline]
     pub(super) fn codewords_done(&mut self, kernel: &mut Kernel, request: u32, codewords: u32) {
         let active = &mut self.requests[request];
         active.remaining -= codewords;
         self.codewords_under_way -= u64::from(codewords);
-        if active.remaining == 0 {
-            let active = *active;
-            self.requests.remove(request);
-            let Active { request, number, max_level, retries, energy, .. } = active;
-            let Request { arrival, kind, offset_bytes, bytes } = request;
-            let response = kernel.now - arrival;
-            let row =
-                LogRow { request: number, arrival, kind, offset_bytes, bytes, response, max_level, retries, energy };
-            kernel.statistics.complete(row);
+        if active.remaining > 0 {
+            return;
         }
+        match &self.service {
+            None => self.complete(kernel, request),
+            Some(service) => {
+                let takes = service.takes(active.number);
+                let moved = self.moves.insert((request, 0));
+                kernel.schedule(takes, Event::MemoryDone { moved });
+                // What has an index is counted.
+                self.codewords_under_way += 1;
+            }
+        }
+    }
+
+    #[inline]
+    fn complete(&mut self, kernel: &mut Kernel, request: u32) {
+        let active = self.requests[request];
+        self.requests.remove(request);
+        let Active { request, number, max_level, retries, energy, .. } = active;
+        let Request { arrival, kind, offset_bytes, bytes } = request;
+        let response = kernel.now - arrival;
+        let row = LogRow { request: number, arrival, kind, offset_bytes, bytes, response, max_level, retries, energy };
+        kernel.statistics.complete(row);
     }
 }

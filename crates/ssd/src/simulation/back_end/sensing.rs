@@ -142,7 +142,9 @@ impl BackEnd {
         let one = member == 0 || self.geometry.ways() > 1;
         let page_type =
             if one { page_type } else { self.geometry.page_type_of(self.geometry.page_of_member(group.page, member)) };
-        self.timing.page_types[page_type as usize].of(step)
+        let page =
+            (u64::from(group.set) << 32 | u64::from(group.superblock), u64::from(group.page) << 8 | u64::from(member));
+        self.timing.sensing(page_type, step, page)
     }
 
     /// A unit's array has ended what it was at.

@@ -1,10 +1,10 @@
 //! How long operations take and what they cost, as the hot paths want it.
 
-use softsense_base::{Ns, Pj};
+use softsense_base::{Ns, Pj, Purpose, Stream};
 use softsense_link::{ByAge, Predictor, PredictorPlace, ReliabilitySpec, Step};
 
 use crate::checked::CheckedConfig;
-use crate::config::{self, EnergySpec};
+use crate::config::{self, AddedTime, EnergySpec};
 use crate::format::UnitCode;
 
 /// Durations of everything.
@@ -53,6 +53,7 @@ pub(super) enum DecodeTime {
 #[derive(Debug)]
 pub(super) struct PageTiming {
     pub(super) sense: Ns,
+    spread: AddedTime,
     pub(super) sense_extra_level: Ns,
     pub(super) program: Ns,
     /// One prediction in the die.
@@ -61,17 +62,31 @@ pub(super) struct PageTiming {
 
 impl PageTiming {
     pub(super) fn of(&self, step: Step) -> Ns {
+        self.taking(self.sense, step)
+    }
+
+    fn taking(&self, sense: Ns, step: Step) -> Ns {
         let hard = match (step.hard, step.sensing_percent) {
             (false, _) => Ns::ZERO,
-            (true, 100) => self.sense,
-            (true, percent) => Ns(self.sense.0 * u64::from(percent) / 100),
+            (true, 100) => sense,
+            (true, percent) => Ns(sense.0 * u64::from(percent) / 100),
         };
-        let unsent = self.sense.times(step.unsent_sensings.into()) + self.predict.times(step.predictions.into());
+        let unsent = sense.times(step.unsent_sensings.into()) + self.predict.times(step.predictions.into());
         hard + unsent + self.sense_extra_level.times(u64::from(step.extra_levels) + u64::from(step.search_sensings))
     }
 }
 
 impl Timing {
+    /// Sensing a page, of a type, for a step. Two numbers say which page it is.
+    #[inline]
+    pub(super) fn sensing(&self, page_type: u32, step: Step, page: (u64, u64)) -> Ns {
+        let timing = &self.page_types[page_type as usize];
+        if timing.spread.is_none() {
+            return timing.of(step);
+        }
+        timing.taking(timing.sense.longer(timing.spread.ns(page.0, page.1)), step)
+    }
+
     /// For how long so many bytes of a codeword are on the bus.
     #[inline]
     pub(super) fn transfer_of(&self, bytes: u32) -> Ns {
@@ -89,6 +104,7 @@ impl Timing {
         };
         let page_types = spec.flash.page_types.iter().map(|page_type| PageTiming {
             sense: Ns::from_us(page_type.sense_us),
+            spread: AddedTime::new(&page_type.sense_spread, Stream::new(spec.seed, Purpose::SenseSpread)),
             sense_extra_level: Ns::from_us(page_type.sense_extra_level_us),
             program: Ns::from_us(page_type.program_us),
             predict: predict_at(PredictorPlace::Die),

@@ -1,0 +1,112 @@
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use softsense_base::{Error, Result, Stream, expect_number, normal_quantile};
+
+use super::duration::check_us;
+
+/// Parts of a spread at most.
+const MAX_PARTS: usize = 64;
+
+/// A part of a time that spreads: with probability `share` the time is longer by the sum of what the other fields say, of which
+/// one that is left out adds nothing. What shares leave of one has nothing added. A sum below zero makes times shorter, down to none.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SpreadPart {
+    /// How often, 0 to 1.
+    pub share: f64,
+    /// Fixed, us.
+    #[serde(default)]
+    pub fixed_us: f64,
+    /// Standard deviation of a normal number with mean 0, us.
+    #[serde(default)]
+    pub normal_us: f64,
+    /// Mean of an exponential number, us.
+    #[serde(default)]
+    pub exponential_us: f64,
+}
+
+/// Checks the parts of a spread at a config path.
+pub(super) fn check_spread(path: &str, parts: &[SpreadPart]) -> Result<()> {
+    if parts.len() > MAX_PARTS {
+        return Err(Error::config(path, format!("found {} parts, expected at most {MAX_PARTS}", parts.len())));
+    }
+    for (index, part) in parts.iter().enumerate() {
+        expect_number(format!("{path}[{index}].share"), part.share, 0.0, 1.0)?;
+        check_us(format!("{path}[{index}].fixed_us"), part.fixed_us)?;
+        check_us(format!("{path}[{index}].normal_us"), part.normal_us)?;
+        check_us(format!("{path}[{index}].exponential_us"), part.exponential_us)?;
+    }
+    let sum: f64 = parts.iter().map(|part| part.share).sum();
+    if sum > 1.0 + 1e-9 {
+        return Err(Error::config(path, format!("found shares that add up to {sum}, expected 1 at most")));
+    }
+    Ok(())
+}
+
+/// A spread, as it is drawn from.
+#[derive(Debug)]
+pub(crate) struct AddedTime {
+    /// Each part, and up to which uniform number it reaches.
+    parts: Vec<(f64, SpreadPart)>,
+    draws: Stream,
+}
+
+impl AddedTime {
+    pub(crate) fn new(parts: &[SpreadPart], draws: Stream) -> Self {
+        let mut reach = 0.0;
+        let parts = parts.iter().map(|&part| {
+            reach += part.share;
+            (reach, part)
+        });
+        Self { parts: parts.collect(), draws }
+    }
+
+    pub(crate) fn is_none(&self) -> bool {
+        self.parts.is_empty()
+    }
+
+    /// What is added for an index of two words, of which the second is below 2^60, ns.
+    pub(crate) fn ns(&self, a: u64, b: u64) -> f64 {
+        let uniform = |what: u64| self.draws.uniform(a, what << 60 | b);
+        let drawn = uniform(0);
+        let index = self.parts.partition_point(|&(reach, _)| reach <= drawn);
+        let Some((_, part)) = self.parts.get(index) else { return 0.0 };
+        let mut us = part.fixed_us;
+        if part.normal_us > 0.0 {
+            us += part.normal_us * normal_quantile(uniform(1).max(f64::EPSILON));
+        }
+        if part.exponential_us > 0.0 {
+            us -= part.exponential_us * libm::log1p(-uniform(2));
+        }
+        us * 1e3
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use softsense_base::Purpose;
+
+    use super::*;
+
+    /// Moments of 200,000 draws, to four standard errors.
+    #[test]
+    fn parts_have_their_shares_and_moments() {
+        let part =
+            |share, fixed_us, normal_us, exponential_us| SpreadPart { share, fixed_us, normal_us, exponential_us };
+        let stream = Stream::new(3, Purpose::Service);
+        let n = 200_000u32;
+        for (parts, mean, variance) in [
+            (vec![part(1.0, 5.0, 2.0, 3.0)], 8.0, 13.0),
+            (vec![part(0.25, 4.0, 0.0, 0.0), part(0.25, 8.0, 0.0, 0.0)], 3.0, 11.0),
+            (vec![], 0.0, 0.0),
+        ] {
+            let spread = AddedTime::new(&parts, stream);
+            assert_eq!(spread.is_none(), parts.is_empty());
+            let us: Vec<f64> = (0..n).map(|i| spread.ns(i.into(), 7) / 1e3).collect();
+            let found = us.iter().sum::<f64>() / f64::from(n);
+            let spreads = us.iter().map(|us| (us - mean).powi(2)).sum::<f64>() / f64::from(n);
+            assert!((found - mean).abs() <= 4.0 * f64::sqrt(variance / f64::from(n)), "{found} for {mean}");
+            assert!((spreads - variance).abs() <= 0.03 * variance, "{spreads} for {variance}");
+        }
+    }
+}

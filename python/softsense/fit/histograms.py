@@ -1,0 +1,157 @@
+"""What a latency log comes to: counts of reads in bins of time, for each round."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from softsense._core import FileError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+LEAST_READS = 1000
+"""Of a round: with fewer nothing is fitted."""
+
+_BINS_TO_MEDIAN = 150
+_MOST_BINS = 2000
+_PLAUSIBLE_US = (3.0, 50_000.0)
+_OTHER_BINS = 3.0
+
+
+@dataclass(frozen=True)
+class Histogram:
+    """Latencies of the reads of a round.
+
+    Attributes:
+        round: its number: how often the data had been read whole, or the place of the log among several.
+        edges_us: of the bins (n + 1,), increasing.
+        counts: reads in each bin (n,); what was below the first edge is in the first.
+        beyond: reads that took longer than the last edge.
+    """
+
+    round: float
+    edges_us: NDArray[np.float64]
+    counts: NDArray[np.float64]
+    beyond: float = 0.0
+
+    @property
+    def reads(self) -> float:
+        """All of them."""
+        return float(self.counts.sum() + self.beyond)
+
+    @property
+    def all_counts(self) -> NDArray[np.float64]:
+        """Counts of the bins and of what is beyond (n + 1,)."""
+        return np.append(self.counts, self.beyond)
+
+    def quantile_us(self, share: float | Sequence[float]) -> NDArray[np.float64]:
+        """Latency that this share of reads does not exceed, us; infinite where it is beyond the last edge.
+
+        Reads of a bin are taken as spread evenly over it.
+        """
+        return quantiles(self.edges_us, self.all_counts, np.atleast_1d(share))
+
+    def share_beyond(self, bound_us: float) -> float:
+        """Share of reads that took longer than this, which may not be beyond the last edge."""
+        reached = np.concatenate([[0.0], np.cumsum(self.counts)])
+        return 1.0 - float(np.interp(bound_us, self.edges_us, reached)) / self.reads
+
+
+@dataclass(frozen=True)
+class Log:
+    """A latency log, read.
+
+    Attributes:
+        source: the files.
+        format: `fio`, `fio-json`, `blkparse` or `histogram`.
+        rounds: what is fitted, in order of their numbers.
+        notes: what was left out, and what was taken for what, a sentence each.
+        read_bytes: of one read; 0 where the log does not say.
+        depth: reads outstanding, counted when a read is issued, itself included: the most of the log; 0 where it does not say.
+        reads_known: whether numbers of reads were told, rather than inferred from the granularity of shares.
+    """
+
+    source: str
+    format: str
+    rounds: tuple[Histogram, ...]
+    notes: tuple[str, ...] = ()
+    read_bytes: int = 0
+    depth: int = 0
+    reads_known: bool = True
+    deep: Histogram | None = field(default=None, repr=False)
+
+    def noting(self, *notes: str) -> Log:
+        """The same with more notes."""
+        return replace(self, notes=(*self.notes, *notes))
+
+
+def quantiles(
+    edges_us: NDArray[np.float64], weights: NDArray[np.float64], shares: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Quantiles of bins and of what is beyond the last (n + 1,), us; infinite beyond the last edge."""
+    reached = np.concatenate([[0.0], np.cumsum(weights)]) / weights.sum()
+    found = np.interp(shares, reached[:-1], edges_us)
+    return np.where(shares > reached[-2], np.inf, found)
+
+
+def of_latencies(latencies_us: NDArray[np.float64], place: str, number: float = 0) -> Histogram:
+    """Bins for latencies one by one: some 150 up to the median, up to twice the 99.9 % quantile, at a power of two of us.
+
+    Raises `FileError` for fewer than `LEAST_READS`, and for times that no drive has, which are of another unit.
+    """
+    if len(latencies_us) < LEAST_READS:
+        raise FileError(f"{place}: found {len(latencies_us)} reads, expected at least {LEAST_READS:,} to fit anything")
+    check_unit(float(np.median(latencies_us)), place)
+    high = 2 * float(np.quantile(latencies_us, 0.999))
+    width = 2.0 ** np.floor(np.log2(np.median(latencies_us) / _BINS_TO_MEDIAN))
+    while high / width > _MOST_BINS:
+        width *= 2
+    edges = width * np.arange(int(np.ceil(high / width)) + 1)
+    counts, _ = np.histogram(latencies_us, edges)
+    return Histogram(number, edges, counts.astype(float), float(np.sum(latencies_us > edges[-1])))
+
+
+def check_unit(median_us: float, place: str) -> None:
+    """Raises `FileError` where half of the reads take less than any drive does, or longer."""
+    low, high = _PLAUSIBLE_US
+    if not low <= median_us <= high:
+        raise FileError(
+            f"{place}: found a median latency of {median_us:.3g} us, expected {low:g} to {high:,g}: is it in another unit? "
+            "(--unit ns, us or ms)"
+        )
+
+
+def usable(log: Log) -> Log:
+    """Leaves out what cannot be fitted, saying so: empty rounds, and rounds whose bins are of another width.
+
+    Raises `FileError` if nothing is left.
+    """
+    notes, kept = [], []
+    for each in log.rounds:
+        if each.reads < LEAST_READS:
+            notes.append(f"round {each.round:g} is left out: it has {each.reads:,.0f} reads, fewer than {LEAST_READS:,}")
+        else:
+            kept.append(each)
+    if not kept:
+        raise FileError(f"{log.source}: found no round with {LEAST_READS:,} reads, expected one at least")
+    medians = np.array([float(each.quantile_us(0.5)[0]) for each in kept])
+    usual = float(np.median(medians))
+    for each, median in zip(list(kept), medians, strict=True):
+        if not usual / _OTHER_BINS <= median <= usual * _OTHER_BINS:
+            notes.append(
+                f"round {each.round:g} is left out: its median is {median:.4g} us where those of others are about "
+                f"{usual:.4g} us, as if its bins had another width"
+            )
+            kept.remove(each)
+    for each in kept:
+        if each.beyond > 0:
+            notes.append(
+                f"round {each.round:g}: {each.beyond / each.reads:.4%} of its reads are in no bin; taken as longer than "
+                f"{each.edges_us[-1]:g} us"
+            )
+    return replace(log, rounds=tuple(kept)).noting(*notes)

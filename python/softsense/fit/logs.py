@@ -1,0 +1,214 @@
+"""Latency logs of fio and blktrace, and which reader a file is for."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from softsense._core import ConfigError, FileError
+from softsense.fit import blkparse, tables
+from softsense.fit.histograms import LEAST_READS, Histogram, Log, check_unit, of_latencies, usable
+from softsense.fit.lines import Lines
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+FORMATS = ("fio", "fio-json", "blkparse", "histogram")
+UNITS = {"ns": 1e-3, "us": 1.0, "ms": 1e3}
+
+
+def open_log(
+    files: Sequence[str | Path],
+    *,
+    format: str | None = None,
+    unit: str | None = None,
+    read_bytes: int | None = None,
+    depth: int | None = None,
+) -> Log:
+    """Read a latency log, or several, each a round.
+
+    Args:
+        files: logs; several are rounds 0, 1, ... in this order.
+        format: one of `FORMATS`; default: recognised from the content.
+        unit: of latencies, `ns`, `us` or `ms`; default: that of the format (fio ns, histograms us).
+        read_bytes: takes reads of this size alone; needed where a log has several.
+        depth: reads outstanding, where the log does not say.
+
+    Returns what can be fitted of it. Raises `FileError` and `ConfigError` naming file and line.
+    """
+    if not files:
+        raise ConfigError("LOG: found no file, expected one at least")
+    if format is not None and format not in FORMATS:
+        raise ConfigError(f"--format: found {format!r}, expected {', '.join(FORMATS)}")
+    if unit is not None and unit not in UNITS:
+        raise ConfigError(f"--unit: found {unit!r}, expected {', '.join(UNITS)}")
+    opened = [_open(Lines(Path(file)), format, unit, read_bytes) for file in files]
+    if len(opened) == 1:
+        log = opened[0]
+    else:
+        if odd := next((o for o in opened if len(o.rounds) > 1), None):
+            raise FileError(f"{odd.source}: found {len(odd.rounds)} rounds in one of several logs, expected one in each")
+        if len({o.read_bytes for o in opened}) > 1:
+            sizes = ", ".join(f"{o.source}: {o.read_bytes:,}" for o in opened)
+            raise FileError(f"{opened[1].source}: found reads of other bytes than in {opened[0].source} ({sizes}), expected one size")
+        rounds = tuple(replace(o.rounds[0], round=float(i)) for i, o in enumerate(opened))
+        notes = tuple(dict.fromkeys(note for o in opened for note in o.notes))
+        log = replace(
+            opened[0], source=", ".join(o.source for o in opened), rounds=rounds, notes=notes, depth=max(o.depth for o in opened)
+        )
+    if depth is not None:
+        log = replace(log, depth=depth)
+    return usable(log)
+
+
+def _open(lines: Lines, format: str | None, unit: str | None, read_bytes: int | None) -> Log:
+    recognised = format or _recognise(lines)
+    match recognised:
+        case "fio":
+            log = _fio_log(lines, unit or "ns", read_bytes)
+        case "fio-json":
+            log = _fio_json(lines)
+        case "blkparse":
+            log = blkparse.read(lines, read_bytes)
+        case _:
+            log = tables.read_histogram(lines, unit or "us")
+    return log if read_bytes is None else replace(log, read_bytes=read_bytes)
+
+
+def _recognise(lines: Lines) -> str:
+    if lines.text.lstrip("\ufeff \r\n").startswith("{"):
+        return "fio-json"
+    at, first = next(((n, line.lstrip("\ufeff")) for n, line in lines if line.strip(", ")), (1, ""))
+    if blkparse.is_event(first):
+        return "blkparse"
+    cells = [cell.strip() for cell in first.split(",")]
+    if not cells[0] and len(cells) > 1:
+        return "histogram"
+    if 4 <= len(cells) <= 7 and all(cell.lstrip("-").removeprefix("0x").isalnum() for cell in cells[:4]):
+        return "fio"
+    raise FileError(
+        f"{lines.path}:{at}: found {first[:60]!r}, expected a latency log of fio, its JSON, events of blkparse or a histogram "
+        "(--format says which)"
+    )
+
+
+def _fio_log(lines: Lines, unit: str, read_bytes: int | None) -> Log:
+    """`write_lat_log`: time (ms), latency, direction (0 read, 1 write, 2 trim), block size, and more. Latency is in ns since fio 3."""
+    rows = []
+    for at, line in lines:
+        if not line.strip():
+            continue
+        cells = line.split(",")
+        if len(cells) < 4:
+            raise FileError(f"{lines.path}:{at}: found {line[:60]!r}, expected time, latency, direction and block size")
+        values = [lines.number(at, cell.strip(), what) for cell, what in zip(cells[1:4], _FIO, strict=True)]
+        if values[0] < 0 or values[1] not in (0, 1, 2):
+            raise FileError(f"{lines.path}:{at}: found {line[:60]!r}, expected {_FIO[0]}, and 0, 1 or 2 for the direction")
+        rows.append(values)
+    table = np.array(rows)
+    reads = table[table[:, 1] == 0]
+    notes = []
+    if len(reads) < len(table):
+        if len(reads) == 0:
+            raise FileError(f"{lines.path}: found {len(table):,} writes and trims and no read, expected reads")
+        notes.append(f"{len(table) - len(reads):,} writes and trims are left out")
+    reads, size = one_size(reads, 2, read_bytes, str(lines.path), notes)
+    return Log(str(lines.path), "fio", (of_latencies(reads[:, 0] * UNITS[unit], str(lines.path)),), tuple(notes), size)
+
+
+_FIO = ("a latency of 0 or more", "a direction", "a block size")
+
+
+def one_size(reads: np.ndarray, column: int, wanted: int | None, place: str, notes: list[str]) -> tuple[np.ndarray, int]:
+    """The reads of one size; `FileError` where there are several and none is wanted, or none of that."""
+    sizes, counts = np.unique(reads[:, column], return_counts=True)
+    if wanted is None and len(sizes) > 1:
+        found = ", ".join(f"{int(s):,} ({c:,} reads)" for s, c in list(zip(sizes, counts, strict=True))[:6])
+        raise FileError(f"{place}: found reads of several sizes, {found} bytes, expected one (--read-bytes says which)")
+    size = int(sizes[0]) if wanted is None else wanted
+    kept = reads[reads[:, column] == size]
+    if len(kept) == 0:
+        raise FileError(f"{place}: found no read of {size:,} bytes, expected one of {', '.join(f'{int(s):,}' for s in sizes)}")
+    if len(kept) < len(reads):
+        notes.append(f"{len(reads) - len(kept):,} reads of other sizes than {size:,} bytes are left out")
+    return kept, size
+
+
+def _fio_json(lines: Lines) -> Log:
+    """`--output-format=json+`: `bins` of `clat_ns`, each named by the middle of its latencies; widths double every octave."""
+    place = str(lines.path)
+    try:
+        document: Any = json.loads(lines.text.lstrip("\ufeff"))
+    except json.JSONDecodeError as error:
+        raise FileError(f"{place}:{error.lineno}: found broken JSON ({error.msg}), expected fio's json+") from None
+    jobs = document.get("jobs") if isinstance(document, dict) else None
+    if not isinstance(jobs, list) or not jobs:
+        raise FileError(f"{place}: found no `jobs`, expected the json+ output of fio")
+    total: dict[int, int] = {}
+    options: list[dict[str, Any]] = [document.get("global options", {})]
+    written = 0
+    for job in jobs:
+        options.append(job.get("job options", {}))
+        written += job.get("write", {}).get("total_ios", 0)
+        times = job.get("read", {}).get("clat_ns", {}) or job.get("read", {}).get("lat_ns", {})
+        for name, count in (times.get("bins") or {}).items():
+            total[int(name)] = total.get(int(name), 0) + int(count)
+    if not total:
+        found = f"{written:,} writes and no read" if written else "no bins of reads"
+        raise FileError(f"{place}: found {found}, expected `bins` of reads: was it --output-format=json+?")
+    said = {key: value for each in options for key, value in each.items()}
+    sizes = {_bytes(each["bs"], place) for each in options if "bs" in each}
+    if len(sizes) > 1 or "bsrange" in said or "bssplit" in said:
+        raise FileError(f"{place}: found jobs of several block sizes, expected one: their bins are not told apart")
+    if sum(total.values()) < LEAST_READS:
+        raise FileError(f"{place}: found {sum(total.values())} reads, expected at least {LEAST_READS:,} to fit anything")
+    edges, counts = _of_fio_bins(total)
+    histogram = Histogram(0.0, edges, counts)
+    check_unit(float(histogram.quantile_us(0.5)[0]), place)
+    notes = (f"{written:,} writes are left out",) if written else ()
+    depth = int(said.get("iodepth", 1)) * int(said.get("numjobs", 1))
+    return Log(place, "fio-json", (histogram,), notes, next(iter(sizes), 0), depth)
+
+
+def _of_fio_bins(bins: dict[int, int]) -> tuple[np.ndarray, np.ndarray]:
+    """Edges (us) and counts: fio has 64 bins for each octave, named by their middles; empty bins are between them."""
+    high = max(bins)
+    # Up to twice the 99.9 % quantile, as of other logs; the last bin has what is beyond.
+    edges, counts, at = [0], [], 0
+    while at <= high:
+        width = max(1, (1 << max(0, at.bit_length() - 1)) >> 6)
+        inside = [n for n in range(at, at + width) if n in bins] if width < 4096 else [n for n in bins if at <= n < at + width]
+        counts.append(sum(bins[n] for n in inside))
+        at += width
+        edges.append(at)
+    return _merged(np.array(edges) / 1e3, np.array(counts, dtype=float))
+
+
+def _merged(edges: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Bins joined up to where they are as wide as those about the median, and cut at twice the 99.9 % quantile."""
+    reached = np.cumsum(counts) / counts.sum()
+    median = int(np.searchsorted(reached, 0.5))
+    width, end = edges[median + 1] - edges[median], 2 * edges[int(np.searchsorted(reached, 0.999)) + 1]
+    keep = [0]
+    for i in range(1, len(edges)):
+        if edges[i] - edges[keep[-1]] >= width * 0.999 and edges[i] <= end:
+            keep.append(i)
+    if keep[-1] < len(edges) - 1:
+        keep.append(len(edges) - 1)
+    return edges[keep], np.add.reduceat(counts, keep[:-1])
+
+
+def _bytes(text: str, place: str) -> int:
+    for suffix, factor in (("kib", 1024), ("k", 1024), ("mib", 1 << 20), ("m", 1 << 20), ("b", 1)):
+        if str(text).lower().endswith(suffix):
+            text, scale = str(text)[: -len(suffix)], factor
+            break
+    else:
+        scale = 1
+    if not str(text).isdigit():
+        raise FileError(f"{place}: found a block size of {text!r}, expected one such as 16k")
+    return int(text) * scale

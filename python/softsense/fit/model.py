@@ -1,0 +1,219 @@
+"""The latency of one read, nothing else outstanding, as a distribution: what the simulator's own one is.
+
+A read is one of several *peaks*: the controller's memory (a hit), or a page type of the flash. Its latency adds up of
+independent parts, so that its characteristic function is a product::
+
+    phi(w) = [sum_k share_k exp(i w at_k - sigma_k^2 w^2 / 2)   where a flash peak is multiplied by the ladder]
+             x [(1 - pause_share) / (1 - i w tail)              right skew of every read, exponential
+                + pause_share / (1 - i w pause)]                or, rarely, a long wait, exponential, too
+    ladder(w) = p_0 + p_1 exp(i w step) + p_2 exp(2 i w step) + ...
+
+which one inverse FFT turns into probabilities of cells of time. Source: convolution theorem; the parts are those of
+docs/model/fit.md.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+STEPS = 6
+"""Rungs of the retry ladder: the simulator has seven levels."""
+
+_LEAST = 1e-12
+
+
+@dataclass(frozen=True)
+class Structure:
+    """Which parts the latency has; how long a vector of parameters is, and what its elements are.
+
+    A vector has, in this order: `at_us` of each peak; ln `sigma_us` of each; ln of each share over that of the last
+    peak; ln `tail_us`; then, of a ladder, ln `step_us`, logit P(first retry), logit P(second | first),
+    logit P(further | second); then, of pauses, logit share and ln mean.
+
+    Attributes:
+        peaks: how many, ordered by time.
+        hit: whether the first of them is the controller's memory, which never retries.
+        ladder: whether flash retries.
+        pauses: whether there are rare long waits.
+    """
+
+    peaks: int
+    hit: bool
+    ladder: bool
+    pauses: bool
+
+    @property
+    def dimensions(self) -> int:
+        """Elements of a vector."""
+        return 3 * self.peaks + 4 * self.ladder + 2 * self.pauses
+
+    def names(self) -> list[str]:
+        """What the elements of a vector are called, untransformed."""
+        each = [f"{what}[{k}]" for what in ("at_us", "sigma_us") for k in range(self.peaks)]
+        shares = [f"odds[{k}]" for k in range(self.peaks - 1)]
+        ladder = ["step_us", "p_retry[0]", "p_retry[1]", "p_retry[2]"] if self.ladder else []
+        return [*each, *shares, "tail_us", *ladder, *(["pause_share", "pause_us"] if self.pauses else [])]
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """Parameters in their own units, of one vector or of many: each array has a vector's elements in its last axis.
+
+    Attributes:
+        at_us: where peaks stand: the latency of a read without spread, skew, retries and pauses.
+        sigma_us: how far they spread.
+        share: of the reads, in sum 1.
+        tail_us: mean of the right skew.
+        step_us: time from one rung of the ladder to the next; 0 without one.
+        p_retry: of a flash read: that there is a first retry, a second one after the first, and another after each
+            further one; zeros without a ladder.
+        pause_share: how often a read is paused; 0 without pauses.
+        pause_us: mean length of a pause.
+    """
+
+    at_us: NDArray[np.float64]
+    sigma_us: NDArray[np.float64]
+    share: NDArray[np.float64]
+    tail_us: NDArray[np.float64]
+    step_us: NDArray[np.float64]
+    p_retry: NDArray[np.float64]
+    pause_share: NDArray[np.float64]
+    pause_us: NDArray[np.float64]
+
+    @property
+    def rungs(self) -> NDArray[np.float64]:
+        """Shares of flash reads with 0, 1, ... `STEPS` retries, in the last axis."""
+        return rungs(self.p_retry)
+
+    def with_tails(self, factor: float) -> Parameters:
+        """The same with first retries and pauses so many times as often, at most always."""
+        p_retry = self.p_retry.copy()
+        p_retry[..., 0] = np.minimum(p_retry[..., 0] * factor, 0.95)
+        return replace(self, p_retry=p_retry, pause_share=np.minimum(self.pause_share * factor, 0.95))
+
+
+def rungs(p_retry: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Shares with 0, 1, ... `STEPS` retries of conditional probabilities (..., 3); the last holds for all further ones."""
+    reached = [np.ones(p_retry.shape[:-1])]
+    for step in range(STEPS):
+        reached.append(reached[-1] * p_retry[..., min(step, 2)])
+    reach = np.stack([*reached, np.zeros_like(reached[0])], axis=-1)
+    return reach[..., :-1] - reach[..., 1:]
+
+
+def pack(structure: Structure, parameters: Parameters) -> NDArray[np.float64]:
+    """The vector of parameters (one, not many)."""
+    p = parameters
+    share = np.maximum(p.share, _LEAST)
+    parts = [p.at_us, np.log(p.sigma_us), np.log(share[:-1] / share[-1]), [np.log(p.tail_us)]]
+    if structure.ladder:
+        parts += [[np.log(p.step_us)], _logit(p.p_retry)]
+    if structure.pauses:
+        parts += [[_logit(p.pause_share)], [np.log(p.pause_us)]]
+    return np.concatenate([np.atleast_1d(np.asarray(part, dtype=float)) for part in parts])
+
+
+def unpack(structure: Structure, vectors: NDArray[np.float64]) -> Parameters:
+    """Parameters of vectors (..., dimensions)."""
+    k = structure.peaks
+    odds = np.concatenate([vectors[..., 2 * k : 3 * k - 1], np.zeros((*vectors.shape[:-1], 1))], axis=-1)
+    share = np.exp(odds - odds.max(axis=-1, keepdims=True))
+    zero, at = np.zeros(vectors.shape[:-1]), 3 * k
+    step, p_retry, pause_share, pause = zero, np.zeros((*vectors.shape[:-1], 3)), zero, zero + 1.0
+    if structure.ladder:
+        step, p_retry, at = np.exp(vectors[..., at]), _logistic(vectors[..., at + 1 : at + 4]), at + 4
+    if structure.pauses:
+        pause_share, pause = _logistic(vectors[..., at]), np.exp(vectors[..., at + 1])
+    return Parameters(
+        at_us=vectors[..., :k],
+        sigma_us=np.exp(vectors[..., k : 2 * k]),
+        share=share / share.sum(axis=-1, keepdims=True),
+        tail_us=np.exp(vectors[..., 3 * k - 1]),
+        step_us=step,
+        p_retry=p_retry,
+        pause_share=pause_share,
+        pause_us=pause,
+    )
+
+
+class Grid:
+    """Probabilities of bins of latency.
+
+    Args:
+        edges_us: increasing edges of the bins (n + 1,).
+        cell_us: of the grid of time on which the FFT works; default: half the narrowest bin. Peaks have to spread by
+            one cell or more.
+    """
+
+    def __init__(self, edges_us: NDArray[np.float64], cell_us: float | None = None) -> None:
+        self.edges_us = edges_us
+        self.cell_us = cell_us or float(np.diff(edges_us).min()) / 2
+        # What is beyond the last edge may reach half as far again before it would come back at the beginning.
+        self._cells = 1 << int(np.ceil(np.log2(1.5 * edges_us[-1] / self.cell_us)))
+        self._omega = 2 * np.pi * np.fft.rfftfreq(self._cells, self.cell_us)
+        self._box = np.sinc(self._omega * self.cell_us / (2 * np.pi))
+        # Cell i is centred on (i + 1/2) cells.
+        self._centre = np.exp(1j * self._omega * self.cell_us / 2)
+
+    @property
+    def least_sigma_us(self) -> float:
+        """The narrowest peak that the grid has room for."""
+        return self.cell_us
+
+    def probabilities(self, structure: Structure, parameters: Parameters) -> NDArray[np.float64]:
+        """Of each bin, and of what is beyond the last: (..., n + 1). What is below the first edge is in the first."""
+        p = parameters
+        cut = min(len(self._omega), int(np.searchsorted(self._omega, 7.0 / float(np.min(p.sigma_us)))) + 2)
+        w = self._omega[:cut]
+        ladder = 1.0
+        if structure.ladder:
+            turn = np.exp(1j * w * p.step_us[..., None])
+            shares = p.rungs
+            ladder = shares[..., STEPS, None] * turn
+            for step in range(STEPS - 1, 0, -1):
+                ladder = (ladder + shares[..., step, None]) * turn
+            ladder = ladder + shares[..., 0, None]
+        hits: NDArray[np.complex128] | float = 0.0
+        flash: NDArray[np.complex128] | float = 0.0
+        for k in range(structure.peaks):
+            exponent = 1j * w * p.at_us[..., k, None] - 0.5 * (w * p.sigma_us[..., k, None]) ** 2
+            peak = p.share[..., k, None] * np.exp(exponent)
+            if structure.hit and k == 0:
+                hits = peak
+            else:
+                flash = flash + peak
+        skew = 1 / (1 - 1j * w * p.tail_us[..., None])
+        if structure.pauses:
+            share = p.pause_share[..., None]
+            skew = (1 - share) * skew + share / (1 - 1j * w * p.pause_us[..., None])
+        phi = (hits + flash * ladder) * skew
+        whole = np.zeros((*phi.shape[:-1], len(self._omega)), dtype=complex)
+        whole[..., :cut] = np.conj(phi * self._box[:cut]) * self._centre[:cut]
+        cells = np.maximum(np.fft.irfft(whole, self._cells, axis=-1), 0)
+        cells /= cells.sum(axis=-1, keepdims=True)
+        return self._binned(np.cumsum(cells, axis=-1))
+
+    def _binned(self, reached: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Probabilities of bins of what is reached at the ends of cells."""
+        position = self.edges_us / self.cell_us
+        low = np.minimum(position.astype(int), self._cells - 1)
+        reach = np.concatenate([np.zeros((*reached.shape[:-1], 1)), reached], axis=-1)
+        at_edges = reach[..., low] + (position - low) * (reach[..., low + 1] - reach[..., low])
+        at_edges[..., 0] = 0.0
+        ends = np.concatenate([at_edges[..., 1:], np.ones((*reached.shape[:-1], 1))], axis=-1)
+        return np.maximum(ends - at_edges, _LEAST)
+
+
+def _logit(p: NDArray[np.float64] | float) -> NDArray[np.float64]:
+    p = np.clip(np.asarray(p, dtype=float), _LEAST, 1 - _LEAST)
+    return np.log(p / (1 - p))
+
+
+def _logistic(x: NDArray[np.float64]) -> NDArray[np.float64]:
+    return 1 / (1 + np.exp(-np.clip(x, -700, 700)))

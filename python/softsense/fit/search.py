@@ -1,0 +1,239 @@
+"""Which parts a latency has: how many peaks, whether flash retries, whether there are pauses."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from softsense.fit.histograms import Histogram
+from softsense.fit.model import Grid, Parameters, Structure, pack, unpack
+from softsense.fit.sampling import Mode, Prior, find_mode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+MOST_PEAKS = 12
+"""Of a structure."""
+
+MOST_READS = 200_000
+"""Counts beyond this do not decide about structure: a model never is so true that ten million reads would not ask for more."""
+
+HIT_SHARE = 0.2
+"""A first peak with more of the reads than this is no hit."""
+
+HIT_AT = 0.65
+"""Nor is one later than this part of the time of the first peak with a tenth of the reads."""
+
+_HEIGHTS = (0.35, 0.06)
+_QUICK = 25
+_ADDED_PEAKS = 8
+
+
+def find_structure(
+    histogram: Histogram, grid: Grid, progress: Callable[[float], None] = lambda _: None
+) -> tuple[Structure, NDArray[np.float64]]:
+    """Search for the structure of the least BIC, and its most probable vector.
+
+    From the visible peaks (those of a third of the highest, and once more those of a sixteenth), a ladder is tried at all
+    spacings, pauses, and further peaks where the model has too little, one by one, as long as BIC falls.
+
+    Args:
+        histogram: the counts, such as those of all rounds together.
+        grid: of its bins.
+        progress: is told the fraction done.
+
+    Returns the structure and the vector. A function of its arguments.
+
+    Source: G. Schwarz, "Estimating the dimension of a model", 1978.
+    """
+    scaled = _at_most(histogram, MOST_READS)
+    found: list[tuple[float, Structure, NDArray[np.float64]]] = []
+    for index, height in enumerate(_HEIGHTS):
+        state = _Search(scaled, grid)
+        state.begin(height)
+        state.try_ladder()
+        state.try_pauses()
+        for _ in range(_ADDED_PEAKS):
+            progress((index + 0.5) / len(_HEIGHTS))
+            if not state.try_peak():
+                break
+        if not state.structure.ladder:
+            state.try_ladder()
+        state.try_pauses()
+        found.append((state.bic, state.structure, state.mode.vector))
+    _, structure, vector = min(found, key=lambda each: each[0])
+    return structure, vector
+
+
+def _at_most(histogram: Histogram, reads: float) -> Histogram:
+    factor = min(1.0, reads / histogram.reads)
+    return replace(histogram, counts=histogram.counts * factor, beyond=histogram.beyond * factor)
+
+
+class _Search:
+    """A structure that grows as long as it pays."""
+
+    structure: Structure
+    mode: Mode
+
+    def __init__(self, histogram: Histogram, grid: Grid) -> None:
+        self._histogram, self._grid = histogram, grid
+
+    @property
+    def bic(self) -> float:
+        return self._bic(self.mode)
+
+    def _bic(self, mode: Mode) -> float:
+        return mode.deviance + len(mode.vector) * float(np.log(self._histogram.reads))
+
+    def begin(self, height: float) -> None:
+        """From the peaks that are this part of the highest one, and a first one that looks like a hit."""
+        from scipy.signal import find_peaks
+
+        edges = self._grid.edges_us
+        widths = np.diff(edges)
+        density = self._histogram.counts / widths
+        smooth = np.convolve(density, [0.25, 0.5, 0.25], mode="same")
+        found, _ = find_peaks(smooth, height=height * smooth.max(), prominence=0.25 * height * smooth.max())
+        small, _ = find_peaks(smooth, height=0.01 * smooth.max(), prominence=0.006 * smooth.max())
+        chosen = sorted({*found[np.argsort(-smooth[found])][: MOST_PEAKS - 1], *small[:1]})
+        at = (edges[chosen] + edges[1:][chosen]) / 2
+        sigma = max(1.5 * self._grid.least_sigma_us, float(np.median(widths)), 0.01 * float(at[-1]))
+        share = smooth[chosen] / smooth[chosen].sum()
+        p = _plain(at - sigma / 2, np.full(len(at), sigma), share, sigma / 2)
+        self.structure = Structure(len(at), is_hit(p), ladder=False, pauses=False)
+        self.mode = self._fit(self.structure, pack(self.structure, p))
+        self._settle_hit()
+
+    def try_ladder(self) -> bool:
+        """Tries all spacings at some frequencies, and goes on from the three that promise most."""
+        s, p = self.structure, unpack(self.structure, self.mode.vector)
+        if s.ladder or not s.peaks - s.hit:
+            return False
+        grown = replace(s, ladder=True)
+        bins = float(np.median(np.diff(self._grid.edges_us)))
+        spacings = np.arange(6 * bins, 0.45 * float(self._grid.edges_us[-1]), bins)
+        starts = []
+        for often in (0.003, 0.02, 0.1):
+            for again in (0.15, 0.5):
+                for spacing in spacings:
+                    retry = np.array([often, again, again])
+                    starts.append(pack(grown, replace(p, step_us=np.array(spacing), p_retry=retry)))
+        vectors = np.array(starts)
+        scores = np.concatenate([self._log_likelihood(grown, part) for part in np.array_split(vectors, max(1, len(vectors) // 64))])
+        order = np.argsort(-scores)
+        # The three best that are more than a few bins apart.
+        chosen: list[int] = []
+        at = 3 * s.peaks
+        for index in order:
+            if all(abs(np.exp(vectors[index][at]) - np.exp(vectors[other][at])) > 4 * bins for other in chosen):
+                chosen.append(int(index))
+            if len(chosen) == 3:
+                break
+        return self._take_best(grown, [vectors[index] for index in chosen])
+
+    def try_pauses(self) -> bool:
+        """Tries short ones and long ones."""
+        if self.structure.pauses:
+            return False
+        grown = replace(self.structure, pauses=True)
+        p = unpack(self.structure, self.mode.vector)
+        starts = [
+            pack(grown, replace(p, pause_share=np.array(share), pause_us=np.array(mean)))
+            for share, mean in ((0.003, 40.0), (0.001, 300.0))
+        ]
+        return self._take_best(grown, starts)
+
+    def try_peak(self) -> bool:
+        """Tries one more peak where most is missing."""
+        s = self.structure
+        if s.peaks == MOST_PEAKS:
+            return False
+        counts, reads = self._histogram.counts, self._histogram.reads
+        expected = reads * self._grid.probabilities(s, unpack(s, self.mode.vector))[:-1]
+        window = np.ones(3) / np.sqrt(3)
+        lacking = np.convolve((counts - expected) / np.sqrt(expected + 1), window, mode="same")
+        p, starts = unpack(s, self.mode.vector), []
+        for _ in range(2):
+            bin_at = int(np.argmax(lacking))
+            if lacking[bin_at] <= 3:
+                break
+            low, high = max(0, bin_at - 2), bin_at + 3
+            missing = max(float((counts - expected)[low:high].sum()) / reads, 1e-4)
+            at = float(self._grid.edges_us[bin_at : bin_at + 2].mean())
+            sigma = max(float(np.exp(np.median(np.log(p.sigma_us)))), 1.5 * self._grid.least_sigma_us)
+            place = int(np.searchsorted(p.at_us, at))
+            hit = s.hit or (place == 0 and missing < HIT_SHARE and at < HIT_AT * _first_large(p))
+            if place == 0 and s.hit:
+                hit = True
+            grown = replace(s, peaks=s.peaks + 1, hit=hit)
+            started = replace(
+                p,
+                at_us=np.insert(p.at_us, place, at),
+                sigma_us=np.insert(p.sigma_us, place, sigma),
+                share=np.insert(p.share * (1 - missing), place, missing),
+            )
+            starts.append((grown, pack(grown, started)))
+            lacking[max(0, bin_at - 5) : bin_at + 6] = 0
+        before = self.bic
+        for grown, start in starts:
+            if self._take_best(grown, [start]):
+                break
+        if self.bic < before:
+            self._settle_hit()
+            return True
+        return False
+
+    def _take_best(self, grown: Structure, starts: list[NDArray[np.float64]]) -> bool:
+        if not starts:
+            return False
+        best = min((self._fit(grown, start) for start in starts), key=self._bic)
+        if self._bic(best) >= self.bic:
+            return False
+        self.structure, self.mode = grown, best
+        self._order()
+        return True
+
+    def _order(self) -> None:
+        """Peaks in the order of their times."""
+        p = unpack(self.structure, self.mode.vector)
+        order = np.argsort(p.at_us, kind="stable")
+        if np.any(np.diff(order) < 0):
+            ordered = replace(p, at_us=p.at_us[order], sigma_us=p.sigma_us[order], share=p.share[order])
+            self.mode = self._fit(self.structure, pack(self.structure, ordered))
+
+    def _settle_hit(self) -> None:
+        """A first peak is a hit or it is not, by what it has become."""
+        hit = is_hit(unpack(self.structure, self.mode.vector))
+        if hit != self.structure.hit:
+            self.structure = replace(self.structure, hit=hit)
+            self.mode = self._fit(self.structure, self.mode.vector)
+
+    def _fit(self, structure: Structure, start: NDArray[np.float64]) -> Mode:
+        return find_mode(structure, self._grid, self._histogram, Prior.of(structure, start, self._grid), start, _QUICK)
+
+    def _log_likelihood(self, structure: Structure, vectors: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.log(self._grid.probabilities(structure, unpack(structure, vectors))) @ self._histogram.all_counts
+
+
+def is_hit(p: Parameters) -> bool:
+    """Whether the first peak looks like reads that need no flash: seldom, and much sooner than the others."""
+    return len(p.at_us) > 1 and bool(p.share[0] < HIT_SHARE and p.at_us[0] < HIT_AT * _first_large(p))
+
+
+def _first_large(p: Parameters) -> float:
+    """Where the first peak after the first one stands that has a tenth of the reads; of the largest one, if none has."""
+    large = [k for k in range(1, len(p.at_us)) if p.share[k] >= 0.1]
+    return float(p.at_us[large[0]] if large else p.at_us[int(np.argmax(p.share))])
+
+
+def _plain(
+    at_us: NDArray[np.float64], sigma_us: NDArray[np.float64], share: NDArray[np.float64], tail_us: float
+) -> Parameters:
+    """Peaks alone, without ladder and pauses."""
+    zero, one = np.array(0.0), np.array(1.0)
+    return Parameters(at_us, sigma_us, share, np.array(tail_us), zero, np.zeros(3), zero, one)

@@ -1,0 +1,132 @@
+"""Histogram files: comma-separated, a row for each bin, a column for each round; and shares beyond bounds by round."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from softsense._core import FileError
+from softsense.fit.histograms import LEAST_READS, Histogram, Log, check_unit
+from softsense.fit.lines import Lines
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_TO_US = {"ns": 1e-3, "us": 1.0, "ms": 1e3}
+_PERCENT_SUMS = (98.0, 100.2)
+
+
+def read_histogram(lines: Lines, unit: str = "us") -> Log:
+    """Read a histogram file.
+
+    The first row has, after an empty cell, the number of each round; the first column the lower edge of each bin, in
+    `unit`, of equal widths; the others counts of reads, or per cent of them. Which it is, tells the sum of the column:
+    98 to 100.2 is per cent. The number of reads is then inferred: the smallest difference between shares is one read.
+
+    Raises `FileError` for what is no number, is negative, lacks columns, or for bins that do not follow one another.
+    """
+    numbers, edges, columns = _cells(lines)
+    edges_us = edges * _TO_US[unit]
+    widths = np.diff(edges_us)
+    if len(edges) < 10 or not np.allclose(widths, widths[0], rtol=1e-6) or widths[0] <= 0:
+        raise FileError(
+            f"{lines.path}: found bins from {edges[0]:g} to {edges[-1]:g} that are not of one width, expected lower edges "
+            "of 10 bins or more that follow one another"
+        )
+    edges_us = np.append(edges_us, edges_us[-1] + widths[0])
+    sums = columns.sum(axis=0)
+    filled = sums > 0
+    if not filled.any():
+        raise FileError(f"{lines.path}: found only empty rounds, expected one with reads at least")
+    percent = bool(np.all((sums[filled] >= _PERCENT_SUMS[0]) & (sums[filled] <= _PERCENT_SUMS[1])))
+    if not percent and (not np.allclose(columns, np.round(columns)) or sums.max() < LEAST_READS):
+        place = int(np.flatnonzero(filled)[0])
+        raise FileError(
+            f"{lines.path}: found a sum of {sums[place]:g} in the column of round {numbers[place]:g}, expected counts of "
+            f"{LEAST_READS:,} reads or more, or per cent whose sum is {_PERCENT_SUMS[0]:g} to {_PERCENT_SUMS[1]:g}"
+        )
+    notes, rounds = [], []
+    if percent:
+        reads = [_inferred_reads(columns[:, i]) for i in range(len(numbers))]
+        told = sorted(reads[i] for i in range(len(numbers)) if filled[i])
+        notes.append(
+            f"shares are per cent; their granularity says that rounds have about {told[len(told) // 2]:,.0f} reads each"
+        )
+    for index, number in enumerate(numbers):
+        factor = reads[index] / 100 if percent else 1.0
+        beyond = max(0.0, 100 - sums[index]) * factor if percent and filled[index] else 0.0
+        rounds.append(Histogram(number, edges_us, columns[:, index] * factor, beyond))
+    medians = [float(r.quantile_us(0.5)[0]) for r in rounds if r.reads]
+    check_unit(float(np.median(medians)), str(lines.path))
+    rounds.sort(key=lambda r: r.round)
+    return Log(str(lines.path), "histogram", tuple(rounds), tuple(notes), reads_known=not percent)
+
+
+def _inferred_reads(percent: NDArray[np.float64]) -> float:
+    """How many reads make shares of this granularity: 100 % over the least positive difference that is not rounding."""
+    values = np.unique(np.round(percent[percent > 0], 9))
+    if len(values) == 0:
+        return 0.0
+    steps = np.append(np.diff(values), values[0])
+    least = float(steps[steps > 4e-6].min(initial=values.max()))
+    # Shares are rounded: many small multiples of one read tell it better than one does.
+    small = values[values < 50 * least]
+    return 100.0 * float(np.round(small / least).sum() / small.sum())
+
+
+def _cells(lines: Lines) -> tuple[list[float], NDArray[np.float64], NDArray[np.float64]]:
+    """Numbers of rounds, lower edges, and values (bins, rounds)."""
+    first, header = next(((n, line) for n, line in lines if line.strip(",; ")), (1, ""))
+    titles = [title.strip() for title in header.lstrip("\ufeff").split(",")]
+    while titles and not titles[-1]:
+        titles.pop()
+    if len(titles) < 2:
+        raise FileError(f"{lines.path}:{first}: found {header[:40]!r}, expected the numbers of rounds after an empty cell")
+    numbers = [lines.number(first, title, "the number of a round") for title in titles[1:]]
+    if len(set(numbers)) < len(numbers):
+        raise FileError(f"{lines.path}:{first}: found a round twice, expected each once")
+    edges, rows = [], []
+    for at, line in lines:
+        cells = [cell.strip() for cell in line.split(",")]
+        if at <= first or not any(cells):
+            continue
+        if len(cells) < len(titles):
+            raise FileError(f"{lines.path}:{at}: found {len(cells)} cells, expected {len(titles)}")
+        edges.append(lines.number(at, cells[0], "the lower edge of a bin"))
+        rows.append([lines.number(at, cell, "reads or per cent") if cell else 0.0 for cell in cells[1 : len(titles)]])
+        if min(rows[-1]) < 0:
+            raise FileError(f"{lines.path}:{at}: found {min(rows[-1]):g}, expected no negative share or count")
+    if not rows:
+        raise FileError(f"{lines.path}: found no bins, expected 10 or more")
+    return numbers, np.array(edges), np.array(rows)
+
+
+def read_tails(path: Path) -> dict[float, tuple[NDArray[np.float64], NDArray[np.float64]]]:
+    """Shares of reads beyond bounds, by round.
+
+    The header says `over 400us` or `over 1ms` for each column after the first, which has the round; a row of title may
+    stand before it. Values are per cent; rows without values are left out. Returns rounds and shares (0 to 1) by bound
+    in us. Raises `FileError` where there is no such header or a value is no number.
+    """
+    lines, bounds, rows = Lines(path), [], []
+    for at, line in lines:
+        cells = [cell.strip() for cell in line.lstrip("\ufeff").split(",")]
+        if not bounds:
+            named = [cell.removeprefix("over ") for cell in cells if cell.startswith("over ")]
+            bounds = [_bound(lines, at, cell) for cell in named]
+            continue
+        if len(cells) > 1 and cells[0] and cells[1]:
+            rows.append([lines.number(at, cell, "a round or per cent") if cell else np.nan for cell in cells[: len(bounds) + 1]])
+    if not bounds or not rows:
+        raise FileError(f"{path}: found no column such as `over 400us` with values, expected one at least")
+    table = np.array(rows)
+    return {bound: (table[:, 0], table[:, i + 1] / 100) for i, bound in enumerate(bounds)}
+
+
+def _bound(lines: Lines, at: int, text: str) -> float:
+    for unit, factor in _TO_US.items():
+        if text.endswith(unit):
+            return lines.number(at, text.removesuffix(unit), "a bound") * factor
+    raise FileError(f"{lines.path}:{at}: found a bound of {text!r}, expected one in ns, us or ms")
