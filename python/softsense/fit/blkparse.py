@@ -21,10 +21,12 @@ def is_event(line: str) -> bool:
     return len(words) >= 7 and words[0].replace(",", "").isdigit() and "," in words[0] and words[5].isalpha()
 
 
-def read(lines: Lines, read_bytes: int | None) -> Log:
+def read(lines: Lines, read_bytes: int | None, deep: bool = False) -> Log:
     """Pair Q and C of reads by device, sector and length.
 
-    Reads that were queued while nothing else was outstanding are what is fitted; of the others their depth is told. A
+    Reads that were queued while nothing else was outstanding are taken, with `deep` all; how many were outstanding
+    at most
+    is told. A
     request that is merged or split has no pair, and is left out. Raises `FileError` for times that run backwards, and
     for a file without pairs.
     """
@@ -42,7 +44,9 @@ def read(lines: Lines, read_bytes: int | None) -> Log:
             continue
         now = lines.number(at, words[3], "a time in seconds")
         if now < before - 1.0:
-            raise FileError(f"{lines.path}:{at}: found a time of {now:g} s after {before:g} s, expected events in order")
+            raise FileError(
+                f"{lines.path}:{at}: found a time of {now:g} s after {before:g} s, expected events in order"
+            )
         before = max(before, now)
         key = (words[0], words[7], words[9])
         if action == "Q":
@@ -66,14 +70,20 @@ def read(lines: Lines, read_bytes: int | None) -> Log:
     if missing := unpaired + len(waiting):
         notes.append(f"{missing:,} events without their pair (merged, split, or cut off) are left out")
     table, size = one_size(np.array(rows), 1, read_bytes, str(lines.path), notes)
-    alone = table[table[:, 2] == 1]
+    alone = table if deep else table[table[:, 2] == 1]
     if len(alone) < LEAST_READS:
         raise FileError(
-            f"{lines.path}: found {len(alone)} reads that were queued alone, of {len(table):,}, expected {LEAST_READS:,}: one "
+            f"{lines.path}: found {len(alone)} reads that were queued alone, of {len(table):,}, expected "
+            f"{LEAST_READS:,}: one "
             "outstanding read is what tells latencies apart"
         )
     if len(alone) < len(table):
         notes.append(f"{len(table) - len(alone):,} reads that were queued behind others are left out of the latencies")
     return Log(
-        str(lines.path), "blkparse", (of_latencies(alone[:, 0], str(lines.path)),), tuple(notes), size, int(table[:, 2].max())
+        str(lines.path),
+        "blkparse",
+        (of_latencies(alone[:, 0], str(lines.path)),),
+        tuple(notes),
+        size,
+        int(table[:, 2].max()),
     )

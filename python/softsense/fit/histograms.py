@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -72,7 +72,8 @@ class Log:
         rounds: what is fitted, in order of their numbers.
         notes: what was left out, and what was taken for what, a sentence each.
         read_bytes: of one read; 0 where the log does not say.
-        depth: reads outstanding, counted when a read is issued, itself included: the most of the log; 0 where it does not say.
+        depth: reads outstanding, counted when a read is issued, itself included: the most of the log; 0 where it
+        does not say.
         reads_known: whether numbers of reads were told, rather than inferred from the granularity of shares.
     """
 
@@ -83,7 +84,6 @@ class Log:
     read_bytes: int = 0
     depth: int = 0
     reads_known: bool = True
-    deep: Histogram | None = field(default=None, repr=False)
 
     def noting(self, *notes: str) -> Log:
         """The same with more notes."""
@@ -100,14 +100,16 @@ def quantiles(
 
 
 def of_latencies(latencies_us: NDArray[np.float64], place: str, number: float = 0) -> Histogram:
-    """Bins for latencies one by one: some 150 up to the median, up to twice the 99.9 % quantile, at a power of two of us.
+    """Bins for latencies one by one: some 150 up to the median, to a quarter beyond the 99.9 % quantile.
+
+    Their width is a power of two of us.
 
     Raises `FileError` for fewer than `LEAST_READS`, and for times that no drive has, which are of another unit.
     """
     if len(latencies_us) < LEAST_READS:
         raise FileError(f"{place}: found {len(latencies_us)} reads, expected at least {LEAST_READS:,} to fit anything")
     check_unit(float(np.median(latencies_us)), place)
-    high = 2 * float(np.quantile(latencies_us, 0.999))
+    high = 1.25 * float(np.quantile(latencies_us, 0.999))
     width = 2.0 ** np.floor(np.log2(np.median(latencies_us) / _BINS_TO_MEDIAN))
     while high / width > _MOST_BINS:
         width *= 2
@@ -121,7 +123,8 @@ def check_unit(median_us: float, place: str) -> None:
     low, high = _PLAUSIBLE_US
     if not low <= median_us <= high:
         raise FileError(
-            f"{place}: found a median latency of {median_us:.3g} us, expected {low:g} to {high:,g}: is it in another unit? "
+            f"{place}: found a median latency of {median_us:.3g} us, expected {low:g} to {high:,g}: is it in "
+            "another unit? "
             "(--unit ns, us or ms)"
         )
 
@@ -134,7 +137,9 @@ def usable(log: Log) -> Log:
     notes, kept = [], []
     for each in log.rounds:
         if each.reads < LEAST_READS:
-            notes.append(f"round {each.round:g} is left out: it has {each.reads:,.0f} reads, fewer than {LEAST_READS:,}")
+            notes.append(
+                f"round {each.round:g} is left out: it has {each.reads:,.0f} reads, fewer than {LEAST_READS:,}"
+            )
         else:
             kept.append(each)
     if not kept:
@@ -148,10 +153,9 @@ def usable(log: Log) -> Log:
                 f"{usual:.4g} us, as if its bins had another width"
             )
             kept.remove(each)
-    for each in kept:
-        if each.beyond > 0:
-            notes.append(
-                f"round {each.round:g}: {each.beyond / each.reads:.4%} of its reads are in no bin; taken as longer than "
-                f"{each.edges_us[-1]:g} us"
-            )
+    beyond = [each.beyond / each.reads for each in kept]
+    if max(beyond) > 0:
+        told = f"{beyond[0]:.4%}" if len(kept) == 1 else f"{min(beyond):.4%} to {max(beyond):.4%}"
+        last = kept[0].edges_us[-1]
+        notes.append(f"{told} of the reads of a round are in no bin; taken as longer than {last:g} us")
     return replace(log, rounds=tuple(kept)).noting(*notes)

@@ -62,7 +62,9 @@ def _unpacked(path: Path) -> bytes:
 
     try:
         # The one reader of zstd that softsense has installed: each line is one column.
-        frame = pl.read_csv(path, has_header=False, separator="\x01", quote_char=None, infer_schema=False, new_columns=["line"])
+        frame = pl.read_csv(
+            path, has_header=False, separator="\x01", quote_char=None, infer_schema=False, new_columns=["line"]
+        )
     except pl.exceptions.PolarsError as error:
         raise FileError(f"{path}: found no whole zstd file with text: {str(error).splitlines()[0]}") from None
     return "\n".join(frame["line"].fill_null("").to_list()).encode()

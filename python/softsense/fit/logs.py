@@ -24,56 +24,69 @@ UNITS = {"ns": 1e-3, "us": 1.0, "ms": 1e3}
 def open_log(
     files: Sequence[str | Path],
     *,
-    format: str | None = None,
+    log_format: str | None = None,
     unit: str | None = None,
     read_bytes: int | None = None,
     depth: int | None = None,
+    deep: bool = False,
 ) -> Log:
     """Read a latency log, or several, each a round.
 
     Args:
         files: logs; several are rounds 0, 1, ... in this order.
-        format: one of `FORMATS`; default: recognised from the content.
+        log_format: one of `FORMATS`; default: recognised from the content.
         unit: of latencies, `ns`, `us` or `ms`; default: that of the format (fio ns, histograms us).
         read_bytes: takes reads of this size alone; needed where a log has several.
         depth: reads outstanding, where the log does not say.
+        deep: whether it is a log with several reads outstanding: of blkparse all reads are taken then, not only
+        those that
+            were queued alone.
 
     Returns what can be fitted of it. Raises `FileError` and `ConfigError` naming file and line.
     """
     if not files:
         raise ConfigError("LOG: found no file, expected one at least")
-    if format is not None and format not in FORMATS:
-        raise ConfigError(f"--format: found {format!r}, expected {', '.join(FORMATS)}")
+    if log_format is not None and log_format not in FORMATS:
+        raise ConfigError(f"--format: found {log_format!r}, expected {', '.join(FORMATS)}")
     if unit is not None and unit not in UNITS:
         raise ConfigError(f"--unit: found {unit!r}, expected {', '.join(UNITS)}")
-    opened = [_open(Lines(Path(file)), format, unit, read_bytes) for file in files]
+    opened = [_open(Lines(Path(file)), log_format, unit, read_bytes, deep) for file in files]
     if len(opened) == 1:
         log = opened[0]
     else:
         if odd := next((o for o in opened if len(o.rounds) > 1), None):
-            raise FileError(f"{odd.source}: found {len(odd.rounds)} rounds in one of several logs, expected one in each")
+            raise FileError(
+                f"{odd.source}: found {len(odd.rounds)} rounds in one of several logs, expected one in each"
+            )
         if len({o.read_bytes for o in opened}) > 1:
             sizes = ", ".join(f"{o.source}: {o.read_bytes:,}" for o in opened)
-            raise FileError(f"{opened[1].source}: found reads of other bytes than in {opened[0].source} ({sizes}), expected one size")
+            raise FileError(
+                f"{opened[1].source}: found reads of other bytes than in {opened[0].source} ({sizes}), expected "
+                "one size"
+            )
         rounds = tuple(replace(o.rounds[0], round=float(i)) for i, o in enumerate(opened))
         notes = tuple(dict.fromkeys(note for o in opened for note in o.notes))
         log = replace(
-            opened[0], source=", ".join(o.source for o in opened), rounds=rounds, notes=notes, depth=max(o.depth for o in opened)
+            opened[0],
+            source=", ".join(o.source for o in opened),
+            rounds=rounds,
+            notes=notes,
+            depth=max(o.depth for o in opened),
         )
     if depth is not None:
         log = replace(log, depth=depth)
     return usable(log)
 
 
-def _open(lines: Lines, format: str | None, unit: str | None, read_bytes: int | None) -> Log:
-    recognised = format or _recognise(lines)
+def _open(lines: Lines, log_format: str | None, unit: str | None, read_bytes: int | None, deep: bool) -> Log:
+    recognised = log_format or _recognise(lines)
     match recognised:
         case "fio":
             log = _fio_log(lines, unit or "ns", read_bytes)
         case "fio-json":
             log = _fio_json(lines)
         case "blkparse":
-            log = blkparse.read(lines, read_bytes)
+            log = blkparse.read(lines, read_bytes, deep)
         case _:
             log = tables.read_histogram(lines, unit or "us")
     return log if read_bytes is None else replace(log, read_bytes=read_bytes)
@@ -91,13 +104,16 @@ def _recognise(lines: Lines) -> str:
     if 4 <= len(cells) <= 7 and all(cell.lstrip("-").removeprefix("0x").isalnum() for cell in cells[:4]):
         return "fio"
     raise FileError(
-        f"{lines.path}:{at}: found {first[:60]!r}, expected a latency log of fio, its JSON, events of blkparse or a histogram "
+        f"{lines.path}:{at}: found {first[:60]!r}, expected a latency log of fio, its JSON, events of blkparse or "
+        "a histogram "
         "(--format says which)"
     )
 
 
 def _fio_log(lines: Lines, unit: str, read_bytes: int | None) -> Log:
-    """`write_lat_log`: time (ms), latency, direction (0 read, 1 write, 2 trim), block size, and more. Latency is in ns since fio 3."""
+    """`write_lat_log`: time (ms), latency, direction (0 read, 1 write, 2 trim), block size, and more. Latency is "
+    "in ns since fio 3.
+    """
     rows = []
     for at, line in lines:
         if not line.strip():
@@ -107,7 +123,9 @@ def _fio_log(lines: Lines, unit: str, read_bytes: int | None) -> Log:
             raise FileError(f"{lines.path}:{at}: found {line[:60]!r}, expected time, latency, direction and block size")
         values = [lines.number(at, cell.strip(), what) for cell, what in zip(cells[1:4], _FIO, strict=True)]
         if values[0] < 0 or values[1] not in (0, 1, 2):
-            raise FileError(f"{lines.path}:{at}: found {line[:60]!r}, expected {_FIO[0]}, and 0, 1 or 2 for the direction")
+            raise FileError(
+                f"{lines.path}:{at}: found {line[:60]!r}, expected {_FIO[0]}, and 0, 1 or 2 for the direction"
+            )
         rows.append(values)
     table = np.array(rows)
     reads = table[table[:, 1] == 0]
@@ -123,7 +141,9 @@ def _fio_log(lines: Lines, unit: str, read_bytes: int | None) -> Log:
 _FIO = ("a latency of 0 or more", "a direction", "a block size")
 
 
-def one_size(reads: np.ndarray, column: int, wanted: int | None, place: str, notes: list[str]) -> tuple[np.ndarray, int]:
+def one_size(
+    reads: np.ndarray, column: int, wanted: int | None, place: str, notes: list[str]
+) -> tuple[np.ndarray, int]:
     """The reads of one size; `FileError` where there are several and none is wanted, or none of that."""
     sizes, counts = np.unique(reads[:, column], return_counts=True)
     if wanted is None and len(sizes) > 1:
@@ -132,14 +152,18 @@ def one_size(reads: np.ndarray, column: int, wanted: int | None, place: str, not
     size = int(sizes[0]) if wanted is None else wanted
     kept = reads[reads[:, column] == size]
     if len(kept) == 0:
-        raise FileError(f"{place}: found no read of {size:,} bytes, expected one of {', '.join(f'{int(s):,}' for s in sizes)}")
+        raise FileError(
+            f"{place}: found no read of {size:,} bytes, expected one of {', '.join(f'{int(s):,}' for s in sizes)}"
+        )
     if len(kept) < len(reads):
         notes.append(f"{len(reads) - len(kept):,} reads of other sizes than {size:,} bytes are left out")
     return kept, size
 
 
 def _fio_json(lines: Lines) -> Log:
-    """`--output-format=json+`: `bins` of `clat_ns`, each named by the middle of its latencies; widths double every octave."""
+    """`--output-format=json+`: `bins` of `clat_ns`, each named by the middle of its latencies; widths double "
+    "every octave.
+    """
     place = str(lines.path)
     try:
         document: Any = json.loads(lines.text.lstrip("\ufeff"))
@@ -165,7 +189,9 @@ def _fio_json(lines: Lines) -> Log:
     if len(sizes) > 1 or "bsrange" in said or "bssplit" in said:
         raise FileError(f"{place}: found jobs of several block sizes, expected one: their bins are not told apart")
     if sum(total.values()) < LEAST_READS:
-        raise FileError(f"{place}: found {sum(total.values())} reads, expected at least {LEAST_READS:,} to fit anything")
+        raise FileError(
+            f"{place}: found {sum(total.values())} reads, expected at least {LEAST_READS:,} to fit anything"
+        )
     edges, counts = _of_fio_bins(total)
     histogram = Histogram(0.0, edges, counts)
     check_unit(float(histogram.quantile_us(0.5)[0]), place)
@@ -181,7 +207,11 @@ def _of_fio_bins(bins: dict[int, int]) -> tuple[np.ndarray, np.ndarray]:
     edges, counts, at = [0], [], 0
     while at <= high:
         width = max(1, (1 << max(0, at.bit_length() - 1)) >> 6)
-        inside = [n for n in range(at, at + width) if n in bins] if width < 4096 else [n for n in bins if at <= n < at + width]
+        inside = (
+            [n for n in range(at, at + width) if n in bins]
+            if width < 4096
+            else [n for n in bins if at <= n < at + width]
+        )
         counts.append(sum(bins[n] for n in inside))
         at += width
         edges.append(at)

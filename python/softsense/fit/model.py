@@ -4,8 +4,9 @@ A read is one of several *peaks*: the controller's memory (a hit), or a page typ
 independent parts, so that its characteristic function is a product::
 
     phi(w) = [sum_k share_k exp(i w at_k - sigma_k^2 w^2 / 2)   where a flash peak is multiplied by the ladder]
-             x [(1 - pause_share) / (1 - i w tail)              right skew of every read, exponential
-                + pause_share / (1 - i w pause)]                or, rarely, a long wait, exponential, too
+             x [(1 - slow_share - pause_share) / (1 - i w tail)   right skew of every read, exponential,
+                + slow_share / (1 - i w slow)                     or a longer one of some,
+                + pause_share / (1 - i w pause)]                  or, rarely, a long wait
     ladder(w) = p_0 + p_1 exp(i w step) + p_2 exp(2 i w step) + ...
 
 which one inverse FFT turns into probabilities of cells of time. Source: convolution theorem; the parts are those of
@@ -15,7 +16,7 @@ docs/model/fit.md.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -34,31 +35,38 @@ class Structure:
 
     A vector has, in this order: `at_us` of each peak; ln `sigma_us` of each; ln of each share over that of the last
     peak; ln `tail_us`; then, of a ladder, ln `step_us`, logit P(first retry), logit P(second | first),
-    logit P(further | second); then, of pauses, logit share and ln mean.
+    logit P(further | second); then, of slow reads and of pauses, logit share and ln mean.
 
     Attributes:
         peaks: how many, ordered by time.
         hit: whether the first of them is the controller's memory, which never retries.
         ladder: whether flash retries.
+        slow: whether some reads are skewed more than others.
         pauses: whether there are rare long waits.
     """
 
     peaks: int
     hit: bool
     ladder: bool
+    slow: bool
     pauses: bool
 
     @property
     def dimensions(self) -> int:
         """Elements of a vector."""
-        return 3 * self.peaks + 4 * self.ladder + 2 * self.pauses
+        return 3 * self.peaks + 4 * self.ladder + 2 * self.slow + 2 * self.pauses
+
+    def to_json(self) -> list[Any]:
+        """Its fields."""
+        return [self.peaks, self.hit, self.ladder, self.slow, self.pauses]
 
     def names(self) -> list[str]:
         """What the elements of a vector are called, untransformed."""
         each = [f"{what}[{k}]" for what in ("at_us", "sigma_us") for k in range(self.peaks)]
         shares = [f"odds[{k}]" for k in range(self.peaks - 1)]
         ladder = ["step_us", "p_retry[0]", "p_retry[1]", "p_retry[2]"] if self.ladder else []
-        return [*each, *shares, "tail_us", *ladder, *(["pause_share", "pause_us"] if self.pauses else [])]
+        slow = ["slow_share", "slow_us"] if self.slow else []
+        return [*each, *shares, "tail_us", *ladder, *slow, *(["pause_share", "pause_us"] if self.pauses else [])]
 
 
 @dataclass(frozen=True)
@@ -73,6 +81,8 @@ class Parameters:
         step_us: time from one rung of the ladder to the next; 0 without one.
         p_retry: of a flash read: that there is a first retry, a second one after the first, and another after each
             further one; zeros without a ladder.
+        slow_share: how often a read is skewed by `slow_us`, rather than by `tail_us`; 0 without.
+        slow_us: mean of that skew.
         pause_share: how often a read is paused; 0 without pauses.
         pause_us: mean length of a pause.
     """
@@ -83,6 +93,8 @@ class Parameters:
     tail_us: NDArray[np.float64]
     step_us: NDArray[np.float64]
     p_retry: NDArray[np.float64]
+    slow_share: NDArray[np.float64]
+    slow_us: NDArray[np.float64]
     pause_share: NDArray[np.float64]
     pause_us: NDArray[np.float64]
 
@@ -99,7 +111,9 @@ class Parameters:
 
 
 def rungs(p_retry: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Shares with 0, 1, ... `STEPS` retries of conditional probabilities (..., 3); the last holds for all further ones."""
+    """Shares with 0, 1, ... `STEPS` retries of conditional probabilities (..., 3); the last holds for all "
+    "further ones.
+    """
     reached = [np.ones(p_retry.shape[:-1])]
     for step in range(STEPS):
         reached.append(reached[-1] * p_retry[..., min(step, 2)])
@@ -114,6 +128,8 @@ def pack(structure: Structure, parameters: Parameters) -> NDArray[np.float64]:
     parts = [p.at_us, np.log(p.sigma_us), np.log(share[:-1] / share[-1]), [np.log(p.tail_us)]]
     if structure.ladder:
         parts += [[np.log(p.step_us)], _logit(p.p_retry)]
+    if structure.slow:
+        parts += [[_logit(p.slow_share)], [np.log(p.slow_us)]]
     if structure.pauses:
         parts += [[_logit(p.pause_share)], [np.log(p.pause_us)]]
     return np.concatenate([np.atleast_1d(np.asarray(part, dtype=float)) for part in parts])
@@ -125,9 +141,12 @@ def unpack(structure: Structure, vectors: NDArray[np.float64]) -> Parameters:
     odds = np.concatenate([vectors[..., 2 * k : 3 * k - 1], np.zeros((*vectors.shape[:-1], 1))], axis=-1)
     share = np.exp(odds - odds.max(axis=-1, keepdims=True))
     zero, at = np.zeros(vectors.shape[:-1]), 3 * k
-    step, p_retry, pause_share, pause = zero, np.zeros((*vectors.shape[:-1], 3)), zero, zero + 1.0
+    step, p_retry = zero, np.zeros((*vectors.shape[:-1], 3))
+    slow_share, slow, pause_share, pause = zero, zero + 1.0, zero, zero + 1.0
     if structure.ladder:
         step, p_retry, at = np.exp(vectors[..., at]), _logistic(vectors[..., at + 1 : at + 4]), at + 4
+    if structure.slow:
+        slow_share, slow, at = _logistic(vectors[..., at]), np.exp(vectors[..., at + 1]), at + 2
     if structure.pauses:
         pause_share, pause = _logistic(vectors[..., at]), np.exp(vectors[..., at + 1])
     return Parameters(
@@ -137,6 +156,8 @@ def unpack(structure: Structure, vectors: NDArray[np.float64]) -> Parameters:
         tail_us=np.exp(vectors[..., 3 * k - 1]),
         step_us=step,
         p_retry=p_retry,
+        slow_share=slow_share,
+        slow_us=slow,
         pause_share=pause_share,
         pause_us=pause,
     )
@@ -149,13 +170,17 @@ class Grid:
         edges_us: increasing edges of the bins (n + 1,).
         cell_us: of the grid of time on which the FFT works; default: half the narrowest bin. Peaks have to spread by
             one cell or more.
+        end_us: up to where times are told apart; default: the last edge.
     """
 
-    def __init__(self, edges_us: NDArray[np.float64], cell_us: float | None = None) -> None:
+    def __init__(
+        self, edges_us: NDArray[np.float64], cell_us: float | None = None, end_us: float | None = None
+    ) -> None:
         self.edges_us = edges_us
         self.cell_us = cell_us or float(np.diff(edges_us).min()) / 2
-        # What is beyond the last edge may reach half as far again before it would come back at the beginning.
-        self._cells = 1 << int(np.ceil(np.log2(1.5 * edges_us[-1] / self.cell_us)))
+        self._end_us = max(float(edges_us[-1]), end_us or 0.0)
+        # What is beyond the last edge would come back at the beginning: there is room for six retries beyond it.
+        self._cells = 1 << int(np.ceil(np.log2(2.2 * self._end_us / self.cell_us)))
         self._omega = 2 * np.pi * np.fft.rfftfreq(self._cells, self.cell_us)
         self._box = np.sinc(self._omega * self.cell_us / (2 * np.pi))
         # Cell i is centred on (i + 1/2) cells.
@@ -165,6 +190,11 @@ class Grid:
     def least_sigma_us(self) -> float:
         """The narrowest peak that the grid has room for."""
         return self.cell_us
+
+    @property
+    def most_step_us(self) -> float:
+        """The longest retry of which six in a row do not come back at the beginning."""
+        return float(self._cells * self.cell_us - self._end_us) / (STEPS + 1)
 
     def probabilities(self, structure: Structure, parameters: Parameters) -> NDArray[np.float64]:
         """Of each bin, and of what is beyond the last: (..., n + 1). What is below the first edge is in the first."""
@@ -188,15 +218,22 @@ class Grid:
                 hits = peak
             else:
                 flash = flash + peak
-        skew = 1 / (1 - 1j * w * p.tail_us[..., None])
+        rest, skew = 1 - p.slow_share - p.pause_share, 0.0
+        if structure.slow:
+            skew = p.slow_share[..., None] / (1 - 1j * w * p.slow_us[..., None])
+        mass = np.ones(p.tail_us.shape)
         if structure.pauses:
-            share = p.pause_share[..., None]
-            skew = (1 - share) * skew + share / (1 - 1j * w * p.pause_us[..., None])
+            # Cut off where it is beyond the last edge anyway, so that nothing of it comes back.
+            rate, end = 1 / p.pause_us[..., None], self._end_us
+            kept = 1 - np.exp((1j * w - rate) * end)
+            skew = skew + p.pause_share[..., None] * kept / (1 - 1j * w * p.pause_us[..., None])
+            mass = mass - p.pause_share * np.exp(-end / p.pause_us)
+        skew = skew + rest[..., None] / (1 - 1j * w * p.tail_us[..., None])
         phi = (hits + flash * ladder) * skew
         whole = np.zeros((*phi.shape[:-1], len(self._omega)), dtype=complex)
         whole[..., :cut] = np.conj(phi * self._box[:cut]) * self._centre[:cut]
         cells = np.maximum(np.fft.irfft(whole, self._cells, axis=-1), 0)
-        cells /= cells.sum(axis=-1, keepdims=True)
+        cells *= (mass / cells.sum(axis=-1))[..., None]
         return self._binned(np.cumsum(cells, axis=-1))
 
     def _binned(self, reached: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _EXPECTED_READS = 5.0
 _STEP = 1e-5
+_ENOUGH = 1e-3
 _WALKERS = 2
 _BURN_IN = 150
 _STEPS = 350
@@ -42,7 +43,6 @@ class Prior:
     def of(structure: Structure, start: NDArray[np.float64], grid: Grid) -> Prior:
         """Wide ones: peaks within 15 % of where they were seen, all else by what drives have (docs/model/fit.md)."""
         k, cell = structure.peaks, grid.cell_us
-        last = float(grid.edges_us[-1])
         at = start[:k]
         reach = 0.15 * np.maximum(at, 40.0)
         rows = [(m, r, m - 3 * r, m + 3 * r) for m, r in zip(at, reach, strict=True)]
@@ -50,10 +50,12 @@ class Prior:
         rows += [(m, 4.0, m - 16, m + 16) for m in start[2 * k : 3 * k - 1]]
         rows += [(np.log(2.0), 1.2, np.log(0.05 * cell), np.log(40.0))]
         if structure.ladder:
-            rows += [(np.log(60.0), 1.0, np.log(4 * cell), np.log(last / 2))]
+            rows += [(np.log(60.0), 1.0, np.log(4 * cell), np.log(grid.most_step_us))]
             rows += [(-3.0, 2.5, -14.0, 6.0), (-1.5, 1.5, -8.0, 6.0), (-1.5, 1.5, -8.0, 6.0)]
+        if structure.slow:
+            rows += [(-2.5, 1.5, -9.0, 0.0), (np.log(15.0), 0.6, np.log(5.0), np.log(60.0))]
         if structure.pauses:
-            rows += [(-7.0, 2.5, -16.0, 0.0), (np.log(100.0), 1.0, np.log(30.0), np.log(5e4))]
+            rows += [(-7.0, 2.5, -16.0, -1.0), (np.log(200.0), 1.0, np.log(60.0), np.log(5e4))]
         return Prior(*np.array(rows).T)
 
     def log_density(self, vectors: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -69,34 +71,40 @@ class Mode:
     Attributes:
         vector: it.
         covariance: of the posterior about it, if counts scattered as the model says they do.
-        deviance: twice how much less probable it makes the counts than their own shares do.
-        dispersion: deviance over degrees of freedom, at least 1: by how much the counts scatter about the model more than
-            independent reads would.
+        deviance: twice how much less probable it makes the counts than their own shares do; bins by their weights.
+        model_error: by which part of its reads the model is off in a bin, in the root of the mean square, beyond what
+            chance does; 0 where chance explains all.
+        weights: of the bins, 1 / (1 + model_error^2 expected reads).
     """
 
     vector: NDArray[np.float64]
     covariance: NDArray[np.float64]
     deviance: float
-    dispersion: float
+    model_error: float
+    weights: NDArray[np.float64]
 
 
 def find_mode(
-    structure: Structure, grid: Grid, histogram: Histogram, prior: Prior, start: NDArray[np.float64], most: int = 60
+    structure: Structure,
+    grid: Grid,
+    histogram: Histogram,
+    prior: Prior,
+    start: NDArray[np.float64],
+    most: int = 60,
+    weights: NDArray[np.float64] | None = None,
 ) -> Mode:
-    """Maximise the posterior of multinomial counts by trust-region least squares of signed roots of the deviance.
+    """Maximise the posterior of counts by trust-region least squares of signed roots of their deviance.
 
     A function of its arguments. Source: P. McCullagh, J. Nelder, "Generalized linear models", 1989, section 2.3
-    (deviance) and 9.2 (dispersion).
+    (deviance) and chapter 9 (quasi-likelihood).
     """
-    from scipy.optimize import least_squares
-
     counts, reads = histogram.all_counts, histogram.reads
+    weights = np.ones(len(counts)) if weights is None else weights
+    weight_roots = np.sqrt(weights)
 
     def residuals(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
         expected = reads * grid.probabilities(structure, unpack(structure, vectors))
-        with np.errstate(divide="ignore", invalid="ignore"):
-            likelihood = np.where(counts > 0, counts * np.log(counts / expected), 0.0)
-        roots = np.sign(counts - expected) * np.sqrt(np.maximum(2 * (likelihood - counts + expected), 0.0))
+        roots = np.sign(counts - expected) * np.sqrt(_deviances(counts, expected)) * weight_roots
         return np.concatenate([roots, (vectors - prior.mean) / prior.sigma], axis=-1)
 
     def jacobian(vector: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -105,15 +113,80 @@ def find_mode(
         found = residuals(both)
         return ((found[: len(vector)] - found[len(vector) :]) / (2 * steps[:, None])).T
 
-    inside = np.clip(start, prior.low + 1e-6, prior.high - 1e-6)
-    done = least_squares(residuals, inside, jac=jacobian, bounds=(prior.low, prior.high), x_scale=prior.sigma, max_nfev=most)
-    information = done.jac.T @ done.jac
+    vector, information, fun = _descended(residuals, jacobian, np.clip(start, prior.low, prior.high), prior, most)
     covariance = np.linalg.pinv(information, hermitian=True)
-    deviance = float(np.sum(done.fun[: len(counts)] ** 2))
-    expected = reads * grid.probabilities(structure, unpack(structure, done.x))
-    free = max(10, int(np.sum(expected > _EXPECTED_READS)) - structure.dimensions)
-    seen = float(np.sum(done.fun[: len(counts)][expected > _EXPECTED_READS] ** 2))
-    return Mode(done.x, covariance, deviance, max(1.0, seen / free))
+    deviance = float(np.sum(fun[: len(counts)] ** 2))
+    expected = reads * grid.probabilities(structure, unpack(structure, vector))
+    error = _model_error(counts, expected, structure.dimensions)
+    return Mode(vector, covariance, deviance, error, 1 / (1 + error**2 * expected))
+
+
+def _descended(
+    residuals: Callable[[NDArray[np.float64]], NDArray[np.float64]],
+    jacobian: Callable[[NDArray[np.float64]], NDArray[np.float64]],
+    vector: NDArray[np.float64],
+    prior: Prior,
+    most: int,
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Levenberg and Marquardt's descent within bounds: where it ends, the information, the residuals.
+
+    SciPy's takes a singular value decomposition of all bins at each step, which takes longer than everything else here.
+    """
+    fun, damping = residuals(vector), 1e-3
+    cost = float(fun @ fun)
+    slope = jacobian(vector)
+    for _ in range(most):
+        information, gradient = slope.T @ slope, slope.T @ fun
+        improved = False
+        while damping < 1e8:
+            # What stands at a bound and wants beyond it stays.
+            stuck = ((vector <= prior.low) & (gradient > 0)) | ((vector >= prior.high) & (gradient < 0))
+            free = np.flatnonzero(~stuck)
+            system = information[np.ix_(free, free)]
+            moved = vector.copy()
+            moved[free] -= np.linalg.solve(system + damping * np.diag(np.diag(system) + 1e-9), gradient[free])
+            moved = np.clip(moved, prior.low, prior.high)
+            tried = residuals(moved)
+            if (lower := float(tried @ tried)) < cost:
+                improved = True
+                break
+            damping *= 5
+        if not improved:
+            break
+        gained, vector, fun, cost = cost - lower, moved, tried, lower
+        damping = max(damping / 8, 1e-9)
+        slope = jacobian(vector)
+        if gained < _ENOUGH:
+            break
+    return vector, slope.T @ slope, fun
+
+
+def _deviances(counts: NDArray[np.float64], expected: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Of Poisson counts, each."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        likelihood = np.where(counts > 0, counts * np.log(counts / expected), 0.0)
+    return np.maximum(2 * (likelihood - counts + expected), 0.0)
+
+
+def _model_error(counts: NDArray[np.float64], expected: NDArray[np.float64], dimensions: int) -> float:
+    """By which part of a bin the model is off: chi-square, of variances n + error^2 n^2, is then as expected.
+
+    Source: D. Williams, "Extra-binomial variation in logistic linear models", 1982, method II.
+    """
+    many = expected > _EXPECTED_READS
+    off, n = (counts[many] - expected[many]) ** 2, expected[many]
+    free = max(10, len(n) - dimensions)
+    # What chance does in one of forty logs is no error of the model.
+    if float(np.sum(off / n)) <= free + 2 * np.sqrt(2 * free):
+        return 0.0
+    low, high = 0.0, 10.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        if float(np.sum(off / (n + middle**2 * n**2))) > free:
+            low = middle
+        else:
+            high = middle
+    return high
 
 
 @dataclass(frozen=True)
@@ -125,7 +198,7 @@ class Posterior:
         structure: what the vectors are of.
         mode: the most probable vector.
         samples: (samples, dimensions).
-        dispersion: as of `Mode`; counts were taken as so many times fewer.
+        model_error: as of `Mode`; bins were weighted by it.
         reads: of the round.
     """
 
@@ -133,7 +206,7 @@ class Posterior:
     structure: Structure
     mode: NDArray[np.float64]
     samples: NDArray[np.float64]
-    dispersion: float
+    model_error: float
     reads: float
 
     def parameters(self) -> Parameters:
@@ -152,29 +225,33 @@ def sample(
 ) -> Posterior | None:
     """Samples of the posterior by an affine-invariant ensemble about the mode; None if it was stopped.
 
-    Counts that scatter more than the model says are taken as `dispersion` times fewer, which widens all intervals by its
-    root. A function of its arguments: the same seed gives the same samples.
+    Where counts scatter about the model more than chance has them do, each bin counts less, by how far off the model
+    is:
+    intervals are that much wider, and large bins do not outvote the small ones of the tail. A function of its
+    arguments: the same seed gives the same samples.
 
-    Source: J. Goodman, J. Weare, "Ensemble samplers with affine invariance", 2010, as emcee has it (D. Foreman-Mackey et
-    al., 2013); quasi-likelihood: P. McCullagh, J. Nelder, 1989, chapter 9.
+    Source: J. Goodman, J. Weare, "Ensemble samplers with affine invariance", 2010, as emcee has it (D. Foreman-Mackey
+    et al., 2013); quasi-likelihood: P. McCullagh, J. Nelder, 1989, chapter 9.
     """
     import emcee
 
     mode = find_mode(structure, grid, histogram, prior, start)
-    weights = histogram.all_counts / mode.dispersion
+    if mode.model_error:
+        for _ in range(2):
+            mode = find_mode(structure, grid, histogram, prior, mode.vector, weights=mode.weights)
+    counts, reads, weights = histogram.all_counts, histogram.reads, mode.weights
 
     def log_posterior(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
         density = prior.log_density(vectors)
         inside = np.isfinite(density)
         if inside.any():
             probabilities = grid.probabilities(structure, unpack(structure, vectors[inside]))
-            density[inside] += np.log(probabilities) @ weights
+            density[inside] -= 0.5 * _deviances(counts, reads * probabilities) @ weights
         return density
 
-    random = np.random.default_rng([seed, round(histogram.round)])
+    random = np.random.default_rng([seed, 1 + max(-1, round(histogram.round))])
     d = structure.dimensions
-    spread = mode.covariance * mode.dispersion
-    values, directions = np.linalg.eigh(spread)
+    values, directions = np.linalg.eigh(mode.covariance)
     root = directions * np.sqrt(np.clip(values, 1e-14, None))
     walkers = max(_WALKERS * d + 2, 32)
     drawn = mode.vector + random.standard_normal((walkers, d)) @ root.T
@@ -186,7 +263,7 @@ def sample(
         if stopped():
             return None
     samples = sampler.get_chain(discard=_BURN_IN, thin=_THIN, flat=True)
-    return Posterior(histogram.round, structure, mode.vector, samples, mode.dispersion, histogram.reads)
+    return Posterior(histogram.round, structure, mode.vector, samples, mode.model_error, histogram.reads)
 
 
 def to_json(posterior: Posterior) -> dict[str, Any]:
@@ -194,10 +271,10 @@ def to_json(posterior: Posterior) -> dict[str, Any]:
     s = posterior.structure
     return {
         "round": posterior.round,
-        "structure": [s.peaks, s.hit, s.ladder, s.pauses],
+        "structure": s.to_json(),
         "mode": posterior.mode.tolist(),
         "samples": posterior.samples.tolist(),
-        "dispersion": posterior.dispersion,
+        "model_error": posterior.model_error,
         "reads": posterior.reads,
     }
 
@@ -205,4 +282,4 @@ def to_json(posterior: Posterior) -> dict[str, Any]:
 def from_json(kept: dict[str, Any]) -> Posterior:
     """The other way round."""
     mode, samples = np.array(kept["mode"]), np.array(kept["samples"])
-    return Posterior(kept["round"], Structure(*kept["structure"]), mode, samples, kept["dispersion"], kept["reads"])
+    return Posterior(kept["round"], Structure(*kept["structure"]), mode, samples, kept["model_error"], kept["reads"])

@@ -20,7 +20,8 @@ MOST_PEAKS = 12
 """Of a structure."""
 
 MOST_READS = 200_000
-"""Counts beyond this do not decide about structure: a model never is so true that ten million reads would not ask for more."""
+"""Counts beyond this do not decide about structure: a model never is so true that ten million reads would not "
+"ask for more."""
 
 HIT_SHARE = 0.2
 """A first peak with more of the reads than this is no hit."""
@@ -34,31 +35,34 @@ _ADDED_PEAKS = 8
 
 
 def find_structure(
-    histogram: Histogram, grid: Grid, progress: Callable[[float], None] = lambda _: None
-) -> tuple[Structure, NDArray[np.float64]]:
+    histogram: Histogram, grid: Grid, stopped: Callable[[], bool] = lambda: False
+) -> tuple[Structure, NDArray[np.float64]] | None:
     """Search for the structure of the least BIC, and its most probable vector.
 
-    From the visible peaks (those of a third of the highest, and once more those of a sixteenth), a ladder is tried at all
+    From the visible peaks (those of a third of the highest, and once more those of a sixteenth), a ladder is tried
+    at all
     spacings, pauses, and further peaks where the model has too little, one by one, as long as BIC falls.
 
     Args:
         histogram: the counts, such as those of all rounds together.
         grid: of its bins.
-        progress: is told the fraction done.
+        stopped: is asked now and then whether to give up.
 
-    Returns the structure and the vector. A function of its arguments.
+    Returns the structure and the vector; None if stopped. A function of its arguments otherwise.
 
     Source: G. Schwarz, "Estimating the dimension of a model", 1978.
     """
     scaled = _at_most(histogram, MOST_READS)
     found: list[tuple[float, Structure, NDArray[np.float64]]] = []
-    for index, height in enumerate(_HEIGHTS):
+    for height in _HEIGHTS:
         state = _Search(scaled, grid)
         state.begin(height)
+        state.try_pauses()
         state.try_ladder()
         state.try_pauses()
         for _ in range(_ADDED_PEAKS):
-            progress((index + 0.5) / len(_HEIGHTS))
+            if stopped():
+                return None
             if not state.try_peak():
                 break
         if not state.structure.ladder:
@@ -105,7 +109,7 @@ class _Search:
         sigma = max(1.5 * self._grid.least_sigma_us, float(np.median(widths)), 0.01 * float(at[-1]))
         share = smooth[chosen] / smooth[chosen].sum()
         p = _plain(at - sigma / 2, np.full(len(at), sigma), share, sigma / 2)
-        self.structure = Structure(len(at), is_hit(p), ladder=False, pauses=False)
+        self.structure = Structure(len(at), is_hit(p), ladder=False, slow=False, pauses=False)
         self.mode = self._fit(self.structure, pack(self.structure, p))
         self._settle_hit()
 
@@ -116,7 +120,7 @@ class _Search:
             return False
         grown = replace(s, ladder=True)
         bins = float(np.median(np.diff(self._grid.edges_us)))
-        spacings = np.arange(6 * bins, 0.45 * float(self._grid.edges_us[-1]), bins)
+        spacings = np.arange(6 * bins, 0.98 * self._grid.most_step_us, bins)
         starts = []
         for often in (0.003, 0.02, 0.1):
             for again in (0.15, 0.5):
@@ -124,7 +128,9 @@ class _Search:
                     retry = np.array([often, again, again])
                     starts.append(pack(grown, replace(p, step_us=np.array(spacing), p_retry=retry)))
         vectors = np.array(starts)
-        scores = np.concatenate([self._log_likelihood(grown, part) for part in np.array_split(vectors, max(1, len(vectors) // 64))])
+        scores = np.concatenate(
+            [self._log_likelihood(grown, part) for part in np.array_split(vectors, max(1, len(vectors) // 64))]
+        )
         order = np.argsort(-scores)
         # The three best that are more than a few bins apart.
         chosen: list[int] = []
@@ -132,21 +138,28 @@ class _Search:
         for index in order:
             if all(abs(np.exp(vectors[index][at]) - np.exp(vectors[other][at])) > 4 * bins for other in chosen):
                 chosen.append(int(index))
-            if len(chosen) == 3:
+            if len(chosen) == 5:
                 break
         return self._take_best(grown, [vectors[index] for index in chosen])
 
     def try_pauses(self) -> bool:
-        """Tries short ones and long ones."""
-        if self.structure.pauses:
-            return False
-        grown = replace(self.structure, pauses=True)
-        p = unpack(self.structure, self.mode.vector)
-        starts = [
-            pack(grown, replace(p, pause_share=np.array(share), pause_us=np.array(mean)))
-            for share, mean in ((0.003, 40.0), (0.001, 300.0))
-        ]
-        return self._take_best(grown, starts)
+        """Tries short ones and long ones, and then a longer skew of some reads."""
+        taken = False
+        if not self.structure.pauses:
+            grown, p = replace(self.structure, pauses=True), unpack(self.structure, self.mode.vector)
+            starts = [
+                pack(grown, replace(p, pause_share=np.array(share), pause_us=np.array(mean)))
+                for share, mean in ((0.003, 70.0), (0.001, 400.0))
+            ]
+            taken = self._take_best(grown, starts)
+        if not self.structure.slow:
+            grown, p = replace(self.structure, slow=True), unpack(self.structure, self.mode.vector)
+            starts = [
+                pack(grown, replace(p, slow_share=np.array(share), slow_us=np.array(mean)))
+                for share, mean in ((0.2, 8.0), (0.02, 25.0))
+            ]
+            taken |= self._take_best(grown, starts)
+        return taken
 
     def try_peak(self) -> bool:
         """Tries one more peak where most is missing."""
@@ -226,7 +239,9 @@ def is_hit(p: Parameters) -> bool:
 
 
 def _first_large(p: Parameters) -> float:
-    """Where the first peak after the first one stands that has a tenth of the reads; of the largest one, if none has."""
+    """Where the first peak after the first one stands that has a tenth of the reads; of the largest one, if none "
+    "has.
+    """
     large = [k for k in range(1, len(p.at_us)) if p.share[k] >= 0.1]
     return float(p.at_us[large[0]] if large else p.at_us[int(np.argmax(p.share))])
 
@@ -236,4 +251,4 @@ def _plain(
 ) -> Parameters:
     """Peaks alone, without ladder and pauses."""
     zero, one = np.array(0.0), np.array(1.0)
-    return Parameters(at_us, sigma_us, share, np.array(tail_us), zero, np.zeros(3), zero, one)
+    return Parameters(at_us, sigma_us, share, np.array(tail_us), zero, np.zeros(3), zero, one, zero, one)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from softsense._core import FileError
+from softsense._core import ConfigError, FileError
 from softsense.fit.histograms import LEAST_READS, Histogram, Log, check_unit
 from softsense.fit.lines import Lines
 
@@ -32,7 +32,8 @@ def read_histogram(lines: Lines, unit: str = "us") -> Log:
     widths = np.diff(edges_us)
     if len(edges) < 10 or not np.allclose(widths, widths[0], rtol=1e-6) or widths[0] <= 0:
         raise FileError(
-            f"{lines.path}: found bins from {edges[0]:g} to {edges[-1]:g} that are not of one width, expected lower edges "
+            f"{lines.path}: found bins from {edges[0]:g} to {edges[-1]:g} that are not of one width, expected "
+            "lower edges "
             "of 10 bins or more that follow one another"
         )
     edges_us = np.append(edges_us, edges_us[-1] + widths[0])
@@ -44,7 +45,8 @@ def read_histogram(lines: Lines, unit: str = "us") -> Log:
     if not percent and (not np.allclose(columns, np.round(columns)) or sums.max() < LEAST_READS):
         place = int(np.flatnonzero(filled)[0])
         raise FileError(
-            f"{lines.path}: found a sum of {sums[place]:g} in the column of round {numbers[place]:g}, expected counts of "
+            f"{lines.path}: found a sum of {sums[place]:g} in the column of round {numbers[place]:g}, expected "
+            "counts of "
             f"{LEAST_READS:,} reads or more, or per cent whose sum is {_PERCENT_SUMS[0]:g} to {_PERCENT_SUMS[1]:g}"
         )
     notes, rounds = [], []
@@ -83,7 +85,9 @@ def _cells(lines: Lines) -> tuple[list[float], NDArray[np.float64], NDArray[np.f
     while titles and not titles[-1]:
         titles.pop()
     if len(titles) < 2:
-        raise FileError(f"{lines.path}:{first}: found {header[:40]!r}, expected the numbers of rounds after an empty cell")
+        raise FileError(
+            f"{lines.path}:{first}: found {header[:40]!r}, expected the numbers of rounds after an empty cell"
+        )
     numbers = [lines.number(first, title, "the number of a round") for title in titles[1:]]
     if len(set(numbers)) < len(numbers):
         raise FileError(f"{lines.path}:{first}: found a round twice, expected each once")
@@ -103,11 +107,33 @@ def _cells(lines: Lines) -> tuple[list[float], NDArray[np.float64], NDArray[np.f
     return numbers, np.array(edges), np.array(rows)
 
 
-def read_tails(path: Path) -> dict[float, tuple[NDArray[np.float64], NDArray[np.float64]]]:
+def held_out(log: Log, text: str | None) -> tuple[float, ...]:
+    """Rounds that are held out: numbers with commas between, or `third`, every third counted from the last.
+
+    Raises `ConfigError` for what is neither. Whether the log has them, `fit_log` checks.
+    """
+    if text is None:
+        return ()
+    if text == "third":
+        return tuple(each.round for each in log.rounds[::-1][::3])
+    try:
+        return tuple(float(word) for word in text.split(","))
+    except ValueError:
+        raise ConfigError(
+            f"--hold-out: found {text!r}, expected numbers of rounds with commas between, or `third`"
+        ) from None
+
+
+def read_tails(
+    path: Path, log: Log | None = None, hold_out: tuple[float, ...] = ()
+) -> dict[float, tuple[NDArray[np.float64], NDArray[np.float64]]]:
     """Shares of reads beyond bounds, by round.
 
     The header says `over 400us` or `over 1ms` for each column after the first, which has the round; a row of title may
-    stand before it. Values are per cent; rows without values are left out. Returns rounds and shares (0 to 1) by bound
+    stand before it. Values are per cent; rows without values are left out, and so are rounds that are nearer to a
+    held-out
+    round of `log` than to a fitted one: what is held out is not looked at here either. Returns rounds and shares (0
+    to 1) by bound
     in us. Raises `FileError` where there is no such header or a value is no number.
     """
     lines, bounds, rows = Lines(path), [], []
@@ -118,10 +144,18 @@ def read_tails(path: Path) -> dict[float, tuple[NDArray[np.float64], NDArray[np.
             bounds = [_bound(lines, at, cell) for cell in named]
             continue
         if len(cells) > 1 and cells[0] and cells[1]:
-            rows.append([lines.number(at, cell, "a round or per cent") if cell else np.nan for cell in cells[: len(bounds) + 1]])
+            rows.append(
+                [lines.number(at, cell, "a round or per cent") if cell else np.nan for cell in cells[: len(bounds) + 1]]
+            )
     if not bounds or not rows:
         raise FileError(f"{path}: found no column such as `over 400us` with values, expected one at least")
     table = np.array(rows)
+    if log is not None and hold_out:
+        known = np.array([each.round for each in log.rounds])
+        nearest = known[np.argmin(np.abs(table[:, :1] - known), axis=1)]
+        table = table[~np.isin(nearest, hold_out)]
+        if len(table) == 0:
+            raise FileError(f"{path}: found only rounds near those that are held out, expected some near others")
     return {bound: (table[:, 0], table[:, i + 1] / 100) for i, bound in enumerate(bounds)}
 
 

@@ -1,0 +1,247 @@
+"""A device config out of fitted parameters: what they say, and what has to be assumed beside them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from softsense._core import Config
+from softsense.fit.identified import page_types
+from softsense.fit.model import STEPS, Parameters
+
+if TYPE_CHECKING:
+    from softsense.fit.drive import Fit
+
+MOST_SLOTS = 16
+"""Page types that a device has at most."""
+
+_USUAL_BYTES = 16_384
+_BUS_BYTES_PER_US = 800.0
+_DECODE_BYTES_PER_US = 1638.4
+_MEMORY_US = 1.0
+_LEAST_SENSE_US = 10.0
+_OVERHEAD_US = 10.0
+_GROUP_SHARE = 0.01
+_SELDOM = 0.003
+
+
+@dataclass(frozen=True)
+class Times:
+    """How the sums that a log tells are divided. Only the sums are known; the division is assumed.
+
+    Attributes:
+        overhead_us, memory_us, transfer_us, decode_us: of each read.
+        jitter_us: standard deviation of what all reads have in common.
+        divides: in words, how.
+    """
+
+    overhead_us: float
+    memory_us: float
+    transfer_us: float
+    decode_us: float
+    jitter_us: float
+    divides: str
+
+
+def divided(fit: Fit, p: Parameters) -> Times:
+    """A hit is overhead and 1 us of memory; a page crosses 800 MB/s and a decoder of 13 Gb/s, but at most half "
+    "of what there is.
+    """
+    read_bytes = fit.log.read_bytes or _USUAL_BYTES
+    flash = range(int(fit.structure.hit), fit.structure.peaks)
+    least = min(float(p.at_us[k]) for k in flash if p.share[k] >= _SELDOM)
+    memory = _MEMORY_US
+    jitter = float(np.min(p.sigma_us))
+    if fit.structure.hit:
+        overhead, how = (
+            max(0.0, float(p.at_us[0]) - memory),
+            "hits say overhead + memory, of which memory is 1 us [assumed]",
+        )
+    else:
+        overhead, how = min(_OVERHEAD_US, least / 10), "overhead is assumed: no read was a hit"
+    transfer, decode = read_bytes / _BUS_BYTES_PER_US, read_bytes / _DECODE_BYTES_PER_US
+    # Not more than half of what there is.
+    room = max(least - overhead - _LEAST_SENSE_US, 0.0)
+    scale = min(1.0, 0.5 * room / (transfer + decode))
+    return Times(overhead, memory, transfer * scale, decode * scale, jitter, how)
+
+
+def slots(shares: np.ndarray, groups: list[list[int]]) -> list[list[tuple[int, float]]]:
+    """Page types of equal frequency that together have the peaks in their shares.
+
+    A device has pages of all types equally often, 16 types at most. As many are taken as divide the groups of peaks
+    best; what they do not divide is had by types that have pages of two groups.
+
+    Args:
+        shares: of all peaks.
+        groups: peaks that belong together, a page type with its minor ones, in order of time.
+
+    Returns for each type its peaks and their shares within it, which add up to 1.
+    """
+    weights = np.array([shares[group].sum() for group in groups])
+    weights = weights / weights.sum()
+    errors = {n: float(np.abs(np.round(weights * n) / n - weights).max()) for n in range(len(groups), MOST_SLOTS + 1)}
+    count = next((n for n, error in errors.items() if error < _GROUP_SHARE), min(errors, key=errors.__getitem__))
+    total = float(shares[[k for group in groups for k in group]].sum())
+    waiting = [[k, float(shares[k]) / total * count] for group in groups for k in group]
+    found: list[list[tuple[int, float]]] = []
+    for _ in range(count):
+        room, slot = 1.0, []
+        while room > 1e-9 and waiting:
+            taken = min(room, waiting[0][1])
+            slot.append((int(waiting[0][0]), taken))
+            room -= taken
+            waiting[0][1] -= taken
+            if waiting[0][1] <= 1e-9:
+                waiting.pop(0)
+        whole = sum(share for _, share in slot)
+        found.append([(k, share / whole) for k, share in slot if share > 1e-6])
+    return found
+
+
+def config_toml(fit: Fit, of_round: float | None = None, parameters: Parameters | None = None) -> str:
+    """The config, as TOML with comments.
+
+    Args:
+        fit: what was fitted.
+        of_round: of which it is to be the drive; default: of all together.
+        parameters: instead of the most probable ones, such as a sample of the posterior.
+    """
+    p = fit.parameters(of_round) if parameters is None else parameters
+    s, times = fit.structure, divided(fit, p)
+    read_bytes = fit.log.read_bytes or _USUAL_BYTES
+    types = page_types(fit, p)
+    groups: list[list[int]] = [[k] for k in types]
+    for k in range(int(s.hit), s.peaks):
+        if k not in types:
+            nearest = int(np.argmin([abs(p.at_us[k] - p.at_us[each]) for each in types]))
+            groups[nearest].append(k)
+    layout = slots(p.share, groups)
+    spent = times.overhead_us + times.transfer_us + times.decode_us
+    step = float(p.step_us) if s.ladder else 0.0
+    decode = min(times.decode_us, step) if s.ladder else times.decode_us
+    # A retry decodes again; where that takes longer than the whole step, more of the sum is transfer.
+    transfer = times.transfer_us + times.decode_us - decode
+    lines = [
+        f"# A drive as `softsense fit` sees it in {fit.log.source}"
+        + ("." if of_round is None else f", round {of_round:g}."),
+        "# Known are sums and differences of times, shares, retries and spreads; how sums are divided, the "
+        "geometry and what writes",
+        f"# take are assumed [assumed]: {times.divides}. Times in us.",
+        "",
+        "seed = 1",
+        "",
+        "[geometry]                          # [assumed] 16 GiB on 8 dies",
+        "channels = 4",
+        "chips_per_channel = 2",
+        "dies_per_chip = 1",
+        "planes_per_die = 1",
+        f"blocks_per_plane = {max(64, round_up(17_179_869_184, read_bytes * 8 * 48 * len(layout)))}",
+        f"pages_per_block = {48 * len(layout)}",
+        "codewords_per_page = 1",
+        f"codeword_bytes = {read_bytes}",
+        "",
+        "[flash]",
+        'busy_unit = "die"                   # [assumed]',
+        "",
+    ]
+    for slot in layout:
+        # What is sooner than a page can be is as soon as it can: seldom, and no hit.
+        at = {k: max(float(p.at_us[k]), spent) for k, _ in slot}
+        first = min(at.values())
+        largest = max(slot, key=lambda each: each[1])[0]
+        name = next((f"type {i + 1}" for i, group in enumerate(groups) if largest in group), "page")
+        parts = [
+            f"{{ share = {share:.6f}, fixed_us = {at[k] - first:.4g}, "
+            f"normal_us = {np.sqrt(max(0.0, float(p.sigma_us[k]) ** 2 - times.jitter_us**2)):.4g} }}"
+            for k, share in _adding_up(slot)
+        ]
+        lines += [
+            "[[flash.page_types]]",
+            f'name = "{name}"',
+            f"sense_us = {first - spent:.4f}",
+            f"sense_extra_level_us = {max(0.0, step - decode):.4f}",
+            "sense_spread = [",
+            *(f"    {part}," for part in parts),
+            "]",
+            "program_us = 1000.0                 # [assumed]",
+            "",
+        ]
+    retry = [float(x) for x in np.cumprod([p.p_retry[min(i, 2)] for i in range(STEPS)])] if s.ladder else []
+    slow, pause = float(p.slow_share), float(p.pause_share)
+    waits = [
+        (1 - slow - pause, p.tail_us),
+        *([(slow, p.slow_us)] if s.slow else []),
+        *([(pause, p.pause_us)] if s.pauses else []),
+    ]
+    rest = 1 - sum(float(f"{share:.8f}") for share, _ in waits[1:])
+    service = [
+        f"{{ share = {share:.8f}, normal_us = {times.jitter_us:.4g}, exponential_us = {float(mean):.4g} }}"
+        for share, mean in [(rest, waits[0][1]), *waits[1:]]
+    ]
+    lines += [
+        "[bus]",
+        f"transfer_us = {transfer:.4f}               # [assumed]; with sensing and decode the sum is known",
+        "transfer_extra_level_us = 0.0",
+        "",
+        "[decoder]",
+        f"time.fixed_us = {decode:.4f}             # [assumed], as the transfer",
+        "",
+        *(
+            [
+                "[reliability.fixed]                 # retries: known",
+                f"p_fail = [{', '.join(f'{x:.6g}' for x in retry)}, 0.0]",
+            ]
+            if retry
+            else ["[reliability]                       # no retries were seen", "fixed.p_fail = [0.0]"]
+        ),
+        "",
+        "[read]",
+        'policy = "progressive"',
+        'retry = "incremental"',
+        f"max_level = {7 if retry else 1}",
+        "",
+        "[host]",
+        "issue.closed_loop.queue_depth = 1",
+        f"controller_memory_us = {times.memory_us:g}",
+        "",
+        "[host.service]",
+        f"overhead_us = {times.overhead_us:.4f}",
+        f"hit_fraction = {float(p.share[0]) if s.hit else 0.0:.6g}",
+        "spread = [",
+        *(f"    {part}," for part in service),
+        "]",
+        "",
+        "[precondition]",
+        'layout = "sequential"',
+        "",
+        "[workload]                          # what the log was of: reads anywhere, one at a time",
+        "requests = 200_000",
+        "read_fraction = 1.0",
+        f"sizes = [{{ bytes = {read_bytes}, share = 1.0 }}]",
+        'addresses = "uniform"',
+        f"align_bytes = {read_bytes}",
+        'arrivals = "immediate"',
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _adding_up(slot: list[tuple[int, float]]) -> list[tuple[int, float]]:
+    """Shares of six digits whose sum is 1: the largest one makes up for what rounding lost."""
+    rounded = [(k, float(f"{share:.6f}")) for k, share in slot]
+    lost = 1 - sum(share for _, share in rounded)
+    largest = max(range(len(slot)), key=lambda i: slot[i][1])
+    return [(k, share + lost) if i == largest else (k, share) for i, (k, share) in enumerate(rounded)]
+
+
+def round_up(whole: int, part: int) -> int:
+    """How many parts a whole takes."""
+    return -(-whole // part)
+
+
+def config(fit: Fit, of_round: float | None = None) -> Config:
+    """The config, checked."""
+    return Config.from_toml(config_toml(fit, of_round), "fitted.toml")

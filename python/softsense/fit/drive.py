@@ -1,0 +1,290 @@
+"""Fitting a drive: its structure, a posterior for each round and one for all together, how slow reads grow."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from softsense._core import ConfigError, StopFlag, __version__
+from softsense.fit import growth, sampling, search
+from softsense.fit.growth import Growth
+from softsense.fit.histograms import Histogram, Log
+from softsense.fit.model import Grid, Parameters, Structure, unpack
+from softsense.fit.sampling import Posterior, Prior
+from softsense.runner import Progress, chosen_workers, run_units
+from softsense.store import Store
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
+    from numpy.typing import NDArray
+
+_MODEL = 3
+_ROUND_BINS = 3.0
+_ODD_FACTOR = 5.0
+_LEAST_ROUNDS = 3
+_SLOW_SHARE = 0.002
+_MOST_DOUBLINGS = 6.0
+_BISECTIONS = 12
+
+
+@dataclass(frozen=True)
+class Fit:
+    """What a log tells of a drive.
+
+    Attributes:
+        log: what it was fitted to, held-out rounds included.
+        structure: the parts of its latencies.
+        rounds: the posterior of each round that was fitted.
+        whole: the posterior of all of them together; of the round, if there is one.
+        growth: how slow reads become more; none of one or two rounds.
+        held_out: numbers of rounds that were not looked at.
+        notes: what was left out and why, and what was assumed.
+        seed: of the samplers.
+        cell_us: of the grid on which latencies were worked out.
+    """
+
+    log: Log
+    structure: Structure
+    rounds: tuple[Posterior, ...]
+    whole: Posterior
+    growth: Growth | None
+    held_out: tuple[float, ...]
+    notes: tuple[str, ...]
+    seed: int
+    cell_us: float
+
+    def parameters(self, of_round: float | None = None) -> Parameters:
+        """The most probable parameters: of all rounds together, or as they are predicted for one round.
+
+        With a law of growth, retries and pauses are as many times as often as gives the share of slow reads that it
+        says.
+        """
+        whole = unpack(self.structure, self.whole.mode)
+        if self.growth is None:
+            return whole
+        rounds = np.array([each.round for each in self.rounds]) if of_round is None else np.array([of_round])
+        return self._slowed(whole, float(np.median(self.growth.at(rounds).mean(axis=1))))
+
+    def _slowed(self, p: Parameters, share: float) -> Parameters:
+        """With retries and pauses as many times as often as has this share beyond the bound of the growth; as "
+        "near as they come.
+        """
+        assert self.growth is not None
+        low, high, end = -_MOST_DOUBLINGS, _MOST_DOUBLINGS, float(self.log.rounds[0].edges_us[-1])
+        grid = Grid(
+            np.array([0.0, min(self.growth.bound_us, float(self.log.rounds[0].edges_us[-1]))]), self.cell_us, end
+        )
+        for _ in range(_BISECTIONS):
+            middle = (low + high) / 2
+            slow = float(grid.probabilities(self.structure, p.with_tails(2.0**middle))[-1])
+            low, high = (middle, high) if slow < share else (low, middle)
+        return p.with_tails(2.0 ** ((low + high) / 2))
+
+    def predicted(self, of_round: float | None = None, edges_us: NDArray[np.float64] | None = None) -> Histogram:
+        """What the most probable parameters predict for a round: shares of its bins, in sum 1."""
+        grid = Grid(self.log.rounds[0].edges_us if edges_us is None else edges_us, self.cell_us)
+        shares = grid.probabilities(self.structure, self.parameters(of_round))
+        return Histogram(-1.0 if of_round is None else of_round, grid.edges_us, shares[:-1], float(shares[-1]))
+
+    def quantile_intervals(self, shares: Sequence[float], of_round: float, draws: int = 200) -> NDArray[np.float64]:
+        """Median and 95 % interval of quantiles of a round, us (3, shares): rounds differ, and each is known so "
+        "well.
+        """
+        random = np.random.default_rng([self.seed, 30])
+        grid = Grid(self.log.rounds[0].edges_us, self.cell_us)
+        slow = None if self.growth is None else self.growth.at(of_round, scattered=True)[:, 0]
+        found = []
+        for _ in range(draws):
+            each = self.rounds[random.integers(len(self.rounds))]
+            of_round = unpack(self.structure, each.samples[random.integers(len(each.samples))])
+            if slow is not None:
+                of_round = self._slowed(of_round, float(slow[random.integers(len(slow))]))
+            weights = grid.probabilities(self.structure, of_round)
+            found.append(Histogram(of_round, grid.edges_us, weights[:-1], float(weights[-1])).quantile_us(shares))
+        return np.quantile(np.nan_to_num(np.array(found), posinf=2 * grid.edges_us[-1]), [0.5, 0.025, 0.975], axis=0)
+
+
+def fit_log(
+    log: Log,
+    *,
+    hold_out: Sequence[float] = (),
+    tails: dict[float, tuple[NDArray[np.float64], NDArray[np.float64]]] | None = None,
+    seed: int = 1,
+    workers: int | Executor | None = None,
+    store: Store | None = None,
+    progress: Progress | None = None,
+) -> Fit | None:
+    """Fit the latencies of a log.
+
+    Args:
+        log: of `open_log`.
+        hold_out: numbers of rounds that are not looked at, so that they can be predicted.
+        tails: of `read_tails`: rounds and shares beyond bounds (us), for the growth of slow reads. Held-out rounds are
+            to be left out by the caller. Without it the rounds of the log are taken.
+        seed: the same seed gives the same posterior, on any number of workers.
+        workers: threads, or an executor; default: a thread for each CPU.
+        store: keeps what is finished; a fit goes on from it.
+        progress: called with a name, units done, and their fraction.
+
+    Returns the fit, or None after Ctrl-C, when the store has what was finished. Raises `ConfigError` for held-out
+    rounds
+    that the log lacks, or nothing left to fit.
+    """
+    store = store or Store()
+    workers = chosen_workers(workers)
+    chosen, notes = _chosen(log, hold_out)
+    pooled = chosen[0] if len(chosen) == 1 else _pooled(chosen)
+    cell = float(np.diff(pooled.edges_us).min()) / 2
+    shape = run_units(store, 1, _Shape(pooled, cell), 1, "looking for peaks", progress)
+    if shape is None:
+        return None
+    structure, start = Structure(*shape[0]["structure"]), np.array(shape[0]["vector"])
+    # All rounds together are one more, the first one.
+    targets = chosen if len(chosen) == 1 else [pooled, *chosen]
+    work = _Rounds(structure, start, tuple(targets), cell, seed)
+    done = run_units(store, workers, work, len(targets), "sampling posteriors", progress)
+    if done is None:
+        return None
+    posteriors = [sampling.from_json(kept) for kept in done]
+    rounds = posteriors if len(chosen) == 1 else posteriors[1:]
+    grown = _growth(chosen, pooled, tails, seed)
+    worst = max(each.model_error for each in rounds)
+    if worst > 0:
+        notes.append(
+            f"the model is off by up to {worst:.0%} of the reads of a bin, beyond chance: it is a simplification "
+            "that so many reads "
+            "show. Bins count less for it, and intervals are wider"
+        )
+    if log.depth > 1 and log.format != "blkparse":
+        notes.append(
+            f"{log.depth} reads were outstanding: times contain waits for other reads, and peaks may not be page types"
+        )
+    return Fit(log, structure, tuple(rounds), posteriors[0], grown, tuple(hold_out), (*log.notes, *notes), seed, cell)
+
+
+def _chosen(log: Log, hold_out: Sequence[float]) -> tuple[list[Histogram], list[str]]:
+    """The rounds that are fitted: not held out, and not unlike all others."""
+    known = [each.round for each in log.rounds]
+    if missing := [number for number in hold_out if number not in known]:
+        raise ConfigError(
+            f"--hold-out: found round {missing[0]:g}, expected one of {', '.join(f'{number:g}' for number in known)}"
+        )
+    chosen = [each for each in log.rounds if each.round not in hold_out]
+    if not chosen:
+        raise ConfigError("--hold-out: found all rounds of the log, expected one at least to be left for the fit")
+    notes: list[str] = []
+    if len(chosen) > _LEAST_ROUNDS:
+        bound = float(_pooled(chosen).quantile_us(1 - _SLOW_SHARE)[0])
+        bound = min(bound, float(chosen[0].edges_us[-1]))
+        slow = np.array([each.share_beyond(bound) for each in chosen])
+        for each, share in zip(list(chosen), slow, strict=True):
+            others = float(np.median(slow[[other is not each for other in chosen]]))
+            if share > _ODD_FACTOR * others and each.round == min(known) and len(chosen) > _LEAST_ROUNDS:
+                notes.append(
+                    f"round {each.round:g} is left out: {share:.2%} of its reads take longer than {bound:g} us, and "
+                    f"{others:.3%} of those of a usual round: a first reading unlike all that follow"
+                )
+                chosen.remove(each)
+                break
+    return chosen, notes
+
+
+def _pooled(rounds: Sequence[Histogram]) -> Histogram:
+    """All rounds together."""
+    counts = sum((each.counts for each in rounds), np.zeros_like(rounds[0].counts))
+    return replace(rounds[0], round=-1.0, counts=counts, beyond=sum(each.beyond for each in rounds))
+
+
+def _growth(
+    chosen: Sequence[Histogram],
+    pooled: Histogram,
+    tails: dict[float, tuple[NDArray[np.float64], NDArray[np.float64]]] | None,
+    seed: int,
+) -> Growth | None:
+    if tails:
+        bound = min(tails)
+        return growth.fit(bound, *tails[bound], seed)
+    if len(chosen) < _LEAST_ROUNDS:
+        return None
+    bound = float(pooled.quantile_us(1 - _SLOW_SHARE)[0])
+    edges = pooled.edges_us
+    bound = float(edges[min(int(np.searchsorted(edges, bound)), len(edges) - 1)])
+    shares = np.array([each.share_beyond(bound) for each in chosen])
+    return growth.fit(bound, np.array([each.round for each in chosen]), shares, seed)
+
+
+class _Work:
+    """Work of `run_units`: pickles, and is known by a hash of all that its results depend on."""
+
+    def _depends_on(self) -> list[Any]:
+        raise NotImplementedError
+
+    @property
+    def identity(self) -> str:
+        """A hash of everything."""
+        told = json.dumps([type(self).__name__, _MODEL, __version__, self._depends_on()])
+        return hashlib.sha256(told.encode()).hexdigest()
+
+
+def _told(histogram: Histogram) -> list[Any]:
+    return [histogram.round, histogram.edges_us.tolist(), histogram.all_counts.tolist()]
+
+
+@dataclass(frozen=True)
+class _Shape(_Work):
+    histogram: Histogram
+    cell_us: float
+
+    def _depends_on(self) -> list[Any]:
+        return [_told(self.histogram), self.cell_us]
+
+    def run(self, unit: int, stop: StopFlag | None = None) -> Any:
+        """The structure and its vector; None if stopped."""
+        assert unit == 0
+        stopped = (lambda: stop.is_set) if stop else (lambda: False)
+        grid = Grid(self.histogram.edges_us, self.cell_us)
+        found = search.find_structure(self.histogram, grid, stopped)
+        if found is None:
+            return None
+        s, vector = found
+        return {"structure": s.to_json(), "vector": vector.tolist()}
+
+
+@dataclass(frozen=True)
+class _Rounds(_Work):
+    structure: Structure
+    start: NDArray[np.float64]
+    histograms: tuple[Histogram, ...]
+    cell_us: float
+    seed: int
+    grids: dict[int, Grid] = field(default_factory=dict, compare=False, repr=False)
+
+    def _depends_on(self) -> list[Any]:
+        return [
+            self.structure.to_json(),
+            self.start.tolist(),
+            [_told(each) for each in self.histograms],
+            self.cell_us,
+            self.seed,
+        ]
+
+    def run(self, unit: int, stop: StopFlag | None = None) -> Any:
+        """The posterior of a round; None if stopped."""
+        histogram = self.histograms[unit]
+        grid = Grid(histogram.edges_us, self.cell_us)
+        prior = Prior.of(self.structure, self.start, grid)
+        if len(self.histograms) > 1:
+            # The peaks of a round are those of all, a little shifted; or they could not be told apart from one another.
+            k = self.structure.peaks
+            sigma = prior.sigma.copy()
+            sigma[:k] = _ROUND_BINS * float(np.diff(histogram.edges_us).min())
+            prior = replace(prior, mean=np.append(self.start[:k], prior.mean[k:]), sigma=sigma)
+        stopped = (lambda: stop.is_set) if stop else (lambda: False)
+        found = sampling.sample(self.structure, grid, histogram, prior, self.start, self.seed, stopped)
+        return None if found is None else sampling.to_json(found)

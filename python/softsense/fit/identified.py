@@ -1,0 +1,161 @@
+"""What a fit claims: parameters with intervals, what is known only as a sum, and what the log cannot tell."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from softsense.fit.model import STEPS, Parameters, unpack
+from softsense.fit.sampling import Posterior
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from softsense.fit.drive import Fit
+
+PAGE_TYPE_SHARE = 0.08
+"""A peak with less of the flash reads is told as a minor peak, not as a page type."""
+
+_TOLD = 0.34
+_INTERVAL = (0.025, 0.975)
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A parameter.
+
+    Attributes:
+        name: such as `page_types[0].base_us`.
+        median, low, high: of the posterior, with its 95 % interval; of several rounds one of their mixture, so that
+            what rounds differ is in it.
+        unit: `us`, or `share`.
+        about: what it is.
+        is_told: whether the log tells it: the interval is at most a third as wide as before anything was seen. What it
+            does not tell is not claimed.
+    """
+
+    name: str
+    median: float
+    low: float
+    high: float
+    unit: str
+    about: str
+    is_told: bool
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON."""
+        return dict(self.__dict__)
+
+
+def claims(fit: Fit) -> list[Claim]:
+    """All parameters of the structure, in the order in which a read meets them."""
+    samples = _mixed(fit.rounds)
+    mode = unpack(fit.structure, fit.whole.mode)
+    prior_width = dict(zip(fit.structure.names(), _prior_widths(fit), strict=True))
+    spread = np.std(np.concatenate([_even(each.samples, len(fit.rounds)) for each in fit.rounds]), axis=0)
+    told = {name: s < _TOLD * prior_width[name] for name, s in zip(fit.structure.names(), spread, strict=True)}
+    return [
+        Claim(name, *_quantiles(values), unit, about, all(told[each] for each in rests_on if each in told))
+        for name, values, unit, about, rests_on in _rows(fit, samples, mode)
+    ]
+
+
+def page_types(fit: Fit, p: Parameters) -> list[int]:
+    """Peaks that are taken for page types: those of flash with 8 % of its reads or more; the largest, if none has."""
+    flash = range(int(fit.structure.hit), fit.structure.peaks)
+    least = PAGE_TYPE_SHARE * float(sum(p.share[k] for k in flash))
+    return [k for k in flash if p.share[k] >= least] or [max(flash, key=lambda k: float(p.share[k]))]
+
+
+def unknown(fit: Fit) -> list[str]:
+    """What no log of this kind tells, a sentence each."""
+    found = [
+        "sensing, transfer, decode and overhead of a page type are known as a sum alone (`base_us`); between page "
+        "types only "
+        "sensing differs, so differences are differences of `sense_us`",
+        "the raw bit error rate is not seen, only how often reads are retried",
+    ]
+    if not fit.structure.hit:
+        found.append(
+            "no read was served from memory, so nothing tells overhead from flash, nor software's jitter from "
+            "that of pages"
+        )
+    if not fit.structure.ladder:
+        found.append("no retries stand out, so how long a retry takes and how often there is a second one are unknown")
+    if fit.growth is not None:
+        found.append(
+            "reads and time grow together from round to round: what reads disturb and what retention loses are "
+            "one growth; P/E "
+            "cycles do not change at all"
+        )
+    else:
+        found.append("growth by reads, retention and P/E cycles is unknown: there are fewer than three rounds")
+    if fit.log.depth <= 1:
+        found.append("with one read outstanding nothing tells how many units serve reads at once, nor how they queue")
+    return found
+
+
+def _rows(fit: Fit, p: Parameters, mode: Parameters) -> Iterator[tuple[str, NDArray[np.float64], str, str, list[str]]]:
+    s = fit.structure
+    flash = p.share[:, int(s.hit) :].sum(axis=1)
+    if s.hit:
+        yield "hits.at_us", p.at_us[:, 0], "us", "a read that memory serves: overhead and memory", ["at_us[0]"]
+        yield "hits.share", p.share[:, 0], "share", "of all reads", ["odds[0]"]
+        yield "hits.sigma_us", p.sigma_us[:, 0], "us", "how far it spreads: jitter of host and link", ["sigma_us[0]"]
+    types = page_types(fit, mode)
+    minor = [k for k in range(int(s.hit), s.peaks) if k not in types]
+    for kind, peaks in (("page_types", types), ("minor_peaks", minor)):
+        for i, k in enumerate(peaks):
+            name = f"{kind}[{i}]"
+            odds = [f"odds[{k}]"] if k < s.peaks - 1 else []
+            about = "overhead + sensing + transfer + decode" if kind == "page_types" else "where it stands"
+            yield f"{name}.base_us", p.at_us[:, k], "us", about, [f"at_us[{k}]"]
+            yield f"{name}.share", p.share[:, k] / flash, "share", "of flash reads", odds
+            yield f"{name}.sigma_us", p.sigma_us[:, k], "us", "spread of its pages", [f"sigma_us[{k}]"]
+            if kind == "page_types" and i:
+                first = types[0]
+                rests = [f"at_us[{k}]", f"at_us[{first}]"]
+                yield (
+                    f"{name}.sense_more_us",
+                    p.at_us[:, k] - p.at_us[:, first],
+                    "us",
+                    "sensing beyond page_types[0]",
+                    rests,
+                )
+    yield "tail_us", p.tail_us, "us", "mean of the right skew of every read", ["tail_us"]
+    if s.ladder:
+        yield "retry.step_us", p.step_us, "us", "from one retry to the next", ["step_us", "p_retry[0]"]
+        yield "retry.p_first", p.p_retry[:, 0], "share", "of flash reads that are retried", ["p_retry[0]"]
+        yield "retry.p_second", p.p_retry[:, 1], "share", "of those that are retried again", ["p_retry[1]"]
+        yield "retry.p_further", p.p_retry[:, 2], "share", f"of those, and so on, up to {STEPS}", ["p_retry[2]"]
+    if s.slow:
+        yield "slow.share", p.slow_share, "share", "of reads that are skewed more", ["slow_share"]
+        yield "slow.mean_us", p.slow_us, "us", "mean of that skew", ["slow_us", "slow_share"]
+    if s.pauses:
+        yield "pauses.share", p.pause_share, "share", "of reads that wait for something long", ["pause_share"]
+        yield "pauses.mean_us", p.pause_us, "us", "mean of those waits", ["pause_us", "pause_share"]
+
+
+def _prior_widths(fit: Fit) -> NDArray[np.float64]:
+    from softsense.fit.model import Grid
+    from softsense.fit.sampling import Prior
+
+    return Prior.of(fit.structure, fit.whole.mode, Grid(fit.log.rounds[0].edges_us, fit.cell_us)).sigma
+
+
+def _mixed(rounds: tuple[Posterior, ...]) -> Parameters:
+    """Samples of all rounds, as many of each."""
+    return unpack(rounds[0].structure, np.concatenate([_even(each.samples, len(rounds)) for each in rounds]))
+
+
+def _even(samples: NDArray[np.float64], rounds: int) -> NDArray[np.float64]:
+    return samples[:: max(1, rounds // 2)]
+
+
+def _quantiles(values: NDArray[np.float64]) -> tuple[float, float, float]:
+    median, low, high = np.quantile(values, [0.5, *_INTERVAL])
+    return float(median), float(low), float(high)

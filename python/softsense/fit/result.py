@@ -1,0 +1,191 @@
+"""A fit told: tables for people, JSON, a picture, and the files of a folder."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from softsense.fit import device, identified
+from softsense.fit.model import unpack
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.figure import Figure
+
+    from softsense.fit.depth import Depth
+    from softsense.fit.drive import Fit
+
+_REFERENCE_TABLE = "flash-8-9"
+
+
+def to_dict(fit: Fit, checks: Sequence[dict[str, Any]] = (), deep: Depth | None = None) -> dict[str, Any]:
+    """All of it, as JSON."""
+    return {
+        "log": fit.log.source,
+        "format": fit.log.format,
+        "read_bytes": fit.log.read_bytes,
+        "depth": fit.log.depth,
+        "rounds": [each.round for each in fit.rounds],
+        "held_out": list(fit.held_out),
+        "seed": fit.seed,
+        "parameters": [claim.to_dict() for claim in identified.claims(fit)],
+        "not_told": identified.unknown(fit),
+        "growth": growth_rows(fit),
+        "notes": list(fit.notes),
+        "checks": _finite(list(checks)),
+        "dies": deep.to_dict() if deep else None,
+    }
+
+
+def _finite(value: Any) -> Any:
+    """JSON has no infinity: what is beyond the last bin is null."""
+    if isinstance(value, dict):
+        return {key: _finite(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_finite(each) for each in value]
+    return None if isinstance(value, float) and not np.isfinite(value) else value
+
+
+def growth_rows(fit: Fit) -> list[dict[str, Any]]:
+    """By round, how often flash is retried and how many reads are slow, and what raw bit error rate that would be.
+
+    `rber_if_flash_8_9` is the raw bit error rate at which hard decision of the shipped code flash-8/9 fails as often as
+    reads are retried: only with a code and decoder assumed do retries say one.
+    """
+    rows = []
+    for each in fit.rounds:
+        p = each.parameters()
+        median, low, high = np.quantile(p.p_retry[:, 0], [0.5, 0.025, 0.975])
+        row: dict[str, Any] = {
+            "round": each.round,
+            "p_retry": float(median),
+            "p_retry_low": float(low),
+            "p_retry_high": float(high),
+        }
+        row["rber_if_flash_8_9"] = _equivalent_rber(float(median)) if fit.structure.ladder else None
+        if fit.growth is not None:
+            of_law = fit.growth.interval(each.round)[:, 0]
+            row |= {"slow": float(of_law[0]), "slow_low": float(of_law[1]), "slow_high": float(of_law[2])}
+        rows.append(row)
+    return rows
+
+
+def _equivalent_rber(p_fail: float) -> float | None:
+    from softsense._core import Config
+
+    rates = np.linspace(0.004, 0.012, 801)
+    config = Config.open("mlc-25nm", [f"reliability.table.file={_REFERENCE_TABLE}"])
+    fails = np.maximum.accumulate(config.p_fail(rates, 1)[0])
+    if not fails[0] < p_fail < fails[-1]:
+        return None
+    return float(np.interp(np.log(p_fail), np.log(np.maximum(fails, 1e-300)), rates))
+
+
+def table(fit: Fit, checks: Sequence[dict[str, Any]] = (), deep: Depth | None = None) -> str:
+    """Everything for people: parameters with their intervals, what is not told, growth, and what was checked."""
+    rows = identified.claims(fit)
+    told = [row for row in rows if row.is_told]
+    width = max(len(row.name) for row in rows)
+    lines = [f"{'parameter':{width}}  {'median':>10}  {'95 % interval':>23}  unit", "-" * (width + 46)]
+    lines += [
+        f"{row.name:{width}}  {row.median:>10.5g}  {row.low:>10.5g} to {row.high:>9.5g}  {row.unit:6} {row.about}"
+        for row in told
+    ]
+    vague = [row.name for row in rows if not row.is_told]
+    lines += ["", "Not told by this log:", *(f"  - {text}" for text in identified.unknown(fit))]
+    if vague:
+        lines.append(f"  - too little is seen of {', '.join(vague)}")
+    if fit.growth is not None:
+        lines += [
+            "",
+            f"Reads beyond {fit.growth.bound_us:g} us by round (law, 95 % of rounds), and retries",
+            "round     slow      95 % of rounds       retried",
+        ]
+        for each in growth_rows(fit):
+            lines.append(
+                f"{each['round']:>5g} {each['slow']:>8.3%}  {each['slow_low']:>8.3%} to {each['slow_high']:>8.3%} "
+                f" {each['p_retry']:>8.3%}"
+            )
+    for check in checks:
+        held = " (held out)" if check["round"] in fit.held_out else ""
+        lines += [
+            "",
+            f"Round {check['round']:g}{held}, latency in us",
+            "share    log   fitted      95 % interval   simulated",
+        ]
+        for q in check["quantiles"]:
+            lines.append(
+                f"{q['share']:>5.1%} {q['log_us']:>6.1f} {q['predicted_us']:>8.1f} {q['low_us']:>9.1f} to "
+                f"{q['high_us']:>6.1f}  {q['simulated_us']:>10.1f}"
+            )
+    if deep:
+        low, high = deep.interval()
+        lines += [
+            "",
+            f"Dies that serve reads at once, by {deep.depth} outstanding: {deep.best} (95 %: {low} to {high})",
+        ]
+    lines += ["", *(f"note: {note}" for note in fit.notes)]
+    return "\n".join(lines)
+
+
+def picture(fit: Fit) -> Figure:
+    """The latencies of the rounds that were fitted, what the fit makes of them, and its peaks."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(9, 5.5), layout="constrained")
+    above, below = figure.subplots(2, 1, sharex=True)
+    fitted = [each for each in fit.log.rounds if each.round in {posterior.round for posterior in fit.rounds}]
+    for each in fitted:
+        density = each.counts / each.reads / np.diff(each.edges_us)
+        beyond = 1 - np.cumsum(each.counts) / each.reads
+        for axes, values in ((above, 100 * density), (below, beyond)):
+            label = f"log, {len(fitted)} rounds" if len(fitted) > 1 else "log"
+            axes.stairs(values, each.edges_us, color="0.6", linewidth=0.7, label=label if each is fitted[0] else None)
+    model = fit.predicted()
+    above.stairs(
+        100 * model.counts / np.diff(model.edges_us),
+        model.edges_us,
+        color="#d9593d",
+        linewidth=1.2,
+        label="fit, all rounds",
+    )
+    below.stairs(1 - np.cumsum(model.counts), model.edges_us, color="#d9593d", linewidth=1.2)
+    p = unpack(fit.structure, fit.whole.mode)
+    for i, k in enumerate(identified.page_types(fit, p)):
+        above.axvline(
+            float(p.at_us[k]), color="#2a6f97", linestyle=":", linewidth=1, label="page types" if i == 0 else None
+        )
+    above.set(ylabel="reads, % per us", xlim=(0, float(model.edges_us[-1])))
+    below.set(xlabel="latency, us", ylabel="share of slower reads", yscale="log", ylim=(1e-5, 1))
+    above.legend(frameon=False)
+    return figure
+
+
+def write(
+    fit: Fit,
+    folder: Path,
+    checks: Sequence[dict[str, Any]] = (),
+    deep: Depth | None = None,
+    *,
+    draw: bool = True,
+    number: float | None = None,
+) -> list[Path]:
+    """Write `fitted.toml`, `fit.json`, and with `draw` `fit.png` into a folder; each whole or not at all."""
+    from softsense.files import replacing
+
+    folder.mkdir(parents=True, exist_ok=True)
+    told = json.dumps(to_dict(fit, checks, deep), indent=2, allow_nan=False) + "\n"
+    written = []
+    for name, text in (("fitted.toml", device.config_toml(fit, number)), ("fit.json", told)):
+        with replacing(folder / name) as unfinished:
+            unfinished.write_text(text)
+        written.append(folder / name)
+    if draw:
+        with replacing(folder / "fit.png") as unfinished:
+            picture(fit).savefig(unfinished, dpi=120)
+        written.append(folder / "fit.png")
+    return written
