@@ -32,7 +32,7 @@ NAVIGATION = {
         "tutorials/your-own-read-policy",
         "sweeps",
     ],
-    "How-to": ["how-to", "traces", "report", "measuring-codes", "frame-error-rates", "when-things-go-wrong"],
+    "How-to": ["how-to", "traces", "report", "measuring-codes", "frame-error-rates", "fitting-a-drive", "fitted-drives", "when-things-go-wrong"],
     "Reproduced papers": [
         "ldpc-in-ssd",
         "laldpc",
@@ -48,6 +48,7 @@ NAVIGATION = {
     "Model reference": [
         "model/host",
         "model/ssd-timing",
+        "model/fit",
         "model/read-policies",
         "model/reliability",
         "model/decode-table",

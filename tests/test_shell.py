@@ -70,6 +70,7 @@ RESULTS: dict[str, list[str]] = {
     ],
     "table show": ["flash-8-9"],
     "reproduce": ["--list"],
+    "fit": ["latencies.csv", "--workers", "1", "--check-reads", "2000", "--out", "fitted"],
     "sweep": ["sweep.toml", "--workers", "1"],
 }
 # They print one thing, which is in a format of its own, or write a file.
@@ -96,6 +97,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "measured.csv").write_text("\n".join(["pe_cycles,retention_days,state,mean,sigma", *lines]))
     (tmp_path / "rates.csv").write_text("pe_cycles,retention_days,rber\n0,0,1e-4\n0,30,2e-4\n")
     (tmp_path / "teaching.qc").write_text(softsense.Code.open("teaching-1/2").to_qc())
+    heights = [max(0, 900 - 300 * abs(i - 8)) + max(0, 600 - 300 * abs(i - 14)) for i in range(30)]
+    bins = "".join(f"{100 + 10 * i},{height}\n" for i, height in enumerate(heights))
+    (tmp_path / "latencies.csv").write_text(f",0\n{bins}")
     overrides = ", ".join(json.dumps(field) for field in SMALL)
     grid = "[grid]\n'ftl.over_provisioning' = [0.2, 0.3]\n"
     (tmp_path / "sweep.toml").write_text(f"config = 'mlc-25nm'\npolicies = ['two_step']\nset = [{overrides}]\n{grid}")

@@ -1702,7 +1702,11 @@ def fit_command(
     log = fit.open_log(logs, **options)
     held = fit.held_out(log, hold_out)
     shares = fit.read_tails(tails, log, held) if tails else None
-    deep = fit.open_log([deep_log], **{**options, "depth": None}, deep=True) if deep_log else None
+    deep = fit.open_log([deep_log], **options, deep=True) if deep_log else None
+    if deep and deep.depth < 2:
+        raise ConfigError(
+            f"--deep-log: found a depth of {deep.depth}, expected 2 or more (--depth says it where no log does)"
+        )
     path = out or Path("out") / f"fit-{logs[0].name.split('.')[0]}"
     with _Folder(path) as folder, softsense.Store(folder.file("fit.store")) as store:
         with _progress(no_progress, "units") as report:

@@ -79,11 +79,5 @@ def read(lines: Lines, read_bytes: int | None, deep: bool = False) -> Log:
         )
     if len(alone) < len(table):
         notes.append(f"{len(table) - len(alone):,} reads that were queued behind others are left out of the latencies")
-    return Log(
-        str(lines.path),
-        "blkparse",
-        (of_latencies(alone[:, 0], str(lines.path)),),
-        tuple(notes),
-        size,
-        int(table[:, 2].max()),
-    )
+    us, histogram = alone[:, 0], of_latencies(alone[:, 0], str(lines.path))
+    return Log(str(lines.path), "blkparse", (histogram,), tuple(notes), size, int(table[:, 2].max()), latencies_us=us)

@@ -8,7 +8,7 @@ import numpy as np
 
 from softsense._core import Config
 from softsense.fit.device import config_toml
-from softsense.fit.histograms import Histogram
+from softsense.fit.histograms import Histogram, in_bins
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -28,12 +28,6 @@ def simulate(config: Config, reads: int, seed: int = 1) -> NDArray[np.float64]:
     return result.requests["response_ns"].to_numpy() / 1e3
 
 
-def binned(latencies_us: NDArray[np.float64], like: Histogram) -> Histogram:
-    """Latencies in the bins of another histogram."""
-    counts, _ = np.histogram(latencies_us, like.edges_us)
-    return Histogram(like.round, like.edges_us, counts.astype(float), float(np.sum(latencies_us > like.edges_us[-1])))
-
-
 def compare(fit: Fit, of_round: float, reads: int = 200_000) -> dict[str, Any]:
     """Quantiles, peaks and slow reads of a round: of the log, as the fit predicts them, and as the simulator has them.
 
@@ -48,7 +42,7 @@ def compare(fit: Fit, of_round: float, reads: int = 200_000) -> dict[str, Any]:
     """
     measured = next(each for each in fit.log.rounds if each.round == of_round)
     device = Config.from_toml(config_toml(fit, of_round), "fitted.toml")
-    simulated = binned(simulate(device, reads), measured)
+    simulated = in_bins(simulate(device, reads), measured.edges_us, of_round)
     predicted = fit.predicted(of_round)
     intervals = fit.quantile_intervals(SHARES, of_round)
     quantiles = [

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from softsense._core import ConfigError, StopFlag, __version__
+from softsense._core import StopFlag, __version__
 from softsense.fit import growth, sampling, search
 from softsense.fit.growth import Growth
-from softsense.fit.histograms import Histogram, Log
+from softsense.fit.histograms import Histogram, Log, check_held_out
 from softsense.fit.model import Grid, Parameters, Structure, unpack
 from softsense.fit.sampling import Posterior, Prior
 from softsense.runner import Progress, chosen_workers, run_units
@@ -170,14 +170,9 @@ def fit_log(
 
 def _chosen(log: Log, hold_out: Sequence[float]) -> tuple[list[Histogram], list[str]]:
     """The rounds that are fitted: not held out, and not unlike all others."""
+    check_held_out(log, hold_out)
     known = [each.round for each in log.rounds]
-    if missing := [number for number in hold_out if number not in known]:
-        raise ConfigError(
-            f"--hold-out: found round {missing[0]:g}, expected one of {', '.join(f'{number:g}' for number in known)}"
-        )
     chosen = [each for each in log.rounds if each.round not in hold_out]
-    if not chosen:
-        raise ConfigError("--hold-out: found all rounds of the log, expected one at least to be left for the fit")
     notes: list[str] = []
     if len(chosen) > _LEAST_ROUNDS:
         bound = float(_pooled(chosen).quantile_us(1 - _SLOW_SHARE)[0])

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from softsense._core import FileError
+from softsense._core import ConfigError, FileError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -74,6 +74,7 @@ class Log:
         read_bytes: of one read; 0 where the log does not say.
         depth: reads outstanding, counted when a read is issued, itself included: the most of the log; 0 where it
         does not say.
+        latencies_us: one by one, where the log has them.
         reads_known: whether numbers of reads were told, rather than inferred from the granularity of shares.
     """
 
@@ -84,6 +85,7 @@ class Log:
     read_bytes: int = 0
     depth: int = 0
     reads_known: bool = True
+    latencies_us: NDArray[np.float64] | None = field(default=None, repr=False, compare=False)
 
     def noting(self, *notes: str) -> Log:
         """The same with more notes."""
@@ -99,7 +101,13 @@ def quantiles(
     return np.where(shares > reached[-2], np.inf, found)
 
 
-def of_latencies(latencies_us: NDArray[np.float64], place: str, number: float = 0) -> Histogram:
+def in_bins(latencies_us: NDArray[np.float64], edges_us: NDArray[np.float64], number: float = 0) -> Histogram:
+    """Latencies one by one, counted in bins."""
+    counts, _ = np.histogram(latencies_us, edges_us)
+    return Histogram(number, edges_us, counts.astype(float), float(np.sum(latencies_us > edges_us[-1])))
+
+
+def of_latencies(latencies_us: NDArray[np.float64], place: str) -> Histogram:
     """Bins for latencies one by one: some 150 up to the median, to a quarter beyond the 99.9 % quantile.
 
     Their width is a power of two of us.
@@ -114,8 +122,7 @@ def of_latencies(latencies_us: NDArray[np.float64], place: str, number: float = 
     while high / width > _MOST_BINS:
         width *= 2
     edges = width * np.arange(int(np.ceil(high / width)) + 1)
-    counts, _ = np.histogram(latencies_us, edges)
-    return Histogram(number, edges, counts.astype(float), float(np.sum(latencies_us > edges[-1])))
+    return in_bins(latencies_us, edges)
 
 
 def check_unit(median_us: float, place: str) -> None:
@@ -127,6 +134,16 @@ def check_unit(median_us: float, place: str) -> None:
             "another unit? "
             "(--unit ns, us or ms)"
         )
+
+
+def check_held_out(log: Log, hold_out: Sequence[float]) -> None:
+    """Raises `ConfigError` for held-out rounds that the log lacks, and where none would be left to fit."""
+    known = [each.round for each in log.rounds]
+    if missing := [number for number in hold_out if number not in known]:
+        expected = ", ".join(f"{number:g}" for number in known)
+        raise ConfigError(f"--hold-out: found round {missing[0]:g}, expected one of {expected}")
+    if set(known) <= set(hold_out):
+        raise ConfigError("--hold-out: found all rounds of the log, expected one at least to be left for the fit")
 
 
 def usable(log: Log) -> Log:

@@ -11,7 +11,7 @@ import numpy as np
 
 from softsense._core import ConfigError, FileError
 from softsense.fit import blkparse, tables
-from softsense.fit.histograms import LEAST_READS, Histogram, Log, check_unit, of_latencies, usable
+from softsense.fit.histograms import LEAST_READS, Histogram, Log, check_unit, in_bins, of_latencies, usable
 from softsense.fit.lines import Lines
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def open_log(
                 f"{opened[1].source}: found reads of other bytes than in {opened[0].source} ({sizes}), expected "
                 "one size"
             )
-        rounds = tuple(replace(o.rounds[0], round=float(i)) for i, o in enumerate(opened))
+        rounds = _together(opened)
         notes = tuple(dict.fromkeys(note for o in opened for note in o.notes))
         log = replace(
             opened[0],
@@ -76,6 +76,19 @@ def open_log(
     if depth is not None:
         log = replace(log, depth=depth)
     return usable(log)
+
+
+def _together(logs: Sequence[Log]) -> tuple[Histogram, ...]:
+    """The round of each log, all in the same bins."""
+    one_by_one = [log.latencies_us for log in logs if log.latencies_us is not None]
+    if len(one_by_one) == len(logs):
+        edges = of_latencies(np.concatenate(one_by_one), logs[0].source).edges_us
+        return tuple(in_bins(each, edges, float(i)) for i, each in enumerate(one_by_one))
+    first = logs[0].rounds[0]
+    for log in logs:
+        if not np.array_equal(log.rounds[0].edges_us, first.edges_us):
+            raise FileError(f"{log.source}: found other bins than in {logs[0].source}, expected the same in all logs")
+    return tuple(replace(log.rounds[0], round=float(i)) for i, log in enumerate(logs))
 
 
 def _open(lines: Lines, log_format: str | None, unit: str | None, read_bytes: int | None, deep: bool) -> Log:
@@ -101,7 +114,7 @@ def _recognise(lines: Lines) -> str:
     cells = [cell.strip() for cell in first.split(",")]
     if not cells[0] and len(cells) > 1:
         return "histogram"
-    if 4 <= len(cells) <= 7 and all(cell.lstrip("-").removeprefix("0x").isalnum() for cell in cells[:4]):
+    if 4 <= len(cells) <= 7 and all(cell and set(cell) <= _NUMERAL for cell in cells[:4]):
         return "fio"
     raise FileError(
         f"{lines.path}:{at}: found {first[:60]!r}, expected a latency log of fio, its JSON, events of blkparse or "
@@ -135,9 +148,12 @@ def _fio_log(lines: Lines, unit: str, read_bytes: int | None) -> Log:
             raise FileError(f"{lines.path}: found {len(table):,} writes and trims and no read, expected reads")
         notes.append(f"{len(table) - len(reads):,} writes and trims are left out")
     reads, size = one_size(reads, 2, read_bytes, str(lines.path), notes)
-    return Log(str(lines.path), "fio", (of_latencies(reads[:, 0] * UNITS[unit], str(lines.path)),), tuple(notes), size)
+    us = reads[:, 0] * UNITS[unit]
+    histogram = of_latencies(us, str(lines.path))
+    return Log(str(lines.path), "fio", (histogram,), tuple(notes), size, latencies_us=us)
 
 
+_NUMERAL = set("0123456789.-+e")
 _FIO = ("a latency of 0 or more", "a direction", "a block size")
 
 

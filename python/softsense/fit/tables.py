@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from softsense._core import ConfigError, FileError
-from softsense.fit.histograms import LEAST_READS, Histogram, Log, check_unit
+from softsense.fit.histograms import LEAST_READS, Histogram, Log, check_held_out, check_unit
 from softsense.fit.lines import Lines
 
 if TYPE_CHECKING:
@@ -110,18 +110,20 @@ def _cells(lines: Lines) -> tuple[list[float], NDArray[np.float64], NDArray[np.f
 def held_out(log: Log, text: str | None) -> tuple[float, ...]:
     """Rounds that are held out: numbers with commas between, or `third`, every third counted from the last.
 
-    Raises `ConfigError` for what is neither. Whether the log has them, `fit_log` checks.
+    Raises `ConfigError` for what is neither, or what the log lacks, and where none would be left to fit.
     """
     if text is None:
         return ()
     if text == "third":
         return tuple(each.round for each in log.rounds[::-1][::3])
     try:
-        return tuple(float(word) for word in text.split(","))
+        numbers = tuple(float(word) for word in text.split(","))
     except ValueError:
         raise ConfigError(
             f"--hold-out: found {text!r}, expected numbers of rounds with commas between, or `third`"
         ) from None
+    check_held_out(log, numbers)
+    return numbers
 
 
 def read_tails(
