@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-_MODEL = 3
+_MODEL = 5
 _ROUND_BINS = 3.0
 _ODD_FACTOR = 5.0
 _LEAST_ROUNDS = 3
@@ -157,7 +157,7 @@ def fit_log(
     worst = max(each.model_error for each in rounds)
     if worst > 0:
         notes.append(
-            f"the model is off by up to {worst:.0%} of the reads of a bin, beyond chance: it is a simplification "
+            f"the model is off by up to {worst:.0%} of the reads of a usual bin, beyond chance: it is a simplification "
             "that so many reads "
             "show. Bins count less for it, and intervals are wider"
         )

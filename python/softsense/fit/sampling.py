@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 _EXPECTED_READS = 5.0
 _STEP = 1e-5
 _ENOUGH = 1e-3
+_CHI_SQUARE_MEDIAN = 0.4549
 _WALKERS = 2
 _BURN_IN = 150
 _STEPS = 350
@@ -72,9 +73,9 @@ class Mode:
         vector: it.
         covariance: of the posterior about it, if counts scattered as the model says they do.
         deviance: twice how much less probable it makes the counts than their own shares do; bins by their weights.
-        model_error: by which part of its reads the model is off in a bin, in the root of the mean square, beyond what
-            chance does; 0 where chance explains all.
-        weights: of the bins, 1 / (1 + model_error^2 expected reads).
+        model_error: by which part of its reads the model is off in a usual bin, beyond what chance does; 0 where chance
+            explains all.
+        weights: of the bins, 1 / (1 + model_error^2 n), n the mean of their reads and what is expected.
     """
 
     vector: NDArray[np.float64]
@@ -118,7 +119,7 @@ def find_mode(
     deviance = float(np.sum(fun[: len(counts)] ** 2))
     expected = reads * grid.probabilities(structure, unpack(structure, vector))
     error = _model_error(counts, expected, structure.dimensions)
-    return Mode(vector, covariance, deviance, error, 1 / (1 + error**2 * expected))
+    return Mode(vector, covariance, deviance, error, 1 / (1 + error**2 * (expected + counts) / 2))
 
 
 def _descended(
@@ -169,9 +170,12 @@ def _deviances(counts: NDArray[np.float64], expected: NDArray[np.float64]) -> ND
 
 
 def _model_error(counts: NDArray[np.float64], expected: NDArray[np.float64], dimensions: int) -> float:
-    """By which part of a bin the model is off: chi-square, of variances n + error^2 n^2, is then as expected.
+    """By which part of a usual bin the model is off.
 
-    Source: D. Williams, "Extra-binomial variation in logistic linear models", 1982, method II.
+    With variances n + error^2 n^2 the median of the chi-squares of bins is then that of one degree of freedom.
+
+    Source: D. Williams, "Extra-binomial variation in logistic linear models", 1982, method II, with a
+    median, as a few bins that the model knows nothing of are no measure of the others.
     """
     many = expected > _EXPECTED_READS
     off, n = (counts[many] - expected[many]) ** 2, expected[many]
@@ -182,7 +186,7 @@ def _model_error(counts: NDArray[np.float64], expected: NDArray[np.float64], dim
     low, high = 0.0, 10.0
     for _ in range(60):
         middle = (low + high) / 2
-        if float(np.sum(off / (n + middle**2 * n**2))) > free:
+        if float(np.median(off / (n + middle**2 * n**2))) > _CHI_SQUARE_MEDIAN:
             low = middle
         else:
             high = middle
@@ -236,10 +240,11 @@ def sample(
     import emcee
 
     mode = find_mode(structure, grid, histogram, prior, start)
-    if mode.model_error:
-        for _ in range(2):
-            mode = find_mode(structure, grid, histogram, prior, mode.vector, weights=mode.weights)
-    counts, reads, weights = histogram.all_counts, histogram.reads, mode.weights
+    error, weights = mode.model_error, mode.weights
+    if error:
+        # Once: weights that followed the expected counts again and again would let those grow that do not fit.
+        mode = find_mode(structure, grid, histogram, prior, mode.vector, weights=weights)
+    counts, reads = histogram.all_counts, histogram.reads
 
     def log_posterior(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
         density = prior.log_density(vectors)
@@ -263,7 +268,7 @@ def sample(
         if stopped():
             return None
     samples = sampler.get_chain(discard=_BURN_IN, thin=_THIN, flat=True)
-    return Posterior(histogram.round, structure, mode.vector, samples, mode.model_error, histogram.reads)
+    return Posterior(histogram.round, structure, mode.vector, samples, error, histogram.reads)
 
 
 def to_json(posterior: Posterior) -> dict[str, Any]:
