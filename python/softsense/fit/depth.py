@@ -1,6 +1,4 @@
-"""How many units serve reads at once, from a log with several reads outstanding: by simulating, as no formula "
-"says it.
-"""
+"""How many units serve reads at once, from a log with several reads outstanding: found by simulating."""
 
 from __future__ import annotations
 

@@ -46,8 +46,10 @@ class Times:
 
 
 def divided(fit: Fit, p: Parameters) -> Times:
-    """A hit is overhead and 1 us of memory; a page crosses 800 MB/s and a decoder of 13 Gb/s, but at most half "
-    "of what there is.
+    """How the sums of these parameters are divided.
+
+    A hit is overhead and 1 us of memory; a page crosses 800 MB/s and a decoder of 13 Gb/s, but transfer and decode take at
+    most half of what there is.
     """
     read_bytes = fit.log.read_bytes or _USUAL_BYTES
     flash = range(int(fit.structure.hit), fit.structure.peaks)

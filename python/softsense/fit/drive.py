@@ -72,9 +72,7 @@ class Fit:
         return self._slowed(whole, float(np.median(self.growth.at(rounds).mean(axis=1))))
 
     def _slowed(self, p: Parameters, share: float) -> Parameters:
-        """With retries and pauses as many times as often as has this share beyond the bound of the growth; as "
-        "near as they come.
-        """
+        """With retries and pauses as often as has this share beyond the bound of the growth, or comes nearest."""
         assert self.growth is not None
         low, high, end = -_MOST_DOUBLINGS, _MOST_DOUBLINGS, float(self.log.rounds[0].edges_us[-1])
         grid = Grid(
@@ -93,8 +91,9 @@ class Fit:
         return Histogram(-1.0 if of_round is None else of_round, grid.edges_us, shares[:-1], float(shares[-1]))
 
     def quantile_intervals(self, shares: Sequence[float], of_round: float, draws: int = 200) -> NDArray[np.float64]:
-        """Median and 95 % interval of quantiles of a round, us (3, shares): rounds differ, and each is known so "
-        "well.
+        """Median and 95 % interval of quantiles of a round, us (3, shares).
+
+        Rounds differ, and each is known as well as its own posterior says: draws are of both.
         """
         random = np.random.default_rng([self.seed, 30])
         grid = Grid(self.log.rounds[0].edges_us, self.cell_us)
@@ -102,10 +101,10 @@ class Fit:
         found = []
         for _ in range(draws):
             each = self.rounds[random.integers(len(self.rounds))]
-            of_round = unpack(self.structure, each.samples[random.integers(len(each.samples))])
+            drawn = unpack(self.structure, each.samples[random.integers(len(each.samples))])
             if slow is not None:
-                of_round = self._slowed(of_round, float(slow[random.integers(len(slow))]))
-            weights = grid.probabilities(self.structure, of_round)
+                drawn = self._slowed(drawn, float(slow[random.integers(len(slow))]))
+            weights = grid.probabilities(self.structure, drawn)
             found.append(Histogram(of_round, grid.edges_us, weights[:-1], float(weights[-1])).quantile_us(shares))
         return np.quantile(np.nan_to_num(np.array(found), posinf=2 * grid.edges_us[-1]), [0.5, 0.025, 0.975], axis=0)
 

@@ -124,9 +124,7 @@ def _recognise(lines: Lines) -> str:
 
 
 def _fio_log(lines: Lines, unit: str, read_bytes: int | None) -> Log:
-    """`write_lat_log`: time (ms), latency, direction (0 read, 1 write, 2 trim), block size, and more. Latency is "
-    "in ns since fio 3.
-    """
+    """fio's `write_lat_log`: time (ms), latency (ns since fio 3), direction (0 read, 1 write, 2 trim), block size."""
     rows = []
     for at, line in lines:
         if not line.strip():
@@ -177,9 +175,7 @@ def one_size(
 
 
 def _fio_json(lines: Lines) -> Log:
-    """`--output-format=json+`: `bins` of `clat_ns`, each named by the middle of its latencies; widths double "
-    "every octave.
-    """
+    """`bins` of `clat_ns` in fio's json+, named by the middle of their latencies; widths double every octave."""
     place = str(lines.path)
     try:
         document: Any = json.loads(lines.text.lstrip("\ufeff"))

@@ -111,8 +111,9 @@ class Parameters:
 
 
 def rungs(p_retry: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Shares with 0, 1, ... `STEPS` retries of conditional probabilities (..., 3); the last holds for all "
-    "further ones.
+    """Shares with 0, 1, ... `STEPS` retries of conditional probabilities (..., 3).
+
+    The last one holds for all further retries.
     """
     reached = [np.ones(p_retry.shape[:-1])]
     for step in range(STEPS):

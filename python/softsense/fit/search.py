@@ -20,8 +20,7 @@ MOST_PEAKS = 12
 """Of a structure."""
 
 MOST_READS = 200_000
-"""Counts beyond this do not decide about structure: a model never is so true that ten million reads would not "
-"ask for more."""
+"""Counts beyond this do not decide about structure: ten million reads would ask for more than any model has."""
 
 HIT_SHARE = 0.2
 """A first peak with more of the reads than this is no hit."""
@@ -239,9 +238,7 @@ def is_hit(p: Parameters) -> bool:
 
 
 def _first_large(p: Parameters) -> float:
-    """Where the first peak after the first one stands that has a tenth of the reads; of the largest one, if none "
-    "has.
-    """
+    """Where the first peak after the first one stands that has a tenth of the reads, or the largest one."""
     large = [k for k in range(1, len(p.at_us)) if p.share[k] >= 0.1]
     return float(p.at_us[large[0]] if large else p.at_us[int(np.argmax(p.share))])
 
