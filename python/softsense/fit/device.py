@@ -48,8 +48,8 @@ class Times:
 def divided(fit: Fit, p: Parameters) -> Times:
     """How the sums of these parameters are divided.
 
-    A hit is overhead and 1 us of memory; a page crosses 800 MB/s and a decoder of 13 Gb/s, but transfer and decode take at
-    most half of what there is.
+    A hit is overhead and 1 us of memory; a page crosses 800 MB/s and a decoder of 13 Gb/s, but both take
+    at most half of what there is.
     """
     read_bytes = fit.log.read_bytes or _USUAL_BYTES
     flash = range(int(fit.structure.hit), fit.structure.peaks)

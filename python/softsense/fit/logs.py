@@ -124,7 +124,7 @@ def _recognise(lines: Lines) -> str:
 
 
 def _fio_log(lines: Lines, unit: str, read_bytes: int | None) -> Log:
-    """fio's `write_lat_log`: time (ms), latency (ns since fio 3), direction (0 read, 1 write, 2 trim), block size."""
+    """What `write_lat_log` has: time (ms), latency (ns since fio 3), direction (0 is read), block size."""
     rows = []
     for at, line in lines:
         if not line.strip():
