@@ -24,7 +24,6 @@ _MEMORY_US = 1.0
 _LEAST_SENSE_US = 10.0
 _OVERHEAD_US = 10.0
 _GROUP_SHARE = 0.01
-_SELDOM = 0.003
 
 
 @dataclass(frozen=True)
@@ -52,8 +51,7 @@ def divided(fit: Fit, p: Parameters) -> Times:
     at most half of what there is.
     """
     read_bytes = fit.log.read_bytes or _USUAL_BYTES
-    flash = range(int(fit.structure.hit), fit.structure.peaks)
-    least = min(float(p.at_us[k]) for k in flash if p.share[k] >= _SELDOM)
+    least = min(float(p.at_us[k]) for k in page_types(fit, p))
     memory = _MEMORY_US
     jitter = float(np.min(p.sigma_us))
     if fit.structure.hit:
