@@ -32,7 +32,16 @@ NAVIGATION = {
         "tutorials/your-own-read-policy",
         "sweeps",
     ],
-    "How-to": ["how-to", "traces", "report", "measuring-codes", "frame-error-rates", "fitting-a-drive", "fitted-drives", "when-things-go-wrong"],
+    "How-to": [
+        "how-to",
+        "traces",
+        "report",
+        "measuring-codes",
+        "frame-error-rates",
+        "fitting-a-drive",
+        "fitted-drives",
+        "when-things-go-wrong",
+    ],
     "Reproduced papers": [
         "ldpc-in-ssd",
         "laldpc",
