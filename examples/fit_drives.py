@@ -1,6 +1,6 @@
 """Fits drives on some rounds of their logs, predicts the others, and simulates what was fitted: docs/fitted-drives.md.
 
-    python examples/07_fit_drives.py FOLDER [OUT]
+    python examples/fit_drives.py FOLDER [OUT]
 
 FOLDER has a histogram `NAME_latency.csv.zst` for each drive, and perhaps `NAME_tails.csv.zst`.
 """
@@ -54,6 +54,6 @@ def predicted_by_round(everything: dict, seen: dict, found: fit.Fit) -> None:
 
 if __name__ == "__main__":
     if len(sys.argv) < 2:
-        print("give the folder of the logs: python examples/07_fit_drives.py FOLDER [OUT]")
+        print("give the folder of the logs: python examples/fit_drives.py FOLDER [OUT]")
     for each in sorted(Path(sys.argv[1]).glob("*_latency.csv.zst")) if len(sys.argv) > 1 else []:
         fitted(each, Path(sys.argv[2]) if len(sys.argv) > 2 else Path("out/drives"))
