@@ -47,6 +47,8 @@ pub enum Purpose {
     Service = 21,
     /// Whether a read finds what it asks for in the controller's memory.
     ServiceHit = 22,
+    /// Which cells of stored data are far from the middle of their state, and how far.
+    StoredCells = 23,
 }
 
 /// A random stream: a pure function of (seed, purpose, index). Nothing is advanced, so draws may be

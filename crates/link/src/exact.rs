@@ -1,20 +1,27 @@
-use std::collections::HashMap;
+mod cells;
+mod condition;
+mod step_decoder;
+
 use std::fmt;
 use std::path::Path;
+use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use softsense_base::{Error, Purpose, Result, Stream, expect_whole, read_text};
 use softsense_ecc::bits;
 use softsense_ecc::catalogue::{Code, Encoder};
-use softsense_ecc::channel::LARGEST_REGION_LLR;
 use softsense_ecc::ldpc::RedundantChecks;
-use softsense_ecc::measure::{Algorithm, DecoderSpec, FrameDecoder};
-use softsense_nand::{
-    CellSpec, Cells, NamedCells, Placement, RberModel, ReadWith, ReferencesAt, Sensing, Variation, Wear,
-};
+use softsense_ecc::measure::{Algorithm, DecoderSpec};
+use softsense_nand::{CellSpec, Cells, Placement, RberModel, ReadWith, ReferencesAt, Variation, Wear};
 
 use crate::{BchSpec, MAX_LEVEL};
+use cells::Cell;
+pub(crate) use cells::{QUANTILE_BITS, RegionOf};
+use condition::BOUNDARY_RBER;
+pub use condition::CellCondition;
+pub(crate) use condition::{FoundGaps, PlacedReferences, References, found_gaps, in_steps, in_steps_of};
+pub(crate) use step_decoder::StepDecoder;
 
 /// Real decodes: the flash whose codewords are read, the code they are written in, and its decoder.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -89,8 +96,16 @@ impl ExactSpec {
         Ok((code, Some(text)))
     }
 
+    /// Its decoder of a code.
+    pub(crate) fn open_decoder(&self, code: &Code) -> Result<StepDecoder> {
+        let at_decoder = |error: Error| Error::config("reliability.exact.decoder", error.message());
+        let algorithm: Algorithm = self.decoder.parse().map_err(at_decoder)?;
+        let decoder = DecoderSpec { algorithm, max_iterations: self.max_iterations };
+        StepDecoder::new(code, decoder).map_err(at_decoder)
+    }
+
     /// Checks the ranges, but for the code's: opening it checks that.
-    fn check(&self) -> Result<()> {
+    pub(crate) fn check(&self) -> Result<()> {
         self.variation.check("reliability.exact.variation")?;
         expect_whole("reliability.exact.max_iterations", self.max_iterations, 1, 10_000)?;
         self.placement.check("reliability.exact.placement")?;
@@ -98,115 +113,6 @@ impl ExactSpec {
             age.check("reliability.exact.llrs_for")?;
         }
         Ok(())
-    }
-}
-
-/// What the cells of a codeword are like when it is read.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum CellCondition {
-    /// One boundary between two Gaussian states, on which decode tables are measured.
-    Boundary {
-        /// Raw bit error rate of hard decisions.
-        rber: f64,
-    },
-    /// Cells with threshold voltages.
-    Voltages {
-        /// What they have been through.
-        wear: Wear,
-        /// Which page of the wordline the codeword is in.
-        page: usize,
-    },
-}
-
-/// Conditions between grid points of this distance, in ln(RBER), ln(1 + P/E cycles), ln(1 + hours) and ln(1 + effective reads /
-/// 1,000), are read with the references and LLRs of the nearest: placing them takes up to 100 ms.
-///
-/// Cells are as their own condition makes them, so that raw errors are unbiased. References are where information is
-/// stationary, so that at most 1e-5 bits of it are lost, as by 0.02 % of RBER; and LLRs are off by less than a decoder's
-/// integer. A test measures both.
-const RBER_GRID: f64 = 0.01;
-const PE_GRID: f64 = 0.01;
-const HOURS_GRID: f64 = 0.05;
-const READS_GRID: f64 = 0.02;
-/// Effective reads from which on conditions are told apart by their logarithm.
-pub(crate) const READS_SCALE: f64 = 1000.0;
-
-/// Least and greatest RBER of [`CellCondition::Boundary`]: below, one codeword of 4 KB in 27,000 has an error at all.
-const BOUNDARY_RBER: std::ops::RangeInclusive<f64> = 1e-9..=0.499;
-
-/// A condition on the grid, how its cells are read, and what a search has found for that.
-type ReferenceKey = ([i64; 4], ReadWith, Option<FoundGaps>);
-
-/// The gap that a search for valleys has chosen at each boundary between states.
-type FoundGaps = Box<[u8]>;
-
-/// A number's place on a grid, and the number there.
-fn on_grid(value: f64, distance: f64) -> (i64, f64) {
-    let index = libm::round(value / distance);
-    (index as i64, index * distance)
-}
-
-impl CellCondition {
-    /// The cells.
-    fn cells(self, spec: Option<&CellSpec>) -> Cells {
-        match (self, spec) {
-            (Self::Boundary { rber }, None) => {
-                Cells::gaussian(rber.clamp(*BOUNDARY_RBER.start(), *BOUNDARY_RBER.end()))
-            }
-            (Self::Voltages { wear, .. }, Some(spec)) => spec.at(wear),
-            (Self::Boundary { .. }, Some(_)) | (Self::Voltages { .. }, None) => {
-                panic!("a condition of the other kind of flash")
-            }
-        }
-    }
-
-    /// The cells as they look when they are sensed for a share of the time.
-    fn looking(self, spec: Option<&CellSpec>, sensing_percent: u8) -> Cells {
-        let cells = self.cells(spec);
-        match spec {
-            Some(spec) => spec.as_sensed(cells, sensing_percent),
-            None => cells,
-        }
-    }
-
-    /// The cells as they are read, after a search with what it has found.
-    fn read_with(self, spec: Option<&CellSpec>, read: ReadWith, found: Option<&FoundGaps>) -> Cells {
-        match (self, spec, found) {
-            (Self::Voltages { wear, .. }, Some(spec), None) => spec.read_with(wear, read),
-            (Self::Voltages { wear, .. }, Some(spec), Some(gaps)) => {
-                let cells = spec.at_valleys(wear, &gaps.iter().map(|&gap| gap.into()).collect::<Vec<_>>());
-                spec.as_sensed(cells, read.sensing_percent)
-            }
-            _ => self.cells(spec),
-        }
-    }
-
-    fn page(self) -> usize {
-        match self {
-            Self::Boundary { .. } => 0,
-            Self::Voltages { page, .. } => page,
-        }
-    }
-
-    /// The nearest condition that references are placed for.
-    fn placed(self) -> ([i64; 4], Self) {
-        match self {
-            Self::Boundary { rber } => {
-                let (index, ln_rber) = on_grid(libm::log(rber.max(*BOUNDARY_RBER.start())), RBER_GRID);
-                ([index, 0, 0, 0], Self::Boundary { rber: libm::exp(ln_rber) })
-            }
-            Self::Voltages { wear, page } => {
-                let (pe, ln_pe) = on_grid(libm::log1p(f64::from(wear.pe_cycles)), PE_GRID);
-                let (hours, ln_hours) = on_grid(libm::log1p(wear.retention_hours), HOURS_GRID);
-                let (reads, ln_reads) = on_grid(libm::log1p(wear.effective_reads / READS_SCALE), READS_GRID);
-                let wear = Wear {
-                    pe_cycles: libm::round(libm::expm1(ln_pe)) as u32,
-                    retention_hours: libm::expm1(ln_hours),
-                    effective_reads: READS_SCALE * libm::expm1(ln_reads),
-                };
-                ([pe, hours, reads, page as i64], Self::Voltages { wear, page })
-            }
-        }
     }
 }
 
@@ -275,7 +181,7 @@ pub struct CodewordReader {
     streams: Streams,
     /// For each page, the states that stand for a 0 and for a 1.
     states_of_bit: Vec<[Vec<u8>; 2]>,
-    references: HashMap<ReferenceKey, References>,
+    references: PlacedReferences,
     held: Held,
     /// Received, then decided.
     word: Vec<u8>,
@@ -290,16 +196,6 @@ struct Streams {
     counts: Stream,
 }
 
-/// References of one level, and what the decoder is told of their regions.
-#[derive(Clone)]
-struct References {
-    sensing: Sensing,
-    /// LLRs in a decoder's integers; at level 1 their signs.
-    llrs: Vec<i8>,
-    /// The natural logarithm that one step stands for.
-    step: f64,
-}
-
 /// The codeword in hand, as it was written.
 #[derive(Clone, Default)]
 struct Held {
@@ -307,85 +203,6 @@ struct Held {
     data: Vec<u8>,
     codeword: Vec<u8>,
     cells: Vec<Cell>,
-}
-
-/// A cell: its quantile among the cells of its state, in multiples of 2^-52, and in the lower twelve bits the state.
-#[derive(Clone, Copy)]
-struct Cell(u64);
-
-const STATE_BITS: u32 = 12;
-const QUANTILE_BITS: u32 = 64 - STATE_BITS;
-
-impl Cell {
-    /// The cell of 64 uniform bits, in one of the states `candidates`, of which there are 1, 2 or 4.
-    fn of_draw(draw: u64, candidates: &[u8]) -> Self {
-        let low = draw & ((1 << STATE_BITS) - 1);
-        let state = candidates[(low as usize * candidates.len()) >> STATE_BITS];
-        Self(draw - low + u64::from(state))
-    }
-
-    fn state(self) -> usize {
-        (self.0 & ((1 << STATE_BITS) - 1)) as usize
-    }
-
-    fn quantile(self) -> u64 {
-        self.0 >> STATE_BITS
-    }
-}
-
-/// In which region the cells of a state are.
-///
-/// Source: H.-C. Chen, Y. Asau, "On generating random variates from an empirical distribution", 1974: the guide.
-struct RegionOf {
-    /// Quantiles at the references, in multiples of 2^-52.
-    below: Vec<u64>,
-    /// By the first eight bits of a quantile, the least region.
-    guide: [u8; 256],
-}
-
-impl RegionOf {
-    fn new(cumulative: &[f64]) -> Self {
-        let below: Vec<u64> = cumulative.iter().map(|c| (c * (1u64 << QUANTILE_BITS) as f64) as u64).collect();
-        let guide = std::array::from_fn(|first| {
-            below.iter().filter(|&&below| below <= (first as u64) << (QUANTILE_BITS - 8)).count() as u8
-        });
-        Self { below, guide }
-    }
-
-    #[inline]
-    fn region(&self, quantile: u64) -> usize {
-        let mut region = usize::from(self.guide[(quantile >> (QUANTILE_BITS - 8)) as usize]);
-        while self.below.get(region).is_some_and(|&below| below <= quantile) {
-            region += 1;
-        }
-        region
-    }
-}
-
-/// A decoder that may have to know what a step of an LLR stands for.
-struct StepDecoder {
-    spec: DecoderSpec,
-    /// The step that the decoder was made for; none if it does not matter.
-    step: Option<f64>,
-    decoder: Box<dyn FrameDecoder>,
-}
-
-impl StepDecoder {
-    fn new(code: &Code, spec: DecoderSpec) -> Result<Self> {
-        let floating = match code {
-            Code::Ldpc(code) => matches!(spec.algorithm_of(code), Algorithm::MessagePassing { .. }),
-            Code::Bch(_) => false,
-        };
-        Ok(Self { spec, step: floating.then_some(1.0), decoder: spec.decoder(code, 1.0)? })
-    }
-
-    fn for_step(&mut self, code: &Code, step: f64) -> &mut dyn FrameDecoder {
-        if self.step.is_some_and(|made_for| made_for != step) {
-            self.decoder = self.spec.decoder(code, step).expect("it was made before");
-            self.step = Some(step);
-        }
-        &mut *self.decoder
-    }
 }
 
 impl CodewordReader {
@@ -403,14 +220,8 @@ impl CodewordReader {
     /// [`Self::new`] with the code of the spec, whose RBER model is open.
     pub(crate) fn of_code(spec: &ExactSpec, seed: u64, code: Code) -> Result<Self> {
         spec.check()?;
-        let at_decoder = |error: Error| Error::config("reliability.exact.decoder", error.message());
-        let algorithm: Algorithm = spec.decoder.parse().map_err(at_decoder)?;
-        let decoder = DecoderSpec { algorithm, max_iterations: spec.max_iterations };
-        let decoder = StepDecoder::new(&code, decoder).map_err(at_decoder)?;
-        let cell_spec = match &spec.rber {
-            RberModel::ThresholdVoltage(NamedCells::Given(cells)) => Some((**cells).clone()),
-            _ => None,
-        };
+        let decoder = spec.open_decoder(&code)?;
+        let cell_spec = spec.rber.open_cells().cloned();
         let fresh = match &cell_spec {
             Some(cells) => cells.at(Wear::unread(0, 0.0)),
             None => Cells::gaussian(*BOUNDARY_RBER.end()),
@@ -430,7 +241,7 @@ impl CodewordReader {
             place: None,
             data: vec![0; bits::bytes_for(code.data_bits())],
             codeword: vec![0; bits::bytes_for(codeword_bits)],
-            cells: vec![Cell(0); codeword_bits],
+            cells: vec![Cell::default(); codeword_bits],
         };
         Ok(Self {
             spec: spec.clone(),
@@ -441,7 +252,7 @@ impl CodewordReader {
             decoder,
             streams,
             states_of_bit: (0..fresh.pages()).map(|page| [false, true].map(|bit| with_bit(page, bit))).collect(),
-            references: HashMap::new(),
+            references: PlacedReferences::new(spec.placement, codeword_bits),
             word: held.codeword.clone(),
             held,
             llrs: vec![0; codeword_bits],
@@ -547,28 +358,20 @@ impl CodewordReader {
         let level = read.level;
         assert!((1..=self.levels()).contains(&level), "level {level}, not from 1 to {}", self.levels());
         self.hold(place, write, conditions[0].page());
-        let keys: Vec<ReferenceKey> = conditions
+        let placed: Vec<Arc<References>> = conditions
             .iter()
             .enumerate()
             .map(|(part, &condition)| {
                 let found = self.found_gaps(place, write, part, condition, read.references);
-                let (key, placed) = self.assumed_condition(condition).placed();
-                let (code, spec, cell_spec) = (&self.code, &self.spec, self.cell_spec.as_ref());
-                let key = (key, read, found);
-                if !self.references.contains_key(&key) {
-                    let cells = placed.read_with(cell_spec, read, key.2.as_ref());
-                    let made = References::new(&cells, placed.page(), level, spec.placement, code.codeword_bits());
-                    self.references.insert(key.clone(), made);
-                }
-                key
+                let assumed = self.assumed_condition(condition);
+                self.references.of(self.cell_spec.as_ref(), assumed, read, found)
             })
             .collect();
-        let step = keys.iter().map(|key| self.references[key].step).fold(0.0, f64::max);
+        let step = placed.iter().map(|references| references.step).fold(0.0, f64::max);
         // Parts end at whole bytes.
         let part_bits = self.held.cells.len().div_ceil(conditions.len()).next_multiple_of(8);
-        let parts = self.held.cells.chunks(part_bits).zip(conditions).zip(&keys);
-        for (index, ((held, condition), key)) in parts.enumerate() {
-            let references = &self.references[key];
+        let parts = self.held.cells.chunks(part_bits).zip(conditions).zip(&placed);
+        for (index, ((held, condition), references)) in parts.enumerate() {
             let cells = condition.looking(self.cell_spec.as_ref(), read.sensing_percent);
             let region_of = |state: usize| RegionOf::new(&references.sensing.cumulative(&cells, state));
             let states: Vec<RegionOf> = (0..cells.states()).map(region_of).collect();
@@ -607,12 +410,7 @@ impl CodewordReader {
             return None;
         };
         let draw = self.streams.draws.bits(place, write);
-        let mut next = (part as u64) << 32;
-        let gaps = spec.found_gaps(wear, || {
-            next += 1;
-            self.streams.counts.uniform(draw, next)
-        });
-        Some(gaps.into_iter().map(|gap| gap as u8).collect())
+        Some(found_gaps(spec, wear, &self.streams.counts, draw, part as u64))
     }
 
     /// What the controller takes cells for.
@@ -644,21 +442,6 @@ impl CodewordReader {
     }
 }
 
-impl References {
-    fn new(cells: &Cells, page: usize, level: u8, placement: Placement, codeword_bits: usize) -> Self {
-        let sensing = Sensing::new(cells, page, level, placement);
-        if level == 1 {
-            let sign = |llr: &f64| if *llr < 0.0 { -1 } else { 1 };
-            // The LLR of a hard decision: finite where none is wrong.
-            let rber = cells.rber(page).clamp(0.5 / codeword_bits as f64, 0.499);
-            let llrs = sensing.llrs(cells).iter().map(sign).collect();
-            return Self { sensing, llrs, step: libm::log((1.0 - rber) / rber) };
-        }
-        let (llrs, step) = sensing.integer_llrs(cells, LARGEST_REGION_LLR);
-        Self { sensing, llrs, step }
-    }
-}
-
 impl Clone for CodewordReader {
     fn clone(&self) -> Self {
         Self {
@@ -666,7 +449,7 @@ impl Clone for CodewordReader {
             cell_spec: self.cell_spec.clone(),
             code: self.code.clone(),
             encoder: self.encoder.clone(),
-            decoder: StepDecoder::new(&self.code, self.decoder.spec).expect("it was made before"),
+            decoder: self.decoder.again(&self.code),
             states_of_bit: self.states_of_bit.clone(),
             references: self.references.clone(),
             held: self.held.clone(),
@@ -680,49 +463,5 @@ impl Clone for CodewordReader {
 impl fmt::Debug for CodewordReader {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("CodewordReader").field("spec", &self.spec).finish_non_exhaustive()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Is as little lost by the grid as its documentation says? At the worst distance from a grid point, references are
-    /// compared with those of the condition itself: their information about the bits, and their LLRs.
-    #[test]
-    fn the_grid_of_references_costs_next_to_nothing() {
-        let spec = CellSpec::default();
-        let boundaries = [1e-4, 2e-3, 0.01, 0.03].map(|rber: f64| {
-            let index = libm::floor(libm::log(rber) / RBER_GRID) + 0.499;
-            (CellCondition::Boundary { rber: libm::exp(index * RBER_GRID) }, None)
-        });
-        let pages = [(1_000, 10.0, 0), (10_000, 8_760.0, 0), (10_000, 8_760.0, 1), (20_000, 100.0, 1)];
-        let pages = pages.map(|(pe_cycles, hours, page)| {
-            let off = |value: f64, grid: f64| libm::expm1((libm::floor(libm::log1p(value) / grid) + 0.499) * grid);
-            let pe_cycles = libm::round(off(f64::from(pe_cycles), PE_GRID)) as u32;
-            let wear = Wear::unread(pe_cycles, off(hours, HOURS_GRID));
-            (CellCondition::Voltages { wear, page }, Some(&spec))
-        });
-        let measured = CellSpec::open("tlc-measured", Path::new("")).unwrap();
-        let ln_reads = (libm::floor(libm::log(301.0) / READS_GRID) + 0.499) * READS_GRID;
-        let wear = Wear { effective_reads: READS_SCALE * libm::expm1(ln_reads), ..Wear::unread(1_096, 0.0) };
-        let disturbed = (CellCondition::Voltages { wear, page: 0 }, Some(&measured));
-        for (condition, spec) in boundaries.into_iter().chain(pages).chain([disturbed]) {
-            let (own, placed) = (condition.cells(spec), condition.placed().1.cells(spec));
-            for level in [2, 3, 7] {
-                let sensing = |cells| Sensing::new(cells, condition.page(), level, Placement::MutualInformation);
-                let (best, used) = (sensing(&own), sensing(&placed));
-                let lost = best.information(&own) - used.information(&own);
-                let (right, told) = (used.llrs(&own), used.llrs(&placed));
-                let off = right.iter().zip(&told).map(|(right, told)| (right - told).abs()).fold(0.0, f64::max);
-                let largest = told.iter().map(|llr| llr.abs()).fold(0.0, f64::max);
-                println!("{condition:?} level {level}: {lost:.1e} bits lost, LLRs off by {off:.4} of {largest:.2}");
-                assert!(lost < 1e-5, "{condition:?}, level {level}: {lost:e} bits lost");
-                assert!(
-                    off < largest / f64::from(LARGEST_REGION_LLR),
-                    "{condition:?}, level {level}: LLRs off by {off}"
-                );
-            }
-        }
     }
 }

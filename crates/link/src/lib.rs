@@ -26,6 +26,8 @@
 //! **Fidelity.** A [`DecodeTable`] answers in nanoseconds and was measured once, by a [`FrameTask`] for each of its numbers. A
 //! [`CodewordReader`] programs, ages, senses and decodes each codeword that is read, at each level that is tried. Its draw is that
 //! of its cells: re-reads agree too, but a deeper level may fail where an easier one decodes, and age may help, both rarely.
+//! A [`StoredReader`] reads a codeword that somebody has written, tens of thousands a second: it draws only the cells that may be
+//! read as something else than the middle of their state.
 //!
 //! **Age.** A device may change its code as blocks wear: what holds up to which P/E cycles is a [`ByAge`], of decode tables
 //! ([`AdaptiveSpec`]) or of BCH codes ([`BchSpec`]), whose failures are a binomial tail or real decodes.
@@ -80,6 +82,7 @@ mod policy;
 mod reliability;
 mod splitting;
 mod step;
+mod stored;
 mod table;
 
 pub use bch_by_age::{AgedBch, AgedBchSpec, BchSpec};
@@ -93,6 +96,7 @@ pub use reliability::{
 };
 pub use splitting::{Chain, Pattern, Record, Rung, SplitRun, SplitSpec, WalkSpec};
 pub use step::{History, Observation, Step};
+pub use stored::{StoredReader, StoredWord};
 pub use table::{DecodeTable, Interpolation, SoftLevels};
 
 /// The deepest sensing: seven levels between adjacent states (LDPC-in-SSD, section 2.2).

@@ -1,7 +1,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use softsense_base::{Error, Result, expect_number, expect_whole};
-use softsense_nand::{InferredBy, ReferencesAt};
+use softsense_nand::{CellSpec, InferredBy, ReferencesAt};
 
 use crate::{History, MAX_LEVEL, Observation, Reliability, Step};
 
@@ -251,15 +251,26 @@ impl ReadSpec {
     /// inferred by, violated checks to predict by.
     #[must_use]
     pub fn with_what_is_known(self, reliability: &Reliability) -> Self {
+        let predictor = self.predictor.filter(|predictor| reliability.predictor(predictor).is_some());
+        Self { predictor, ..self }.with_what_cells_know(reliability.cells())
+    }
+
+    /// The same, with what cells have of what it asks for; none where they have no threshold voltages.
+    #[must_use]
+    pub(crate) fn with_what_cells_know(self, cells: Option<&CellSpec>) -> Self {
         let (mut retries, mut search_sensings) = (0, 0);
         match self.references {
-            HardReferences::RetryTable => retries = reliability.retries(),
-            HardReferences::ValleySearch => search_sensings = reliability.valley_sensings().unwrap_or(0),
+            HardReferences::RetryTable => retries = cells.map_or(0, CellSpec::retries) as u8,
+            HardReferences::ValleySearch => {
+                let search = cells.and_then(|cells| cells.references.valley_search);
+                search_sensings = search.map_or(0, |search| search.sensings as u8);
+            }
             HardReferences::Cells | HardReferences::Sentinels | HardReferences::ShareOfOnes => {}
         }
-        let infers_by = self.references.infers_by().filter(|&by| reliability.infers_by(by));
-        let predictor = self.predictor.filter(|predictor| reliability.predictor(predictor).is_some());
-        Self { retries, search_sensings, infers_by, predictor, ..self }
+        let inference = cells.and_then(|cells| cells.references.inference.as_ref());
+        let counts = |by| inference.is_some_and(|inference| inference.counts(by));
+        let infers_by = self.references.infers_by().filter(|&by| counts(by));
+        Self { retries, search_sensings, infers_by, ..self }
     }
 
     /// Whether it goes by how many checks a codeword violates.

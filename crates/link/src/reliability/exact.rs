@@ -7,7 +7,7 @@ use softsense_nand::{ReadWith, Wear};
 
 use super::fate::conditions;
 use super::{Fate, Flash, Outcome};
-use crate::exact::READS_SCALE;
+use crate::exact::in_steps;
 use crate::{ByAge, CellAge, CellCondition, CodewordReader, DecodeAttempt, Step};
 
 /// Codewords that are really decoded.
@@ -61,16 +61,6 @@ impl Conditions {
 /// Codewords that are known at once: 10 MB.
 const MOST_KNOWN: usize = 1 << 16;
 
-/// Real decodes count retention in steps of this much in ln(1 + hours), and effective reads in ln(1 + reads / 1,000): a read that
-/// takes milliseconds, or comes again soon, then meets the same cells, and needs no second decode. RBER is within 0.1 % of its own
-/// after an hour or more, and within 0.5 % after as many reads as raise it with their tenth power.
-const AGE_STEP: f64 = 1e-3;
-
-/// `value` in steps of [`AGE_STEP`] in ln(1 + value / scale).
-fn in_steps(value: f64, scale: f64) -> f64 {
-    scale * libm::expm1(libm::round(libm::log1p(value / scale) / AGE_STEP) * AGE_STEP)
-}
-
 impl Exact {
     /// # Arguments
     /// - `readers`: each with the P/E cycles up to which codewords are its.
@@ -91,11 +81,7 @@ impl Exact {
     }
 
     fn condition(&self, number: u64, write: u32, age: CellAge) -> CellCondition {
-        let wear = Wear {
-            retention_hours: in_steps(age.wear.retention_hours, 1.0),
-            effective_reads: in_steps(age.wear.effective_reads, READS_SCALE),
-            ..age.wear
-        };
+        let wear = in_steps(age.wear);
         let age = CellAge { wear, ..age };
         let rber = |page| {
             let of_page = self.flash.page_rber(write.into(), &age, page);

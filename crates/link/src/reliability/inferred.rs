@@ -18,7 +18,7 @@ pub struct CompiledPredictor {
 }
 
 impl CompiledPredictor {
-    fn new(predictor: &Predictor, weights: &SyndromeWeights) -> Self {
+    pub(crate) fn new(predictor: &Predictor, weights: &SyndromeWeights) -> Self {
         let checks = predictor.checks.map_or(weights.checks(), |checks| checks.min(weights.checks()));
         let weights = weights.of_some(checks);
         Self { checks, threshold: weights.mean(predictor.threshold_rber), weights }

@@ -451,6 +451,21 @@ impl CellSpec {
         Cells::new(self.used_mapping(), states, expected, self.references.offset_v)
     }
 
+    /// [`Self::at`] for those who place references elsewhere, and ask where states are: here they stand nowhere (NaN), as finding where they
+    /// belong takes nearly all of the time.
+    pub fn without_references_at(&self, wear: Wear) -> Cells {
+        let states = self.distributions(wear);
+        let nowhere = vec![f64::NAN; states.len() - 1];
+        Cells {
+            mapping: self.used_mapping(),
+            expected: states.clone(),
+            states,
+            expected_references: nowhere.clone(),
+            offsets_v: vec![0.0; nowhere.len()],
+            hard_references: nowhere,
+        }
+    }
+
     /// The cells of a wordline after `wear`, as they are read with references at a place; after a search for valleys, those that it
     /// finds most often. Soft levels stand as far apart as suits the states as they are, about the references of hard decision.
     ///
