@@ -1,0 +1,74 @@
+//! A server of the NBD protocol (network block device): fixed newstyle negotiation, simple and structured replies.
+//!
+//! ```text
+//!   server ---> negotiation ---> transmission ---> an Export
+//!      \-- socket     \------ wire -----/
+//! ```
+//!
+//! - [`Server`] listens on a Unix socket or a loopback port, and has a thread for each connection.
+//! - Negotiation: which export, whether replies are structured, whether `base:allocation` is asked for. It has a deadline.
+//! - Transmission: requests, several at a time for each connection, answered as they are done.
+//!
+//! What goes wrong with a client ends with its connection: nothing it sends makes the server panic, wait for ever, or hold more
+//! memory than [`Limits`] says. TLS is not offered, and neither are extended headers.
+//!
+//! Source: NetworkBlockDevice/nbd, `doc/proto.md` of 2025-05-31 (commit 6725f91e), "The NBD protocol".
+//!
+//! # Example
+//!
+//! ```
+//! use softsense_drive::nbd::{Address, Export, Extent, Failure, Limits, Server};
+//! use std::sync::Arc;
+//!
+//! /// Reads as zeroes, and takes no data.
+//! struct Empty;
+//!
+//! impl Export for Empty {
+//!     fn name(&self) -> &str {
+//!         "empty"
+//!     }
+//!     fn size_bytes(&self) -> u64 {
+//!         1 << 20
+//!     }
+//!     fn is_read_only(&self) -> bool {
+//!         true
+//!     }
+//!     fn read(&self, _: u64, buffer: &mut [u8]) -> Result<(), Failure> {
+//!         buffer.fill(0);
+//!         Ok(())
+//!     }
+//!     fn write(&self, _: u64, _: &[u8], _: bool) -> Result<(), Failure> {
+//!         Err(Failure::ReadOnly)
+//!     }
+//!     fn flush(&self) -> Result<(), Failure> {
+//!         Ok(())
+//!     }
+//!     fn trim(&self, _: u64, _: u64, _: bool) -> Result<(), Failure> {
+//!         Err(Failure::ReadOnly)
+//!     }
+//!     fn write_zeroes(&self, _: u64, _: u64, _: bool, _: bool) -> Result<(), Failure> {
+//!         Err(Failure::ReadOnly)
+//!     }
+//!     fn extents(&self, _: u64, bytes: u64, _: usize) -> Result<Vec<Extent>, Failure> {
+//!         Ok(vec![Extent { bytes, hole: true, zero: true }])
+//!     }
+//! }
+//!
+//! # fn main() -> softsense_base::Result<()> {
+//! let server = Server::start(&Address::Loopback(0), Arc::new(Empty), Limits::default())?;
+//! assert!(server.uri().starts_with("nbd://127.0.0.1:"));
+//! server.stop();
+//! # Ok(())
+//! # }
+//! ```
+
+mod export;
+mod negotiation;
+mod server;
+mod socket;
+mod transmission;
+mod wire;
+
+pub use export::{Export, Extent, Failure};
+pub use server::{Address, Limits, Server};
+pub use wire::{MAXIMUM_PAYLOAD_BYTES, MINIMUM_BLOCK_BYTES};

@@ -1,0 +1,195 @@
+//! Numbers of the protocol, and how they are laid out. All integers are big-endian.
+//!
+//! Source: `doc/proto.md`, "Values".
+
+use std::io::{self, Read};
+
+/// The smallest block that can be addressed, in bytes.
+pub const MINIMUM_BLOCK_BYTES: u32 = 512;
+/// The longest read or write, in bytes. Source: `doc/proto.md`, "Size constraints": no server should refuse less.
+pub const MAXIMUM_PAYLOAD_BYTES: u32 = 1 << 25;
+/// The longest string. Source: `doc/proto.md`, "Conventions".
+pub const MAXIMUM_STRING_BYTES: usize = 4096;
+
+/// `NBDMAGIC`.
+pub const MAGIC: u64 = 0x4e42_444d_4147_4943;
+/// `IHAVEOPT`, before options and in the greeting.
+pub const OPTION_MAGIC: u64 = 0x4948_4156_454f_5054;
+pub const OPTION_REPLY_MAGIC: u64 = 0x0003_e889_0455_65a9;
+pub const REQUEST_MAGIC: u32 = 0x2560_9513;
+pub const SIMPLE_REPLY_MAGIC: u32 = 0x6744_6698;
+pub const STRUCTURED_REPLY_MAGIC: u32 = 0x668e_33ef;
+
+/// Flags of the handshake, the same for the server and its client.
+pub mod handshake {
+    pub const FIXED_NEWSTYLE: u16 = 1 << 0;
+    pub const NO_ZEROES: u16 = 1 << 1;
+}
+
+/// `NBD_OPT_*`.
+pub mod option {
+    pub const EXPORT_NAME: u32 = 1;
+    pub const ABORT: u32 = 2;
+    pub const LIST: u32 = 3;
+    pub const INFO: u32 = 6;
+    pub const GO: u32 = 7;
+    pub const STRUCTURED_REPLY: u32 = 8;
+    pub const LIST_META_CONTEXT: u32 = 9;
+    pub const SET_META_CONTEXT: u32 = 10;
+}
+
+/// `NBD_REP_*`.
+pub mod reply {
+    pub const ACK: u32 = 1;
+    pub const SERVER: u32 = 2;
+    pub const INFO: u32 = 3;
+    pub const META_CONTEXT: u32 = 4;
+    pub const ERR_UNSUP: u32 = (1 << 31) + 1;
+    pub const ERR_INVALID: u32 = (1 << 31) + 3;
+    pub const ERR_UNKNOWN: u32 = (1 << 31) + 6;
+    pub const ERR_TOO_BIG: u32 = (1 << 31) + 9;
+}
+
+/// `NBD_INFO_*`.
+pub mod info {
+    pub const EXPORT: u16 = 0;
+    pub const NAME: u16 = 1;
+    pub const DESCRIPTION: u16 = 2;
+    pub const BLOCK_SIZE: u16 = 3;
+}
+
+/// Flags of an export: what can be asked of it in transmission.
+pub mod transmission {
+    pub const HAS_FLAGS: u16 = 1 << 0;
+    pub const READ_ONLY: u16 = 1 << 1;
+    pub const SEND_FLUSH: u16 = 1 << 2;
+    pub const SEND_FUA: u16 = 1 << 3;
+    pub const SEND_TRIM: u16 = 1 << 5;
+    pub const SEND_WRITE_ZEROES: u16 = 1 << 6;
+    pub const SEND_DF: u16 = 1 << 7;
+    pub const CAN_MULTI_CONN: u16 = 1 << 8;
+    pub const SEND_CACHE: u16 = 1 << 10;
+    pub const SEND_FAST_ZERO: u16 = 1 << 11;
+}
+
+/// `NBD_CMD_*`.
+pub mod command {
+    pub const READ: u16 = 0;
+    pub const WRITE: u16 = 1;
+    pub const DISC: u16 = 2;
+    pub const FLUSH: u16 = 3;
+    pub const TRIM: u16 = 4;
+    pub const CACHE: u16 = 5;
+    pub const WRITE_ZEROES: u16 = 6;
+    pub const BLOCK_STATUS: u16 = 7;
+}
+
+/// `NBD_CMD_FLAG_*`.
+pub mod command_flag {
+    pub const FUA: u16 = 1 << 0;
+    pub const NO_HOLE: u16 = 1 << 1;
+    pub const DF: u16 = 1 << 2;
+    pub const REQ_ONE: u16 = 1 << 3;
+    pub const FAST_ZERO: u16 = 1 << 4;
+}
+
+/// `NBD_REPLY_TYPE_*`, and the flag of the last chunk.
+pub mod chunk {
+    pub const DONE: u16 = 1 << 0;
+    pub const OFFSET_DATA: u16 = 1;
+    pub const BLOCK_STATUS: u16 = 5;
+    pub const ERROR: u16 = (1 << 15) + 1;
+    pub const ERROR_OFFSET: u16 = (1 << 15) + 2;
+}
+
+/// `NBD_STATE_*` of `base:allocation`.
+pub mod state {
+    pub const HOLE: u32 = 1 << 0;
+    pub const ZERO: u32 = 1 << 1;
+}
+
+/// Error values of replies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Errno {
+    Perm = 1,
+    Io = 5,
+    Inval = 22,
+    NoSpc = 28,
+    Overflow = 75,
+    NotSup = 95,
+    Shutdown = 108,
+}
+
+/// Takes integers and strings from the front of the data of an option.
+pub struct Fields<'a>(pub &'a [u8]);
+
+impl<'a> Fields<'a> {
+    pub fn bytes(&mut self, count: usize) -> Option<&'a [u8]> {
+        let (taken, rest) = self.0.split_at_checked(count)?;
+        self.0 = rest;
+        Some(taken)
+    }
+
+    pub fn u16(&mut self) -> Option<u16> {
+        Some(u16::from_be_bytes(self.bytes(2)?.try_into().expect("two bytes")))
+    }
+
+    pub fn u32(&mut self) -> Option<u32> {
+        Some(u32::from_be_bytes(self.bytes(4)?.try_into().expect("four bytes")))
+    }
+
+    /// A string after its length, in 32 bits; none that is longer than strings may be.
+    pub fn string(&mut self) -> Option<&'a [u8]> {
+        let count = usize::try_from(self.u32()?).ok().filter(|&count| count <= MAXIMUM_STRING_BYTES)?;
+        self.bytes(count)
+    }
+}
+
+/// A request, as it is on the wire before its payload.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Request {
+    pub flags: u16,
+    pub command: u16,
+    pub cookie: u64,
+    pub offset: u64,
+    pub length: u32,
+}
+
+impl Request {
+    /// Reads the next request.
+    ///
+    /// # Errors
+    /// When the stream ends or fails, or is not at a request.
+    pub fn read(stream: &mut impl Read) -> io::Result<Self> {
+        let mut bytes = [0; 28];
+        stream.read_exact(&mut bytes)?;
+        let u16_at = |at: usize| u16::from_be_bytes(bytes[at..at + 2].try_into().expect("two bytes"));
+        let u32_at = |at: usize| u32::from_be_bytes(bytes[at..at + 4].try_into().expect("four bytes"));
+        let u64_at = |at: usize| u64::from_be_bytes(bytes[at..at + 8].try_into().expect("eight bytes"));
+        if u32_at(0) != REQUEST_MAGIC {
+            return Err(io::ErrorKind::InvalidData.into());
+        }
+        Ok(Self { flags: u16_at(4), command: u16_at(6), cookie: u64_at(8), offset: u64_at(16), length: u32_at(24) })
+    }
+}
+
+/// A simple reply before its data.
+pub fn simple_reply(error: Option<Errno>, cookie: u64) -> [u8; 16] {
+    let mut bytes = [0; 16];
+    bytes[..4].copy_from_slice(&SIMPLE_REPLY_MAGIC.to_be_bytes());
+    bytes[4..8].copy_from_slice(&error.map_or(0, |error| error as u32).to_be_bytes());
+    bytes[8..].copy_from_slice(&cookie.to_be_bytes());
+    bytes
+}
+
+/// A chunk of a structured reply before its payload of `length` bytes.
+pub fn chunk_header(flags: u16, kind: u16, cookie: u64, length: u32) -> [u8; 20] {
+    let mut bytes = [0; 20];
+    bytes[..4].copy_from_slice(&STRUCTURED_REPLY_MAGIC.to_be_bytes());
+    bytes[4..6].copy_from_slice(&flags.to_be_bytes());
+    bytes[6..8].copy_from_slice(&kind.to_be_bytes());
+    bytes[8..16].copy_from_slice(&cookie.to_be_bytes());
+    bytes[16..].copy_from_slice(&length.to_be_bytes());
+    bytes
+}
