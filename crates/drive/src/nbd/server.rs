@@ -126,9 +126,10 @@ impl Server {
             ended: Condvar::new(),
         });
         let mut server = Self { shared: Arc::clone(&shared), listening, accepting: None, uri, file };
-        let accepting = server.listening.try_clone().and_then(|listening| {
-            thread::Builder::new().name("nbd".into()).spawn(move || accept(&listening, &shared))
-        });
+        let accepting = server
+            .listening
+            .try_clone()
+            .and_then(|listening| thread::Builder::new().name("nbd".into()).spawn(move || accept(&listening, &shared)));
         server.accepting = Some(accepting.map_err(|error| Error::io(&server.uri, &error))?);
         Ok(server)
     }
@@ -338,8 +339,14 @@ fn check(export: &dyn Export, limits: &Limits) -> Result<()> {
 fn bind_unix(path: &Path) -> Result<(UnixListener, (PathBuf, u64, u64))> {
     let failed = |error: io::Error| Error::io(path, &error);
     let absolute = std::path::absolute(path).map_err(failed)?;
+    // A longer path could be made by renaming, but no client could name it.
+    std::os::unix::net::SocketAddr::from_pathname(&absolute).map_err(failed)?;
     let Some(folder) = absolute.parent() else {
-        return Err(Error::new(ErrorKind::Io, path.display().to_string(), "is a folder, expected the path of a socket"));
+        return Err(Error::new(
+            ErrorKind::Io,
+            path.display().to_string(),
+            "is a folder, expected the path of a socket",
+        ));
     };
     // Of two servers that find the same stale socket one at a time replaces it.
     let locked = File::open(folder).map_err(failed)?;

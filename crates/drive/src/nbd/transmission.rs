@@ -407,8 +407,7 @@ impl Budget {
     /// Sets bytes aside, as soon as there are as many.
     fn take(&self, bytes: usize) -> Reserved<'_> {
         let free = lock(&self.free);
-        let mut free =
-            self.returned.wait_while(free, |free| *free < bytes).unwrap_or_else(PoisonError::into_inner);
+        let mut free = self.returned.wait_while(free, |free| *free < bytes).unwrap_or_else(PoisonError::into_inner);
         *free -= bytes;
         Reserved { budget: self, bytes }
     }
