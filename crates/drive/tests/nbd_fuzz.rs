@@ -171,8 +171,8 @@ fn break_stream(draws: &mut Draws, bytes: &mut Vec<u8>) {
     }
 }
 
-/// Sends a stream, closes, and takes all that comes until the server closes.
-fn exchange(draws: &mut Draws, path: &Path, bytes: &[u8]) -> Vec<u8> {
+/// Sends a stream, closes, and takes all that comes until the server closes; some leave without a look at it.
+fn exchange(draws: &mut Draws, path: &Path, bytes: &[u8]) -> Option<Vec<u8>> {
     let mut stream = UnixStream::connect(path).unwrap();
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
     stream.set_write_timeout(Some(PATIENCE)).unwrap();
@@ -184,15 +184,15 @@ fn exchange(draws: &mut Draws, path: &Path, bytes: &[u8]) -> Vec<u8> {
             break;
         }
     }
-    let mut answer = Vec::new();
-    // Some leave without a look at the answer.
-    if draws.below(16) > 0 {
-        let _ = stream.shutdown(Shutdown::Write);
-        if let Err(error) = stream.read_to_end(&mut answer) {
-            assert_eq!(error.raw_os_error(), Some(104), "the connection is not closed, for {bytes:02x?}");
-        }
+    if draws.below(16) == 0 {
+        return None;
     }
-    answer
+    let _ = stream.shutdown(Shutdown::Write);
+    let mut answer = Vec::new();
+    if let Err(error) = stream.read_to_end(&mut answer) {
+        assert_eq!(error.raw_os_error(), Some(104), "the connection is not closed, for {bytes:02x?}");
+    }
+    Some(answer)
 }
 
 /// A client that does all right, and is answered.
@@ -218,10 +218,7 @@ fn ask_oddly(draws: &mut Draws, path: &Path) {
     }
     bytes.extend(request(0, DISC, 0, 0, 0));
     assert!(bytes.len() < MOST_BYTES);
-    let answer = exchange(draws, path, &bytes);
-    if answer.is_empty() {
-        return;
-    }
+    let Some(answer) = exchange(draws, path, &bytes) else { return };
     let start = 18 + if structured { 20 + (20 + 19) + 20 } else { 0 } + (20 + 12) + (20 + 14) + 20;
     let mut client = Client { stream: std::io::Cursor::new(answer) };
     client.take(start);
