@@ -108,7 +108,7 @@ fn some_request(draws: &mut Draws, structured: bool, cookie: u64) -> (Vec<u8>, A
         _ => FUA,
     };
     let beyond = offset.checked_add(length.into()).is_none_or(|end| end > SIZE);
-    let aligned = offset % 512 == 0 && length % 512 == 0;
+    let aligned = offset.is_multiple_of(512) && length.is_multiple_of(512);
     let error = match command {
         8.. => EINVAL,
         BLOCK_STATUS if !structured => EINVAL,
@@ -249,7 +249,7 @@ fn ask_oddly(draws: &mut Draws, path: &Path) {
 fn fuzz(seed: u64, path: &Path, number: u64) {
     let mut draws = Draws(seed ^ number.wrapping_mul(0xd134_2543_de82_ef95));
     let draws = &mut draws;
-    if number % 500 == 0 {
+    if number.is_multiple_of(500) {
         is_served(path);
     }
     match draws.below(8) {
@@ -308,7 +308,7 @@ fn does_nothing_that_clients_send_harm_the_server() {
                         return;
                     }
                     fuzz(1, &path, number);
-                    if number % 1000 == 0 {
+                    if number.is_multiple_of(1000) {
                         most.fetch_max(resident_bytes(), Ordering::Relaxed);
                     }
                 }

@@ -24,7 +24,7 @@ pub trait Export: Send + Sync {
     /// Size in bytes: a multiple of [`MINIMUM_BLOCK_BYTES`](super::MINIMUM_BLOCK_BYTES) that does not change.
     fn size_bytes(&self) -> u64;
 
-    /// The size of aligned requests that need no read of what is beside them, in bytes: a power of two from 512 to 65,536.
+    /// The size of aligned requests that need no read of what is beside them, in bytes: a power of two from 512 to 32 MiB.
     fn preferred_block_bytes(&self) -> u32 {
         4096
     }

@@ -230,8 +230,6 @@ struct Ending<'a> {
 
 impl Drop for Ending<'_> {
     fn drop(&mut self) {
-        // Others hold the socket open for a while yet.
-        self.socket.shutdown(Shutdown::Both);
         self.shared.lock().sockets.remove(&self.number);
         self.shared.ended.notify_all();
     }
@@ -317,8 +315,9 @@ fn check(export: &dyn Export, limits: &Limits) -> Result<()> {
     if !size.is_multiple_of(wire::MINIMUM_BLOCK_BYTES.into()) {
         return wrong("size_bytes", format!("found {size}, expected a multiple of 512"));
     }
-    if !preferred.is_power_of_two() || !(512..=65_536).contains(&preferred) {
-        return wrong("preferred_block_bytes", format!("found {preferred}, expected a power of two from 512 to 65536"));
+    if !preferred.is_power_of_two() || !(512..=wire::MAXIMUM_PAYLOAD_BYTES).contains(&preferred) {
+        let message = format!("found {preferred}, expected a power of two from 512 to 33554432");
+        return wrong("preferred_block_bytes", message);
     }
     for (place, text) in [("name", export.name()), ("description", export.description())] {
         if text.len() > wire::MAXIMUM_STRING_BYTES {
@@ -349,8 +348,7 @@ fn bind_unix(path: &Path) -> Result<(UnixListener, (PathBuf, u64, u64))> {
         ));
     };
     // Of two servers that find the same stale socket one at a time replaces it.
-    let locked = File::open(folder).map_err(failed)?;
-    lock_soon(&locked).map_err(failed)?;
+    let _locked = lock_soon(folder);
     match fs::symlink_metadata(&absolute) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         Err(error) => return Err(failed(error)),
@@ -383,17 +381,18 @@ fn bind_unix(path: &Path) -> Result<(UnixListener, (PathBuf, u64, u64))> {
     bound.map_err(failed)
 }
 
-/// Locks a file that others hold for moments only.
-fn lock_soon(file: &File) -> io::Result<()> {
+/// Locks a folder that others lock for moments only. Where that cannot be done in two seconds, it is done without: in a folder of
+/// all users any of them could keep the lock.
+fn lock_soon(folder: &Path) -> Option<File> {
+    let file = File::open(folder).ok()?;
     for _ in 0..200 {
         match file.try_lock() {
-            Ok(()) => return Ok(()),
+            Ok(()) => return Some(file),
             Err(fs::TryLockError::WouldBlock) => thread::sleep(Duration::from_millis(10)),
-            // File systems without locks have none to wait for.
-            Err(fs::TryLockError::Error(_)) => return Ok(()),
+            Err(fs::TryLockError::Error(_)) => return None,
         }
     }
-    Err(io::Error::new(io::ErrorKind::WouldBlock, "its folder is locked by another process"))
+    None
 }
 
 /// Bytes of a URI's path or query. Source: RFC 3986, section 2.

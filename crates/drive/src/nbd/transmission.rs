@@ -110,7 +110,8 @@ impl<'a> Connection<'a> {
             };
             if self.waiting.load(Ordering::Relaxed) == 0 && requests.workers < self.most_workers {
                 // Without a thread, requests are answered by those there are.
-                if thread::Builder::new().spawn_scoped(scope, || self.work(scope)).is_ok() {
+                let worker = thread::Builder::new().name("nbd worker".into());
+                if worker.spawn_scoped(scope, || self.work(scope)).is_ok() {
                     requests.workers += 1;
                 }
             }
