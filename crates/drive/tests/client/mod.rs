@@ -129,7 +129,10 @@ pub struct Client<S = UnixStream> {
 impl Client {
     /// Connects, and answers the greeting.
     pub fn greet(path: &Path) -> Self {
-        Client { stream: UnixStream::connect(path).unwrap() }.greeted()
+        let stream = UnixStream::connect(path).unwrap();
+        // A server that does not answer fails a test, rather than keep it.
+        stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        Client { stream }.greeted()
     }
 
     /// Connects and enters transmission: with simple replies, or with structured ones and `base:allocation`.
