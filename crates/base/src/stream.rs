@@ -49,6 +49,10 @@ pub enum Purpose {
     ServiceHit = 22,
     /// Which cells of stored data are far from the middle of their state, and how far.
     StoredCells = 23,
+    /// What stored data is scrambled with.
+    Scrambler = 24,
+    /// Which bits a fault turns.
+    Faults = 25,
 }
 
 /// A random stream: a pure function of (seed, purpose, index). Nothing is advanced, so draws may be

@@ -68,7 +68,7 @@ fn what_does_each_option_answer() {
     }
     let told = client.ask(INFO, &asking("", &[1, 2, 3, 3, 900]));
     let block_size =
-        [&[0, 3][..], &512_u32.to_be_bytes(), &4096_u32.to_be_bytes(), &(1_u32 << 25).to_be_bytes()].concat();
+        [&[0, 3][..], &1_u32.to_be_bytes(), &4096_u32.to_be_bytes(), &(1_u32 << 25).to_be_bytes()].concat();
     let expected = [
         (REP_INFO, export.clone()),
         (REP_INFO, b"\0\x01disk".to_vec()),
@@ -266,15 +266,13 @@ fn which_requests_are_refused_and_is_the_connection_none_the_worse() {
             (0, READ, end - 512, 1024, EINVAL),
             (0, READ, u64::MAX - 511, 512, EINVAL),
             (0, READ, u64::MAX, u32::MAX, EINVAL),
-            (0, READ, 1, 512, EINVAL),
-            (0, READ, 0, 513, EINVAL),
+            (0, READ, end - 1, 2, EINVAL),
             (0, READ, 0, 0, EINVAL),
             (NO_HOLE, READ, 0, 512, EINVAL),
             (0x8000, READ, 0, 512, EINVAL),
             (DF, WRITE, 0, 512, EINVAL),
             (0, WRITE, end, 512, ENOSPC),
-            (0, WRITE, 0, 100, EINVAL),
-            (0, WRITE, 7, 512, EINVAL),
+            (0, WRITE, end - 1, 2, ENOSPC),
             (0, WRITE, 0, 0, EINVAL),
             (0, WRITE, 0, MAXIMUM_PAYLOAD_BYTES, ENOSPC),
             (0, TRIM, end - 512, 1024, EINVAL),

@@ -108,7 +108,6 @@ fn some_request(draws: &mut Draws, structured: bool, cookie: u64) -> (Vec<u8>, A
         _ => FUA,
     };
     let beyond = offset.checked_add(length.into()).is_none_or(|end| end > SIZE);
-    let aligned = offset.is_multiple_of(512) && length.is_multiple_of(512);
     let error = match command {
         8.. => EINVAL,
         BLOCK_STATUS if !structured => EINVAL,
@@ -122,7 +121,7 @@ fn some_request(draws: &mut Draws, structured: bool, cookie: u64) -> (Vec<u8>, A
         }
         _ if length == 0 => EINVAL,
         WRITE | WRITE_ZEROES if beyond => ENOSPC,
-        _ if beyond || !aligned => EINVAL,
+        _ if beyond => EINVAL,
         WRITE_ZEROES if flags & (NO_HOLE | FAST_ZERO) == NO_HOLE | FAST_ZERO => ENOTSUP,
         READ | WRITE if offset <= BAD && BAD < offset + u64::from(length) => EIO,
         _ => 0,

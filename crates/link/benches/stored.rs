@@ -68,7 +68,7 @@ fn main() {
     let word = |number: usize, wear: Wear| {
         let at = number / 3 % WORDLINES;
         let write = (number / 3 / WORDLINES) as u64;
-        StoredWord { cells: at as u64, write, page: number % 3, pages: &pages[3 * at..][..3], wear }
+        StoredWord { cells: at as u64, write, page: number % 3, pages: &pages[3 * at..][..3], wear, turned: &[] }
     };
 
     let mut codeword = vec![0; reader.codeword_bytes()];

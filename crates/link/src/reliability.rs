@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use softsense_base::{Error, Purpose, Result, Stream, expect_number};
 use softsense_ecc::catalogue::Code;
-use softsense_nand::{CellSpec, Factors, InferredBy, Rber, RberModel, ReadDisturb, Variation, Wear};
+use softsense_nand::{CellSpec, Factors, InferredBy, Placement, Rber, RberModel, ReadDisturb, Variation, Wear};
 
 use crate::{AgedBch, BchSpec, ByAge, CodewordReader, DecodeTable, ExactSpec, MAX_LEVEL, SoftLevels};
 use exact::Exact;
@@ -87,6 +87,35 @@ pub struct TableSpec {
     /// a guess from its nearest point. A run with more ends with an error.
     #[serde(default = "usual_most_beyond")]
     pub most_beyond: f64,
+}
+
+impl TableSpec {
+    /// Real decodes by the code and the decoder that the table was measured with, in the same flash.
+    ///
+    /// # Errors
+    /// A table that does not open, or that was not measured with a code and a decoder that softsense has.
+    pub fn decoded_for_real(&self, directory: &Path) -> Result<ExactSpec> {
+        let described = DecodeTable::open(&self.file, directory)?.describe();
+        let measured = || {
+            let (code, decoder) = described.split_once("; ")?;
+            let (code, _) = code.split_once(": ")?;
+            let (decoder, iterations) = decoder.strip_suffix(" iterations")?.rsplit_once(", ")?;
+            Some((code, decoder, iterations.parse().ok()?))
+        };
+        let Some((code, decoder, max_iterations)) = measured() else {
+            let message = format!("found a table of `{described}`, expected one of a code and a decoder of softsense");
+            return Err(Error::config("reliability.table.file", message));
+        };
+        Ok(ExactSpec {
+            code: code.into(),
+            decoder: decoder.into(),
+            max_iterations,
+            rber: self.rber.clone(),
+            variation: self.variation.clone(),
+            placement: Placement::default(),
+            llrs_for: None,
+        })
+    }
 }
 
 fn usual_most_beyond() -> f64 {

@@ -36,6 +36,8 @@ pub struct StoredWord<'a> {
     pub pages: &'a [&'a [u8]],
     /// What the cells have been through, reads too.
     pub wear: Wear,
+    /// Bits of the page that a fault has turned: every level reads them as the other.
+    pub turned: &'a [u32],
 }
 
 /// Reads codewords that are given out of cells with threshold voltages, with a real decoder: for drives that hold data.
@@ -69,7 +71,7 @@ pub struct StoredWord<'a> {
 ///     })
 ///     .into();
 /// let pages: Vec<&[u8]> = pages.iter().map(|page| &page[..]).collect();
-/// let word = StoredWord { cells: 7, write: 1, page: 1, pages: &pages, wear: Wear::unread(3000, 2160.0) };
+/// let word = StoredWord { cells: 7, write: 1, page: 1, pages: &pages, wear: Wear::unread(3000, 2160.0), turned: &[] };
 /// let mut steps = Vec::new();
 /// assert!(reader.read(&word, &ReadSpec::default(), None, &mut steps));
 /// assert!(reader.data().iter().all(|&byte| byte == b'b'));
@@ -453,6 +455,7 @@ impl StoredReader {
         let to = &mut self.word;
         // Of two signs one is not the other: what is apart is flipped.
         apart(&mut self.drawn, &self.shared, word, sensed, |at, _| bits::flip(to, at));
+        word.turned.iter().for_each(|&at| bits::flip(to, at as usize));
         self.errors.find(&self.word, word.pages[word.page]);
     }
 
@@ -461,6 +464,7 @@ impl StoredReader {
         sensed.central_llrs(word.pages, word.page, &mut self.llrs);
         let to = &mut self.llrs;
         apart(&mut self.drawn, &self.shared, word, sensed, |at, llr| to[at] = llr);
+        word.turned.iter().for_each(|&at| to[at as usize] = -to[at as usize]);
     }
 }
 
@@ -540,7 +544,7 @@ mod tests {
             let pages: Vec<&[u8]> = written.iter().map(|page| &page[..]).collect();
             let of = spec.at(wear);
             for (page, level) in (0..spec.pages()).flat_map(|page| [1, 2, 4, 7].map(|level| (page, level))) {
-                let word = StoredWord { cells: 40 + page as u64, write: 3, page, pages: &pages, wear };
+                let word = StoredWord { cells: 40 + page as u64, write: 3, page, pages: &pages, wear, turned: &[] };
                 let sensed = reader.sensed(&word, ReadWith::level(level));
                 if level == 1 {
                     reader.sense_hard(&word, &sensed);
@@ -588,7 +592,7 @@ mod tests {
             }
             let (mut found, mut of_bit) = ([[0.0; 256]; 2], [0.0; 2]);
             for cells in 0..100 {
-                let word = StoredWord { cells, write: 3, page, pages: &pages, wear };
+                let word = StoredWord { cells, write: 3, page, pages: &pages, wear, turned: &[] };
                 let sensed = reader.sensed(&word, ReadWith::level(level));
                 reader.sense_soft(&word, &sensed);
                 for (at, llr) in reader.llrs.iter().enumerate() {

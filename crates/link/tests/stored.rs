@@ -53,7 +53,7 @@ fn slices(written: &[Vec<u8>]) -> Vec<&[u8]> {
 }
 
 fn word<'a>(cells: u64, page: usize, pages: &'a [&'a [u8]], wear: Wear) -> StoredWord<'a> {
-    StoredWord { cells, write: 1, page, pages, wear }
+    StoredWord { cells, write: 1, page, pages, wear, turned: &[] }
 }
 
 fn disturbed(pe_cycles: u32, retention_hours: f64, effective_reads: f64) -> Wear {

@@ -2,6 +2,7 @@
 
 mod absorbing_sets;
 mod codes;
+mod drive;
 mod flash;
 mod frames;
 mod memory;
@@ -623,6 +624,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Trace>()?;
     module.add_class::<Run>()?;
     module.add_class::<timeline::LoneRead>()?;
+    module.add_class::<drive::DriveServer>()?;
     module.add_class::<UnfinishedFile>()?;
     module.add_class::<codes::Code>()?;
     module.add_class::<codes::Decoder>()?;

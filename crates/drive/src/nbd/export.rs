@@ -2,8 +2,8 @@
 
 /// A device that is served. Calls may come from several threads and connections at once.
 ///
-/// The server has checked each range: it is not empty, lies within the export and consists of whole blocks of
-/// [`MINIMUM_BLOCK_BYTES`](super::MINIMUM_BLOCK_BYTES). Reads and writes are of at most
+/// The server has checked each range: it is not empty, and lies within the export; it may begin and end at any byte.
+/// Reads and writes are of at most
 /// [`MAXIMUM_PAYLOAD_BYTES`](super::MAXIMUM_PAYLOAD_BYTES), the others of less than 4 GiB. Nothing that writes is called on an
 /// export that [is read-only](Export::is_read_only).
 ///
@@ -21,7 +21,7 @@ pub trait Export: Send + Sync {
         ""
     }
 
-    /// Size in bytes: a multiple of [`MINIMUM_BLOCK_BYTES`](super::MINIMUM_BLOCK_BYTES) that does not change.
+    /// Size in bytes: a multiple of 512 that does not change.
     fn size_bytes(&self) -> u64;
 
     /// The size of aligned requests that need no read of what is beside them, in bytes: a power of two from 512 to 32 MiB.

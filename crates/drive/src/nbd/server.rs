@@ -312,7 +312,7 @@ impl Listening {
 fn check(export: &dyn Export, limits: &Limits) -> Result<()> {
     let wrong = |place: &str, message: String| Err(Error::config(place, message));
     let (size, preferred) = (export.size_bytes(), export.preferred_block_bytes());
-    if !size.is_multiple_of(wire::MINIMUM_BLOCK_BYTES.into()) {
+    if !size.is_multiple_of(wire::SECTOR_BYTES) {
         return wrong("size_bytes", format!("found {size}, expected a multiple of 512"));
     }
     if !preferred.is_power_of_two() || !(512..=wire::MAXIMUM_PAYLOAD_BYTES).contains(&preferred) {

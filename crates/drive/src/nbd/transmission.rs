@@ -194,10 +194,6 @@ impl<'a> Connection<'a> {
             let error = if matches!(request.command, WRITE | WRITE_ZEROES) { Errno::NoSpc } else { Errno::Inval };
             return Err(Refusal::new(error, "beyond the end of the export"));
         }
-        let block = wire::MINIMUM_BLOCK_BYTES;
-        if !request.offset.is_multiple_of(block.into()) || !request.length.is_multiple_of(block) {
-            return Err(Refusal::new(Errno::Inval, "not a multiple of the minimum block size, 512 bytes"));
-        }
         if request.command == READ && request.length > wire::MAXIMUM_PAYLOAD_BYTES {
             // Overflow is for clients that could ask for less; those of simple replies do not know it.
             let error = if self.agreed.structured { Errno::Overflow } else { Errno::Inval };

@@ -4,8 +4,11 @@
 
 use std::io::{self, Read};
 
-/// The smallest block that can be addressed, in bytes.
-pub const MINIMUM_BLOCK_BYTES: u32 = 512;
+/// The smallest block that can be addressed, in bytes. Clients that were made for files, such as fuse2fs by way of nbdfuse, write
+/// single fields of a superblock.
+pub const MINIMUM_BLOCK_BYTES: u32 = 1;
+/// The size of an export is a multiple of this, in bytes: kernels count in sectors.
+pub const SECTOR_BYTES: u64 = 512;
 /// The longest read or write, in bytes. Source: `doc/proto.md`, "Size constraints": no server should refuse less.
 pub const MAXIMUM_PAYLOAD_BYTES: u32 = 1 << 25;
 /// The longest string. Source: `doc/proto.md`, "Conventions".

@@ -106,6 +106,11 @@ impl CheckedConfig {
         &self.config
     }
 
+    /// The directory that its relative paths are taken from.
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
     /// The shape of the device.
     pub fn geometry(&self) -> &Geometry {
         &self.geometry

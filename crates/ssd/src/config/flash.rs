@@ -1,6 +1,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use softsense_base::{Error, Result, expect_number, expect_whole};
+use softsense_base::{Error, Ns, Result, expect_number, expect_whole};
+use softsense_link::Step;
 
 use super::duration::check_us;
 use super::spread::{SpreadPart, check_spread};
@@ -75,6 +76,52 @@ impl Default for PageTypeSpec {
             program_us: 121.0,
             rber_factor: 1.0,
         }
+    }
+}
+
+/// How long operations on a page take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PageTiming {
+    /// Sensing with hard decision.
+    pub sense: Ns,
+    /// Sensing one extra level.
+    pub sense_extra_level: Ns,
+    /// Programming.
+    pub program: Ns,
+    /// One prediction in the die.
+    predict: Ns,
+}
+
+impl PageTypeSpec {
+    /// How long operations on such a page take, what is added to the sensings of some pages left out.
+    ///
+    /// # Arguments
+    /// - `predict`: one prediction in the die; 0 where none is made.
+    pub fn timing(&self, predict: Ns) -> PageTiming {
+        PageTiming {
+            sense: Ns::from_us(self.sense_us),
+            sense_extra_level: Ns::from_us(self.sense_extra_level_us),
+            program: Ns::from_us(self.program_us),
+            predict,
+        }
+    }
+}
+
+impl PageTiming {
+    /// For how long a step senses the page.
+    pub fn of(&self, step: Step) -> Ns {
+        self.taking(self.sense, step)
+    }
+
+    /// The same where sensing with hard decision takes `sense`.
+    pub(crate) fn taking(&self, sense: Ns, step: Step) -> Ns {
+        let hard = match (step.hard, step.sensing_percent) {
+            (false, _) => Ns::ZERO,
+            (true, 100) => sense,
+            (true, percent) => Ns(sense.0 * u64::from(percent) / 100),
+        };
+        let unsent = sense.times(step.unsent_sensings.into()) + self.predict.times(step.predictions.into());
+        hard + unsent + self.sense_extra_level.times(u64::from(step.extra_levels) + u64::from(step.search_sensings))
     }
 }
 

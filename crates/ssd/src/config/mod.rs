@@ -29,7 +29,7 @@ use softsense_link::{ReadSpec, ReliabilitySpec};
 pub use bus::BusSpec;
 pub use decoder::{BchDecoderSpec, BypassSpec, DecodeTime, DecoderPlacement, DecoderSpec};
 pub use energy::EnergySpec;
-pub use flash::{BusyUnit, FlashSpec, PageTypeSpec, SuspendSpec};
+pub use flash::{BusyUnit, FlashSpec, PageTiming, PageTypeSpec, SuspendSpec};
 pub use ftl::{FtlSpec, StripeLevel, VictimSpec};
 pub(crate) use geometry::MIN_CODEWORD_BYTES;
 pub use geometry::{GeometrySpec, MAX_BLOCKS, MAX_CODEWORDS};

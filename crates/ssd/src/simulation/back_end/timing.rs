@@ -4,13 +4,15 @@ use softsense_base::{Ns, Pj, Purpose, Stream};
 use softsense_link::{ByAge, Predictor, PredictorPlace, ReliabilitySpec, Step};
 
 use crate::checked::CheckedConfig;
-use crate::config::{self, AddedTime, EnergySpec};
+use crate::config::{self, AddedTime, EnergySpec, PageTiming};
 use crate::format::UnitCode;
 
 /// Durations of everything.
 #[derive(Debug)]
 pub(super) struct Timing {
     pub(super) page_types: Vec<PageTiming>,
+    /// What sensing takes longer in some pages than in others, by type.
+    spreads: Vec<AddedTime>,
     pub(super) erase: Ns,
     pub(super) reset: Ns,
     pub(super) suspend: Option<SuspendTiming>,
@@ -50,41 +52,15 @@ pub(super) enum DecodeTime {
     Bch(ByAge<(Ns, Ns)>),
 }
 
-#[derive(Debug)]
-pub(super) struct PageTiming {
-    pub(super) sense: Ns,
-    spread: AddedTime,
-    pub(super) sense_extra_level: Ns,
-    pub(super) program: Ns,
-    /// One prediction in the die.
-    predict: Ns,
-}
-
-impl PageTiming {
-    pub(super) fn of(&self, step: Step) -> Ns {
-        self.taking(self.sense, step)
-    }
-
-    fn taking(&self, sense: Ns, step: Step) -> Ns {
-        let hard = match (step.hard, step.sensing_percent) {
-            (false, _) => Ns::ZERO,
-            (true, 100) => sense,
-            (true, percent) => Ns(sense.0 * u64::from(percent) / 100),
-        };
-        let unsent = sense.times(step.unsent_sensings.into()) + self.predict.times(step.predictions.into());
-        hard + unsent + self.sense_extra_level.times(u64::from(step.extra_levels) + u64::from(step.search_sensings))
-    }
-}
-
 impl Timing {
     /// Sensing a page, of a type, for a step. Two numbers say which page it is.
     #[inline]
     pub(super) fn sensing(&self, page_type: u32, step: Step, page: (u64, u64)) -> Ns {
-        let timing = &self.page_types[page_type as usize];
-        if timing.spread.is_none() {
+        let (timing, spread) = (&self.page_types[page_type as usize], &self.spreads[page_type as usize]);
+        if spread.is_none() {
             return timing.of(step);
         }
-        timing.taking(timing.sense.longer(timing.spread.ns(page.0, page.1)), step)
+        timing.taking(timing.sense.longer(spread.ns(page.0, page.1)), step)
     }
 
     /// For how long so many bytes of a codeword are on the bus.
@@ -102,16 +78,14 @@ impl Timing {
             let us = predictor.filter(|predictor| predictor.place == place);
             us.map_or(Ns::ZERO, |predictor| Ns::from_us(predictor.predict_us))
         };
-        let page_types = spec.flash.page_types.iter().map(|page_type| PageTiming {
-            sense: Ns::from_us(page_type.sense_us),
-            spread: AddedTime::new(&page_type.sense_spread, Stream::new(spec.seed, Purpose::SenseSpread)),
-            sense_extra_level: Ns::from_us(page_type.sense_extra_level_us),
-            program: Ns::from_us(page_type.program_us),
-            predict: predict_at(PredictorPlace::Die),
-        });
+        let types = &spec.flash.page_types;
+        let page_types = types.iter().map(|page_type| page_type.timing(predict_at(PredictorPlace::Die)));
+        let draws = Stream::new(spec.seed, Purpose::SenseSpread);
+        let spreads = types.iter().map(|page_type| AddedTime::new(&page_type.sense_spread, draws));
         let transfer = Ns::from_us(spec.bus.transfer_us);
         Self {
             page_types: page_types.collect(),
+            spreads: spreads.collect(),
             erase: Ns::from_us(spec.flash.erase_us),
             reset: Ns::from_us(spec.flash.reset_us),
             suspend: spec.flash.suspend.map(|suspend| SuspendTiming {

@@ -1,0 +1,414 @@
+//! The drive: what hosts ask of it, one request after another.
+
+use std::collections::VecDeque;
+use std::path::PathBuf;
+
+use softsense_base::{Error, Ns, Purpose, Result, Stream};
+use softsense_ecc::catalogue::Code;
+use softsense_link::{ReadSpec, ReliabilitySpec, StoredReader};
+use softsense_nand::{Factors, Rber, ReferencesAt, States};
+use softsense_ssd::checked::CheckedConfig;
+use softsense_ssd::config::ReadReclaimSpec;
+
+use crate::Shape;
+use crate::image::{Identity, Image};
+use crate::state::{NOWHERE, Record, State};
+use crate::stations::Stations;
+use crate::status::Session;
+
+/// Requests between two looks at whether anything has to be moved.
+const REQUESTS_BETWEEN_MAINTENANCE: u64 = 1024;
+
+/// A small drive has a small write buffer: no more than this part of its size, or two wordlines.
+const BUFFER_PART: usize = 32;
+
+/// The temperature that retention is told at where cells do not say one, degrees Celsius.
+///
+/// Source: K. Zhao et al., "LDPC-in-SSD", 2013, section 4.1: 40 degrees in operation.
+const USUAL_TEMPERATURE_C: f64 = 40.0;
+
+/// How a drive is served.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DriveSpec {
+    /// The folder of the image.
+    pub image: PathBuf,
+    /// Bytes that hosts address; that of the image if there is one already.
+    pub size_bytes: Option<u64>,
+    /// Whether one die of each stripe holds the parity of the others. Of a new image.
+    pub parity: bool,
+    /// Data older than this, in hours at the temperature that cells are measured for, is written anew; none is without it.
+    pub refresh_hours: Option<f64>,
+    /// Whether the write buffer outlives a loss of power. If not, FLUSH programs it, padded to whole wordlines.
+    pub protected_cache: bool,
+    /// The seed of cells; that of the config without it. Of a new image.
+    pub seed: Option<u64>,
+}
+
+/// Why a request of a host failed.
+#[derive(Debug)]
+pub(crate) enum Refused {
+    /// A unit cannot be read.
+    Unreadable { unit: u32 },
+    /// There is no room to write.
+    NoRoom,
+    /// The image cannot be read or written.
+    Image(Error),
+}
+
+impl From<Error> for Refused {
+    fn from(error: Error) -> Self {
+        Self::Image(error)
+    }
+}
+
+/// A drive that is open.
+pub(crate) struct Drive {
+    pub(crate) spec: DriveSpec,
+    pub(crate) model: String,
+    pub(crate) shape: Shape,
+    pub(crate) image: Image,
+    pub(crate) state: State,
+    pub(crate) session: Session,
+    pub(crate) reader: StoredReader,
+    pub(crate) read: ReadSpec,
+    pub(crate) rber: Rber,
+    pub(crate) factors: Factors,
+    pub(crate) page_type_factors: Vec<f64>,
+    pub(crate) scrambler: Stream,
+    pub(crate) faults: Stream,
+    pub(crate) stations: Stations,
+    /// References that decoded last, by superblock and die, where they are remembered.
+    pub(crate) remembered: Vec<Option<ReferencesAt>>,
+    pub(crate) temperature_c: f64,
+    pub(crate) buffer_units: usize,
+    /// Programs under way: when they end, and how many units leave the buffer then.
+    pub(crate) programs: VecDeque<(Ns, usize)>,
+    pub(crate) reclaim_reads: Option<u64>,
+    pub(crate) wear_levelling_spread: Option<u32>,
+    requests: u64,
+    /// Why it takes no more writes.
+    pub(crate) read_only: bool,
+    /// What was wrong with the image, if anything was.
+    pub(crate) failed: Option<Error>,
+    pub(crate) buffers: Buffers,
+}
+
+/// Room for what is read and written.
+#[derive(Default)]
+pub(crate) struct Buffers {
+    pub(crate) pages: Vec<u8>,
+    pub(crate) wordline: Vec<u8>,
+    pub(crate) steps: Vec<(softsense_link::Step, softsense_link::DecodeAttempt)>,
+}
+
+impl Drive {
+    /// Opens the drive of an image, or makes one.
+    ///
+    /// # Errors
+    /// A config that cannot be served, a size that does not fit, an image of another drive, or one that is served already or damaged.
+    pub(crate) fn open(config: &CheckedConfig, spec: DriveSpec) -> Result<Self> {
+        let (of, directory) = (config.config(), config.directory());
+        let exact = match &of.reliability {
+            ReliabilitySpec::Exact(exact) => exact.clone(),
+            ReliabilitySpec::Table(table) => table.decoded_for_real(directory)?,
+            _ => {
+                let message = "found one without a code for all ages, expected `exact`, or `table` of a code of softsense: \
+                               a drive that is served decodes for real";
+                return Err(Error::config("reliability", message));
+            }
+        };
+        if of.read.policy.knows_level() {
+            let message =
+                "found \"ideal\", expected a policy that a controller can have: a drive that is served knows no levels";
+            return Err(Error::config("read.policy", message));
+        }
+        if of.geometry.ssds > 1 {
+            let message = format!("found {}, expected 1: one drive is served", of.geometry.ssds);
+            return Err(Error::config("geometry.ssds", message));
+        }
+        if let Some(ReadReclaimSpec::Wordline(_)) = of.ftl.read_reclaim {
+            let message = "found `wordline`, expected `block`: a drive that is served reclaims whole superblocks";
+            return Err(Error::config("ftl.read_reclaim", message));
+        }
+        let identity = Image::identity(&spec.image)?;
+        let seed = identity.as_ref().map_or(spec.seed.unwrap_or(of.seed), |identity| identity.seed);
+        let reader = StoredReader::new(&exact, seed, directory)?;
+        let code = reader.code();
+        if code.data_bits() != 8 * of.geometry.codeword_bytes as usize {
+            let message = format!(
+                "found {} bytes, expected {}: the data bits of the code",
+                of.geometry.codeword_bytes,
+                code.data_bits() as f64 / 8.0
+            );
+            return Err(Error::config("geometry.codeword_bytes", message));
+        }
+        let codeword_bytes = code.codeword_bits().div_ceil(8) as u32;
+        let pages = reader.cells().pages() as u32;
+        let (image, state, shape) = match identity {
+            Some(identity) => {
+                let shape = identity.shape;
+                if identity.config != config.to_toml() {
+                    return Err(Error::new(
+                        softsense_base::ErrorKind::Io,
+                        spec.image.display().to_string(),
+                        "found the image of a drive with another config, expected this one's; --image names another folder",
+                    ));
+                }
+                if spec.size_bytes.is_some_and(|size| size != shape.size_bytes()) {
+                    let message = format!(
+                        "found {} bytes, expected {}, those of the image in {}",
+                        spec.size_bytes.unwrap_or(0),
+                        shape.size_bytes(),
+                        spec.image.display()
+                    );
+                    return Err(Error::config("--size", message));
+                }
+                let (image, state) = Image::open(&spec.image, &identity)?;
+                (image, state, shape)
+            }
+            None => {
+                let Some(size_bytes) = spec.size_bytes else {
+                    let message =
+                        format!("missing, expected one such as 2GiB: there is no image in {}", spec.image.display());
+                    return Err(Error::config("--size", message));
+                };
+                let over = of.ftl.over_provisioning;
+                let shape = Shape::new(size_bytes, &of.geometry, over, pages, codeword_bytes, spec.parity)?;
+                let identity = Identity::new(shape, config.to_toml(), directory.to_owned(), seed);
+                let state = State::new(&shape);
+                (Image::create(&spec.image, &identity, &state)?, state, shape)
+            }
+        };
+        let opened = exact.rber.open("reliability.rber", directory)?;
+        let temperature_c = match &reader.cells().states {
+            States::Measured(measured) => measured.retention_temperature_c,
+            States::Programmed(_) => USUAL_TEMPERATURE_C,
+        };
+        let in_wordline = shape.slots_of_wordline() as usize;
+        let buffer_units = (of.host.write_buffer_bytes / u64::from(shape.unit_bytes)) as usize;
+        Ok(Self {
+            model: format!("{}, {}", describe(reader.code()), exact.decoder),
+            read: of.read,
+            rber: opened.compiled(),
+            factors: Factors::new(exact.variation.clone(), seed),
+            page_type_factors: of.flash.page_types.iter().map(|kind| kind.rber_factor).collect(),
+            scrambler: Stream::new(seed, Purpose::Scrambler),
+            faults: Stream::new(seed, Purpose::Faults),
+            stations: Stations::new(of, &shape, reader.code()),
+            remembered: vec![None; (shape.superblocks * shape.dies) as usize],
+            temperature_c,
+            buffer_units: buffer_units.min(shape.units as usize / BUFFER_PART).max(2 * in_wordline),
+            programs: VecDeque::new(),
+            reclaim_reads: match of.ftl.read_reclaim {
+                Some(ReadReclaimSpec::Block { reads }) => Some(reads.into()),
+                _ => None,
+            },
+            wear_levelling_spread: of.ftl.wear_levelling_spread,
+            requests: 0,
+            read_only: false,
+            failed: None,
+            buffers: Buffers::default(),
+            session: Session::default(),
+            spec,
+            shape,
+            image,
+            state,
+            reader,
+        })
+    }
+
+    /// Changes the state, and takes note of it.
+    pub(crate) fn commit(&mut self, record: &Record) -> Result<()> {
+        self.state.apply(&self.shape, record).expect("a record of the drive's own");
+        self.image.append(record)
+    }
+
+    pub(crate) fn now(&self) -> Ns {
+        Ns(self.state.clock_ns)
+    }
+
+    fn advance_to(&mut self, time: Ns) {
+        let before = self.state.clock_ns;
+        self.state.clock_ns = before.max(time.0);
+        self.state.rested_hours += (self.state.clock_ns - before) as f64 / 3.6e12;
+    }
+
+    /// A request begins, at a time of the drive's clock.
+    fn begin(&mut self, at: Ns) -> std::result::Result<(), Refused> {
+        self.advance_to(at);
+        self.stations.begin();
+        self.requests += 1;
+        if self.requests.is_multiple_of(REQUESTS_BETWEEN_MAINTENANCE) {
+            self.maintain()?;
+        }
+        Ok(())
+    }
+
+    fn units(&self, offset: u64, bytes: u64) -> impl Iterator<Item = (u32, usize, usize)> + use<> {
+        let unit = u64::from(self.shape.unit_bytes);
+        let end = offset + bytes;
+        (offset / unit..end.div_ceil(unit)).map(move |number| {
+            let (from, to) = ((number * unit).max(offset), ((number + 1) * unit).min(end));
+            (number as u32, (from - number * unit) as usize, (to - number * unit) as usize)
+        })
+    }
+
+    /// Reads bytes at a time; units that cannot be read come back as the first of them, after all before it are in `buffer`. Returns
+    /// when the drive has them all.
+    pub(crate) fn read(&mut self, at: Ns, offset: u64, buffer: &mut [u8]) -> std::result::Result<Ns, Refused> {
+        self.begin(at)?;
+        let mut done = at;
+        let mut unit_data = vec![0; self.shape.unit_bytes as usize];
+        let mut rest = &mut *buffer;
+        let mut failed = None;
+        for (unit, from, to) in self.units(offset, rest.len() as u64) {
+            let (part, after) = rest.split_at_mut(to - from);
+            rest = after;
+            let whole = part.len() == unit_data.len();
+            let target = if whole { &mut *part } else { &mut unit_data };
+            match self.read_unit(at, unit, target) {
+                Ok(end) => done = done.max(end),
+                Err(Refused::Unreadable { unit }) => {
+                    failed = Some(Refused::Unreadable { unit });
+                    break;
+                }
+                Err(other) => return Err(other),
+            }
+            if !whole {
+                part.copy_from_slice(&unit_data[from..to]);
+            }
+        }
+        self.advance_to(done);
+        let host = &mut self.state.counters.host;
+        host.reads += 1;
+        host.read_bytes += buffer.len() as u64;
+        self.session.latencies.record(done - at);
+        match failed {
+            None => Ok(done),
+            Some(failed) => {
+                host.read_errors += 1;
+                Err(failed)
+            }
+        }
+    }
+
+    /// Writes bytes at a time. Returns when the write buffer has them.
+    pub(crate) fn write(&mut self, at: Ns, offset: u64, data: &[u8]) -> std::result::Result<Ns, Refused> {
+        self.begin(at)?;
+        let mut done = at;
+        let mut rest = data;
+        let mut unit_data = vec![0; self.shape.unit_bytes as usize];
+        for (unit, from, to) in self.units(offset, data.len() as u64) {
+            let (part, after) = rest.split_at(to - from);
+            rest = after;
+            if self.read_only {
+                return Err(Refused::NoRoom);
+            }
+            if part.len() == unit_data.len() {
+                self.state.buffer(unit, part, false);
+            } else {
+                match self.state.buffer.get_mut(&unit) {
+                    Some(_) => {}
+                    None => {
+                        let end = self.read_unit(done, unit, &mut unit_data)?;
+                        done = done.max(end);
+                        self.state.buffer(unit, &unit_data, false);
+                    }
+                }
+                let held = self.state.buffer.get_mut(&unit).expect("it was put there");
+                held.data[from..to].copy_from_slice(part);
+                held.journaled = false;
+            }
+            self.state.counters.host.units_written += 1;
+            done = self.make_room(done)?;
+        }
+        self.advance_to(done);
+        let host = &mut self.state.counters.host;
+        host.writes += 1;
+        host.written_bytes += data.len() as u64;
+        self.keep_journal_short()?;
+        Ok(done)
+    }
+
+    /// Makes sure that what was written outlives everything. Returns when it does.
+    pub(crate) fn flush(&mut self, at: Ns) -> std::result::Result<Ns, Refused> {
+        self.begin(at)?;
+        self.state.counters.host.flushes += 1;
+        let mut done = at;
+        if !self.spec.protected_cache {
+            while !self.state.buffer.is_empty() {
+                done = done.max(self.program_waiting(done)?);
+            }
+        }
+        self.advance_to(done);
+        self.put_on_disk()?;
+        Ok(done)
+    }
+
+    /// Everything that is known goes to the disk.
+    pub(crate) fn put_on_disk(&mut self) -> Result<()> {
+        let waiting: Vec<u32> =
+            self.state.buffer.iter().filter(|(_, held)| !held.journaled).map(|(&unit, _)| unit).collect();
+        for unit in waiting {
+            let data = self.state.buffer[&unit].data.clone();
+            self.commit(&Record::Buffered { unit, data })?;
+        }
+        let reads =
+            self.state.superblocks.iter().enumerate().filter(|(_, superblock)| superblock.reads.iter().any(|&r| r > 0));
+        let reads = reads.map(|(index, superblock)| (index as u32, superblock.reads.clone())).collect();
+        let (clock_ns, rested_hours) = (self.state.clock_ns, self.state.rested_hours);
+        let counters = Box::new(self.state.counters.clone());
+        self.image.append(&Record::Counted { clock_ns, rested_hours, counters, reads })?;
+        self.image.sync()?;
+        self.keep_journal_short()
+    }
+
+    fn keep_journal_short(&mut self) -> Result<()> {
+        if self.image.is_long() { self.image.checkpoint(&self.state) } else { Ok(()) }
+    }
+
+    /// Forgets whole units; of others nothing, as TRIM is a hint. With `zero`, their bytes are written as zeroes.
+    pub(crate) fn trim(&mut self, at: Ns, offset: u64, bytes: u64, zero: bool) -> std::result::Result<Ns, Refused> {
+        self.begin(at)?;
+        self.state.counters.host.trims += 1;
+        let unit_bytes = self.shape.unit_bytes as usize;
+        let (mut whole, mut done) = (None::<(u32, u32)>, at);
+        for (unit, from, to) in self.units(offset, bytes) {
+            if to - from == unit_bytes {
+                whole = Some(whole.map_or((unit, unit + 1), |(first, _)| (first, unit + 1)));
+            } else if zero {
+                let zeroes = vec![0; to - from];
+                done = self.write(done, u64::from(unit) * u64::from(self.shape.unit_bytes) + from as u64, &zeroes)?;
+            }
+        }
+        if let Some((first, end)) = whole {
+            self.commit(&Record::Trimmed { first, units: end - first })?;
+            // There may be room again.
+            self.read_only = false;
+        }
+        Ok(done)
+    }
+
+    /// Whether bytes from an offset on are a hole, and how many are alike.
+    pub(crate) fn extent(&self, offset: u64, bytes: u64) -> (u64, bool) {
+        let mut length = 0;
+        let mut kind = None;
+        for (unit, from, to) in self.units(offset, bytes) {
+            let hole = self.state.map[unit as usize] == NOWHERE && !self.state.buffer.contains_key(&unit);
+            if *kind.get_or_insert(hole) != hole {
+                break;
+            }
+            length += (to - from) as u64;
+        }
+        (length, kind.unwrap_or(false))
+    }
+}
+
+fn describe(code: &Code) -> String {
+    match code {
+        Code::Ldpc(code) => format!("LDPC, n = {}, k = {}", code.codeword_bits(), code.data_bits()),
+        Code::Bch(code) => {
+            format!("BCH, n = {}, k = {}, t = {}", code.codeword_bits(), code.data_bits(), code.correctable())
+        }
+    }
+}

@@ -1,0 +1,303 @@
+//! Moving data: to make room, because it is old or was read often, because a block is broken, so that wear is even.
+
+use softsense_base::Ns;
+use softsense_nand::retention_bake_minutes;
+
+use crate::drive::{Drive, Refused};
+use crate::reading::SlotRead;
+use crate::state::{Broken, Record, Use};
+use crate::stations::At;
+use crate::status::BackgroundCounters;
+
+/// Activation energy of the loss of charge, eV: what a temperature other than the one that cells are measured for is worth.
+///
+/// Source: K. Zhao et al., "LDPC-in-SSD", 2013, section 4.1.
+const ACTIVATION_ENERGY_EV: f64 = 1.1;
+/// Time that a drive with power looks after its data in, at least so many times in all.
+const STEPS_WITH_POWER: u32 = 64;
+
+/// Why a superblock is emptied.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reason {
+    Room,
+    Age,
+    Reads,
+    Broken,
+    Wear,
+}
+
+impl Reason {
+    fn counter(self, counters: &mut BackgroundCounters) -> &mut u64 {
+        match self {
+            Self::Room => &mut counters.collected,
+            Self::Age => &mut counters.refreshed,
+            Self::Reads => &mut counters.reclaimed,
+            Self::Broken => &mut counters.evacuated,
+            Self::Wear => &mut counters.levelled,
+        }
+    }
+}
+
+impl Drive {
+    /// Collects until so many superblocks are free, or nothing is gained by more.
+    pub(crate) fn collect_until_free(&mut self, at: Ns, free: usize) -> std::result::Result<(), Refused> {
+        while self.free_superblocks() < free {
+            let closed =
+                self.state.superblocks.iter().enumerate().filter(|(_, superblock)| superblock.used_for == Use::Closed);
+            let Some((victim, superblock)) = closed.min_by_key(|(_, superblock)| superblock.valid) else {
+                return Ok(());
+            };
+            // A wordline of padding at the end of what is moved must not eat what is gained.
+            let room = self.data_slots(victim as u32).len() as u32 * (self.shape.wordlines - 1);
+            if superblock.valid > room {
+                return Ok(());
+            }
+            self.empty(at, victim as u32, Reason::Room)?;
+        }
+        Ok(())
+    }
+
+    /// Moves all current data out of a superblock, and erases it. What cannot be read is lost.
+    pub(crate) fn empty(&mut self, at: Ns, victim: u32, reason: Reason) -> std::result::Result<(), Refused> {
+        if self.state.superblocks[victim as usize].used_for != Use::Closed {
+            self.commit(&Record::Closed { superblock: victim })?;
+        }
+        let programmed = self.state.superblocks[victim as usize].wordlines.len() as u32;
+        let first = self.shape.first_slot(victim, 0);
+        let mut moved: Vec<(u32, Vec<u8>)> = Vec::new();
+        let mut data = vec![0; self.shape.unit_bytes as usize];
+        for slot in first..first + programmed * self.shape.slots_of_wordline() {
+            if !self.state.is_current(slot) {
+                continue;
+            }
+            let unit = self.state.slots[slot as usize].owner;
+            match self.read_slot(at, slot, &mut data)?.0 {
+                SlotRead::Data { .. } | SlotRead::Wrong => moved.push((unit, data.clone())),
+                _ => self.commit(&Record::Lost { unit })?,
+            }
+            let target = self.open_superblock(at, Use::OpenForMoved)?;
+            if moved.len() == self.data_slots(target).len() {
+                self.program_moved(at, target, &mut moved)?;
+            }
+        }
+        if !moved.is_empty() {
+            let target = self.open_superblock(at, Use::OpenForMoved)?;
+            self.program_moved(at, target, &mut moved)?;
+        }
+        *reason.counter(&mut self.state.counters.background) += 1;
+        self.erase(at, victim)
+    }
+
+    fn program_moved(
+        &mut self,
+        at: Ns,
+        target: u32,
+        moved: &mut Vec<(u32, Vec<u8>)>,
+    ) -> std::result::Result<(), Refused> {
+        self.program(at, target, moved, false)?;
+        self.state.counters.background.moved += moved.len() as u64;
+        moved.clear();
+        Ok(())
+    }
+
+    fn erase(&mut self, at: Ns, superblock: u32) -> std::result::Result<(), Refused> {
+        // Its data must be found elsewhere before it is gone here.
+        self.image.sync()?;
+        let working = self.working_dies(superblock);
+        let retired = working.len() < self.least_dies();
+        self.commit(&Record::Erased { superblock, retired })?;
+        self.image.erase(self.shape.first_slot(superblock, 0), self.shape.slots_of_superblock());
+        let dies = self.shape.dies;
+        self.remembered[(superblock * dies) as usize..((superblock + 1) * dies) as usize].fill(None);
+        self.state.counters.background.erased += 1;
+        for die in working {
+            self.stations.erase(&self.shape, at, At { die, superblock, wordline: 0, page: 0 });
+        }
+        Ok(())
+    }
+
+    /// Why a superblock should be emptied now, if it should.
+    fn is_due(&self, index: u32) -> Option<Reason> {
+        let superblock = &self.state.superblocks[index as usize];
+        let first = superblock.wordlines.first()?;
+        if superblock.used_for == Use::Retired {
+            return None;
+        }
+        // Without parity there is nothing to save: what is on other dies is safe there.
+        let is_missed = |die| self.state.broken.has(&self.shape, die, index) && self.was_present(index, die);
+        if self.shape.parity && (0..self.shape.dies).any(is_missed) {
+            return Some(Reason::Broken);
+        }
+        let age_hours = self.state.rested_hours - first.at_hours;
+        if self.spec.refresh_hours.is_some_and(|most| age_hours > most) && superblock.valid > 0 {
+            return Some(Reason::Age);
+        }
+        let reads = superblock.reads.iter().max().copied().unwrap_or(0);
+        self.reclaim_reads.is_some_and(|most| reads > most).then_some(Reason::Reads)
+    }
+
+    /// Whether a die took part in the programming of any wordline of a superblock.
+    fn was_present(&self, superblock: u32, die: u32) -> bool {
+        (0..self.state.superblocks[superblock as usize].wordlines.len() as u32).any(|wordline| {
+            let slot = self.shape.first_slot(superblock, wordline) + self.shape.in_wordline(die, 0, 0);
+            self.state.slots[slot as usize].owner != crate::state::ABSENT
+        })
+    }
+
+    /// Looks after data: empties what is due. Stops where there is no room to.
+    pub(crate) fn maintain(&mut self) -> std::result::Result<(), Refused> {
+        let at = self.now();
+        let tended = self.tend(at);
+        match tended {
+            // It goes on as it is, and hosts hear of it when they write.
+            Err(Refused::NoRoom) => Ok(()),
+            other => other,
+        }
+    }
+
+    fn tend(&mut self, at: Ns) -> std::result::Result<(), Refused> {
+        for index in 0..self.shape.superblocks {
+            if let Some(reason) = self.is_due(index) {
+                self.collect_until_free(at, 2)?;
+                // Collection may have emptied it.
+                if self.is_due(index).is_some() {
+                    self.empty(at, index, reason)?;
+                }
+            }
+        }
+        if let Some(spread) = self.wear_levelling_spread {
+            let in_use = |superblock: &&crate::state::Superblock| superblock.used_for != Use::Retired;
+            let most = self.state.superblocks.iter().filter(in_use).map(|superblock| superblock.pe_cycles).max();
+            let closed =
+                self.state.superblocks.iter().enumerate().filter(|(_, superblock)| superblock.used_for == Use::Closed);
+            if let Some((least, superblock)) = closed.min_by_key(|(_, superblock)| superblock.pe_cycles)
+                && most.is_some_and(|most| most - superblock.pe_cycles > spread)
+            {
+                self.collect_until_free(at, 2)?;
+                self.empty(at, least as u32, Reason::Wear)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Lets time, wear and reads pass over all blocks.
+    ///
+    /// # Arguments
+    /// - `powered`: whether the drive looks after its data meanwhile.
+    pub(crate) fn age(
+        &mut self,
+        retention_hours: f64,
+        temperature_c: f64,
+        pe_cycles: u32,
+        reads: u64,
+        powered: bool,
+    ) -> std::result::Result<(), Refused> {
+        let (from, to) = (temperature_c, self.temperature_c);
+        let rested_hours = if from == to {
+            retention_hours
+        } else {
+            retention_bake_minutes(retention_hours, from, to, ACTIVATION_ENERGY_EV) / 60.0
+        };
+        let steps = if powered { self.steps_for(rested_hours) } else { 1 };
+        for step in 0..steps {
+            let share = |whole: u64| {
+                whole * u64::from(step + 1) / u64::from(steps) - whole * u64::from(step) / u64::from(steps)
+            };
+            self.state.clock_ns =
+                self.state.clock_ns.saturating_add((retention_hours * 3.6e12 / f64::from(steps)) as u64);
+            self.commit(&Record::Aged {
+                rested_hours: rested_hours / f64::from(steps),
+                pe_cycles: share(pe_cycles.into()) as u32,
+                reads: share(reads),
+            })?;
+            if powered {
+                self.maintain()?;
+            }
+        }
+        self.programs.clear();
+        self.put_on_disk()?;
+        Ok(())
+    }
+
+    /// How often a drive with power looks after its data in a time: at least four times before any of it is due.
+    fn steps_for(&self, rested_hours: f64) -> u32 {
+        let due = self.spec.refresh_hours.map_or(0.0, |hours| 4.0 * rested_hours / hours);
+        (due.ceil().min(10_000.0) as u32).max(STEPS_WITH_POWER)
+    }
+
+    /// Reads everything through error correction, and writes anew what was hard to read: took soft levels or the help of its stripe.
+    /// Returns how many units were read, written anew, and lost.
+    pub(crate) fn scrub(&mut self) -> std::result::Result<(u64, u64, u64), Refused> {
+        let at = self.now();
+        let (mut read, mut rewritten, lost_before) = (0, 0, self.state.lost);
+        let mut data = vec![0; self.shape.unit_bytes as usize];
+        for unit in 0..self.shape.units {
+            let slot = self.state.map[unit as usize];
+            if slot >= self.shape.slots() || self.state.buffer.contains_key(&unit) {
+                continue;
+            }
+            read += 1;
+            match self.read_slot(at, slot, &mut data)?.0 {
+                SlotRead::Data { hard_to_read: true } if !self.read_only => {
+                    self.state.buffer(unit, &data, false);
+                    self.state.counters.background.rewritten += 1;
+                    rewritten += 1;
+                    self.make_room(at)?;
+                }
+                SlotRead::Data { .. } | SlotRead::Wrong => {}
+                _ => self.commit(&Record::Lost { unit })?,
+            }
+        }
+        self.maintain()?;
+        self.put_on_disk()?;
+        Ok((read, rewritten, self.state.lost - lost_before))
+    }
+
+    /// Breaks something, or mends everything that is broken.
+    pub(crate) fn break_down(&mut self, change: impl FnOnce(&mut Broken)) -> std::result::Result<(), Refused> {
+        let mut broken = self.state.broken.clone();
+        change(&mut broken);
+        self.commit(&Record::Broke(broken))?;
+        self.read_only = false;
+        self.put_on_disk()?;
+        Ok(())
+    }
+
+    /// Makes bits of a unit's codeword wrong as if its cells had been. Returns how many: none where the unit is not in flash.
+    pub(crate) fn flip_bits(&mut self, unit: u32, bits: u32) -> std::result::Result<u32, Refused> {
+        let slot = self.state.map[unit as usize];
+        if slot >= self.shape.slots() {
+            return Ok(0);
+        }
+        let codeword_bits = self.reader.code().codeword_bits() as u64;
+        let already = self.state.flipped.get(&slot).map_or(0, Vec::len) as u64;
+        let mut chosen = std::collections::BTreeSet::new();
+        let mut draw = already;
+        while chosen.len() < bits as usize && (chosen.len() as u64) < codeword_bits {
+            chosen.insert((self.faults.bits(slot.into(), draw) % codeword_bits) as u32);
+            draw += 1;
+        }
+        let bits: Vec<u32> = chosen.into_iter().collect();
+        let count = bits.len() as u32;
+        self.commit(&Record::Flipped { slot, bits })?;
+        self.put_on_disk()?;
+        Ok(count)
+    }
+
+    /// Power is lost and comes back: a write buffer that is not protected is empty then.
+    pub(crate) fn drop_power(&mut self) -> std::result::Result<u64, Refused> {
+        let mut lost = 0;
+        if !self.spec.protected_cache {
+            let unsaved: Vec<u32> =
+                self.state.buffer.iter().filter(|(_, held)| !held.journaled).map(|(&unit, _)| unit).collect();
+            for unit in unsaved {
+                self.state.buffer.remove(&unit);
+                lost += 1;
+            }
+        }
+        self.remembered.fill(None);
+        self.programs.clear();
+        self.put_on_disk()?;
+        Ok(lost)
+    }
+}

@@ -1,0 +1,335 @@
+//! A drive behind a lock: what NBD asks of it, and what its owner asks.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+use softsense_base::{Error, Ns, Result, expect_number};
+use softsense_ssd::checked::CheckedConfig;
+
+use crate::drive::{Drive, DriveSpec, Refused};
+use crate::nbd::{Export, Extent, Failure};
+
+/// A drive that is served.
+pub struct ServedDrive {
+    drive: Mutex<Drive>,
+    /// In real time, when the drive's clock stood at what. Else requests come one after another, each when the last one is done.
+    origin: Option<Mutex<(Instant, Ns)>>,
+    size_bytes: u64,
+    unit_bytes: u32,
+    read_only: bool,
+    stopping: AtomicBool,
+}
+
+/// What the owner of a drive asks of it.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+enum Ask {
+    /// How it is.
+    Status {},
+    /// Time passes.
+    Age {
+        #[serde(default)]
+        retention_hours: f64,
+        /// Of that time, degrees Celsius; that which cells are measured for without it.
+        #[serde(default)]
+        temperature_c: Option<f64>,
+        #[serde(default)]
+        pe_cycles: u32,
+        /// Of each block.
+        #[serde(default)]
+        reads: u64,
+        /// Whether the drive has power, and looks after its data.
+        #[serde(default)]
+        powered: bool,
+    },
+    /// Something breaks.
+    Fault(Fault),
+    /// Read everything, and write anew what is weak.
+    Scrub {},
+    /// Put everything on the disk.
+    Flush {},
+    /// End.
+    Stop {},
+}
+
+/// What breaks.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+enum Fault {
+    /// A die, by its number.
+    KillDie(u32),
+    /// A plane: dies take the numbers `planes` at a time.
+    KillPlane(u32),
+    /// A block.
+    KillBlock { die: u32, plane: u32, block: u32 },
+    /// So many bits of the codeword that a sector of 512 bytes lies in.
+    FlipBits { lba: u64, bits: u32 },
+    /// Power is lost and comes back.
+    DropPower {},
+    /// What was killed works again.
+    Heal {},
+}
+
+fn below(path: &str, found: u32, end: u32) -> Result<()> {
+    if found < end {
+        return Ok(());
+    }
+    Err(Error::config(path, format!("found {found}, expected a number from 0 to {}", end - 1)))
+}
+
+impl ServedDrive {
+    /// Opens the drive of an image, or makes one.
+    ///
+    /// # Arguments
+    /// - `real_time`: whether requests take the time that the drive takes for them.
+    /// - `read_only`: whether hosts may not write.
+    ///
+    /// # Errors
+    /// A config that cannot be served, a size that does not fit, an image of another drive, or one that is served already or damaged.
+    pub fn open(config: &CheckedConfig, spec: DriveSpec, real_time: bool, read_only: bool) -> Result<Self> {
+        let drive = Drive::open(config, spec)?;
+        Ok(Self {
+            size_bytes: drive.shape.size_bytes(),
+            unit_bytes: drive.shape.unit_bytes,
+            origin: real_time.then(|| Mutex::new((Instant::now(), drive.now()))),
+            read_only,
+            drive: Mutex::new(drive),
+            stopping: AtomicBool::new(false),
+        })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Drive> {
+        // After a panic nothing is served any more: what is on the disk is good.
+        self.drive.lock().expect("a panic in a drive ends it")
+    }
+
+    /// Does something for a host, when its time has come, and waits as long as the drive took.
+    fn host<T>(
+        &self,
+        offset: u64,
+        act: impl FnOnce(&mut Drive, Ns) -> std::result::Result<(Ns, T), Refused>,
+    ) -> std::result::Result<T, Failure> {
+        let mut drive = self.lock();
+        if self.stopping.load(Ordering::Relaxed) {
+            return Err(Failure::ShuttingDown);
+        }
+        let at = match &self.origin {
+            None => drive.now(),
+            Some(origin) => {
+                let (instant, clock) = *origin.lock().unwrap_or_else(PoisonError::into_inner);
+                clock + Ns(instant.elapsed().as_nanos() as u64)
+            }
+        };
+        let acted = act(&mut drive, at);
+        match acted {
+            Ok((done, value)) => {
+                drop(drive);
+                if let Some(origin) = &self.origin {
+                    let (instant, clock) = *origin.lock().unwrap_or_else(PoisonError::into_inner);
+                    let due = instant + Duration::from_nanos(done.saturating_sub(clock).0);
+                    std::thread::sleep(due.saturating_duration_since(Instant::now()));
+                }
+                Ok(value)
+            }
+            Err(Refused::Unreadable { unit }) => {
+                Err(Failure::Io { offset: offset.max(u64::from(unit) * u64::from(self.unit_bytes)) })
+            }
+            Err(Refused::NoRoom) => Err(Failure::NoSpace),
+            Err(Refused::Image(error)) => {
+                drive.failed = Some(error);
+                Err(Failure::Io { offset })
+            }
+        }
+    }
+
+    /// Whether somebody has asked it to end.
+    pub fn is_stopping(&self) -> bool {
+        self.stopping.load(Ordering::Relaxed)
+    }
+
+    /// Puts everything on the disk.
+    ///
+    /// # Errors
+    /// When the image cannot be written.
+    pub fn close(&self) -> Result<()> {
+        self.stopping.store(true, Ordering::Relaxed);
+        let mut drive = self.lock();
+        drive.put_on_disk()?;
+        let Drive { image, state, .. } = &mut *drive;
+        image.checkpoint(state)
+    }
+
+    /// Answers what the owner of the drive asks, a JSON object with one field, as a JSON object with the field `ok` or `error`.
+    pub fn ask(&self, request: &str) -> String {
+        let answer = serde_json::from_str(request)
+            .map_err(|error| Error::config("request", error.to_string()))
+            .and_then(|ask| self.answer(ask));
+        match answer {
+            Ok(value) => json!({ "ok": value }).to_string(),
+            Err(error) => json!({ "error": error.to_string() }).to_string(),
+        }
+    }
+
+    fn answer(&self, ask: Ask) -> Result<Value> {
+        let mut drive = self.lock();
+        let done = |acted: std::result::Result<Value, Refused>, drive: &mut Drive| match acted {
+            Ok(value) => Ok(value),
+            Err(Refused::Image(error)) => {
+                drive.failed = Some(error.clone());
+                Err(error)
+            }
+            Err(Refused::NoRoom) => {
+                Err(Error::config("drive", "found no free superblock, expected room to move data to"))
+            }
+            Err(Refused::Unreadable { unit }) => Err(Error::config("drive", format!("unit {unit} cannot be read"))),
+        };
+        match ask {
+            Ask::Status {} => Ok(serde_json::to_value(drive.status()).expect("plain data")),
+            Ask::Age { retention_hours, temperature_c, pe_cycles, reads, powered } => {
+                expect_number("retention_hours", retention_hours, 0.0, 1e6)?;
+                let temperature_c = temperature_c.unwrap_or(drive.temperature_c);
+                expect_number("temperature_c", temperature_c, -55.0, 250.0)?;
+                expect_number("pe_cycles", pe_cycles.into(), 0.0, 1e6)?;
+                expect_number("reads", reads as f64, 0.0, 1e12)?;
+                let aged = drive.age(retention_hours, temperature_c, pe_cycles, reads, powered);
+                if let Some(origin) = &self.origin {
+                    *origin.lock().unwrap_or_else(PoisonError::into_inner) = (Instant::now(), drive.now());
+                }
+                done(aged.map(|()| Value::Null), &mut drive)?;
+                let status = drive.status();
+                Ok(json!({ "clock_s": status.clock_s, "ages": status.ages }))
+            }
+            Ask::Fault(fault) => {
+                let broken = self.fault(&mut drive, &fault)?;
+                done(broken, &mut drive)
+            }
+            Ask::Scrub {} => {
+                let scrubbed = drive.scrub().map(|(read, rewritten, lost)| {
+                    json!({ "units_read": read, "units_rewritten": rewritten, "units_lost": lost })
+                });
+                done(scrubbed, &mut drive)
+            }
+            Ask::Flush {} => {
+                let now = drive.now();
+                let flushed = drive.flush(now).map(|_| json!({}));
+                done(flushed, &mut drive)
+            }
+            Ask::Stop {} => {
+                self.stopping.store(true, Ordering::Relaxed);
+                Ok(json!({}))
+            }
+        }
+    }
+
+    fn fault(&self, drive: &mut Drive, fault: &Fault) -> Result<std::result::Result<Value, Refused>> {
+        let shape = drive.shape;
+        let nothing = |acted: std::result::Result<(), Refused>| Ok(acted.map(|()| json!({})));
+        match *fault {
+            Fault::KillDie(die) => {
+                below("fault.kill_die", die, shape.dies)?;
+                nothing(drive.break_down(|broken| broken.dies.extend([die])))
+            }
+            Fault::KillPlane(plane) => {
+                below("fault.kill_plane", plane, shape.dies * shape.planes)?;
+                let which = (plane / shape.planes, plane % shape.planes);
+                nothing(drive.break_down(|broken| broken.planes.extend([which])))
+            }
+            Fault::KillBlock { die, plane, block } => {
+                below("fault.kill_block.die", die, shape.dies)?;
+                below("fault.kill_block.plane", plane, shape.planes)?;
+                let of_plane = (shape.superblocks - plane).div_ceil(shape.planes);
+                below("fault.kill_block.block", block, of_plane)?;
+                let superblock = block * shape.planes + plane;
+                nothing(drive.break_down(|broken| broken.blocks.extend([(die, superblock)])))
+            }
+            Fault::FlipBits { lba, bits } => {
+                let sectors = shape.size_bytes() / 512;
+                if lba >= sectors {
+                    let message = format!("found {lba}, expected a sector from 0 to {}", sectors - 1);
+                    return Err(Error::config("fault.flip_bits.lba", message));
+                }
+                let unit = (lba * 512 / u64::from(shape.unit_bytes)) as u32;
+                Ok(drive.flip_bits(unit, bits).map(|flipped| json!({ "bits": flipped })))
+            }
+            Fault::DropPower {} => Ok(drive.drop_power().map(|lost| json!({ "units_lost": lost }))),
+            Fault::Heal {} => nothing(drive.break_down(|broken| *broken = crate::state::Broken::default())),
+        }
+    }
+}
+
+impl Export for ServedDrive {
+    fn name(&self) -> &str {
+        "softsense"
+    }
+
+    fn description(&self) -> &str {
+        "a simulated SSD whose cells wear and whose error correction is real"
+    }
+
+    fn size_bytes(&self) -> u64 {
+        self.size_bytes
+    }
+
+    fn preferred_block_bytes(&self) -> u32 {
+        self.unit_bytes.next_power_of_two().min(65_536)
+    }
+
+    fn is_read_only(&self) -> bool {
+        self.read_only
+    }
+
+    fn read(&self, offset: u64, buffer: &mut [u8]) -> std::result::Result<(), Failure> {
+        self.host(offset, |drive, at| drive.read(at, offset, buffer).map(|done| (done, ())))
+    }
+
+    fn write(&self, offset: u64, data: &[u8], fua: bool) -> std::result::Result<(), Failure> {
+        self.host(offset, |drive, at| {
+            let done = drive.write(at, offset, data)?;
+            Ok((if fua { drive.flush(done)? } else { done }, ()))
+        })
+    }
+
+    fn flush(&self) -> std::result::Result<(), Failure> {
+        self.host(0, |drive, at| drive.flush(at).map(|done| (done, ())))
+    }
+
+    fn trim(&self, offset: u64, bytes: u64, fua: bool) -> std::result::Result<(), Failure> {
+        self.host(offset, |drive, at| {
+            let done = drive.trim(at, offset, bytes, false)?;
+            Ok((if fua { drive.flush(done)? } else { done }, ()))
+        })
+    }
+
+    fn write_zeroes(&self, offset: u64, bytes: u64, may_trim: bool, fua: bool) -> std::result::Result<(), Failure> {
+        self.host(offset, |drive, at| {
+            let mut done = at;
+            if may_trim {
+                done = drive.trim(at, offset, bytes, true)?;
+            } else {
+                // In parts, as a request of zeroes may be larger than memory should be.
+                let zeroes = vec![0; bytes.min(1 << 20) as usize];
+                let mut written = 0;
+                while written < bytes {
+                    let part = (bytes - written).min(zeroes.len() as u64);
+                    done = drive.write(done, offset + written, &zeroes[..part as usize])?;
+                    written += part;
+                }
+            }
+            Ok((if fua { drive.flush(done)? } else { done }, ()))
+        })
+    }
+
+    fn extents(&self, offset: u64, bytes: u64, most: usize) -> std::result::Result<Vec<Extent>, Failure> {
+        let drive = self.lock();
+        let (mut extents, mut at) = (Vec::new(), offset);
+        while at < offset + bytes && extents.len() < most {
+            let (length, hole) = drive.extent(at, offset + bytes - at);
+            extents.push(Extent { bytes: length, hole, zero: hole });
+            at += length;
+        }
+        Ok(extents)
+    }
+}

@@ -1,0 +1,348 @@
+//! What a drive knows of its data, and the records by which that changes: applied at once, and again from the journal.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use serde::{Deserialize, Serialize};
+
+use crate::Shape;
+use crate::status::Counters;
+
+/// A unit that was never written, or trimmed.
+pub(crate) const NOWHERE: u32 = u32::MAX;
+/// A unit whose data could not be read when it was to be moved.
+pub(crate) const LOST: u32 = u32::MAX - 1;
+/// In place of a unit: nothing but padding.
+pub(crate) const PADDING: u32 = u32::MAX;
+/// In place of a unit: the parity of the slots at the same place of the other dies.
+pub(crate) const PARITY: u32 = u32::MAX - 1;
+/// In place of a unit: a die that was dead when its neighbours were programmed.
+pub(crate) const ABSENT: u32 = u32::MAX - 2;
+
+/// What a slot holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Slot {
+    /// A unit, or [`PADDING`], [`PARITY`], [`ABSENT`].
+    pub owner: u32,
+    /// CRC-32 of the codeword as it was programmed: tells damage of the image from errors of cells.
+    pub crc: u32,
+}
+
+/// What a superblock is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Use {
+    Free,
+    /// Written with data of the host, or with data that is moved.
+    OpenForHost,
+    OpenForMoved,
+    Closed,
+    /// Too few of its blocks are left.
+    Retired,
+}
+
+/// A wordline of all dies that has been programmed.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Programmed {
+    /// The number of the programming: with the place it makes the cells.
+    pub write: u64,
+    /// The drive's rested hours then.
+    pub at_hours: f64,
+}
+
+/// What is known of a superblock.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Superblock {
+    pub used_for: Use,
+    pub pe_cycles: u32,
+    /// Those of its wordlines that are programmed, from the first.
+    pub wordlines: Vec<Programmed>,
+    /// Sensings of each die's block since the last erase.
+    pub reads: Vec<u64>,
+    /// Slots with current data.
+    pub valid: u32,
+}
+
+/// What a fault has broken.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Broken {
+    pub dies: BTreeSet<u32>,
+    /// Die and plane.
+    pub planes: BTreeSet<(u32, u32)>,
+    /// Die and superblock.
+    pub blocks: BTreeSet<(u32, u32)>,
+}
+
+impl Broken {
+    pub(crate) fn has(&self, shape: &Shape, die: u32, superblock: u32) -> bool {
+        if self.dies.is_empty() && self.planes.is_empty() && self.blocks.is_empty() {
+            return false;
+        }
+        self.dies.contains(&die)
+            || self.planes.contains(&(die, superblock % shape.planes))
+            || self.blocks.contains(&(die, superblock))
+    }
+}
+
+/// Data in the write buffer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Buffered {
+    pub data: Vec<u8>,
+    /// Whether the journal has it.
+    pub journaled: bool,
+    /// Its place in the order of writing.
+    pub order: u64,
+}
+
+/// A change of the state.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) enum Record {
+    /// Data of the write buffer that was flushed.
+    Buffered { unit: u32, data: Vec<u8> },
+    /// Units that hold nothing from now on.
+    Trimmed { first: u32, units: u32 },
+    /// A superblock is written from now on.
+    Opened { superblock: u32, used_for: Use },
+    /// A wordline of all dies was programmed. What it holds of the write buffer leaves that.
+    Programmed { superblock: u32, programmed: Programmed, slots: Vec<Slot>, of_buffer: bool },
+    /// A superblock will take no more.
+    Closed { superblock: u32 },
+    /// A superblock was erased, and may be used again or not.
+    Erased { superblock: u32, retired: bool },
+    /// A unit could not be read when it was to be moved.
+    Lost { unit: u32 },
+    /// Time has passed, in a way that nothing else tells.
+    Aged { rested_hours: f64, pe_cycles: u32, reads: u64 },
+    /// Something is broken from now on.
+    Broke(Broken),
+    /// Cells of a slot were changed: the bits that are wrong in it.
+    Flipped { slot: u32, bits: Vec<u32> },
+    /// What is counted, at a flush.
+    Counted { clock_ns: u64, rested_hours: f64, counters: Box<Counters>, reads: Vec<(u32, Vec<u64>)> },
+}
+
+/// Everything that a drive must not forget.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct State {
+    /// Of each unit its slot, or [`NOWHERE`] or [`LOST`].
+    pub map: Vec<u32>,
+    pub slots: Vec<Slot>,
+    pub superblocks: Vec<Superblock>,
+    pub buffer: BTreeMap<u32, Buffered>,
+    /// Units of the buffer in the order of writing; entries whose order is not the buffer's are stale.
+    pub waiting: VecDeque<(u64, u32)>,
+    pub next_order: u64,
+    pub next_write: u64,
+    pub broken: Broken,
+    /// Bits that faults have flipped, by slot.
+    pub flipped: BTreeMap<u32, Vec<u32>>,
+    pub clock_ns: u64,
+    /// Hours that data has rested, at the temperature that cells are measured for.
+    pub rested_hours: f64,
+    pub counters: Counters,
+    pub mapped: u64,
+    pub lost: u64,
+}
+
+impl State {
+    pub(crate) fn new(shape: &Shape) -> Self {
+        let superblock = Superblock {
+            used_for: Use::Free,
+            pe_cycles: 0,
+            wordlines: Vec::new(),
+            reads: vec![0; shape.dies as usize],
+            valid: 0,
+        };
+        Self {
+            map: vec![NOWHERE; shape.units as usize],
+            slots: vec![Slot { owner: PADDING, crc: 0 }; shape.slots() as usize],
+            superblocks: vec![superblock; shape.superblocks as usize],
+            buffer: BTreeMap::new(),
+            waiting: VecDeque::new(),
+            next_order: 0,
+            next_write: 0,
+            broken: Broken::default(),
+            flipped: BTreeMap::new(),
+            clock_ns: 0,
+            rested_hours: 0.0,
+            counters: Counters::default(),
+            mapped: 0,
+            lost: 0,
+        }
+    }
+
+    /// Puts data into the write buffer, in place of what it has of the unit.
+    pub(crate) fn buffer(&mut self, unit: u32, data: &[u8], journaled: bool) {
+        let order = self.next_order;
+        self.next_order += 1;
+        match self.buffer.get_mut(&unit) {
+            Some(held) => {
+                held.data.copy_from_slice(data);
+                (held.journaled, held.order) = (journaled, order);
+            }
+            None => drop(self.buffer.insert(unit, Buffered { data: data.to_vec(), journaled, order })),
+        }
+        self.waiting.push_back((order, unit));
+    }
+
+    /// The unit that has waited longest in the write buffer.
+    pub(crate) fn next_waiting(&mut self) -> Option<u32> {
+        while let Some((order, unit)) = self.waiting.pop_front() {
+            if self.buffer.get(&unit).is_some_and(|held| held.order == order) {
+                return Some(unit);
+            }
+        }
+        None
+    }
+
+    fn point(&mut self, shape: &Shape, unit: u32, to: u32) {
+        let from = std::mem::replace(&mut self.map[unit as usize], to);
+        match from {
+            NOWHERE => {}
+            LOST => self.lost -= 1,
+            slot => {
+                self.superblocks[(slot / shape.slots_of_superblock()) as usize].valid -= 1;
+                self.mapped -= 1;
+            }
+        }
+        match to {
+            NOWHERE => {}
+            LOST => self.lost += 1,
+            slot => {
+                self.superblocks[(slot / shape.slots_of_superblock()) as usize].valid += 1;
+                self.mapped += 1;
+            }
+        }
+    }
+
+    /// Whether a slot holds the current data of a unit.
+    pub(crate) fn is_current(&self, slot: u32) -> bool {
+        let owner = self.slots[slot as usize].owner;
+        self.map.get(owner as usize) == Some(&slot)
+    }
+
+    /// Changes the state.
+    ///
+    /// # Errors
+    /// A record that does not fit the state, as only a damaged journal has.
+    pub(crate) fn apply(&mut self, shape: &Shape, record: &Record) -> Result<(), &'static str> {
+        let superblock_of = |superblock: u32| {
+            if superblock < shape.superblocks { Ok(superblock as usize) } else { Err("a superblock that is not there") }
+        };
+        match record {
+            Record::Buffered { unit, data } => {
+                if *unit >= shape.units || data.len() != shape.unit_bytes as usize {
+                    return Err("data of a unit that is not there");
+                }
+                // It may be in the buffer, unless this is a journal that is read again.
+                match self.buffer.get_mut(unit) {
+                    Some(held) if held.data == *data => held.journaled = true,
+                    _ => self.buffer(*unit, data, true),
+                }
+            }
+            Record::Trimmed { first, units } => {
+                let end =
+                    first.checked_add(*units).filter(|&end| end <= shape.units).ok_or("units that are not there")?;
+                for unit in *first..end {
+                    self.buffer.remove(&unit);
+                    self.point(shape, unit, NOWHERE);
+                }
+            }
+            Record::Opened { superblock, used_for } => {
+                self.superblocks[superblock_of(*superblock)?].used_for = *used_for;
+            }
+            Record::Programmed { superblock, programmed, slots, of_buffer } => {
+                let at = superblock_of(*superblock)?;
+                let wordline = self.superblocks[at].wordlines.len() as u32;
+                if wordline >= shape.wordlines || slots.len() != shape.slots_of_wordline() as usize {
+                    return Err("a wordline that is not there");
+                }
+                self.superblocks[at].wordlines.push(*programmed);
+                self.next_write = self.next_write.max(programmed.write + 1);
+                let first = shape.first_slot(*superblock, wordline);
+                for (slot, held) in (first..).zip(slots) {
+                    self.slots[slot as usize] = *held;
+                    self.flipped.remove(&slot);
+                    if held.owner < shape.units {
+                        self.point(shape, held.owner, slot);
+                        if *of_buffer {
+                            self.buffer.remove(&held.owner);
+                        }
+                    }
+                }
+            }
+            Record::Closed { superblock } => self.superblocks[superblock_of(*superblock)?].used_for = Use::Closed,
+            Record::Erased { superblock, retired } => {
+                let erased = &mut self.superblocks[superblock_of(*superblock)?];
+                if erased.valid > 0 {
+                    return Err("a superblock erased with data in it");
+                }
+                erased.used_for = if *retired { Use::Retired } else { Use::Free };
+                erased.pe_cycles += 1;
+                erased.wordlines.clear();
+                erased.reads.fill(0);
+                let first = shape.first_slot(*superblock, 0);
+                for slot in first..first + shape.slots_of_superblock() {
+                    self.slots[slot as usize].owner = PADDING;
+                }
+                let flipped: Vec<u32> =
+                    self.flipped.range(first..first + shape.slots_of_superblock()).map(|(&slot, _)| slot).collect();
+                flipped.iter().for_each(|slot| drop(self.flipped.remove(slot)));
+            }
+            Record::Lost { unit } => {
+                if *unit >= shape.units {
+                    return Err("a unit that is not there");
+                }
+                self.point(shape, *unit, LOST);
+            }
+            Record::Aged { rested_hours, pe_cycles, reads } => {
+                self.rested_hours += rested_hours;
+                for superblock in &mut self.superblocks {
+                    superblock.pe_cycles = superblock.pe_cycles.saturating_add(*pe_cycles);
+                    superblock.reads.iter_mut().for_each(|of_die| *of_die = of_die.saturating_add(*reads));
+                }
+            }
+            Record::Broke(broken) => self.broken = broken.clone(),
+            Record::Flipped { slot, bits } => {
+                if *slot >= shape.slots() || bits.iter().any(|&bit| bit >= 8 * shape.codeword_bytes) {
+                    return Err("cells that are not there");
+                }
+                self.flipped.entry(*slot).or_default().extend(bits);
+            }
+            Record::Counted { clock_ns, rested_hours, counters, reads } => {
+                (self.clock_ns, self.rested_hours) = (*clock_ns, *rested_hours);
+                self.counters = (**counters).clone();
+                for (superblock, of_dies) in reads {
+                    self.superblocks[superblock_of(*superblock)?].reads.clone_from(of_dies);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What must hold of any state; read from an image, it may not.
+    ///
+    /// # Errors
+    /// The first thing that does not hold.
+    pub(crate) fn check(&self, shape: &Shape) -> Result<(), String> {
+        let same = |what: &str, found: usize, expected: usize| {
+            if found == expected { Ok(()) } else { Err(format!("found {found} {what}, expected {expected}")) }
+        };
+        same("units", self.map.len(), shape.units as usize)?;
+        same("slots", self.slots.len(), shape.slots() as usize)?;
+        same("superblocks", self.superblocks.len(), shape.superblocks as usize)?;
+        let mut valid = vec![0; self.superblocks.len()];
+        for (unit, &slot) in self.map.iter().enumerate() {
+            if slot == NOWHERE || slot == LOST {
+                continue;
+            }
+            if self.slots.get(slot as usize).map(|held| held.owner) != Some(unit as u32) {
+                return Err(format!("unit {unit} is said to be in slot {slot}, which holds something else"));
+            }
+            valid[(slot / shape.slots_of_superblock()) as usize] += 1;
+        }
+        for (index, (superblock, valid)) in self.superblocks.iter().zip(valid).enumerate() {
+            same(&format!("valid slots in superblock {index}"), superblock.valid as usize, valid as usize)?;
+            same(&format!("dies in superblock {index}"), superblock.reads.len(), shape.dies as usize)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,141 @@
+//! When dies, buses and decoders are done: what requests take on the drive's clock.
+
+use softsense_base::Ns;
+use softsense_ecc::catalogue::Code;
+use softsense_link::{DecodeAttempt, PredictorPlace, Step};
+use softsense_ssd::config::{BusyUnit, Config, DecodeTime, PageTiming};
+
+use crate::Shape;
+
+/// What is busy until when. Operations are taken in the order in which they are asked for; each waits for its die, then for the bus
+/// of its channel, then for the channel's decoder.
+#[derive(Debug)]
+pub(crate) struct Stations {
+    /// Of each die and plane, or die alone.
+    units: Vec<Ns>,
+    units_of_die: u32,
+    buses: Vec<Ns>,
+    decoders: Vec<Ns>,
+    /// The page that a die has sensed last in the request under way, and when that was done.
+    sensed: Vec<Option<((u32, u32, u32), Ns)>>,
+    pages: Vec<PageTiming>,
+    erase: Ns,
+    transfer: Ns,
+    transfer_extra_level: Ns,
+    decode: Decode,
+}
+
+#[derive(Debug)]
+enum Decode {
+    Fixed(Ns),
+    PerIteration(Ns),
+    /// Without an error, and with some.
+    Bch(Ns, Ns),
+}
+
+/// Where an operation takes place.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct At {
+    pub die: u32,
+    pub superblock: u32,
+    pub wordline: u32,
+    pub page: u32,
+}
+
+impl Stations {
+    pub(crate) fn new(config: &Config, shape: &Shape, code: &Code) -> Self {
+        let predictor = config.read.predictor.filter(|predictor| predictor.place == PredictorPlace::Die);
+        let predict = predictor.map_or(Ns::ZERO, |predictor| Ns::from_us(predictor.predict_us));
+        let types = &config.flash.page_types;
+        let units_of_die = if config.flash.busy_unit == BusyUnit::Die { 1 } else { shape.planes };
+        let decode = match config.decoder.time {
+            DecodeTime::FixedUs(us) => Decode::Fixed(Ns::from_us(us)),
+            DecodeTime::PerIterationUs(us) => Decode::PerIteration(Ns::from_us(us)),
+            DecodeTime::Bch(decoder) => {
+                let correctable = if let Code::Bch(code) = code { code.correctable() as u32 } else { 0 };
+                let (clean, errors) = decoder.decode_us(code.codeword_bits() as u32, correctable);
+                Decode::Bch(Ns::from_us(clean), Ns::from_us(errors))
+            }
+        };
+        Self {
+            units: vec![Ns::ZERO; (shape.dies * units_of_die) as usize],
+            units_of_die,
+            buses: vec![Ns::ZERO; shape.channels as usize],
+            decoders: vec![Ns::ZERO; shape.channels as usize],
+            sensed: vec![None; shape.dies as usize],
+            pages: (0..shape.pages as usize).map(|page| types[page % types.len()].timing(predict)).collect(),
+            erase: Ns::from_us(config.flash.erase_us),
+            transfer: Ns::from_us(config.bus.transfer_us),
+            transfer_extra_level: Ns::from_us(config.bus.transfer_extra_level_us),
+            decode,
+        }
+    }
+
+    /// A request begins: what dies have sensed for others is gone.
+    pub(crate) fn begin(&mut self) {
+        self.sensed.fill(None);
+    }
+
+    fn unit(&mut self, shape: &Shape, at: At) -> &mut Ns {
+        let plane = (at.superblock % shape.planes) % self.units_of_die;
+        &mut self.units[(at.die * self.units_of_die + plane) as usize]
+    }
+
+    /// A codeword is read by these steps. Returns when the last one is decoded. A page that the request has just sensed for another
+    /// codeword is not sensed again for the first step.
+    pub(crate) fn read(&mut self, shape: &Shape, now: Ns, at: At, steps: &[(Step, DecodeAttempt)]) -> Ns {
+        let channel = (at.die % shape.channels) as usize;
+        let timing = self.pages[at.page as usize];
+        let mut done = now;
+        for (index, (step, attempt)) in steps.iter().enumerate() {
+            let page = (at.superblock, at.wordline, at.page);
+            let sensed = match self.sensed[at.die as usize] {
+                Some((known, sensed)) if index == 0 && known == page => sensed.max(done),
+                _ => {
+                    let unit = self.unit(shape, at);
+                    let end = done.max(*unit) + timing.of(*step);
+                    *unit = end;
+                    self.sensed[at.die as usize] = (index == 0).then_some((page, end));
+                    end
+                }
+            };
+            let mut transfer = if step.hard { self.transfer } else { Ns::ZERO };
+            transfer = transfer + self.transfer_extra_level.times(step.extra_levels.into());
+            let transferred = sensed.max(self.buses[channel]) + transfer;
+            self.buses[channel] = transferred;
+            let decode = match self.decode {
+                Decode::Fixed(time) => time,
+                Decode::PerIteration(time) => time.times(attempt.iterations.max(1).into()),
+                Decode::Bch(clean, errors) => {
+                    if attempt.clean {
+                        clean
+                    } else {
+                        errors
+                    }
+                }
+            };
+            done = transferred.max(self.decoders[channel]) + decode;
+            self.decoders[channel] = done;
+        }
+        done
+    }
+
+    /// A wordline of one die is programmed, all its pages. Returns when it is.
+    pub(crate) fn program(&mut self, shape: &Shape, now: Ns, at: At) -> Ns {
+        let channel = (at.die % shape.channels) as usize;
+        let transfer = self.transfer.times(u64::from(shape.codewords * shape.pages));
+        let transferred = now.max(self.buses[channel]) + transfer;
+        self.buses[channel] = transferred;
+        let time = self.pages.iter().fold(Ns::ZERO, |sum, page| sum + page.program);
+        let unit = self.unit(shape, at);
+        *unit = transferred.max(*unit) + time;
+        *unit
+    }
+
+    /// A block is erased.
+    pub(crate) fn erase(&mut self, shape: &Shape, now: Ns, at: At) {
+        let erase = self.erase;
+        let unit = self.unit(shape, at);
+        *unit = now.max(*unit) + erase;
+    }
+}

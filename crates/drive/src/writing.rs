@@ -1,0 +1,192 @@
+//! Programming wordlines: data, its parity, and room for more.
+
+use softsense_base::Ns;
+
+use crate::drive::{Drive, Refused};
+use crate::state::{ABSENT, PADDING, PARITY, Programmed, Record, Slot, Use};
+use crate::stations::At;
+
+/// Free superblocks below which collection begins: one for data of the host, one for data that is moved.
+pub(crate) const FEW_FREE: usize = 3;
+
+impl Drive {
+    pub(crate) fn free_superblocks(&self) -> usize {
+        self.state.superblocks.iter().filter(|superblock| superblock.used_for == Use::Free).count()
+    }
+
+    /// Dies whose block in a superblock works.
+    pub(crate) fn working_dies(&self, superblock: u32) -> Vec<u32> {
+        (0..self.shape.dies).filter(|&die| !self.state.broken.has(&self.shape, die, superblock)).collect()
+    }
+
+    /// The fewest dies that a superblock is of use with.
+    pub(crate) fn least_dies(&self) -> usize {
+        1 + usize::from(self.shape.parity)
+    }
+
+    /// Programs what has waited longest while the write buffer is full. Returns when there is room.
+    pub(crate) fn make_room(&mut self, at: Ns) -> std::result::Result<Ns, Refused> {
+        let mut now = at;
+        loop {
+            while self.programs.front().is_some_and(|(end, _)| *end <= now) {
+                self.programs.pop_front();
+            }
+            let under_way: usize = self.programs.iter().map(|(_, units)| units).sum();
+            if self.state.buffer.len() + under_way <= self.buffer_units {
+                return Ok(now);
+            }
+            if self.state.buffer.len() * 2 > self.buffer_units || self.programs.is_empty() {
+                self.program_waiting(now)?;
+            } else if let Some((end, _)) = self.programs.pop_front() {
+                now = now.max(end);
+            }
+        }
+    }
+
+    /// Programs a wordline with what has waited longest in the write buffer. Returns when it is programmed.
+    pub(crate) fn program_waiting(&mut self, at: Ns) -> std::result::Result<Ns, Refused> {
+        let superblock = self.open_superblock(at, Use::OpenForHost)?;
+        let room = self.data_slots(superblock).len();
+        let mut units = Vec::with_capacity(room);
+        while units.len() < room {
+            let Some(unit) = self.state.next_waiting() else { break };
+            units.push((unit, self.state.buffer[&unit].data.clone()));
+        }
+        let count = units.len();
+        let end = self.program(at, superblock, &units, true)?;
+        self.programs.push_back((end, count));
+        Ok(end)
+    }
+
+    /// The superblock that is written for a purpose, with room for a wordline.
+    pub(crate) fn open_superblock(&mut self, at: Ns, used_for: Use) -> std::result::Result<u32, Refused> {
+        if let Some(open) = self.state.superblocks.iter().position(|superblock| superblock.used_for == used_for) {
+            let full = self.state.superblocks[open].wordlines.len() == self.shape.wordlines as usize;
+            if !full && self.working_dies(open as u32).len() >= self.least_dies() {
+                return Ok(open as u32);
+            }
+            self.commit(&Record::Closed { superblock: open as u32 })?;
+        }
+        if used_for == Use::OpenForHost {
+            self.collect_until_free(at, FEW_FREE)?;
+        }
+        let free = (0..self.shape.superblocks).filter(|&index| {
+            self.state.superblocks[index as usize].used_for == Use::Free
+                && self.working_dies(index).len() >= self.least_dies()
+        });
+        let least_worn = free.min_by_key(|&index| {
+            (
+                self.shape.dies as usize - self.working_dies(index).len(),
+                self.state.superblocks[index as usize].pe_cycles,
+            )
+        });
+        let Some(superblock) = least_worn else {
+            self.read_only = true;
+            return Err(Refused::NoRoom);
+        };
+        self.commit(&Record::Opened { superblock, used_for })?;
+        Ok(superblock)
+    }
+
+    /// The die that holds the parity of the next wordline, if any does.
+    fn parity_die(&self, superblock: u32, working: &[u32]) -> Option<u32> {
+        let wordline = self.state.superblocks[superblock as usize].wordlines.len();
+        self.shape.parity.then(|| working[wordline % working.len()])
+    }
+
+    /// Numbers, within the next wordline of a superblock, of the slots that take data, in the order of writing: pages one after
+    /// the other, dies in turn, so that what is written in sequence is read from all dies.
+    pub(crate) fn data_slots(&self, superblock: u32) -> Vec<u32> {
+        let working = self.working_dies(superblock);
+        let parity = self.parity_die(superblock, &working);
+        let mut slots = Vec::with_capacity(self.shape.slots_of_wordline() as usize);
+        for page in 0..self.shape.pages {
+            for &die in working.iter().filter(|&&die| Some(die) != parity) {
+                slots.extend((0..self.shape.codewords).map(|codeword| self.shape.in_wordline(die, codeword, page)));
+            }
+        }
+        slots
+    }
+
+    /// Programs the next wordline of a superblock with units, padded. Returns when it is programmed.
+    pub(crate) fn program(
+        &mut self,
+        at: Ns,
+        superblock: u32,
+        units: &[(u32, Vec<u8>)],
+        of_buffer: bool,
+    ) -> std::result::Result<Ns, Refused> {
+        let (unit_bytes, codeword_bytes) = (self.shape.unit_bytes as usize, self.shape.codeword_bytes as usize);
+        let wordline = self.state.superblocks[superblock as usize].wordlines.len() as u32;
+        let first = self.shape.first_slot(superblock, wordline);
+        let working = self.working_dies(superblock);
+        let parity_die = self.parity_die(superblock, &working);
+        let write = self.state.next_write;
+        let in_wordline = self.shape.slots_of_wordline() as usize;
+        let mut slots = vec![Slot { owner: ABSENT, crc: 0 }; in_wordline];
+        // By page and codeword.
+        let stripes = (self.shape.pages * self.shape.codewords) as usize;
+        let mut parity = vec![0u8; if parity_die.is_some() { stripes * unit_bytes } else { 0 }];
+        let mut codewords = std::mem::take(&mut self.buffers.wordline);
+        codewords.resize(in_wordline * codeword_bytes, 0);
+        let data_slots = self.data_slots(superblock);
+        let mut payload = vec![0u8; unit_bytes];
+        for (index, &within) in data_slots.iter().enumerate() {
+            let owner = match units.get(index) {
+                Some((unit, data)) => {
+                    payload.copy_from_slice(data);
+                    *unit
+                }
+                None => {
+                    payload.fill(0);
+                    PADDING
+                }
+            };
+            if parity_die.is_some() {
+                // The last of a slot's numbers are codeword and page.
+                let stripe = within as usize % stripes;
+                let sum = &mut parity[stripe * unit_bytes..(stripe + 1) * unit_bytes];
+                sum.iter_mut().zip(&payload).for_each(|(sum, byte)| *sum ^= byte);
+            }
+            slots[within as usize] = self.encode(first + within, write, owner, &mut payload, &mut codewords, within);
+        }
+        if let Some(die) = parity_die {
+            let first_within = self.shape.in_wordline(die, 0, 0);
+            for (within, sum) in (first_within..).zip(parity.chunks_exact_mut(unit_bytes)) {
+                slots[within as usize] = self.encode(first + within, write, PARITY, sum, &mut codewords, within);
+            }
+            self.state.counters.background.parity_written += stripes as u64;
+        }
+        let written = self.image.program(first, &codewords);
+        self.buffers.wordline = codewords;
+        written?;
+        let counters = &mut self.state.counters.background;
+        counters.wordlines_programmed += 1;
+        counters.padding_written += (data_slots.len() - units.len()) as u64;
+        let programmed = Programmed { write, at_hours: self.state.rested_hours };
+        self.commit(&Record::Programmed { superblock, programmed, slots, of_buffer })?;
+        let mut end = at;
+        for die in working {
+            let place = At { die, superblock, wordline, page: 0 };
+            end = end.max(self.stations.program(&self.shape, at, place));
+        }
+        Ok(end)
+    }
+
+    /// Scrambles and encodes data for a slot, into its place in a wordline.
+    fn encode(
+        &mut self,
+        slot: u32,
+        write: u64,
+        owner: u32,
+        data: &mut [u8],
+        codewords: &mut [u8],
+        within: u32,
+    ) -> Slot {
+        self.scramble(slot, write, data);
+        let bytes = self.shape.codeword_bytes as usize;
+        let codeword = &mut codewords[within as usize * bytes..(within as usize + 1) * bytes];
+        self.reader.encode(data, codeword);
+        Slot { owner, crc: crc32fast::hash(codeword) }
+    }
+}

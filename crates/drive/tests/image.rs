@@ -1,0 +1,222 @@
+//! Is an image what its drive was, and is one that is not refused?
+
+mod support;
+
+use std::fs::{self, OpenOptions};
+use std::os::unix::fs::FileExt as _;
+use std::path::Path;
+
+use softsense_drive::DriveSpec;
+use softsense_drive::nbd::{Export as _, Failure};
+use support::{UNIT, ask, config, data, number, open, spec};
+
+const SIZE_BYTES: u64 = 8 << 20;
+const UNITS: u64 = SIZE_BYTES / UNIT as u64;
+
+fn filled(spec: &DriveSpec) {
+    let drive = open(&config(&[]), spec).unwrap();
+    (0..UNITS).for_each(|unit| drive.write(unit * UNIT as u64, &data(unit, 0), false).unwrap());
+    drive.close().unwrap();
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        fs::copy(entry.path(), to.join(entry.file_name())).unwrap();
+    }
+}
+
+/// The same requests, from the same image: the same bytes, errors, times and counts.
+#[test]
+fn a_drive_goes_on_as_its_image_says() {
+    let folder = tempfile::tempdir().unwrap();
+    let spec = spec(folder.path(), SIZE_BYTES);
+    filled(&spec);
+    let other = DriveSpec { image: folder.path().join("other"), ..spec.clone() };
+    copy(&spec.image, &other.image);
+    let story = |spec: &DriveSpec| {
+        let drive = open(&config(&[]), spec).unwrap();
+        ask(&drive, r#"{"age": {"retention_hours": 3000, "pe_cycles": 3500}}"#);
+        let mut read = Vec::new();
+        for turn in 0..600 {
+            let unit = turn * 37 % UNITS;
+            let mut found = vec![0; UNIT];
+            read.push((drive.read(unit * UNIT as u64, &mut found), found));
+            if turn % 3 == 0 {
+                drive.write(unit * UNIT as u64, &data(unit, turn), false).unwrap();
+            }
+        }
+        drive.flush().unwrap();
+        let mut status = ask(&drive, r#"{"status": {}}"#);
+        status["image"] = "".into();
+        (read, status)
+    };
+    let (one, another) = (story(&spec), story(&other));
+    assert!(one.0 == another.0);
+    assert_eq!(one.1, another.1);
+    assert!(number(&one.1, "codewords.retried") > 100.0);
+}
+
+#[test]
+fn an_image_is_served_once_and_by_its_own_config() {
+    let folder = tempfile::tempdir().unwrap();
+    let spec = spec(folder.path(), SIZE_BYTES);
+    let drive = open(&config(&[]), &spec).unwrap();
+    let refused = |spec: &DriveSpec, overrides: &[&str]| open(&config(overrides), spec).err().unwrap().to_string();
+    assert!(refused(&spec, &[]).ends_with("found an image that is being served already, expected one that is not"));
+    drop(drive);
+    assert!(open(&config(&[]), &spec).is_ok());
+    assert!(refused(&spec, &["read.max_level=3"]).contains("found the image of a drive with another config"));
+    let larger = DriveSpec { size_bytes: Some(2 * SIZE_BYTES), ..spec.clone() };
+    assert!(refused(&larger, &[]).starts_with("--size: found 16777216 bytes, expected 8388608, those of the image in"));
+    let nowhere = DriveSpec { image: folder.path().join("new"), size_bytes: None, ..spec.clone() };
+    assert!(refused(&nowhere, &[]).starts_with("--size: missing, expected one such as 2GiB: there is no image in"));
+    let elsewhere = DriveSpec { image: folder.path().to_owned(), ..spec.clone() };
+    assert!(refused(&elsewhere, &[]).contains("found a folder with other things in it"));
+    assert!(refused(&spec, &["read.policy=ideal"]).starts_with("read.policy: found \"ideal\""));
+    assert!(refused(&spec, &["reliability=perfect"]).starts_with("reliability: found one without a code for all ages"));
+}
+
+/// A byte that is changed anywhere is found: when the image is opened, or when what it belongs to is read.
+#[test]
+fn damage_is_found() {
+    let folder = tempfile::tempdir().unwrap();
+    let sound = spec(folder.path(), SIZE_BYTES);
+    filled(&sound);
+    // Records that no checkpoint has.
+    let drive = open(&config(&[]), &sound).unwrap();
+    (0..UNITS / 2).for_each(|unit| drive.write(unit * UNIT as u64, &data(unit, 1), false).unwrap());
+    drive.flush().unwrap();
+    drop(drive);
+    let mut number_of_copies = 0;
+    let mut damaged = |file: &str, at: u64| {
+        number_of_copies += 1;
+        let spec = DriveSpec { image: folder.path().join(number_of_copies.to_string()), ..sound.clone() };
+        copy(&sound.image, &spec.image);
+        let file = OpenOptions::new().read(true).write(true).open(spec.image.join(file)).unwrap();
+        let mut byte = [0];
+        file.read_exact_at(&mut byte, at).unwrap();
+        file.write_all_at(&[byte[0] ^ 0x10], at).unwrap();
+        spec
+    };
+    let length = |file: &str| fs::metadata(sound.image.join(file)).unwrap().len();
+    for (file, places) in [("state.bin", 40), ("journal.bin", 40), ("drive.json", 10)] {
+        for place in 0..places {
+            let at = place * (length(file) - 1) / (places - 1);
+            let spec = damaged(file, at);
+            match open(&config(&[]), &spec) {
+                Err(error) => {
+                    let text = error.to_string();
+                    let said = text.contains("the image is damaged") || text.contains("another config");
+                    assert!(said || text.contains("--size"), "{file}, byte {at}: {text}");
+                }
+                // The length of the last record: then it is taken for one that was cut off.
+                Ok(_) => assert_eq!(file, "journal.bin", "byte {at}"),
+            }
+        }
+    }
+    // Cells: found by reading, and made good by parity.
+    let spec = damaged("cells.bin", 3 * 4608 + 100);
+    let drive = open(&config(&[]), &spec).unwrap();
+    for unit in 0..UNITS {
+        let mut found = vec![0; UNIT];
+        drive.read(unit * UNIT as u64, &mut found).unwrap();
+        assert!(found == data(unit, u64::from(unit < UNITS / 2)), "unit {unit}");
+    }
+    ask(&drive, r#"{"scrub": {}}"#);
+    let status = ask(&drive, r#"{"status": {}}"#);
+    assert!(number(&status, "codewords.damaged_in_image") <= 4.0);
+    fs::remove_file(sound.image.join("cells.bin")).unwrap();
+    assert!(open(&config(&[]), &sound).is_err());
+}
+
+/// Without a word from the drive, at any record: what is cut off at the end of the journal leaves a drive that can be read.
+#[test]
+fn a_journal_that_ends_anywhere_is_a_drive() {
+    let folder = tempfile::tempdir().unwrap();
+    let sound = spec(folder.path(), SIZE_BYTES);
+    let drive = open(&config(&[]), &sound).unwrap();
+    // It has not been written over yet, so nothing is erased: any earlier state still has its cells.
+    (0..UNITS).for_each(|unit| drive.write(unit * UNIT as u64, &data(unit, 7), unit % 64 == 63).unwrap());
+    drive.flush().unwrap();
+    drop(drive);
+    let length = fs::metadata(sound.image.join("journal.bin")).unwrap().len();
+    let mut before = 0;
+    for part in 1..=12 {
+        let spec = DriveSpec { image: folder.path().join(format!("cut{part}")), ..sound.clone() };
+        copy(&sound.image, &spec.image);
+        let file = OpenOptions::new().write(true).open(spec.image.join("journal.bin")).unwrap();
+        file.set_len(16 + (length - 16) * part / 12).unwrap();
+        let drive = open(&config(&[]), &spec).unwrap();
+        let mut there = 0;
+        for unit in 0..UNITS {
+            let mut found = vec![0; UNIT];
+            drive.read(unit * UNIT as u64, &mut found).unwrap();
+            if found == data(unit, 7) {
+                there += 1;
+            } else {
+                assert!(found == vec![0; UNIT], "unit {unit}");
+            }
+        }
+        assert!(there >= before, "{there} units, {before} of a shorter journal");
+        before = there;
+    }
+    assert_eq!(before, UNITS);
+}
+
+/// Is what was not flushed lost with the power, and only then, and only without a protected cache?
+#[test]
+fn power_is_lost() {
+    for protected_cache in [true, false] {
+        let folder = tempfile::tempdir().unwrap();
+        let spec = DriveSpec { protected_cache, ..spec(folder.path(), SIZE_BYTES) };
+        let drive = open(&config(&[]), &spec).unwrap();
+        (0..8).for_each(|unit| drive.write(unit * UNIT as u64, &data(unit, 1), false).unwrap());
+        drive.flush().unwrap();
+        (0..4).for_each(|unit| drive.write(unit * UNIT as u64, &data(unit, 2), false).unwrap());
+        let lost = ask(&drive, r#"{"fault": {"drop_power": {}}}"#);
+        assert_eq!(number(&lost, "units_lost"), if protected_cache { 0.0 } else { 4.0 });
+        for unit in 0..8 {
+            let mut found = vec![0; UNIT];
+            drive.read(unit * UNIT as u64, &mut found).unwrap();
+            let version = if protected_cache && unit < 4 { 2 } else { 1 };
+            assert!(found == data(unit, version), "unit {unit}, protected {protected_cache}");
+        }
+        let status = ask(&drive, r#"{"status": {}}"#);
+        let padded = number(&status, "background.padding_written") > 0.0;
+        assert_eq!(padded, !protected_cache, "a volatile cache pads what it flushes");
+    }
+}
+
+/// Do refresh and reclaim keep data alive that a shelf would lose?
+#[test]
+fn a_drive_with_power_looks_after_its_data() {
+    let mut failed = Vec::new();
+    for (refresh_hours, powered) in [(Some(400.0), true), (None, true), (Some(400.0), false)] {
+        let folder = tempfile::tempdir().unwrap();
+        let spec = DriveSpec { refresh_hours, ..spec(folder.path(), SIZE_BYTES) };
+        let drive = open(&config(&["read.max_level=1"]), &spec).unwrap();
+        ask(&drive, r#"{"age": {"pe_cycles": 3000}}"#);
+        (0..UNITS).for_each(|unit| drive.write(unit * UNIT as u64, &data(unit, 0), false).unwrap());
+        ask(&drive, &format!(r#"{{"age": {{"retention_hours": 20000, "powered": {powered}}}}}"#));
+        let errors = (0..UNITS).filter(|unit| {
+            let mut found = vec![0; UNIT];
+            matches!(drive.read(unit * UNIT as u64, &mut found), Err(Failure::Io { .. }))
+        });
+        failed.push(errors.count());
+        let status = ask(&drive, r#"{"status": {}}"#);
+        let refreshed = number(&status, "background.refreshed");
+        // After the shelf it has power again.
+        assert_eq!(refreshed > 10.0, refresh_hours.is_some(), "{status}");
+    }
+    println!("failed: {failed:?} with refresh, without, on a shelf");
+    assert!(failed[0] == 0 && failed[1] > 100 && failed[2] > 100);
+    let folder = tempfile::tempdir().unwrap();
+    let spec = spec(folder.path(), SIZE_BYTES);
+    let reclaim = "ftl.read_reclaim={block={reads=2000}}";
+    let drive = open(&config(&[reclaim]), &spec).unwrap();
+    (0..UNITS).for_each(|unit| drive.write(unit * UNIT as u64, &data(unit, 0), false).unwrap());
+    ask(&drive, r#"{"age": {"reads": 20000, "powered": true}}"#);
+    assert!(number(&ask(&drive, r#"{"status": {}}"#), "background.reclaimed") > 10.0);
+}

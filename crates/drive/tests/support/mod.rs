@@ -1,0 +1,48 @@
+//! Drives for tests, and what is written to them.
+
+#![allow(dead_code)]
+
+use std::path::Path;
+
+use serde_json::Value;
+use softsense_base::{Purpose, Stream};
+use softsense_drive::{DriveSpec, ServedDrive};
+use softsense_ssd::checked::CheckedConfig;
+
+pub const UNIT: usize = 4096;
+
+pub fn config(overrides: &[&str]) -> CheckedConfig {
+    let overrides: Vec<String> = overrides.iter().map(|text| (*text).into()).collect();
+    CheckedConfig::open("tlc-3d", &overrides).unwrap()
+}
+
+pub fn spec(image: &Path, size_bytes: u64) -> DriveSpec {
+    DriveSpec {
+        image: image.join("image"),
+        size_bytes: Some(size_bytes),
+        parity: true,
+        refresh_hours: None,
+        protected_cache: true,
+        seed: None,
+    }
+}
+
+pub fn open(config: &CheckedConfig, spec: &DriveSpec) -> softsense_base::Result<ServedDrive> {
+    ServedDrive::open(config, spec.clone(), false, false)
+}
+
+pub fn ask(drive: &ServedDrive, request: &str) -> Value {
+    let answer: Value = serde_json::from_str(&drive.ask(request)).unwrap();
+    assert!(answer.get("ok").is_some(), "{request}: {answer}");
+    answer["ok"].clone()
+}
+
+pub fn number(status: &Value, path: &str) -> f64 {
+    path.split('.').fold(status, |value, field| &value[field]).as_f64().unwrap_or_else(|| panic!("{path} in {status}"))
+}
+
+/// Data of a unit in its so manyth version.
+pub fn data(unit: u64, version: u64) -> Vec<u8> {
+    let stream = Stream::new(unit, Purpose::Data);
+    (0..UNIT as u64 / 8).flat_map(|word| stream.bits(version, word).to_le_bytes()).collect()
+}
