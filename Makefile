@@ -5,6 +5,8 @@ VENV ?= .venv
 # A trace for `make demo`, and what has to be said about it, such as TRACE_OPTIONS="--format mqsim".
 TRACE ?=
 TRACE_OPTIONS ?=
+# Options of `make mount-demo`, such as MOUNT=--quick.
+MOUNT ?=
 # Options of `make soak`.
 SOAK ?=
 
@@ -17,11 +19,12 @@ SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates -type f)
 # Cargo and maturin must agree on the interpreter, or each would rebuild what the other has built.
 export PYO3_PYTHON := $(abspath $(BIN)/python)
 
-.PHONY: help build demo test laws fuzz soak bench docs lint format schema lock clean
+.PHONY: help build demo mount-demo test laws fuzz soak bench docs lint format schema lock clean
 
 help:
 	@echo "make build   virtual environment in $(VENV), softsense built into it"
 	@echo "make demo    compare the read policies; TRACE=file and TRACE_OPTIONS=... replay a trace; results in out/demo"
+	@echo "make mount-demo  files on four drives that are served and grow old; MOUNT=--quick; results in out/mount-demo"
 	@echo "make test    all Rust and Python tests"
 	@echo "make laws    the long tests: what is predicted of error floors is what is counted, some ten minutes"
 	@echo "make fuzz    some minutes of broken inputs, odd command lines, kills and full disks, the same ones every time"
@@ -49,6 +52,9 @@ $(BUILT): $(INSTALLED) $(SOURCES)
 
 demo: $(BUILT)
 	$(BIN)/softsense compare configs/mlc-25nm.toml $(if $(TRACE),--trace "$(TRACE)" $(TRACE_OPTIONS)) --out out/demo
+
+mount-demo: $(BUILT)
+	$(BIN)/python examples/mount_demo.py $(MOUNT)
 
 test: $(BUILT)
 	cargo test --workspace --locked

@@ -30,6 +30,7 @@ NAVIGATION = {
         "one-page-from-program-to-decode",
         "tutorials/your-own-code",
         "tutorials/your-own-read-policy",
+        "tutorials/mounting",
         "sweeps",
     ],
     "How-to": [
@@ -76,8 +77,9 @@ NAVIGATION = {
         "model/bch",
         "model/frame-error-rates",
         "model/error-floors",
+        "model/served-drive",
     ],
-    "Reference": ["reference/cli", "reference/config", "reference/python", "glossary"],
+    "Reference": ["reference/cli", "reference/drive", "reference/config", "reference/python", "glossary"],
     "About": ["design", "other-tools", "citing", "changelog"],
 }
 

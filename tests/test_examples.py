@@ -28,6 +28,7 @@ import softsense.splitting
 import softsense.traps
 from conftest import ROOT
 from softsense import _core
+from softsense.serve import events, faults, units
 
 EXAMPLES = ROOT / "examples"
 SCRIPTS = sorted(EXAMPLES.glob("[0-9]*.py"))
@@ -35,6 +36,7 @@ NOTEBOOKS = sorted(EXAMPLES.glob("*.ipynb"))
 MODULES = (
     *(softsense.api, softsense.campaign, softsense.codes, softsense.flash, softsense.lifetime, softsense.splitting),
     softsense.traps,
+    *(events, faults, units),
     _core,
 )
 # Errors and results, which others raise and return, and what takes long.

@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -15,8 +16,10 @@ from click.shell_completion import ShellComplete
 
 import softsense
 from conftest import SMALL
+from serving import serving
 from softsense import _core, cli, papers
 from softsense.sampling import Goal
+from softsense.serve import faults
 from test_cli_errors import commands
 
 QUICK = [word for field in SMALL for word in ("--set", field)]
@@ -72,7 +75,14 @@ RESULTS: dict[str, list[str]] = {
     "reproduce": ["--list"],
     "fit": ["latencies.csv", "--workers", "1", "--check-reads", "2000", "--out", "fitted"],
     "sweep": ["sweep.toml", "--workers", "1"],
+    "serve": ["tlc-3d", "--size", "16MiB", "--socket", "own.sock", "--script", "end.toml"],
+    "age": ["drive.image", "--pe", "1"],
+    "status": ["drive.image"],
+    "fault": ["drive.image", "heal"],
+    "scrub": ["drive.image"],
 }
+OF_DRIVES = {"age", "status", "fault", "scrub"}
+"""They speak to a drive that is being served."""
 # They print one thing, which is in a format of its own, or write a file.
 WITHOUT_JSON = {
     "completion": ["bash"],
@@ -102,6 +112,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "latencies.csv").write_text(f",0\n{bins}")
     overrides = ", ".join(json.dumps(field) for field in SMALL)
     grid = "[grid]\n'ftl.over_provisioning' = [0.2, 0.3]\n"
+    (tmp_path / "end.toml").write_text('[[event]]\nat = "0s"\nstop = true\n')
     (tmp_path / "sweep.toml").write_text(f"config = 'mlc-25nm'\npolicies = ['two_step']\nset = [{overrides}]\n{grid}")
     return tmp_path
 
@@ -112,7 +123,8 @@ def test_every_command_is_here() -> None:
 
 @pytest.mark.parametrize("command", [*RESULTS, *WITHOUT_JSON])
 def test_pipes_take_nothing_but_text(folder: Path, capfd: pytest.CaptureFixture[str], command: str) -> None:
-    assert cli.main([*command.split(), *(RESULTS | WITHOUT_JSON)[command]]) == 0
+    with serving(folder, name="drive") if command in OF_DRIVES else nullcontext():
+        assert cli.main([*command.split(), *(RESULTS | WITHOUT_JSON)[command]]) == 0
     printed = capfd.readouterr()
     assert printed.out.strip()
     for text in (printed.out, printed.err):
@@ -124,7 +136,8 @@ def test_pipes_take_nothing_but_text(folder: Path, capfd: pytest.CaptureFixture[
 
 @pytest.mark.parametrize("command", RESULTS)
 def test_json_is_all_of_standard_output(folder: Path, capfd: pytest.CaptureFixture[str], command: str) -> None:
-    assert cli.main([*command.split(), *RESULTS[command], "--json"]) == 0
+    with serving(folder, name="drive") if command in OF_DRIVES else nullcontext():
+        assert cli.main([*command.split(), *RESULTS[command], "--json"]) == 0
     printed = capfd.readouterr()
     assert json.loads(printed.out)
     assert "NaN" not in printed.out
@@ -141,6 +154,7 @@ def test_what_is_spelled_out_for_completion_is_what_there_is() -> None:
     assert list(cli._PAPERS) == [paper.name for paper in papers.papers()]
     with pytest.raises(softsense.SoftsenseError) as refused:
         softsense.Trace("small.csv", format="?")
+    assert list(cli._FAULTS) == list(faults.FAULTS)
     assert Goal.frames == cli._MOST_FRAMES
     assert Goal.floor_frames == cli._MOST_FLOOR_FRAMES
     formats = completed("trace", "stats", "x", "--format", "")
@@ -167,6 +181,8 @@ def test_what_is_spelled_out_for_completion_is_what_there_is() -> None:
         (["trace", "convert", "a", "b", "--to", "m"], ["mqsim"]),
         (["fer", "flash-8/9", "--method", "d"], ["direct"]),
         (["completion", ""], ["bash", "zsh", "fish"]),
+        (["serve", "tlc-3d", "--write-cache", "v"], ["volatile"]),
+        (["fault", "d.sock", "kill-"], ["kill-die", "kill-plane", "kill-block"]),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else value,
 )

@@ -176,6 +176,32 @@ class LoneRead:
         Raises `ConfigError`, where reads want what cells or code do not know, and whatever `codeword` raises.
         """
 
+class DriveServer:
+    """A drive that holds data, served as an NBD block device from when it is made until it is stopped.
+
+    Args:
+        config: what the drive is.
+        options: JSON: `image` (a folder), `size_bytes` (or none: that of the image), `socket` or `port`, `real_time`,
+            `parity`, `refresh_hours`, `write_cache` (`protected` or `volatile`), `seed`, `read_only`.
+
+    Attributes:
+        address: its NBD URI.
+        control: the path of its control socket.
+
+    Raises `ConfigError` for what cannot be served, and `FileError` for an image that is damaged, of another drive or
+    served already, or a socket that is taken.
+    """
+
+    address: str
+    control: os.PathLike[str]
+    def __init__(self, config: Config, options: str) -> None: ...
+    def ask(self, request: str) -> str:
+        """Ask as over the control socket: a JSON object with one field; the answer has the field `ok` or `error`."""
+    def running(self) -> bool:
+        """Whether nobody has asked it to stop."""
+    def stop(self) -> None:
+        """Stop listening and put everything on the disk; a second time nothing. Raises `FileError`."""
+
 class UnfinishedFile:
     """A file that appears whole, when it is finished, or not at all.
 

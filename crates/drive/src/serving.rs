@@ -165,7 +165,10 @@ impl ServedDrive {
     /// Answers what the owner of the drive asks, a JSON object with one field, as a JSON object with the field `ok` or `error`.
     pub fn ask(&self, request: &str) -> String {
         let answer = serde_json::from_str(request)
-            .map_err(|error| Error::config("request", error.to_string()))
+            .map_err(|error| {
+                let message = format!("{error}, expected one JSON object such as {{\"status\": {{}}}}");
+                Error::config("request", message)
+            })
             .and_then(|ask| self.answer(ask));
         match answer {
             Ok(value) => json!({ "ok": value }).to_string(),

@@ -17,13 +17,16 @@ pub(crate) struct Stations {
     buses: Vec<Ns>,
     decoders: Vec<Ns>,
     /// The page that a die has sensed last in the request under way, and when that was done.
-    sensed: Vec<Option<((u32, u32, u32), Ns)>>,
+    sensed: Vec<Option<(PageSensed, Ns)>>,
     pages: Vec<PageTiming>,
     erase: Ns,
     transfer: Ns,
     transfer_extra_level: Ns,
     decode: Decode,
 }
+
+/// Superblock, wordline, page of the wordline.
+type PageSensed = (u32, u32, u32);
 
 #[derive(Debug)]
 enum Decode {
@@ -100,7 +103,7 @@ impl Stations {
                 }
             };
             let mut transfer = if step.hard { self.transfer } else { Ns::ZERO };
-            transfer = transfer + self.transfer_extra_level.times(step.extra_levels.into());
+            transfer += self.transfer_extra_level.times(step.extra_levels.into());
             let transferred = sensed.max(self.buses[channel]) + transfer;
             self.buses[channel] = transferred;
             let decode = match self.decode {

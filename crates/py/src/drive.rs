@@ -58,6 +58,7 @@ fn start(config: &Config, options: Options) -> Result<DriveServer> {
         (None, Some(port)) => Address::Loopback(port),
         _ => return Err(Error::config("options", "found both a socket and a port, or none, expected one of them")),
     };
+    address.expect_free()?;
     let control = match &options.socket {
         Some(path) => {
             let mut name = path.as_os_str().to_owned();

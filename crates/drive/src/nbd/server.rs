@@ -28,6 +28,29 @@ pub enum Address {
     Loopback(u16),
 }
 
+impl Address {
+    /// Looks whether a server listens there already, before anything is made for one that would.
+    ///
+    /// # Errors
+    /// When one does.
+    pub fn expect_free(&self) -> Result<()> {
+        match self {
+            Self::Unix(path) if UnixStream::connect(path).is_ok() => Err(in_use(path)),
+            Self::Loopback(port) if *port > 0 => {
+                let address = SocketAddr::from((Ipv4Addr::LOCALHOST, *port));
+                TcpListener::bind(address)
+                    .map(drop)
+                    .map_err(|error| Error::new(ErrorKind::Io, address.to_string(), error.to_string()))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+fn in_use(path: &Path) -> Error {
+    Error::new(ErrorKind::Io, path.display().to_string(), "is in use: a server listens there")
+}
+
 /// What clients may take of a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
@@ -359,10 +382,7 @@ fn bind_unix(path: &Path) -> Result<(UnixListener, (PathBuf, u64, u64))> {
         Ok(_) => match UnixStream::connect(&absolute) {
             Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {}
             Err(error) => return Err(failed(error)),
-            Ok(_) => {
-                let message = "is in use: a server listens there";
-                return Err(Error::new(ErrorKind::Io, path.display().to_string(), message));
-            }
+            Ok(_) => return Err(in_use(path)),
         },
     }
     // Bound where nobody else can come, until the mode is set: a socket is open to others from when it is bound.

@@ -1,0 +1,191 @@
+"""Speaking to a drive that is being served, over its control socket.
+
+One JSON object a line goes there, one line comes back: `{"ok": ...}` or `{"error": "place: found, expected"}`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import socket
+import time
+from pathlib import Path
+from typing import Any
+
+from softsense._core import ConfigError, FileError
+
+CONTROL = ".control"
+"""What follows the name of an NBD socket in that of its control socket."""
+
+LINK = "control"
+"""The link in an image's folder to the control socket of whoever serves it."""
+
+MOST_PATH_BYTES = 107
+"""The longest path of a unix socket."""
+
+_OF_TCP = "control.sock"
+_READ_BYTES = 1 << 16
+_IDLE_S = 20.0
+
+
+class Drive:
+    """A drive that `softsense serve` serves.
+
+    Args:
+        path: its NBD socket, its control socket, or the folder of its image.
+
+    Raises `FileError` where nobody answers.
+
+    A test that wants a drive a year old, with a die gone::
+
+        with Drive("disk.sock") as drive:
+            drive.age(retention_hours=8760, pe_cycles=3000)
+            drive.fault({"kill_die": 3})
+            print(drive.status()["codewords"]["rber"])
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        self._rest = b""
+        self._socket = _connected(self.path)
+        self._used_at = time.monotonic()
+
+    def __enter__(self) -> Drive:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connection; the drive goes on."""
+        self._socket.close()
+
+    def ask(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Send a request, such as `{"scrub": {}}`, and return what the drive answers.
+
+        Raises `ConfigError` with the drive's own words where it refuses, and `FileError` where it is gone.
+        """
+        if time.monotonic() - self._used_at > _IDLE_S:
+            # The drive ends connections that are silent for long.
+            self._socket.close()
+            self._socket, self._rest = _connected(self.path), b""
+        try:
+            self._socket.sendall(json.dumps(request).encode() + b"\n")
+            answer = self._line()
+        except OSError as error:
+            raise FileError(f"{self.path}: the drive does not answer: {error.strerror or error}") from None
+        self._used_at = time.monotonic()
+        return answered(answer, str(self.path))
+
+    def status(self) -> dict[str, Any]:
+        """Everything that is known of the drive; docs/reference/drive.md names the fields."""
+        return self.ask({"status": {}})
+
+    def age(
+        self,
+        *,
+        retention_hours: float = 0.0,
+        temperature_c: float = 40.0,
+        pe_cycles: int = 0,
+        reads: int = 0,
+        powered: bool = False,
+    ) -> dict[str, Any]:
+        """Let time go by, and wear and reads come: returns the drive's clock and the ages of its flash.
+
+        Args:
+            retention_hours: so long all data lies.
+            temperature_c: meanwhile, in degrees Celsius.
+            pe_cycles: more program/erase cycles of every block.
+            reads: more reads of every block.
+            powered: the drive refreshes and reclaims meanwhile; otherwise it lies on a shelf.
+        """
+        age = {"retention_hours": retention_hours, "temperature_c": temperature_c, "pe_cycles": pe_cycles}
+        return self.ask({"age": {**age, "reads": reads, "powered": powered}})
+
+    def fault(self, fault: dict[str, Any]) -> dict[str, Any]:
+        """Break something, such as `{"kill_die": 3}`; `{"heal": {}}` mends what was killed."""
+        return self.ask({"fault": fault})
+
+    def scrub(self) -> dict[str, Any]:
+        """Read everything through error correction and write anew what is weak; returns what was counted."""
+        return self.ask({"scrub": {}})
+
+    def flush(self) -> dict[str, Any]:
+        """Put everything that was written into flash."""
+        return self.ask({"flush": {}})
+
+    def stop(self) -> dict[str, Any]:
+        """End the server, as Ctrl-C does."""
+        return self.ask({"stop": {}})
+
+    def _line(self) -> bytes:
+        while b"\n" not in self._rest:
+            received = self._socket.recv(_READ_BYTES)
+            if not received:
+                raise OSError("it ended the connection")
+            self._rest += received
+        line, _, self._rest = self._rest.partition(b"\n")
+        return line
+
+
+def answered(line: bytes | str, place: str) -> dict[str, Any]:
+    """What an answer holds. Raises `ConfigError` with its error, if it is one."""
+    try:
+        answer = json.loads(line)
+        if "error" in answer:
+            raise ConfigError(str(answer["error"]))
+        found = answer["ok"]
+    except (ValueError, TypeError, KeyError):
+        raise FileError(
+            f"{place}: found an answer that is not that of a drive, expected JSON with ok or error"
+        ) from None
+    return found if isinstance(found, dict) else {}
+
+
+def _connected(path: Path) -> socket.socket:
+    """A connection to the control socket that belongs to a path."""
+    refused: OSError | None = None
+    for control in _controls(path):
+        if len(os.fsencode(control)) > MOST_PATH_BYTES:
+            what = f"found a path of {len(os.fsencode(control))} bytes, expected at most {MOST_PATH_BYTES}"
+            raise FileError(f"{control}: {what}, the longest that a socket may have")
+        connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            connection.connect(os.fspath(control))
+        except OSError as error:
+            connection.close()
+            # That a socket is there and nobody listens says more than that the next one is not there.
+            if refused is None or isinstance(refused, FileNotFoundError):
+                refused = error
+        else:
+            return connection
+    why = f" ({refused.strerror})" if refused and not isinstance(refused, FileNotFoundError) else ""
+    expected = "expected the socket or the image of a running `softsense serve`"
+    raise FileError(f"{path}: found no drive that is being served{why}, {expected}")
+
+
+def _controls(path: Path) -> list[Path]:
+    """Where the control socket may be, likeliest first."""
+    if path.is_dir():
+        return [path / LINK, path / _OF_TCP]
+    if path.name.endswith((CONTROL, _OF_TCP)):
+        return [path]
+    return [path.with_name(path.name + CONTROL)] if path.name else []
+
+
+def link_control(image: Path, control: str) -> None:
+    """Leave in an image's folder the way to its control socket, so that the folder names the drive as well."""
+    control = os.path.abspath(control)
+    if Path(control).parent == image.absolute():
+        return
+    with contextlib.suppress(OSError):
+        unlink_control(image)
+        (image / LINK).symlink_to(control)
+
+
+def unlink_control(image: Path) -> None:
+    """Remove what `link_control` left."""
+    with contextlib.suppress(OSError):
+        if (image / LINK).is_symlink():
+            (image / LINK).unlink()
