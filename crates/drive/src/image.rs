@@ -133,9 +133,20 @@ impl Image {
         }
     }
 
-    /// Makes an image.
+    /// Makes an image, wholly or not at all.
     pub(crate) fn create(folder: &Path, identity: &Identity, state: &State) -> Result<Self> {
         std::fs::create_dir_all(folder).map_err(io(folder))?;
+        let created = Self::create_in(folder, identity, state);
+        if created.is_err() {
+            for file in ["cells.bin", "state.bin", "state.new", "journal.bin", "journal.new", "drive.new"] {
+                let _ = std::fs::remove_file(folder.join(file));
+            }
+            let _ = std::fs::remove_dir(folder);
+        }
+        created
+    }
+
+    fn create_in(folder: &Path, identity: &Identity, state: &State) -> Result<Self> {
         let cells_path = folder.join("cells.bin");
         let cells = OpenOptions::new()
             .read(true)

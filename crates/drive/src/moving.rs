@@ -270,11 +270,15 @@ impl Drive {
             return Ok(0);
         }
         let codeword_bits = self.reader.code().codeword_bits() as u64;
-        let already = self.state.flipped.get(&slot).map_or(0, Vec::len) as u64;
+        let turned = self.state.flipped.get(&slot).cloned().unwrap_or_default();
+        let most = (bits as usize).min(codeword_bits as usize - turned.len());
         let mut chosen = std::collections::BTreeSet::new();
-        let mut draw = already;
-        while chosen.len() < bits as usize && (chosen.len() as u64) < codeword_bits {
-            chosen.insert((self.faults.bits(slot.into(), draw) % codeword_bits) as u32);
+        let mut draw = 0;
+        while chosen.len() < most {
+            let bit = (self.faults.bits(slot.into(), draw) % codeword_bits) as u32;
+            if !turned.contains(&bit) {
+                chosen.insert(bit);
+            }
             draw += 1;
         }
         let bits: Vec<u32> = chosen.into_iter().collect();

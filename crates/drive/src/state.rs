@@ -181,6 +181,18 @@ impl State {
             None => drop(self.buffer.insert(unit, Buffered { data: data.to_vec(), journaled, order })),
         }
         self.waiting.push_back((order, unit));
+        // What was written over and over has left entries that mean nothing any more.
+        if self.waiting.len() > 2 * self.buffer.len() + 1024 {
+            let buffer = &self.buffer;
+            self.waiting.retain(|(order, unit)| buffer.get(unit).is_some_and(|held| held.order == *order));
+        }
+    }
+
+    /// Units of the buffer that were to be programmed, and were not, wait again, first in their order.
+    pub(crate) fn wait_again(&mut self, units: impl DoubleEndedIterator<Item = u32>) {
+        for unit in units.rev() {
+            self.waiting.push_front((self.buffer[&unit].order, unit));
+        }
     }
 
     /// The unit that has waited longest in the write buffer.
@@ -305,7 +317,12 @@ impl State {
                 if *slot >= shape.slots() || bits.iter().any(|&bit| bit >= 8 * shape.codeword_bytes) {
                     return Err("cells that are not there");
                 }
-                self.flipped.entry(*slot).or_default().extend(bits);
+                let turned = self.flipped.entry(*slot).or_default();
+                bits.iter().for_each(|bit| {
+                    if !turned.contains(bit) {
+                        turned.push(*bit);
+                    }
+                });
             }
             Record::Counted { clock_ns, rested_hours, counters, reads } => {
                 (self.clock_ns, self.rested_hours) = (*clock_ns, *rested_hours);

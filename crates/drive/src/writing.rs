@@ -52,9 +52,13 @@ impl Drive {
             let Some(unit) = self.state.next_waiting() else { break };
             units.push((unit, self.state.buffer[&unit].data.clone()));
         }
-        let count = units.len();
-        let end = self.program(at, superblock, &units, true)?;
-        self.programs.push_back((end, count));
+        let programmed = self.program(at, superblock, &units, true);
+        if programmed.is_err() {
+            // They are still in the buffer.
+            self.state.wait_again(units.iter().map(|(unit, _)| *unit));
+        }
+        let end = programmed?;
+        self.programs.push_back((end, units.len()));
         Ok(end)
     }
 

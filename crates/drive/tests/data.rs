@@ -144,6 +144,27 @@ fn parity_makes_one_die_good() {
     }
 }
 
+/// Is a write buffer bounded, whatever is written over and over? And does a fault turn as many bits as it says?
+#[test]
+fn the_same_unit_again_and_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let spec = DriveSpec { parity: false, ..spec(folder.path(), 4 << 20) };
+    let drive = open(&config(&[]), &spec).unwrap();
+    (0..20_000).for_each(|version| drive.write(0, &data(0, version % 3), false).unwrap());
+    (1..1024).for_each(|unit| drive.write(unit * UNIT as u64, &data(unit, 0), false).unwrap());
+    drive.close().unwrap();
+    assert!(std::fs::metadata(spec.image.join("state.bin")).unwrap().len() < 1 << 20);
+    drop(drive);
+    let drive = open(&config(&[]), &spec).unwrap();
+    let mut found = vec![0; UNIT];
+    drive.read(0, &mut found).unwrap();
+    assert!(found == data(0, 19_999 % 3));
+    for (bits, turned) in [(20, 20), (20, 20), (1_000_000, 36_864 - 40), (1, 0)] {
+        let flipped = ask(&drive, &format!(r#"{{"fault": {{"flip_bits": {{"lba": 0, "bits": {bits}}}}}}}"#));
+        assert_eq!(number(&flipped, "bits"), f64::from(turned));
+    }
+}
+
 /// A code that corrects two errors takes other codewords for what was written, often: each is counted.
 #[test]
 fn what_a_weak_code_does_not_notice_is_counted() {
