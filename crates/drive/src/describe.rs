@@ -24,7 +24,7 @@ impl Drive {
                     pe_cycles: superblock.pe_cycles,
                     age_hours: first.map_or(0.0, |first| state.rested_hours - first.at_hours),
                     valid_share: f64::from(superblock.valid) / data_slots as f64,
-                    reads: superblock.reads.iter().max().copied().unwrap_or(0),
+                    reads: superblock.most_reads(),
                     state: match superblock.used_for {
                         Use::Free => "free",
                         Use::OpenForHost | Use::OpenForMoved => "open",

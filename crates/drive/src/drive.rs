@@ -347,9 +347,7 @@ impl Drive {
 
     /// Everything that is known goes to the disk.
     pub(crate) fn put_on_disk(&mut self) -> Result<()> {
-        let waiting: Vec<u32> =
-            self.state.buffer.iter().filter(|(_, held)| !held.journaled).map(|(&unit, _)| unit).collect();
-        for unit in waiting {
+        for unit in self.state.not_journaled() {
             let data = self.state.buffer[&unit].data.clone();
             self.commit(&Record::Buffered { unit, data })?;
         }

@@ -42,17 +42,15 @@ impl Drive {
     /// Collects until so many superblocks are free, or nothing is gained by more.
     pub(crate) fn collect_until_free(&mut self, at: Ns, free: usize) -> std::result::Result<(), Refused> {
         while self.free_superblocks() < free {
-            let closed =
-                self.state.superblocks.iter().enumerate().filter(|(_, superblock)| superblock.used_for == Use::Closed);
-            let Some((victim, superblock)) = closed.min_by_key(|(_, superblock)| superblock.valid) else {
+            let Some((victim, superblock)) = self.state.closed().min_by_key(|(_, superblock)| superblock.valid) else {
                 return Ok(());
             };
             // A wordline of padding at the end of what is moved must not eat what is gained.
-            let room = self.data_slots(victim as u32).len() as u32 * (self.shape.wordlines - 1);
+            let room = self.data_slots(victim).len() as u32 * (self.shape.wordlines - 1);
             if superblock.valid > room {
                 return Ok(());
             }
-            self.empty(at, victim as u32, Reason::Room)?;
+            self.empty(at, victim, Reason::Room)?;
         }
         Ok(())
     }
@@ -65,6 +63,8 @@ impl Drive {
         let programmed = self.state.superblocks[victim as usize].wordlines.len() as u32;
         let first = self.shape.first_slot(victim, 0);
         let mut moved: Vec<(u32, Vec<u8>)> = Vec::new();
+        // Where the next wordline of it goes, and how much of it.
+        let mut target = None;
         let mut data = vec![0; self.shape.unit_bytes as usize];
         for slot in first..first + programmed * self.shape.slots_of_wordline() {
             if !self.state.is_current(slot) {
@@ -75,9 +75,16 @@ impl Drive {
                 SlotRead::Data { .. } | SlotRead::Wrong => moved.push((unit, data.clone())),
                 _ => self.commit(&Record::Lost { unit })?,
             }
-            let target = self.open_superblock(at, Use::OpenForMoved)?;
-            if moved.len() == self.data_slots(target).len() {
-                self.program_moved(at, target, &mut moved)?;
+            let (superblock, room) = match target {
+                Some(target) => target,
+                None => {
+                    let superblock = self.open_superblock(at, Use::OpenForMoved)?;
+                    *target.insert((superblock, self.data_slots(superblock).len()))
+                }
+            };
+            if moved.len() == room {
+                self.program_moved(at, superblock, &mut moved)?;
+                target = None;
             }
         }
         if !moved.is_empty() {
@@ -132,8 +139,7 @@ impl Drive {
         if self.spec.refresh_hours.is_some_and(|most| age_hours > most) && superblock.valid > 0 {
             return Some(Reason::Age);
         }
-        let reads = superblock.reads.iter().max().copied().unwrap_or(0);
-        self.reclaim_reads.is_some_and(|most| reads > most).then_some(Reason::Reads)
+        self.reclaim_reads.is_some_and(|most| superblock.most_reads() > most).then_some(Reason::Reads)
     }
 
     /// Whether a die took part in the programming of any wordline of a superblock.
@@ -168,13 +174,11 @@ impl Drive {
         if let Some(spread) = self.wear_levelling_spread {
             let in_use = |superblock: &&crate::state::Superblock| superblock.used_for != Use::Retired;
             let most = self.state.superblocks.iter().filter(in_use).map(|superblock| superblock.pe_cycles).max();
-            let closed =
-                self.state.superblocks.iter().enumerate().filter(|(_, superblock)| superblock.used_for == Use::Closed);
-            if let Some((least, superblock)) = closed.min_by_key(|(_, superblock)| superblock.pe_cycles)
+            if let Some((least, superblock)) = self.state.closed().min_by_key(|(_, superblock)| superblock.pe_cycles)
                 && most.is_some_and(|most| most - superblock.pe_cycles > spread)
             {
                 self.collect_until_free(at, 2)?;
-                self.empty(at, least as u32, Reason::Wear)?;
+                self.empty(at, least, Reason::Wear)?;
             }
         }
         Ok(())
@@ -292,9 +296,7 @@ impl Drive {
     pub(crate) fn drop_power(&mut self) -> std::result::Result<u64, Refused> {
         let mut lost = 0;
         if !self.spec.protected_cache {
-            let unsaved: Vec<u32> =
-                self.state.buffer.iter().filter(|(_, held)| !held.journaled).map(|(&unit, _)| unit).collect();
-            for unit in unsaved {
+            for unit in self.state.not_journaled() {
                 self.state.buffer.remove(&unit);
                 lost += 1;
             }

@@ -61,6 +61,13 @@ pub(crate) struct Superblock {
     pub valid: u32,
 }
 
+impl Superblock {
+    /// Sensings of its most read block.
+    pub(crate) fn most_reads(&self) -> u64 {
+        self.reads.iter().max().copied().unwrap_or(0)
+    }
+}
+
 /// What a fault has broken.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Broken {
@@ -193,6 +200,16 @@ impl State {
         for unit in units.rev() {
             self.waiting.push_front((self.buffer[&unit].order, unit));
         }
+    }
+
+    /// Units of the write buffer that the journal does not have.
+    pub(crate) fn not_journaled(&self) -> Vec<u32> {
+        self.buffer.iter().filter(|(_, held)| !held.journaled).map(|(&unit, _)| unit).collect()
+    }
+
+    /// Closed superblocks, with their numbers.
+    pub(crate) fn closed(&self) -> impl Iterator<Item = (u32, &Superblock)> {
+        (0..).zip(&self.superblocks).filter(|(_, superblock)| superblock.used_for == Use::Closed)
     }
 
     /// The unit that has waited longest in the write buffer.

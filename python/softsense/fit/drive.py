@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -213,11 +214,12 @@ def _growth(
     return growth.fit(bound, np.array([each.round for each in chosen]), shares, seed)
 
 
-class _Work:
+class _Work(ABC):
     """Work of `run_units`: pickles, and is known by a hash of all that its results depend on."""
 
+    @abstractmethod
     def _depends_on(self) -> list[Any]:
-        raise NotImplementedError
+        """All that its results depend on, as JSON has it."""
 
     @property
     def identity(self) -> str:
@@ -257,7 +259,6 @@ class _Rounds(_Work):
     histograms: tuple[Histogram, ...]
     cell_us: float
     seed: int
-    grids: dict[int, Grid] = field(default_factory=dict, compare=False, repr=False)
 
     def _depends_on(self) -> list[Any]:
         return [
