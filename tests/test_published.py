@@ -4,15 +4,16 @@ The published numbers are read from the shared folder; without it these tests sk
 """
 
 import json
+import re
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import softsense
-from softsense import flash
+from softsense import flash, papers
 
 ROOT = Path(__file__).parents[1]
 MLC_25NM = ROOT / "configs" / "mlc-25nm.toml"
@@ -136,3 +137,42 @@ def test_mlc_lae_has_the_paper_s_device_and_codes(published: Callable[[str], dic
     else:
         t = paper["baseline_code"]["t"] if name == "mlc-lae-worst-case" else paper["segment"][-1]["t"]
         assert codes == [(pages["unit_bytes"], t)]
+
+
+def leaves(table: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """The numbers of a TOML document by their keys: `segment[0].t`; a list of plain values is one."""
+    for key, value in table.items():
+        name = f"{prefix}{key}"
+        if isinstance(value, dict):
+            yield from leaves(value, f"{name}.")
+        elif isinstance(value, list) and value and all(isinstance(each, dict) for each in value):
+            for i, each in enumerate(value):
+                yield from leaves(each, f"{name}[{i}].")
+        else:
+            yield name, value
+
+
+def at(config: dict[str, Any], path: str) -> Any:
+    """A field of a config, such as `flash.page_types[0].sense_us`."""
+    found: Any = config
+    for part in re.findall(r"[^.\[\]]+", path):
+        found = found[int(part) if part.isdecimal() else part]
+    return found
+
+
+@pytest.mark.parametrize("paper", papers.papers()[:4], ids=lambda paper: paper.name)
+def test_every_published_number_is_judged_or_is_an_input(
+    paper: papers.Paper, published: Callable[[str], dict[str, Any]]
+) -> None:
+    numbers = dict(leaves(published(f"{paper.name.replace('-', '_')}.toml")))
+    if not paper.inputs:
+        pytest.skip(f"{paper.name} does not say yet where its published numbers go")
+    judged = {key for claim in paper.claims for key in claim.source}
+    assert judged <= set(numbers)
+    assert judged.isdisjoint(paper.inputs)
+    assert judged | set(paper.inputs) == set(numbers)
+    for key, where in paper.inputs.items():
+        name, _, field = where.partition(": ")
+        if re.fullmatch(r"[a-z0-9-]+", name) and re.fullmatch(r"[a-z0-9_.\[\]]+", field):
+            config = json.loads(softsense.Config.open(name).to_json())
+            assert at(config, field) == numbers[key], f"{key}: {where}"

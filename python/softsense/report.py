@@ -34,7 +34,14 @@ if TYPE_CHECKING:
 
     from softsense.papers import Reproduction
 
-MARKS = {papers.HOLDS: "good", papers.IN_DIRECTION: "fair", papers.NOT: "bad", papers.NOT_MEASURED: "unknown"}
+MARKS = {
+    papers.HOLDS: "good",
+    papers.UNDER_SOME: "some",
+    papers.IN_DIRECTION: "fair",
+    papers.SIGN_ONLY: "poor",
+    papers.NOT: "bad",
+    papers.NOT_MEASURED: "unknown",
+}
 """Cells that are marked by a colour, and its name in the style sheet: the verdicts of `papers`."""
 
 _INK, _FAINT, _GRID = "#222222", "#6b6b6b", "#e6e6e6"
@@ -555,23 +562,35 @@ def of_reproduction(result: Reproduction) -> str:
     return html(result.paper.title, _verdicts(result), sections, provenance)
 
 
+def of_reproductions(results: Sequence[Reproduction]) -> str:
+    """All claims of several papers on one page, each with its verdict; their reports are in folders beside it."""
+    every = [row for result in results for row in result.claims]
+    sections = []
+    for result in results:
+        claims = {claim.id: claim for claim in result.paper.claims}
+        texts = [text for text in (papers.headline(result), " ".join(papers.tally(result.claims))) if text]
+        rows = papers.claim_cells(claims, result.claims)
+        tables = [Table("Claims", papers.claim_heads(result.claims), rows)] if rows else []
+        sections.append(Section(result.paper.title, [f"{result.paper.published}.", *texts], tables))
+    kinds = [[kind, what] for kind, what in papers.KINDS.items()]
+    sections.append(
+        Section("How claims are judged", [" ".join(papers.RULE.split())], [Table("Kinds", ["kind", "what"], kinds)])
+    )
+    scales = {"full" if result.plan.full else "quick" for result in results}
+    provenance = {"papers": ", ".join(result.paper.name for result in results), "scale": ", ".join(sorted(scales))}
+    said = f"{len(every)} claims of {len(results)} papers. {' '.join(papers.tally(every))}"
+    return html("What was published, and what comes of it here", said, sections, {**provenance, "versions": versions()})
+
+
 def _verdicts(result: Reproduction) -> str:
     """How many claims hold, in a sentence or two."""
-    counts = {verdict: sum(found["verdict"] == verdict for found in result.claims) for verdict in MARKS}
-    said = {
-        papers.HOLDS: ("holds", "hold"),
-        papers.IN_DIRECTION: ("holds in direction only", "hold in direction only"),
-        papers.NOT: ("does not hold", "do not hold"),
-        papers.NOT_MEASURED: ("was not measured", "were not measured"),
-    }
-    each = [f"{n:,} {said[verdict][n != 1]}" for verdict, n in counts.items() if n]
-    total = len(result.claims)
     sentences = []
     if result.interrupted:
         sentences.append("Interrupted: this covers the figures that were complete.")
-    if each:
-        listed = each[0] if len(each) == 1 else f"{', '.join(each[:-1])} and {each[-1]}"
-        sentences.append(f"Of {total:,} claim{'s' if total != 1 else ''} of the paper, {listed}.")
+    if sentence := papers.headline(result):
+        sentences.append(sentence)
+    if result.claims:
+        sentences += papers.tally(result.claims)
     elif result.paper.claims:
         sentences.append("None of the paper's claims belongs to these figures.")
     else:
@@ -591,20 +610,28 @@ def _claims(result: Reproduction) -> list[Chart | Table | str]:
     claims = {claim.id: claim for claim in result.paper.claims}
     rows: list[list[Any]] = []
     ratios: dict[str, list[tuple[str, float, float, float, str]]] = {}
-    for number, found in enumerate(result.claims, start=1):
+    for number, (found, cells) in enumerate(
+        zip(result.claims, papers.claim_cells(claims, result.claims), strict=True), start=1
+    ):
+        rows.append([number, *cells])
         claim = claims[found["id"]]
         published, measured, verdict = papers.claim_row(claim, found)
-        rows.append([number, found["figure"], found["claim"], published, measured, verdict])
         if found["measured"] is not None and claim.published:
             scaled = [found[key] / claim.published for key in ("measured", "lo", "hi")]
             label = f"{found['claim']}\npublished {published}, measured {measured}"
             ratios.setdefault(verdict, []).append((str(number), *scaled, label))
     parts: list[Chart | Table | str] = []
     if rows:
-        heads = ["no.", "figure", "claim", "published", "measured (95 %)", "verdict"]
-        parts.append(Table("Published beside measured", heads, rows))
+        parts.append(Table("Published beside measured", ["no.", *papers.claim_heads(result.claims)], rows))
     if ratios:
-        tones = {"good": "#009e73", "fair": "#e69f00", "bad": "#d55e00", "unknown": "#7f7f7f"}
+        tones = {
+            "good": "#009e73",
+            "some": "#56b4e9",
+            "fair": "#e69f00",
+            "poor": "#cc79a7",
+            "bad": "#d55e00",
+            "unknown": "#7f7f7f",
+        }
         series = []
         for verdict, mark in MARKS.items():
             if points := ratios.get(verdict):
@@ -627,9 +654,10 @@ def _figure(result: Reproduction, figure: Any, measured: Any) -> Section:
     parts.append(Attachment(f"{figure.stem}.csv", measured.frame.write_csv(float_precision=6)))
     for note in measured.notes:
         parts += _of_markdown(note)
+    claims = {claim.id: claim for claim in result.paper.claims}
     for found in result.claims:
-        if found["figure"] == figure.id and found["why"]:
-            parts.append(f"**{found['claim']}: {found['verdict']}.** {found['why']}")
+        if found["figure"] == figure.id:
+            parts += papers.reasons(claims[found["id"]], found)
     return Section(figure.title, parts=parts)
 
 

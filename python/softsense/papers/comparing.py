@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from softsense.papers import Case, Evidence, Number, Plan, Runs, Workload, synthetic
+from softsense.papers import Case, Evidence, Number, Plan, Runs, Workload, listed, synthetic
 
 Summary = dict[str, Any]
 
@@ -174,8 +174,3 @@ def rank_correlation(first: Sequence[float], second: Sequence[float]) -> float:
     """Spearman's, without ties."""
     ranks = [np.argsort(np.argsort(values)) for values in (first, second)]
     return float(np.corrcoef(*ranks)[0, 1])
-
-
-def listed(words: Sequence[str]) -> str:
-    """Words as they stand in a sentence."""
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"

@@ -1,0 +1,221 @@
+"""How a claim of a paper is judged: what was published, what was measured, and the verdict."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import fmean, stdev
+from typing import Any, Literal
+
+from scipy.special import stdtrit
+
+HOLDS = "holds"
+UNDER_SOME = "holds under some assumptions"
+IN_DIRECTION = "holds in direction"
+SIGN_ONLY = "same sign only"
+NOT = "does not hold"
+NOT_MEASURED = "not measured"
+VERDICTS = (HOLDS, UNDER_SOME, IN_DIRECTION, SIGN_ONLY, NOT, NOT_MEASURED)
+
+TOLERANCE = 0.15
+"""A published number is met by an interval that reaches within this part of it."""
+
+FACTOR = 2.0
+"""An effect is met in direction if it is no more than so many times the published one, and no less than its inverse."""
+
+RULE = f"""A number has a 95 % interval: over seeds with Student's t, paired by seed where it is a ratio of two runs. It
+*holds* if the interval meets the published number give or take {100 * TOLERANCE:.0f} % of it (for an increase, of the
+increase; other tolerances are said). It *holds in direction* if not, but the whole interval lies on the published side
+of no effect, and the effect is between half of the published one and twice as large; beyond that it has the *same sign
+only*. A cost is a bound: "14 to 38 % more" is "at most 38 % more". A bound *holds* if the upper end of the interval
+keeps it. If not, but what was measured is better than what the claim improves on, it holds *in direction* below twice
+the bound, and has the *same sign only* beyond. An order of techniques *holds* if the means over seeds are in that order
+in every workload that was given, and *in direction* if they are in the mean of workloads. Anything else *does not
+hold*. What the paper leaves open is assumed: where a claim was measured under several assumptions, the interval spans
+them all, and a claim that holds under one of them but not under all *holds under some assumptions*: such a setting was
+found to be compatible, and predicts nothing. What needs a workload that was not given is *not measured*."""
+
+Kind = Literal["measured", "arithmetic", "calibrated", "invented workload", "own check"]
+
+KINDS: dict[Kind, str] = {
+    "measured": "simulated or decoded, and could have come out otherwise",
+    "arithmetic": "follows from inputs by an equation",
+    "calibrated": "an input was chosen so that it is met",
+    "invented workload": "measured on requests that were invented for want of the paper's",
+    "own check": "not the paper's: it checks the simulator against an equation",
+}
+"""What verdicts rest on; kinds are counted apart."""
+
+
+@dataclass(frozen=True)
+class Number:
+    """A measured number with the ends of its 95 % interval, which are the number itself where it has no error."""
+
+    value: float
+    lo: float
+    hi: float
+
+    @staticmethod
+    def exact(value: float) -> Number:
+        """A number without an error."""
+        return Number(value, value, value)
+
+    @staticmethod
+    def of(values: Sequence[float]) -> Number:
+        """The mean of independent values with Student's interval; a single value has none and stands for itself."""
+        mean = fmean(values)
+        if len(values) < 2:
+            return Number.exact(mean)
+        half = t_quantile(len(values) - 1) * stdev(values) / math.sqrt(len(values))
+        return Number(mean, mean - half, mean + half)
+
+    @staticmethod
+    def ratio(above: Sequence[float], below: Sequence[float]) -> Number:
+        """The mean of ratios, paired by seed."""
+        return Number.of([a / b for a, b in zip(above, below, strict=True)])
+
+    def plus(self, shift: float) -> Number:
+        """The number and its interval, shifted."""
+        return Number(self.value + shift, self.lo + shift, self.hi + shift)
+
+    def spanning(self, others: Iterable[Number]) -> Number:
+        """The number with an interval that reaches over its own and those of the others."""
+        every = [self, *others]
+        return Number(self.value, min(each.lo for each in every), max(each.hi for each in every))
+
+
+def t_quantile(degrees: int) -> float:
+    """The two-sided 95 % quantile of Student's t."""
+    return float(stdtrit(degrees, 0.975))
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What a paper says, and by which rule it is judged.
+
+    Attributes:
+        id: its name in `claims.json`.
+        figure: id of the figure that measures it.
+        claim: the claim in words.
+        published: the published number, or the bound; None for an order.
+        rule: `near` a number, `at most` a bound, as every cost is, or an `order` of techniques.
+        no_effect: what the number would be without the effect; None where there is no such thing.
+        tolerance: by what part of itself a published number may be missed.
+        unit: how numbers are printed: `x` a ratio, `%` a share, `+%` an increase, `us`, `min`, `rber` or nothing.
+        all_workloads: whether it speaks of all workloads of the paper, and is not measured if one was left out.
+        kind: what its verdict rests on, one of `KINDS`.
+        source: keys of the numbers that it judges in the file of published numbers, such as `claims.pe_cycles` or
+            `segment[0].t`.
+    """
+
+    id: str
+    figure: str
+    claim: str
+    published: float | None = None
+    rule: Literal["near", "at most", "order"] = "near"
+    no_effect: float | None = None
+    tolerance: float = TOLERANCE
+    unit: Literal["x", "%", "+%", "us", "min", "rber", ""] = "x"
+    all_workloads: bool = False
+    kind: Kind = "measured"
+    source: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What was measured for a claim.
+
+    Attributes:
+        number: with its interval over seeds; None for an order that has none.
+        why: one paragraph, from what was measured, on why it differs from what was published.
+        improves: of a bound, whether it is better than what the claim improves on.
+        in_all: of an order, whether it is met in every workload.
+        in_mean: of an order, whether it is met in the mean of workloads.
+        under: the same claim measured under other assumptions that the paper leaves open, by the name of each.
+        on_ours: the same claim on softsense's own device, where the rest is of the paper's machine.
+    """
+
+    number: Number | None
+    why: str = ""
+    improves: bool = False
+    in_all: bool = False
+    in_mean: bool = False
+    under: Mapping[str, Evidence] = field(default_factory=dict)
+    on_ours: Evidence | None = None
+
+    @property
+    def spanned(self) -> Number | None:
+        """The number with an interval over seeds and over all assumptions."""
+        if self.number is None:
+            return None
+        return self.number.spanning(each.number for each in self.under.values() if each.number)
+
+
+def verdict(claim: Claim, evidence: Evidence) -> str:
+    """Judge a claim by `RULE`."""
+    alone = _verdict(claim, evidence)
+    each = {alone, *(_verdict(claim, other) for other in evidence.under.values())}
+    return UNDER_SOME if HOLDS in each and len(each) > 1 else alone
+
+
+def _verdict(claim: Claim, evidence: Evidence) -> str:
+    number, published = evidence.number, claim.published
+    if claim.rule == "order":
+        return HOLDS if evidence.in_all else IN_DIRECTION if evidence.in_mean else NOT
+    assert number is not None
+    assert published is not None
+    if claim.rule == "at most":
+        if number.hi <= published:
+            return HOLDS
+        if not evidence.improves:
+            return NOT
+        return IN_DIRECTION if number.value <= FACTOR * published else SIGN_ONLY
+    margin = claim.tolerance * abs(published)
+    none = claim.no_effect
+    # The side of a number that is published as hardly above no effect is above.
+    below = none is not None and published < none
+    beyond = none is not None and (number.hi < none if below else number.lo > none)
+    if none is not None and published == none:
+        # Near no effect is not enough: the claim says on which side.
+        return NOT if not beyond else HOLDS if number.lo <= none + margin else SIGN_ONLY
+    if number.lo <= published + margin and number.hi >= published - margin:
+        return HOLDS
+    if none is None or not beyond:
+        return NOT
+    ratio = (number.value - none) / (published - none)
+    return IN_DIRECTION if 1 / FACTOR <= ratio <= FACTOR else SIGN_ONLY
+
+
+def judged(claim: Claim, evidence: Evidence | None) -> dict[str, Any]:
+    """A row of `claims.json`; without evidence the claim was not measured."""
+    spanned = evidence.spanned if evidence else None
+    return {
+        "id": claim.id,
+        "figure": claim.figure,
+        "claim": claim.claim,
+        "kind": claim.kind,
+        "published": claim.published,
+        **_interval(spanned),
+        "verdict": verdict(claim, evidence) if evidence else NOT_MEASURED,
+        "under": {name: _alone(claim, each) for name, each in evidence.under.items()} if evidence else {},
+        "on_ours": _alone(claim, evidence.on_ours) if evidence and evidence.on_ours else None,
+        "why": evidence.why if evidence else "It needs a workload that was not given.",
+    }
+
+
+def _interval(number: Number | None) -> dict[str, float | None]:
+    ends = (number.value, number.lo, number.hi) if number else (None, None, None)
+    return dict(zip(("measured", "lo", "hi"), ends, strict=True))
+
+
+def _alone(claim: Claim, evidence: Evidence) -> dict[str, Any]:
+    return {**_interval(evidence.number), "verdict": _verdict(claim, evidence)}
+
+
+def counted(found: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, int]]:
+    """How many claims of each kind have each verdict, both in their order, without zeros."""
+    counts = Counter((row["kind"], row["verdict"]) for row in found)
+    rows = {kind: {word: counts[kind, word] for word in VERDICTS if counts[kind, word]} for kind in KINDS}
+    return {kind: row for kind, row in rows.items() if row}

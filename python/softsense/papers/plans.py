@@ -1,0 +1,197 @@
+"""What a paper is made of: workloads, simulations, figures and claims; and which papers there are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from softsense._core import Config, ConfigError, FileError
+from softsense.api import inline
+from softsense.papers.judging import Claim, Evidence
+
+if TYPE_CHECKING:
+    import polars as pl
+    from matplotlib.figure import Figure as Picture
+
+_PAPERS = (
+    "ldpc_in_ssd",
+    "laldpc",
+    "adaptive_rate_pool",
+    "lae_ftl",
+    "rif",
+    "sentinel",
+    "pr2_ar2",
+    "straw",
+    "read_retry",
+)
+
+
+@dataclass(frozen=True)
+class Workload:
+    """Requests: a trace file in the folder of traces, or a synthetic workload (`synthetic`).
+
+    Attributes:
+        name: as in the paper.
+        what: what it really is, for the report.
+        file: of the trace; None for a synthetic workload.
+        options: keyword arguments of `Trace`.
+        overrides: config fields, those of `[workload]` for a synthetic one.
+        stand_in: a synthetic workload that takes its place where no folder of traces is given.
+    """
+
+    name: str
+    what: str
+    file: str | None = None
+    options: tuple[tuple[str, str], ...] = ()
+    overrides: tuple[str, ...] = ()
+    stand_in: Workload | None = None
+
+
+def synthetic(**fields: Any) -> tuple[str, ...]:
+    """The override that makes these fields the whole `[workload]`: what the device's own config says there is gone."""
+    return (f"workload={inline(fields)}",)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A simulation: equal cases are run once."""
+
+    workload: Workload
+    policy: str
+    overrides: tuple[str, ...] = ()
+    seed: int = 1
+    device: str = ""
+    """The shipped configuration; that of the paper without it."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How much is measured.
+
+    Attributes:
+        full: whether larger grids are wanted.
+        seeds: with each of which every simulation is done.
+        workloads: those of the paper that are to be had.
+        left_out: those that are not.
+        overrides: of the device in all simulations.
+        requests: of synthetic workloads that a figure makes for itself.
+    """
+
+    full: bool
+    seeds: tuple[int, ...]
+    workloads: tuple[Workload, ...]
+    requests: int
+    left_out: tuple[Workload, ...] = ()
+    overrides: tuple[str, ...] = ()
+
+
+Runs = Mapping[Case, dict[str, Any]]
+"""The summaries of cases."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What a figure measured: its numbers, the evidence for claims by their ids, and paragraphs for the report."""
+
+    frame: pl.DataFrame
+    evidence: dict[str, Evidence] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure: the simulations that it needs, what it makes of them, and how that is drawn."""
+
+    id: str
+    title: str
+    measure: Callable[[Plan, Runs], Measured]
+    draw: Callable[[pl.DataFrame], Picture]
+    cases: Callable[[Plan], Sequence[Case]] = lambda plan: ()
+
+    @property
+    def stem(self) -> str:
+        """Of its files: `fig05`, `fig05a`, or its id."""
+        number = self.id.rstrip("abcdef")
+        return f"fig{int(number):02}{self.id[len(number) :]}" if number.isdecimal() else self.id
+
+
+@dataclass(frozen=True)
+class Paper:
+    """A paper.
+
+    Attributes:
+        name: on the command line.
+        title: of the report.
+        published: by whom and where.
+        figures: in order.
+        claims: of its prose.
+        plan: how much a quick and a full run measure.
+        config: the shipped configuration of its device.
+        intro: what the report begins with.
+        inputs: of the published numbers that no claim judges, by their keys in the file of published numbers, the field
+            of a shipped configuration that has it, such as `mlc-lae: flash.erase_us`, or why it is not used.
+        headline: the one sentence that matters, from the rows of `claims.json` by their ids; of whole runs only.
+    """
+
+    name: str
+    title: str
+    published: str
+    figures: tuple[Figure, ...]
+    claims: tuple[Claim, ...]
+    plan: Callable[[bool], Plan]
+    config: str
+    intro: str = ""
+    inputs: Mapping[str, str] = field(default_factory=dict)
+    headline: Callable[[Mapping[str, Mapping[str, Any]]], str] | None = None
+
+    def chosen(self, ids: Iterable[str]) -> list[Figure]:
+        """The figures of these ids in the paper's order, all if there are none; `ConfigError` names the known ones."""
+        known = {figure.id: figure for figure in self.figures}
+        wanted = list(ids)
+        for figure in wanted:
+            if figure not in known:
+                raise ConfigError(f"--figure: found {figure}, expected one of {', '.join(known)}")
+        return [figure for figure in self.figures if not wanted or figure.id in wanted]
+
+
+def papers() -> list[Paper]:
+    """All papers that can be reproduced."""
+    return [import_module(f"softsense.papers.{name}").PAPER for name in _PAPERS]
+
+
+def paper(name: str) -> Paper:
+    """The paper of that name; `ConfigError` names the known ones."""
+    known = {each.name: each for each in papers()}
+    if name not in known:
+        raise ConfigError(f"paper: found {name}, expected one of {', '.join(known)}")
+    return known[name]
+
+
+def with_traces(plan: Plan, folder: Path | None) -> Plan:
+    """The plan with the workloads that are to be had: without a folder those that need no trace, and stand-ins.
+
+    Raises `FileError` for a file that the folder lacks.
+    """
+    kept, left = [], []
+    for workload in plan.workloads:
+        if workload.file is None:
+            kept.append(workload)
+        elif folder is None and workload.stand_in:
+            kept.append(workload.stand_in)
+        elif folder is None:
+            left.append(workload)
+        else:
+            if not (folder / workload.file).is_file():
+                raise FileError(f"--traces {folder}: found no {workload.file}, expected it for {workload.name}")
+            kept.append(workload)
+    return replace(plan, workloads=tuple(kept), left_out=tuple(left))
+
+
+def configured(name: str, overrides: Sequence[str]) -> Config:
+    """The shipped configuration of that name with fields replaced."""
+    config = Config.open(name)
+    # Of the resolved one, so that a field of a section can be replaced alone.
+    return config.with_overrides(list(overrides)) if overrides else config
