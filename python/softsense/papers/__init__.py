@@ -26,6 +26,7 @@ from softsense.papers.judging import (
     Number,
     counted,
     judged,
+    resting_on,
     t_quantile,
     verdict,
 )
@@ -100,6 +101,7 @@ __all__ = [
     "reasons",
     "report",
     "reproduce",
+    "resting_on",
     "shown",
     "summary_table",
     "synthetic",

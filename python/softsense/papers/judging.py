@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from statistics import fmean, stdev
 from typing import Any, Literal
 
@@ -121,6 +121,11 @@ class Claim:
     all_workloads: bool = False
     kind: Kind = "measured"
     source: tuple[str, ...] = ()
+
+
+def resting_on(kind: Kind, *claims: Claim) -> tuple[Claim, ...]:
+    """Claims whose verdicts all rest on the same."""
+    return tuple(replace(claim, kind=kind) for claim in claims)
 
 
 @dataclass(frozen=True)
