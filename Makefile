@@ -5,6 +5,8 @@ VENV ?= .venv
 # A trace for `make demo`, and what has to be said about it, such as TRACE_OPTIONS="--format mqsim".
 TRACE ?=
 TRACE_OPTIONS ?=
+# The folder of real traces for `make artifact`; without it stand-ins, or none.
+TRACES ?=
 # Options of `make mount-demo`, such as MOUNT=--quick.
 MOUNT ?=
 # Options of `make soak`.
@@ -19,12 +21,13 @@ SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates -type f)
 # Cargo and maturin must agree on the interpreter, or each would rebuild what the other has built.
 export PYO3_PYTHON := $(abspath $(BIN)/python)
 
-.PHONY: help build demo mount-demo test laws fuzz soak bench docs lint format schema lock clean
+.PHONY: help build demo mount-demo artifact test laws fuzz soak bench docs lint format schema lock clean
 
 help:
 	@echo "make build   virtual environment in $(VENV), softsense built into it"
 	@echo "make demo    compare the read policies; TRACE=file and TRACE_OPTIONS=... replay a trace; results in out/demo"
 	@echo "make mount-demo  files on four drives that are served and grow old; MOUNT=--quick; results in out/mount-demo"
+	@echo "make artifact  every figure and claim of every paper, with hashes, in out/artifact: an hour; TRACES=folder of real traces"
 	@echo "make test    all Rust and Python tests"
 	@echo "make laws    the long tests: what is predicted of error floors is what is counted, some ten minutes"
 	@echo "make fuzz    some minutes of broken inputs, odd command lines, kills and full disks, the same ones every time"
@@ -55,6 +58,12 @@ demo: $(BUILT)
 
 mount-demo: $(BUILT)
 	$(BIN)/python examples/mount_demo.py $(MOUNT)
+
+# The store lets it be interrupted, and go on. Pictures and numbers are the same bytes wherever this build runs.
+artifact: $(BUILT)
+	$(BIN)/softsense reproduce all --full $(if $(TRACES),--traces "$(TRACES)") --store out/artifact.store --out out/artifact
+	cd out/artifact && find . -type f ! -name SHA256SUMS | LC_ALL=C sort | xargs sha256sum > SHA256SUMS
+	git rev-parse HEAD > out/artifact.commit
 
 test: $(BUILT)
 	cargo test --workspace --locked
