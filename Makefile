@@ -62,8 +62,8 @@ mount-demo: $(BUILT)
 # The store lets it be interrupted, and go on. Pictures and numbers are the same bytes wherever this build runs.
 artifact: $(BUILT)
 	$(BIN)/softsense reproduce all --full $(if $(TRACES),--traces "$(TRACES)") --store out/artifact.store --out out/artifact
+	$(BIN)/softsense --version > out/artifact/VERSION
 	cd out/artifact && find . -type f ! -name SHA256SUMS | LC_ALL=C sort | xargs sha256sum > SHA256SUMS
-	git rev-parse HEAD > out/artifact.commit
 
 test: $(BUILT)
 	cargo test --workspace --locked
