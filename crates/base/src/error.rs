@@ -19,8 +19,11 @@ pub fn shipped_or_file<'a>(
     }
     let path = directory.join(name_or_path);
     let text = crate::read_text(&path).map_err(|error| {
-        let names: Vec<_> = shipped.iter().map(|(name, _)| *name).collect();
-        let message = format!("{error}; expected {what}, or one of the shipped: {}", names.join(", "));
+        let mut names: Vec<_> = shipped.iter().map(|(name, _)| *name).collect();
+        // The one that was probably meant stands first.
+        names.sort_by_key(|name| crate::edits(name, name_or_path));
+        let said = said(&error);
+        let message = format!("{said}; expected {what}, or one of the shipped: {}", names.join(", "));
         Error::new(kind, path.display().to_string(), message)
     })?;
     Ok((text.into(), path.display().to_string()))
@@ -80,7 +83,7 @@ impl Error {
 
     /// A file that could not be read or written.
     pub fn io(path: impl AsRef<std::path::Path>, error: &std::io::Error) -> Self {
-        Self::new(ErrorKind::Io, path.as_ref().display().to_string(), error.to_string())
+        Self::new(ErrorKind::Io, path.as_ref().display().to_string(), said(error))
     }
 
     /// What kind of input was bad.
@@ -106,6 +109,15 @@ impl fmt::Display for Error {
 }
 
 impl std::error::Error for Error {}
+
+/// What the operating system says, without its number.
+fn said(error: &std::io::Error) -> String {
+    let text = error.to_string();
+    match error.raw_os_error().and_then(|code| text.strip_suffix(&format!(" (os error {code})"))) {
+        Some(words) => words.to_owned(),
+        None => text,
+    }
+}
 
 /// Checks that a configuration field, at config path `path`, is a number from `low` to `high`.
 pub fn expect_number(path: impl Into<String>, value: f64, low: f64, high: f64) -> Result<()> {

@@ -56,6 +56,7 @@ mod histogram;
 mod statistics;
 mod stream;
 mod units;
+mod wording;
 
 pub use error::{Error, ErrorKind, Result, expect_number, expect_whole, line_of, shipped_or_file};
 pub use files::{UnfinishedFile, read_text};
@@ -66,3 +67,4 @@ pub use statistics::{
 };
 pub use stream::{Purpose, Stream};
 pub use units::{Ns, Pj, TotalNs, format_bytes, format_count, format_duration};
+pub use wording::{edits, plain};

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use softsense_base::{Error, Result, read_text};
+use softsense_base::{Error, Result, edits, read_text};
 
 use crate::bch::BchCode;
 use crate::bits;
@@ -318,21 +318,4 @@ fn unknown(name: &str) -> Error {
     names.sort_by_key(|known| edits(name, known));
     let names = names.join(", ");
     Error::code(name, format!("found no code or file of this name, expected a file or one of {names}"))
-}
-
-/// How many letters must be put in, taken out or changed to make `a` of `b`.
-///
-/// Source: V. Levenshtein, "Binary codes capable of correcting deletions, insertions, and reversals", 1966.
-fn edits(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.to_lowercase().chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (index, letter) in a.to_lowercase().chars().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], index + 1);
-        for (at, &other) in b.iter().enumerate() {
-            let change = diagonal + usize::from(letter != other);
-            diagonal = row[at + 1];
-            row[at + 1] = change.min(diagonal + 1).min(row[at] + 1);
-        }
-    }
-    row[b.len()]
 }

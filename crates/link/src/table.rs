@@ -4,7 +4,7 @@ use std::sync::{Mutex, PoisonError};
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use softsense_base::{Error, ErrorKind, Result, binomial_tail, line_of, shipped_or_file};
+use softsense_base::{Error, ErrorKind, Result, binomial_tail, line_of, plain, shipped_or_file};
 use softsense_ecc::bch::BchCode;
 use softsense_ecc::catalogue::Code;
 use softsense_ecc::ldpc::{RedundantChecks, SyndromeWeights};
@@ -195,7 +195,7 @@ impl DecodeTable {
     pub fn parse(text: &str, origin: &str) -> Result<Self> {
         let file: File = toml::from_str(text).map_err(|error| {
             let line = error.span().map_or(1, |span| line_of(text, span.start));
-            Error::table(format!("{origin}:{line}"), error.message().replace('\n', " "))
+            Error::table(format!("{origin}:{line}"), plain(error.message()))
         })?;
         let bad = |field: &str, message: String| Err(Error::table(format!("{origin}: {field}"), message));
         if file.format != FORMAT {

@@ -19,7 +19,7 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use softsense_base::{
-    Error, ErrorKind, Result, expect_number, expect_whole, line_of, poisson_quantile, shipped_or_file,
+    Error, ErrorKind, Result, expect_number, expect_whole, line_of, plain, poisson_quantile, shipped_or_file,
 };
 
 use crate::distribution::{Distribution, Tail, bisect};
@@ -318,7 +318,7 @@ impl CellSpec {
     fn parse(text: &str, origin: &str) -> Result<Self> {
         let spec: Self = toml::from_str(text).map_err(|error| {
             let line = error.span().map_or(1, |span| line_of(text, span.start));
-            Error::config(format!("{origin}:{line}"), error.message().replace('\n', " "))
+            Error::config(format!("{origin}:{line}"), plain(error.message()))
         })?;
         // In a file fields stand at the top, below no path.
         spec.check("").map_err(|error| {

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use softsense_base::{Error, Result, line_of};
+use softsense_base::{Error, Result, line_of, plain};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue, Deserializer};
 
@@ -55,7 +55,7 @@ impl<'a> Source<'a> {
             let path = error.path().to_string();
             let inner = error.into_inner();
             let place = self.place(&path, Some(inner.span().unwrap_or(0..0)));
-            Error::config(place, inner.message().replace('\n', " "))
+            Error::config(place, plain(inner.message()))
         })
     }
 
