@@ -44,6 +44,7 @@ NAVIGATION = {
         "when-things-go-wrong",
     ],
     "Reproduced papers": [
+        "claims",
         "ldpc-in-ssd",
         "laldpc",
         "adaptive-rate-pool",
