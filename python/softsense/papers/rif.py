@@ -167,12 +167,12 @@ def _plan(full: bool) -> Plan:
     workloads = tuple(_stand_in(share, requests) for share in shares)
     # Nothing but the time to set it up, and its capacity, changes with the number of blocks.
     overrides = () if full else ("geometry.blocks_per_plane=256",)
-    return Plan(full, (1, 2, 3), workloads, 20_000 if full else 3_000, overrides=overrides)
+    return Plan(full, (1, 2, 3) if full else (1, 2), workloads, 20_000 if full else 1_000, overrides=overrides)
 
 
 def _ages(plan: Plan) -> Sequence[float]:
     """Days of retention, from where hardly anything is retried to beyond the paper's losses."""
-    return (120.0, 160.0, 200.0, 250.0, 300.0, 400.0, 500.0) if plan.full else (160.0, 220.0, 300.0, 500.0)
+    return (120.0, 160.0, 200.0, 250.0, 300.0, 400.0, 500.0) if plan.full else (160.0, 300.0, 500.0)
 
 
 def _aged_cases(plan: Plan) -> list[Case]:
