@@ -59,6 +59,11 @@ impl<T> ByAge<T> {
         self.before.iter().map(|(_, value)| value).chain([&self.last])
     }
 
+    /// An age at which each of them holds, in their order.
+    pub fn ages(&self) -> impl Iterator<Item = u32> {
+        self.before.iter().map(|(to, _)| *to).chain([u32::MAX])
+    }
+
     /// Something made of each.
     pub fn map<U>(&self, mut make: impl FnMut(&T) -> U) -> ByAge<U> {
         let before = self.before.iter().map(|(to, value)| (*to, make(value))).collect();
@@ -84,6 +89,7 @@ mod tests {
             [vec![13], vec![13, 8, 4], vec![4], vec![4]]
         );
         assert_eq!(ages().map(|x| 2 * x).iter().copied().collect::<Vec<_>>(), [26, 16, 8]);
+        assert_eq!(ages().ages().map(|age| *ages().at(|| age)).collect::<Vec<_>>(), [13, 8, 4]);
         assert!(!ByAge::always(3).changes());
     }
 }

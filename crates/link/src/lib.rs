@@ -48,6 +48,7 @@
 //! let reliability = Reliability::new(&spec, 1, ".".as_ref())?;
 //! let read = ReadSpec { policy: Policy::Progressive, retry: Retry::Incremental, ..ReadSpec::default() };
 //! let cells = CellAge {
+//!     code_age: 3000,
 //!     block_factor: reliability.block_factor(0, 0),
 //!     page: 0,
 //!     page_type: None,
@@ -91,8 +92,8 @@ pub use exact::{CellCondition, CodewordRead, CodewordReader, DecodeAttempt, Exac
 pub use frames::{CellsRead, Condition, FrameCounts, FrameSpec, FrameTask, ReadChannel, listing_identity};
 pub use policy::{HardReferences, Policy, Predictor, PredictorPlace, ReadSpec, Remembered, Retry, SoftReferences};
 pub use reliability::{
-    AdaptiveSpec, CellAge, CompiledPredictor, Fate, FewErrors, GivenCodeword, Outcome, PageConditions, Questions,
-    RateSpec, Readings, Reliability, ReliabilitySpec, TableSpec,
+    AdaptiveSpec, CellAge, CompiledPredictor, Fate, FewErrors, GivenCodeword, Observable, ObservedSwitch, Outcome,
+    PageConditions, Questions, RateSpec, RateSwitch, Readings, Reliability, ReliabilitySpec, TableSpec,
 };
 pub use splitting::{Chain, Pattern, Record, Rung, SplitRun, SplitSpec, WalkSpec};
 pub use step::{History, Observation, Step};

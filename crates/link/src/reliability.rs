@@ -2,12 +2,13 @@ mod exact;
 mod fate;
 mod given;
 mod inferred;
+mod rate_switch;
 
 use std::path::Path;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use softsense_base::{Error, Purpose, Result, Stream, expect_number};
+use softsense_base::{Error, Purpose, Result, Stream, expect_number, expect_whole};
 use softsense_ecc::catalogue::Code;
 use softsense_nand::{CellSpec, Factors, InferredBy, Placement, Rber, RberModel, ReadDisturb, Variation, Wear};
 
@@ -16,6 +17,7 @@ use exact::Exact;
 pub use fate::{Fate, FewErrors, Outcome, PageConditions, Questions};
 pub use given::{GivenCodeword, Readings};
 pub use inferred::CompiledPredictor;
+pub use rate_switch::{Observable, ObservedSwitch, RateSwitch};
 
 /// Whether reads succeed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -49,6 +51,12 @@ pub enum ReliabilitySpec {
 pub struct AdaptiveSpec {
     /// The rates in the order of their ages. `softsense lifetime` finds them.
     pub rates: Vec<RateSpec>,
+    /// Codewords of a page, each of so many units of data as its block's rate leaves room for, 1 to 64.
+    #[serde(default = "one")]
+    pub codewords_per_page: u32,
+    /// What a block goes by from one rate to another, when it is erased.
+    #[serde(default)]
+    pub switch: RateSwitch,
     /// Raw bit error rate by age.
     pub rber: RberModel,
     /// How chips, blocks and pages differ.
@@ -68,8 +76,13 @@ pub struct RateSpec {
     pub file: String,
     /// Units of data in a codeword, each of `geometry.codeword_bytes`.
     pub units: u32,
-    /// P/E cycles of a block up to which it uses this rate; the last one is used beyond, too.
+    /// P/E cycles of a block up to which it uses this rate; the last one is used beyond, too. Where rates follow what is observed
+    /// this is so at the start only.
     pub to_pe_cycles: u32,
+}
+
+fn one() -> u32 {
+    1
 }
 
 /// A decode table, and the flash whose codewords it is looked up for.
@@ -138,6 +151,8 @@ impl Default for ReliabilitySpec {
 /// Where a codeword lies and what it has been through.
 #[derive(Debug, Clone, Copy)]
 pub struct CellAge {
+    /// P/E cycles of the age whose code its block uses: those of the block, but where its code follows what was observed.
+    pub code_age: u32,
     /// RBER factor of the chip and the block, the layer and the wordline: [`Reliability::block_factor`] and others.
     pub block_factor: f64,
     /// Page of the device.
@@ -182,6 +197,8 @@ enum Kind {
 struct Tables {
     tables: ByAge<DecodeTable>,
     flash: Flash,
+    /// What blocks go by from one to another, where that is not their P/E cycles.
+    switch: Option<ObservedSwitch>,
     /// Whether they tell what happens at every raw bit error rate.
     reach: bool,
     /// Whether soft levels have raw bit error rates of their own.
@@ -189,11 +206,11 @@ struct Tables {
 }
 
 impl Tables {
-    fn new(tables: ByAge<DecodeTable>, flash: Flash) -> Self {
+    fn new(tables: ByAge<DecodeTable>, flash: Flash, switch: Option<ObservedSwitch>) -> Self {
         let reach = tables.iter().all(|table| table.reaches(0.0) && table.reaches(0.5));
         let by_information = |table: &DecodeTable| table.levels() > 1 && table.soft_levels() == SoftLevels::Information;
         let by_information = flash.model.pages().is_some() && tables.iter().any(by_information);
-        Self { tables, flash, reach, by_information }
+        Self { tables, flash, switch, reach, by_information }
     }
 }
 
@@ -306,7 +323,7 @@ impl Reliability {
                 expect_number("reliability.table.most_beyond", table.most_beyond, 0.0, 1.0)?;
                 let decode_table = DecodeTable::open(&table.file, directory)?;
                 let flash = Flash::new(rber, table.variation.clone(), seed);
-                Kind::Tables(Box::new(Tables::new(ByAge::always(decode_table), flash)))
+                Kind::Tables(Box::new(Tables::new(ByAge::always(decode_table), flash, None)))
             }
             ReliabilitySpec::Adaptive(adaptive) => {
                 let rber = open(&adaptive.rber, "reliability.adaptive.rber")?;
@@ -318,10 +335,12 @@ impl Reliability {
                         format!("found ages {ages:?}, expected at least one rate, and growing `to_pe_cycles`");
                     return Err(Error::config("reliability.adaptive.rates", message));
                 }
+                expect_whole("reliability.adaptive.codewords_per_page", adaptive.codewords_per_page, 1, 64)?;
+                adaptive.switch.check(adaptive.rates.len())?;
                 let open = |rate: &RateSpec| Ok((rate.to_pe_cycles, DecodeTable::open(&rate.file, directory)?));
                 let tables = ByAge::new(adaptive.rates.iter().map(open).collect::<Result<Vec<_>>>()?);
                 let flash = Flash::new(rber, adaptive.variation.clone(), seed);
-                Kind::Tables(Box::new(Tables::new(tables, flash)))
+                Kind::Tables(Box::new(Tables::new(tables, flash, adaptive.switch.observed().cloned())))
             }
             ReliabilitySpec::Bch(bch) => {
                 let codes = bch.open()?;
@@ -540,6 +559,14 @@ impl Reliability {
         self.flash().map_or(1.0, |flash| flash.factors.chip_factor(chip))
     }
 
+    /// What blocks go by from one code rate to another, where that is observed of them.
+    pub fn observed_switch(&self) -> Option<&ObservedSwitch> {
+        match &self.kind {
+            Kind::Tables(tables) => tables.switch.as_ref(),
+            Kind::Perfect | Kind::Fixed(_) | Kind::Bch(_) | Kind::Exact(_) | Kind::Given(_) => None,
+        }
+    }
+
     /// Whether fates are looked up in decode tables.
     pub fn has_tables(&self) -> bool {
         matches!(self.kind, Kind::Tables(_))
@@ -553,7 +580,7 @@ mod tests {
 
     fn age(retention_hours: f64) -> CellAge {
         let wear = Wear::unread(10_000, retention_hours);
-        CellAge { block_factor: 1.0, page: 0, page_type: None, page_type_factor: 1.0, wear }
+        CellAge { code_age: 10_000, block_factor: 1.0, page: 0, page_type: None, page_type_factor: 1.0, wear }
     }
 
     fn least_level(reliability: &Reliability, number: u64, write: u32, cells: CellAge) -> u8 {

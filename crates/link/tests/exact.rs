@@ -540,8 +540,14 @@ fn violated_checks_are_drawn_as_they_are_counted() {
     let spec: ReliabilitySpec = serde_json::from_str(json).unwrap();
     let table = Reliability::new(&spec, 5, Path::new("")).unwrap();
     assert!(table.knows_syndrome_weights());
-    let age =
-        CellAge { block_factor: 1.0, page: 0, page_type: None, page_type_factor: 1.0, wear: Wear::unread(0, 0.0) };
+    let age = CellAge {
+        code_age: 0,
+        block_factor: 1.0,
+        page: 0,
+        page_type: None,
+        page_type_factor: 1.0,
+        wear: Wear::unread(0, 0.0),
+    };
     let pages = table.conditions(1, 1, |_| age);
     let drawn = (0..codewords).map(|number| {
         let (fate, step) = (table.fate(&pages, number), Step::fresh(1));

@@ -26,6 +26,16 @@ pub enum Event {
         /// The decoder, numbered over the device.
         decoder: u32,
     },
+    /// An encoder has ended a codeword.
+    EncodeDone {
+        /// The encoder, numbered over the device.
+        encoder: u32,
+    },
+    /// Codewords have crossed a link, or the switch.
+    Crossed {
+        /// Which ones: an index of the links' crossings.
+        crossing: u32,
+    },
     /// Codewords have been moved between host and controller memory.
     MemoryDone {
         /// Which ones: an index of the simulation's moves.
@@ -33,12 +43,12 @@ pub enum Event {
     },
 }
 
-/// An event and when it happens. From the top: 64 bits of time, 40 of rank among all that was ever
-/// scheduled, 2 of kind, 22 of index. So keys compare as events happen, and the queue moves 16 bytes.
+/// An event and when it happens. From the top: 64 bits of time, 39 of rank among all that was ever
+/// scheduled, 3 of kind, 22 of index. So keys compare as events happen, and the queue moves 16 bytes.
 pub type Key = u128;
 
 const INDEX_BITS: u32 = 22;
-const KIND_BITS: u32 = 2;
+const KIND_BITS: u32 = 3;
 const RANK_BITS: u32 = 64 - INDEX_BITS - KIND_BITS;
 
 /// Indices of events are below this.
@@ -58,6 +68,8 @@ impl Event {
             Event::TransferDone { channel } => (1, channel),
             Event::DecodeDone { decoder } => (2, decoder),
             Event::MemoryDone { moved } => (3, moved),
+            Event::EncodeDone { encoder } => (4, encoder),
+            Event::Crossed { crossing } => (5, crossing),
         };
         assert!(index < MAX_INDEX, "fewer than 2^22 of anything are under way");
         kind << INDEX_BITS | index
@@ -66,11 +78,13 @@ impl Event {
     #[inline]
     fn unpack(key: Key) -> Self {
         let index = key as u32 & (MAX_INDEX - 1);
-        match key as u32 >> INDEX_BITS & 3 {
+        match key as u32 >> INDEX_BITS & ((1 << KIND_BITS) - 1) {
             0 => Event::ArrayDone { unit: index },
             1 => Event::TransferDone { channel: index },
             2 => Event::DecodeDone { decoder: index },
-            _ => Event::MemoryDone { moved: index },
+            3 => Event::MemoryDone { moved: index },
+            4 => Event::EncodeDone { encoder: index },
+            _ => Event::Crossed { crossing: index },
         }
     }
 }
@@ -87,7 +101,7 @@ impl EventQueue {
     #[inline]
     pub fn key(&mut self, at: Ns) -> Key {
         self.scheduled += 1;
-        assert!(self.scheduled < 1 << RANK_BITS, "a run has fewer than 2^40 events");
+        assert!(self.scheduled < 1 << RANK_BITS, "a run has fewer than 2^39 events");
         u128::from(at.0) << 64 | u128::from(self.scheduled << (KIND_BITS + INDEX_BITS))
     }
 
@@ -123,6 +137,8 @@ mod tests {
             (5, Event::MemoryDone { moved: MAX_INDEX - 1 }),
             (3, Event::TransferDone { channel: 1 }),
             (5, Event::ArrayDone { unit: 0 }),
+            (5, Event::EncodeDone { encoder: 3 }),
+            (3, Event::Crossed { crossing: 9 }),
             (3, Event::DecodeDone { decoder: 7 }),
             (4, Event::ArrayDone { unit: 4 }),
             (3, Event::ArrayDone { unit: 5 }),
@@ -131,6 +147,6 @@ mod tests {
             queue.schedule(Ns(at), event);
         }
         let order: Vec<_> = std::iter::from_fn(|| queue.pop()).map(|(key, event)| (instant(key).0, event)).collect();
-        assert_eq!(order, [1, 3, 5, 4, 0, 2].map(|i| events[i]));
+        assert_eq!(order, [1, 4, 5, 7, 6, 0, 2, 3].map(|i| events[i]));
     }
 }

@@ -234,7 +234,8 @@ impl PageFormat {
     pub(crate) fn layouts(&self, spec: &ReliabilitySpec, reliability: &Reliability) -> ByAge<BlockLayout> {
         match spec {
             ReliabilitySpec::Adaptive(adaptive) => {
-                let layout = |units| BlockLayout::whole(self.pages_per_block, units);
+                let of_page = |units| units * adaptive.codewords_per_page;
+                let layout = |units| BlockLayout::whole(self.pages_per_block, of_page(units));
                 ByAge::new(adaptive.rates.iter().map(|rate| (rate.to_pe_cycles, layout(rate.units))))
             }
             ReliabilitySpec::Bch(_) => {

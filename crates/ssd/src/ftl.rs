@@ -18,6 +18,7 @@ mod entries;
 mod groups;
 mod large_array;
 mod mapping_cache;
+mod observed_rates;
 mod pass_through;
 mod precondition;
 mod read_counts;
@@ -40,6 +41,7 @@ use crate::geometry::Geometry;
 use crate::start_ages::StartAges;
 use addresses::Addresses;
 use large_array::LargeArray;
+use observed_rates::ObservedRates;
 use pass_through::PassThrough;
 use precondition::{Device, Start};
 use read_counts::ReadCounts;
@@ -224,6 +226,8 @@ pub struct PageMap {
     start_ages: StartAges,
     /// Of a block, by its P/E cycles.
     layouts: ByAge<BlockLayout>,
+    /// Absent where code rates follow P/E cycles.
+    observed_rates: Option<ObservedRates>,
     /// Whether units cross pages in any block.
     crosses_pages: bool,
     /// P/E cycles of the most worn superblock: of each SSD, so that none has to do with the room of an older one. Where all started
@@ -326,6 +330,9 @@ impl PageMap {
             blocks: vec![Block::default(); (geometry.sets() * per_plane) as usize],
             sets: (0..geometry.sets()).map(set).collect(),
             crosses_pages: config.layouts().iter().any(BlockLayout::crosses_pages),
+            observed_rates: reliability
+                .observed_switch()
+                .map(|switch| ObservedRates::new(switch, config.code_rates(), &config.layouts(), ages, geometry)),
             layouts: config.layouts(),
             start_ages: ages.clone(),
             most_pe_cycles: if ages.differ() {
@@ -385,6 +392,36 @@ impl PageMap {
     #[inline]
     pub fn pe_cycles(&self, superblock: u32) -> u32 {
         self.start_ages.pe_cycles(superblock) + self.erases(superblock)
+    }
+
+    /// The age whose code a superblock uses: its P/E cycles, but where codes follow what is observed.
+    #[inline]
+    pub fn code_age(&self, superblock: u32) -> u32 {
+        match &self.observed_rates {
+            None => self.pe_cycles(superblock),
+            Some(observed) => observed.code_age(superblock),
+        }
+    }
+
+    /// A decode of a codeword of a superblock has shown so much, or was in vain.
+    pub fn see(&mut self, superblock: u32, seen: Option<u32>) {
+        self.observed_rates.as_mut().expect("code rates follow what is seen").see(superblock, seen);
+    }
+
+    /// Erases after which a block had a stronger code than before, and a weaker one; none where codes follow P/E cycles.
+    pub fn rate_switches(&self) -> Option<(u64, u64)> {
+        self.observed_rates.as_ref().map(|observed| observed.switches)
+    }
+
+    /// Superblocks that use the code of each age, in the order of these, from those of the start on.
+    pub fn superblocks_by_code(&self) -> Vec<u64> {
+        let ages: Vec<u32> = self.layouts.ages().collect();
+        let mut counts = vec![0; ages.len()];
+        for superblock in 0..self.blocks.len() as u32 {
+            let code_age = self.code_age(superblock);
+            counts[ages.iter().position(|&age| code_age <= age).expect("the last holds beyond")] += 1;
+        }
+        counts
     }
 
     /// Erases of a superblock since the start of the run.

@@ -14,7 +14,7 @@ use softsense_base::{Error, Result};
 use strength_reduce::{StrengthReducedU32, StrengthReducedU64};
 
 pub(crate) use crate::config::MIN_CODEWORD_BYTES;
-use crate::config::{BusyUnit, FlashSpec, FtlSpec, GeometrySpec, StripeLevel};
+use crate::config::{BusyUnit, DecoderPlacement, FlashSpec, FtlSpec, GeometrySpec, StripeLevel};
 
 /// Units that a read, or a collection, takes together where they cross pages, if a page has no more.
 const UNITS_PER_RUN: u32 = 16;
@@ -155,6 +155,15 @@ impl Geometry {
     /// Channels of all SSDs.
     pub fn channels(&self) -> u32 {
         self.channels
+    }
+
+    /// Channels whose decoders, or encoders, have a queue in common.
+    pub(crate) fn channels_of(&self, placement: DecoderPlacement) -> u32 {
+        match placement {
+            DecoderPlacement::PerChannel(_) => 1,
+            DecoderPlacement::PerSsd(_) => self.channels / self.ssds,
+            DecoderPlacement::Pool(_) => self.channels,
+        }
     }
 
     /// Planes of all SSDs.

@@ -11,8 +11,8 @@ use crate::config::{MODEL_VERSION, Mapping};
 use crate::request::{Request, RequestKind, RequestSource};
 use crate::simulation::{CodewordSample, LogRow, Simulation};
 use crate::summary::{
-    CodewordReads, EnergySummary, GcSummary, MachineSummary, MappingSummary, ReadReclaimSummary, ReadTimeUs, Responses,
-    SlowestReads, Summary, WritesDetail,
+    CodeRatesSummary, CodewordReads, EncoderSummary, EnergySummary, GcSummary, InterconnectSummary, MachineSummary,
+    MappingSummary, ReadReclaimSummary, ReadTimeUs, Responses, SlowestReads, Summary, WritesDetail,
 };
 use crate::trace::{Beyond, Trace};
 
@@ -273,6 +273,23 @@ impl Run {
                     refused_write_backs: s.refused_write_backs,
                 }),
             },
+            encoder: self.simulation.encoder_share().map(|utilisation| EncoderSummary { utilisation }),
+            interconnect: self.simulation.link_shares().map(|shares| InterconnectSummary {
+                mean_us: mean_us(s.interconnect_time),
+                link_from_ssds: shares.from_ssds,
+                link_to_ssds: shares.to_ssds,
+                switch_to_decoders: shares.switch_to_decoders,
+                switch_from_encoders: shares.switch_from_encoders,
+            }),
+            code_rates: matches!(spec.reliability, ReliabilitySpec::Adaptive(_)).then(|| {
+                let ftl = self.simulation.ftl();
+                let switches = ftl.rate_switches();
+                CodeRatesSummary {
+                    blocks: ftl.superblocks_by_code(),
+                    to_stronger: switches.map(|(stronger, _)| stronger),
+                    to_weaker: switches.map(|(_, weaker)| weaker),
+                }
+            }),
             utilisation: self.simulation.utilisation(),
         }
     }

@@ -33,7 +33,7 @@ use crate::events::{Event, Key, instant};
 use crate::ftl::{Group, Lcn, Location, MappingCache, PageMap};
 use crate::request::{RequestKind, RequestSource};
 use back_end::Ended;
-pub use back_end::{Action, Occupied, Resource};
+pub use back_end::{Action, LinkShares, Occupied, Resource};
 use device::Device;
 use host::{Host, LATEST};
 use kernel::Completion;
@@ -121,6 +121,8 @@ impl Simulation {
             Event::ArrayDone { unit } => self.array_done(unit, key),
             Event::TransferDone { channel } => back_end.transfer_done(kernel, channel),
             Event::DecodeDone { decoder } => back_end.decode_done(kernel, decoder),
+            Event::EncodeDone { encoder } => back_end.encode_done(kernel, encoder),
+            Event::Crossed { crossing } => back_end.crossed(kernel, crossing),
             Event::MemoryDone { moved } => self.host.moved(kernel, moved),
         }
         self.pass_on();
@@ -147,6 +149,7 @@ impl Simulation {
                 Completion::Decoded { place, level, at_once } => {
                     device.remember_level(place, level, at_once);
                 }
+                Completion::Seen { superblock, seen } => device.ftl.see(superblock, seen),
                 Completion::Charged { request, energy } => host.charge(request, energy),
                 Completion::CodewordsRead { request, codewords, level, retries, energy } => {
                     host.charge(request, energy);
@@ -361,6 +364,16 @@ impl Simulation {
     /// Mean busy share of planes (or dies), channel buses and decoders up to now.
     pub fn utilisation(&self) -> Utilisation {
         self.device.back_end.utilisation(self.now(), self.statistics().failed_transfers)
+    }
+
+    /// Mean busy share of encoders up to now; none where encoding takes no time.
+    pub fn encoder_share(&self) -> Option<f64> {
+        self.device.back_end.encoder_share(self.now())
+    }
+
+    /// Mean busy shares of links and the switch up to now; none where there are none.
+    pub fn link_shares(&self) -> Option<LinkShares> {
+        self.device.back_end.link_shares(self.now())
     }
 
     /// What reads occupy now.

@@ -55,8 +55,48 @@ pub struct Summary {
     pub read_reclaim: Option<ReadReclaimSummary>,
     /// The mapping cache; `null` where the whole map is in memory.
     pub mapping: Option<MappingSummary>,
+    /// Encoders; `null` where encoding takes no time.
+    pub encoder: Option<EncoderSummary>,
+    /// Links and the switch; `null` without them.
+    pub interconnect: Option<InterconnectSummary>,
+    /// Code rates; `null` unless `reliability` is `adaptive`.
+    pub code_rates: Option<CodeRatesSummary>,
     /// Mean busy shares.
     pub utilisation: Utilisation,
+}
+
+/// Encoders.
+#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
+pub struct EncoderSummary {
+    /// Mean busy share.
+    pub utilisation: f64,
+}
+
+/// Links between SSDs and a pool of decoders or encoders, and the switch: mean busy shares, of links those of all SSDs.
+#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
+pub struct InterconnectSummary {
+    /// Mean time that a codeword read takes over link and switch, waiting included, us: it is part of `wait_decoder`; `null` where
+    /// nothing was read.
+    pub mean_us: Option<f64>,
+    /// Of links, from SSDs.
+    pub link_from_ssds: f64,
+    /// Of links, to SSDs.
+    pub link_to_ssds: f64,
+    /// Of the switch, towards decoders.
+    pub switch_to_decoders: f64,
+    /// Of the switch, from encoders.
+    pub switch_from_encoders: f64,
+}
+
+/// Code rates of blocks at the end.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct CodeRatesSummary {
+    /// Blocks (of interleaved codewords, what is erased together) that use each rate, from that of the start on.
+    pub blocks: Vec<u64>,
+    /// Erases after which a block had a stronger code, by what had been observed of it; `null` where rates follow P/E cycles.
+    pub to_stronger: Option<u64>,
+    /// Erases after which it had a weaker one.
+    pub to_weaker: Option<u64>,
 }
 
 /// What a simulation cost the computer that ran it.

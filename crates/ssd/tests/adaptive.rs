@@ -49,6 +49,37 @@ fn a_page_is_one_codeword() {
     assert_eq!(simulation.statistics().codewords_read(), 5);
 }
 
+/// Where a page holds two codewords, those of the units that are asked for are transferred and decoded, one after the other, and a
+/// page is programmed with both.
+#[test]
+fn a_page_may_hold_several_codewords() {
+    let config = adaptive(
+        0,
+        &[
+            "geometry.channels=1",
+            "geometry.codewords_per_page=26",
+            "reliability.adaptive.codewords_per_page=2",
+            "bus.transfer_us=20.0",
+            "decoder.time={ fixed_us = 8.0 }",
+        ],
+    );
+    let far = |i: u32| Ns::from_us(10_000.0 * f64::from(i));
+    // Units 0 to 12 and 13 to 25 of the first page, 26 of the second.
+    let wanted = [(0, 13), (13, 13), (12, 2), (0, 26), (25, 2)];
+    let mut requests: Vec<Request> =
+        wanted.iter().zip(0..).map(|(&(first, count), i)| units(RequestKind::Read, far(i), first, count)).collect();
+    requests.push(units(RequestKind::Write, far(5), 0, 26));
+    let mut simulation = run(&config, requests);
+    let page = &config.config().flash.page_types[0];
+    let found: Vec<f64> = simulation.take_log().iter().map(|row| row.response.as_us()).collect();
+    assert_eq!(found[..4], [28.0, 28.0, 48.0, 48.0].map(|us| page.sense_us + us));
+    assert_eq!(found[5], 2.0 * 20.0 + page.program_us);
+    let operations = simulation.statistics().operations;
+    assert_eq!((operations.senses, operations.transfers, operations.decodes, operations.programs), (6, 8, 8, 1));
+    let room = [100, 130, 131].map(|pe_cycles| config.layouts().at(|| pe_cycles).beginning_in(0));
+    assert_eq!(room, [26, 16, 8]);
+}
+
 /// Interleaved, the codewords of two pages are divided among both: a channel transfers half of each.
 #[test]
 fn an_interleaved_page_has_a_part_of_every_codeword_of_its_group() {
@@ -202,6 +233,65 @@ fn a_block_is_read_with_the_code_of_its_rate() {
             (0..20u32).map(|i| units(RequestKind::Read, Ns::from_us(1000.0 * f64::from(i)), 13 * u64::from(i), 1));
         assert_eq!(run(&config, reads.collect()).statistics().uncorrectable, uncorrectable, "{pe_cycles}");
     }
+}
+
+/// Rates that follow what is observed of a block: by `by`, with limits.
+fn observed(by: &str, limits: &str, more: &[&str]) -> CheckedConfig {
+    let switch = format!("reliability.adaptive.switch={{ observed = {{ by = {by}, {limits} }} }}");
+    let base = [switch.as_str(), "ftl.over_provisioning=0.75", "host.issue={ closed_loop = { queue_depth = 1 } }"];
+    adaptive(0, &[&base[..], more].concat())
+}
+
+/// Blocks go to a stronger code when what was observed of them is above the limit, whatever of the three that is, and keep theirs
+/// below it; nothing is lost. An RBER of 0.005 gives the first code 2.4 iterations and 328 wrong bits of 65,536.
+#[test]
+fn blocks_change_their_rate_by_what_is_observed() {
+    let errors = "{ corrected_errors = { codeword_bits = 65536 } }";
+    for (by, below, above) in
+        [("\"mean_iterations\"", 1.5, 9.0), (errors, 250.0, 400.0), ("\"syndrome_weight\"", 10.0, 1e6)]
+    {
+        for (limit, changes) in [(below, true), (above, false)] {
+            let config = observed(by, &format!("stronger_above = [{limit:?}]"), &[]);
+            let requests = random_requests(&config, 3000, u64::MAX, SPACING);
+            let expected = served(&config, &requests);
+            let simulation = run(&config, requests);
+            assert_map(&simulation, &expected);
+            let ftl = simulation.ftl();
+            let (stronger, weaker) = ftl.rate_switches().unwrap();
+            assert_eq!((stronger > 0, weaker), (changes, 0), "{by} {limit}");
+            // P/E cycles stay far below those of the second rate.
+            assert!(ftl.least_and_most_erases().1 < 100);
+            assert_eq!(ftl.superblocks_by_code().iter().sum::<u64>(), 48);
+            assert_eq!(ftl.superblocks_by_code()[0] < 48, changes);
+            assert!(simulation.statistics().refused_codewords == 0 && simulation.statistics().uncorrectable == 0);
+        }
+    }
+}
+
+/// A block whose data could not be decoded has a stronger code next, and one that looks young again a weaker one, but not a weaker one
+/// than it began with. Nothing is concluded from too few decodes.
+#[test]
+fn failures_and_hysteresis_move_blocks() {
+    let iterations = "\"mean_iterations\"";
+    let worn = "reliability.adaptive.rber.constant.rber=0.03";
+    let switches = |limits: &str, more: &[&str]| {
+        let config = observed(iterations, limits, more);
+        let simulation = run(&config, random_requests(&config, 2000, u64::MAX, SPACING));
+        let ftl = simulation.ftl();
+        (ftl.rate_switches().unwrap(), ftl.superblocks_by_code())
+    };
+    let ((stronger, weaker), by_code) = switches("stronger_above = [50.0]", &[worn]);
+    assert!(stronger > 20 && weaker == 0, "{stronger} {weaker}");
+    // The second code is strong enough, and nobody leaves it.
+    assert_eq!(by_code[2], 0);
+    let ((stronger, _), _) = switches("stronger_above = [1.0], least_decodes = 1000000", &[]);
+    assert_eq!(stronger, 0);
+    // 0.005 takes 2.4 iterations of the first code, and 2.0 of the second: blocks that come to it go back.
+    let ((stronger, weaker), by_code) = switches("stronger_above = [2.2], weaker_below = [2.1]", &[]);
+    assert!(stronger > 20 && weaker > 10, "{stronger} {weaker} {by_code:?}");
+    let ((_, weaker), by_code) =
+        switches("stronger_above = [90.0], weaker_below = [80.0]", &["precondition.pe_cycles=101"]);
+    assert_eq!((weaker, by_code), (0, vec![48, 0]), "they begin with the second, and have no weaker one");
 }
 
 #[test]

@@ -151,14 +151,30 @@ fn device(draw: &mut Draw) -> String {
         }
         3 => {
             (tables, levels) = (true, 1);
-            let least = 1 + draw.below(per_page);
+            let codewords = draw.one(&[1, 1, 2]).min(per_page);
+            let most = per_page / codewords;
+            let least = 1 + draw.below(most);
             toml += &format!(
-                "[reliability.adaptive]\nmost_beyond = 1.0\nrates = [\n\
-                 {{ file = \"adaptive-5-6\", units = {per_page}, to_pe_cycles = 2 }},\n\
+                "[reliability.adaptive]\nmost_beyond = 1.0\ncodewords_per_page = {codewords}\nrates = [\n\
+                 {{ file = \"adaptive-5-6\", units = {most}, to_pe_cycles = 2 }},\n\
                  {{ file = \"adaptive-1-2\", units = {least}, to_pe_cycles = 9 }}]\n\
                  [reliability.adaptive.rber.constant]\nrber = {rber}\n"
             );
             iterations = true;
+            if draw.once_in(2) {
+                // Limits about what such codewords show: blocks go to and fro.
+                let (by, limit) = draw.one(&[
+                    ("\"mean_iterations\"", 3.0),
+                    ("\"syndrome_weight\"", 900.0),
+                    ("{ corrected_errors = { codeword_bits = 65536 } }", 400.0),
+                ]);
+                let weaker = draw.one(&[0.3, 0.9]) * limit;
+                toml += &format!(
+                    "[reliability.adaptive.switch.observed]\nby = {by}\nstronger_above = [{limit:?}]\nweaker_below = \
+                     [{weaker:?}]\nleast_decodes = {}\n",
+                    draw.one(&[1, 4])
+                );
+            }
         }
         kind => {
             (levels, by_bch) = (1, true);
@@ -234,6 +250,29 @@ fn device(draw: &mut Draw) -> String {
         1 if by_bch => "time.bch.clock_mhz = 200.0\n".to_owned(),
         _ => format!("time.fixed_us = {}\n", draw.one(&[0.0, 8.0])),
     };
+    if draw.once_in(2) {
+        toml += &format!("host_first = {}\n", draw.once_in(3));
+    }
+    let encoder = draw.once_in(3).then(|| draw.one(&["per_channel", "per_ssd", "pool"]));
+    if let Some(placement) = encoder {
+        toml += &format!(
+            "[encoder]\nplacement.{placement} = {}\ntime_us = {:?}\nhost_first = {}\n",
+            1 + draw.below(2),
+            draw.one(&[0.0, 3.0, 700.0]),
+            draw.once_in(2)
+        );
+        if ways == 1 && draw.once_in(2) {
+            toml += &format!("buffer_codewords = {}\n", 4 * per_page + draw.below(9));
+        }
+    }
+    if !by_bch && (placement == "pool" || encoder == Some("pool")) && draw.once_in(2) {
+        toml += &format!(
+            "[interconnect]\ncodeword_bytes = 5000\nssd_link = {{ bandwidth_gb_per_s = {:?} }}\nswitch = {{ bandwidth_gb_per_s = \
+             {:?}, latency_us = 0.5 }}\n",
+            draw.one(&[0.1, 4.0]),
+            draw.one(&[0.1, 16.0])
+        );
+    }
     let buffer = if squeezed || draw.once_in(3) {
         let planes = ssds * channels * chips * 4;
         (planes + 2 * ssds * per_page + draw.below(4 * per_page)) * unit

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// All modules, the lowest first. One that is not named belongs to the one that it is in.
-const ORDER: [&str; 40] = [
+const ORDER: [&str; 42] = [
     "events",
     "request",
     "slab",
@@ -17,6 +17,8 @@ const ORDER: [&str; 40] = [
     "config::flash",
     "config::bus",
     "config::decoder",
+    "config::encoder",
+    "config::interconnect",
     "config::interleaving",
     "config::mapping",
     "config::read_reclaim",

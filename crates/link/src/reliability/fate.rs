@@ -1,6 +1,6 @@
 use std::sync::{Arc, Mutex};
 
-use softsense_base::binomial_cdf;
+use softsense_base::{binomial_cdf, binomial_quantile};
 use softsense_ecc::ldpc::SyndromeWeights;
 use softsense_nand::{LocatedWear, ReadWith, ReferencesAt};
 
@@ -13,8 +13,8 @@ use crate::{CellAge, DecodeTable, History, MAX_LEVEL, Observation, ReadSpec, Sof
 pub struct PageConditions {
     /// How often their block has been written.
     write: u32,
-    /// P/E cycles of their cells; 0 where no age is looked at.
-    pe_cycles: u32,
+    /// The age whose code they are in; 0 where no age is looked at.
+    code_age: u32,
     /// The mean of their raw bit error rates, with the references with which reads begin; 0 where none is known.
     rber: f64,
     /// Where that is in the grid of the decode table.
@@ -87,8 +87,8 @@ pub struct Fate {
     /// The codeword: its number in the device, and how often its block has been written.
     number: u64,
     write: u32,
-    /// P/E cycles of its cells; 0 where no age is looked at.
-    pe_cycles: u32,
+    /// The age whose code it is in; 0 where no age is looked at.
+    code_age: u32,
     /// 64 uniform bits, those of the seed, the number and the write; 0 where nothing is drawn.
     draw: u64,
     /// Raw bit error rate with the references with which reads begin; 0 where none is known.
@@ -174,11 +174,11 @@ impl Reliability {
     /// - `cells`: those of each of the parts, from 0; asked for only where they matter.
     #[inline]
     pub fn conditions(&self, write: u32, parts: u32, cells: impl Fn(u32) -> CellAge) -> PageConditions {
-        let mut conditions = PageConditions { write, pe_cycles: 0, rber: 0.0, above: 0, pages: None };
+        let mut conditions = PageConditions { write, code_age: 0, rber: 0.0, above: 0, pages: None };
         let Some(flash) = self.flash() else { return conditions };
         let page = |part| PageCells::new(flash, write, cells(part));
         let first = page(0);
-        conditions.pe_cycles = first.age.wear.pe_cycles;
+        conditions.code_age = first.age.code_age;
         // Nothing is allocated for none.
         let others: Box<[PageCells]> = (1..parts).map(page).collect();
         if self.keeps_cells || self.is_exact() {
@@ -188,7 +188,7 @@ impl Reliability {
         } else {
             conditions.rber = mean_rber(flash, self.first_read(), &first, &others);
         }
-        if let Some(table) = self.table_at(conditions.pe_cycles) {
+        if let Some(table) = self.table_at(conditions.code_age) {
             conditions.above = table.above(conditions.rber) as u32;
         }
         conditions
@@ -200,13 +200,13 @@ impl Reliability {
         ReadWith::hard(if self.keeps_cells { self.questions.first_references } else { ReferencesAt::Cells })
     }
 
-    /// The decode table for codewords in cells of an age; `None` where there is none.
+    /// The decode table for codewords in the code of an age; `None` where there is none.
     #[inline]
-    fn table_at(&self, pe_cycles: u32) -> Option<&DecodeTable> {
+    fn table_at(&self, code_age: u32) -> Option<&DecodeTable> {
         match &self.kind {
-            Kind::Tables(tables) => Some(tables.tables.at(|| pe_cycles)),
+            Kind::Tables(tables) => Some(tables.tables.at(|| code_age)),
             Kind::Bch(bch) => match &bch.fates {
-                Fates::Drawn(codes, _) => Some(&codes.at(|| pe_cycles).1),
+                Fates::Drawn(codes, _) => Some(&codes.at(|| code_age).1),
                 Fates::Exact(_) => None,
             },
             Kind::Perfect | Kind::Fixed(_) | Kind::Exact(_) | Kind::Given(_) => None,
@@ -219,8 +219,8 @@ impl Reliability {
     /// - `number`: of the codeword in the device.
     #[inline]
     pub fn fate(&self, pages: &PageConditions, number: u64) -> Fate {
-        let PageConditions { write, pe_cycles, rber, above, .. } = *pages;
-        let mut fate = Fate { number, write, pe_cycles, draw: 0, rber, above, conditions: None, pages: None };
+        let PageConditions { write, code_age, rber, above, .. } = *pages;
+        let mut fate = Fate { number, write, code_age, draw: 0, rber, above, conditions: None, pages: None };
         if self.keeps_cells {
             fate.pages = pages.pages.clone();
         }
@@ -233,7 +233,7 @@ impl Reliability {
                 && flash.factors.codewords_differ()
             {
                 fate.rber = flash.factors.codeword_rber(rber, number, write.into());
-                fate.above = self.table_at(pe_cycles).expect("it has flash").above(fate.rber) as u32;
+                fate.above = self.table_at(code_age).expect("it has flash").above(fate.rber) as u32;
             }
         }
         fate
@@ -251,7 +251,7 @@ impl Reliability {
                 Outcome { decoded: fate.draw >= thresholds[usize::from(level) - 1], ..Outcome::default() }
             }
             Kind::Tables(tables) => {
-                let table = tables.tables.at(|| fate.pe_cycles);
+                let table = tables.tables.at(|| fate.code_age);
                 let hard = self.hard_decision(fate, step);
                 let decoded = match level {
                     1 => !table.fails(1, hard.above, hard.rber, fate.uniform()),
@@ -269,7 +269,7 @@ impl Reliability {
             }
             Kind::Bch(bch) => match &bch.fates {
                 Fates::Drawn(codes, _) => {
-                    let (bits, table) = codes.at(|| fate.pe_cycles);
+                    let (bits, table) = codes.at(|| fate.code_age);
                     let hard = self.hard_decision(fate, step);
                     Outcome {
                         decoded: !table.fails(1, hard.above, hard.rber, fate.uniform()),
@@ -297,8 +297,15 @@ impl Reliability {
         if let Kind::Given(codeword) = &self.kind {
             return codeword.readings.attempt(step.read_with()).0.syndrome_weight;
         }
-        let weights = self.table_at(fate.pe_cycles)?.syndrome_weights().filter(|_| step.level == 1)?;
+        let weights = self.table_at(fate.code_age)?.syndrome_weights().filter(|_| step.level == 1)?;
         Some(self.drawn_weight(fate, step, weights))
+    }
+
+    /// How many of so many bits are wrong in the hard decisions of a step, by the draw that its iterations are by: those with the
+    /// fewest errors take the fewest.
+    pub fn wrong_bits(&self, fate: &Fate, step: Step, codeword_bits: u32) -> u32 {
+        let draw = self.iterations_draw(fate, 1);
+        binomial_quantile(codeword_bits.into(), self.hard_decision(fate, step).rber, draw) as u32
     }
 
     /// How many checks hard decisions violate, where that is drawn.
@@ -315,7 +322,7 @@ impl Reliability {
             return HardDecision { rber: fate.rber, above: fate.above as usize };
         }
         let rber = self.rber_by(fate, read);
-        let above = self.table_at(fate.pe_cycles).map_or(0, |table| table.above(rber));
+        let above = self.table_at(fate.code_age).map_or(0, |table| table.above(rber));
         HardDecision { rber, above }
     }
 
@@ -369,7 +376,7 @@ impl Reliability {
             Kind::Perfect => Some(0.0),
             Kind::Fixed(thresholds) => Some(thresholds[usize::from(step.level) - 1] as f64 / 2f64.powi(64)),
             Kind::Tables(_) | Kind::Bch(_) => {
-                let table = self.table_at(fate.pe_cycles)?;
+                let table = self.table_at(fate.code_age)?;
                 let hard = self.hard_decision(fate, step);
                 let rber = |level| self.level_rber(table, fate, hard, Step { level, ..step });
                 Some(table.p_fail_by(step.level.min(table.levels()), rber))
@@ -402,7 +409,7 @@ impl Reliability {
 
     /// How many checks hard decisions violate in the mean.
     fn mean_weight(&self, fate: &Fate, step: Step) -> Option<u32> {
-        let weights = self.table_at(fate.pe_cycles)?.syndrome_weights()?;
+        let weights = self.table_at(fate.code_age)?.syndrome_weights()?;
         Some(weights.mean(self.hard_decision(fate, step).rber) as u32)
     }
 
@@ -410,7 +417,7 @@ impl Reliability {
     #[inline]
     pub fn is_beyond_table(&self, fate: &Fate) -> bool {
         let Kind::Tables(tables) = &self.kind else { return false };
-        !tables.reach && !tables.tables.at(|| fate.pe_cycles).reaches(fate.rber)
+        !tables.reach && !tables.tables.at(|| fate.code_age).reaches(fate.rber)
     }
 
     /// Those with the fewest errors are those that take the fewest iterations with hard decision.

@@ -3,12 +3,13 @@ use softsense_link::{PredictorPlace, ReadSpec, ReliabilitySpec, Remembered};
 use softsense_nand::InferredBy;
 
 use super::CheckedConfig;
-use crate::config::{Config, ReadReclaimSpec};
+use crate::config::{Config, EncoderSpec, InterconnectSpec, ReadReclaimSpec};
 
 impl CheckedConfig {
     /// Label and value rows for people.
     pub fn describe(&self) -> Vec<(String, String)> {
-        let Config { geometry, flash, bus, decoder, read, ftl, host, precondition, .. } = &self.config;
+        let Config { geometry, flash, bus, decoder, encoder, interconnect, read, ftl, host, precondition, .. } =
+            &self.config;
         let device = format!(
             "{} for the user of {} of flash ({:.1} % over-provisioned)",
             format_bytes(self.user_bytes()),
@@ -21,6 +22,8 @@ impl CheckedConfig {
             ("geometry", Some(geometry.describe())),
             ("flash", Some(flash.describe())),
             ("bus, decoder", Some(format!("{}; {}", bus.describe(), decoder.describe()))),
+            ("encoder", encoder.as_ref().map(EncoderSpec::describe)),
+            ("interconnect", interconnect.as_ref().map(InterconnectSpec::describe)),
             ("reliability", Some(self.describe_reliability())),
             ("read", Some(read)),
             ("host", Some(host.describe())),
@@ -59,7 +62,12 @@ impl CheckedConfig {
                     )
                 });
                 let rates = rates.collect::<Vec<_>>().join(", ");
-                format!("code rates by age: {rates}; RBER {}", adaptive.rber.describe())
+                let by = if adaptive.switch.observed().is_some() { "what is observed, at the start by " } else { "" };
+                let of_page = match adaptive.codewords_per_page {
+                    1 => String::new(),
+                    several => format!(", {several} codewords a page"),
+                };
+                format!("code rates by {by}age{of_page}: {rates}; RBER {}", adaptive.rber.describe())
             }
             ReliabilitySpec::Bch(bch) => {
                 let codes = self.bch_codes().into_iter().map(|code| {

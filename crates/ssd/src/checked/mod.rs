@@ -10,13 +10,11 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 use softsense_base::{Error, ErrorKind, Result, shipped_or_file};
-use softsense_link::{AgedBch, ByAge, Reliability};
+use softsense_link::{AgedBch, ByAge, Reliability, ReliabilitySpec};
 
 use crate::config::read::Source;
 use crate::config::set::Override;
-use crate::config::{
-    Config, DecodeTime, DecoderPlacement, DecoderSpec, MODEL_VERSION, Mapping, PreconditionSpec, SHIPPED,
-};
+use crate::config::{Config, DecodeTime, DecoderSpec, MODEL_VERSION, Mapping, PreconditionSpec, SHIPPED};
 use crate::format::{BlockLayout, PageFormat, UnitCode};
 use crate::geometry::Geometry;
 use crate::start_ages::StartAges;
@@ -187,6 +185,14 @@ impl CheckedConfig {
         layouts.from(self.start_ages.least())
     }
 
+    /// How many code rates `reliability.adaptive` has; 1 with any other reliability.
+    pub(crate) fn code_rates(&self) -> usize {
+        match &self.config.reliability {
+            ReliabilitySpec::Adaptive(adaptive) => adaptive.rates.len(),
+            _ => 1,
+        }
+    }
+
     /// The codes of `reliability.bch` on this device, in the order of their ages; none with any other reliability.
     pub fn bch_codes(&self) -> Vec<UnitCode> {
         let format = self.page_format();
@@ -248,12 +254,7 @@ impl CheckedConfig {
 impl DecoderSpec {
     /// Channels whose decoders have a queue in common, and how many codewords those have in work at most.
     pub(crate) fn pool(&self, geometry: &Geometry) -> (u32, u32) {
-        let channels = match self.placement {
-            DecoderPlacement::PerChannel(_) => 1,
-            DecoderPlacement::PerSsd(_) => geometry.channels() / geometry.ssds(),
-            DecoderPlacement::Pool(_) => geometry.channels(),
-        };
-        (channels, self.placement.count() * self.codewords_at_once)
+        (geometry.channels_of(self.placement), self.placement.count() * self.codewords_at_once)
     }
 }
 

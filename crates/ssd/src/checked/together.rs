@@ -1,11 +1,11 @@
 //! What stands in several stations at once: what cannot go together, and numbers that must fit one another.
 
 use softsense_base::{Error, Result, expect_whole};
-use softsense_link::{HardReferences, PredictorPlace, ReliabilitySpec};
+use softsense_link::{AgedBch, HardReferences, Observable, PredictorPlace, ReliabilitySpec};
 use softsense_nand::Wear;
 
 use super::CheckedConfig;
-use crate::config::{DecodeTime, DecoderPlacement, Mapping, ReadReclaimSpec};
+use crate::config::{DecodeTime, Mapping, ReadReclaimSpec};
 use crate::events::MAX_INDEX;
 use crate::format::BlockLayout;
 
@@ -56,7 +56,7 @@ impl CheckedConfig {
     }
 
     /// All that cannot go together: a new feature that goes without another is a row here.
-    fn clashes(&self) -> [Clash; 19] {
+    fn clashes(&self) -> [Clash; 23] {
         let config = &self.config;
         let (decoder, flash, reliability) = (&config.decoder, &config.flash, &config.reliability);
         let layouts = self.layouts();
@@ -90,6 +90,44 @@ impl CheckedConfig {
                 "decoder.bypass",
                 "found without decode tables, expected `reliability.table` or `adaptive`: errors are counted by raw bit error \
                  rates"
+                    .into(),
+            ),
+            // Decoders and encoders in SSDs are at no distance from them.
+            clash(
+                config.interconnect.is_some()
+                    && !decoder.placement.is_outside()
+                    && !config.encoder.as_ref().is_some_and(|encoder| encoder.placement.is_outside()),
+                "interconnect",
+                "found with decoders and encoders in the SSDs, expected `decoder.placement` or `encoder.placement` to be `pool`"
+                    .into(),
+            ),
+            // What crosses a link has one length.
+            clash(
+                config.interconnect.is_some() && matches!(reliability, ReliabilitySpec::Bch(_)),
+                "interconnect",
+                "found with codes of `reliability.bch`, whose codewords differ in length, expected another reliability".into(),
+            ),
+            // A page that has begun to be encoded keeps its room until it is whole.
+            clash(
+                config.encoder.as_ref().and_then(|encoder| encoder.buffer_codewords).is_some_and(|buffer| {
+                    buffer < self.most_encoded_of_page() || config.ftl.interleaving.ways > 1
+                }),
+                "encoder.buffer_codewords",
+                format!(
+                    "found a bound, expected at least the {} codewords of a page, and no interleaving",
+                    self.most_encoded_of_page()
+                ),
+            ),
+            // Those are all that a controller is told.
+            clash(
+                self.reliability.observed_switch().is_some_and(|switch| match switch.by {
+                    Observable::MeanIterations => !self.reliability.knows_iterations(),
+                    Observable::SyndromeWeight => !self.reliability.knows_syndrome_weights(),
+                    Observable::CorrectedErrors { .. } => false,
+                }),
+                "reliability.adaptive.switch.observed.by",
+                "found what decode tables do not tell: expected tables with `iterations`, or with `bit_degrees` and `check_degrees`, or \
+                 `corrected_errors`"
                     .into(),
             ),
             // Nothing else says how many iterations a decode takes.
@@ -243,20 +281,34 @@ impl CheckedConfig {
         ]
     }
 
+    /// Codewords that are encoded for a page at most.
+    fn most_encoded_of_page(&self) -> u32 {
+        let of_unit = |code: &AgedBch| self.config.geometry.codeword_bytes / code.codeword_bytes;
+        match &self.config.reliability {
+            ReliabilitySpec::Adaptive(adaptive) => adaptive.codewords_per_page,
+            _ => {
+                self.geometry.codewords_per_page() * self.reliability.bch_codes().iter().map(of_unit).max().unwrap_or(1)
+            }
+        }
+    }
+
     /// Whether each codeword that is being decoded has an index in an event.
     fn check_decoders(&self) -> Result<()> {
         let decoder = &self.config.decoder;
         let (count, at_once) = (decoder.placement.count(), decoder.codewords_at_once);
-        let pools = match decoder.placement {
-            DecoderPlacement::PerChannel(_) => self.geometry.channels(),
-            DecoderPlacement::PerSsd(_) => self.geometry.ssds(),
-            DecoderPlacement::Pool(_) => 1,
-        };
+        let pools = self.geometry.channels() / self.geometry.channels_of(decoder.placement);
         let most = u64::from(MAX_INDEX / 4);
         if [pools, count, at_once].iter().fold(1, |product: u64, &n| product.saturating_mul(n.into())) > most {
             let message =
                 format!("found {pools} x {count} x {at_once} codewords in work at once, expected {most} at most");
             return Err(Error::config("decoder", message));
+        }
+        let Some(encoder) = &self.config.encoder else { return Ok(()) };
+        let count = encoder.placement.count();
+        let pools = self.geometry.channels() / self.geometry.channels_of(encoder.placement);
+        if u64::from(pools) * u64::from(count) > most {
+            let message = format!("found {pools} x {count} encoders, expected {most} at most");
+            return Err(Error::config("encoder", message));
         }
         Ok(())
     }
@@ -301,7 +353,8 @@ impl CheckedConfig {
         let ReliabilitySpec::Adaptive(adaptive) = &self.config.reliability else { return Ok(()) };
         for (index, rate) in adaptive.rates.iter().enumerate() {
             let path = format!("reliability.adaptive.rates[{index}].units");
-            expect_whole(path, rate.units, 1, self.geometry.codewords_per_page())?;
+            let most = self.geometry.codewords_per_page() / adaptive.codewords_per_page;
+            expect_whole(path, rate.units, 1, most)?;
         }
         Ok(())
     }

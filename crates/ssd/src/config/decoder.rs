@@ -15,6 +15,8 @@ pub struct DecoderSpec {
     /// Codewords that may wait for the decoders of a channel, or for those of the pool. When so many do, the next one keeps
     /// its bus until there is room. Without it there is no bound.
     pub buffer_codewords: Option<u32>,
+    /// Whether codewords that the host waits for go before those of collection, reclaim and the map.
+    pub host_first: bool,
     /// Codewords with so few wrong bits need no decoder.
     pub bypass: Option<BypassSpec>,
     /// How long one decode takes.
@@ -27,6 +29,7 @@ impl Default for DecoderSpec {
             placement: DecoderPlacement::PerChannel(1),
             codewords_at_once: 1,
             buffer_codewords: None,
+            host_first: false,
             bypass: None,
             time: DecodeTime::FixedUs(8.0),
         }
@@ -44,7 +47,7 @@ pub struct BypassSpec {
     pub codeword_bits: u32,
 }
 
-/// Whom decoders serve.
+/// Whom decoders, or encoders, serve.
 ///
 /// Source: S. Korkotsides, T. Antonakopoulos, "The effect of using multiple code rates on NVM-based storage systems", 2017.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -74,6 +77,29 @@ impl DecoderPlacement {
             DecoderPlacement::PerChannel(count) | DecoderPlacement::PerSsd(count) | DecoderPlacement::Pool(count) => {
                 count
             }
+        }
+    }
+
+    /// Whether they are outside the SSDs.
+    pub(crate) fn is_outside(self) -> bool {
+        matches!(self, DecoderPlacement::Pool(_))
+    }
+
+    /// # Arguments
+    /// - `station`: the section of the config.
+    pub(super) fn check(self, station: &str) -> Result<()> {
+        expect_whole(format!("{station}.placement.{}", self.name()), self.count(), 1, self.most())
+    }
+
+    /// Some words for people.
+    ///
+    /// # Arguments
+    /// - `what`: decoders or encoders.
+    pub(super) fn describe(self, what: &str) -> String {
+        match self {
+            DecoderPlacement::PerChannel(count) => format!("{what} a channel: {count}"),
+            DecoderPlacement::PerSsd(count) => format!("{what} an SSD: {count}"),
+            DecoderPlacement::Pool(count) => format!("pool of {count} {what}"),
         }
     }
 
@@ -172,8 +198,7 @@ impl DecodeTime {
 impl DecoderSpec {
     /// Checks the ranges.
     pub(super) fn check(&self) -> Result<()> {
-        let placement = self.placement;
-        expect_whole(format!("decoder.placement.{}", placement.name()), placement.count(), 1, placement.most())?;
+        self.placement.check("decoder")?;
         expect_whole("decoder.codewords_at_once", self.codewords_at_once, 1, 1 << 20)?;
         if let Some(bypass) = self.bypass {
             expect_whole("decoder.bypass.codeword_bits", bypass.codeword_bits, 1, 1 << 30)?;
@@ -187,11 +212,7 @@ impl DecoderSpec {
 
     /// Some words for people.
     pub(crate) fn describe(&self) -> String {
-        let mut text = match self.placement {
-            DecoderPlacement::PerChannel(count) => format!("decoders a channel: {count}"),
-            DecoderPlacement::PerSsd(count) => format!("decoders an SSD: {count}"),
-            DecoderPlacement::Pool(count) => format!("pool of {count} decoders"),
-        };
+        let mut text = self.placement.describe("decoders");
         if self.codewords_at_once > 1 {
             text += &format!(" of {} codewords at once", self.codewords_at_once);
         }
@@ -200,6 +221,9 @@ impl DecoderSpec {
         }
         if let Some(codewords) = self.buffer_codewords {
             text += &format!(", buffer of {codewords} codewords");
+        }
+        if self.host_first {
+            text += ", host first";
         }
         format!("{text}, {}", self.time.describe())
     }

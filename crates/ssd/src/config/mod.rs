@@ -7,11 +7,13 @@
 mod bus;
 mod decoder;
 mod duration;
+mod encoder;
 mod energy;
 mod flash;
 mod ftl;
 mod geometry;
 mod host;
+mod interconnect;
 mod interleaving;
 mod mapping;
 mod precondition;
@@ -28,12 +30,14 @@ use softsense_link::{ReadSpec, ReliabilitySpec};
 
 pub use bus::BusSpec;
 pub use decoder::{BchDecoderSpec, BypassSpec, DecodeTime, DecoderPlacement, DecoderSpec};
+pub use encoder::EncoderSpec;
 pub use energy::EnergySpec;
 pub use flash::{BusyUnit, FlashSpec, PageTiming, PageTypeSpec, SuspendSpec};
 pub use ftl::{FtlSpec, StripeLevel, VictimSpec};
 pub(crate) use geometry::MIN_CODEWORD_BYTES;
 pub use geometry::{GeometrySpec, MAX_BLOCKS, MAX_CODEWORDS};
 pub use host::{HostSpec, Issue, PartialWrite, ServiceSpec, Spread};
+pub use interconnect::{InterconnectSpec, LinkSpec};
 pub use interleaving::{InterleavedGroups, InterleavingSpec, Remainder};
 pub use mapping::{DemandSpec, Eviction, Mapping};
 pub use precondition::{Layout, PreconditionSpec, SsdAge};
@@ -62,6 +66,10 @@ pub struct Config {
     pub bus: BusSpec,
     /// The decoders.
     pub decoder: DecoderSpec,
+    /// The encoders; without them encoding takes no time.
+    pub encoder: Option<EncoderSpec>,
+    /// Links and a switch between SSDs and a pool of decoders or encoders; without them these are at no distance.
+    pub interconnect: Option<InterconnectSpec>,
     /// Whether reads succeed: `"perfect"`, `{ fixed = ... }`, `{ table = ... }`, `{ adaptive = ... }`, `{ bch = ... }` or
     /// `{ exact = ... }`.
     pub reliability: ReliabilitySpec,
@@ -87,6 +95,8 @@ impl Default for Config {
             flash: FlashSpec::default(),
             bus: BusSpec::default(),
             decoder: DecoderSpec::default(),
+            encoder: None,
+            interconnect: None,
             reliability: ReliabilitySpec::default(),
             read: ReadSpec::default(),
             ftl: FtlSpec::default(),
@@ -105,6 +115,8 @@ impl Config {
         self.flash.check()?;
         self.bus.check()?;
         self.decoder.check()?;
+        self.encoder.as_ref().map_or(Ok(()), EncoderSpec::check)?;
+        self.interconnect.as_ref().map_or(Ok(()), InterconnectSpec::check)?;
         self.read.check()?;
         self.ftl.check()?;
         self.energy.check()?;

@@ -10,9 +10,13 @@ impl PageMap {
         if self.most_pe_cycles.len() == 1 { 0 } else { self.geometry.ssd_of_set(set) as usize }
     }
 
-    /// The layout of a superblock of a set that has been erased once more than any now: what is moved fits wherever it goes.
+    /// The layout of a superblock of a set that has been erased once more than any now, or has the next code: what is moved fits
+    /// wherever it goes.
     fn least_roomy(&self, set: u32) -> &BlockLayout {
-        self.layouts.at(|| self.most_pe_cycles[self.most_worn_of(set)] + 1)
+        self.layouts.at(|| match &self.observed_rates {
+            None => self.most_pe_cycles[self.most_worn_of(set)] + 1,
+            Some(observed) => observed.next_code_age(self.geometry.ssd_of_set(set)),
+        })
     }
 
     /// Codewords of the fullest superblock of a set that is worth collecting: they fit another one, and leave a group of it.
@@ -103,6 +107,9 @@ impl PageMap {
         let entry = &mut self.blocks[superblock as usize];
         assert!(entry.valid == 0 && entry.reads == 0 && !entry.closed, "an erased block holds nothing anyone needs");
         entry.erases += 1;
+        if let Some(observed) = &mut self.observed_rates {
+            observed.erased(superblock);
+        }
         let pe_cycles = self.pe_cycles(superblock);
         let worn = self.most_worn_of(set);
         self.most_pe_cycles[worn] = self.most_pe_cycles[worn].max(pe_cycles);

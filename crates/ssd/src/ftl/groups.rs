@@ -44,7 +44,7 @@ impl PageMap {
     /// Which pages the codewords of a superblock are in.
     #[inline]
     pub fn layout(&self, superblock: u32) -> &BlockLayout {
-        self.layouts.at(|| self.pe_cycles(superblock))
+        self.layouts.at(|| self.code_age(superblock))
     }
 
     /// The same pages, and what more of their block units are in.

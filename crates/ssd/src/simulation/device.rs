@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use softsense_base::Result;
-use softsense_link::{FewErrors, Questions};
+use softsense_link::{FewErrors, Observable, Questions};
 
 use super::back_end::{BackEnd, ReadOrder};
 use super::kernel::{Completion, Kernel};
@@ -32,7 +32,8 @@ impl Device {
         let spec = config.config();
         let geometry = Arc::new(config.geometry().clone());
         let questions = Questions {
-            iterations: matches!(spec.decoder.time, DecodeTime::PerIterationUs(_)),
+            iterations: matches!(spec.decoder.time, DecodeTime::PerIterationUs(_))
+                || config.reliability().observed_switch().is_some_and(|switch| switch.by == Observable::MeanIterations),
             clean: matches!(spec.decoder.time, DecodeTime::Bch(_)),
             few_errors: spec
                 .decoder
@@ -132,7 +133,8 @@ impl Device {
             ProgramOwner::Reclaim => statistics.reclaim_codewords_programmed += codewords,
             ProgramOwner::Translation { .. } => statistics.translation_codewords_programmed += codewords,
         }
-        self.back_end.program(&mut self.kernel, group, owner);
+        let Self { ftl, medium, .. } = self;
+        self.back_end.program(&mut self.kernel, group, owner, || medium.codewords_of_page(ftl, group));
     }
 
     // ---- Translation pages ----

@@ -15,6 +15,8 @@ use crate::ftl::{Group, Place};
 pub(super) enum Completion {
     /// A codeword was decoded at a level, in the first attempt or not. Told where levels are remembered.
     Decoded { place: Place, level: u8, at_once: bool },
+    /// A decode has shown so much of a superblock, or was in vain. Told where code rates follow what is observed.
+    Seen { superblock: u32, seen: Option<u32> },
     /// What a read for a host write has cost.
     Charged { request: u32, energy: Pj },
     /// Codewords of a host request were read, decoded or not, with so many attempts beyond the first. With the last ones of a

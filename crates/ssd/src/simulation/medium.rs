@@ -35,8 +35,9 @@ pub(super) struct Medium {
     block_factors: Vec<AtomicU64>,
     /// Of each wordline of a block, the factor of its layer.
     layer_factors: Vec<f64>,
-    /// Whether what a page holds is one codeword, however much data that is.
-    pages_are_codewords: bool,
+    /// Units of a codeword, where code rates say how much data that is, and codewords of a page then.
+    units_by_age: Option<ByAge<u32>>,
+    codewords_per_page: u32,
     /// BCH codes by the P/E cycles of a block.
     codes: Option<ByAge<CodeFormat>>,
     unit_bytes: u32,
@@ -58,7 +59,17 @@ impl Medium {
             layer_factors: (0..wordlines).map(|wordline| reliability.layer_factor(wordline, wordlines)).collect(),
             block_factors: (0..blocks).map(|_| AtomicU64::new(0)).collect(),
             rber_factors: spec.flash.page_types.iter().map(|page_type| page_type.rber_factor).collect(),
-            pages_are_codewords: matches!(spec.reliability, ReliabilitySpec::Adaptive(_)),
+            units_by_age: match &spec.reliability {
+                ReliabilitySpec::Adaptive(adaptive) => {
+                    let units = adaptive.rates.iter().map(|rate| (rate.to_pe_cycles, rate.units));
+                    Some(ByAge::new(units).from(config.start_ages().least()))
+                }
+                _ => None,
+            },
+            codewords_per_page: match &spec.reliability {
+                ReliabilitySpec::Adaptive(adaptive) => adaptive.codewords_per_page,
+                _ => spec.geometry.codewords_per_page,
+            },
             codes: matches!(spec.reliability, ReliabilitySpec::Bch(_)).then(|| {
                 let codes = config.bch_codes();
                 let formats = codes.iter().map(|code| (code.to_pe_cycles, format(code)));
@@ -93,13 +104,16 @@ impl Medium {
     ) {
         let ReadOrder { group, erases: write, pe_cycles, codewords_per_unit: per_unit, .. } = *read;
         let mut units = units;
+        let together = self.units_of_codeword(ftl, group.superblock);
         // Those of the pages that the last codeword was in, which the next one is mostly in, too.
         let mut last: Option<((u32, u32), PageConditions)> = None;
         while let Some(&(mut unit)) = units.first() {
             let member = self.geometry.member_of(unit);
-            let asked = if self.pages_are_codewords {
-                unit = self.geometry.units_of(member).start;
-                units.iter().take_while(|&&unit| self.geometry.member_of(unit) == member).count()
+            let asked = if together > 1 {
+                let first = self.geometry.units_of(member).start;
+                unit = first + (unit - first) / together * together;
+                let codeword = unit..unit + together;
+                units.iter().take_while(|&unit| codeword.contains(unit)).count()
             } else {
                 1
             };
@@ -132,9 +146,25 @@ impl Medium {
         }
     }
 
+    /// Units of data in a codeword of a superblock.
+    #[inline]
+    fn units_of_codeword(&self, ftl: &PageMap, superblock: u32) -> u32 {
+        self.units_by_age.as_ref().map_or(1, |units| *units.at(|| ftl.code_age(superblock)))
+    }
+
+    /// Codewords that are encoded for a page of a group.
+    pub(super) fn codewords_of_page(&self, ftl: &PageMap, group: Group) -> u32 {
+        if self.units_by_age.is_some() {
+            return self.codewords_per_page;
+        }
+        let pe_cycles = ftl.pe_cycles(group.superblock);
+        // Where units cross pages the first of a block may have one more than the others, and the last none.
+        (ftl.room(group) / group.pages()).max(1) * self.codewords_per_unit(pe_cycles)
+    }
+
     /// The logical codewords that are in a codeword whose first unit has a place.
     pub(super) fn in_codeword(&self, ftl: &PageMap, place: Place) -> impl Iterator<Item = Lcn> {
-        let units = if self.pages_are_codewords { u64::from(self.geometry.codewords_per_page()) } else { 1 };
+        let units = u64::from(self.units_of_codeword(ftl, self.geometry.superblock_of(place)));
         (place..place + units).filter_map(|place| ftl.owner(place))
     }
 
@@ -187,6 +217,7 @@ impl Medium {
         };
         let (block, wordline) = (self.geometry.block_in(group.superblock, member), self.geometry.wordline_of(in_block));
         CellAge {
+            code_age: ftl.code_age(group.superblock),
             block_factor: self.block_factor(plane, block)
                 * self.layer_factors[wordline as usize]
                 * self.reliability.wordline_factor(block.into(), wordline),

@@ -86,6 +86,8 @@ pub struct Operations {
     pub decodes: u64,
     /// Codewords that needed no decoder.
     pub bypasses: u64,
+    /// Codewords that encoders have encoded; 0 where that takes no time.
+    pub encodes: u64,
     /// Page programs.
     pub programs: u64,
     /// Block erases.
@@ -200,6 +202,8 @@ pub struct Statistics {
     pub read_time: ReadTime<TotalNs>,
     /// The same and more by how long a codeword of a read took in the mean.
     pub reads_by_duration: SumsByDuration<PARTS_OF_READS>,
+    /// Of their wait for decoders, what links and the switch took, first attempt.
+    pub interconnect_time: TotalNs,
     /// What their attempts took by themselves.
     pub read_service: TotalNs,
     /// How long buses were taken by codewords that were then not decoded, whoever read them.

@@ -1,4 +1,5 @@
-//! Decoders, in pools that serve a channel, an SSD or all. Within a pool it is first come, first served.
+//! Decoders, in pools that serve a channel, an SSD or all. Within a pool it is first come, first served; what the host waits for goes
+//! before the rest where the config says so.
 
 use std::collections::VecDeque;
 
@@ -16,6 +17,8 @@ pub(super) struct Arrived {
     /// The part of its read that was the last to arrive.
     pub(super) part: u32,
     pub(super) at: Ns,
+    /// When it was with its decoders, where these are at a distance.
+    pub(super) crossed_at: Ns,
 }
 
 /// What a decoder is at.
@@ -39,6 +42,10 @@ impl Decoding {
 struct Pool {
     idle: Vec<u32>,
     queue: VecDeque<Arrived>,
+    /// Where the host goes first, what is not its.
+    background: VecDeque<Arrived>,
+    /// Codewords that are on links, and have their room here.
+    on_the_way: usize,
     busy: TotalNs,
     /// Channels that hold the last part of a codeword for which there is no room; none while there is.
     holding: VecDeque<u32>,
@@ -49,6 +56,9 @@ pub(super) struct Decoders {
     pools: Vec<Pool>,
     channels_of_pool: u32,
     buffer_codewords: usize,
+    host_first: bool,
+    /// Whether they are outside the SSDs.
+    pub(super) pooled: bool,
     /// What is being decoded, by decoder and, where one has several codewords in work, by which of them.
     decoding: Vec<Decoding>,
     /// How many of those are decoders; after them come codewords that need none.
@@ -64,6 +74,8 @@ impl Decoders {
         let pool = |index| Pool {
             idle: (index * in_work..(index + 1) * in_work).rev().collect(),
             queue: VecDeque::new(),
+            background: VecDeque::new(),
+            on_the_way: 0,
             busy: TotalNs::default(),
             holding: VecDeque::new(),
         };
@@ -71,6 +83,8 @@ impl Decoders {
             pools: (0..pools).map(pool).collect(),
             channels_of_pool,
             buffer_codewords: spec.buffer_codewords.map_or(usize::MAX, |buffer| buffer as usize),
+            host_first: spec.host_first,
+            pooled: spec.placement.is_outside(),
             decoding: vec![Decoding::default(); (pools * in_work) as usize],
             decoders: pools * in_work,
             not_bypassing: Vec::new(),
@@ -84,9 +98,15 @@ impl Decoders {
     }
 
     #[inline]
+    pub(super) fn host_first(&self) -> bool {
+        self.host_first
+    }
+
+    #[inline]
     pub(super) fn has_room(&self, pool: u32) -> bool {
         let pool = &self.pools[pool as usize];
-        !pool.idle.is_empty() || pool.queue.len() < self.buffer_codewords
+        let taken = pool.queue.len() + pool.background.len() + pool.on_the_way;
+        taken < pool.idle.len().saturating_add(self.buffer_codewords)
     }
 
     /// A channel holds a codeword for want of room.
@@ -94,13 +114,24 @@ impl Decoders {
         self.pools[pool as usize].holding.push_back(channel);
     }
 
+    /// A codeword that has room in a pool sets out for it.
+    pub(super) fn expect(&mut self, pool: u32) {
+        self.pools[pool as usize].on_the_way += 1;
+    }
+
+    /// A codeword that had set out is there, before it is [submitted](Self::submit).
+    pub(super) fn expected(&mut self, pool: u32) {
+        self.pools[pool as usize].on_the_way -= 1;
+    }
+
     /// A codeword has arrived: the decoder that takes it at once, or none, and it waits its turn.
     #[inline]
-    pub(super) fn submit(&mut self, pool: u32, arrived: Arrived) -> Option<u32> {
+    pub(super) fn submit(&mut self, pool: u32, arrived: Arrived, of_host: bool) -> Option<u32> {
         let entry = &mut self.pools[pool as usize];
         let decoder = entry.idle.pop();
         if decoder.is_none() {
-            entry.queue.push_back(arrived);
+            let queue = if self.host_first && !of_host { &mut entry.background } else { &mut entry.queue };
+            queue.push_back(arrived);
         }
         decoder
     }
@@ -142,7 +173,7 @@ impl Decoders {
             return None;
         }
         let entry = &mut self.pools[pool as usize];
-        let next = entry.queue.pop_front();
+        let next = entry.queue.pop_front().or_else(|| entry.background.pop_front());
         if next.is_none() {
             entry.idle.push(decoder);
         }

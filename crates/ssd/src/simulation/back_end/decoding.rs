@@ -1,6 +1,7 @@
 //! Decoding: what decoders do with a codeword, and where its time went.
 
 use softsense_base::{Ns, Pj};
+use softsense_link::Observable;
 
 use super::super::kernel::{Completion, Kernel};
 use super::super::owners::ReadOwner;
@@ -53,6 +54,9 @@ impl BackEnd {
         }
         let (_, member) = self.reads.of_part(arrived.part);
         let page = |member| self.sense_time(codeword.read, member, *step) + self.transfer_time(codeword, member);
+        if decode > Ns::ZERO {
+            kernel.statistics.read_service += self.crossing_time(*step);
+        }
         kernel.statistics.read_service += if codeword.unit != arrived.codeword {
             self.transfer_time(codeword, member).max(decode)
         } else if self.geometry.ways() == 1 {
@@ -69,6 +73,11 @@ impl BackEnd {
         let index = decoding.arrived.codeword;
         let read = self.reads.codewords[index].read;
         let Codeword { outcome, skips_decoding, .. } = self.reads.codewords[index];
+        if let Some(by) = self.observes
+            && !skips_decoding
+        {
+            self.observe(kernel, by, index);
+        }
         if !decoding.bypassed() && !skips_decoding {
             let op = &mut self.reads.reads[read];
             let energy = self.energy.decode.part(op.order.codewords_per_unit);
@@ -91,7 +100,7 @@ impl BackEnd {
                 // Retries last from the first failure to the end: see `unit_read`.
                 op.time.retries.0 = op.time.retries.0.wrapping_sub(kernel.now.0);
             }
-            self.count_time(kernel.now, decoding);
+            self.count_time(kernel, decoding);
         }
         if let Some((pool, next, room)) = self.decoders.free(decoder) {
             if let Some(arrived) = next {
@@ -126,9 +135,30 @@ impl BackEnd {
         }
     }
 
+    /// Tells what a controller has seen of a codeword: nothing of one that was not decoded at the deepest level that there is.
+    #[inline(never)]
+    fn observe(&self, kernel: &mut Kernel, by: Observable, index: u32) {
+        let Codeword { read, fate, outcome, bypasses, .. } = &self.reads.codewords[index];
+        let Read { order, step, .. } = &self.reads.reads[*read];
+        let seen = match by {
+            _ if step.known_cells => return,
+            _ if !outcome.decoded && step.level < self.spec.max_level => return,
+            _ if !outcome.decoded => None,
+            // The syndrome of what needs no decoder is found anyway, and tells how little there was to do.
+            Observable::MeanIterations if *bypasses => Some(0),
+            Observable::MeanIterations => outcome.iterations.map(u32::from),
+            Observable::CorrectedErrors { .. } | Observable::SyndromeWeight if step.level > 1 => return,
+            Observable::CorrectedErrors { codeword_bits } => {
+                Some(self.reliability.wrong_bits(fate, *step, codeword_bits))
+            }
+            Observable::SyndromeWeight => self.reliability.syndrome_weight(fate, *step),
+        };
+        kernel.report(Completion::Seen { superblock: order.group.superblock, seen });
+    }
+
     /// Where the time of a unit's first attempt went: that of the codeword of it that was decoded last, just now.
     #[inline]
-    fn count_time(&mut self, now: Ns, Decoding { arrived, began, .. }: Decoding) {
+    fn count_time(&mut self, kernel: &mut Kernel, Decoding { arrived, began, .. }: Decoding) {
         let codeword = &self.reads.codewords[arrived.codeword];
         let (read, member) = self.reads.of_part(arrived.part);
         let transfer = self.transfer_time(codeword, member);
@@ -145,6 +175,9 @@ impl BackEnd {
         op.time.wait_bus += arrived.at - transfer - sensed_at;
         op.time.transfer += transfer;
         op.time.wait_decoder += began - arrived.at;
-        op.time.decode += now - began;
+        op.time.decode += kernel.now - began;
+        if matches!(op.order.owner, ReadOwner::Request(_)) {
+            kernel.statistics.interconnect_time += arrived.crossed_at - arrived.at;
+        }
     }
 }

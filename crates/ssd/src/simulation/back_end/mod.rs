@@ -22,6 +22,9 @@ mod attempts;
 mod bus;
 mod decoders;
 mod decoding;
+mod encoders;
+mod encoding;
+mod links;
 mod occupied;
 mod orders;
 mod reads;
@@ -33,7 +36,7 @@ mod transfers;
 use std::sync::Arc;
 
 use softsense_base::{Ns, Pj, TotalNs};
-use softsense_link::{CompiledPredictor, History, PredictorPlace, ReadSpec, Reliability, Step};
+use softsense_link::{CompiledPredictor, History, Observable, PredictorPlace, ReadSpec, Reliability, Step};
 use softsense_nand::InferredBy;
 
 use super::kernel::Kernel;
@@ -46,6 +49,9 @@ use crate::slab::Slab;
 use array::{Array, Turn, Work};
 use bus::Bus;
 use decoders::Decoders;
+use encoders::Encoders;
+pub use links::LinkShares;
+use links::Links;
 pub use occupied::{Action, Occupied, Resource};
 pub(super) use orders::{CodewordOrder, Ended, ReadOrder};
 use reads::Reads;
@@ -59,6 +65,9 @@ struct Program {
     owner: ProgramOwner,
     /// Pages whose program has not ended.
     remaining: u32,
+    /// Codewords that are encoded for each page, and those of all that are not yet; 0 where encoding takes no time.
+    codewords_per_page: u32,
+    to_encode: u32,
 }
 
 pub(super) struct BackEnd {
@@ -73,6 +82,14 @@ pub(super) struct BackEnd {
     array: Array,
     bus: Bus,
     decoders: Decoders,
+    /// None where encoding takes no time.
+    encoders: Option<Encoders>,
+    /// None where a pool of decoders or encoders is at no distance.
+    links: Option<Links>,
+    /// What an extra level adds to a codeword on a link, as a share of hard decisions.
+    extra_level_size: f64,
+    /// What is counted of each decode, where code rates follow that.
+    observes: Option<Observable>,
     reads: Reads,
     remembered: RememberedReferences,
     predictor: Option<CompiledPredictor>,
@@ -114,6 +131,13 @@ impl BackEnd {
             array: Array::new(geometry.busy_units()),
             bus: Bus::new(geometry.channels()),
             decoders: Decoders::new(config),
+            encoders: Encoders::new(config),
+            links: Links::new(config),
+            extra_level_size: match spec.bus.transfer_us {
+                0.0 => 0.0,
+                hard => spec.bus.transfer_extra_level_us / hard,
+            },
+            observes: reliability.observed_switch().map(|switch| switch.by),
             reads: Reads::new(parts_per_read),
             programs: Slab::default(),
             geometry,
@@ -191,16 +215,6 @@ impl BackEnd {
         }
     }
 
-    /// Begins to program pages.
-    #[inline]
-    pub(super) fn program(&mut self, kernel: &mut Kernel, group: Group, owner: ProgramOwner) {
-        let program = self.programs.insert(Program { group, owner, remaining: group.pages() });
-        for member in group.members() {
-            let part = self.reads.part_number(program, member);
-            self.submit(kernel, self.unit_of(group, member), Work::Program(part), Turn::Other);
-        }
-    }
-
     /// Begins to erase the blocks of a superblock.
     pub(super) fn erase(&mut self, kernel: &mut Kernel, set: u32, superblock: u32) {
         self.remembered.erased(superblock);
@@ -224,6 +238,16 @@ impl BackEnd {
     /// Whether nothing is under way.
     pub(super) fn is_idle(&self) -> bool {
         self.reads.reads.len() + self.reads.codewords.len() + self.programs.len() == 0
+    }
+
+    /// Mean busy share of encoders up to now; none where encoding takes no time.
+    pub(super) fn encoder_share(&self, now: Ns) -> Option<f64> {
+        self.encoders.as_ref().map(|encoders| encoders.busy_share(now))
+    }
+
+    /// Mean busy shares of links and the switch up to now; none where there are none.
+    pub(super) fn link_shares(&self, now: Ns) -> Option<LinkShares> {
+        self.links.as_ref().map(|links| links.busy_shares(now))
     }
 
     /// Mean busy shares up to now.

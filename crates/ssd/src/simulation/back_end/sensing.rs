@@ -169,7 +169,7 @@ impl BackEnd {
             }
             Phase::Programming => {
                 let (program, _) = self.reads.of_part(of);
-                let Program { group, owner, remaining } = &mut self.programs[program];
+                let Program { group, owner, remaining, .. } = &mut self.programs[program];
                 *remaining -= 1;
                 if *remaining > 0 {
                     return Ended::Page;

@@ -99,9 +99,9 @@ impl Timing {
             transfer,
             transfer_extra_level: Ns::from_us(spec.bus.transfer_extra_level_us),
             byte_ns: 1000.0 * config.byte_us(),
-            // A page is one codeword where a code rate says how much data it holds.
-            program_transfer: match spec.reliability {
-                ReliabilitySpec::Adaptive(_) => transfer,
+            // Where a code rate says how much data a codeword holds, pages have so many of them and no more.
+            program_transfer: match &spec.reliability {
+                ReliabilitySpec::Adaptive(adaptive) => transfer.times(adaptive.codewords_per_page.into()),
                 _ => transfer.times(u64::from(spec.geometry.codewords_per_page)),
             },
             known_cells_transfer: Ns::from_us(spec.bus.transfer_us * known_cells),

@@ -1,6 +1,7 @@
 //! Transfers: what buses carry, and where it goes.
 
 use softsense_base::Ns;
+use softsense_link::Step;
 
 use super::super::kernel::Kernel;
 use super::array::{Command, NONE, Phase};
@@ -86,6 +87,7 @@ impl BackEnd {
             }
             Transfer::Program(part) => {
                 let (program, member) = self.reads.of_part(part);
+                self.page_left_encoders(kernel, program, channel);
                 let Program { group, owner, .. } = self.programs[program];
                 let page_type = self.geometry.page_type_of(group.page);
                 let energy = self.energy.program;
@@ -122,13 +124,41 @@ impl BackEnd {
         read.energy += energy;
         kernel.statistics.energy.transfer += energy;
         kernel.statistics.operations.transfers += u64::from(!read.step.known_cells);
-        let arrived = Arrived { codeword: index, part, at: ended };
+        let arrived = Arrived { codeword: index, part, at: ended, crossed_at: ended };
         if bypasses {
             kernel.statistics.operations.bypasses += u64::from(outcome.few_errors);
             self.count_service(kernel, arrived, Ns::ZERO);
             self.decoders.bypass(kernel, arrived);
-        } else if let Some(decoder) = self.decoders.submit(pool, arrived) {
+        } else if let Some(links) = self.links.as_mut().filter(|_| self.decoders.pooled) {
+            let ssd = self.geometry.ssd_of_set(read.order.group.set);
+            self.decoders.expect(pool);
+            links.to_decoders(kernel, ssd, arrived, size_of(read.step, self.extra_level_size));
+        } else {
+            self.submit_to_decoders(kernel, pool, arrived);
+        }
+    }
+
+    /// A codeword has crossed links and the switch.
+    pub(super) fn arrive_at_decoders(&mut self, kernel: &mut Kernel, arrived: Arrived) {
+        let Codeword { pool, .. } = self.reads.codewords[arrived.codeword];
+        self.decoders.expected(pool);
+        self.submit_to_decoders(kernel, pool, Arrived { crossed_at: kernel.now, ..arrived });
+    }
+
+    #[inline]
+    fn submit_to_decoders(&mut self, kernel: &mut Kernel, pool: u32, arrived: Arrived) {
+        let of_host = || self.reads.reads[self.reads.codewords[arrived.codeword].read].order.owner.is_of_host();
+        let of_host = !self.decoders.host_first() || of_host();
+        if let Some(decoder) = self.decoders.submit(pool, arrived, of_host) {
             self.start_decode(kernel, pool, decoder, arrived);
+        }
+    }
+
+    /// How long a codeword of a step takes to a decoder at a distance, if it waits for nothing.
+    pub(super) fn crossing_time(&self, step: Step) -> Ns {
+        match &self.links {
+            Some(links) if self.decoders.pooled => links.alone(size_of(step, self.extra_level_size)),
+            _ => Ns::ZERO,
         }
     }
 
@@ -143,4 +173,9 @@ impl BackEnd {
             self.latch(kernel, unit, self.array.of(unit));
         }
     }
+}
+
+/// What of a codeword a step sends on, as a share of hard decisions.
+fn size_of(step: Step, extra_level: f64) -> f64 {
+    f64::from(u8::from(step.hard)) + f64::from(step.extra_levels) * extra_level
 }

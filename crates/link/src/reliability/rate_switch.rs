@@ -1,0 +1,177 @@
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use softsense_base::{Error, Result, expect_number, expect_whole};
+
+/// What a block goes by from one code rate to another. It changes when the block is erased.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RateSwitch {
+    /// Its P/E cycles: the first rate whose `to_pe_cycles` these do not exceed.
+    #[default]
+    PeCycles,
+    /// What its decodes have shown since it was last written.
+    Observed(ObservedSwitch),
+}
+
+/// Code rates that follow what a controller sees of a block, with hysteresis. The block begins with the rate of its P/E cycles. When it
+/// is erased, it goes to the next stronger code if the mean over its decodes since it was written is above a limit, or one of them
+/// has failed; to the next weaker one if the mean is below another limit; otherwise it keeps its code.
+///
+/// Source: S. Korkotsides, T. Antonakopoulos, 2017, section III: "switching into stronger codes when LDPC decoder's iterations pass a
+/// predetermined limit". The limit is not given, nor is what else a controller might count, nor a way back.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ObservedSwitch {
+    /// What is counted of each decode.
+    pub by: Observable,
+    /// Limit of the mean above which a block goes to the next stronger code: one for all rates, or one for each but the last.
+    pub stronger_above: Vec<f64>,
+    /// Limit of the mean below which it goes back to the next weaker code: one for all rates, or one for each but the first; none if
+    /// it never does.
+    #[serde(default)]
+    pub weaker_below: Vec<f64>,
+    /// Decodes of a block below which nothing is concluded from their mean.
+    #[serde(default = "super::one")]
+    pub least_decodes: u32,
+}
+
+/// What a controller counts of a decode of hard decisions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Observable {
+    /// Decoding iterations, of any level.
+    MeanIterations,
+    /// Bits that were corrected, of a codeword in flash of so many, data and parity.
+    CorrectedErrors {
+        /// Bits of a codeword in flash, data and parity.
+        codeword_bits: u32,
+    },
+    /// Checks of the code that hard decisions violate.
+    SyndromeWeight,
+}
+
+impl RateSwitch {
+    /// What is observed, if that is what blocks go by.
+    pub fn observed(&self) -> Option<&ObservedSwitch> {
+        match self {
+            Self::PeCycles => None,
+            Self::Observed(observed) => Some(observed),
+        }
+    }
+
+    /// # Arguments
+    /// - `rates`: how many there are.
+    pub(super) fn check(&self, rates: usize) -> Result<()> {
+        let Self::Observed(observed) = self else { return Ok(()) };
+        let path = |field| format!("reliability.adaptive.switch.observed.{field}");
+        let limits = |field, limits: &[f64], least: usize| {
+            if limits.len() < least || limits.len() > 1 && limits.len() != rates - 1 {
+                let message =
+                    format!("found {} limits, expected one, or {}: one for each switch", limits.len(), rates - 1);
+                return Err(Error::config(path(field), message));
+            }
+            limits.iter().try_for_each(|&limit| expect_number(path(field), limit, 0.0, 1e9))
+        };
+        limits("stronger_above", &observed.stronger_above, 1)?;
+        limits("weaker_below", &observed.weaker_below, 0)?;
+        expect_whole(path("least_decodes"), observed.least_decodes, 1, 1 << 30)?;
+        if let Observable::CorrectedErrors { codeword_bits } = observed.by {
+            expect_whole(path("by.corrected_errors.codeword_bits"), codeword_bits, 1, 100_000)?;
+        }
+        // A block that has just gone to a stronger code must not be sent back by the mean that sent it there.
+        for rate in 0..rates.saturating_sub(1) {
+            let (Some(stronger), Some(weaker)) = (observed.stronger_than(rate), observed.weaker_than(rate + 1)) else {
+                continue;
+            };
+            if weaker >= stronger {
+                let message = format!(
+                    "found {weaker} where `stronger_above` is {stronger}, expected less: a block would go back and forth"
+                );
+                return Err(Error::config(path("weaker_below"), message));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl ObservedSwitch {
+    /// The limit of a rate above which a stronger one is taken; none where there is none.
+    fn stronger_than(&self, rate: usize) -> Option<f64> {
+        if self.stronger_above.len() == 1 {
+            Some(self.stronger_above[0])
+        } else {
+            self.stronger_above.get(rate).copied()
+        }
+    }
+
+    /// The limit of a rate below which a weaker one is taken; none where it never is.
+    fn weaker_than(&self, rate: usize) -> Option<f64> {
+        match self.weaker_below.as_slice() {
+            [limit] => Some(*limit),
+            limits => limits.get(rate.checked_sub(1)?).copied(),
+        }
+    }
+
+    /// The rate of a block that is erased.
+    ///
+    /// # Arguments
+    /// - `rate`: what it was written with.
+    /// - `last`: the strongest there is.
+    /// - `mean`: over its decodes; none where there were too few.
+    /// - `failed`: whether one of them was in vain.
+    pub fn next(&self, rate: usize, last: usize, mean: Option<f64>, failed: bool) -> usize {
+        let above = |limit| mean.is_some_and(|mean| mean > limit);
+        let below = |limit| mean.is_some_and(|mean| mean < limit);
+        if failed || self.stronger_than(rate).is_some_and(above) {
+            return (rate + 1).min(last);
+        }
+        if rate > 0 && self.weaker_than(rate).is_some_and(below) { rate - 1 } else { rate }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn switch(stronger_above: &[f64], weaker_below: &[f64]) -> ObservedSwitch {
+        ObservedSwitch {
+            by: Observable::MeanIterations,
+            stronger_above: stronger_above.to_vec(),
+            weaker_below: weaker_below.to_vec(),
+            least_decodes: 1,
+        }
+    }
+
+    /// Does a block go one rate at a time, by the limits of its own rate, and not beyond the first and the last?
+    #[test]
+    fn blocks_go_one_rate_at_a_time() {
+        let one = switch(&[6.0], &[3.0]);
+        let next = |rate, mean| one.next(rate, 2, Some(mean), false);
+        assert_eq!(
+            [next(0, 6.1), next(0, 6.0), next(0, 2.9), next(1, 2.9), next(2, 9.0), next(1, 3.0)],
+            [1, 0, 0, 0, 2, 1]
+        );
+        let each = switch(&[6.0, 8.0], &[2.0, 4.0]);
+        let next = |rate, mean| each.next(rate, 2, Some(mean), false);
+        assert_eq!([next(0, 7.0), next(1, 7.0), next(1, 3.0), next(2, 3.0), next(2, 99.0)], [1, 1, 1, 1, 2]);
+        let never_back = switch(&[6.0], &[]);
+        assert_eq!(never_back.next(1, 2, Some(0.0), false), 1);
+        // A failure counts without a mean, too.
+        assert_eq!([never_back.next(1, 2, None, true), never_back.next(1, 2, None, false)], [2, 1]);
+    }
+
+    #[test]
+    fn limits_that_do_not_fit_are_named() {
+        let check = |spec| RateSwitch::Observed(spec).check(3);
+        assert!(check(switch(&[6.0, 7.0], &[3.0])).is_ok());
+        for (spec, expected) in [
+            (switch(&[], &[]), "stronger_above: found 0 limits, expected one, or 2"),
+            (switch(&[6.0], &[1.0, 2.0, 3.0]), "weaker_below: found 3 limits"),
+            (switch(&[6.0], &[6.0]), "found 6 where `stronger_above` is 6, expected less"),
+            (ObservedSwitch { least_decodes: 0, ..switch(&[6.0], &[]) }, "least_decodes: found 0"),
+        ] {
+            let found = check(spec).unwrap_err().to_string();
+            assert!(found.contains(expected), "{found}");
+        }
+    }
+}

@@ -1,0 +1,48 @@
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use softsense_base::{Result, expect_whole};
+
+use super::decoder::DecoderPlacement;
+use super::duration::check_us;
+
+/// The encoders: every codeword of a page is encoded before the page goes to its chip.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct EncoderSpec {
+    /// Whom they serve: so many for each channel, each SSD, or all.
+    pub placement: DecoderPlacement,
+    /// How long a codeword takes, us.
+    pub time_us: f64,
+    /// Encoded codewords that may wait for their chip, of the encoders of a channel, an SSD, or the pool: when a page finds no room for
+    /// all of its own, its encoding waits. At least those of a page. Without it there is no bound.
+    pub buffer_codewords: Option<u32>,
+    /// Whether pages of the host go before those that collection, reclaim and the map write.
+    pub host_first: bool,
+}
+
+impl Default for EncoderSpec {
+    fn default() -> Self {
+        Self { placement: DecoderPlacement::PerChannel(1), time_us: 4.0, buffer_codewords: None, host_first: false }
+    }
+}
+
+impl EncoderSpec {
+    /// Checks the ranges.
+    pub(super) fn check(&self) -> Result<()> {
+        self.placement.check("encoder")?;
+        check_us("encoder.time_us", self.time_us)?;
+        self.buffer_codewords.map_or(Ok(()), |found| expect_whole("encoder.buffer_codewords", found, 1, 1 << 24))
+    }
+
+    /// Some words for people.
+    pub(crate) fn describe(&self) -> String {
+        let mut text = format!("{}, {} us a codeword", self.placement.describe("encoders"), self.time_us);
+        if let Some(codewords) = self.buffer_codewords {
+            text += &format!(", buffer of {codewords} codewords");
+        }
+        if self.host_first {
+            text += ", host first";
+        }
+        text
+    }
+}

@@ -1,0 +1,68 @@
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use softsense_base::{Result, expect_number, expect_whole};
+
+use super::duration::check_us;
+
+/// What lies between SSDs and a pool of decoders or encoders: a link of each SSD, and the switch to which all links lead. A codeword
+/// to be decoded crosses the link of its SSD, then the switch; one that was encoded the switch, then the link. Each carries one
+/// codeword at a time in each direction, first come, first served, and hands it on when it has it whole (store and forward).
+///
+/// Source: S. Korkotsides, T. Antonakopoulos, "The effect of using multiple code rates on NVM-based storage systems", 2017, figure 1,
+/// where links and the switch are drawn, and take no time.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct InterconnectSpec {
+    /// Bytes of a codeword in flash, data and parity: what its hard decisions take on a link.
+    pub codeword_bytes: u32,
+    /// The link of each SSD.
+    pub ssd_link: LinkSpec,
+    /// The switch.
+    pub switch: LinkSpec,
+}
+
+/// A link, in each of its two directions.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LinkSpec {
+    /// Bandwidth in each direction, GB/s: 10^9 bytes.
+    pub bandwidth_gb_per_s: f64,
+    /// From the last byte's departure to its arrival, us; what follows may leave meanwhile.
+    #[serde(default)]
+    pub latency_us: f64,
+}
+
+impl LinkSpec {
+    /// How long so many bytes take to leave, us.
+    pub(crate) fn serialization_us(&self, bytes: f64) -> f64 {
+        bytes / (1000.0 * self.bandwidth_gb_per_s)
+    }
+
+    fn check(&self, path: &str) -> Result<()> {
+        expect_number(format!("{path}.bandwidth_gb_per_s"), self.bandwidth_gb_per_s, 1e-6, 1e9)?;
+        check_us(&format!("{path}.latency_us"), self.latency_us)
+    }
+
+    fn describe(&self) -> String {
+        format!("{} GB/s + {} us", self.bandwidth_gb_per_s, self.latency_us)
+    }
+}
+
+impl InterconnectSpec {
+    /// Checks the ranges.
+    pub(super) fn check(&self) -> Result<()> {
+        expect_whole("interconnect.codeword_bytes", self.codeword_bytes, 1, 1 << 27)?;
+        self.ssd_link.check("interconnect.ssd_link")?;
+        self.switch.check("interconnect.switch")
+    }
+
+    /// Some words for people.
+    pub(crate) fn describe(&self) -> String {
+        format!(
+            "{} of each SSD, switch {}; {} bytes a codeword",
+            self.ssd_link.describe(),
+            self.switch.describe(),
+            self.codeword_bytes
+        )
+    }
+}

@@ -1,0 +1,122 @@
+//! Encoders, in pools that serve a channel, an SSD or all. Pages are encoded in the order in which they come, those of the host first
+//! where the config says so; a page that has begun is finished before another begins. Of a block all pages are the host's, or none,
+//! and each codeword takes as long as any other: so pages of a block leave in their order.
+
+use std::collections::VecDeque;
+
+use softsense_base::{Ns, TotalNs};
+
+use super::super::kernel::Kernel;
+use super::array::NONE;
+use crate::checked::CheckedConfig;
+use crate::events::Event;
+
+/// Codewords of a page of a program that are to be encoded.
+#[derive(Debug, Clone, Copy)]
+struct Job {
+    program: u32,
+    codewords: u32,
+}
+
+#[derive(Debug, Default)]
+struct Pool {
+    idle: Vec<u32>,
+    /// What is being encoded, as far as it has not begun.
+    current: Option<Job>,
+    queue: VecDeque<Job>,
+    /// Where the host goes first, what is not its.
+    background: VecDeque<Job>,
+    /// Codewords of pages whose encoding has begun, and which have not gone to their chip.
+    outstanding: u32,
+    busy: TotalNs,
+}
+
+#[derive(Debug)]
+pub(super) struct Encoders {
+    pools: Vec<Pool>,
+    channels_of_pool: u32,
+    duration: Ns,
+    buffer_codewords: u32,
+    host_first: bool,
+    /// Whether they are outside the SSDs.
+    pub(super) pooled: bool,
+    /// The program that each encodes a codeword of.
+    encoding: Vec<u32>,
+}
+
+impl Encoders {
+    /// None where encoding takes no time.
+    pub(super) fn new(config: &CheckedConfig) -> Option<Self> {
+        let spec = config.config().encoder.as_ref()?;
+        let channels_of_pool = config.geometry().channels_of(spec.placement);
+        let (pools, count) = (config.geometry().channels() / channels_of_pool, spec.placement.count());
+        let pool = |index| Pool { idle: (index * count..(index + 1) * count).rev().collect(), ..Pool::default() };
+        Some(Self {
+            pools: (0..pools).map(pool).collect(),
+            channels_of_pool,
+            duration: Ns::from_us(spec.time_us),
+            buffer_codewords: spec.buffer_codewords.unwrap_or(u32::MAX),
+            host_first: spec.host_first,
+            pooled: spec.placement.is_outside(),
+            encoding: vec![NONE; (pools * count) as usize],
+        })
+    }
+
+    /// A page waits to be encoded, of a program for data of the host or not.
+    pub(super) fn submit(&mut self, kernel: &mut Kernel, channel: u32, program: u32, codewords: u32, of_host: bool) {
+        let index = channel / self.channels_of_pool;
+        let pool = &mut self.pools[index as usize];
+        let queue = if self.host_first && !of_host { &mut pool.background } else { &mut pool.queue };
+        queue.push_back(Job { program, codewords });
+        self.go_on(kernel, index);
+    }
+
+    /// Gives encoders what waits for them.
+    fn go_on(&mut self, kernel: &mut Kernel, index: u32) {
+        let pool = &mut self.pools[index as usize];
+        while !pool.idle.is_empty() {
+            let Some(job) = &mut pool.current else {
+                let queue = if pool.queue.is_empty() { &mut pool.background } else { &mut pool.queue };
+                let Some(job) = queue.front() else { return };
+                let room = self.buffer_codewords.saturating_sub(pool.outstanding);
+                if job.codewords > room {
+                    return;
+                }
+                pool.outstanding += job.codewords;
+                pool.current = queue.pop_front();
+                continue;
+            };
+            let program = job.program;
+            job.codewords -= 1;
+            if job.codewords == 0 {
+                pool.current = None;
+            }
+            let encoder = pool.idle.pop().expect("one is idle");
+            pool.busy += self.duration;
+            self.encoding[encoder as usize] = program;
+            kernel.schedule(self.duration, Event::EncodeDone { encoder });
+        }
+    }
+
+    /// A codeword is encoded: the program it is of. Its encoder goes on with what is next.
+    pub(super) fn done(&mut self, kernel: &mut Kernel, encoder: u32) -> u32 {
+        let program = std::mem::replace(&mut self.encoding[encoder as usize], NONE);
+        let index = encoder / (self.encoding.len() / self.pools.len()) as u32;
+        self.pools[index as usize].idle.push(encoder);
+        self.go_on(kernel, index);
+        program
+    }
+
+    /// So many codewords have gone to their chip, on a channel.
+    pub(super) fn left(&mut self, kernel: &mut Kernel, channel: u32, codewords: u32) {
+        let index = channel / self.channels_of_pool;
+        self.pools[index as usize].outstanding -= codewords;
+        self.go_on(kernel, index);
+    }
+
+    /// The mean share of encoders that were at work up to an instant.
+    pub(super) fn busy_share(&self, now: Ns) -> f64 {
+        let busy: f64 = self.pools.iter().map(|pool| pool.busy.0 as f64).sum();
+        if now > Ns::ZERO { busy / (now.0 as f64 * self.encoding.len() as f64) } else { 0.0 }
+    }
+}

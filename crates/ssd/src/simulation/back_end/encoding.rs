@@ -1,0 +1,80 @@
+//! What comes before a program: its codewords are encoded, and cross links where the encoders are outside the SSD.
+
+use super::super::kernel::Kernel;
+use super::super::owners::ProgramOwner;
+use super::array::{Turn, Work};
+use super::links::Cargo;
+use super::{BackEnd, Program};
+use crate::ftl::Group;
+
+impl BackEnd {
+    /// Begins to program pages.
+    ///
+    /// # Arguments
+    /// - `codewords`: that are encoded for each page; asked for only where encoding takes time.
+    #[inline]
+    pub(in super::super) fn program(
+        &mut self,
+        kernel: &mut Kernel,
+        group: Group,
+        owner: ProgramOwner,
+        codewords: impl FnOnce() -> u32,
+    ) {
+        let program = Program { group, owner, remaining: group.pages(), codewords_per_page: 0, to_encode: 0 };
+        if self.encoders.is_none() {
+            let program = self.programs.insert(program);
+            self.submit_program(kernel, program);
+            return;
+        }
+        let codewords_per_page = codewords();
+        let to_encode = group.pages() * codewords_per_page;
+        let program = self.programs.insert(Program { codewords_per_page, to_encode, ..program });
+        kernel.statistics.operations.encodes += u64::from(to_encode);
+        for member in group.members() {
+            let channel = self.channel_of(group, member);
+            let encoders = self.encoders.as_mut().expect("they are there");
+            encoders.submit(kernel, channel, program, codewords_per_page, owner.is_of_host());
+        }
+    }
+
+    /// The pages of a program go to their chips.
+    fn submit_program(&mut self, kernel: &mut Kernel, program: u32) {
+        let group = self.programs[program].group;
+        for member in group.members() {
+            let part = self.reads.part_number(program, member);
+            self.submit(kernel, self.unit_of(group, member), Work::Program(part), Turn::Other);
+        }
+    }
+
+    pub(in super::super) fn encode_done(&mut self, kernel: &mut Kernel, encoder: u32) {
+        let encoders = self.encoders.as_mut().expect("one of them is done");
+        let index = encoders.done(kernel, encoder);
+        let program = &mut self.programs[index];
+        program.to_encode -= 1;
+        if program.to_encode > 0 {
+            return;
+        }
+        let codewords = program.group.pages() * program.codewords_per_page;
+        let ssd = self.geometry.ssd_of_set(program.group.set);
+        match &mut self.links {
+            Some(links) if encoders.pooled => links.from_encoders(kernel, ssd, index, codewords),
+            _ => self.submit_program(kernel, index),
+        }
+    }
+
+    /// A page has gone to its chip, whose encoders have room for another.
+    pub(super) fn page_left_encoders(&mut self, kernel: &mut Kernel, program: u32, channel: u32) {
+        if let Some(encoders) = &mut self.encoders {
+            encoders.left(kernel, channel, self.programs[program].codewords_per_page);
+        }
+    }
+
+    pub(in super::super) fn crossed(&mut self, kernel: &mut Kernel, crossing: u32) {
+        let links = self.links.as_mut().expect("something has crossed one");
+        match links.crossed(kernel, crossing) {
+            Some(Cargo::Read(arrived)) => self.arrive_at_decoders(kernel, arrived),
+            Some(Cargo::Program(program)) => self.submit_program(kernel, program),
+            None => {}
+        }
+    }
+}

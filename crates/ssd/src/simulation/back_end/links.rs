@@ -1,0 +1,155 @@
+//! Links between SSDs and a pool of decoders or encoders, and the switch that joins them. Each carries one codeword at a time in each
+//! direction, first come, first served, and hands it on when it has it whole.
+
+use softsense_base::{Ns, TotalNs};
+
+use super::super::kernel::Kernel;
+use super::decoders::Arrived;
+use crate::checked::CheckedConfig;
+use crate::config::LinkSpec;
+use crate::events::Event;
+use crate::slab::Slab;
+
+/// What is on its way.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Cargo {
+    /// A codeword to be decoded.
+    Read(Arrived),
+    /// The codewords of a program.
+    Program(u32),
+}
+
+/// Something on its way, which has yet to cross the switch, or a link, or nothing.
+#[derive(Debug, Clone, Copy)]
+struct Crossing {
+    cargo: Cargo,
+    bytes: f64,
+    /// Where it has to go next.
+    next: Option<Way>,
+}
+
+/// One direction of a link, or of the switch.
+#[derive(Debug, Clone, Copy)]
+enum Way {
+    Up(usize),
+    Down(usize),
+    SwitchUp,
+    SwitchDown,
+}
+
+/// What carries one thing at a time. It is known of each when it will have left, as none goes before another.
+#[derive(Debug, Clone, Copy, Default)]
+struct Lane {
+    free_at: Ns,
+    busy: TotalNs,
+}
+
+#[derive(Debug)]
+pub(super) struct Links {
+    ssd_link: LinkSpec,
+    switch: LinkSpec,
+    codeword_bytes: f64,
+    /// Of each SSD.
+    up: Vec<Lane>,
+    down: Vec<Lane>,
+    switch_up: Lane,
+    switch_down: Lane,
+    crossings: Slab<Crossing>,
+}
+
+/// Mean busy shares of links and of the switch.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LinkShares {
+    /// Of the links of SSDs, towards the switch.
+    pub from_ssds: f64,
+    /// Of the links of SSDs, from the switch.
+    pub to_ssds: f64,
+    /// Of the switch, towards decoders.
+    pub switch_to_decoders: f64,
+    /// Of the switch, from encoders.
+    pub switch_from_encoders: f64,
+}
+
+impl Links {
+    /// None where there are none.
+    pub(super) fn new(config: &CheckedConfig) -> Option<Self> {
+        let spec = config.config().interconnect?;
+        let ssds = config.geometry().ssds() as usize;
+        Some(Self {
+            ssd_link: spec.ssd_link,
+            switch: spec.switch,
+            codeword_bytes: spec.codeword_bytes.into(),
+            up: vec![Lane::default(); ssds],
+            down: vec![Lane::default(); ssds],
+            switch_up: Lane::default(),
+            switch_down: Lane::default(),
+            crossings: Slab::default(),
+        })
+    }
+
+    /// A codeword sets out for its decoder.
+    ///
+    /// # Arguments
+    /// - `size`: as a share of hard decisions.
+    pub(super) fn to_decoders(&mut self, kernel: &mut Kernel, ssd: u32, arrived: Arrived, size: f64) {
+        let bytes = size * self.codeword_bytes;
+        let crossing = Crossing { cargo: Cargo::Read(arrived), bytes, next: Some(Way::SwitchUp) };
+        self.cross(kernel, Way::Up(ssd as usize), crossing);
+    }
+
+    /// The encoded codewords of a program set out for their SSD.
+    pub(super) fn from_encoders(&mut self, kernel: &mut Kernel, ssd: u32, program: u32, codewords: u32) {
+        let bytes = f64::from(codewords) * self.codeword_bytes;
+        let crossing = Crossing { cargo: Cargo::Program(program), bytes, next: Some(Way::Down(ssd as usize)) };
+        self.cross(kernel, Way::SwitchDown, crossing);
+    }
+
+    fn cross(&mut self, kernel: &mut Kernel, way: Way, crossing: Crossing) {
+        let (lane, spec) = match way {
+            Way::Up(ssd) => (&mut self.up[ssd], self.ssd_link),
+            Way::Down(ssd) => (&mut self.down[ssd], self.ssd_link),
+            Way::SwitchUp => (&mut self.switch_up, self.switch),
+            Way::SwitchDown => (&mut self.switch_down, self.switch),
+        };
+        let duration = Ns::from_us(spec.serialization_us(crossing.bytes));
+        lane.free_at = lane.free_at.max(kernel.now) + duration;
+        lane.busy += duration;
+        let after = lane.free_at - kernel.now + Ns::from_us(spec.latency_us);
+        let crossing = self.crossings.insert(crossing);
+        kernel.schedule(after, Event::Crossed { crossing });
+    }
+
+    /// Something has crossed a link, or the switch. It is given back where it has arrived.
+    pub(super) fn crossed(&mut self, kernel: &mut Kernel, index: u32) -> Option<Cargo> {
+        let crossing = self.crossings[index];
+        self.crossings.remove(index);
+        match crossing.next {
+            Some(way) => {
+                self.cross(kernel, way, Crossing { next: None, ..crossing });
+                None
+            }
+            None => Some(crossing.cargo),
+        }
+    }
+
+    /// How long a codeword takes from its SSD to a decoder, if it waits for nothing.
+    pub(super) fn alone(&self, size: f64) -> Ns {
+        let of = |spec: LinkSpec| {
+            Ns::from_us(spec.serialization_us(size * self.codeword_bytes)) + Ns::from_us(spec.latency_us)
+        };
+        of(self.ssd_link) + of(self.switch)
+    }
+
+    pub(super) fn busy_shares(&self, now: Ns) -> LinkShares {
+        let share = |lanes: &[Lane]| {
+            let busy: f64 = lanes.iter().map(|lane| lane.busy.0 as f64).sum();
+            if now > Ns::ZERO { busy / (now.0 as f64 * lanes.len() as f64) } else { 0.0 }
+        };
+        LinkShares {
+            from_ssds: share(&self.up),
+            to_ssds: share(&self.down),
+            switch_to_decoders: share(&[self.switch_up]),
+            switch_from_encoders: share(&[self.switch_down]),
+        }
+    }
+}
