@@ -1,0 +1,133 @@
+"""Decoders and where they are, devices of an age with them, and what is taken of their runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from softsense.papers import Case, Number, Plan, Runs, Workload, inline
+from softsense.papers.adaptive_rate_pool.decoding import Decoding, at
+from softsense.papers.adaptive_rate_pool.loads import POLICY, round_robin, scattered
+from softsense.papers.adaptive_rate_pool.published import (
+    CHANNEL_US,
+    CHANNELS,
+    CODEWORD,
+    GEOMETRY,
+    ITERATION_US,
+    SMALLEST_POOL,
+    table_of,
+)
+from softsense.papers.adaptive_rate_pool.wear import PE_EXPONENT, ages, fit, reliability
+
+Quantity = Callable[[dict[str, Any]], float]
+"""What is taken of a summary."""
+
+
+@dataclass(frozen=True)
+class Decoders:
+    """So many decoders, and where they are: `pool`, `per_ssd` or `per_channel`."""
+
+    count: int
+    where: str = "pool"
+
+    @property
+    def label(self) -> str:
+        """For people."""
+        if self.where == "pool":
+            return f"pool of {self.count}"
+        return f"{self.each} in each {'SSD' if self.where == 'per_ssd' else 'channel'}"
+
+    @property
+    def each(self) -> int:
+        """Decoders of an SSD, a channel, or the pool."""
+        return self.count // {"pool": 1, "per_ssd": GEOMETRY["ssds"], "per_channel": CHANNELS}[self.where]
+
+    def bound(self, iterations: float, iteration_us: float = ITERATION_US) -> float:
+        """Codewords a second that channels bring and decoders decode, at most."""
+        return min(CHANNELS / CHANNEL_US, self.count / (iteration_us * iterations)) * 1e6
+
+    def override(self, time: Mapping[str, float], **more: Any) -> str:
+        """The `[decoder]` of a config."""
+        return f"decoder={inline({'placement': {self.where: self.each}, 'time': dict(time), **more})}"
+
+
+POOL, PER_SSD = Decoders(SMALLEST_POOL), Decoders(GEOMETRY["ssds"], "per_ssd")
+POOLS = tuple(Decoders(count) for count in (8, 16, 32, 64))
+DEDICATED = (*(Decoders(count, "per_ssd") for count in (8, 16, 32, 64)), Decoders(64, "per_channel"))
+
+
+OF_CHIP, OF_DECODERS = 8, 16
+BUFFERS: dict[str, tuple[tuple[str, ...], dict[str, int]]] = {
+    "unbounded": ((), {}),
+    "bounded": ((f"flash.unit_queue={OF_CHIP}",), {"buffer_codewords": OF_DECODERS}),
+}
+"""Operations that may wait for a chip, and codewords that may wait for a decoder: the paper does not say how many."""
+
+
+def device_of(
+    of: Decoding,
+    decoders: Decoders,
+    iteration_us: float = ITERATION_US,
+    buffers: str = "unbounded",
+) -> tuple[str, ...]:
+    """A device of an age, all of it read with one code."""
+    of_chips, of_decoders = BUFFERS[buffers]
+    bypass = {"errors": 0, "codeword_bits": 8 * CODEWORD}
+    return (
+        reliability(table_of(of.rate), fit(), PE_EXPONENT),
+        f"precondition.pe_cycles={of.pe_cycles}",
+        decoders.override({"per_iteration_us": iteration_us}, bypass=bypass, **of_decoders),
+        *of_chips,
+    )
+
+
+def with_seeds(plan: Plan, workload: Workload, overrides: tuple[str, ...]) -> list[Case]:
+    """A device on a workload, with each seed."""
+    return [Case(workload, POLICY, overrides, seed) for seed in plan.seeds]
+
+
+def by_seed(runs: Runs, cases: Iterable[Case], of: Quantity) -> list[float]:
+    """A number for each seed."""
+    return [of(runs[case]) for case in cases]
+
+
+def iops(summary: dict[str, Any]) -> float:
+    """Codewords a second."""
+    return summary["requests"] / summary["simulated_s"]
+
+
+def latency(summary: dict[str, Any]) -> float:
+    """The mean response of reads, us."""
+    return summary["response"]["read"]["mean_us"]
+
+
+def farthest(numbers: Mapping[Any, Number]) -> Any:
+    """The one that is farthest from 1."""
+    return max(numbers, key=lambda key: abs(numbers[key].value - 1))
+
+
+def scaled(number: Number, by: float) -> Number:
+    """A number in another unit."""
+    return Number(number.value * by, number.lo * by, number.hi * by)
+
+
+def kpe(pe_cycles: float) -> str:
+    """P/E cycles in thousands."""
+    return f"{pe_cycles / 1000:g}"
+
+
+def saturated(plan: Plan, of: Decoding, decoders: Decoders, iteration_us: float = ITERATION_US) -> list[Case]:
+    """Reads in turn from all channels, as fast as they go."""
+    return with_seeds(plan, round_robin(plan.requests), device_of(of, decoders, iteration_us))
+
+
+def most_of_smallest(plan: Plan) -> float:
+    """What the smallest pool can do at any age, at least."""
+    return min(POOL.bound(at(age).load) for age in ages(plan.full))
+
+
+def loaded(plan: Plan, per_s: float, overrides: tuple[str, ...]) -> list[Case]:
+    """So many reads a second at random places."""
+    arrivals = f"workload.arrivals={inline({'poisson': {'requests_per_s': float(round(per_s))}})}"
+    return with_seeds(plan, scattered(plan.requests), (arrivals, *overrides))

@@ -1,0 +1,102 @@
+"""What the paper leaves out of its figures and measures nothing of: links that take time, and writes that are encoded.
+
+Claims of figures 6 to 10 are measured under each of these too, at the oldest age.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from softsense.papers import Case, Evidence, Number, Runs, inline
+from softsense.papers.adaptive_rate_pool.decoders import Decoders, Quantity, by_seed
+from softsense.papers.adaptive_rate_pool.published import CODEWORD
+
+SWITCH_GB_PER_S = 15.75
+"""Of PCIe 3.0 with 16 lanes."""
+LINK_LATENCY_US, SWITCH_LATENCY_US = 0.25, 0.15
+ENCODE_US = 4.0
+"""A codeword, as long as an iteration of a decoder."""
+WRITE_SHARE = 0.3
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One of them: the bandwidth of the links of SSDs, or the share of requests that write."""
+
+    name: str
+    link_gb_per_s: float | None = None
+    writes: float = 0.0
+
+    def overrides(self, decoders: Decoders) -> tuple[str, ...]:
+        """Of a device: links matter to a pool alone, and encoders are where decoders are, as many."""
+        found: list[str] = []
+        if self.link_gb_per_s is not None and decoders.where == "pool":
+            found.append(interconnect(self.link_gb_per_s))
+        if self.writes:
+            encoder = {"placement": {decoders.where: decoders.each}, "time_us": ENCODE_US}
+            found += [
+                f"workload.read_fraction={1 - self.writes}",
+                f"encoder={inline(encoder)}",
+                f"host.write_buffer_bytes={1024 * CODEWORD}",
+                "precondition.layout=steady_state",
+            ]
+        return tuple(found)
+
+    def of(self, cases: Iterable[Case], decoders: Decoders) -> list[Case]:
+        """The same cases in this setting."""
+        return [replace(case, overrides=(*case.overrides, *self.overrides(decoders))) for case in cases]
+
+
+def interconnect(link_gb_per_s: float) -> str:
+    """Links of a bandwidth, and the switch."""
+    fields = {
+        "codeword_bytes": CODEWORD,
+        "ssd_link": {"bandwidth_gb_per_s": link_gb_per_s, "latency_us": LINK_LATENCY_US},
+        "switch": {"bandwidth_gb_per_s": SWITCH_GB_PER_S, "latency_us": SWITCH_LATENCY_US},
+    }
+    return f"interconnect={inline(fields)}"
+
+
+WIDE = Setting("links of 3.94 GB/s (PCIe 3.0 x4)", link_gb_per_s=3.94)
+NARROW = Setting("links of 0.985 GB/s (PCIe 3.0 x1)", link_gb_per_s=0.985)
+WRITES = Setting(f"{100 * WRITE_SHARE:g} % writes, encoders beside decoders", writes=WRITE_SHARE)
+BOTH = Setting(f"{100 * WRITE_SHARE:g} % writes and links of 3.94 GB/s", link_gb_per_s=3.94, writes=WRITE_SHARE)
+SETTINGS = (WIDE, NARROW, WRITES, BOTH)
+
+
+@dataclass(frozen=True)
+class Arm:
+    """Cases, one for each seed, and the decoders of their device."""
+
+    cases: tuple[Case, ...]
+    decoders: Decoders
+
+
+def arm(cases: Iterable[Case], decoders: Decoders) -> Arm:
+    """Cases of a device with such decoders."""
+    return Arm(tuple(cases), decoders)
+
+
+def in_all_settings(*arms: Arm) -> list[Case]:
+    """The simulations of `under`."""
+    return [case for setting in SETTINGS for each in arms for case in setting.of(each.cases, each.decoders)]
+
+
+def under(runs: Runs, above: Arm, below: Arm, of: Quantity, *, order: float = 0.0) -> dict[str, Evidence]:
+    """A ratio of two arms in each setting, paired by seed.
+
+    Args:
+        runs: with those of `in_all_settings`.
+        above: the arm whose quantity is divided.
+        below: the arm by whose it is.
+        of: the quantity.
+        order: of a claim of an order, 1 if the ratio has to be above 1, and -1 if below.
+    """
+    found = {}
+    for setting in SETTINGS:
+        values = (by_seed(runs, setting.of(each.cases, each.decoders), of) for each in (above, below))
+        number = Number.ratio(*values)
+        met = order * (number.value - 1) > 0
+        found[setting.name] = Evidence(number, in_all=met, in_mean=met)
+    return found

@@ -1,0 +1,119 @@
+"""How flash wears, how long each code lasts in it, and which code an adaptive device uses at an age."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+
+from softsense import decode_tables
+from softsense._core import Code, Config
+from softsense.lifetime import CodeLife, Demand, Lifetime, lifetime
+from softsense.papers import inline
+from softsense.papers.adaptive_rate_pool.machine import CONFIG, DEVICE
+from softsense.papers.adaptive_rate_pool.published import ENDURANCE, PUBLISHED, RATES, table_of
+
+PE_EXPONENT = 1.57
+"""Of raw bit error rates by P/E cycles, as of the repository's MLC (docs/model/reliability.md): the paper has none."""
+
+OTHER_EXPONENTS = {"exponent 2.05 (72-layer TLC)": 2.05, "exponent 2.47 (LAE-FTL's chip)": 2.47}
+"""Others that were fitted to flash: the published one of 72-layer TLC (docs/model/reliability.md), and that of the four
+raw bit error rates of LAE-FTL (docs/lae-ftl.md)."""
+
+FITTED = "1/2"
+"""The rate whose printed endurance fixes the scale."""
+
+DEMAND = Demand(uber=PUBLISHED["code"]["target_uber"])
+# The same flash, all blocks alike, as large as it takes to collect garbage.
+LIFETIME_DEVICE = (
+    *DEVICE,
+    "geometry.ssds=1",
+    "geometry.channels=1",
+    "geometry.chips_per_channel=1",
+    "geometry.blocks_per_plane=256",
+    "ftl.over_provisioning=0.2",
+)
+UTILISATIONS = (0.7, 0.8, 0.9)
+"""Shares of the data capacity that the user has, at which write amplification is measured."""
+
+
+def reliability(file: str, scale: float, exponent: float) -> str:
+    """The decode table of all blocks, and their power law."""
+    law = {"scale": scale, "pe_exponent": exponent}
+    return f"reliability={inline({'table': {'file': file, 'rber': {'power_law': law}}})}"
+
+
+@cache
+def reader(rate: str) -> Config:
+    """A config with the decode table of a rate; how flash wears in it is not looked at."""
+    return Config.open(CONFIG).with_overrides([*LIFETIME_DEVICE, reliability(table_of(rate), 1e-4, PE_EXPONENT)])
+
+
+@cache
+def code(rate: str) -> Code:
+    """The shipped code of a rate."""
+    return Code.open(decode_tables.describe(table_of(rate))["code"].split(":")[0])
+
+
+@cache
+def limit(rate: str) -> float:
+    """The raw bit error rate up to which a rate meets the demand, by bisection in its table."""
+    grid = decode_tables.describe(table_of(rate))["rber"]
+    low, high = grid[0], grid[-1]
+    while high - low > 1e-12:
+        middle = (low + high) / 2
+        failing = float(reader(rate).p_fail(np.array([middle]), 1)[0, 0])
+        low, high = (middle, high) if failing / code(rate).data_bits <= DEMAND.uber else (low, middle)
+    return low
+
+
+def fit(rate: str = FITTED, exponent: float = PE_EXPONENT) -> float:
+    """The scale with which a rate lasts as long as is printed: that of RBER = scale (PE / 1000)^exponent."""
+    return limit(rate) / ENDURANCE[rate] ** exponent
+
+
+def predicted(rate: str, scale: float, exponent: float = PE_EXPONENT) -> float:
+    """The endurance of a rate in 1,000 P/E cycles."""
+    return (limit(rate) / scale) ** (1 / exponent)
+
+
+@cache
+def worn() -> Config:
+    """Flash that wears as is fitted."""
+    law = reliability(table_of(FITTED), fit(), PE_EXPONENT)
+    return Config.open(CONFIG).with_overrides([*LIFETIME_DEVICE, law])
+
+
+@cache
+def life() -> Lifetime:
+    """Endurances and stages of the six rates, and write amplification."""
+    return lifetime(worn(), [table_of(rate) for rate in RATES], utilisations=UTILISATIONS, demand=DEMAND)
+
+
+@cache
+def lives() -> dict[str, CodeLife]:
+    """The same by rate."""
+    found = {each.table: each for each in life().codes}
+    return {rate: found[table_of(rate)] for rate in RATES}
+
+
+def adapted(pe_cycles: int) -> str:
+    """The rate that an adaptive device uses at an age."""
+    table = next(stage.life.table for stage in life().stages if pe_cycles <= stage.to_pe)
+    return next(rate for rate in RATES if table_of(rate) == table)
+
+
+AGES = (100, 2_000, 8_000, 12_000, 18_000, 24_000, 33_000, 38_000)
+_MORE_AGES = (500, 1_000, 4_000, 6_000, 10_000, 14_000, 16_000, 21_000, 27_000, 30_000, 36_000)
+
+
+def ages(full: bool) -> list[int]:
+    """P/E cycles that are simulated, within the life of the adaptive device."""
+    end = life().stages[-1].to_pe
+    return sorted(age for age in (*AGES, *(_MORE_AGES if full else ())) if age <= end)
+
+
+def ages_within(rate: str, full: bool) -> list[int]:
+    """Those within the life of a rate, and its end."""
+    end = lives()[rate].endurance_pe
+    return sorted({end, *(age for age in ages(full) if age <= end)})
