@@ -193,6 +193,7 @@ ERRORS: dict[str, Rows] = {
     "policies": [(["more"], ["more"]), (["--wings"], ["--wings"])],
     "completion": [([], ["SHELL"]), (["cmd.exe"], ["SHELL", "cmd.exe", "bash", "zsh", "fish"])],
     "trace stats": [([], ["FILE"]), *TRACES],
+    "trace fit-arrivals": [([], ["FILE"]), *TRACES],
     "trace convert": [
         (["good.trace"], ["OUT"]),
         *[([arguments[0], "new.csv", *arguments[1:]], says) for arguments, says in TRACES],

@@ -31,6 +31,7 @@ RESULTS: dict[str, list[str]] = {
     "compare": ["mlc-25nm", *QUICK, "--policies", "two_step"],
     "policies": [],
     "trace stats": ["small.csv"],
+    "trace fit-arrivals": ["small.csv"],
     "trace convert": ["small.csv", "converted.trace", "--to", "mqsim"],
     "trace generate": ["mlc-25nm", "generated.trace", *QUICK],
     "config list": [],

@@ -442,6 +442,26 @@ def trace_stats(file: str, as_json: bool, no_progress: bool, **options: Any) -> 
     click.echo(json.dumps(json.loads(opened.stats_json()), indent=2) if as_json else tables.describe(opened.describe()))
 
 
+@trace.command("fit-arrivals")
+@click.argument("file", type=click.Path())
+@_trace_options
+@click.option("--json", "as_json", is_flag=True, help="Print the fit as one JSON document.")
+@_no_progress
+def trace_fit_arrivals(file: str, as_json: bool, no_progress: bool, **options: Any) -> None:
+    """Fit bursts to the arrivals of trace FILE, and print them as the [workload] section of a config.
+
+    The fit is a Markov-modulated Poisson process of two states. Statistics of the trace stand beside those of the fit.
+    """
+    from softsense import tables
+
+    fit, rows, toml = _open_trace(file, no_progress, options).fit_arrivals()
+    if as_json:
+        click.echo(json.dumps(json.loads(fit), indent=2))
+        return
+    commented = "\n".join(f"# {line}" for line in tables.describe(rows).splitlines())
+    click.echo(f"{commented}\n\n{toml}", nl=False)
+
+
 @trace.command("convert")
 @click.argument("file", type=click.Path())
 @click.argument("to", metavar="OUT", type=click.Path())

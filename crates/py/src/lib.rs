@@ -369,6 +369,14 @@ impl Trace {
         self.trace.stats().describe()
     }
 
+    /// Fits arrivals of `workload.arrivals.markov_modulated` to the trace's: (JSON, label and value rows for people, TOML). Raises
+    /// TraceError.
+    fn fit_arrivals(&self, py: Python<'_>) -> PyResult<(String, Vec<(String, String)>, String)> {
+        let fit = detached(py, || self.trace.fit_arrivals()).map_err(raise)?;
+        let json = serde_json::to_string(&fit).map_err(|error| PyValueError::new_err(error.to_string()))?;
+        Ok((json, fit.describe(), fit.to_toml()))
+    }
+
     /// Writes the trace in another format and returns the number of requests. Raises TraceError or FileError.
     #[pyo3(signature = (to, format = "csv", progress = None))]
     fn convert(&self, py: Python<'_>, to: PathBuf, format: &str, progress: Option<Py<PyAny>>) -> PyResult<u64> {

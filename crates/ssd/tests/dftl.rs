@@ -106,6 +106,18 @@ fn collection_reads_at_remembered_levels() {
     assert!(saved.is_multiple_of(2) && saved > 0 && saved <= 2 * moved, "{saved} of {moved}");
 }
 
+/// Fresh translation pages are read at level 1, in 85 us, where those that are as old as the data take its level. By table II data a
+/// year old, after 10,000 P/E cycles, takes level 3: it is read from level 1 in either case.
+#[test]
+fn fresh_translation_pages_need_no_soft_sensing() {
+    for (age, page_us) in [("aged", FROM_LEVEL_1), ("fresh", 85.0)] {
+        let age = format!("precondition.translation_pages={age}");
+        let config = shipped("mlc-laldpc.toml", &["geometry.blocks_per_plane=96", &age]);
+        let found = responses_us(&config, apart([(RequestKind::Read, 5), (RequestKind::Read, 6)].into_iter()));
+        assert_eq!(found, [page_us + FROM_LEVEL_1; 2], "{age}");
+    }
+}
+
 /// The directory of translation pages may remember levels, too, until a page is programmed anew.
 #[test]
 fn translation_pages_are_read_at_the_level_of_the_last_time() {

@@ -217,7 +217,8 @@ fn device(draw: &mut Draw) -> String {
             draw.one(&["plain", "pad"])
         );
     }
-    if draw.once_in(3) && !squeezed {
+    let in_flash = draw.once_in(3) && !squeezed;
+    if in_flash {
         let eviction = draw.one(&[
             "\"lru\"",
             "{ segmented_lru = { protected_entries = 3 } }",
@@ -293,7 +294,9 @@ fn device(draw: &mut Draw) -> String {
     let layout = draw.one(&["sequential", "steady_state"]);
     let mapped = if layout == "steady_state" { 1.0 } else { draw.one(&[0.0, 0.5, 1.0]) };
     toml += &format!(
-        "[precondition]\nlayout = \"{layout}\"\nmapped_fraction = {mapped:?}\npe_cycles = {age}\nretention_days = 30.0\n"
+        "[precondition]\nlayout = \"{layout}\"\nmapped_fraction = {mapped:?}\npe_cycles = {age}\nretention_days = 30.0\n\
+         translation_pages = \"{}\"\n",
+        if in_flash && draw.once_in(2) { "fresh" } else { "aged" },
     );
     if draw.once_in(3) {
         toml += &format!("pe_cycles_spread = {}\n", draw.one(&[0.2, 0.5, 0.9]));

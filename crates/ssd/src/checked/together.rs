@@ -5,7 +5,7 @@ use softsense_link::{AgedBch, HardReferences, Observable, PredictorPlace, Reliab
 use softsense_nand::Wear;
 
 use super::CheckedConfig;
-use crate::config::{DecodeTime, Mapping, ReadReclaimSpec};
+use crate::config::{DecodeTime, Mapping, ReadReclaimSpec, TranslationPages};
 use crate::events::MAX_INDEX;
 use crate::format::BlockLayout;
 
@@ -56,7 +56,7 @@ impl CheckedConfig {
     }
 
     /// All that cannot go together: a new feature that goes without another is a row here.
-    fn clashes(&self) -> [Clash; 23] {
+    fn clashes(&self) -> [Clash; 24] {
         let config = &self.config;
         let (decoder, flash, reliability) = (&config.decoder, &config.flash, &config.reliability);
         let layouts = self.layouts();
@@ -83,6 +83,13 @@ impl CheckedConfig {
                 "flash.suspend",
                 "found without `host.reads_first`, expected it to be true: programs and erases are suspended for reads that go first"
                     .into(),
+            ),
+            // Where all of the map is in memory there are no translation pages.
+            clash(
+                config.precondition.translation_pages != TranslationPages::Aged
+                    && !matches!(config.ftl.mapping, Mapping::Demand(_)),
+                "precondition.translation_pages",
+                "found without `ftl.mapping.demand`, expected a map in flash: there are no translation pages".into(),
             ),
             // How many bits are wrong is drawn with a decode table only; real decodes count their own.
             clash(

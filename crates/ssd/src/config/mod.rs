@@ -40,7 +40,7 @@ pub use host::{HostSpec, Issue, PartialWrite, ServiceSpec, Spread};
 pub use interconnect::{InterconnectSpec, LinkSpec};
 pub use interleaving::{InterleavedGroups, InterleavingSpec, Remainder};
 pub use mapping::{DemandSpec, Eviction, Mapping};
-pub use precondition::{Layout, PreconditionSpec, SsdAge};
+pub use precondition::{Layout, PreconditionSpec, SsdAge, TranslationPages};
 pub use read_reclaim::{ReadReclaimSpec, WordlineReclaimSpec};
 pub(crate) use shipped::{SHIPPED, about};
 pub(crate) use spread::AddedTime;

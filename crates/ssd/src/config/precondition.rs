@@ -20,6 +20,8 @@ pub struct PreconditionSpec {
     /// How far blocks differ: the P/E cycles of what is erased together are drawn uniformly between 1 - spread and 1 + spread times
     /// those of its SSD, and rounded. A share, 0 to below 1.
     pub pe_cycles_spread: f64,
+    /// How old the translation pages are, where the map is in flash (`ftl.mapping.demand`).
+    pub translation_pages: TranslationPages,
     /// The age of each SSD, in their order, in place of `pe_cycles`, `retention_days` and `block_reads`; none where all are as old as these say.
     pub ssds: Vec<SsdAge>,
 }
@@ -46,9 +48,20 @@ impl Default for PreconditionSpec {
             retention_days: 30.0,
             block_reads: 0.0,
             pe_cycles_spread: 0.0,
+            translation_pages: TranslationPages::Aged,
             ssds: Vec::new(),
         }
     }
+}
+
+/// How old translation pages are at the start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TranslationPages {
+    /// As old as the data, so that reading them takes the same levels.
+    Aged,
+    /// Written as the run begins, as by a device that has rewritten its map since.
+    Fresh,
 }
 
 /// How preconditioned data lies.
@@ -121,7 +134,11 @@ impl PreconditionSpec {
                 ages.collect::<Vec<_>>().join("; ")
             }
         };
-        format!("{:.0} % mapped, {layout}, {ages}", self.mapped_fraction * 100.0)
+        let fresh = match self.translation_pages {
+            TranslationPages::Aged => "",
+            TranslationPages::Fresh => ", translation pages fresh",
+        };
+        format!("{:.0} % mapped, {layout}, {ages}{fresh}", self.mapped_fraction * 100.0)
     }
 }
 

@@ -3,6 +3,7 @@ use strength_reduce::StrengthReducedU64;
 
 use super::addresses::Addresses;
 use super::{BlockLayout, Lcn, PageMap, Place, Writer};
+use crate::config::TranslationPages;
 use crate::geometry::Geometry;
 
 /// The valid fraction of greedy garbage collection's victims under endless uniform overwriting of a
@@ -389,13 +390,16 @@ impl PageMap {
     ///
     /// # Arguments
     /// - `pages`: how many.
-    pub fn fill_translation_pages(&mut self, pages: u32) {
+    /// - `age`: how old they are.
+    pub fn fill_translation_pages(&mut self, pages: u32, age: TranslationPages) {
         for page in 0..pages {
             let group = self.open_for_translation().expect("over-provisioning leaves room for translation pages");
             self.place(group, 0, self.translation_page(page));
             self.programmed(group, 0);
-            if let Some(written_s) = &mut self.written_s {
-                // They are as old as the data.
+            if let Some(written_s) = &mut self.written_s
+                && age == TranslationPages::Aged
+            {
+                // As old as the data.
                 written_s.set(self.geometry.page_in(group.superblock, group.page, group.first()), 0);
             }
         }

@@ -56,7 +56,8 @@ impl Device {
             Mapping::Page => None,
             Mapping::Demand(demand) => {
                 let pages = config.translation_codewords();
-                ftl.fill_translation_pages((pages as f64 * start.mapped_fraction).ceil() as u32);
+                let mapped = (pages as f64 * start.mapped_fraction).ceil() as u32;
+                ftl.fill_translation_pages(mapped, start.translation_pages);
                 Some(Translation::new(demand, spec.geometry.codeword_bytes, user_codewords)?)
             }
         };

@@ -22,6 +22,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use softsense_base::{Error, Result};
 
+use crate::workload::ArrivalFit;
+
 pub use convert::write_requests;
 pub use reader::TraceReader;
 pub use scan::{DeviceStats, Skipped, TraceStats};
@@ -344,6 +346,15 @@ impl Trace {
     /// A target that is the trace itself, or cannot be written; a request that `format` cannot express; an interruption.
     pub fn convert(&self, to: &Path, format: Format, progress: &mut dyn FnMut(f64) -> bool) -> Result<u64> {
         convert::convert(self, to, format, progress)
+    }
+
+    /// A Markov-modulated Poisson process of two states fitted to the arrivals, as [`ArrivalFit::of`] does.
+    ///
+    /// # Errors
+    /// Those of [`ArrivalFit::of`], and a file that is gone or has changed since the scan.
+    pub fn fit_arrivals(&self) -> Result<ArrivalFit> {
+        let mut requests = self.requests(u64::MAX, Beyond::Reject)?;
+        ArrivalFit::of(&mut requests, &self.spec.path.display().to_string())
     }
 
     fn error(&self, message: impl Into<String>) -> Error {
