@@ -95,7 +95,7 @@ class Config:
         A dict each: `to_pe_cycles`, `codeword_bytes`, `correctable` (t), `field_bits` (m), `codeword_bits` (n),
         `parity_bytes` (room for that of a codeword), `codewords_per_unit`, `squeezed_bytes` (what parity and metadata
         take of the data space of each unit), `units_per_block`, `crossing_per_block` (those of them that lie in two
-        pages), and `transfer_us`, `decode_us` and `decode_without_errors_us` of a codeword.
+        pages), `codewords_at_once` (of it in one decoder), and `transfer_us`, `decode_us` and `decode_without_errors_us` of a codeword.
         """
     def cells(self, pe_cycles: int = 0, retention_hours: float = 0.0) -> Cells | None:
         """The cells of the reliability at an age; None if it has none with threshold voltages. Raises `ConfigError`."""

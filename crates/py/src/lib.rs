@@ -241,8 +241,8 @@ impl Config {
 
     /// The codes of `reliability.bch` on this device, in the order of their ages, a dict each: `to_pe_cycles`,
     /// `codeword_bytes`, `correctable`, `field_bits`, `codeword_bits`, `parity_bytes` (of a codeword), `codewords_per_unit`,
-    /// `squeezed_bytes` (of each unit's data space), `units_per_block`, `crossing_per_block` (units in two pages), `transfer_us`,
-    /// `decode_us` and `decode_without_errors_us` (of a codeword). Empty with any other reliability.
+    /// `squeezed_bytes` (of each unit's data space), `units_per_block`, `crossing_per_block` (units in two pages),
+    /// `codewords_at_once` (in a decoder), `transfer_us`, `decode_us` and `decode_without_errors_us` (of a codeword). Empty with any other reliability.
     fn bch_codes<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
         let codes = self.checked.bch_codes();
         let dict = |code: &softsense_ssd::format::UnitCode| {
@@ -258,6 +258,7 @@ impl Config {
                 ("squeezed_bytes", code.squeezed_bytes),
                 ("units_per_block", code.units_per_block),
                 ("crossing_per_block", code.crossing_per_block),
+                ("codewords_at_once", code.codewords_at_once),
             ] {
                 fields.set_item(name, whole)?;
             }

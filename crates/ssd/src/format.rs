@@ -38,6 +38,8 @@ pub struct UnitCode {
     pub units_per_block: u32,
     /// Those of them that lie in two pages.
     pub crossing_per_block: u32,
+    /// Codewords that one decoder has in work at once.
+    pub codewords_at_once: u32,
     /// Transfer of a codeword, us.
     pub transfer_us: f64,
     /// Decoding of a codeword with errors, us.

@@ -68,6 +68,110 @@ fn codewords_of_a_unit_are_a_pipeline() {
     }
 }
 
+/// An engine of fixed hardware takes as many codewords of a unit at once as fit, each with its part of the multipliers; codewords
+/// of a code that is too strong for all bits of a cycle take longer. To the nanosecond.
+#[test]
+fn an_engine_decodes_as_many_codewords_of_a_unit_as_fit() {
+    // Side by side, bits a cycle, and multipliers of each: 108 errors, 8 bits and 16 multipliers are shared.
+    let lanes = [(7, 8, 2), (3, 8, 5), (1, 8, 16), (1, 8, 16), (1, 5, 16), (1, 3, 16), (1, 2, 16), (1, 2, 16)];
+    for (code, (lanes, bits, multipliers)) in CODES.into_iter().zip(lanes) {
+        let config = with_code(code, 0.01, &["decoder.time.bch.engine_correctable=108"]);
+        let known = config.bch_codes()[0];
+        assert_eq!(known.codewords_at_once, lanes, "{code:?}");
+        let (n, t) = (u64::from(known.codeword_bits), u64::from(code.1));
+        let cycles = 2 * n.div_ceil(bits) + t * (3 * (t + 1)).div_ceil(multipliers);
+        assert_eq!(known.decode_us, cycles as f64 / 200.0, "{code:?}");
+        if known.squeezed_bytes > 0 {
+            continue;
+        }
+        let decode = 5 * cycles;
+        let transfer = u64::from(known.codeword_bytes + known.parity_bytes) * 5;
+        let mut free = vec![0; lanes as usize];
+        for codeword in 1..=u64::from(known.codewords_per_unit) {
+            let first = free.iter_mut().min().unwrap();
+            *first = (*first).max(codeword * transfer) + decode;
+        }
+        let end = free.into_iter().max().unwrap() + 75_000;
+        let requests = (0..20).map(|i| request(RequestKind::Read, Ns(i * 10_000_000), i * 37, 1));
+        let found: Vec<_> = run(&config, requests.collect()).take_log().iter().map(|row| row.response.0).collect();
+        assert!(found.iter().all(|&ns| ns == end), "{code:?}: {found:?} for {end}");
+    }
+}
+
+/// Under load, whatever the buffer, an engine of seven lanes is seven decoders with what multipliers a lane has: each read ends at
+/// the same nanosecond, and the engine is busy for as much of the time.
+#[test]
+fn lanes_of_one_code_are_decoders() {
+    for buffer in ["", ", buffer_codewords = 0", ", buffer_codewords = 3"] {
+        let log = |placement: u32, bch: &str| {
+            let decoder =
+                format!("decoder={{ placement = {{ pool = {placement} }}{buffer}, time = {{ bch = {{ {bch} }} }} }}");
+            let config = with_code(CODES[0], 0.001, &[&decoder]);
+            let reads = (0..3000).map(|i| request(RequestKind::Read, Ns(i * 12_000), i * 131 % 9000, 1));
+            let mut simulation = run(&config, reads.collect());
+            let decoder = simulation.utilisation().decoder;
+            (simulation.take_log().iter().map(|row| row.response).collect::<Vec<_>>(), decoder)
+        };
+        let (engine, busy) = log(1, "engine_correctable = 108");
+        let (decoders, expected) = log(7, "key_equation_multipliers = 2");
+        assert_eq!(engine, decoders, "{buffer}");
+        assert!(expected > 0.3 && (busy / expected - 1.0).abs() < 1e-3, "{busy} for {expected}");
+    }
+}
+
+/// Codewords of two codes share an engine as long as errors and multipliers suffice for all of them, and are taken in the order
+/// in which they come: one that does not fit keeps those behind it waiting. To the nanosecond.
+#[test]
+fn codewords_of_several_codes_share_an_engine() {
+    // The first SSD corrects 15 errors and the second 57: an engine of 120 has room for eight of the one or two of the other,
+    // with 2 and 8 of 16 multipliers, or for one strong codeword beside four weak ones.
+    let aged = codes(&[(4096, 15, 1), (4096, 57, 1_000_000)], &constant(0.01), false);
+    let more = [
+        "geometry.ssds=2",
+        "geometry.chips_per_channel=4",
+        "geometry.blocks_per_plane=48",
+        "geometry.pages_per_block=64",
+        "precondition.layout=sequential",
+        "precondition.ssds=[{ pe_cycles = 0, retention_days = 0.0 }, { pe_cycles = 9, retention_days = 0.0 }]",
+        "bus.transfer_us=0.0",
+        &aged,
+        "decoder={ placement = { pool = 1 }, time = { bch = { engine_correctable = 120 } } }",
+    ];
+    let config = shipped("mlc-lae.toml", &more);
+    let [weak, strong] = [0, 1].map(|code| Ns((config.bch_codes()[code].decode_us * 1e3).round() as u64));
+    assert_eq!(config.bch_codes().iter().map(|code| code.codewords_at_once).collect::<Vec<_>>(), [8, 2]);
+    // Pages of different planes, by what their codewords are corrected with, in the order in which they are asked for.
+    let start = simulation(&config, Vec::new());
+    let planes = u64::from(config.geometry().planes());
+    let (mut of_weak, mut of_strong, mut taken) = (Vec::new(), Vec::new(), vec![false; planes as usize]);
+    for lcn in 0..config.user_codewords() {
+        let Location::Flash(place) = start.ftl().locate(lcn) else { panic!("unit {lcn} is not in flash") };
+        let (group, _) = start.ftl().group_of(place);
+        let plane = config.geometry().plane_of(group.set, 0) as usize;
+        if !std::mem::replace(&mut taken[plane], true) {
+            (if plane < taken.len() / 2 { &mut of_weak } else { &mut of_strong }).push(lcn);
+        }
+    }
+    let order = [true, false, false, false, false, false, true, true, false];
+    let requests = order.iter().zip(0u64..).map(|(&is_strong, i)| {
+        let lcn = if is_strong { of_strong.pop() } else { of_weak.pop() };
+        request(RequestKind::Read, Ns(i), lcn.expect("there are planes enough"), 1)
+    });
+    let mut log = run(&config, requests.collect()).take_log();
+    log.sort_by_key(|row| row.arrival);
+    let found: Vec<_> = log.iter().map(|row| row.response - Ns(75_000)).collect();
+    // The fifth weak one finds 57 + 4 x 15 errors taken and waits for the first; the strong one behind it has room when the first
+    // strong one is done; the next, when the fifth weak one is, and the last weak one waits for the second strong one.
+    let fifth = Ns(1) + weak;
+    let last_strong = fifth + weak;
+    let began = [Ns(0), Ns(1), Ns(2), Ns(3), Ns(4), fifth, strong, last_strong, strong + strong];
+    let expected = began.iter().zip(order).zip(0u64..).map(|((&began, is_strong), i)| {
+        let took = if is_strong { strong } else { weak };
+        began + took - Ns(i)
+    });
+    assert_eq!(found, expected.collect::<Vec<_>>());
+}
+
 /// The summary's parts of a unit's time are those of the codeword that was decoded last, and add up to the response.
 #[test]
 fn the_time_of_a_unit_adds_up() {

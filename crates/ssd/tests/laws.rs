@@ -235,10 +235,11 @@ fn device(draw: &mut Draw) -> String {
         );
     }
     let placement = draw.one(&["per_channel", "per_ssd", "pool"]);
+    let engine = by_bch && draw.once_in(2);
     toml += &format!(
         "[decoder]\nplacement.{placement} = {}\ncodewords_at_once = {}\n",
         1 + draw.below(2),
-        1 + draw.below(2)
+        if engine { 1 } else { 1 + draw.below(2) }
     );
     if draw.once_in(2) {
         toml += &format!("buffer_codewords = {}\n", draw.below(3));
@@ -248,6 +249,11 @@ fn device(draw: &mut Draw) -> String {
     }
     toml += &match draw.below(3) {
         0 if iterations => "time.per_iteration_us = 1.5\n".to_owned(),
+        _ if engine => {
+            // For one code or several side by side, or too small for the stronger one.
+            let correctable = draw.one(&[8, 12, 60]);
+            format!("time.bch = {{ clock_mhz = 200.0, engine_correctable = {correctable} }}\n")
+        }
         1 if by_bch => "time.bch.clock_mhz = 200.0\n".to_owned(),
         _ => format!("time.fixed_us = {}\n", draw.one(&[0.0, 8.0])),
     };

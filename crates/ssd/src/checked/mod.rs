@@ -14,7 +14,7 @@ use softsense_link::{AgedBch, ByAge, Reliability, ReliabilitySpec};
 
 use crate::config::read::Source;
 use crate::config::set::Override;
-use crate::config::{Config, DecodeTime, DecoderSpec, MODEL_VERSION, Mapping, PreconditionSpec, SHIPPED};
+use crate::config::{Config, DecodeTime, MODEL_VERSION, Mapping, PreconditionSpec, SHIPPED};
 use crate::format::{BlockLayout, PageFormat, UnitCode};
 use crate::geometry::Geometry;
 use crate::start_ages::StartAges;
@@ -201,7 +201,8 @@ impl CheckedConfig {
             let (bits, correctable) = (aged.code.codeword_bits() as u32, aged.code.correctable() as u32);
             let squeezed_bytes = format.squeezed_bytes(aged);
             let layout = format.layout(squeezed_bytes);
-            let (clean, decode_us) = match self.config.decoder.time {
+            let decoder = &self.config.decoder;
+            let (clean, decode_us) = match decoder.time {
                 DecodeTime::Bch(decoder) => decoder.decode_us(bits, correctable),
                 DecodeTime::FixedUs(us) | DecodeTime::PerIterationUs(us) => (us, us),
             };
@@ -216,12 +217,21 @@ impl CheckedConfig {
                 squeezed_bytes,
                 units_per_block: layout.codewords(),
                 crossing_per_block: layout.crossing(),
+                codewords_at_once: decoder
+                    .engine()
+                    .map_or(decoder.codewords_at_once, |bch| bch.lane(correctable).lanes),
                 transfer_us: self.byte_us() * f64::from(aged.codeword_bytes + aged.parity_bytes()),
                 decode_us,
                 decode_without_errors_us: clean,
             }
         };
         self.reliability.bch_codes().iter().map(code).collect()
+    }
+
+    /// Codewords that one decoder has in work at once at most.
+    pub(crate) fn codewords_at_once(&self) -> u32 {
+        let of_codes = self.bch_codes().into_iter().map(|code| code.codewords_at_once).max();
+        of_codes.unwrap_or(self.config.decoder.codewords_at_once)
     }
 
     /// Transfer of a byte, us: `bus.transfer_us` is that of a unit and its share of the out-of-band area.
@@ -247,14 +257,6 @@ impl CheckedConfig {
         // A table, or a code, is named by a file, whose content may change under the name.
         self.reliability.file_texts().into_iter().for_each(|text| hasher.update(text));
         hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
-    }
-}
-
-/// Here, as `config` knows no geometry.
-impl DecoderSpec {
-    /// Channels whose decoders have a queue in common, and how many codewords those have in work at most.
-    pub(crate) fn pool(&self, geometry: &Geometry) -> (u32, u32) {
-        (geometry.channels_of(self.placement), self.placement.count() * self.codewords_at_once)
     }
 }
 

@@ -56,7 +56,7 @@ impl CheckedConfig {
     }
 
     /// All that cannot go together: a new feature that goes without another is a row here.
-    fn clashes(&self) -> [Clash; 24] {
+    fn clashes(&self) -> [Clash; 25] {
         let config = &self.config;
         let (decoder, flash, reliability) = (&config.decoder, &config.flash, &config.reliability);
         let layouts = self.layouts();
@@ -150,6 +150,15 @@ impl CheckedConfig {
                 matches!(decoder.time, DecodeTime::Bch(_)) && !matches!(reliability, ReliabilitySpec::Bch(_)),
                 "decoder.time",
                 "found `bch` without `reliability.bch`, expected `fixed_us` or `per_iteration_us`".into(),
+            ),
+            // How many it has in work follows from its hardware.
+            clash(
+                decoder.engine().is_some() && decoder.codewords_at_once > 1,
+                "decoder.codewords_at_once",
+                format!(
+                    "found {} with `decoder.time.bch.engine_correctable`, expected 1: as many codewords are decoded at once as fit",
+                    decoder.codewords_at_once
+                ),
             ),
             // Where nothing fails, as in what slowdowns are measured against, nothing is retried either.
             clash(
@@ -299,10 +308,23 @@ impl CheckedConfig {
         }
     }
 
-    /// Whether each codeword that is being decoded has an index in an event.
+    /// Whether each codeword that is being decoded has an index in an event, and decoders of fixed hardware are large enough.
     fn check_decoders(&self) -> Result<()> {
         let decoder = &self.config.decoder;
-        let (count, at_once) = (decoder.placement.count(), decoder.codewords_at_once);
+        if let Some(engine) = decoder.engine()
+            && let Some(code) = self.bch_codes().iter().find(|code| engine.is_too_small_for(code.correctable))
+        {
+            let message = format!(
+                "found {}, with {} bits of syndromes and {} places a cycle; expected cells for each of {} errors of \
+                 `reliability.bch`, one bit a cycle",
+                engine.engine_correctable.unwrap_or_default(),
+                engine.syndrome_bits_per_cycle,
+                engine.search_bits_per_cycle,
+                code.correctable
+            );
+            return Err(Error::config("decoder.time.bch.engine_correctable", message));
+        }
+        let (count, at_once) = (decoder.placement.count(), self.codewords_at_once());
         let pools = self.geometry.channels() / self.geometry.channels_of(decoder.placement);
         let most = u64::from(MAX_INDEX / 4);
         if [pools, count, at_once].iter().fold(1, |product: u64, &n| product.saturating_mul(n.into())) > most {

@@ -142,22 +142,79 @@ pub struct BchDecoderSpec {
     pub key_equation_multipliers: u32,
     /// Places of the codeword that are tried in a cycle.
     pub search_bits_per_cycle: u32,
+    /// Errors of the code that takes all of the circuit, whose hardware is then fixed: codewords of weaker codes are decoded
+    /// side by side, as many as fit, and those of stronger ones with fewer bits a cycle. Without it the hardware grows with the
+    /// code, and a codeword takes all of it.
+    pub engine_correctable: Option<u32>,
 }
 
 impl Default for BchDecoderSpec {
     fn default() -> Self {
-        Self { clock_mhz: 200.0, syndrome_bits_per_cycle: 8, key_equation_multipliers: 16, search_bits_per_cycle: 8 }
+        Self {
+            clock_mhz: 200.0,
+            syndrome_bits_per_cycle: 8,
+            key_equation_multipliers: 16,
+            search_bits_per_cycle: 8,
+            engine_correctable: None,
+        }
     }
 }
 
+/// What a codeword takes of a BCH decoder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BchLane {
+    /// Codewords of its code that the decoder has in work at once.
+    pub lanes: u32,
+    /// Bits of it that its syndromes take in a cycle.
+    pub syndrome_bits_per_cycle: u32,
+    /// Multipliers of the key equation that are its own.
+    pub key_equation_multipliers: u32,
+    /// Places of it that are tried in a cycle.
+    pub search_bits_per_cycle: u32,
+}
+
 impl BchDecoderSpec {
+    /// What a codeword takes of the circuit, with a code that corrects `correctable` errors. Syndromes and search have a cell for
+    /// each error and bit of a cycle: of `engine_correctable` times those a cycle, a codeword takes `correctable` times its own.
+    /// Codewords side by side have equal parts of the multipliers, of which each needs one.
+    pub fn lane(&self, correctable: u32) -> BchLane {
+        let all = BchLane {
+            lanes: 1,
+            syndrome_bits_per_cycle: self.syndrome_bits_per_cycle,
+            key_equation_multipliers: self.key_equation_multipliers,
+            search_bits_per_cycle: self.search_bits_per_cycle,
+        };
+        match self.engine_correctable {
+            None => all,
+            Some(engine) if engine >= correctable => {
+                let lanes = (engine / correctable.max(1)).min(self.key_equation_multipliers);
+                BchLane { lanes, key_equation_multipliers: self.key_equation_multipliers / lanes, ..all }
+            }
+            Some(engine) => {
+                let bits = |bits: u32| (u64::from(engine) * u64::from(bits) / u64::from(correctable)).max(1) as u32;
+                BchLane {
+                    syndrome_bits_per_cycle: bits(self.syndrome_bits_per_cycle),
+                    search_bits_per_cycle: bits(self.search_bits_per_cycle),
+                    ..all
+                }
+            }
+        }
+    }
+
+    /// Errors of a code for which the circuit has no cell for each of them.
+    pub(crate) fn is_too_small_for(&self, correctable: u32) -> bool {
+        let least = u64::from(self.syndrome_bits_per_cycle.min(self.search_bits_per_cycle));
+        self.engine_correctable.is_some_and(|engine| u64::from(engine) * least < u64::from(correctable))
+    }
+
     /// How long a codeword of `codeword_bits` bits takes, with a code that corrects `correctable` errors: without any error, and
     /// with some, us.
     pub fn decode_us(&self, codeword_bits: u32, correctable: u32) -> (f64, f64) {
         let us = |cycles: u64| cycles as f64 / self.clock_mhz;
-        let syndromes = u64::from(codeword_bits.div_ceil(self.syndrome_bits_per_cycle));
-        let step = (3 * (correctable + 1)).div_ceil(self.key_equation_multipliers);
-        let search = codeword_bits.div_ceil(self.search_bits_per_cycle);
+        let lane = self.lane(correctable);
+        let syndromes = u64::from(codeword_bits.div_ceil(lane.syndrome_bits_per_cycle));
+        let step = (3 * (correctable + 1)).div_ceil(lane.key_equation_multipliers);
+        let search = codeword_bits.div_ceil(lane.search_bits_per_cycle);
         (us(syndromes), us(syndromes + u64::from(correctable) * u64::from(step) + u64::from(search)))
     }
 
@@ -169,6 +226,9 @@ impl BchDecoderSpec {
             ("search_bits_per_cycle", self.search_bits_per_cycle),
         ] {
             expect_whole(format!("decoder.time.bch.{field}"), found, 1, 1 << 16)?;
+        }
+        if let Some(correctable) = self.engine_correctable {
+            expect_whole("decoder.time.bch.engine_correctable", correctable, 1, 1 << 16)?;
         }
         Ok(())
     }
@@ -187,10 +247,15 @@ impl DecodeTime {
         match self {
             DecodeTime::FixedUs(us) => format!("{us} us a decode"),
             DecodeTime::PerIterationUs(us) => format!("{us} us an iteration"),
-            DecodeTime::Bch(bch) => format!(
-                "BCH at {} MHz: {} bits of syndromes, {} products, {} places a cycle",
-                bch.clock_mhz, bch.syndrome_bits_per_cycle, bch.key_equation_multipliers, bch.search_bits_per_cycle
-            ),
+            DecodeTime::Bch(bch) => {
+                let engine = bch.engine_correctable.map_or_else(String::new, |correctable| {
+                    format!(", of codewords side by side that correct {correctable} errors together")
+                });
+                format!(
+                    "BCH at {} MHz: {} bits of syndromes, {} products, {} places a cycle{engine}",
+                    bch.clock_mhz, bch.syndrome_bits_per_cycle, bch.key_equation_multipliers, bch.search_bits_per_cycle
+                )
+            }
         }
     }
 }
@@ -208,6 +273,14 @@ impl DecoderSpec {
             expect_whole("decoder.buffer_codewords", codewords, 0, 1 << 24)?;
         }
         self.time.check()
+    }
+
+    /// A circuit of fixed hardware, which codewords of different codes share.
+    pub(crate) fn engine(&self) -> Option<&BchDecoderSpec> {
+        match &self.time {
+            DecodeTime::Bch(bch) if bch.engine_correctable.is_some() => Some(bch),
+            _ => None,
+        }
     }
 
     /// Some words for people.

@@ -29,7 +29,7 @@ use softsense_base::Result;
 use softsense_link::{ReadSpec, ReliabilitySpec};
 
 pub use bus::BusSpec;
-pub use decoder::{BchDecoderSpec, BypassSpec, DecodeTime, DecoderPlacement, DecoderSpec};
+pub use decoder::{BchDecoderSpec, BchLane, BypassSpec, DecodeTime, DecoderPlacement, DecoderSpec};
 pub use encoder::EncoderSpec;
 pub use energy::EnergySpec;
 pub use flash::{BusyUnit, FlashSpec, PageTiming, PageTypeSpec, SuspendSpec};

@@ -1,5 +1,6 @@
 //! Decoders, in pools that serve a channel, an SSD or all. Within a pool it is first come, first served; what the host waits for goes
-//! before the rest where the config says so.
+//! before the rest where the config says so. A codeword for which no decoder has room keeps those behind it waiting, also those that
+//! would fit.
 
 use std::collections::VecDeque;
 
@@ -8,6 +9,7 @@ use softsense_base::{Ns, TotalNs};
 use super::super::kernel::Kernel;
 use super::array::NONE;
 use crate::checked::CheckedConfig;
+use crate::config::BchDecoderSpec;
 use crate::events::Event;
 
 /// A codeword that has arrived to be decoded.
@@ -19,6 +21,33 @@ pub(super) struct Arrived {
     pub(super) at: Ns,
     /// When it was with its decoders, where these are at a distance.
     pub(super) crossed_at: Ns,
+    pub(super) lane: Lane,
+}
+
+/// What a codeword takes of a decoder while it is in work there.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Lane {
+    /// Of a circuit of fixed hardware, errors that it corrects together; none where its places are all that there is.
+    cells: u32,
+    /// And multipliers of the key equation.
+    multipliers: u32,
+    /// As many codewords like it the decoder has in work at once.
+    lanes: u32,
+}
+
+impl Lane {
+    /// One of the places of a decoder, which has nothing else.
+    pub(super) const PLACE: Self = Self { cells: 0, multipliers: 0, lanes: 1 };
+
+    /// Of a circuit of fixed hardware, with a code that corrects so many errors.
+    pub(super) fn of_engine(spec: &BchDecoderSpec, correctable: u32) -> Self {
+        let lane = spec.lane(correctable);
+        Self {
+            cells: spec.engine_correctable.unwrap_or_default().min(correctable),
+            multipliers: lane.key_equation_multipliers,
+            lanes: lane.lanes,
+        }
+    }
 }
 
 /// What a decoder is at.
@@ -38,55 +67,120 @@ impl Decoding {
     }
 }
 
+/// What is free in decoders whose places are alike: in one circuit, or, where nothing is shared, in all of a pool.
+#[derive(Debug)]
+struct Free {
+    places: Vec<u32>,
+    cells: u32,
+    multipliers: u32,
+}
+
+impl Free {
+    /// As many codewords like this there is room for.
+    #[inline]
+    fn fitting(&self, lane: Lane) -> usize {
+        let of = |free: u32, each: u32| free.checked_div(each).map_or(usize::MAX, |n| n as usize);
+        self.places.len().min(of(self.cells, lane.cells)).min(of(self.multipliers, lane.multipliers))
+    }
+
+    #[inline]
+    fn take(&mut self, lane: Lane) -> Option<u32> {
+        if self.fitting(lane) == 0 {
+            return None;
+        }
+        self.cells -= lane.cells;
+        self.multipliers -= lane.multipliers;
+        self.places.pop()
+    }
+}
+
 #[derive(Debug)]
 struct Pool {
-    idle: Vec<u32>,
+    free: Vec<Free>,
     queue: VecDeque<Arrived>,
     /// Where the host goes first, what is not its.
     background: VecDeque<Arrived>,
     /// Codewords that are on links, and have their room here.
     on_the_way: usize,
     busy: TotalNs,
-    /// Channels that hold the last part of a codeword for which there is no room; none while there is.
-    holding: VecDeque<u32>,
+    /// Channels that hold the last part of a codeword, and what that takes: for the first of them there is no room.
+    holding: VecDeque<(u32, Lane)>,
+}
+
+impl Pool {
+    /// Whether one more codeword may come: what is on its way has its room, too.
+    #[inline]
+    fn has_room(&self, lane: Lane, buffer_codewords: usize) -> bool {
+        let queued = self.queue.len() + self.background.len();
+        if queued > 0 {
+            // What would fit waits behind what does not.
+            return queued + self.on_the_way < buffer_codewords;
+        }
+        let fitting = self.free.iter().map(|free| free.fitting(lane)).sum::<usize>();
+        self.on_the_way < fitting.saturating_add(buffer_codewords)
+    }
+
+    /// A place for the next codeword that waits, if there is room for it.
+    #[inline]
+    fn next(&mut self) -> Option<(u32, Arrived)> {
+        let queue = if self.queue.is_empty() { &mut self.background } else { &mut self.queue };
+        let &arrived = queue.front()?;
+        let decoder = self.free.iter_mut().find_map(|free| free.take(arrived.lane))?;
+        queue.pop_front();
+        Some((decoder, arrived))
+    }
 }
 
 #[derive(Debug)]
 pub(super) struct Decoders {
     pools: Vec<Pool>,
     channels_of_pool: u32,
+    places_of_circuit: u32,
     buffer_codewords: usize,
     host_first: bool,
     /// Whether they are outside the SSDs.
     pub(super) pooled: bool,
     /// What is being decoded, by decoder and, where one has several codewords in work, by which of them.
     decoding: Vec<Decoding>,
-    /// How many of those are decoders; after them come codewords that need none.
-    decoders: u32,
+    /// How many of those are in decoders; after them come codewords that need none.
+    in_decoders: u32,
+    /// Decoders, by how many of which their time counts.
+    decoders: usize,
     not_bypassing: Vec<u32>,
 }
 
 impl Decoders {
     pub(super) fn new(config: &CheckedConfig) -> Self {
         let spec = &config.config().decoder;
-        let (channels_of_pool, in_work) = spec.pool(config.geometry());
+        let channels_of_pool = config.geometry().channels_of(spec.placement);
         let pools = config.geometry().channels() / channels_of_pool;
+        let (count, places) = (spec.placement.count(), config.codewords_at_once());
+        // A codeword goes where a circuit has room for it; without one it does not matter where.
+        let (circuits, places, cells, multipliers) = match spec.engine() {
+            Some(bch) => (count, places, bch.engine_correctable.unwrap_or_default(), bch.key_equation_multipliers),
+            None => (1, count * places, 0, 0),
+        };
+        let circuit =
+            |index| Free { places: (index * places..(index + 1) * places).rev().collect(), cells, multipliers };
         let pool = |index| Pool {
-            idle: (index * in_work..(index + 1) * in_work).rev().collect(),
+            free: (index * circuits..(index + 1) * circuits).map(circuit).collect(),
             queue: VecDeque::new(),
             background: VecDeque::new(),
             on_the_way: 0,
             busy: TotalNs::default(),
             holding: VecDeque::new(),
         };
+        let in_decoders = pools * circuits * places;
         Self {
             pools: (0..pools).map(pool).collect(),
             channels_of_pool,
+            places_of_circuit: places,
             buffer_codewords: spec.buffer_codewords.map_or(usize::MAX, |buffer| buffer as usize),
             host_first: spec.host_first,
             pooled: spec.placement.is_outside(),
-            decoding: vec![Decoding::default(); (pools * in_work) as usize],
-            decoders: pools * in_work,
+            decoding: vec![Decoding::default(); in_decoders as usize],
+            in_decoders,
+            decoders: if spec.engine().is_some() { pools * circuits } else { in_decoders } as usize,
             not_bypassing: Vec::new(),
         }
     }
@@ -97,21 +191,32 @@ impl Decoders {
         if self.channels_of_pool == 1 { channel } else { channel / self.channels_of_pool }
     }
 
+    /// Whether a codeword of a channel that holds none may come.
+    #[inline]
+    pub(super) fn has_room(&self, pool: u32, lane: Lane) -> bool {
+        let pool = &self.pools[pool as usize];
+        pool.holding.is_empty() && pool.has_room(lane, self.buffer_codewords)
+    }
+
     #[inline]
     pub(super) fn host_first(&self) -> bool {
         self.host_first
     }
 
-    #[inline]
-    pub(super) fn has_room(&self, pool: u32) -> bool {
-        let pool = &self.pools[pool as usize];
-        let taken = pool.queue.len() + pool.background.len() + pool.on_the_way;
-        taken < pool.idle.len().saturating_add(self.buffer_codewords)
+    /// A channel holds a codeword for want of room.
+    pub(super) fn hold(&mut self, pool: u32, channel: u32, lane: Lane) {
+        self.pools[pool as usize].holding.push_back((channel, lane));
     }
 
-    /// A channel holds a codeword for want of room.
-    pub(super) fn hold(&mut self, pool: u32, channel: u32) {
-        self.pools[pool as usize].holding.push_back(channel);
+    /// The channel that holds a codeword for which there is room now, and has waited for it the longest.
+    #[inline]
+    pub(super) fn let_in(&mut self, pool: u32) -> Option<u32> {
+        let pool = &mut self.pools[pool as usize];
+        let &(_, lane) = pool.holding.front()?;
+        if !pool.has_room(lane, self.buffer_codewords) {
+            return None;
+        }
+        pool.holding.pop_front().map(|(channel, _)| channel)
     }
 
     /// A codeword that has room in a pool sets out for it.
@@ -128,9 +233,12 @@ impl Decoders {
     #[inline]
     pub(super) fn submit(&mut self, pool: u32, arrived: Arrived, of_host: bool) -> Option<u32> {
         let entry = &mut self.pools[pool as usize];
-        let decoder = entry.idle.pop();
+        let in_the_background = self.host_first && !of_host;
+        let take = |free: &mut Free| free.take(arrived.lane);
+        let first = entry.queue.is_empty() && (!in_the_background || entry.background.is_empty());
+        let decoder = if first { entry.free.iter_mut().find_map(take) } else { None };
         if decoder.is_none() {
-            let queue = if self.host_first && !of_host { &mut entry.background } else { &mut entry.queue };
+            let queue = if in_the_background { &mut entry.background } else { &mut entry.queue };
             queue.push_back(arrived);
         }
         decoder
@@ -138,7 +246,7 @@ impl Decoders {
 
     #[inline]
     pub(super) fn begin(&mut self, kernel: &mut Kernel, pool: u32, decoder: u32, arrived: Arrived, duration: Ns) {
-        self.pools[pool as usize].busy += duration;
+        self.pools[pool as usize].busy += Ns(duration.0 / u64::from(arrived.lane.lanes));
         self.decoding[decoder as usize] = Decoding { pool, arrived, began: kernel.now };
         kernel.schedule(duration, Event::DecodeDone { decoder });
     }
@@ -164,27 +272,38 @@ impl Decoders {
         self.decoding[decoder as usize]
     }
 
-    /// A decode is over: the pool, the codeword that comes next, and the channel whose codeword has room now.
+    /// A decode is over: the pool that has room now.
     #[inline]
-    pub(super) fn free(&mut self, decoder: u32) -> Option<(u32, Option<Arrived>, Option<u32>)> {
-        let Decoding { pool, .. } = self.decoding[decoder as usize];
+    pub(super) fn free(&mut self, decoder: u32) -> Option<u32> {
+        let Decoding { pool, arrived: Arrived { lane, .. }, .. } = self.decoding[decoder as usize];
         if pool == NONE {
             self.not_bypassing.push(decoder);
             return None;
         }
-        let entry = &mut self.pools[pool as usize];
-        let next = entry.queue.pop_front().or_else(|| entry.background.pop_front());
-        if next.is_none() {
-            entry.idle.push(decoder);
-        }
-        Some((pool, next, entry.holding.pop_front()))
+        let circuits = &mut self.pools[pool as usize].free;
+        let circuit = (decoder / self.places_of_circuit) as usize % circuits.len();
+        let free = &mut circuits[circuit];
+        free.places.push(decoder);
+        free.cells += lane.cells;
+        free.multipliers += lane.multipliers;
+        Some(pool)
+    }
+
+    /// The codeword of a pool that comes next, with the decoder that takes it.
+    #[inline]
+    pub(super) fn next(&mut self, pool: u32) -> Option<(u32, Arrived)> {
+        self.pools[pool as usize].next()
     }
 
     /// The decoders that are at work, each with what it has taken.
     pub(super) fn at_work(&self) -> impl Iterator<Item = (u32, Arrived)> {
-        let mut busy = vec![true; self.len()];
-        self.pools.iter().flat_map(|pool| &pool.idle).for_each(|&decoder| busy[decoder as usize] = false);
-        let at_work = (0..self.decoders).filter(move |&decoder| busy[decoder as usize]);
+        let mut busy = vec![true; self.in_decoders as usize];
+        self.pools
+            .iter()
+            .flat_map(|pool| &pool.free)
+            .flat_map(|free| &free.places)
+            .for_each(|&decoder| busy[decoder as usize] = false);
+        let at_work = (0..self.in_decoders).filter(move |&decoder| busy[decoder as usize]);
         at_work.map(|decoder| (decoder, self.decoding[decoder as usize].arrived))
     }
 
@@ -193,6 +312,6 @@ impl Decoders {
     }
 
     pub(super) fn len(&self) -> usize {
-        self.decoders as usize
+        self.decoders
     }
 }

@@ -6,9 +6,9 @@ use softsense_link::Observable;
 use super::super::kernel::{Completion, Kernel};
 use super::super::owners::ReadOwner;
 use super::BackEnd;
-use super::decoders::{Arrived, Decoding};
+use super::decoders::{Arrived, Decoding, Lane};
 use super::reads::{Codeword, Part, Read};
-use super::timing::DecodeTime;
+use super::timing::{BchTimes, DecodeTime};
 
 impl BackEnd {
     #[inline]
@@ -16,6 +16,15 @@ impl BackEnd {
         let duration = self.decode_time(arrived.codeword);
         self.count_service(kernel, arrived, duration);
         self.decoders.begin(kernel, pool, decoder, arrived, duration);
+    }
+
+    /// What a codeword takes of a decoder.
+    #[inline]
+    pub(super) fn lane(&self, read: u32) -> Lane {
+        match &self.timing.decode {
+            DecodeTime::Fixed(_) | DecodeTime::PerIteration(_) => Lane::PLACE,
+            DecodeTime::Bch(codes) => codes.at(|| self.reads.reads[read].order.pe_cycles).lane,
+        }
     }
 
     #[inline]
@@ -35,9 +44,9 @@ impl BackEnd {
                 let iterations = outcome.iterations.expect("the config was checked to know iterations");
                 duration.times(u64::from(iterations))
             }
-            DecodeTime::Bch(times) => {
-                let (with_errors, without) = times.at(|| self.reads.reads[read].order.pe_cycles);
-                if outcome.clean { *without } else { *with_errors }
+            DecodeTime::Bch(codes) => {
+                let BchTimes { with_errors, without, .. } = *codes.at(|| self.reads.reads[read].order.pe_cycles);
+                if outcome.clean { without } else { with_errors }
             }
         };
         prediction + decode
@@ -102,11 +111,11 @@ impl BackEnd {
             }
             self.count_time(kernel, decoding);
         }
-        if let Some((pool, next, room)) = self.decoders.free(decoder) {
-            if let Some(arrived) = next {
+        if let Some(pool) = self.decoders.free(decoder) {
+            while let Some((decoder, arrived)) = self.decoders.next(pool) {
                 self.start_decode(kernel, pool, decoder, arrived);
             }
-            if let Some(channel) = room {
+            while let Some(channel) = self.decoders.let_in(pool) {
                 let ended = self.bus.let_go(channel);
                 self.leave_bus(kernel, channel, ended);
             }

@@ -3,6 +3,7 @@
 use softsense_base::{Ns, Pj, Purpose, Stream};
 use softsense_link::{ByAge, Predictor, PredictorPlace, ReliabilitySpec, Step};
 
+use super::decoders::Lane;
 use crate::checked::CheckedConfig;
 use crate::config::{self, AddedTime, EnergySpec, PageTiming};
 use crate::format::UnitCode;
@@ -48,8 +49,16 @@ pub(super) struct SuspendTiming {
 pub(super) enum DecodeTime {
     Fixed(Ns),
     PerIteration(Ns),
-    /// Of a codeword with errors and of one without, by the P/E cycles of its block.
-    Bch(ByAge<(Ns, Ns)>),
+    /// By the P/E cycles of its block.
+    Bch(ByAge<BchTimes>),
+}
+
+/// How long a BCH codeword takes, with errors and without, and what of a decoder.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct BchTimes {
+    pub(super) with_errors: Ns,
+    pub(super) without: Ns,
+    pub(super) lane: Lane,
 }
 
 impl Timing {
@@ -111,8 +120,12 @@ impl Timing {
                 config::DecodeTime::PerIterationUs(us) => DecodeTime::PerIteration(Ns::from_us(us)),
                 config::DecodeTime::Bch(_) => {
                     let codes = config.bch_codes();
-                    let times =
-                        |code: &UnitCode| (Ns::from_us(code.decode_us), Ns::from_us(code.decode_without_errors_us));
+                    let engine = spec.decoder.engine();
+                    let times = |code: &UnitCode| BchTimes {
+                        with_errors: Ns::from_us(code.decode_us),
+                        without: Ns::from_us(code.decode_without_errors_us),
+                        lane: engine.map_or(Lane::PLACE, |bch| Lane::of_engine(bch, code.correctable)),
+                    };
                     let by_age = ByAge::new(codes.iter().map(|code| (code.to_pe_cycles, times(code))));
                     DecodeTime::Bch(by_age.from(config.start_ages().least()))
                 }

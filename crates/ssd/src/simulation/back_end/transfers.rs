@@ -63,11 +63,14 @@ impl BackEnd {
 
     pub(in super::super) fn transfer_done(&mut self, kernel: &mut Kernel, channel: u32) {
         if let Some(Transfer::Read { codeword, .. }) = self.bus.on_bus(channel) {
-            let Codeword { to_arrive, pool, bypasses, .. } = self.reads.codewords[codeword];
-            if to_arrive == 1 && !bypasses && !self.decoders.has_room(pool) {
-                self.bus.hold(channel, kernel.now);
-                self.decoders.hold(pool, channel);
-                return;
+            let Codeword { read, to_arrive, pool, bypasses, .. } = self.reads.codewords[codeword];
+            if to_arrive == 1 && !bypasses {
+                let lane = self.lane(read);
+                if !self.decoders.has_room(pool, lane) {
+                    self.bus.hold(channel, kernel.now);
+                    self.decoders.hold(pool, channel, lane);
+                    return;
+                }
             }
         }
         self.leave_bus(kernel, channel, kernel.now);
@@ -118,13 +121,14 @@ impl BackEnd {
         if codeword.to_arrive > 0 {
             return;
         }
-        let Codeword { read, pool, outcome, bypasses, .. } = *codeword;
-        let read = &mut self.reads.reads[read];
+        let Codeword { read: number, pool, outcome, bypasses, .. } = *codeword;
+        let lane = self.lane(number);
+        let read = &mut self.reads.reads[number];
         let energy = self.energy.transferring(read.step).part(read.order.codewords_per_unit);
         read.energy += energy;
         kernel.statistics.energy.transfer += energy;
         kernel.statistics.operations.transfers += u64::from(!read.step.known_cells);
-        let arrived = Arrived { codeword: index, part, at: ended, crossed_at: ended };
+        let arrived = Arrived { codeword: index, part, at: ended, crossed_at: ended, lane };
         if bypasses {
             kernel.statistics.operations.bypasses += u64::from(outcome.few_errors);
             self.count_service(kernel, arrived, Ns::ZERO);
