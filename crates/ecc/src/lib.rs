@@ -13,6 +13,7 @@
 //! - [`ldpc`]: parity-check matrices, their construction, encoders, decoders, and the absorbing sets that make error floors.
 //! - [`bch`]: binary BCH codes over GF(2^5) to GF(2^16).
 //! - [`channel`]: memoryless channels with hard or soft output.
+//! - [`hardware`]: what circuits of codecs take: gates, area, cycles, energy.
 //! - [`measure`]: frames counted and timed; a [`measure::DecoderSpec`] says with which decoder.
 //!
 //! # Conventions
@@ -63,6 +64,7 @@ pub mod bch;
 pub mod bits;
 pub mod catalogue;
 pub mod channel;
+pub mod hardware;
 pub mod ldpc;
 pub mod measure;
 mod simd;

@@ -1,0 +1,60 @@
+//! What circuits of codecs take: gates, memory, area, cycles and energy.
+//!
+//! Counts are of the parts that a circuit is made of, in equivalents of a NAND gate of two inputs; a [`Node`] says how large
+//! and how thirsty one is. Nothing is synthesised: published circuits say by how much that is off (`tests/hardware.rs`,
+//! docs/model/hardware.md).
+
+mod bch;
+mod ldpc;
+mod node;
+
+use std::ops::Add;
+
+pub use bch::{BchDecoderCircuit, BchEncoderCircuit, BchShape};
+pub use ldpc::{LdpcDecoderCircuit, LdpcEncoderCircuit, LdpcShape};
+pub use node::Node;
+
+/// Gates of two inputs that an exclusive or takes.
+const XOR: f64 = 2.5;
+/// That an and takes.
+const AND: f64 = 1.25;
+/// That a full adder takes, and a bit of a comparator.
+const ADDER: f64 = 6.0;
+/// That a choice of two bits takes.
+const MUX: f64 = 2.25;
+/// That a flip-flop takes.
+const FLIP_FLOP: f64 = 6.0;
+
+/// What a circuit is made of.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Parts {
+    /// Gates, in equivalents of a NAND of two inputs, flip-flops among them.
+    pub gates: f64,
+    /// Bits of memory macros.
+    pub memory_bits: f64,
+}
+
+impl Parts {
+    fn gates(gates: f64) -> Self {
+        Self { gates, memory_bits: 0.0 }
+    }
+
+    /// Area on a die, mm2: cells and macros over the share of the core that they fill.
+    pub fn mm2(&self, node: Node) -> f64 {
+        (self.gates * node.gate_um2() + self.memory_bits * node.memory_bit_um2()) / 1e6 / FILLED
+    }
+}
+
+impl Add for Parts {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self { gates: self.gates + other.gates, memory_bits: self.memory_bits + other.memory_bits }
+    }
+}
+
+/// Share of a core that cells and macros fill; the rest is for wires.
+///
+/// Source: L.-W. Liu et al., "A 38.64-Gb/s large-CPM 2-KB LDPC decoder implementation for NAND flash memories", 2022, whose abstract
+/// says 70 %.
+const FILLED: f64 = 0.7;
