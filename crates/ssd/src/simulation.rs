@@ -6,7 +6,7 @@
 //!   device        the map, the one way to read, and what both stand on:
 //!     translation   which map entries are at hand, where the map is in flash
 //!     medium        codewords in pages and their fates
-//!     back_end      array, buses, decoders; reads from the first sensing to the last decode
+//!     back_end      array, buses, links, decoders, encoders; reads from the first sensing to the last decode
 //!   kernel        time, events, statistics, completions
 //! ```
 //!

@@ -174,7 +174,7 @@ pub struct ReadTimeUs {
     pub wait_bus: Option<f64>,
     /// Transfer, first attempt.
     pub transfer: Option<f64>,
-    /// Waiting for a decoder, first attempt.
+    /// Waiting for a decoder, and on the way to one outside the SSD, first attempt.
     pub wait_decoder: Option<f64>,
     /// Decoding, first attempt.
     pub decode: Option<f64>,

@@ -40,7 +40,7 @@ impl LinkSpec {
 
     fn check(&self, path: &str) -> Result<()> {
         expect_number(format!("{path}.bandwidth_gb_per_s"), self.bandwidth_gb_per_s, 1e-6, 1e9)?;
-        check_us(&format!("{path}.latency_us"), self.latency_us)
+        check_us(format!("{path}.latency_us"), self.latency_us)
     }
 
     fn describe(&self) -> String {

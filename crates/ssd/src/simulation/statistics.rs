@@ -20,7 +20,7 @@ pub struct ReadTime<T = Ns> {
     pub wait_bus: T,
     /// Transfer, first attempt.
     pub transfer: T,
-    /// Waiting for a decoder, first attempt.
+    /// Waiting for a decoder, and on the way to one outside the SSD, first attempt.
     pub wait_decoder: T,
     /// Decoding, first attempt.
     pub decode: T,

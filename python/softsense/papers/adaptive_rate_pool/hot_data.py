@@ -25,7 +25,7 @@ from softsense.papers.adaptive_rate_pool.decoding import at
 from softsense.papers.adaptive_rate_pool.loads import HOT_SHARES, HOT_SSDS, hot
 from softsense.papers.adaptive_rate_pool.looks import PE_AXIS, SERIES
 from softsense.papers.adaptive_rate_pool.published import CHANNEL_US, CHANNELS, GEOMETRY, ITERATION_US
-from softsense.papers.adaptive_rate_pool.settings import Arm, arm, in_all_settings, under
+from softsense.papers.adaptive_rate_pool.settings import Arm, arm, elsewhere, in_all_settings
 from softsense.papers.adaptive_rate_pool.wear import ages
 from softsense.papers.drawing import Line, lines, point
 
@@ -118,7 +118,7 @@ def _measure_fig08(plan: Plan, runs: Runs) -> Measured:
             + " How hot data is, and how it is queued, the paper does not say.",
             in_all=all(gains[key].value > 1 for key in told_apart),
             in_mean=fmean(gain.value for gain in gains.values()) > 1,
-            under=under(runs, _hottest(plan, POOL), _hottest(plan, PER_SSD), iops, order=1),
+            **elsewhere(runs, _hottest(plan, POOL), _hottest(plan, PER_SSD), iops, order=1),
         )
     }
     note = (

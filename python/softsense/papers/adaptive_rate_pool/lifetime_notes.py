@@ -51,8 +51,9 @@ def of_fits() -> str:
         f"RBER = scale (PE / 1000)^{PE_EXPONENT}; the scale of {fit():.3g} is fitted, so that rate {FITTED} lasts "
         f"{printed().endurance[FITTED]:g} kPE. Codes deliver 1e-14 up to an RBER of {listed(limits)}; 95 % intervals "
         f"of the tables there are {100 * wide:.1f} % of an endurance wide at most.{known} Codes of the printed rates, "
-        f"as far from the capacity of hard decisions as these, would up to {listed(others)}. Endurances in kPE, with "
-        "what else might have been fitted, and other assumptions:\n\n" + markdown_table(heads, rows)
+        f"all as close to the capacity of hard decisions as that of {FITTED}, would up to {listed(others)}. "
+        "Endurances in kPE, with what else might have been fitted, and other assumptions:\n\n"
+        + markdown_table(heads, rows)
     )
 
 

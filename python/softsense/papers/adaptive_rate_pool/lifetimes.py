@@ -81,17 +81,18 @@ def worn_by(exponent: float, fitted: str = FITTED, limits: Mapping[str, float] |
 
 @cache
 def nominal_limits() -> dict[str, float]:
-    """Raw bit error rates up to which codes of the printed rates would meet the demand, as efficient as the shipped.
+    """Limits of raw bit error rates of codes of the printed rates, all as efficient as that of 1/2.
 
-    A code's efficiency is its rate over the capacity of hard decisions at that raw bit error rate. Shipped codes hold
-    whole blocks of 512 bytes, so that some of their rates are lower than they are called.
+    A code's efficiency is its limit over the raw bit error rate at which the capacity of hard decisions is its rate.
+    Shipped codes hold whole blocks of 512 bytes, so that some of their rates are lower than they are called, and differ
+    in efficiency.
     """
 
-    def of(rate: str) -> float:
-        efficiency = lives()[rate].user_share / capacity(limit(rate), 1)
-        return float(brentq(lambda rber: nominal(rate) / efficiency - capacity(rber, 1), 1e-6, 0.4, xtol=1e-12))
+    def at_capacity(rate: float) -> float:
+        return float(brentq(lambda rber: capacity(rber, 1) - rate, 1e-9, 0.499, xtol=1e-12))
 
-    return {rate: of(rate) for rate in RATES}
+    efficiency = limit(FITTED) / at_capacity(nominal(FITTED))
+    return {rate: efficiency * at_capacity(nominal(rate)) for rate in RATES}
 
 
 def assumed() -> dict[str, Scheme]:
@@ -100,7 +101,7 @@ def assumed() -> dict[str, Scheme]:
     found = {name: Scheme(worn_by(exponent), share) for name, exponent in OTHER_EXPONENTS.items()}
     nominal_shares = {rate: nominal(rate) for rate in RATES}
     of_nominal = worn_by(PE_EXPONENT, limits=nominal_limits())
-    found["codes of the printed rates, as efficient"] = Scheme(of_nominal, nominal_shares)
+    found["codes of the printed rates, all as efficient"] = Scheme(of_nominal, nominal_shares)
     return found
 
 

@@ -30,7 +30,7 @@ from softsense.papers.adaptive_rate_pool.decoding import at
 from softsense.papers.adaptive_rate_pool.loads import HEAVY, LIGHT, QUEUE_DEPTH, QUEUE_DEPTHS, crowded
 from softsense.papers.adaptive_rate_pool.looks import LINES_BY_PLACE, PE_AXIS
 from softsense.papers.adaptive_rate_pool.published import CHANNEL_US, CHANNELS, ITERATION_US, TIMES, WITHIN
-from softsense.papers.adaptive_rate_pool.settings import Arm, arm, in_all_settings, under
+from softsense.papers.adaptive_rate_pool.settings import Arm, arm, elsewhere, in_all_settings
 from softsense.papers.adaptive_rate_pool.wear import adapted, ages
 from softsense.papers.drawing import lines, point
 
@@ -78,7 +78,7 @@ def _measure_fig06(plan: Plan, runs: Runs) -> Measured:
             f"The farthest of {len(counts)}: {least[0].label} over {POOLS[-1].label} at {kpe(least[1])} kPE. It is so "
             f"as long as nothing waits. At {100 * HEAVY:g} % of what the smallest pool can do it takes {heavy[0]:.2f} "
             f"times as long with a {POOL.label} as with a {POOLS[-1].label}, at {kpe(oldest)} kPE.",
-            under=under(runs, _light(plan, POOL), _light(plan, POOLS[-1]), latency),
+            **elsewhere(runs, _light(plan, POOL), _light(plan, POOLS[-1]), latency),
         ),
         "latency_independent_of_position": Evidence(
             places[worst],
@@ -86,7 +86,7 @@ def _measure_fig06(plan: Plan, runs: Runs) -> Measured:
             f"{100 * HEAVY:g} % of what eight decoders can do reads take {heavy[1]:.2f} times as long with "
             f"{PER_SSD.label} as with a {POOLS[-1].label}, and {heavy[1] / heavy[0]:.2f} times as long as with a "
             f"{POOL.label}: a pool is a shared queue. With links a pool is farther away than decoders in SSDs.",
-            under=under(runs, _light(plan, PER_SSD), _light(plan, POOL), latency),
+            **elsewhere(runs, _light(plan, PER_SSD), _light(plan, POOL), latency),
         ),
     }
     mean = {age: fmean(fmean(found[LIGHT, d, age]) for d in _EVERY) for age in ages(plan.full)}
@@ -174,14 +174,14 @@ def _measure_fig07(plan: Plan, runs: Runs) -> Measured:
             f"channel, the channels are the bottleneck at {channel} of {len(ages(plan.full))} ages.",
             in_all=all(fmean(less) < fmean(more) for less, more in steps),
             in_mean=fmean(fmean(less) / fmean(more) for less, more in steps) < 1,
-            under=under(runs, _full(plan, POOLS[-1]), _full(plan, POOL), iops, order=1),
+            **elsewhere(runs, _full(plan, POOLS[-1]), _full(plan, POOL), iops, order=1),
         ),
         "position_does_not_matter": Evidence(
             places[worst],
             f"The farthest of {len(places)}: {worst[0].label} over a pool of as many at {kpe(worst[1])} kPE. Reads go "
             f"to all SSDs and channels in turn. At random places {PER_SSD.label} reads {listed(random)} of what a "
             f"{POOL.label} reads, at {kpe(oldest)} kPE: with few under way some SSDs have none.",
-            under=under(runs, _full(plan, PER_SSD), _full(plan, POOL), iops),
+            **elsewhere(runs, _full(plan, PER_SSD), _full(plan, POOL), iops),
         ),
         "bound": Evidence(
             met[far],

@@ -26,7 +26,7 @@ from softsense.papers.adaptive_rate_pool.decoding import at
 from softsense.papers.adaptive_rate_pool.loads import LIGHT
 from softsense.papers.adaptive_rate_pool.looks import PE_AXIS, SERIES
 from softsense.papers.adaptive_rate_pool.published import CHANNEL_US, CHANNELS, PUBLISHED, TIMES
-from softsense.papers.adaptive_rate_pool.settings import Arm, arm, in_all_settings, under
+from softsense.papers.adaptive_rate_pool.settings import Arm, arm, elsewhere, in_all_settings
 from softsense.papers.adaptive_rate_pool.wear import ages
 from softsense.papers.drawing import Line, lines, point
 
@@ -93,7 +93,7 @@ def _measure_fig09(plan: Plan, runs: Runs) -> Measured:
                 fmean(found[a, age].value for age in falls) > fmean(found[b, age].value for age in falls)
                 for a, b in pairwise(T_RATIOS)
             ),
-            under=under(runs, _oldest(_fig09, plan, last), _oldest(_fig09, plan, first), latency, order=-1),
+            **elsewhere(runs, _oldest(_fig09, plan, last), _oldest(_fig09, plan, first), latency, order=-1),
         )
     }
     note = (
@@ -132,7 +132,7 @@ def _measure_fig10(plan: Plan, runs: Runs) -> Measured:
             f"{1e3 * CHANNELS / CHANNEL_US:,.0f} at most.",
             in_all=all(slow < fast for slow, fast in steps),
             in_mean=fmean(slow / fast for slow, fast in steps) < 1,
-            under=under(runs, _oldest(_fig10, plan, T_RATIOS[-1]), _oldest(_fig10, plan, T_RATIOS[0]), iops, order=1),
+            **elsewhere(runs, _oldest(_fig10, plan, T_RATIOS[-1]), _oldest(_fig10, plan, T_RATIOS[0]), iops, order=1),
         )
     }
     note = f"A pool of {POOL.count} decoders, saturated. The bound of figure 7 is met within {100 * off:.1f} %."

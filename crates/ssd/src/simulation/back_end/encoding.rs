@@ -57,7 +57,7 @@ impl BackEnd {
         let codewords = program.group.pages() * program.codewords_per_page;
         let ssd = self.geometry.ssd_of_set(program.group.set);
         match &mut self.links {
-            Some(links) if encoders.pooled => links.from_encoders(kernel, ssd, index, codewords),
+            Some(links) if encoders.pooled => links.carry_program(kernel, ssd, index, codewords),
             _ => self.submit_program(kernel, index),
         }
     }

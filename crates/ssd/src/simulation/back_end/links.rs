@@ -91,14 +91,14 @@ impl Links {
     ///
     /// # Arguments
     /// - `size`: as a share of hard decisions.
-    pub(super) fn to_decoders(&mut self, kernel: &mut Kernel, ssd: u32, arrived: Arrived, size: f64) {
+    pub(super) fn carry_read(&mut self, kernel: &mut Kernel, ssd: u32, arrived: Arrived, size: f64) {
         let bytes = size * self.codeword_bytes;
         let crossing = Crossing { cargo: Cargo::Read(arrived), bytes, next: Some(Way::SwitchUp) };
         self.cross(kernel, Way::Up(ssd as usize), crossing);
     }
 
     /// The encoded codewords of a program set out for their SSD.
-    pub(super) fn from_encoders(&mut self, kernel: &mut Kernel, ssd: u32, program: u32, codewords: u32) {
+    pub(super) fn carry_program(&mut self, kernel: &mut Kernel, ssd: u32, program: u32, codewords: u32) {
         let bytes = f64::from(codewords) * self.codeword_bytes;
         let crossing = Crossing { cargo: Cargo::Program(program), bytes, next: Some(Way::Down(ssd as usize)) };
         self.cross(kernel, Way::SwitchDown, crossing);

@@ -1,4 +1,4 @@
-//! Flash array, buses and decoders: what an operation does, in which order, for how long.
+//! Flash array, buses, links, decoders and encoders: what an operation does, in which order, for how long.
 //!
 //! A page read: sense, then transfer and decode codeword by codeword. With a cache register the unit may sense the next page
 //! while the last one waits for the bus; it stalls when both registers are full. Codewords that fail are attempted again,
@@ -12,7 +12,8 @@
 //! its pages have of a codeword, an n-th, and the codeword is decoded when all of it has arrived.
 //!
 //! What waits for what has one direction: a unit for the bus, the bus for room at the decoders, and decoders for nothing. Room is
-//! asked for by the part of a codeword that arrives last, and by no other; whoever is let in takes it. So no read waits for ever.
+//! asked for by the part of a codeword that arrives last, and by no other; whoever is let in takes it, on links too. So no read
+//! waits for ever. A page that is encoded waits for its unit, and encoders for nothing else, so that no program does either.
 //!
 //! A unit of several BCH codewords is done when the last of them is decoded: they follow one another through bus and decoder.
 //! A read of units that cross pages senses the pages of a run, one after the other, and is otherwise one of a group.

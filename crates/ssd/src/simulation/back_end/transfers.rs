@@ -136,7 +136,7 @@ impl BackEnd {
         } else if let Some(links) = self.links.as_mut().filter(|_| self.decoders.pooled) {
             let ssd = self.geometry.ssd_of_set(read.order.group.set);
             self.decoders.expect(pool);
-            links.to_decoders(kernel, ssd, arrived, size_of(read.step, self.extra_level_size));
+            links.carry_read(kernel, ssd, arrived, size_of(read.step, self.extra_level_size));
         } else {
             self.submit_to_decoders(kernel, pool, arrived);
         }
