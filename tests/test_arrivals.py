@@ -17,7 +17,9 @@ def states(config: softsense.Config) -> list[dict[str, float]]:
     return found
 
 
-def test_what_a_config_says_is_found_in_the_trace_that_it_generates(tmp_path: Path, softsense_cli: Softsense) -> None:
+def test_what_a_config_says_is_found_in_the_trace_that_it_generates(
+    tmp_path: Path, softsense_command: Softsense
+) -> None:
     """20,000 requests in some 200 bursts know each number to about 8 %; four of that are allowed."""
     said = [
         {"requests_per_s": 50.0, "mean_dwell_us": 400_000.0},
@@ -27,19 +29,21 @@ def test_what_a_config_says_is_found_in_the_trace_that_it_generates(tmp_path: Pa
     config = softsense.load_config("mlc-25nm", [*SMALL, "workload.requests=20000", bursts])
     assert ["Markov-modulated" in text for label, text in config.describe_workload() if label == "arrivals"] == [True]
     config.write_workload(tmp_path / "bursts.csv", "csv")
-    printed = softsense_cli("trace", "fit-arrivals", str(tmp_path / "bursts.csv"), "--no-progress").stdout
+    printed = softsense_command("trace", "fit-arrivals", str(tmp_path / "bursts.csv"), "--no-progress").stdout
     assert "index of dispersion" in printed
     # What is printed is a config, comments and all.
     again = softsense.Config.from_toml(printed, "printed")
     for found, expected in zip(states(again), said, strict=True):
         for field, value in expected.items():
             assert found[field] == pytest.approx(value, rel=0.32), field
-    shown = softsense_cli("trace", "fit-arrivals", str(tmp_path / "bursts.csv"), "--json", "--no-progress").stdout
+    shown = softsense_command("trace", "fit-arrivals", str(tmp_path / "bursts.csv"), "--json", "--no-progress").stdout
     assert json.loads(shown)["requests_per_s"] == [state["requests_per_s"] for state in states(again)]
 
 
 def test_bursts_of_hm0_are_batches(shared: Path) -> None:
-    """Its excerpt has some ten requests in 35 us, every 0.3 s. Counts are more dispersed in long windows than two states tell."""
+    """Its excerpt has some ten requests in 35 us, every 0.3 s. Counts are more dispersed in long windows than two
+    states tell.
+    """
     fit = json.loads(softsense.Trace(str(shared / "traces" / "msr_hm_0_excerpt7016.csv.zst")).fit_arrivals()[0])
     burst = fit["requests_per_s"][1] * fit["mean_dwell_us"][1] * 1e-6
     assert 8 < burst < 12

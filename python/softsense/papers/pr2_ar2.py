@@ -31,7 +31,7 @@ from softsense.papers import (
 )
 from softsense.papers.comparing import Arm, Compared, Quantity, cases, lone_reads, response, saved
 from softsense.papers.drawing import Line, draw_bars, lines, point
-from softsense.papers.laldpc import stand_in
+from softsense.papers.stand_ins import stand_in
 from softsense.papers.techniques import at_age, ladder, of_cells, reading
 from softsense.retry_tables import with_references
 

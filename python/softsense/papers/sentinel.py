@@ -31,7 +31,7 @@ from softsense.papers import (
 )
 from softsense.papers.comparing import Arm, Compared, Summary, cases, percent, saved, summaries
 from softsense.papers.drawing import Line, lines, point
-from softsense.papers.laldpc import stand_in
+from softsense.papers.stand_ins import stand_in
 from softsense.papers.techniques import at_age, ladder, reading
 
 if TYPE_CHECKING:

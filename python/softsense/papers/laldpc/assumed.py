@@ -1,0 +1,230 @@
+"""What the paper leaves open: addresses, arrivals, translation pages, the cache, and how long is run; each read
+otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from statistics import fmean
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from softsense.papers import Case, Evidence, Figure, Measured, Plan, Runs, inline, markdown_table
+from softsense.papers.comparing import cases, percent
+from softsense.papers.drawing import draw_bars
+from softsense.papers.laldpc.methods import (
+    GAINS,
+    HEADLINE,
+    MAIN,
+    OURS,
+    SERIAL,
+    Methods,
+    average,
+    headline,
+    methods,
+    read_hits,
+    soft_ratio,
+)
+from softsense.papers.laldpc.published import CACHE_BYTES, MIB, PUBLISHED
+from softsense.papers.laldpc.workloads import as_stand_ins
+from softsense.papers.stand_ins import EXPONENT, READ_BYTES, ROWS, WRITTEN_BYTES, stand_in
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Picture
+
+EXPONENTS = (0.7, 0.8, 0.9, 1.0, 1.1, 1.2)
+FRESH = "precondition.translation_pages=fresh"
+# Requests of the longest runs, over those of others.
+_LONGER = 5
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One way to read what the paper leaves open, on stand-ins of all workloads, with the first seed.
+
+    Attributes:
+        name: in tables.
+        methods: the four methods.
+        exponent: of the Zipf distribution of addresses.
+        kind: of `stand_ins.arrivals`.
+        times: how many times as many requests as others have.
+        longer: of `stand_ins.arrivals`.
+    """
+
+    name: str
+    methods: Methods = MAIN
+    exponent: float = EXPONENT
+    kind: str = "poisson"
+    times: int = 1
+    longer: float = 1.0
+
+    def plan(self, plan: Plan) -> Plan:
+        """The plan with the workloads as this has them, and one seed: seeds tell less than readings."""
+        most = self.times * plan.requests
+        workloads = tuple(
+            stand_in(w.name, most, *_room(plan), exponent=self.exponent, kind=self.kind, longer=self.longer)
+            for w in as_stand_ins(plan).workloads
+            if w.name in ROWS
+        )
+        return replace(plan, workloads=workloads, seeds=plan.seeds[:1])
+
+    def cases(self, plan: Plan) -> list[Case]:
+        """Its simulations."""
+        return cases(self.plan(plan), *self.methods.all)
+
+
+def _room(plan: Plan) -> tuple[int, int]:
+    """Bytes that are written and read: a device that a plan makes small has a thirtieth."""
+    part = 1 if not any("blocks_per_plane" in override for override in plan.overrides) else 64
+    return WRITTEN_BYTES // part, READ_BYTES // part
+
+
+LOAD = 8_000
+"""Requests per second on all workloads, where some tens are published: the busiest keep the serial packages busy for
+nine tenths."""
+
+LOADED = f"workload.arrivals={inline({'poisson': {'requests_per_s': float(LOAD)}})}"
+
+EIGHTFOLD = 8.0
+"""Bursts of so many times as many requests as are fitted to hm_0 disperse counts in 60 ms as its excerpt does."""
+
+ASSUMED = Reading("as assumed")
+
+OF_EXPONENTS = tuple(
+    replace(ASSUMED, name=f"Zipf {exponent}", exponent=exponent) if exponent != EXPONENT else ASSUMED
+    for exponent in EXPONENTS
+)
+
+READINGS = (
+    ASSUMED,
+    *(each for each in OF_EXPONENTS if each is not ASSUMED),
+    Reading("hm0's bursts, slower", kind="bursts"),
+    Reading("hm0's bursts", kind="batches"),
+    Reading("eightfold bursts", kind="batches", longer=EIGHTFOLD),
+    Reading("fresh pages", methods(*SERIAL, FRESH)),
+    Reading("levels of pages", methods(*SERIAL, remember_translation_levels=True)),
+    Reading("16,384 entries", methods(*SERIAL, cache_bytes=2 * CACHE_BYTES)),
+    Reading("64 MB", methods(*SERIAL, cache_bytes=PUBLISHED["mapping_cache_mb"] * MIB)),
+    Reading("found to fit", methods(*SERIAL, LOADED, remember_translation_levels=True), exponent=1.1),
+)
+"""Each differs from `ASSUMED` in one thing, but for the last, which figure `setups` finds to meet most."""
+
+
+def readings(plan: Plan) -> tuple[Reading, ...]:
+    """Those of a plan: a full run has a longer one, too."""
+    longer = Reading(f"{_LONGER} times as many requests", times=_LONGER)
+    return (*READINGS, longer) if plan.full else READINGS
+
+
+def reading_cases(plan: Plan) -> list[Case]:
+    """Simulations of all readings."""
+    return [case for reading in readings(plan) for case in reading.cases(plan)]
+
+
+def spanning(plan: Plan, runs: Runs, id_: str, why: str) -> Evidence:
+    """A claim of `HEADLINE`: on the workloads that are given and the paper's machine, under all readings, and on
+    ours.
+    """
+    under = {each.name: headline(each.plan(plan), runs, each.methods)[id_] for each in readings(plan)}
+    least, most = (pick(under, key=lambda name: under[name].value) for pick in (min, max))
+    why += (
+        " With stand-ins of all workloads, and one thing assumed otherwise at a time, it is from "
+        f"{percent(under[least])} ({least}) to {percent(under[most])} ({most})."
+    )
+    ours = Evidence(headline(plan, runs, OURS)[id_])
+    each = {name: Evidence(number) for name, number in under.items()}
+    return Evidence(headline(plan, runs, MAIN)[id_], why, under=each, on_ours=ours)
+
+
+# Beyond the paper ----------------------------------------------------------------------------------------------------
+
+_PROTECTED = 0.8
+
+
+def _beyond() -> tuple[Reading, ...]:
+    """What goes beyond the paper: nothing there leaves it open."""
+    protected = int(_PROTECTED * CACHE_BYTES / PUBLISHED["cache_entry_bytes"])
+    code = "reliability.table.file=flash-8-9"
+    worn = f"precondition.pe_cycles={max(PUBLISHED['pe_stages'])}"
+    return (
+        Reading("flash-8-9, worn", methods(*SERIAL, code, worn)),
+        Reading("incremental retries", methods(*SERIAL, policy="progressive:incremental")),
+        Reading("segmented LRU", methods(*SERIAL, lru={"segmented_lru": {"protected_entries": protected}})),
+        Reading("planes work apart", OURS),
+    )
+
+
+def _cases_assumed(plan: Plan) -> list[Case]:
+    return [case for each in (*readings(plan), *_beyond()) for case in each.cases(plan)]
+
+
+def _measure_assumed(plan: Plan, runs: Runs) -> Measured:
+    rows: list[dict[str, Any]] = []
+    told = []
+    for each in (*readings(plan), *_beyond()):
+        mine = each.plan(plan)
+        found = {arm.label: headline(mine, runs, each.methods, arm) for arm in each.methods.all[1:]}
+        for label, numbers in found.items():
+            rows += [
+                {"assumption": each.name, "measure": id_, "method": label, "value": n.value, "lo": n.lo, "hi": n.hi}
+                for id_, n in numbers.items()
+            ]
+        soft = fmean(soft_ratio(mine, runs, workload, each.methods) for workload in mine.workloads)
+        hits = [average(mine, runs, arm, read_hits) for arm in (each.methods.lru, each.methods.new)]
+        told.append(
+            [
+                each.name,
+                f"{100 * soft:.0f} %",
+                f"{100 * hits[0]:.0f}, {100 * hits[1]:.0f} %",
+                *(
+                    ", ".join(percent(numbers[id_]) for numbers in found.values())
+                    for id_ in HEADLINE
+                    if id_ != "latency_removed"
+                ),
+            ]
+        )
+    heads = ["", "soft reads", "read hits: LRU, new", "retries removed", *(f"gain, {measure}" for measure in GAINS)]
+    note = (
+        "Of Ideal, LaLDPC-LRU and LaLDPC-new over LDPC-in-SSD under the same assumption, mean of stand-ins of all "
+        f"workloads with {plan.requests:,} requests at most, one seed. hm0's bursts are those fitted to its excerpt, "
+        "with silences that keep the workload's mean rate; slower ones have all of time stretched instead. Eightfold "
+        "bursts have eight times as many requests, so that counts in 60 ms are as dispersed as the excerpt's. Fresh "
+        "pages: translation pages need no soft sensing at first. Levels of pages: LaLDPC remembers those of "
+        "translation pages, too. 64 MB: nothing is evicted, so that both evictions are one. Found to fit: Zipf 1.1, "
+        f"{LOAD:,} requests a second on all workloads, levels of pages; see figure `setups`. "
+        "`flash-8-9`: the shipped code's measured failures after 12,000 cycles instead of table II. Incremental "
+        "retries: a retry senses and transfers one level more, not all again, with table II's thresholds. Segmented "
+        f"LRU: entries used again are kept, in {100 * _PROTECTED:.0f} % of the cache, by all but LaLDPC-new. Planes "
+        f"work apart: the shipped device.\n\n{markdown_table(heads, told)}"
+    )
+    return Measured(pl.DataFrame(rows), {}, (note,))
+
+
+_DRAWN = dict(zip(("retries_removed", *HEADLINE[2:]), ("retries removed", *GAINS), strict=True))
+
+
+def _draw_assumed(frame: pl.DataFrame) -> Picture:
+    rows = frame.filter((pl.col("method") == "LaLDPC-new") & pl.col("measure").is_in(list(_DRAWN))).select(
+        pl.col("assumption").map_elements(_broken, return_dtype=pl.String).alias("group"),
+        pl.col("measure").replace(_DRAWN).alias("bar"),
+        *(pl.col(name) * 100 for name in ("value", "lo", "hi")),
+    )
+    colours = dict(zip(_DRAWN.values(), ("#7f7f7f", "#0072b2", "#56b4e9", "#e69f00"), strict=True))
+    title, note = "What was assumed: LaLDPC-new", "mean of stand-ins, over LDPC-in-SSD under the same assumption"
+    return draw_bars(rows, title, "%", colours=colours, line=None, note=note, digits=0)
+
+
+def _broken(name: str, most: int = 14) -> str:
+    """A name in lines that stand below a group of bars."""
+    lines: Sequence[str] = [""]
+    for word in name.split():
+        fits = len(lines[-1]) + len(word) < most
+        lines = [*lines[:-1], f"{lines[-1]} {word}".strip()] if fits or not lines[-1] else [*lines, word]
+    return "\n".join(lines)
+
+
+FIGURES = (
+    Figure("assumed", "What was assumed, and what goes beyond", _measure_assumed, _draw_assumed, _cases_assumed),
+)

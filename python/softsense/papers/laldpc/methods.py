@@ -1,0 +1,244 @@
+"""LaLDPC's four methods on the paper's machine and on ours, and what is taken from their summaries."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from statistics import fmean
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from softsense.papers import Number, Plan, Runs, Workload, inline, listed
+from softsense.papers.comparing import Arm, Compared, Quantity, Summary, response, saved, summaries
+from softsense.papers.drawing import draw_bars
+from softsense.papers.laldpc.published import CACHE_BYTES, PUBLISHED
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Picture
+
+SERIAL = (
+    "geometry.blocks_per_plane=2048",
+    "flash.busy_unit=die",
+    "flash.cache_register=false",
+    "host.reads_first=false",
+)
+"""The paper's machine as DiskSim's SSD extension has it: each of eight packages does one operation at a time, first
+come first served, without a cache register; 2,048 blocks make the printed 32 GB."""
+
+
+@dataclass(frozen=True)
+class Methods:
+    """The paper's four methods on one device, all with the same mapping cache."""
+
+    base: Arm
+    ideal: Arm
+    lru: Arm
+    new: Arm
+
+    @property
+    def all(self) -> tuple[Arm, ...]:
+        """LDPC-in-SSD, Ideal, LaLDPC-LRU, LaLDPC-new."""
+        return self.base, self.ideal, self.lru, self.new
+
+
+def methods(
+    *device: str,
+    cache_bytes: int = CACHE_BYTES,
+    fixed_entries: int = PUBLISHED["fixed_entries"],
+    policy: str = "progressive:restart",
+    lru: Any = "lru",
+    remember_translation_levels: bool = False,
+) -> Methods:
+    """The four methods.
+
+    Args:
+        device: overrides for all of them.
+        cache_bytes: of the mapping cache.
+        fixed_entries: that the new eviction spares.
+        policy: how all but Ideal read.
+        lru: how entries are evicted where the eviction is not the new one.
+        remember_translation_levels: whether LaLDPC remembers levels of translation pages, too.
+    """
+
+    def mapping(eviction: Any, remember: bool) -> str:
+        demand = {"cache_bytes": cache_bytes, "eviction": eviction, "remember_levels": remember}
+        if remember and remember_translation_levels:
+            demand["remember_translation_levels"] = True
+        return f"ftl.mapping={inline({'demand': demand})}"
+
+    by_level = {"lowest_level": {"fixed_entries": fixed_entries}}
+    return Methods(
+        Arm("LDPC-in-SSD", policy, (mapping(lru, False), *device)),
+        Arm("Ideal", "ideal", (mapping(lru, False), *device)),
+        Arm("LaLDPC-LRU", policy, (mapping(lru, True), *device)),
+        Arm("LaLDPC-new", policy, (mapping(by_level, True), *device)),
+    )
+
+
+MAIN = methods(*SERIAL)
+"""The basic experiment on the paper's machine."""
+
+OURS = methods()
+"""The same on the shipped device, whose planes work apart and whose reads go first."""
+
+COLOURS = {
+    "LDPC-in-SSD": "#7f7f7f",
+    "Ideal": "#009e73",
+    "LaLDPC-LRU": "#56b4e9",
+    "LaLDPC-new": "#0072b2",
+    "published": "#7f7f7f",
+    "measured": "#0072b2",
+}
+
+# What the paper calls flash read latency: sensing, transfer and decoding of all attempts, without waits, and without
+# the translation pages that a miss reads.
+FLASH_READ = Quantity("flash_read_us", lambda summary: summary["codeword_reads"]["service_us"])
+READ = response("read")
+SYSTEM = response("all")
+GAINS = {"flash read latency": FLASH_READ, "read response": READ, "system response": SYSTEM}
+
+
+def retries(summary: Summary) -> int:
+    """Attempts after the first."""
+    return summary["codeword_reads"]["attempts"] - summary["codeword_reads"]["count"]
+
+
+def soft_starts(summary: Summary) -> int:
+    """Reads that began above level 1."""
+    return summary["codeword_reads"]["soft_starts"]
+
+
+def count(summary: Summary) -> int:
+    """Codewords of the host that were read from flash."""
+    return summary["codeword_reads"]["count"]
+
+
+def soft_share(summary: Summary) -> float:
+    """The share of codeword reads that ended above level 1."""
+    reads = summary["codeword_reads"]
+    return sum(reads["level_histogram"][1:]) / reads["count"]
+
+
+def read_hits(summary: Summary) -> float:
+    """The share of reads whose entry was at hand."""
+    return summary["mapping"]["read_hit_ratio"]
+
+
+def each_seed(plan: Plan, runs: Runs, workload: Workload, arm: Arm, of: Callable[[Summary], float]) -> list[float]:
+    """A number of an arm on a workload, for each seed."""
+    return [of(summary) for summary in summaries(plan, runs, workload, arm)]
+
+
+def average(plan: Plan, runs: Runs, arm: Arm, of: Callable[[Summary], float]) -> float:
+    """The mean of workloads and seeds."""
+    return fmean(value for workload in plan.workloads for value in each_seed(plan, runs, workload, arm, of))
+
+
+def soft_ratio(plan: Plan, runs: Runs, workload: Workload, method: Methods = MAIN) -> float:
+    """The soft read ratio of a workload: as LDPC-in-SSD reads, which begins at level 1, levels are those needed."""
+    return fmean(each_seed(plan, runs, workload, method.base, soft_share))
+
+
+def having(plan: Plan, runs: Runs, arms: Iterable[Arm], of: Callable[[Summary], float]) -> tuple[Plan, str]:
+    """The plan with the workloads where all arms have some of that with each seed, and which were left out."""
+    arms = tuple(arms)
+    kept, left = [], []
+    for workload in plan.workloads:
+        some = all(value > 0 for arm in arms for value in each_seed(plan, runs, workload, arm, of))
+        (kept if some else left).append(workload)
+    told = f" Left out, as there are none on them: {listed([workload.name for workload in left])}." if left else ""
+    return replace(plan, workloads=tuple(kept)), told
+
+
+def origin(plan: Plan) -> str:
+    """How many of the workloads are real."""
+    real = [workload.name for workload in plan.workloads if workload.file]
+    stand_ins = len(plan.workloads) - len(real)
+    return f"{listed(real)} real, {stand_ins} stand-ins" if real else f"{stand_ins} stand-ins"
+
+
+def by_workload(compared: Compared) -> pl.DataFrame:
+    """The numbers of workloads and their mean, for `draw_workloads`."""
+    real = {workload.name: workload.file is not None for workload in compared.plan.workloads}
+    frame = compared.frame().with_columns(pl.col("group").replace_strict(real, return_dtype=pl.Boolean).alias("real"))
+    rows = []
+    for arm in compared.arms:
+        mean = compared.mean(arm)
+        rows.append(
+            {"group": "mean", "bar": arm.label, "value": mean.value, "lo": mean.lo, "hi": mean.hi, "real": False}
+        )
+    return pl.concat([frame, pl.DataFrame(rows)], how="diagonal")
+
+
+def values_of(plan: Plan, runs: Runs, arms: Sequence[Arm], of: Callable[[Summary], float]) -> pl.DataFrame:
+    """Numbers that are not ratios, by workload and their mean, for `draw_workloads`."""
+    rows = []
+    for arm in arms:
+        each = {workload: each_seed(plan, runs, workload, arm, of) for workload in plan.workloads}
+        for workload, values in each.items():
+            number = Number.of(values)
+            row = {"group": workload.name, "bar": arm.label, "value": number.value, "lo": number.lo, "hi": number.hi}
+            rows.append(row | {"real": workload.file is not None})
+        mean = Number.of([fmean(of_seed) for of_seed in zip(*each.values(), strict=True)])
+        row = {"group": "mean", "bar": arm.label, "value": mean.value, "lo": mean.lo, "hi": mean.hi}
+        rows.append(row | {"real": False})
+    return pl.DataFrame(rows)
+
+
+OVER_BASE = "over LDPC-in-SSD"
+
+REAL_NOTE = "* a real trace, or an excerpt of one; the others are stand-ins"
+
+
+def draw_workloads(title: str, label: str, line: float | None = 1.0) -> Callable[[pl.DataFrame], Picture]:
+    """How a figure draws numbers by workload."""
+
+    def draw(frame: pl.DataFrame) -> Picture:
+        name = pl.when("real").then(pl.col("group") + "*").otherwise("group").alias("group")
+        note = REAL_NOTE if frame["real"].any() else "all workloads are stand-ins"
+        return draw_bars(frame.with_columns(name), title, label, colours=COLOURS, line=line, note=note)
+
+    return draw
+
+
+# What is judged of LaLDPC-new ----------------------------------------------------------------------------------------
+
+HEADLINE = ("retries_removed", "latency_removed", "read_gain", "read_response_gain", "system_response_gain")
+"""The claims that are one number each, a mean of workloads."""
+
+
+def headline(plan: Plan, runs: Runs, method: Methods, arm: Arm | None = None) -> dict[str, Number]:
+    """The numbers of `HEADLINE`, of LaLDPC-new or another arm."""
+    arm = arm or method.new
+    kept, _ = having(plan, runs, [method.base], retries)
+    found = {"retries_removed": removed(kept, runs, method, arm, retries)}
+    found["latency_removed"] = removed(kept, runs, method, arm, FLASH_READ.of)
+    for id_, quantity in zip(HEADLINE[2:], GAINS.values(), strict=True):
+        found[id_] = saved(Compared(plan, runs, [arm], method.base, quantity).mean(arm))
+    return found
+
+
+def removed_of(
+    plan: Plan, runs: Runs, workload: Workload, method: Methods, arm: Arm, of: Callable[[Summary], float]
+) -> list[float]:
+    """Of what LDPC-in-SSD has beyond Ideal, the share that an arm has not, for each seed."""
+    base, ours, least = (each_seed(plan, runs, workload, a, of) for a in (method.base, arm, method.ideal))
+    return [(b - o) / (b - i) for b, o, i in zip(base, ours, least, strict=True)]
+
+
+def removed(plan: Plan, runs: Runs, method: Methods, arm: Arm, of: Callable[[Summary], float]) -> Number:
+    """The same, mean of workloads."""
+    each = [removed_of(plan, runs, workload, method, arm, of) for workload in plan.workloads]
+    return Number.of([fmean(of_seed) for of_seed in zip(*each, strict=True)])
+
+
+def mean_number(plan: Plan, runs: Runs, arm: Arm, of: Callable[[Summary], float]) -> Number:
+    """The mean of workloads, over seeds."""
+    each = [each_seed(plan, runs, workload, arm, of) for workload in plan.workloads]
+    return Number.of([fmean(of_seed) for of_seed in zip(*each, strict=True)])
+
+
+def needs(level: int) -> str:
+    """Every codeword needs this level."""
+    return f"reliability.fixed.p_fail={[1.0] * (level - 1) + [0.0]}"

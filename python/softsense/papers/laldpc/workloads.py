@@ -1,0 +1,59 @@
+"""LaLDPC's workloads: three of them are real or excerpts of what is real, the others are stand-ins."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from softsense.papers import Plan, Workload
+from softsense.papers.stand_ins import WORKLOADS, stand_in
+
+_REAL: dict[str, tuple[str, str, tuple[tuple[str, str], ...]]] = {
+    "rsrch1": ("real, whole", "msr_rsrch_1.csv.zst", ()),
+    "F1": (
+        "real, an excerpt of 50,000 requests",
+        "umass_Financial1_req3-50002.4Kpages.trace.zst",
+        (("format", "disksim"), ("size_unit", "4KiB")),
+    ),
+    "hm0": ("real, an excerpt of 7,016 requests", "msr_hm_0_excerpt7016.csv.zst", ()),
+}
+
+WDEV3 = Workload("wdev3", "real, whole; not the paper's wdev0 but a disk beside it", "msr_wdev_3.csv.zst")
+"""A real trace of the server of wdev0."""
+
+
+def plan(full: bool) -> Plan:
+    """What is run: all workloads, the first requests of stand-ins.
+
+    Requests of what figures make for themselves, and of readings, are `Plan.requests`.
+    """
+    most = 500_000 if full else 60_000
+    workloads = []
+    for row in WORKLOADS:
+        workload = stand_in(row.name, most)
+        if row.name in _REAL:
+            what, file, options = _REAL[row.name]
+            workload = Workload(row.name, what, file, options, stand_in=workload)
+        workloads.append(workload)
+    return Plan(full, (1, 2, 3), tuple(workloads), 200_000 if full else 40_000)
+
+
+REPRESENTATIVE = ("prn0", "F2", "hm1", "proj3", "web1")
+"""Much read, with few to only soft reads, so that there is something to gain."""
+
+
+def some(plan: Plan, names: Sequence[str] = REPRESENTATIVE) -> Plan:
+    """Only workloads of these names; all if there are none of them."""
+    chosen = tuple(workload for workload in plan.workloads if workload.name in names)
+    return replace(plan, workloads=chosen or plan.workloads)
+
+
+def names(plan: Plan) -> list[str]:
+    """The names of the workloads."""
+    return [workload.name for workload in plan.workloads]
+
+
+def as_stand_ins(plan: Plan) -> Plan:
+    """The same workloads, those that have a real trace by their stand-ins; a real one without goes."""
+    stand_ins = (workload.stand_in or workload for workload in plan.workloads)
+    return replace(plan, workloads=tuple(workload for workload in stand_ins if not workload.file))
