@@ -366,9 +366,9 @@ mod tests {
             assert!(error < 0.05, "{name}: {error}");
             assert!(mean.abs() < 4.0 * error, "{name}: off by {mean} +- {error}");
         };
-        for i in 0..2 {
-            check("rate", &|fit| fit.requests_per_s[i], truth[i].requests_per_s);
-            check("dwell", &|fit| fit.mean_dwell_us[i], truth[i].mean_dwell_us);
+        for (i, truth) in truth.iter().enumerate() {
+            check("rate", &|fit| fit.requests_per_s[i], truth.requests_per_s);
+            check("dwell", &|fit| fit.mean_dwell_us[i], truth.mean_dwell_us);
         }
         assert!(fits.iter().all(|fit| fit.gain_over_poisson_nats > 0.5));
     }

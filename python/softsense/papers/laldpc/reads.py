@@ -252,7 +252,7 @@ CLAIMS = (
     Claim(
         "web1_gain",
         "11a",
-        "of wdev0, ts0, hm0 and web1 web1 has the greatest gain in flash read latency",
+        "of wdev0, ts0, hm0 and web1, the last has the greatest gain in flash read latency",
         rule="order",
         kind="invented workload",
     ),
