@@ -8,7 +8,7 @@ use softsense_ecc::catalogue::Code;
 use softsense_link::{ReadSpec, ReliabilitySpec, StoredReader};
 use softsense_nand::{Factors, Rber, ReferencesAt, States};
 use softsense_ssd::checked::CheckedConfig;
-use softsense_ssd::config::ReadReclaimSpec;
+use softsense_ssd::config::{AllocationPool, BusyUnit, PartialWrite, ReadReclaimSpec};
 
 use crate::Shape;
 use crate::image::{Identity, Image};
@@ -129,6 +129,18 @@ impl Drive {
         if let Some(ReadReclaimSpec::Wordline(_)) = of.ftl.read_reclaim {
             let message = "found `wordline`, expected `block`: a drive that is served reclaims whole superblocks";
             return Err(Error::config("ftl.read_reclaim", message));
+        }
+        for (found, path, expected) in [
+            (matches!(of.flash.busy_unit, BusyUnit::Chip | BusyUnit::Channel), "flash.busy_unit", "plane or die"),
+            (!of.flash.shared_sensing, "flash.shared_sensing", "true"),
+            (of.ftl.allocation_pool != AllocationPool::Ssd, "ftl.allocation_pool", "ssd"),
+            (of.ftl.whole_pages, "ftl.whole_pages", "false"),
+            (of.host.partial_write == PartialWrite::CopyBack, "host.partial_write", "read_modify_write or pad"),
+        ] {
+            if found {
+                let message = format!("found what a drive that is served does not have, expected {expected}");
+                return Err(Error::config(path, message));
+            }
         }
         let identity = Image::identity(&spec.image)?;
         let seed = identity.as_ref().map_or(spec.seed.unwrap_or(of.seed), |identity| identity.seed);

@@ -92,8 +92,8 @@ pub use exact::{CellCondition, CodewordRead, CodewordReader, DecodeAttempt, Exac
 pub use frames::{CellsRead, Condition, FrameCounts, FrameSpec, FrameTask, ReadChannel, listing_identity};
 pub use policy::{HardReferences, Policy, Predictor, PredictorPlace, ReadSpec, Remembered, Retry, SoftReferences};
 pub use reliability::{
-    AdaptiveSpec, CellAge, CompiledPredictor, Fate, FewErrors, GivenCodeword, Observable, ObservedSwitch, Outcome,
-    PageConditions, Questions, RateSpec, RateSwitch, Readings, Reliability, ReliabilitySpec, TableSpec,
+    AdaptiveSpec, CellAge, CompiledPredictor, Fate, FewErrors, FixedDraw, GivenCodeword, Observable, ObservedSwitch,
+    Outcome, PageConditions, Questions, RateSpec, RateSwitch, Readings, Reliability, ReliabilitySpec, TableSpec,
 };
 pub use splitting::{Chain, Pattern, Record, Rung, SplitRun, SplitSpec, WalkSpec};
 pub use step::{History, Observation, Step};

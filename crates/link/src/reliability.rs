@@ -29,6 +29,9 @@ pub enum ReliabilitySpec {
     Fixed {
         /// Probability that decoding fails at levels 1, 2, ...; it never grows. Levels beyond the list never fail.
         p_fail: Vec<f64>,
+        /// What fails or is decoded as one.
+        #[serde(default, skip_serializing_if = "FixedDraw::is_default")]
+        drawn_for: FixedDraw,
     },
     /// A decode table looked up at each codeword's raw bit error rate.
     Table(TableSpec),
@@ -40,6 +43,23 @@ pub enum ReliabilitySpec {
     Bch(BchSpec),
     /// A real decode of every codeword that is read: a few thousand reads a second.
     Exact(ExactSpec),
+}
+
+/// What fails or is decoded as one, where failure probabilities are given.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum FixedDraw {
+    /// Each codeword by itself.
+    #[default]
+    Codeword,
+    /// All codewords of a page: an operation fails, or it does not.
+    Page,
+}
+
+impl FixedDraw {
+    fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// Code rates by age, and the flash they are for.
@@ -296,7 +316,7 @@ impl Reliability {
         };
         let kind = match spec {
             ReliabilitySpec::Perfect => Kind::Perfect,
-            ReliabilitySpec::Fixed { p_fail } => {
+            ReliabilitySpec::Fixed { p_fail, .. } => {
                 let path = "reliability.fixed.p_fail";
                 if p_fail.is_empty() || p_fail.len() > MAX_LEVEL as usize {
                     let message =
@@ -596,7 +616,8 @@ mod tests {
     #[test]
     fn fixed_probabilities_are_met_and_nested() {
         let p_fail = [0.4, 0.1, 0.02];
-        let reliability = build(ReliabilitySpec::Fixed { p_fail: p_fail.to_vec() }).unwrap();
+        let reliability =
+            build(ReliabilitySpec::Fixed { p_fail: p_fail.to_vec(), drawn_for: FixedDraw::Codeword }).unwrap();
         let n = 200_000;
         let levels: Vec<u8> = (0..n).map(|number| least_level(&reliability, number, 1, age(0.0))).collect();
         for (index, p) in p_fail.into_iter().enumerate() {
@@ -608,7 +629,8 @@ mod tests {
 
     #[test]
     fn certain_failure_at_every_level_is_uncorrectable() {
-        let reliability = build(ReliabilitySpec::Fixed { p_fail: vec![1.0; 7] }).unwrap();
+        let reliability =
+            build(ReliabilitySpec::Fixed { p_fail: vec![1.0; 7], drawn_for: FixedDraw::Codeword }).unwrap();
         let fate = reliability.fate(&reliability.conditions(1, 1, |_| age(0.0)), 1);
         assert!((1..=MAX_LEVEL).all(|level| !reliability.outcome(&fate, Step::fresh(level)).decoded));
         assert!(reliability.least_level(&fate) > MAX_LEVEL);
@@ -675,7 +697,8 @@ mod tests {
             (vec![f64::NAN], "found NaN, expected a probability"),
             (vec![0.1, 0.2], "found 0.2 after 0.1, expected no growth"),
         ] {
-            let error = build(ReliabilitySpec::Fixed { p_fail }).unwrap_err().to_string();
+            let error =
+                build(ReliabilitySpec::Fixed { p_fail, drawn_for: FixedDraw::Codeword }).unwrap_err().to_string();
             assert!(error.starts_with("reliability.fixed.p_fail: ") && error.contains(expected), "{error}");
         }
     }

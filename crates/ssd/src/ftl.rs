@@ -36,7 +36,7 @@ use softsense_link::ByAge;
 use softsense_nand::ReadDisturb;
 
 use crate::checked::CheckedConfig;
-use crate::config::{InterleavedGroups, ReadReclaimSpec, Remainder};
+use crate::config::{InterleavedGroups, PlaneChoice, ReadReclaimSpec, Remainder};
 use crate::geometry::Geometry;
 use crate::start_ages::StartAges;
 use addresses::Addresses;
@@ -238,8 +238,14 @@ pub struct PageMap {
     levelling: Vec<Levelling>,
     wear_levelling_spread: u32,
     addresses: Addresses,
-    /// Where the stripe of each SSD goes on.
+    /// Where the stripe of each pool of each SSD goes on, counted in planes of the pool.
     stripe_at: Vec<usize>,
+    /// Pools of an SSD: a write may go anywhere in that of its logical page.
+    pools: u32,
+    /// Whether a write goes to the plane with the most free pages.
+    to_most_free: bool,
+    whole_pages: bool,
+    serves_in_flight: bool,
     translation_at: u32,
     gain: Gain,
 }
@@ -278,6 +284,7 @@ impl PageMap {
         let pages = places / u64::from(geometry.codewords_per_page());
         let first_place = 2 + config.write_buffer_codewords();
         let per_plane = geometry.blocks_per_plane();
+        let pools = geometry.pools(spec.allocation_pool.levels());
         let interleaves = |set| {
             geometry.ways() > 1
                 && match spec.interleaving.groups {
@@ -347,7 +354,11 @@ impl PageMap {
             },
             wear_levelling_spread: spec.wear_levelling_spread.unwrap_or(u32::MAX),
             addresses: Addresses::new(config),
-            stripe_at: vec![0; geometry.ssds() as usize],
+            stripe_at: vec![0; (geometry.ssds() * pools) as usize],
+            pools,
+            to_most_free: spec.plane_choice == PlaneChoice::MostFree,
+            whole_pages: spec.whole_pages,
+            serves_in_flight: config.config().host.serves_in_flight,
             translation_at: 0,
             gain: Gain::default(),
             geometry: geometry.clone(),

@@ -84,6 +84,8 @@ impl Geometry {
             planes_per_busy_unit: match flash.busy_unit {
                 BusyUnit::Plane => 1,
                 BusyUnit::Die => spec.planes_per_die,
+                BusyUnit::Chip => planes_per_chip,
+                BusyUnit::Channel => planes_per_channel,
             },
             planes,
             blocks_per_plane: spec.blocks_per_plane,
@@ -360,6 +362,12 @@ impl Geometry {
         (u64::from(block) * u64::from(self.pages_per_block) + u64::from(page)) * u64::from(self.codewords_per_page)
     }
 
+    /// The first place of the page of a place.
+    #[inline]
+    pub fn first_of_page(&self, place: u64) -> u64 {
+        place - place % u64::from(self.codewords_per_page)
+    }
+
     /// The block of a place, numbered over the device, its page there, and its number in that.
     #[inline]
     pub fn split(&self, place: u64) -> (u32, u32, u32) {
@@ -406,20 +414,28 @@ impl Geometry {
         self.planes / self.ssds
     }
 
-    fn striped(&self, levels: &[StripeLevel; 4]) -> Vec<u32> {
-        let dies_per_chip = self.planes_per_chip / self.planes_per_die;
-        let size_and_stride = |level| match level {
+    /// How many pools an SSD has that are told apart by levels of parallelism.
+    pub(crate) fn pools(&self, levels: &[StripeLevel]) -> u32 {
+        levels.iter().map(|&level| self.size_and_stride(level).0).product()
+    }
+
+    /// How many there are of a level in one of the level above, and planes from one to the next.
+    fn size_and_stride(&self, level: StripeLevel) -> (u32, u32) {
+        match level {
             StripeLevel::Channel => (self.channels / self.ssds, self.planes_per_channel),
             StripeLevel::Chip => (self.planes_per_channel / self.planes_per_chip, self.planes_per_chip),
-            StripeLevel::Die => (dies_per_chip, self.planes_per_die),
+            StripeLevel::Die => (self.planes_per_chip / self.planes_per_die, self.planes_per_die),
             StripeLevel::Plane => (self.planes_per_die, 1),
-        };
+        }
+    }
+
+    fn striped(&self, levels: &[StripeLevel; 4]) -> Vec<u32> {
         (0..self.planes)
             .map(|index| {
                 let first = index / self.planes_of_ssd() * self.planes_of_ssd();
                 let mut index = index - first;
                 levels.iter().fold(first, |plane, &level| {
-                    let (size, stride) = size_and_stride(level);
+                    let (size, stride) = self.size_and_stride(level);
                     let digit = index % size;
                     index /= size;
                     plane + digit * stride

@@ -49,6 +49,8 @@ pub struct Simulation {
     device: Device,
     /// Units of a group that are about to be read.
     wanted: Vec<u32>,
+    /// Whether those of a page have one sensing.
+    shared_sensing: bool,
 }
 
 impl Simulation {
@@ -62,6 +64,7 @@ impl Simulation {
             write_path: WritePath::new(config),
             device: Device::new(config, log_requests)?,
             wanted: Vec::new(),
+            shared_sensing: config.config().flash.shared_sensing,
         };
         simulation.host.schedule_arrival(&mut simulation.device)?;
         simulation.fill_queue()?;
@@ -281,7 +284,7 @@ impl Simulation {
                 Location::Flash(place) => {
                     let (this, unit) = device.ftl.group_of(place);
                     match group {
-                        Some(of) if of == this => self.wanted.push(unit),
+                        Some(of) if of == this && self.shared_sensing => self.wanted.push(unit),
                         // Units that follow one another share pages.
                         Some(of) if follows(device, of, this) => {
                             self.wanted.push((this.page - of.page) * device.geometry.codewords_per_page() + unit);

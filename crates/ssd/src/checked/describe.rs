@@ -1,5 +1,5 @@
 use softsense_base::{format_bytes, format_count};
-use softsense_link::{PredictorPlace, ReadSpec, ReliabilitySpec, Remembered};
+use softsense_link::{FixedDraw, PredictorPlace, ReadSpec, ReliabilitySpec, Remembered};
 use softsense_nand::InferredBy;
 
 use super::CheckedConfig;
@@ -42,7 +42,10 @@ impl CheckedConfig {
     fn describe_reliability(&self) -> String {
         match &self.config.reliability {
             ReliabilitySpec::Perfect => "perfect: nothing fails at level 1".to_string(),
-            ReliabilitySpec::Fixed { p_fail } => format!("failure probability by level {p_fail:?}, then 0"),
+            ReliabilitySpec::Fixed { p_fail, drawn_for } => {
+                let of = if *drawn_for == FixedDraw::Page { " of a page" } else { "" };
+                format!("failure probability{of} by level {p_fail:?}, then 0")
+            }
             ReliabilitySpec::Table(table) => {
                 let about =
                     self.reliability.table().map_or_else(String::new, |table| format!(" ({})", table.describe()));

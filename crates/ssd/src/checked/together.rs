@@ -5,7 +5,9 @@ use softsense_link::{AgedBch, HardReferences, Observable, PredictorPlace, Reliab
 use softsense_nand::Wear;
 
 use super::CheckedConfig;
-use crate::config::{DecodeTime, Mapping, ReadReclaimSpec, TranslationPages};
+use crate::config::{
+    AllocationPool, DecodeTime, Layout, Mapping, PartialWrite, PlaneChoice, ReadReclaimSpec, TranslationPages,
+};
 use crate::events::MAX_INDEX;
 use crate::format::BlockLayout;
 
@@ -56,7 +58,7 @@ impl CheckedConfig {
     }
 
     /// All that cannot go together: a new feature that goes without another is a row here.
-    fn clashes(&self) -> [Clash; 25] {
+    fn clashes(&self) -> [Clash; 31] {
         let config = &self.config;
         let (decoder, flash, reliability) = (&config.decoder, &config.flash, &config.reliability);
         let layouts = self.layouts();
@@ -74,6 +76,7 @@ impl CheckedConfig {
         let layers_differ = (1..wordlines).any(|wordline| {
             self.reliability.layer_factor(wordline, wordlines) != self.reliability.layer_factor(0, wordlines)
         });
+        let gathered = self.gathers_writes();
         let has_tables = matches!(reliability, ReliabilitySpec::Table(_) | ReliabilitySpec::Adaptive(_));
         let clash = |found, path, message| Clash { found, path, message };
         [
@@ -283,6 +286,60 @@ impl CheckedConfig {
                      the variation of `reliability`, and no more classes than wordlines"
                 ),
             ),
+            // A logical page has one place to go to, which is one page of one code, whatever else is written.
+            clash(
+                config.ftl.allocation_pool != AllocationPool::Ssd && gathered.is_some()
+                    || config.ftl.allocation_pool != AllocationPool::Ssd
+                        && config.precondition.layout == Layout::SteadyState,
+                "ftl.allocation_pool",
+                format!(
+                    "found {:?} with {}, expected `ssd`, or pages that are programmed for a request, one by one, and a                      sequential layout",
+                    config.ftl.allocation_pool,
+                    gathered.unwrap_or("a layout in which data lies anywhere")
+                )
+                .to_lowercase(),
+            ),
+            clash(
+                config.ftl.whole_pages
+                    && (gathered.is_some() || config.host.partial_write == PartialWrite::ReadModifyWrite),
+                "ftl.whole_pages",
+                format!(
+                    "found with {}, expected pages that are programmed for a request, one by one, and `host.partial_write` \"pad\" or                      \"copy_back\"",
+                    gathered.unwrap_or("`host.partial_write` \"read_modify_write\"")
+                ),
+            ),
+            // The old page is merged with the new one where that is programmed, not where codewords are gathered.
+            clash(
+                config.host.partial_write == PartialWrite::CopyBack && gathered.is_some(),
+                "host.partial_write",
+                format!(
+                    "found `copy_back` with {}, expected pages that are programmed for a request, one by one",
+                    gathered.unwrap_or_default()
+                ),
+            ),
+            // Interleaved codewords go to planes of several chips at once.
+            clash(
+                config.ftl.plane_choice == PlaneChoice::MostFree && config.ftl.interleaving.ways > 1,
+                "ftl.plane_choice",
+                "found `most_free` with interleaved codewords, expected `in_turn`".into(),
+            ),
+            // A read that overtakes the program of its data, or finds another unit free, would sense a page that is not programmed.
+            clash(
+                !config.host.serves_in_flight && (config.host.reads_first || gathered.is_some()),
+                "host.serves_in_flight",
+                format!(
+                    "found false with {}, expected true, or units that serve first come, first served, and pages that are programmed \
+                     for a request, one by one",
+                    gathered.unwrap_or("`host.reads_first`")
+                ),
+            ),
+            // What shares a codeword, or a page that units cross, is sensed together.
+            clash(
+                !flash.shared_sensing
+                    && matches!(reliability, ReliabilitySpec::Bch(_) | ReliabilitySpec::Adaptive(_)),
+                "flash.shared_sensing",
+                "found false with codes that change with age, expected true, or codewords of one unit in one page".into(),
+            ),
             // Where data lies at the start is a product, or a permutation, over blocks of an SSD that have equal room.
             clash(
                 differ.is_some(),
@@ -306,6 +363,20 @@ impl CheckedConfig {
                 self.geometry.codewords_per_page() * self.reliability.bch_codes().iter().map(of_unit).max().unwrap_or(1)
             }
         }
+    }
+
+    /// What gathers codewords of several requests or pages before they are programmed, or leaves pages unlike room.
+    fn gathers_writes(&self) -> Option<&'static str> {
+        let config = &self.config;
+        let by_age = matches!(config.reliability, ReliabilitySpec::Bch(_) | ReliabilitySpec::Adaptive(_));
+        [
+            (config.ftl.interleaving.ways > 1, "interleaved codewords"),
+            (config.host.write_buffer_bytes > 0, "a write buffer"),
+            (config.ftl.mapping != Mapping::Page, "a map in flash"),
+            (by_age, "codes that change with age"),
+        ]
+        .into_iter()
+        .find_map(|(found, what)| found.then_some(what))
     }
 
     /// Whether each codeword that is being decoded has an index in an event, and decoders of fixed hardware are large enough.

@@ -22,9 +22,13 @@ pub struct FlashSpec {
     /// Whether a plane can sense while its last page waits for the bus. Policies that look ahead are refused
     /// without it. Planes of a die that take turns share one.
     pub cache_register: bool,
-    /// What does one thing at a time: a plane, or a whole die.
+    /// What does one thing at a time: a plane, or a whole die, chip or channel. A channel that does is a gang of chips that share bus
+    /// and control.
     pub busy_unit: BusyUnit,
-    /// Operations that may wait for a plane, or die. While more do where the next request wants to read, or will write first, it
+    /// Whether codewords of a page that are read together share its sensing. Without it each has its own: the page is sensed and
+    /// transferred for one after the other, as DiskSim's synchronous gangs do.
+    pub shared_sensing: bool,
+    /// Operations that may wait for a busy unit. While more do where the next request wants to read, or will write first, it
     /// waits at the host, and all behind it. Without it there is no bound.
     pub unit_queue: Option<u32>,
 }
@@ -41,6 +45,7 @@ impl Default for FlashSpec {
             suspend: None,
             cache_register: true,
             busy_unit: BusyUnit::Plane,
+            shared_sensing: true,
             unit_queue: None,
         }
     }
@@ -172,6 +177,10 @@ pub enum BusyUnit {
     Plane,
     /// Planes of a die take turns.
     Die,
+    /// Planes of a chip take turns: DiskSim's element.
+    Chip,
+    /// Planes of all chips of a channel take turns: a gang with a shared bus.
+    Channel,
 }
 
 impl FlashSpec {

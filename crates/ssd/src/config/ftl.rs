@@ -15,6 +15,14 @@ pub struct FtlSpec {
     pub over_provisioning: f64,
     /// What consecutive page writes go to in turn, fastest first: each level once.
     pub stripe: [StripeLevel; 4],
+    /// Where in its SSD a write may go: anywhere (dynamic allocation), or to the channel, chip or plane that is its own, logical
+    /// pages taking turns in the order of the stripe, whose first levels these are (static allocation).
+    pub allocation_pool: AllocationPool,
+    /// Which plane of its pool a write goes to.
+    pub plane_choice: PlaneChoice,
+    /// Whether logical codewords are written in aligned groups of as many as a page holds, a superpage: whoever writes some of them
+    /// writes all. The others are data of before, for which `host.partial_write` says what is done.
+    pub whole_pages: bool,
     /// Whether codewords are divided among chips.
     pub interleaving: InterleavingSpec,
     /// Where the map is.
@@ -39,6 +47,9 @@ impl Default for FtlSpec {
         Self {
             over_provisioning: 0.15,
             stripe: [Channel, Chip, Die, Plane],
+            allocation_pool: AllocationPool::Ssd,
+            plane_choice: PlaneChoice::InTurn,
+            whole_pages: false,
             interleaving: InterleavingSpec::default(),
             mapping: Mapping::Page,
             gc_low_watermark_blocks: 3,
@@ -46,6 +57,43 @@ impl Default for FtlSpec {
             victims: VictimSpec::Greedy,
             wear_levelling_spread: None,
             read_reclaim: None,
+        }
+    }
+}
+
+/// Where in its SSD a write may go. DiskSim's "allocation pool logic".
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum AllocationPool {
+    /// Anywhere.
+    Ssd,
+    /// In its channel.
+    Channel,
+    /// In its chip.
+    Chip,
+    /// In its plane.
+    Plane,
+}
+
+/// Which plane of its pool a write goes to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PlaneChoice {
+    /// They take turns, so that blocks of all fill, and are erased, at about the same time.
+    InTurn,
+    /// The one with the most free pages, the next in turn of several: writes stay in a plane from its erase until others have as many.
+    MostFree,
+}
+
+impl AllocationPool {
+    /// The levels of parallelism by which pools are told apart.
+    pub(crate) fn levels(self) -> &'static [StripeLevel] {
+        use StripeLevel::{Channel, Chip, Die, Plane};
+        match self {
+            Self::Ssd => &[],
+            Self::Channel => &[Channel],
+            Self::Chip => &[Channel, Chip],
+            Self::Plane => &[Channel, Chip, Die, Plane],
         }
     }
 }
@@ -111,6 +159,14 @@ impl FtlSpec {
             let message =
                 format!("found {:?}, expected each of channel, chip, die and plane once", self.stripe).to_lowercase();
             return Err(Error::config("ftl.stripe", message));
+        }
+        let pool = self.allocation_pool.levels();
+        if !pool.iter().all(|level| self.stripe[..pool.len()].contains(level)) {
+            let message = format!(
+                "found {:?}, expected a stripe that begins with {pool:?}: logical pages take turns in its order",
+                self.allocation_pool
+            );
+            return Err(Error::config("ftl.allocation_pool", message.to_lowercase()));
         }
         let over_provisioning = self.over_provisioning;
         if !(over_provisioning > 0.0 && over_provisioning < 1.0) {

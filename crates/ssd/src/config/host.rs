@@ -20,6 +20,9 @@ pub struct HostSpec {
     /// Whether a plane serves waiting host reads before waiting programs and erases. Reads of garbage
     /// collection wait with the programs either way.
     pub reads_first: bool,
+    /// Whether a read gets data that is on its way to flash from the controller's memory. Without it, it waits behind the program and
+    /// reads the flash, which is so where units serve first come, first served.
+    pub serves_in_flight: bool,
     /// Which of several SSDs a codeword is on.
     pub spread: Spread,
     /// What a write that covers a mapped codeword in part does.
@@ -63,6 +66,7 @@ impl Default for HostSpec {
             issue: Issue::OpenLoop { time_scale: 1.0 },
             max_outstanding: 65_536,
             reads_first: true,
+            serves_in_flight: true,
             spread: Spread::RoundRobin,
             partial_write: PartialWrite::ReadModifyWrite,
             write_buffer_bytes: 0,
@@ -106,6 +110,8 @@ pub enum PartialWrite {
     ReadModifyWrite,
     /// The codeword is programmed as if it had been covered whole.
     Pad,
+    /// The flash senses the old page and programs it again with what is new: nothing of it is transferred, or corrected.
+    CopyBack,
 }
 
 impl HostSpec {

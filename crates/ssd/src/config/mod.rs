@@ -33,7 +33,7 @@ pub use decoder::{BchDecoderSpec, BchLane, BypassSpec, DecodeTime, DecoderPlacem
 pub use encoder::EncoderSpec;
 pub use energy::EnergySpec;
 pub use flash::{BusyUnit, FlashSpec, PageTiming, PageTypeSpec, SuspendSpec};
-pub use ftl::{FtlSpec, StripeLevel, VictimSpec};
+pub use ftl::{AllocationPool, FtlSpec, PlaneChoice, StripeLevel, VictimSpec};
 pub(crate) use geometry::MIN_CODEWORD_BYTES;
 pub use geometry::{GeometrySpec, MAX_BLOCKS, MAX_CODEWORDS};
 pub use host::{HostSpec, Issue, PartialWrite, ServiceSpec, Spread};

@@ -11,9 +11,10 @@ use toml::de::{DeTable, DeValue};
 use super::Config;
 
 /// Fields that are one of several things with fields of their own: setting a field of one of these chooses it.
-const CHOICES: [&str; 16] = [
+const CHOICES: [&str; 17] = [
     "decoder.placement",
     "decoder.time",
+    "encoder.placement",
     "ftl.interleaving.groups",
     "ftl.mapping",
     "ftl.mapping.demand.eviction",

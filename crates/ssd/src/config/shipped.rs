@@ -1,7 +1,8 @@
 //! The configs that come with softsense.
 
 /// Their names and texts.
-pub(crate) const SHIPPED: [(&str, &str); 9] = [
+pub(crate) const SHIPPED: [(&str, &str); 10] = [
+    ("disksim-ssd", include_str!("../../../../configs/disksim-ssd.toml")),
     ("mlc-25nm", include_str!("../../../../configs/mlc-25nm.toml")),
     ("mlc-lae", include_str!("../../../../configs/mlc-lae.toml")),
     ("mlc-lae-unsqueezed", include_str!("../../../../configs/mlc-lae-unsqueezed.toml")),

@@ -14,7 +14,7 @@ impl PageMap {
         }
     }
 
-    /// Where a logical codeword is.
+    /// Where a logical codeword is. What is on its way to a place is there already where reads wait behind its program.
     #[inline]
     pub fn locate(&self, lcn: Lcn) -> Location {
         let place = match self.entry(lcn) {
@@ -22,6 +22,9 @@ impl PageMap {
             Entry::Memory(slot) => return Location::Memory(slot),
             Entry::Flash(place) => place,
         };
+        if !self.serves_in_flight {
+            return Location::Flash(place);
+        }
         let (block, mut page, slot) = self.geometry.split(place);
         if self.crosses_pages && self.layout(block).crosses(page, slot) {
             page += 1;

@@ -362,7 +362,11 @@ impl PageMap {
             }
             self.adopt_blocks(self.geometry.set_of(self.geometry.stripe(ssd)[position as usize]).0, pages_of_set);
         }
-        self.stripe_at[ssd as usize] = (pages % planes) as usize;
+        let (pools, in_row) = (u64::from(self.pools), pages % planes);
+        for pool in 0..pools {
+            let passed = (in_row + pools - 1 - pool) / pools % (planes / pools);
+            self.stripe_at[(u64::from(ssd) * pools + pool) as usize] = passed as usize;
+        }
     }
 
     /// Maps every logical codeword of an empty device as [`SteadyState`] has it.

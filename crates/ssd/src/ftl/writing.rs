@@ -10,23 +10,54 @@ impl PageMap {
         self.sets[set as usize].interleaves
     }
 
-    /// The next pages for the host in turn of the stripe of an SSD, passing over sets with no room; `None` when no set has any
-    /// until garbage collection has freed a block.
+    /// The pool of an SSD in which a logical codeword is written, and how many from it on are written to the same page: those of
+    /// its logical page, where that matters.
+    #[inline]
+    pub fn pool_of(&self, lcn: Lcn) -> (u32, u32) {
+        if self.pools == 1 && !self.whole_pages {
+            return (0, u32::MAX);
+        }
+        let per_page = u64::from(self.geometry.codewords_per_page());
+        let index = self.addresses.split(lcn).1;
+        ((index / per_page % u64::from(self.pools)) as u32, (per_page - index % per_page) as u32)
+    }
+
+    /// Whether logical codewords are written by whole pages.
+    pub fn writes_whole_pages(&self) -> bool {
+        self.whole_pages
+    }
+
+    /// The logical codewords of the user that share a page with one.
+    pub fn page_mates(&self, lcn: Lcn) -> impl Iterator<Item = Lcn> + use<> {
+        let per_page = u64::from(self.geometry.codewords_per_page());
+        let (ssd, index) = self.addresses.split(lcn);
+        let (addresses, first) = (self.addresses.clone(), index - index % per_page);
+        let end = (first + per_page).min(addresses.of_ssd());
+        (first..end).map(move |index| addresses.join(ssd, index))
+    }
+
+    /// The next pages for the host in turn of the stripe of a pool of an SSD, passing over sets with no room; `None` when no set
+    /// has any until garbage collection has freed a block.
     ///
     /// # Arguments
     /// - `codewords`: how many of a request wait to be written. They are interleaved where they fill a group.
-    pub fn open_for_host(&mut self, ssd: u32, codewords: u32) -> Option<Group> {
+    pub fn open_for_host(&mut self, ssd: u32, pool: u32, codewords: u32) -> Option<Group> {
         let ways = self.geometry.ways() as usize;
         let fills = ways > 1 && (codewords >= self.geometry.codewords_per_group() || self.remainder == Remainder::Pad);
-        let planes = self.geometry.planes_of_ssd() as usize;
+        // Planes of a pool stand in the stripe at distances of as many as there are pools.
+        let (pools, of_pool) = (self.pools as usize, (ssd * self.pools + pool) as usize);
+        let planes = self.geometry.planes_of_ssd() as usize / pools;
+        if self.to_most_free {
+            self.stripe_at[of_pool] = self.most_free_from(ssd, pool, self.stripe_at[of_pool], planes);
+        }
         let mut passed = 0;
         while passed < planes {
-            let at = self.stripe_at[ssd as usize];
-            let (set, _) = self.geometry.set_of(self.geometry.stripe(ssd)[at]);
+            let at = self.stripe_at[of_pool];
+            let (set, _) = self.geometry.set_of(self.geometry.stripe(ssd)[at * pools + pool as usize]);
             let interleaves = self.sets[set as usize].interleaves;
             // A group takes the turns of all of its set.
             let turns = if interleaves && fills { ways - at % ways } else { 1 };
-            self.stripe_at[ssd as usize] = if at + turns == planes { 0 } else { at + turns };
+            self.stripe_at[of_pool] = if at + turns == planes { 0 } else { at + turns };
             passed += turns;
             let writer = if interleaves && !fills { Writer::HostPlain } else { Writer::Host };
             if let Some(group) = self.open(set, writer) {
@@ -36,9 +67,28 @@ impl PageMap {
         None
     }
 
-    /// The plane whose turn it is in the stripe of an SSD.
-    pub fn next_plane(&self, ssd: u32) -> u32 {
-        self.geometry.stripe(ssd)[self.stripe_at[ssd as usize]]
+    /// Of the `planes` planes of a pool the one with the most free pages, the first of them from `at` on.
+    fn most_free_from(&self, ssd: u32, pool: u32, at: usize, planes: usize) -> usize {
+        let (stripe, pages) = (self.geometry.stripe(ssd), self.geometry.pages_per_superblock());
+        let free = |at: usize| {
+            let state = &self.sets[stripe[at * self.pools as usize + pool as usize] as usize];
+            let in_open = state.open[Writer::Host as usize].map_or(0, |(_, given)| pages - given);
+            state.free.len() as u32 * pages + in_open
+        };
+        let mut most = at;
+        for next in (at + 1..planes).chain(0..at) {
+            if free(next) > free(most) {
+                most = next;
+            }
+        }
+        most
+    }
+
+    /// The plane whose turn it is when a logical codeword is written.
+    pub fn next_plane(&self, lcn: Lcn) -> u32 {
+        let (ssd, pool) = (self.addresses.split(lcn).0, self.pool_of(lcn).0);
+        let at = self.stripe_at[(ssd * self.pools + pool) as usize];
+        self.geometry.stripe(ssd)[at * self.pools as usize + pool as usize]
     }
 
     /// The next page for a translation page, sets taking turns; `None` when none has room until garbage collection has freed

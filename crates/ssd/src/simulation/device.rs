@@ -121,8 +121,11 @@ impl Device {
     }
 
     /// Begins to program `codewords` codewords in pages that were given out.
+    ///
+    /// # Arguments
+    /// - `merges`: whether the flash first senses old data that is programmed with them.
     #[inline(always)]
-    pub(super) fn program(&mut self, group: Group, codewords: u32, owner: ProgramOwner) {
+    pub(super) fn program(&mut self, group: Group, codewords: u32, owner: ProgramOwner, merges: bool) {
         let statistics = &mut self.kernel.statistics;
         statistics.padding_codewords += u64::from(self.ftl.room(group) - codewords);
         let codewords = u64::from(codewords);
@@ -135,7 +138,7 @@ impl Device {
             ProgramOwner::Translation { .. } => statistics.translation_codewords_programmed += codewords,
         }
         let Self { ftl, medium, .. } = self;
-        self.back_end.program(&mut self.kernel, group, owner, || medium.codewords_of_page(ftl, group));
+        self.back_end.program(&mut self.kernel, group, owner, merges, || medium.codewords_of_page(ftl, group));
     }
 
     // ---- Translation pages ----

@@ -236,7 +236,7 @@ impl Host {
                 Location::Flash(place) => has_room(device.geometry.split_block(device.geometry.block_of(place)).0),
                 Location::Unmapped | Location::Memory(_) | Location::InFlight => true,
             }),
-            RequestKind::Write => has_room(device.ftl.next_plane(device.ftl.ssd_of(codewords.start))),
+            RequestKind::Write => has_room(device.ftl.next_plane(codewords.start)),
             RequestKind::Trim => true,
         }
     }

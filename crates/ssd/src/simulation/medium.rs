@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use softsense_base::Ns;
-use softsense_link::{ByAge, CellAge, Fate, PageConditions, ReadSpec, Reliability, ReliabilitySpec, Step};
+use softsense_link::{ByAge, CellAge, Fate, FixedDraw, PageConditions, ReadSpec, Reliability, ReliabilitySpec, Step};
 use softsense_nand::Wear;
 
 use super::back_end::{CodewordOrder, ReadOrder};
@@ -38,6 +38,8 @@ pub(super) struct Medium {
     /// Units of a codeword, where code rates say how much data that is, and codewords of a page then.
     units_by_age: Option<ByAge<u32>>,
     codewords_per_page: u32,
+    /// Whether all codewords of a page fail or are decoded as one.
+    pages_share_fates: bool,
     /// BCH codes by the P/E cycles of a block.
     codes: Option<ByAge<CodeFormat>>,
     unit_bytes: u32,
@@ -70,6 +72,7 @@ impl Medium {
                 ReliabilitySpec::Adaptive(adaptive) => adaptive.codewords_per_page,
                 _ => spec.geometry.codewords_per_page,
             },
+            pages_share_fates: matches!(spec.reliability, ReliabilitySpec::Fixed { drawn_for: FixedDraw::Page, .. }),
             codes: matches!(spec.reliability, ReliabilitySpec::Bch(_)).then(|| {
                 let codes = config.bch_codes();
                 let formats = codes.iter().map(|code| (code.to_pe_cycles, format(code)));
@@ -132,7 +135,8 @@ impl Medium {
                 }
             };
             for index in 0..per_unit {
-                let number = place * u64::from(per_unit) + u64::from(index);
+                let drawn = if self.pages_share_fates { self.geometry.first_of_page(place) } else { place };
+                let number = drawn * u64::from(per_unit) + u64::from(index);
                 tell(CodewordOrder {
                     fate: self.reliability.fate(conditions, number),
                     begins_unit: index == 0,

@@ -11,6 +11,7 @@ impl BackEnd {
     /// Begins to program pages.
     ///
     /// # Arguments
+    /// - `merges`: whether old data is sensed first, and programmed with what is new. The old page has the type of the new one.
     /// - `codewords`: that are encoded for each page; asked for only where encoding takes time.
     #[inline]
     pub(in super::super) fn program(
@@ -18,9 +19,10 @@ impl BackEnd {
         kernel: &mut Kernel,
         group: Group,
         owner: ProgramOwner,
+        merges: bool,
         codewords: impl FnOnce() -> u32,
     ) {
-        let program = Program { group, owner, remaining: group.pages(), codewords_per_page: 0, to_encode: 0 };
+        let program = Program { group, owner, merges, remaining: group.pages(), codewords_per_page: 0, to_encode: 0 };
         if self.encoders.is_none() {
             let program = self.programs.insert(program);
             self.submit_program(kernel, program);

@@ -64,6 +64,8 @@ use timing::{OperationEnergy, Timing};
 struct Program {
     group: Group,
     owner: ProgramOwner,
+    /// Whether it is sensed first what old data is merged with the new.
+    merges: bool,
     /// Pages whose program has not ended.
     remaining: u32,
     /// Codewords that are encoded for each page, and those of all that are not yet; 0 where encoding takes no time.

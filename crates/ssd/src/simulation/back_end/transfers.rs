@@ -91,7 +91,7 @@ impl BackEnd {
             Transfer::Program(part) => {
                 let (program, member) = self.reads.of_part(part);
                 self.page_left_encoders(kernel, program, channel);
-                let Program { group, owner, .. } = self.programs[program];
+                let Program { group, owner, merges, .. } = self.programs[program];
                 let page_type = self.geometry.page_type_of(group.page);
                 let energy = self.energy.program;
                 kernel.statistics.operations.programs += 1;
@@ -101,7 +101,14 @@ impl BackEnd {
                 } else {
                     kernel.statistics.energy.background += energy;
                 }
-                let duration = self.timing.page_types[page_type as usize].program;
+                let timing = &self.timing.page_types[page_type as usize];
+                let mut duration = timing.program;
+                if merges {
+                    duration += timing.sense;
+                    kernel.statistics.operations.senses += 1;
+                    kernel.statistics.energy.sense += self.energy.sense;
+                    kernel.statistics.energy.writes += self.energy.sense;
+                }
                 let unit = self.unit_of(group, member);
                 self.array.run(kernel, unit, Command::Program, part, duration);
                 self.make_way(kernel, unit);

@@ -120,7 +120,7 @@ impl WritePath {
                 return left;
             }
             let waiting = buffer.pending.len() as u32;
-            let Some(group) = device.ftl.open_for_host(ssd, waiting) else {
+            let Some(group) = device.ftl.open_for_host(ssd, 0, waiting) else {
                 self.make_room(device, ssd);
                 return left;
             };

@@ -9,6 +9,7 @@ mod buffer;
 mod collection;
 mod room;
 
+use std::collections::HashSet;
 use std::ops::Range;
 
 use softsense_base::Ns;
@@ -27,6 +28,8 @@ use room::Room;
 pub(super) struct WritePath {
     codeword_bytes: u64,
     partial_write: PartialWrite,
+    /// Codewords of requests that wait to be written and were covered in part, where the flash merges what is new with what is old.
+    to_merge: HashSet<(u32, Lcn)>,
     /// Of each SSD.
     rooms: Vec<Room>,
     /// Of each SSD; none without a write buffer.
@@ -48,6 +51,7 @@ impl WritePath {
         Self {
             codeword_bytes: u64::from(spec.geometry.codeword_bytes),
             partial_write: spec.host.partial_write,
+            to_merge: HashSet::new(),
             rooms: vec![Room::default(); ssds as usize],
             buffers: (0..buffers).map(|ssd| WriteBuffer::new(ssd * slots, slots)).collect(),
             cut: vec![None; geometry.sets() as usize],
@@ -72,11 +76,15 @@ impl WritePath {
         let end_bytes = asked.offset_bytes + asked.bytes;
         let covered = |lcn: Lcn| lcn * size >= asked.offset_bytes && (lcn + 1) * size <= end_bytes;
         // Reads a codeword that is covered in part, if it is in flash: otherwise its rest is at hand, or there is none.
-        let read_first = |device: &mut Device, lcn: Lcn| {
+        let mut read_first = |device: &mut Device, lcn: Lcn| {
             if covered(lcn) || self.partial_write == PartialWrite::Pad {
                 return false;
             }
             let Location::Flash(place) = device.ftl.locate(lcn) else { return false };
+            if self.partial_write == PartialWrite::CopyBack {
+                self.to_merge.insert((request, lcn));
+                return false;
+            }
             device.kernel.statistics.read_modify_writes += 1;
             device.read_place(ReadOwner::Modify { request, lcn }, place);
             true
@@ -116,7 +124,9 @@ impl WritePath {
         while written < count {
             let left = count - written;
             let stalled = &mut self.rooms[ssd as usize].stalled;
-            let group = if stalled.is_empty() { device.ftl.open_for_host(ssd, left) } else { None };
+            let (pool, of_page) = device.ftl.pool_of(first + u64::from(written) * step);
+            let left = left.min(of_page);
+            let group = if stalled.is_empty() { device.ftl.open_for_host(ssd, pool, left) } else { None };
             let Some(group) = group else {
                 stalled.extend((written..count).map(|index| (request, first + u64::from(index) * step)));
                 self.make_room(device, ssd);
@@ -137,16 +147,53 @@ impl WritePath {
         codewords: impl ExactSizeIterator<Item = Lcn>,
     ) {
         let count = codewords.len() as u32;
+        let owner = ProgramOwner::Request { request, codewords: count };
+        if device.ftl.writes_whole_pages() || self.partial_write == PartialWrite::CopyBack {
+            return self.program_merged(device, group, owner, codewords);
+        }
         for (slot, lcn) in codewords.enumerate() {
             device.ftl.place(group, slot as u32, lcn);
         }
-        self.program(device, group, count, ProgramOwner::Request { request, codewords: count });
+        self.program(device, group, count, owner);
+    }
+
+    /// Programs codewords of a request, with those that share their page where pages are written whole. If anything of it was
+    /// there before, the flash may have to sense it first.
+    fn program_merged(
+        &mut self,
+        device: &mut Device,
+        group: Group,
+        owner: ProgramOwner,
+        codewords: impl ExactSizeIterator<Item = Lcn>,
+    ) {
+        let ProgramOwner::Request { request, .. } = owner else { unreachable!("hosts write what is merged") };
+        let written: Vec<Lcn> = codewords.collect();
+        let mut merges = false;
+        for lcn in &written {
+            merges |= self.to_merge.remove(&(request, *lcn));
+        }
+        let mut all = written.clone();
+        if device.ftl.writes_whole_pages() {
+            let is_old = |lcn: &Lcn| !written.contains(lcn) && device.ftl.locate(*lcn) != Location::Unmapped;
+            all.extend(device.ftl.page_mates(written[0]).filter(is_old));
+        }
+        merges |= self.partial_write == PartialWrite::CopyBack && all.len() > written.len();
+        for (slot, &lcn) in all.iter().enumerate() {
+            device.ftl.place(group, slot as u32, lcn);
+        }
+        self.program_after(device, group, all.len() as u32, owner, merges);
     }
 
     /// Begins to program codewords in pages that were given out.
     #[inline(always)]
     fn program(&mut self, device: &mut Device, group: Group, codewords: u32, owner: ProgramOwner) {
-        device.program(group, codewords, owner);
+        self.program_after(device, group, codewords, owner, false);
+    }
+
+    /// The same, after the old page has been sensed where it is merged with what is new.
+    #[inline(always)]
+    fn program_after(&mut self, device: &mut Device, group: Group, codewords: u32, owner: ProgramOwner, merges: bool) {
+        device.program(group, codewords, owner, merges);
         let set = group.set;
         self.rooms[device.geometry.ssd_of_set(set) as usize].programming += 1;
         let for_collection = matches!(owner, ProgramOwner::Collection | ProgramOwner::Reclaim);

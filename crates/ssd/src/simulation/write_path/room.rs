@@ -96,8 +96,9 @@ impl WritePath {
             let stalled = &self.rooms[ssd as usize].stalled;
             let expected = (first..).step_by(step as usize).map(|lcn| (request, lcn));
             let adjacent = stalled.iter().take(most).zip(expected).take_while(|&(&at, expected)| at == expected);
-            let adjacent = adjacent.count() as u32;
-            let Some(group) = device.ftl.open_for_host(ssd, adjacent) else { break };
+            let (pool, of_page) = device.ftl.pool_of(first);
+            let adjacent = (adjacent.count() as u32).min(of_page);
+            let Some(group) = device.ftl.open_for_host(ssd, pool, adjacent) else { break };
             let count = device.ftl.room(group).min(adjacent);
             self.rooms[ssd as usize].stalled.drain(..count as usize);
             let codewords = (0..count).map(|index| first + u64::from(index) * step);
