@@ -78,6 +78,7 @@ NAVIGATION = {
         "model/bch",
         "model/frame-error-rates",
         "model/error-floors",
+        "model/hardware",
         "model/served-drive",
     ],
     "Reference": ["reference/cli", "reference/drive", "reference/config", "reference/python", "glossary"],

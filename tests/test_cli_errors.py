@@ -189,6 +189,8 @@ ERRORS: dict[str, Rows] = {
         (["mlc-25nm", "--policies", "two_step:never"], ["never", "restart"]),
         (["mlc-25nm", "--policies", ""], ["policies"]),
         (["mlc-25nm", "--jobs", "0"], ["--jobs", "0"]),
+        (["mlc-25nm", "--equal-area", "mlc-lae"], ["decoder.time", "unknown hardware", "`ldpc`"]),
+        (["mlc-lae", "--equal-area", "mlc-25nm"], ["decoder.time", "the reference", "unknown hardware"]),
     ],
     "policies": [(["more"], ["more"]), (["--wings"], ["--wings"])],
     "completion": [([], ["SHELL"]), (["cmd.exe"], ["SHELL", "cmd.exe", "bash", "zsh", "fish"])],
@@ -227,6 +229,12 @@ ERRORS: dict[str, Rows] = {
         *CODES,
         *[(["teaching-1/2", *arguments], says) for arguments, says in PICTURES],
         (["bch-2KB-t57", "--picture", "p.png"], ["bch-2KB-t57", "LDPC"]),
+    ],
+    "code hardware": [
+        *CODES,
+        (["flash-8/9", "--node-nm", "7"], ["--node-nm", "7", "28"]),
+        (["flash-8/9", "--checks-per-cycle", "0"], ["--checks-per-cycle", "0", "from 1"]),
+        (["bch-2KB-t57", "--clock-mhz", "0"], ["--clock-mhz", "0"]),
     ],
     "code export": [
         (["teaching-1/2"], ["FILE"]),

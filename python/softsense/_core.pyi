@@ -95,7 +95,19 @@ class Config:
         A dict each: `to_pe_cycles`, `codeword_bytes`, `correctable` (t), `field_bits` (m), `codeword_bits` (n),
         `parity_bytes` (room for that of a codeword), `codewords_per_unit`, `squeezed_bytes` (what parity and metadata
         take of the data space of each unit), `units_per_block`, `crossing_per_block` (those of them that lie in two
-        pages), `codewords_at_once` (of it in one decoder), and `transfer_us`, `decode_us` and `decode_without_errors_us` of a codeword.
+        pages), `codewords_at_once` (of it in one decoder), and `transfer_us`, `decode_us` and
+        `decode_without_errors_us` of a codeword.
+        """
+    def decoder_hardware(self) -> dict[str, Any] | None:
+        """The circuits of decoders, by the model of docs/model/hardware.md; None where `decoder.time` is no circuit.
+
+        `count` (of all SSDs), `node_nm`, `gates`, `memory_bits` and `mm2` of one, and `total_mm2`.
+        """
+    def parallelism_of_area(self, total_mm2: float) -> list[str]:
+        """Fields to replace, with which decoders have the most parallelism that `total_mm2` of area buys.
+
+        Their number stays: checks a cycle (LDPC, up to a block row), errors of an engine, or bits a cycle (BCH). Raises
+        `ConfigError` where decoders are no circuits, or do not fit with the least parallelism.
         """
     def cells(self, pe_cycles: int = 0, retention_hours: float = 0.0) -> Cells | None:
         """The cells of the reliability at an age; None if it has none with threshold voltages. Raises `ConfigError`."""
@@ -417,6 +429,27 @@ def bch_parity(data_bits: int, correctable: int) -> dict[str, int] | None:
 
     It is over the least field that it fits. Returns `field_bits` (m), `parity_bits` (m t, the most that such a code
     needs) and `parity_bytes` (room for them); None if it fits none up to m = 16.
+    """
+
+def code_hardware(
+    code: Code,
+    *,
+    node_nm: float = 28.0,
+    clock_mhz: float | None = None,
+    iterations: int = 5,
+    checks_per_cycle: int | None = None,
+    message_bits: int | None = None,
+    syndrome_bits_per_cycle: int | None = None,
+    key_equation_multipliers: int | None = None,
+    search_bits_per_cycle: int | None = None,
+    encoder_bits_per_cycle: int = 32,
+) -> dict[str, Any]:
+    """What a decoder and an encoder of a code take as circuits, by the model of docs/model/hardware.md.
+
+    Returns `code`, `kind`, `node_nm`, `clock_mhz`, and `decoder` and `encoder`, each a dict of `gates` (equivalents of
+    a NAND of two inputs), `memory_bits`, `mm2`, and of a codeword `cycles`, `us`, `gbps` (of data, one codeword after
+    the other), `nj` and `pj_per_bit` (of data). Of an LDPC code the decoder takes `iterations`; of a BCH code it finds
+    errors. What is None is as in a config. A function of its arguments. Raises `ConfigError`.
     """
 
 def measure_code(

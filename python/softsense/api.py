@@ -489,6 +489,21 @@ def with_policy(config: Config, policy: str) -> Config:
     return config.with_overrides(_overrides((), None, policy))
 
 
+def parallelism_of(config: Config, reference: Config) -> list[str]:
+    """Fields to replace, so that the decoders of `config` take the area of those of `reference`, and no more.
+
+    Raises:
+        ConfigError: decoders of either are no circuits, or those of `config` are too many for the area.
+    """
+    hardware = reference.decoder_hardware()
+    if hardware is None:
+        raise ConfigError(
+            "decoder.time: the reference has decoders of unknown hardware, expected `bch` or `ldpc` to compare at "
+            "equal area"
+        )
+    return config.parallelism_of_area(hardware["total_mm2"])
+
+
 def _overrides(overrides: Iterable[str], seed: int | None, policy: str | None) -> list[str]:
     result = list(overrides)
     if seed is not None:

@@ -306,6 +306,12 @@ _run_options = _together(
         help="Addresses beyond the device: reject the trace (default), wrap around, or scale all addresses down.",
     ),
     _config_options,
+    click.option(
+        "--equal-area",
+        metavar="CONFIG",
+        shell_complete=_complete_config,
+        help="Give decoders the parallelism that the decoder area of this config buys.",
+    ),
     click.option("--out", type=click.Path(path_type=Path), help="Folder for results; default: out/<command>-<config>."),
     click.option("--json", "as_json", is_flag=True, help="Print the summary as one JSON document; draw nothing."),
     click.option("--requests-log", is_flag=True, help="Also write every request to requests.parquet."),
@@ -362,6 +368,7 @@ def completion_command(shell: str) -> None:
 def run(config: Path, out: Path | None, policy: str | None, as_json: bool, **options: Any) -> int:
     """Simulate one read policy on a trace, or on the workload of CONFIG."""
     resolved = softsense.load_config(config, options["overrides"], seed=options["seed"], policy=policy)
+    resolved = _at_equal_area(resolved, options["equal_area"], as_json)
 
     def simulate(trace: Trace | None, log: Path | bool, progress: softsense.api.Progress) -> RunResult:
         return softsense.run(
@@ -390,6 +397,7 @@ def compare(
     Slowdowns are against a run in which nothing ever fails, so that hard sensing always suffices.
     """
     resolved = softsense.load_config(config, options["overrides"], seed=options["seed"])
+    resolved = _at_equal_area(resolved, options["equal_area"], as_json)
     names = softsense.api.policy_names(policies)
     for name in names:
         # A retry that does not exist is told before anything is scanned or simulated.
@@ -677,6 +685,32 @@ def code_show(name: str, redundant_checks: bool, cycles: bool, picture: Path | N
     click.echo(json.dumps(facts, indent=2) if as_json else tables.describe(tables.code(facts)))
     if picture and not as_json:
         click.echo(f"wrote {picture}")
+
+
+@code_group.command("hardware")
+@_code_argument
+@_redundant_checks
+@click.option("--node-nm", type=float, default=28.0, show_default=True, help="Technology node, 28 to 130 nm.")
+@click.option("--clock-mhz", type=float, help="Clock; default: 400 (LDPC) or 200 (BCH).")
+@click.option("--iterations", type=int, default=5, show_default=True, help="Of an LDPC decoder.")
+@click.option("--checks-per-cycle", type=int, help="Of an LDPC decoder; default: 64.")
+@click.option("--message-bits", type=int, help="Of an LDPC decoder; default: 5.")
+@click.option("--syndrome-bits-per-cycle", type=int, help="Of a BCH decoder; default: 8.")
+@click.option("--key-equation-multipliers", type=int, help="Of a BCH decoder; default: 16.")
+@click.option("--search-bits-per-cycle", type=int, help="Of a BCH decoder; default: 8.")
+@click.option("--encoder-bits-per-cycle", type=int, default=32, show_default=True, help="Data that an encoder takes.")
+@click.option("--json", "as_json", is_flag=True, help="Print what is known as one JSON document.")
+def code_hardware(name: str, redundant_checks: bool, as_json: bool, **circuit: Any) -> None:
+    """Show what a decoder and an encoder of CODE take as circuits: gates, area, cycles, energy."""
+    from softsense import codes, tables
+
+    try:
+        facts = codes.hardware(Code.open(name, redundant_checks), **circuit)
+    except ConfigError as error:
+        # Named as a field; here it is an option.
+        field, _, rest = str(error).partition(": ")
+        raise ConfigError(f"--{field.replace('_', '-')}: {rest}") from None
+    click.echo(json.dumps(facts, indent=2) if as_json else tables.describe(tables.hardware(facts)))
 
 
 @code_group.command("export")
@@ -2127,6 +2161,22 @@ def _write_code(code: Code, to: Path, force: bool, quiet: bool = False) -> None:
 
 
 # Measuring -----------------------------------------------------------------------------------------------------------
+
+
+def _at_equal_area(config: Config, reference: str | None, as_json: bool) -> Config:
+    """The config with decoders as large as those of the reference, if there is one, said in a line."""
+    if reference is None:
+        return config
+    opened = softsense.load_config(reference)
+    bought = softsense.api.parallelism_of(config, opened)
+    resized = config.with_overrides(bought)
+    (theirs, ours) = (opened.decoder_hardware() or {}, resized.decoder_hardware() or {})
+    click.echo(
+        f"equal area: {', '.join(bought)}: {ours['count']} x {ours['mm2']:.3f} mm2 at {ours['node_nm']:g} nm, "
+        f"where {reference} has {theirs['count']} x {theirs['mm2']:.3f} mm2 at {theirs['node_nm']:g} nm",
+        err=as_json,
+    )
+    return resized
 
 
 def _measure(

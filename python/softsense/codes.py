@@ -176,6 +176,25 @@ def _describe_bch(code: Code) -> dict[str, Any]:
     }
 
 
+def hardware(code: Code, **circuit: Any) -> dict[str, Any]:
+    """What a decoder and an encoder of a code take as circuits, by the model of docs/model/hardware.md.
+
+    Args:
+        code: an LDPC or a BCH code.
+        circuit: keyword arguments of `code_hardware`: `node_nm`, `clock_mhz`, `iterations`, `checks_per_cycle`,
+            `message_bits`, `syndrome_bits_per_cycle`, `key_equation_multipliers`, `search_bits_per_cycle`,
+            `encoder_bits_per_cycle`. What is not given is as in a config.
+
+    Returns `code`, `kind`, `node_nm`, `clock_mhz`, and `decoder` and `encoder`: each `gates`, `memory_bits`, `mm2`, and
+    of a codeword `cycles`, `us`, `gbps`, `nj` and `pj_per_bit`. Raises `ConfigError`.
+
+    >>> found = hardware(Code.open("bch-512B-t15"), clock_mhz=100.0)
+    >>> found["decoder"]["cycles"], found["decoder"]["us"]
+    (1119, 11.19)
+    """
+    return _core.code_hardware(code, **circuit)
+
+
 def failure_probability(bits: int, correctable: int, raw_bit_error_rate: float) -> float:
     """The probability that more than `correctable` of `bits` bits are wrong, each independently.
 

@@ -184,6 +184,16 @@ class Planned:
         self._text = base.to_toml()
         # Files that a config names are beside it, those that a shipped config is given beside the sweep. Workers may be
         # in another folder.
+        self._area: float | None = None
+        self._got: list[str] = []
+        if sweep.equal_area:
+            reference = base.with_overrides(list(sweep.overrides)).decoder_hardware()
+            if reference is None:
+                raise ConfigError(
+                    f"{sweep.origin}: equal_area: found decoders of unknown hardware in the config, expected "
+                    "`decoder.time` with `bch` or `ldpc`"
+                )
+            self._area = reference["total_mm2"]
         file = Path(sweep.config)
         self._origin = str((file if file.is_file() else Path(sweep.origin).parent / file.name).resolve())
         self._traces: dict[str, tuple[str, tuple[tuple[str, str], ...], str]] = {}
@@ -217,6 +227,9 @@ class Planned:
             *(("set", text) for text in sweep.overrides),
             ("policies", ", ".join(dict.fromkeys(point.policy for point in self.points if point.policy))),
         ]
+        if self._area is not None:
+            got = "; ".join(dict.fromkeys(self._got))
+            rows.append(("equal area", f"{self._area:.3f} mm2 of decoders: {got}"))
         if not sweep.traces:
             rows.append(("workload", "that of the config"))
         return rows + self._described
@@ -247,6 +260,9 @@ class Planned:
             overrides = (*sweep.overrides, *fields, *_asked_for(policy, seed))
             try:
                 config = self._config(overrides)
+                if self._area is not None:
+                    overrides = (*overrides, *self._bought(config, setting))
+                    config = self._config(overrides)
                 if trace is None and not config.has_workload:
                     raise ConfigError("workload: found none, expected a [workload] in the config, or traces")
             except SoftsenseError as error:
@@ -260,6 +276,18 @@ class Planned:
             resolved = json.loads(config.to_json())
             told = policy or resolved["read"]["policy"]
             self.points.append(Point(number, identity, setting, told, trace, resolved["seed"], lifetime_id))
+
+    def _bought(self, config: Config, setting: Mapping[str, Any]) -> list[str]:
+        """What decoders get for the area of those of the config."""
+        bought = config.parallelism_of_area(self._area or 0.0)
+        for text in bought:
+            name = text.partition("=")[0]
+            if name in setting:
+                raise ConfigError(
+                    f"{name}: found swept with `equal_area`, expected another field: the area says what it is"
+                )
+        self._got.append(", ".join(bought))
+        return bought
 
     def _config(self, overrides: Sequence[str]) -> Config:
         return Config.from_toml(self._text, self._origin, list(overrides))

@@ -137,6 +137,7 @@ class Sweep:
         beyond: what becomes of addresses beyond the device: `reject` (the point fails), `wrap` or `scale`.
         pairs: what frontiers are drawn of.
         lifetime: what is asked of reads, if lifetimes are wanted.
+        equal_area: whether the decoders of every point have the parallelism that the decoder area of the config buys.
         origin: the sweep file, for messages.
     """
 
@@ -152,6 +153,7 @@ class Sweep:
     pairs: tuple[Pair, ...] = (LATENCY_ENERGY,)
     lifetime: Demand | None = None
     origin: str = "sweep"
+    equal_area: bool = False
 
     @staticmethod
     def open(path: str | os.PathLike[str]) -> Sweep:
@@ -215,7 +217,18 @@ class _Parser:
             raise ConfigError(f"{origin}:{line}: {what}, expected TOML") from None
 
     def sweep(self) -> Sweep:
-        known = {"config", "policies", "seeds", "traces", "beyond", "set", "grid", "latin_hypercube", "frontier"}
+        known = {
+            "config",
+            "policies",
+            "seeds",
+            "traces",
+            "beyond",
+            "set",
+            "grid",
+            "latin_hypercube",
+            "frontier",
+            "equal_area",
+        }
         self._known(self._all, known, "")
         config = self._all.get("config")
         if not isinstance(config, str) or not config:
@@ -229,6 +242,9 @@ class _Parser:
         beyond = self._all.get("beyond", "reject")
         if beyond not in _BEYOND:
             self._wrong("beyond", beyond, f"one of {', '.join(_BEYOND)}")
+        equal_area = self._all.get("equal_area", False)
+        if type(equal_area) is not bool:
+            self._wrong("equal_area", equal_area, "true or false")
         if "grid" in self._all and "latin_hypercube" in self._all:
             raise self._error("grid", "found both [grid] and [latin_hypercube], expected one of them")
         grid, hypercube = self._grid(), self._latin_hypercube()
@@ -246,6 +262,7 @@ class _Parser:
             pairs,
             demand,
             self._origin,
+            equal_area,
         )
         self._once(sweep)
         if sweep.size > _MOST_POINTS:

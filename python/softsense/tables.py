@@ -316,6 +316,21 @@ def configs(rows: Sequence[dict[str, Any]]) -> str:
     )
 
 
+def hardware(facts: dict[str, Any]) -> list[tuple[str, str]]:
+    """What `softsense.codes.hardware` says, as label and value rows."""
+    rows = [
+        ("code", f"{facts['code']}: {facts['kind'].upper()}, at {facts['node_nm']:g} nm and {facts['clock_mhz']:g} MHz")
+    ]
+    for name in ("decoder", "encoder"):
+        of = facts[name]
+        rows += [
+            (name, f"{of['mm2']:.4f} mm2: {of['gates']:,.0f} gates, {of['memory_bits']:,.0f} bits of memory"),
+            ("", f"{of['cycles']:,} cycles a codeword: {of['us']:.3f} us, {of['gbps']:.2f} Gb/s of data"),
+            ("", f"{of['nj']:.2f} nJ a codeword: {of['pj_per_bit']:.3f} pJ a bit of data"),
+        ]
+    return rows
+
+
 def code(facts: dict[str, Any]) -> list[tuple[str, str]]:
     """What `softsense.codes.describe` says, as label and value rows."""
     n, k = facts["codeword_bits"], facts["data_bits"]

@@ -2,6 +2,7 @@
 
 use softsense_base::Ns;
 use softsense_ecc::catalogue::Code;
+use softsense_ecc::hardware::LdpcShape;
 use softsense_link::{DecodeAttempt, PredictorPlace, Step};
 use softsense_ssd::config::{BusyUnit, Config, DecodeTime, PageTiming};
 
@@ -51,9 +52,13 @@ impl Stations {
         let predict = predictor.map_or(Ns::ZERO, |predictor| Ns::from_us(predictor.predict_us));
         let types = &config.flash.page_types;
         let units_of_die = if config.flash.busy_unit == BusyUnit::Die { 1 } else { shape.planes };
-        let decode = match config.decoder.time {
-            DecodeTime::FixedUs(us) => Decode::Fixed(Ns::from_us(us)),
-            DecodeTime::PerIterationUs(us) => Decode::PerIteration(Ns::from_us(us)),
+        let decode = match &config.decoder.time {
+            DecodeTime::FixedUs(us) => Decode::Fixed(Ns::from_us(*us)),
+            DecodeTime::PerIterationUs(us) => Decode::PerIteration(Ns::from_us(*us)),
+            DecodeTime::Ldpc(ldpc) => {
+                let Code::Ldpc(code) = code else { unreachable!("the config was checked to know iterations") };
+                Decode::PerIteration(Ns::from_us(ldpc.iteration_us(LdpcShape::of(code))))
+            }
             DecodeTime::Bch(decoder) => {
                 let correctable = if let Code::Bch(code) = code { code.correctable() as u32 } else { 0 };
                 let (clean, errors) = decoder.decode_us(code.codeword_bits() as u32, correctable);

@@ -10,6 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use softsense_base::{Error, Purpose, Result, Stream, expect_number, expect_whole};
 use softsense_ecc::catalogue::Code;
+use softsense_ecc::hardware::LdpcShape;
 use softsense_nand::{CellSpec, Factors, InferredBy, Placement, Rber, RberModel, ReadDisturb, Variation, Wear};
 
 use crate::{AgedBch, BchSpec, ByAge, CodewordReader, DecodeTable, ExactSpec, MAX_LEVEL, SoftLevels};
@@ -440,7 +441,7 @@ impl Reliability {
             Kind::Perfect | Kind::Fixed(_) | Kind::Bch(_) => false,
             Kind::Given(codeword) => codeword.syndrome_weights.is_some(),
             Kind::Tables(tables) => tables.tables.iter().all(|table| table.syndrome_weights().is_some()),
-            Kind::Exact(exact) => exact.iterative,
+            Kind::Exact(exact) => exact.ldpc.is_some(),
         }
     }
 
@@ -511,7 +512,18 @@ impl Reliability {
             Kind::Fixed(_) | Kind::Bch(_) => false,
             Kind::Perfect | Kind::Given(_) => true,
             Kind::Tables(tables) => tables.tables.iter().all(|table| table.max_iterations().is_some()),
-            Kind::Exact(exact) => exact.iterative,
+            Kind::Exact(exact) => exact.ldpc.is_some(),
+        }
+    }
+
+    /// What a circuit has to know of the LDPC codes that it names, by P/E cycles; none where it names no code of softsense.
+    pub fn ldpc_shapes(&self) -> Option<ByAge<LdpcShape>> {
+        match &self.kind {
+            Kind::Tables(tables) if tables.tables.iter().all(|table| table.ldpc_shape().is_some()) => {
+                Some(tables.tables.map(|table| table.ldpc_shape().expect("all are known")))
+            }
+            Kind::Exact(exact) => exact.ldpc.map(ByAge::always),
+            Kind::Perfect | Kind::Fixed(_) | Kind::Tables(_) | Kind::Bch(_) | Kind::Given(_) => None,
         }
     }
 

@@ -7,6 +7,7 @@ use serde::Deserialize;
 use softsense_base::{Error, ErrorKind, Result, binomial_tail, line_of, plain, shipped_or_file};
 use softsense_ecc::bch::BchCode;
 use softsense_ecc::catalogue::Code;
+use softsense_ecc::hardware::LdpcShape;
 use softsense_ecc::ldpc::{RedundantChecks, SyndromeWeights};
 
 use crate::MAX_LEVEL;
@@ -300,6 +301,15 @@ impl DecodeTable {
     /// Whose failures it tells: the code and the decoder.
     pub fn describe(&self) -> String {
         format!("{}; {}", self.code, self.decoder)
+    }
+
+    /// What a circuit has to know of its code, where that is a shipped LDPC code.
+    pub fn ldpc_shape(&self) -> Option<LdpcShape> {
+        let name = self.code.split(": ").next()?;
+        match Code::entries().iter().find(|entry| entry.name() == name)?.compile() {
+            Code::Ldpc(code) => Some(LdpcShape::of(&code)),
+            Code::Bch(_) => None,
+        }
     }
 
     /// How many checks hard decisions violate, where the table knows the degrees of its code.

@@ -5,6 +5,7 @@ mod codes;
 mod drive;
 mod flash;
 mod frames;
+mod hardware;
 mod memory;
 mod timeline;
 
@@ -272,6 +273,25 @@ impl Config {
             Ok(fields)
         };
         codes.iter().map(dict).collect()
+    }
+
+    /// The circuits of decoders: a dict of `count` (of all SSDs), `node_nm`, `gates`, `memory_bits` and `mm2` of one, and `total_mm2`.
+    /// None where `decoder.time` is no circuit.
+    fn decoder_hardware<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let Some(hardware) = self.checked.decoder_hardware() else { return Ok(None) };
+        let dict = PyDict::new(py);
+        dict.set_item("count", hardware.count)?;
+        dict.set_item("node_nm", hardware.node_nm)?;
+        dict.set_item("gates", hardware.parts.gates)?;
+        dict.set_item("memory_bits", hardware.parts.memory_bits)?;
+        dict.set_item("mm2", hardware.mm2)?;
+        dict.set_item("total_mm2", hardware.total_mm2())?;
+        Ok(Some(dict))
+    }
+
+    /// Fields to replace, with which decoders have the most parallelism that `total_mm2` of area buys. Raises ConfigError.
+    fn parallelism_of_area(&self, total_mm2: f64) -> PyResult<Vec<String>> {
+        self.checked.parallelism_of_area(total_mm2).map_err(raise)
     }
 
     /// The cells that the reliability has, at an age; None where it has none with threshold voltages. Raises ConfigError.
@@ -640,6 +660,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<codes::DecodeResult>()?;
     module.add_function(wrap_pyfunction!(codes::measure_code, module)?)?;
     module.add_function(wrap_pyfunction!(codes::bch_parity, module)?)?;
+    module.add_function(wrap_pyfunction!(hardware::code_hardware, module)?)?;
     module.add_function(wrap_pyfunction!(codes::capacity, module)?)?;
     module.add_class::<flash::Cells>()?;
     module.add_function(wrap_pyfunction!(flash::placement_json, module)?)?;

@@ -1,5 +1,6 @@
 //! The page format: which pages of a block its codewords are in, and what parity and metadata take of the room for data.
 
+use softsense_ecc::hardware::BchShape;
 use softsense_link::{AgedBch, ByAge, Reliability, ReliabilitySpec};
 
 use crate::config::GeometrySpec;
@@ -46,6 +47,14 @@ pub struct UnitCode {
     pub decode_us: f64,
     /// Decoding of a codeword without, us.
     pub decode_without_errors_us: f64,
+}
+
+impl UnitCode {
+    /// What a circuit has to know of it.
+    pub(crate) fn shape(&self) -> BchShape {
+        let &Self { field_bits, correctable, codeword_bits, .. } = self;
+        BchShape { field_bits, correctable, codeword_bits }
+    }
 }
 
 /// Which pages of a block its codewords are in. Where a page holds a whole number of them, that is all; units of data whose

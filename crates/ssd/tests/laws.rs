@@ -247,11 +247,18 @@ fn device(draw: &mut Draw) -> String {
     if tables && draw.once_in(2) {
         toml += "bypass = { errors = 3, codeword_bits = 36864 }\n";
     }
+    let is_circuit = engine || draw.once_in(2);
+    let mut circuit = false;
     toml += &match draw.below(3) {
+        0 if iterations && is_circuit => {
+            circuit = true;
+            format!("time.ldpc = {{ checks_per_cycle = {} }}\n", draw.one(&[1, 64, 500]))
+        }
         0 if iterations => "time.per_iteration_us = 1.5\n".to_owned(),
         _ if engine => {
             // For one code or several side by side, or too small for the stronger one.
             let correctable = draw.one(&[8, 12, 60]);
+            circuit = true;
             format!("time.bch = {{ clock_mhz = 200.0, engine_correctable = {correctable} }}\n")
         }
         1 if by_bch => "time.bch.clock_mhz = 200.0\n".to_owned(),
@@ -279,6 +286,9 @@ fn device(draw: &mut Draw) -> String {
             draw.one(&[0.1, 4.0]),
             draw.one(&[0.1, 16.0])
         );
+    }
+    if circuit && draw.once_in(2) {
+        toml += "[energy]\ndecoder = \"circuit\"\n";
     }
     let buffer = if squeezed || draw.once_in(3) {
         let planes = ssds * channels * chips * 4;

@@ -2,6 +2,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard};
 
 use softsense_ecc::catalogue::Code;
+use softsense_ecc::hardware::LdpcShape;
 use softsense_ecc::ldpc::SyndromeWeights;
 use softsense_nand::{ReadWith, Wear};
 
@@ -16,7 +17,8 @@ pub(super) struct Exact {
     pub(super) flash: Flash,
     pub(super) levels: u8,
     pub(super) data_bits: usize,
-    pub(super) iterative: bool,
+    /// What a circuit has to know of its code, where that is an LDPC code.
+    pub(super) ldpc: Option<LdpcShape>,
     /// Which of the readers by P/E cycles.
     ages: ByAge<usize>,
     reading: Mutex<Reading>,
@@ -67,10 +69,11 @@ impl Exact {
     pub(super) fn new(readers: Vec<(u32, CodewordReader)>, flash: Flash) -> Self {
         let (ages, readers): (Vec<u32>, Vec<CodewordReader>) = readers.into_iter().unzip();
         let (code, levels) = (readers[0].code(), readers[0].levels());
-        let (data_bits, iterative) = (code.data_bits(), matches!(code, Code::Ldpc(_)));
+        let data_bits = code.data_bits();
+        let ldpc = if let Code::Ldpc(code) = code { Some(LdpcShape::of(code)) } else { None };
         let ages = ByAge::new(ages.into_iter().zip(0..));
         let reading = Mutex::new(Reading { readers, known: HashMap::new() });
-        Self { flash, levels, data_bits, iterative, ages, reading }
+        Self { flash, levels, data_bits, ldpc, ages, reading }
     }
 
     /// What the cells of each part of a codeword are like. A factor on the RBER of threshold voltages acts as further P/E
@@ -150,7 +153,7 @@ impl Exact {
     /// What a step makes of a codeword.
     pub(super) fn outcome(&self, number: u64, write: u32, conditions: &Conditions, step: Step) -> Outcome {
         let outcome = Outcome::from(self.attempt(number, write, conditions, step));
-        Outcome { iterations: outcome.iterations.filter(|_| self.iterative), ..outcome }
+        Outcome { iterations: outcome.iterations.filter(|_| self.ldpc.is_some()), ..outcome }
     }
 }
 

@@ -2,7 +2,7 @@ use softsense_base::{format_bytes, format_count};
 use softsense_link::{FixedDraw, PredictorPlace, ReadSpec, ReliabilitySpec, Remembered};
 use softsense_nand::InferredBy;
 
-use super::CheckedConfig;
+use super::{CheckedConfig, DecoderHardware};
 use crate::config::{Config, EncoderSpec, InterconnectSpec, ReadReclaimSpec};
 
 impl CheckedConfig {
@@ -24,6 +24,7 @@ impl CheckedConfig {
             ("bus, decoder", Some(format!("{}; {}", bus.describe(), decoder.describe()))),
             ("encoder", encoder.as_ref().map(EncoderSpec::describe)),
             ("interconnect", interconnect.as_ref().map(InterconnectSpec::describe)),
+            ("decoder area", self.decoder_hardware().map(describe_hardware)),
             ("reliability", Some(self.describe_reliability())),
             ("read", Some(read)),
             ("host", Some(host.describe())),
@@ -101,6 +102,17 @@ impl CheckedConfig {
             }
         }
     }
+}
+
+/// How large decoders are, some words for people.
+fn describe_hardware(hardware: DecoderHardware) -> String {
+    let DecoderHardware { count, node_nm, parts, mm2 } = hardware;
+    format!(
+        "{count} of {mm2:.3} mm2 at {node_nm} nm ({} gates, {} bits of memory): {:.2} mm2",
+        format_count(parts.gates.round() as u64),
+        format_count(parts.memory_bits.round() as u64),
+        hardware.total_mm2()
+    )
 }
 
 /// How reads are done, some words for people.

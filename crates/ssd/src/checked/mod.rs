@@ -2,6 +2,7 @@
 //! codewords, the format of its pages.
 
 mod describe;
+mod hardware;
 mod room;
 mod shipped;
 mod together;
@@ -20,6 +21,7 @@ use crate::geometry::Geometry;
 use crate::start_ages::StartAges;
 use crate::workload::WorkloadSpec;
 
+pub use hardware::DecoderHardware;
 pub use shipped::{ShippedConfig, shipped_configs};
 
 /// A config that has passed every check, with the directory its relative paths are taken from.
@@ -202,9 +204,10 @@ impl CheckedConfig {
             let squeezed_bytes = format.squeezed_bytes(aged);
             let layout = format.layout(squeezed_bytes);
             let decoder = &self.config.decoder;
-            let (clean, decode_us) = match decoder.time {
+            let (clean, decode_us) = match &decoder.time {
                 DecodeTime::Bch(decoder) => decoder.decode_us(bits, correctable),
-                DecodeTime::FixedUs(us) | DecodeTime::PerIterationUs(us) => (us, us),
+                &(DecodeTime::FixedUs(us) | DecodeTime::PerIterationUs(us)) => (us, us),
+                DecodeTime::Ldpc(_) => (f64::NAN, f64::NAN),
             };
             UnitCode {
                 to_pe_cycles: aged.to_pe_cycles,

@@ -6,7 +6,8 @@ use softsense_nand::Wear;
 
 use super::CheckedConfig;
 use crate::config::{
-    AllocationPool, DecodeTime, Layout, Mapping, PartialWrite, PlaneChoice, ReadReclaimSpec, TranslationPages,
+    AllocationPool, DecodeTime, DecoderEnergy, Layout, Mapping, PartialWrite, PlaneChoice, ReadReclaimSpec,
+    TranslationPages,
 };
 use crate::events::MAX_INDEX;
 use crate::format::BlockLayout;
@@ -58,7 +59,7 @@ impl CheckedConfig {
     }
 
     /// All that cannot go together: a new feature that goes without another is a row here.
-    fn clashes(&self) -> [Clash; 31] {
+    fn clashes(&self) -> [Clash; 33] {
         let config = &self.config;
         let (decoder, flash, reliability) = (&config.decoder, &config.flash, &config.reliability);
         let layouts = self.layouts();
@@ -142,7 +143,8 @@ impl CheckedConfig {
             ),
             // Nothing else says how many iterations a decode takes.
             clash(
-                matches!(decoder.time, DecodeTime::PerIterationUs(_)) && !self.reliability.knows_iterations(),
+                matches!(decoder.time, DecodeTime::PerIterationUs(_) | DecodeTime::Ldpc(_))
+                    && !self.reliability.knows_iterations(),
                 "decoder.time",
                 "found a time per iteration, but `reliability` does not know the number of iterations: expected \
                  `fixed_us`, a decode table with `iterations`, or real decodes of an LDPC code"
@@ -153,6 +155,21 @@ impl CheckedConfig {
                 matches!(decoder.time, DecodeTime::Bch(_)) && !matches!(reliability, ReliabilitySpec::Bch(_)),
                 "decoder.time",
                 "found `bch` without `reliability.bch`, expected `fixed_us` or `per_iteration_us`".into(),
+            ),
+            // A code that is decoded and a circuit for another one.
+            clash(
+                matches!(decoder.time, DecodeTime::Ldpc(_))
+                    && self.reliability.has_tables()
+                    && self.reliability.ldpc_shapes().is_none(),
+                "decoder.time",
+                "found `ldpc`, but the decode table is of no LDPC code of softsense; expected one, or `per_iteration_us`".into(),
+            ),
+            // Nothing else says what a decoder is made of.
+            clash(
+                config.energy.decoder == DecoderEnergy::Circuit
+                    && !matches!(decoder.time, DecodeTime::Bch(_) | DecodeTime::Ldpc(_)),
+                "energy.decoder",
+                "found `circuit` without a circuit, expected `decoder.time.bch` or `decoder.time.ldpc`, or `constant`".into(),
             ),
             // How many it has in work follows from its hardware.
             clash(

@@ -1,6 +1,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use softsense_base::{Result, expect_number, expect_whole};
+use softsense_base::{Error, Result, expect_number, expect_whole};
+use softsense_ecc::catalogue::Code;
+use softsense_ecc::hardware::{BchDecoderCircuit, LdpcDecoderCircuit, LdpcShape, Node};
 
 use super::duration::check_us;
 
@@ -21,6 +23,8 @@ pub struct DecoderSpec {
     pub bypass: Option<BypassSpec>,
     /// How long one decode takes.
     pub time: DecodeTime,
+    /// Technology node of circuits, nm, by which they have an area, and an energy with `energy.decoder`.
+    pub node_nm: f64,
 }
 
 impl Default for DecoderSpec {
@@ -32,6 +36,7 @@ impl Default for DecoderSpec {
             host_first: false,
             bypass: None,
             time: DecodeTime::FixedUs(8.0),
+            node_nm: 28.0,
         }
     }
 }
@@ -114,7 +119,7 @@ impl DecoderPlacement {
 }
 
 /// How long one decode takes.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DecodeTime {
     /// Always the same, us.
@@ -123,6 +128,57 @@ pub enum DecodeTime {
     PerIterationUs(f64),
     /// That of a circuit which decodes the codes of `reliability.bch`.
     Bch(BchDecoderSpec),
+    /// That of a circuit which decodes LDPC codes, for each iteration as many cycles as their block rows take.
+    Ldpc(LdpcDecoderSpec),
+}
+
+/// A layered min-sum decoder of quasi-cyclic LDPC codes: the codes that `reliability` names, if it is a table of a shipped code or
+/// decodes really.
+///
+/// Source: D. Hocevar, "A reduced complexity decoder architecture via layered decoding of LDPC codes", 2004.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct LdpcDecoderSpec {
+    /// Its clock, MHz.
+    pub clock_mhz: f64,
+    /// Checks of a block row that are handled in a cycle, with all of their bits.
+    pub checks_per_cycle: u32,
+    /// Bits of a message, its sign included. They count for area and energy; how often decoding fails is what `reliability` says.
+    pub message_bits: u32,
+    /// A shipped LDPC code, for a `reliability` that names none.
+    pub code: String,
+}
+
+impl Default for LdpcDecoderSpec {
+    fn default() -> Self {
+        Self { clock_mhz: 400.0, checks_per_cycle: 64, message_bits: 5, code: "flash-8/9".into() }
+    }
+}
+
+impl LdpcDecoderSpec {
+    /// The circuit.
+    pub fn circuit(&self) -> LdpcDecoderCircuit {
+        LdpcDecoderCircuit { checks_per_cycle: self.checks_per_cycle, message_bits: self.message_bits }
+    }
+
+    /// How long an iteration takes, us.
+    pub fn iteration_us(&self, shape: LdpcShape) -> f64 {
+        self.circuit().iteration_cycles(shape) as f64 / self.clock_mhz
+    }
+
+    fn check(&self) -> Result<()> {
+        expect_number("decoder.time.ldpc.clock_mhz", self.clock_mhz, 1e-3, 1e5)?;
+        expect_whole("decoder.time.ldpc.checks_per_cycle", self.checks_per_cycle, 1, 1 << 16)?;
+        expect_whole("decoder.time.ldpc.message_bits", self.message_bits, 2, 16)?;
+        match Code::shipped(&self.code) {
+            Ok(Code::Ldpc(_)) => Ok(()),
+            Ok(Code::Bch(_)) => {
+                let message = format!("found the BCH code `{}`, expected a shipped LDPC code", self.code);
+                Err(Error::config("decoder.time.ldpc.code", message))
+            }
+            Err(error) => Err(Error::config("decoder.time.ldpc.code", error.message())),
+        }
+    }
 }
 
 /// A circuit that decodes BCH codes, one stage after the other: syndromes, key equation, search for roots. A codeword without
@@ -201,7 +257,26 @@ impl BchDecoderSpec {
         }
     }
 
-    /// Errors of a code for which the circuit has no cell for each of them.
+    /// The circuit.
+    pub fn circuit(&self) -> BchDecoderCircuit {
+        BchDecoderCircuit {
+            syndrome_bits_per_cycle: self.syndrome_bits_per_cycle,
+            key_equation_multipliers: self.key_equation_multipliers,
+            search_bits_per_cycle: self.search_bits_per_cycle,
+        }
+    }
+
+    /// What of it decodes a codeword of a code that corrects `correctable` errors.
+    pub fn lane_circuit(&self, correctable: u32) -> BchDecoderCircuit {
+        let lane = self.lane(correctable);
+        BchDecoderCircuit {
+            syndrome_bits_per_cycle: lane.syndrome_bits_per_cycle,
+            key_equation_multipliers: lane.key_equation_multipliers,
+            search_bits_per_cycle: lane.search_bits_per_cycle,
+        }
+    }
+
+    /// Whether it has fewer cells than a code has errors.
     pub(crate) fn is_too_small_for(&self, correctable: u32) -> bool {
         let least = u64::from(self.syndrome_bits_per_cycle.min(self.search_bits_per_cycle));
         self.engine_correctable.is_some_and(|engine| u64::from(engine) * least < u64::from(correctable))
@@ -240,6 +315,7 @@ impl DecodeTime {
             DecodeTime::FixedUs(us) => check_us("decoder.time.fixed_us", *us),
             DecodeTime::PerIterationUs(us) => check_us("decoder.time.per_iteration_us", *us),
             DecodeTime::Bch(bch) => bch.check(),
+            DecodeTime::Ldpc(ldpc) => ldpc.check(),
         }
     }
 
@@ -247,6 +323,10 @@ impl DecodeTime {
         match self {
             DecodeTime::FixedUs(us) => format!("{us} us a decode"),
             DecodeTime::PerIterationUs(us) => format!("{us} us an iteration"),
+            DecodeTime::Ldpc(ldpc) => format!(
+                "LDPC at {} MHz: {} checks a cycle, {} bits a message",
+                ldpc.clock_mhz, ldpc.checks_per_cycle, ldpc.message_bits
+            ),
             DecodeTime::Bch(bch) => {
                 let engine = bch.engine_correctable.map_or_else(String::new, |correctable| {
                     format!(", of codewords side by side that correct {correctable} errors together")
@@ -272,6 +352,7 @@ impl DecoderSpec {
         if let Some(codewords) = self.buffer_codewords {
             expect_whole("decoder.buffer_codewords", codewords, 0, 1 << 24)?;
         }
+        Node::new("decoder.node_nm", self.node_nm)?;
         self.time.check()
     }
 

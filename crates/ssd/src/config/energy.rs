@@ -2,6 +2,18 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use softsense_base::{Result, expect_number};
 
+/// What an attempt to decode a codeword costs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum DecoderEnergy {
+    /// Always `decode_uj`.
+    #[default]
+    Constant,
+    /// What the circuit of `decoder.time` takes at `decoder.node_nm`, by the code and by iterations, or by whether there are errors;
+    /// and a program what encoding its page takes, eight bits a cycle.
+    Circuit,
+}
+
 /// What operations cost, uJ. Those of pages are for a whole page, those of codewords for one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -18,7 +30,9 @@ pub struct EnergySpec {
     pub program_uj: f64,
     /// Erasing a block.
     pub erase_uj: f64,
-    /// One attempt to decode a codeword.
+    /// What an attempt to decode a codeword costs.
+    pub decoder: DecoderEnergy,
+    /// One attempt to decode a codeword, where `decoder` is `constant`.
     pub decode_uj: f64,
     /// One prediction of whether a codeword will be decoded.
     pub predict_uj: f64,
@@ -33,6 +47,7 @@ impl Default for EnergySpec {
             transfer_extra_level_uj: 1.85,
             program_uj: 52.0,
             erase_uj: 150.0,
+            decoder: DecoderEnergy::Constant,
             decode_uj: 0.8,
             predict_uj: 0.0032,
         }
@@ -50,6 +65,7 @@ impl EnergySpec {
             transfer_extra_level_uj,
             program_uj,
             erase_uj,
+            decoder: _,
             decode_uj,
             predict_uj,
         } = *self;

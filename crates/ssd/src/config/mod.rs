@@ -29,9 +29,9 @@ use softsense_base::Result;
 use softsense_link::{ReadSpec, ReliabilitySpec};
 
 pub use bus::BusSpec;
-pub use decoder::{BchDecoderSpec, BchLane, BypassSpec, DecodeTime, DecoderPlacement, DecoderSpec};
+pub use decoder::{BchDecoderSpec, BchLane, BypassSpec, DecodeTime, DecoderPlacement, DecoderSpec, LdpcDecoderSpec};
 pub use encoder::EncoderSpec;
-pub use energy::EnergySpec;
+pub use energy::{DecoderEnergy, EnergySpec};
 pub use flash::{BusyUnit, FlashSpec, PageTiming, PageTypeSpec, SuspendSpec};
 pub use ftl::{AllocationPool, FtlSpec, PlaneChoice, StripeLevel, VictimSpec};
 pub(crate) use geometry::MIN_CODEWORD_BYTES;

@@ -32,7 +32,7 @@ impl Device {
         let spec = config.config();
         let geometry = Arc::new(config.geometry().clone());
         let questions = Questions {
-            iterations: matches!(spec.decoder.time, DecodeTime::PerIterationUs(_))
+            iterations: matches!(spec.decoder.time, DecodeTime::PerIterationUs(_) | DecodeTime::Ldpc(_))
                 || config.reliability().observed_switch().is_some_and(|switch| switch.by == Observable::MeanIterations),
             clean: matches!(spec.decoder.time, DecodeTime::Bch(_)),
             few_errors: spec
@@ -137,8 +137,10 @@ impl Device {
             ProgramOwner::Reclaim => statistics.reclaim_codewords_programmed += codewords,
             ProgramOwner::Translation { .. } => statistics.translation_codewords_programmed += codewords,
         }
-        let Self { ftl, medium, .. } = self;
-        self.back_end.program(&mut self.kernel, group, owner, merges, || medium.codewords_of_page(ftl, group));
+        let Self { ftl, medium, kernel, .. } = self;
+        let pe_cycles = ftl.pe_cycles(group.superblock);
+        let codewords = || medium.codewords_of_page(ftl, group);
+        self.back_end.program(kernel, group, owner, merges, pe_cycles, codewords);
     }
 
     // ---- Translation pages ----

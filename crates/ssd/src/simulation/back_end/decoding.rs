@@ -22,7 +22,7 @@ impl BackEnd {
     #[inline]
     pub(super) fn lane(&self, read: u32) -> Lane {
         match &self.timing.decode {
-            DecodeTime::Fixed(_) | DecodeTime::PerIteration(_) => Lane::PLACE,
+            DecodeTime::Fixed(_) | DecodeTime::PerIteration(_) | DecodeTime::Ldpc(_) => Lane::PLACE,
             DecodeTime::Bch(codes) => codes.at(|| self.reads.reads[read].order.pe_cycles).lane,
         }
     }
@@ -43,6 +43,10 @@ impl BackEnd {
             DecodeTime::PerIteration(duration) => {
                 let iterations = outcome.iterations.expect("the config was checked to know iterations");
                 duration.times(u64::from(iterations))
+            }
+            DecodeTime::Ldpc(codes) => {
+                let iterations = outcome.iterations.expect("the config was checked to know iterations");
+                codes.at(|| self.reads.reads[read].order.pe_cycles).times(u64::from(iterations))
             }
             DecodeTime::Bch(codes) => {
                 let BchTimes { with_errors, without, .. } = *codes.at(|| self.reads.reads[read].order.pe_cycles);
@@ -89,7 +93,7 @@ impl BackEnd {
         }
         if !decoding.bypassed() && !skips_decoding {
             let op = &mut self.reads.reads[read];
-            let energy = self.energy.decode.part(op.order.codewords_per_unit);
+            let energy = self.energy.decode.of(op.order.codewords_per_unit, op.order.pe_cycles, outcome);
             kernel.statistics.operations.decodes += 1;
             kernel.statistics.energy.decode += energy;
             op.energy += energy;

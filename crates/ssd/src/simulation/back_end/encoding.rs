@@ -12,6 +12,7 @@ impl BackEnd {
     ///
     /// # Arguments
     /// - `merges`: whether old data is sensed first, and programmed with what is new. The old page has the type of the new one.
+    /// - `pe_cycles`: of the blocks.
     /// - `codewords`: that are encoded for each page; asked for only where encoding takes time.
     #[inline]
     pub(in super::super) fn program(
@@ -20,9 +21,12 @@ impl BackEnd {
         group: Group,
         owner: ProgramOwner,
         merges: bool,
+        pe_cycles: u32,
         codewords: impl FnOnce() -> u32,
     ) {
-        let program = Program { group, owner, merges, remaining: group.pages(), codewords_per_page: 0, to_encode: 0 };
+        let energy = self.program_energy(pe_cycles);
+        let program =
+            Program { group, owner, merges, energy, remaining: group.pages(), codewords_per_page: 0, to_encode: 0 };
         if self.encoders.is_none() {
             let program = self.programs.insert(program);
             self.submit_program(kernel, program);

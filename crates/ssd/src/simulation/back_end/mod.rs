@@ -66,6 +66,8 @@ struct Program {
     owner: ProgramOwner,
     /// Whether it is sensed first what old data is merged with the new.
     merges: bool,
+    /// What each page costs.
+    energy: Pj,
     /// Pages whose program has not ended.
     remaining: u32,
     /// Codewords that are encoded for each page, and those of all that are not yet; 0 where encoding takes no time.
@@ -121,7 +123,7 @@ impl BackEnd {
         let shows = |page_type| !alike && reliability.shows_known_cells(page_type);
         Self {
             timing: Timing::new(config, known_cells, read.predictor),
-            energy: OperationEnergy::new(&spec.energy, known_cells),
+            energy: OperationEnergy::new(config, known_cells),
             remembered: RememberedReferences::new(&read, &geometry, &reliability),
             predictor: read.predictor.and_then(|predictor| reliability.predictor(&predictor)),
             shows_known_cells: match read.infers_by {
@@ -233,9 +235,10 @@ impl BackEnd {
         self.array.waiting(self.geometry.busy_unit_of(plane))
     }
 
-    /// What one program of a page costs.
-    pub(super) fn program_energy(&self) -> Pj {
-        self.energy.program
+    /// What one program of a page costs, in a block with so many P/E cycles.
+    #[inline]
+    pub(super) fn program_energy(&self, pe_cycles: u32) -> Pj {
+        *self.energy.program.at(|| pe_cycles)
     }
 
     /// Whether nothing is under way.

@@ -1,11 +1,12 @@
 //! How long operations take and what they cost, as the hot paths want it.
 
 use softsense_base::{Ns, Pj, Purpose, Stream};
-use softsense_link::{ByAge, Predictor, PredictorPlace, ReliabilitySpec, Step};
+use softsense_ecc::hardware::{BchEncoderCircuit, LdpcEncoderCircuit, LdpcShape};
+use softsense_link::{ByAge, Outcome, Predictor, PredictorPlace, ReliabilitySpec, Step};
 
 use super::decoders::Lane;
 use crate::checked::CheckedConfig;
-use crate::config::{self, AddedTime, EnergySpec, PageTiming};
+use crate::config::{self, AddedTime, DecoderEnergy, PageTiming};
 use crate::format::UnitCode;
 
 /// Durations of everything.
@@ -49,6 +50,8 @@ pub(super) struct SuspendTiming {
 pub(super) enum DecodeTime {
     Fixed(Ns),
     PerIteration(Ns),
+    /// For each iteration, by the P/E cycles of its block.
+    Ldpc(ByAge<Ns>),
     /// By the P/E cycles of its block.
     Bch(ByAge<BchTimes>),
 }
@@ -115,9 +118,13 @@ impl Timing {
             },
             known_cells_transfer: Ns::from_us(spec.bus.transfer_us * known_cells),
             predict_in_controller: predict_at(PredictorPlace::Controller),
-            decode: match spec.decoder.time {
-                config::DecodeTime::FixedUs(us) => DecodeTime::Fixed(Ns::from_us(us)),
-                config::DecodeTime::PerIterationUs(us) => DecodeTime::PerIteration(Ns::from_us(us)),
+            decode: match &spec.decoder.time {
+                config::DecodeTime::FixedUs(us) => DecodeTime::Fixed(Ns::from_us(*us)),
+                config::DecodeTime::PerIterationUs(us) => DecodeTime::PerIteration(Ns::from_us(*us)),
+                config::DecodeTime::Ldpc(ldpc) => {
+                    let times = config.ldpc_shapes(ldpc).map(|&shape| Ns::from_us(ldpc.iteration_us(shape)));
+                    DecodeTime::Ldpc(times.from(config.start_ages().least()))
+                }
                 config::DecodeTime::Bch(_) => {
                     let codes = config.bch_codes();
                     let engine = spec.decoder.engine();
@@ -134,6 +141,86 @@ impl Timing {
     }
 }
 
+/// What an attempt to decode costs.
+#[derive(Debug)]
+pub(super) enum DecodeEnergy {
+    /// A unit, of which each codeword has an equal part.
+    Constant(Pj),
+    /// A codeword with one iteration, and each further one, by the P/E cycles of its block.
+    Ldpc(ByAge<(Pj, Pj)>),
+    /// A codeword with errors and one without, by the P/E cycles of its block.
+    Bch(ByAge<(Pj, Pj)>),
+}
+
+impl DecodeEnergy {
+    fn new(config: &CheckedConfig) -> Self {
+        let (spec, node) = (config.config(), config.decoder_node());
+        let pj = |pj: f64| Pj::from_uj(pj / 1e6);
+        let codes = match (spec.energy.decoder, &spec.decoder.time) {
+            (DecoderEnergy::Circuit, config::DecodeTime::Ldpc(ldpc)) => {
+                let of = |shape: &LdpcShape, iterations| ldpc.circuit().decode_pj(*shape, iterations, node);
+                let codes = config.ldpc_shapes(ldpc);
+                return Self::Ldpc(codes.map(|shape| (pj(of(shape, 1)), pj(of(shape, 2) - of(shape, 1)))));
+            }
+            (DecoderEnergy::Circuit, config::DecodeTime::Bch(bch)) => (bch, config.bch_codes()),
+            _ => return Self::Constant(Pj::from_uj(spec.energy.decode_uj)),
+        };
+        let (bch, codes) = codes;
+        let of_code = |code: &UnitCode| {
+            let shape = code.shape();
+            let with = |errors| pj(bch.lane_circuit(code.correctable).decode_pj(shape, errors, node));
+            (code.to_pe_cycles, (with(true), with(false)))
+        };
+        Self::Bch(ByAge::new(codes.iter().map(of_code)))
+    }
+
+    /// That of a codeword.
+    #[inline]
+    pub(super) fn of(&self, codewords_per_unit: u32, pe_cycles: u32, outcome: Outcome) -> Pj {
+        match self {
+            Self::Constant(unit) => unit.part(codewords_per_unit),
+            Self::Ldpc(codes) => {
+                let (first, further) = *codes.at(|| pe_cycles);
+                let iterations = outcome.iterations.expect("the config was checked to know iterations");
+                first + further.times(u64::from(iterations.saturating_sub(1)))
+            }
+            Self::Bch(codes) => {
+                let (with_errors, without) = *codes.at(|| pe_cycles);
+                if outcome.clean { without } else { with_errors }
+            }
+        }
+    }
+}
+
+/// Bits of data that an encoder takes in a cycle: a byte of the bus.
+const ENCODER_BITS: u32 = 8;
+
+/// What circuits take to encode a page, uJ, by the P/E cycles of its block; nothing where energies are constants.
+fn encoding_uj(config: &CheckedConfig) -> ByAge<f64> {
+    let (spec, node) = (config.config(), config.decoder_node());
+    match (spec.energy.decoder, &spec.decoder.time) {
+        (DecoderEnergy::Circuit, config::DecodeTime::Ldpc(ldpc)) => {
+            let circuit = LdpcEncoderCircuit { bits_per_cycle: ENCODER_BITS };
+            // A page is one codeword where a code rate says how much data it holds.
+            let codewords = match spec.reliability {
+                ReliabilitySpec::Adaptive(_) => 1,
+                _ => spec.geometry.codewords_per_page,
+            };
+            config.ldpc_shapes(ldpc).map(|&shape| circuit.encode_pj(shape, node) * f64::from(codewords) / 1e6)
+        }
+        (DecoderEnergy::Circuit, config::DecodeTime::Bch(_)) => {
+            let circuit = BchEncoderCircuit { bits_per_cycle: ENCODER_BITS };
+            let of_page = |code: &UnitCode| {
+                let units = f64::from(code.units_per_block) / f64::from(spec.geometry.pages_per_block);
+                let codewords = units * f64::from(code.codewords_per_unit);
+                (code.to_pe_cycles, circuit.encode_pj(code.shape(), node) * codewords / 1e6)
+            };
+            ByAge::new(config.bch_codes().iter().map(of_page))
+        }
+        _ => ByAge::always(0.0),
+    }
+}
+
 /// What operations cost.
 #[derive(Debug)]
 pub(super) struct OperationEnergy {
@@ -141,9 +228,10 @@ pub(super) struct OperationEnergy {
     pub(super) sense_extra_level: Pj,
     pub(super) transfer: Pj,
     pub(super) transfer_extra_level: Pj,
-    pub(super) program: Pj,
+    /// Of a page with its encoding, by the P/E cycles of its block.
+    pub(super) program: ByAge<Pj>,
     pub(super) erase: Pj,
-    pub(super) decode: Pj,
+    pub(super) decode: DecodeEnergy,
     pub(super) predict: Pj,
     known_cells_transfer: Pj,
 }
@@ -151,15 +239,16 @@ pub(super) struct OperationEnergy {
 impl OperationEnergy {
     /// # Arguments
     /// - `known_cells`: of a page, as a share of a codeword.
-    pub(super) fn new(spec: &EnergySpec, known_cells: f64) -> Self {
+    pub(super) fn new(config: &CheckedConfig, known_cells: f64) -> Self {
+        let spec = &config.config().energy;
         Self {
             sense: Pj::from_uj(spec.sense_uj),
             sense_extra_level: Pj::from_uj(spec.sense_extra_level_uj),
             transfer: Pj::from_uj(spec.transfer_uj),
             transfer_extra_level: Pj::from_uj(spec.transfer_extra_level_uj),
-            program: Pj::from_uj(spec.program_uj),
+            program: encoding_uj(config).map(|encoding| Pj::from_uj(spec.program_uj + encoding)),
             erase: Pj::from_uj(spec.erase_uj),
-            decode: Pj::from_uj(spec.decode_uj),
+            decode: DecodeEnergy::new(config),
             predict: Pj::from_uj(spec.predict_uj),
             known_cells_transfer: Pj::from_uj(spec.transfer_uj * known_cells),
         }

@@ -91,9 +91,8 @@ impl BackEnd {
             Transfer::Program(part) => {
                 let (program, member) = self.reads.of_part(part);
                 self.page_left_encoders(kernel, program, channel);
-                let Program { group, owner, merges, .. } = self.programs[program];
+                let Program { group, owner, merges, energy, .. } = self.programs[program];
                 let page_type = self.geometry.page_type_of(group.page);
-                let energy = self.energy.program;
                 kernel.statistics.operations.programs += 1;
                 kernel.statistics.energy.program += energy;
                 if owner.is_of_host() {

@@ -211,7 +211,8 @@ impl WritePath {
         device.ftl.programmed(group, now / NS_PER_S);
         match owner {
             ProgramOwner::Request { request, codewords } => {
-                let energy = device.back_end.program_energy().times(u64::from(group.pages()));
+                let pe_cycles = device.ftl.pe_cycles(group.superblock);
+                let energy = device.back_end.program_energy(pe_cycles).times(u64::from(group.pages()));
                 device.kernel.report(Completion::CodewordsWritten { request, codewords, energy });
             }
             ProgramOwner::Buffer { flight } => {

@@ -1,0 +1,157 @@
+//! The circuits of decoders: how many there are, of what, and what an area buys.
+
+use softsense_base::{Error, Result};
+use softsense_ecc::catalogue::Code;
+use softsense_ecc::hardware::{BchShape, LdpcShape, Node, Parts};
+use softsense_link::ByAge;
+
+use super::CheckedConfig;
+use crate::config::{BchDecoderSpec, DecodeTime, DecoderPlacement, LdpcDecoderSpec};
+use crate::format::UnitCode;
+
+/// The decoders of a device.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct DecoderHardware {
+    /// Circuits of all SSDs.
+    pub count: u64,
+    /// Technology node, nm.
+    pub node_nm: f64,
+    /// What one is made of.
+    pub parts: Parts,
+    /// Area of one, mm2.
+    pub mm2: f64,
+}
+
+impl DecoderHardware {
+    /// Area of all, mm2.
+    pub fn total_mm2(&self) -> f64 {
+        self.count as f64 * self.mm2
+    }
+}
+
+/// Most bits a cycle, or errors of an engine, that an area is spent on: what configs may say.
+const MOST: u32 = 1 << 16;
+
+/// What a circuit has to know of the code that needs the most of it.
+fn strongest(codes: &[UnitCode]) -> BchShape {
+    let most = |of: fn(&UnitCode) -> u32| codes.iter().map(of).max().unwrap_or_default();
+    BchShape {
+        field_bits: most(|code| code.field_bits),
+        correctable: most(|code| code.correctable),
+        codeword_bits: most(|code| code.codeword_bits),
+    }
+}
+
+/// A decoder of some BCH codes. Whatever it decodes, an engine has the cells that it was built with, registers for the strongest
+/// code, and a codeword in each lane.
+fn bch_parts(bch: &BchDecoderSpec, codes: &[UnitCode]) -> Parts {
+    let (circuit, shape) = (bch.circuit(), strongest(codes));
+    let cells = BchShape { correctable: bch.engine_correctable.unwrap_or(shape.correctable), ..shape };
+    let held = codes.iter().map(|code| bch.lane(code.correctable).lanes * code.codeword_bits).max();
+    let buffer = Parts { gates: 0.0, memory_bits: f64::from(held.unwrap_or_default()) };
+    circuit.syndromes(cells) + circuit.key_equation(shape) + circuit.search(cells) + buffer
+}
+
+/// A decoder of some LDPC codes: as large as the one that takes the most.
+fn ldpc_parts(ldpc: &LdpcDecoderSpec, shapes: &ByAge<LdpcShape>, node: Node) -> Parts {
+    let parts = shapes.iter().map(|&shape| ldpc.circuit().parts(shape));
+    parts.max_by(|a, b| a.mm2(node).total_cmp(&b.mm2(node))).expect("some code holds at every age")
+}
+
+/// The most of something from `least` to `most` that fits; none if the least does not.
+fn most_that(fits: impl Fn(u32) -> bool, least: u32, most: u32) -> Option<u32> {
+    if !fits(least) {
+        return None;
+    }
+    let (mut low, mut high) = (least, most.max(least));
+    while low < high {
+        let middle = low + (high - low).div_ceil(2);
+        (low, high) = if fits(middle) { (middle, high) } else { (low, middle - 1) };
+    }
+    Some(low)
+}
+
+impl CheckedConfig {
+    /// What the circuit of `decoder.time.ldpc` decodes, by P/E cycles.
+    pub(crate) fn ldpc_shapes(&self, spec: &LdpcDecoderSpec) -> ByAge<LdpcShape> {
+        self.reliability.ldpc_shapes().unwrap_or_else(|| match Code::shipped(&spec.code) {
+            Ok(Code::Ldpc(code)) => ByAge::always(LdpcShape::of(&code)),
+            _ => unreachable!("the config was checked to name an LDPC code"),
+        })
+    }
+
+    pub(crate) fn decoder_node(&self) -> Node {
+        Node::new("decoder.node_nm", self.config.decoder.node_nm).expect("the config was checked")
+    }
+
+    /// Circuits of all SSDs.
+    fn decoder_count(&self) -> u64 {
+        let decoder = &self.config.decoder;
+        let pools = match decoder.placement {
+            DecoderPlacement::PerChannel(_) => self.geometry.channels(),
+            DecoderPlacement::PerSsd(_) => self.geometry.ssds(),
+            DecoderPlacement::Pool(_) => 1,
+        };
+        u64::from(pools) * u64::from(decoder.placement.count()) * u64::from(decoder.codewords_at_once)
+    }
+
+    /// The decoders, each with hardware for the code of `reliability` that takes the most; none where `decoder.time` is no circuit.
+    pub fn decoder_hardware(&self) -> Option<DecoderHardware> {
+        let node = self.decoder_node();
+        let parts = match &self.config.decoder.time {
+            DecodeTime::FixedUs(_) | DecodeTime::PerIterationUs(_) => return None,
+            DecodeTime::Ldpc(ldpc) => ldpc_parts(ldpc, &self.ldpc_shapes(ldpc), node),
+            DecodeTime::Bch(bch) => bch_parts(bch, &self.bch_codes()),
+        };
+        Some(DecoderHardware { count: self.decoder_count(), node_nm: node.nm(), parts, mm2: parts.mm2(node) })
+    }
+
+    /// What to replace, as in [`CheckedConfig::with_overrides`], so that decoders, as many as they are, together take no more than
+    /// `total_mm2`, each with the most parallelism that this buys: checks a cycle (LDPC, up to a block row); errors of an engine, or
+    /// bits a cycle without one (BCH).
+    ///
+    /// # Errors
+    /// Decoders that are no circuits, and an area that does not suffice for the least parallelism.
+    pub fn parallelism_of_area(&self, total_mm2: f64) -> Result<Vec<String>> {
+        let (node, most_mm2) = (self.decoder_node(), total_mm2 / self.decoder_count() as f64);
+        let fits = |parts: Parts| parts.mm2(node) <= most_mm2;
+        let (fields, bought): (&[&str], _) = match &self.config.decoder.time {
+            DecodeTime::FixedUs(_) | DecodeTime::PerIterationUs(_) => {
+                let message = "found decoders of unknown hardware, expected `bch` or `ldpc` to compare at equal area";
+                return Err(Error::config("decoder.time", message));
+            }
+            DecodeTime::Ldpc(ldpc) => {
+                let shapes = self.ldpc_shapes(ldpc);
+                let with = |checks_per_cycle| LdpcDecoderSpec { checks_per_cycle, ..ldpc.clone() };
+                let block_row = shapes.iter().map(|shape| shape.checks.div_ceil(shape.layers)).max().unwrap_or(1);
+                let fits = |checks| fits(ldpc_parts(&with(checks), &shapes, node));
+                (&["ldpc.checks_per_cycle"], most_that(fits, 1, block_row.min(MOST)))
+            }
+            DecodeTime::Bch(bch) => {
+                let codes = self.bch_codes();
+                let fits = |bch: BchDecoderSpec| fits(bch_parts(&bch, &codes));
+                if bch.engine_correctable.is_some() {
+                    // A cell for each error, at one bit a cycle.
+                    let bits = bch.syndrome_bits_per_cycle.min(bch.search_bits_per_cycle);
+                    let least = strongest(&codes).correctable.div_ceil(bits);
+                    let fits = |errors| fits(BchDecoderSpec { engine_correctable: Some(errors), ..*bch });
+                    (&["bch.engine_correctable"], most_that(fits, least, MOST))
+                } else {
+                    let with =
+                        |bits| BchDecoderSpec { syndrome_bits_per_cycle: bits, search_bits_per_cycle: bits, ..*bch };
+                    let most = strongest(&codes).codeword_bits.min(MOST);
+                    let fields = &["bch.syndrome_bits_per_cycle", "bch.search_bits_per_cycle"];
+                    (fields, most_that(|bits| fits(with(bits)), 1, most))
+                }
+            }
+        };
+        let Some(bought) = bought else {
+            let message = format!(
+                "found decoders that do not fit into {most_mm2:.4} mm2 each with the least parallelism, expected fewer of them or a \
+                 larger reference"
+            );
+            return Err(Error::config("decoder", message));
+        };
+        Ok(fields.iter().map(|field| format!("decoder.time.{field}={bought}")).collect())
+    }
+}
