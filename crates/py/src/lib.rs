@@ -30,6 +30,9 @@ use softsense_ssd::request::RequestKind;
 use softsense_ssd::run::{self, Requests};
 use softsense_ssd::trace::{self, Beyond, TraceSpec};
 
+/// Labels and values, for people.
+type Rows = Vec<(String, String)>;
+
 create_exception!(softsense, SoftsenseError, PyException, "Bad input; the message is one line and names the place.");
 create_exception!(
     softsense,
@@ -174,7 +177,7 @@ impl Config {
     }
 
     /// Label and value rows for people.
-    fn describe(&self) -> Vec<(String, String)> {
+    fn describe(&self) -> Rows {
         self.checked.describe()
     }
 
@@ -198,7 +201,7 @@ impl Config {
 
     /// Label and value rows of the `[workload]` section. Raises ConfigError when there is none, or it does
     /// not fit the device.
-    fn describe_workload(&self) -> PyResult<Vec<(String, String)>> {
+    fn describe_workload(&self) -> PyResult<Rows> {
         self.checked.describe_workload().map_err(raise)
     }
 
@@ -386,13 +389,13 @@ impl Trace {
     }
 
     /// The same as label and value rows for people.
-    fn describe(&self) -> Vec<(String, String)> {
+    fn describe(&self) -> Rows {
         self.trace.stats().describe()
     }
 
     /// Fits arrivals of `workload.arrivals.markov_modulated` to the trace's: (JSON, label and value rows for people, TOML). Raises
     /// TraceError.
-    fn fit_arrivals(&self, py: Python<'_>) -> PyResult<(String, Vec<(String, String)>, String)> {
+    fn fit_arrivals(&self, py: Python<'_>) -> PyResult<(String, Rows, String)> {
         let fit = detached(py, || self.trace.fit_arrivals()).map_err(raise)?;
         let json = serde_json::to_string(&fit).map_err(|error| PyValueError::new_err(error.to_string()))?;
         Ok((json, fit.describe(), fit.to_toml()))

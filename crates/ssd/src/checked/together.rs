@@ -305,12 +305,12 @@ impl CheckedConfig {
             ),
             // A logical page has one place to go to, which is one page of one code, whatever else is written.
             clash(
-                config.ftl.allocation_pool != AllocationPool::Ssd && gathered.is_some()
-                    || config.ftl.allocation_pool != AllocationPool::Ssd
-                        && config.precondition.layout == Layout::SteadyState,
+                config.ftl.allocation_pool != AllocationPool::Ssd
+                    && (gathered.is_some() || config.precondition.layout == Layout::SteadyState),
                 "ftl.allocation_pool",
                 format!(
-                    "found {:?} with {}, expected `ssd`, or pages that are programmed for a request, one by one, and a                      sequential layout",
+                    "found {:?} with {}, expected `ssd`, or pages that are programmed for a request, one by one, and a \
+                     sequential layout",
                     config.ftl.allocation_pool,
                     gathered.unwrap_or("a layout in which data lies anywhere")
                 )
