@@ -176,6 +176,8 @@ struct Block {
 #[derive(Debug, Clone)]
 struct PlaneSet {
     free: std::collections::VecDeque<u32>,
+    /// Superblocks that garbage collection has taken and not erased yet.
+    being_collected: u32,
     /// The open superblock of each [`Writer`], and how many of its pages have been given out. Members take turns.
     open: [Option<(u32, u32)>; 5],
     victims: Victims,
@@ -298,6 +300,7 @@ impl PageMap {
         let set = |set| PlaneSet {
             free: (set * per_plane..(set + 1) * per_plane).collect(),
             open: [None; 5],
+            being_collected: 0,
             victims: Victims::new(spec, geometry.codewords_per_superblock(), config.config().seed, set),
             interleaves: interleaves(set),
         };

@@ -15,6 +15,11 @@ from softsense.papers import Case, Evidence, Number, Plan, Runs, Workload, liste
 
 Summary = dict[str, Any]
 
+_PAGES_4K = (("format", "disksim"), ("size_unit", "4KiB"))
+_EXCERPT = "real, an excerpt of 50,000 requests"
+FINANCE1 = Workload("Finance1", _EXCERPT, "umass_Financial1_req3-50002.4Kpages.trace.zst", _PAGES_4K)
+WEB_SEARCH = Workload("WebSearch", _EXCERPT, "umass_WebSearch1_first50k.4Kpages.trace.zst", _PAGES_4K)
+
 
 @dataclass(frozen=True)
 class Arm:

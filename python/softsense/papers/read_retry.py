@@ -18,9 +18,8 @@ import numpy as np
 import polars as pl
 
 from softsense.papers import Case, Figure, Measured, Number, Paper, Plan, Runs, Workload, configured, inline, synthetic
-from softsense.papers.comparing import Summary, listed
+from softsense.papers.comparing import FINANCE1, WEB_SEARCH, Summary, listed
 from softsense.papers.drawing import Line, draw_bars, heading, lines, point
-from softsense.papers.ldpc_in_ssd import FINANCE1, WEB_SEARCH
 from softsense.papers.techniques import CAPABILITY_RBER, at_age, of_cells, predictor, reading
 from softsense.retry_tables import with_references
 

@@ -22,6 +22,8 @@ pub struct FlashSpec {
     /// Whether a plane can sense while its last page waits for the bus. Policies that look ahead are refused
     /// without it. Planes of a die that take turns share one.
     pub cache_register: bool,
+    /// What the cache register is for, where there is one.
+    pub cache_register_for: CacheRegisterFor,
     /// What does one thing at a time: a plane, or a whole die, chip or channel. A channel that does is a gang of chips that share bus
     /// and control.
     pub busy_unit: BusyUnit,
@@ -44,6 +46,7 @@ impl Default for FlashSpec {
             reset_us: 0.0,
             suspend: None,
             cache_register: true,
+            cache_register_for: CacheRegisterFor::AnyRead,
             busy_unit: BusyUnit::Plane,
             shared_sensing: true,
             unit_queue: None,
@@ -167,6 +170,17 @@ impl SuspendSpec {
         check_us("flash.suspend.least_run_us", self.least_run_us)?;
         self.longest_us.map_or(Ok(()), |us| check_us("flash.suspend.longest_us", us))
     }
+}
+
+/// What a cache register is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CacheRegisterFor {
+    /// A page is sensed, whoever wants it, while the last one waits for the bus.
+    AnyRead,
+    /// Only the next level of the page that is being transferred is sensed meanwhile. All else begins when that has left, as without
+    /// a cache register.
+    LookAhead,
 }
 
 /// What does one array operation at a time.

@@ -32,7 +32,7 @@ pub use bus::BusSpec;
 pub use decoder::{BchDecoderSpec, BchLane, BypassSpec, DecodeTime, DecoderPlacement, DecoderSpec, LdpcDecoderSpec};
 pub use encoder::EncoderSpec;
 pub use energy::{DecoderEnergy, EnergySpec};
-pub use flash::{BusyUnit, FlashSpec, PageTiming, PageTypeSpec, SuspendSpec};
+pub use flash::{BusyUnit, CacheRegisterFor, FlashSpec, PageTiming, PageTypeSpec, SuspendSpec};
 pub use ftl::{AllocationPool, FtlSpec, PlaneChoice, StripeLevel, VictimSpec};
 pub(crate) use geometry::MIN_CODEWORD_BYTES;
 pub use geometry::{GeometrySpec, MAX_BLOCKS, MAX_CODEWORDS};

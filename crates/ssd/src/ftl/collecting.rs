@@ -57,10 +57,12 @@ impl PageMap {
     /// collecting would gain nothing, because none has a group's worth of stale or empty places.
     pub fn take_victim(&mut self, set: u32) -> Option<u32> {
         if let Some(superblock) = self.take_least_worn(set) {
+            self.sets[set as usize].being_collected += 1;
             return Some(superblock);
         }
         let most = self.most_worth_collecting(set);
         let victim = self.sets[set as usize].victims.take(&mut self.blocks, most)?;
+        self.sets[set as usize].being_collected += 1;
         let pe_cycles = self.pe_cycles(victim);
         if let Some(levelling) = self.levelling.get_mut(set as usize) {
             levelling.levelled = false;
@@ -129,7 +131,10 @@ impl PageMap {
                 pass_through.erased(block);
             }
         }
-        self.sets[set as usize].free.push_back(superblock);
+        let state = &mut self.sets[set as usize];
+        state.free.push_back(superblock);
+        // Read reclaim erases blocks that it has not taken.
+        state.being_collected = state.being_collected.saturating_sub(1);
         self.gain.erased(self.geometry.pages_per_superblock());
     }
 }

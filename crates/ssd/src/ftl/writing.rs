@@ -73,7 +73,8 @@ impl PageMap {
         let free = |at: usize| {
             let state = &self.sets[stripe[at * self.pools as usize + pool as usize] as usize];
             let in_open = state.open[Writer::Host as usize].map_or(0, |(_, given)| pages - given);
-            state.free.len() as u32 * pages + in_open
+            // What is being collected is as good as free: writes are given out long before the erase that precedes them.
+            (state.free.len() as u32 + state.being_collected) * pages + in_open
         };
         let mut most = at;
         for next in (at + 1..planes).chain(0..at) {

@@ -44,6 +44,7 @@ use super::kernel::Kernel;
 use super::owners::ProgramOwner;
 use super::statistics::Utilisation;
 use crate::checked::CheckedConfig;
+use crate::config::CacheRegisterFor;
 use crate::ftl::Group;
 use crate::geometry::Geometry;
 use crate::slab::Slab;
@@ -82,6 +83,8 @@ pub(super) struct BackEnd {
     energy: OperationEnergy,
     spec: ReadSpec,
     cache_register: bool,
+    /// Whether only what is sensed ahead is sensed while a page is transferred.
+    registers_for_look_ahead: bool,
     /// Whether it is told of each codeword at which level it was decoded.
     tells_levels: bool,
     array: Array,
@@ -132,6 +135,7 @@ impl BackEnd {
             },
             spec: read,
             cache_register: spec.flash.cache_register,
+            registers_for_look_ahead: spec.flash.cache_register_for == CacheRegisterFor::LookAhead,
             tells_levels,
             array: Array::new(geometry.busy_units()),
             bus: Bus::new(geometry.channels()),

@@ -237,7 +237,8 @@ impl BackEnd {
         }
     }
 
-    /// The page is in the cache register and the array is free: for looking ahead, or for others.
+    /// The page is in the cache register and the array is free: for looking ahead, or for others, if they may have it before the page
+    /// has been transferred.
     pub(super) fn latch(&mut self, kernel: &mut Kernel, unit: u32, part: u32) {
         self.array.set_register(unit, part);
         self.start_transfers(kernel, part);
@@ -252,7 +253,7 @@ impl BackEnd {
             self.array.command(kernel.now, unit, Command::Leave, NONE);
             self.array.take(kernel.now, unit, self.taken_by_read(read));
             self.array.run(kernel, unit, Command::SenseAhead, part, duration);
-        } else {
+        } else if !self.registers_for_look_ahead {
             self.leave_array(kernel, unit);
         }
     }

@@ -179,7 +179,12 @@ impl BackEnd {
             return;
         }
         self.array.set_register(unit, NONE);
-        if self.array.phase(unit) == Phase::Sensed {
+        if self.array.phase(unit) != Phase::Sensed {
+            return;
+        }
+        if self.registers_for_look_ahead {
+            self.leave_array(kernel, unit);
+        } else {
             self.latch(kernel, unit, self.array.of(unit));
         }
     }

@@ -1,0 +1,160 @@
+"""The machines on which figures are measured: the paper's, as far as its text says, and softsense's own.
+
+The paper ran on DiskSim's SSD extension in "synchronous-share-control ganging mode", with one failure probability for
+all reads. A synchronous gang of eight chips is a chip whose pages are eight times as large, written whole (superpages),
+that serves one request at a time, first come, first served; its pages are sensed one after the other, as in DiskSim.
+What the text leaves open, or DiskSim's code and comments say differently, is a machine of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from softsense.papers import Case, Evidence, Figure, Measured, Plan, Runs, configured
+from softsense.papers.ldpc_in_ssd.published import DEVICE, PUBLISHED
+from softsense.papers.ldpc_in_ssd.sampled import Lone
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Picture
+
+Cases = Callable[[Plan], Sequence[Case]]
+Measure = Callable[[Plan, Runs], Measured]
+
+
+@cache
+def given_failures() -> str:
+    """The override by which levels fail as often as those of the four chips do in the mean, whatever is read."""
+    sampled = Lone(configured(DEVICE, ("geometry.blocks_per_plane=512",))).p_fail.mean(axis=0).tolist()
+    p_fail = [PUBLISHED["hard_decision_failure_at_10k_pe"], *(round(p, 6) for p in sampled[1:])]
+    return f"reliability={{ fixed = {{ p_fail = {p_fail} }} }}"
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A device: fields of the shipped one that it replaces, and whether its failure probabilities are given."""
+
+    name: str
+    overrides: tuple[str, ...] = ()
+    given: bool = False
+
+    def case(self, case: Case) -> Case:
+        """The same simulation on this machine: what an arm says goes before what the machine does."""
+        if not self.given:
+            return replace(case, overrides=(*self.overrides, *case.overrides))
+        # Tables stand for what is given here.
+        kept = [text for text in case.overrides if not text.startswith("reliability.table")]
+        first = [text for text in self.overrides if text.startswith("reliability")]
+        rest = [text for text in self.overrides if not text.startswith("reliability")]
+        reliability = [given_failures(), *first] if 'reliability="perfect"' not in kept else []
+        return replace(case, overrides=(*reliability, *rest, *kept))
+
+
+class _OnMachine(Mapping[Case, dict]):  # type: ignore[type-arg]
+    """The summaries of cases as they are on a machine."""
+
+    def __init__(self, machine: Machine, runs: Runs) -> None:
+        self._machine, self._runs = machine, runs
+
+    def __getitem__(self, case: Case) -> dict:  # type: ignore[type-arg]
+        return self._runs[self._machine.case(case)]
+
+    def __iter__(self) -> Iterator[Case]:
+        return iter(self._runs)
+
+    def __len__(self) -> int:
+        return len(self._runs)
+
+
+_SERIAL = ('flash.busy_unit="chip"', 'flash.cache_register_for="look_ahead"', "host.reads_first=false")
+_STATIC = ('ftl.allocation_pool="chip"', "host.serves_in_flight=false")
+_GANGS = (
+    *_SERIAL,
+    *_STATIC,
+    "geometry.chips_per_channel=1",
+    "geometry.dies_per_chip=1",
+    "geometry.planes_per_die=8",
+    "geometry.codewords_per_page=8",
+    "ftl.whole_pages=true",
+    'host.partial_write="copy_back"',
+)
+OURS = Machine("softsense's own")
+GANGS = Machine("synchronous gangs", (*_GANGS, "flash.shared_sensing=false"), given=True)
+SENSED_TOGETHER = Machine("a gang senses its pages together", _GANGS, given=True)
+ONE_DRAW = Machine(
+    "failures drawn for an operation of a gang", (*_GANGS, 'reliability.fixed.drawn_for="page"'), given=True
+)
+STATIC = Machine("serial chips, static allocation", (*_SERIAL, *_STATIC, 'host.partial_write="pad"'), given=True)
+DYNAMIC = Machine("serial chips, dynamic allocation", (*_SERIAL, 'host.partial_write="pad"'), given=True)
+CHIPS_THAT_DIFFER = Machine("serial chips, dynamic allocation", _SERIAL)
+"""For interleaving, which needs chips that differ, and chips with control of their own."""
+READINGS = (SENSED_TOGETHER, ONE_DRAW, STATIC, DYNAMIC)
+
+
+def figure_on(
+    id_: str,
+    title: str,
+    measure: Measure,
+    draw: Callable[[pl.DataFrame], Picture],
+    cases: Cases,
+    machine: Machine,
+    under: Sequence[Machine] = (),
+) -> Figure:
+    """A figure that is judged on the paper's machine, and measured on ours and on what else the text allows."""
+    return Figure(
+        id_,
+        title,
+        measured_on(measure, machine, under),
+        lambda frame: draw(of_paper(frame)),
+        cases_on(cases, machine, under),
+    )
+
+
+def cases_on(cases: Cases, machine: Machine, under: Sequence[Machine] = ()) -> Cases:
+    """The simulations of a figure on the paper's machine, on ours, and on what else the text allows."""
+
+    def of(plan: Plan) -> list[Case]:
+        found = [each.case(case) for each in (machine, OURS) for case in cases(plan)]
+        return found + [each.case(case) for each in under for case in cases(_fewer(plan))]
+
+    return of
+
+
+def measured_on(measure: Measure, machine: Machine, under: Sequence[Machine] = ()) -> Measure:
+    """What a figure measures on the paper's machine, with what it measures on ours and on what else the text allows."""
+
+    def of(plan: Plan, runs: Runs) -> Measured:
+        ours = measure(plan, runs)
+        theirs = measure(plan, _OnMachine(machine, runs))
+        others = {each.name: measure(_fewer(plan), _OnMachine(each, runs)) for each in under}
+        evidence = {id_: _beside(id_, found, ours, others) for id_, found in theirs.evidence.items()}
+        named = [(machine.name, theirs), *others.items(), (OURS.name, ours)]
+        frame = pl.concat(
+            [each.frame.with_columns(pl.lit(name).alias("machine")) for name, each in named], how="diagonal_relaxed"
+        )
+        notes = [f"On {name}: {note}" for name, each in named[:: len(named) - 1] for note in each.notes]
+        return Measured(frame, evidence, tuple(notes))
+
+    return of
+
+
+def _beside(id_: str, found: Evidence, ours: Measured, others: Mapping[str, Measured]) -> Evidence:
+    under = {name: each.evidence[id_] for name, each in others.items() if id_ in each.evidence}
+    why = found.why
+    if (on_ours := ours.evidence.get(id_)) and on_ours.why:
+        why = f"On the paper's machine: {found.why} On ours: {on_ours.why}"
+    return replace(found, why=why, under=under, on_ours=on_ours)
+
+
+def _fewer(plan: Plan) -> Plan:
+    """Readings of the text differ by far more than seeds do."""
+    return replace(plan, seeds=plan.seeds[: 2 if plan.full else 1])
+
+
+def of_paper(frame: pl.DataFrame) -> pl.DataFrame:
+    """What of a figure's numbers is of the paper's machine."""
+    return frame.filter(pl.col("machine") == frame["machine"][0])

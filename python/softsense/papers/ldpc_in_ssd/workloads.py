@@ -1,0 +1,57 @@
+"""Workloads, seeds and sizes of quick and full runs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from softsense.papers import (
+    Plan,
+    Workload,
+    synthetic,
+)
+from softsense.papers.comparing import (
+    FINANCE1,
+    WEB_SEARCH,
+)
+from softsense.papers.ldpc_in_ssd.published import PUBLISHED
+
+if TYPE_CHECKING:
+    pass
+
+_4_KIB = [{"bytes": 4096, "share": 1.0}]
+
+
+def _single(requests: int, reads: float, requests_per_s: float, footprint_bytes: int) -> tuple[str, ...]:
+    """Requests of 4 KiB, uniform, Poisson."""
+    return synthetic(
+        requests=requests,
+        read_fraction=reads,
+        sizes=_4_KIB,
+        addresses="uniform",
+        arrivals={"poisson": {"requests_per_s": requests_per_s}},
+        footprint_bytes=footprint_bytes,
+    )
+
+
+def plan_of(full: bool) -> Plan:
+    """How much a quick and a full run measure."""
+    requests = 100_000 if full else 10_000
+    first, second = PUBLISHED["synthetic_read_fraction"]
+    assumed = "assumed: 4 KiB, uniform over 16 GiB, 20,000 requests a second, Poisson"
+    workloads = (
+        FINANCE1,
+        Workload(
+            "Finance2",
+            "stand-in: read fraction and rate that LaLDPC prints, 4 KiB, uniform over 1 GiB, Poisson",
+            # 4,312,858 sectors read and 100,684 written in half a day, eight a request.
+            overrides=_single(requests, 0.977, 12.8, 1 << 30),
+        ),
+        Workload("Postmark", "real, whole", "postmark.disksim.trace.zst"),
+        WEB_SEARCH,
+        Workload("Synthetic1", f"66 % reads; {assumed}", overrides=_single(requests, first, 20_000.0, 16 << 30)),
+        Workload("Synthetic2", f"99 % reads; {assumed}", overrides=_single(requests, second, 20_000.0, 16 << 30)),
+    )
+    seeds = (1, 2, 3) if full else (1, 2)
+    # Nothing but the time to set it up, and its capacity, changes with the number of blocks.
+    overrides = () if full else ("geometry.blocks_per_plane=512",)
+    return Plan(full, seeds, workloads, 200_000 if full else 30_000, overrides=overrides)
