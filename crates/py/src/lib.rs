@@ -122,6 +122,7 @@ fn with_progress<T: Send>(
     }
 }
 
+
 /// A checked configuration of device, error correction and workload.
 ///
 /// >>> from softsense import Config

@@ -35,7 +35,7 @@ KIB = 1024
 MIB = 1024 * KIB
 
 CACHE_BYTES = PUBLISHED["mapping_cache_mb"] * KIB
-"""Read in KiB where the paper prints MB: see figure `cache`."""
+"""Read in KiB where the paper prints MB: see figure `assumed`."""
 
 _KEPT = "mlc-laldpc: "
 _WHOLE = "a row of `stand_ins.WORKLOADS`, by which stand-ins are made; claims judge what of it is real"

@@ -81,7 +81,7 @@ def _measure_fig13(plan: Plan, runs: Runs) -> Measured:
     ]
     note = (
         f"Over LDPC-in-SSD on the same device, mean of {listed(names(some))}. Cache sizes are KB where the paper "
-        f"has MB (see figure `cache`):\n\n{markdown_table(heads, told)}"
+        f"has MB (see figure `assumed`):\n\n{markdown_table(heads, told)}"
     )
     evidence = {
         "larger_cache_helps": _monotone(found, "cache", rising=False),
