@@ -144,10 +144,11 @@ class Trace:
     def fit_arrivals(self) -> tuple[str, list[tuple[str, str]], str]:
         """Fit two states of `workload.arrivals.markov_modulated` to the arrivals of the first 100,000 requests.
 
-        Returns the fit as JSON, as label and value rows for people, and as the section of a config. In JSON: `requests`,
-        `span_s`, `requests_per_s` and `mean_dwell_us` of both states, the slower first, `gain_over_poisson_nats` (mean
-        log-likelihood of a gap above that of a Poisson process), and `statistics` (`name`, `recorded`, `fitted`,
-        `poisson`). A function of the trace. Raises `TraceError` for fewer than 100 requests, or all at one instant.
+        Returns the fit as JSON, as label and value rows for people, and as the section of a config. In JSON:
+        `requests`, `span_s`, `requests_per_s` and `mean_dwell_us` of both states, the slower first,
+        `gain_over_poisson_nats` (mean log-likelihood of a gap above that of a Poisson process), and `statistics`
+        (`name`, `recorded`, `fitted`, `poisson`). A function of the trace. Raises `TraceError` for fewer than 100
+        requests, or all at one instant.
         """
     def convert(
         self, to: str | os.PathLike[str], format: str = "csv", progress: Callable[[float], None] | None = None
