@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from statistics import fmean
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -28,7 +28,10 @@ from softsense.papers.adaptive_rate_pool.living import (
 )
 from softsense.papers.adaptive_rate_pool.published import ADAPTIVE, CODEWORD
 from softsense.papers.adaptive_rate_pool.settings import WIDE
-from softsense.papers.drawing import bars
+from softsense.papers.drawing import draw_bars
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Picture
 
 PLANNED = Living()
 BY_ITERATIONS, BY_ERRORS = Living(switch="mean_iterations"), Living(switch="corrected_errors")
@@ -99,7 +102,7 @@ def _measure(plan: Plan, runs: Runs) -> Measured:
         for bar, of in (("mean", "mean_us"), ("p99", "p99_us")):
             number = Number.of(by_seed(runs, cases, lambda summary, of=of: summary["response"]["read"][of]))
             rows.append(
-                {"group": living.label.replace(", ", "\n"), "bar": bar, "value": number.value}
+                {"group": living.label.replace(", ", "\n", 1), "bar": bar, "value": number.value}
                 | {"lo": number.lo, "hi": number.hi}
             )
         first = runs[cases[0]]
@@ -183,17 +186,17 @@ def _evidence(plan: Plan, runs: Runs) -> dict[str, Evidence]:
     }
 
 
+def _draw(frame: pl.DataFrame) -> Picture:
+    colours = {"mean": "#0072b2", "p99": "#e69f00"}
+    return draw_bars(frame, "A life under load: response of reads", "us", colours=colours, digits=0, line=None)
+
+
 FIGURES = (
     Figure(
         "life",
         "A life under load: mean and 99th percentile of reads",
         _measure,
-        bars(
-            "A life under load: response of reads",
-            "us",
-            colours={"mean": "#0072b2", "p99": "#e69f00"},
-            note="all rates",
-        ),
+        _draw,
         _cases,
     ),
 )
