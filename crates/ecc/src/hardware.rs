@@ -26,30 +26,41 @@ const MUX: f64 = 2.25;
 const FLIP_FLOP: f64 = 6.0;
 
 /// What a circuit is made of.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Parts {
     /// Gates, in equivalents of a NAND of two inputs, flip-flops among them.
     pub gates: f64,
     /// Bits of memory macros.
     pub memory_bits: f64,
+    /// Its area over that of those parts: control, clock, wires and margins, which they leave out.
+    pub overhead: f64,
 }
 
 impl Parts {
     fn gates(gates: f64) -> Self {
-        Self { gates, memory_bits: 0.0 }
+        Self { gates, memory_bits: 0.0, overhead: 1.0 }
+    }
+
+    /// Memory alone.
+    pub fn memory(memory_bits: f64) -> Self {
+        Self { gates: 0.0, memory_bits, overhead: 1.0 }
     }
 
     /// Area on a die, mm2: cells and macros over the share of the core that they fill.
     pub fn mm2(&self, node: Node) -> f64 {
-        (self.gates * node.gate_um2() + self.memory_bits * node.memory_bit_um2()) / 1e6 / FILLED
+        let um2 = self.gates * node.gate_um2() + self.memory_bits * node.memory_bit_um2();
+        self.overhead * um2 / 1e6 / FILLED
     }
 }
 
 impl Add for Parts {
     type Output = Self;
 
+    /// # Panics
+    /// If their overheads differ.
     fn add(self, other: Self) -> Self {
-        Self { gates: self.gates + other.gates, memory_bits: self.memory_bits + other.memory_bits }
+        assert_eq!(self.overhead, other.overhead, "parts of different circuits");
+        Self { gates: self.gates + other.gates, memory_bits: self.memory_bits + other.memory_bits, ..self }
     }
 }
 

@@ -62,7 +62,7 @@ impl BchDecoderCircuit {
 
     /// The codeword, which waits for its errors.
     pub fn buffer(&self, shape: BchShape) -> Parts {
-        Parts { gates: 0.0, memory_bits: f64::from(shape.codeword_bits) }
+        Parts::memory(shape.codeword_bits.into())
     }
 
     /// All of it.

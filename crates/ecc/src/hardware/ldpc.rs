@@ -85,14 +85,14 @@ impl LdpcDecoderCircuit {
     /// All of it: lanes, posteriors, checks, and the codeword that comes in and the one that leaves meanwhile.
     pub fn parts(&self, shape: LdpcShape) -> Parts {
         let lanes = f64::from(self.checks_per_cycle);
-        let logic = OVERHEAD * lanes * f64::from(shape.row_weight) * self.edge_gates();
+        let gates = lanes * f64::from(shape.row_weight) * self.edge_gates();
         let n = f64::from(shape.codeword_bits);
         let kept = n * self.posterior_bits() + f64::from(shape.checks) * self.check_bits(shape);
-        let bits = OVERHEAD * (kept + n * (f64::from(self.message_bits) + 1.0));
+        let memory_bits = kept + n * (f64::from(self.message_bits) + 1.0);
         if f64::from(shape.checks) / lanes < LEAST_WORDS {
-            return Parts::gates(logic + REGISTER_GATES * bits);
+            return Parts { gates: gates + REGISTER_GATES * memory_bits, memory_bits: 0.0, overhead: OVERHEAD };
         }
-        Parts { gates: logic, memory_bits: bits }
+        Parts { gates, memory_bits, overhead: OVERHEAD }
     }
 
     /// Cycles of an iteration.

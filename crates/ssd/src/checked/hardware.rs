@@ -48,7 +48,7 @@ fn bch_parts(bch: &BchDecoderSpec, codes: &[UnitCode]) -> Parts {
     let (circuit, shape) = (bch.circuit(), strongest(codes));
     let cells = BchShape { correctable: bch.engine_correctable.unwrap_or(shape.correctable), ..shape };
     let held = codes.iter().map(|code| bch.lane(code.correctable).lanes * code.codeword_bits).max();
-    let buffer = Parts { gates: 0.0, memory_bits: f64::from(held.unwrap_or_default()) };
+    let buffer = Parts::memory(held.unwrap_or_default().into());
     circuit.syndromes(cells) + circuit.key_equation(shape) + circuit.search(cells) + buffer
 }
 
