@@ -122,7 +122,6 @@ fn with_progress<T: Send>(
     }
 }
 
-
 /// A checked configuration of device, error correction and workload.
 ///
 /// >>> from softsense import Config
