@@ -11,7 +11,7 @@ use toml::de::{DeTable, DeValue};
 use super::Config;
 
 /// Fields that are one of several things with fields of their own: setting a field of one of these chooses it.
-const CHOICES: [&str; 17] = [
+const CHOICES: [&str; 19] = [
     "decoder.placement",
     "decoder.time",
     "encoder.placement",
@@ -23,6 +23,8 @@ const CHOICES: [&str; 17] = [
     "host.issue",
     "reliability",
     "reliability.adaptive.rber",
+    "reliability.adaptive.switch",
+    "reliability.adaptive.switch.observed.by",
     "reliability.bch.rber",
     "reliability.exact.placement",
     "reliability.exact.rber",
