@@ -165,3 +165,13 @@ def test_a_fit_to_one_number_predicts_another() -> None:
     assert setups.between(points, 2.5) == 25.0
     with pytest.raises(ValueError, match=r"found 4\.0"):
         setups.between(points, 4.0)
+
+
+def test_set_ups_meet_all_three_numbers_where_each_is_met() -> None:
+    """56, 18 and 24 % within 15 %: from 47.6, 15.3 and 20.4 on, up to 64.4, 20.7 and 27.6."""
+    line = {1.0: {"retries_removed": 0.376, "read_gain": 0.133, "system_response_gain": 0.24}}
+    line[1.2] = {"retries_removed": 0.576, "read_gain": 0.253, "system_response_gain": 0.24}
+    # Retries are met from 1.1 on, flash reads from 1.0333 to 1.1233.
+    assert setups.meeting_all(line) == [1.1, 1.11, 1.12]
+    assert setups.meeting_all({1.1: {id_: 1.1 * value for id_, value in setups.TARGETS.items()}}) == [1.1]
+    assert setups.meeting_all({1.1: {id_: 1.2 * value for id_, value in setups.TARGETS.items()}}) == []

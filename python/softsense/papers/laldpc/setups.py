@@ -136,7 +136,7 @@ def _measure_setups(plan: Plan, runs: Runs) -> Measured:
                     f"{100 * ideal:.1f} %",
                 ]
             )
-        fits = _meeting_all(of_exponent)
+        fits = meeting_all(of_exponent)
         if fits:
             together.append(f"{name}, Zipf {fits[0]:.2f} to {fits[-1]:.2f}")
     heads = ["machine, arrivals, translation pages", "Zipf", *_NAMES.values(), "Ideal, system response"]
@@ -152,7 +152,7 @@ def _measure_setups(plan: Plan, runs: Runs) -> Measured:
     return Measured(pl.DataFrame(rows), {}, notes)
 
 
-def _meeting_all(of_exponent: Mapping[float, Mapping[str, float]]) -> list[float]:
+def meeting_all(of_exponent: Mapping[float, Mapping[str, float]]) -> list[float]:
     """The exponents, in hundredths between those measured, at which all published numbers are met."""
     lines = {id_: [(exponent, numbers[id_]) for exponent, numbers in of_exponent.items()] for id_ in TARGETS}
     first, last = (round(100 * pick(of_exponent)) for pick in (min, max))
