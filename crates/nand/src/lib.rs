@@ -52,6 +52,7 @@ mod rber;
 mod rber_grid;
 mod sensing;
 mod variation;
+mod wear_law;
 
 pub use aging::{recovery_bake_minutes, retention_bake_minutes};
 pub use cells::{
@@ -64,3 +65,4 @@ pub use rber::{LocatedWear, MOST_EFFECTIVE_READS, Rber, RberModel, ReadWith, Ref
 pub use rber_grid::RberGrid;
 pub use sensing::{Placement, Sensing};
 pub use variation::{Factors, Variation};
+pub use wear_law::{FittedWear, WearLaw, check_points, fit_wear};

@@ -69,6 +69,13 @@ pub enum RberModel {
         #[serde(default)]
         retention_exponent: f64,
     },
+    /// `scale exp(pe_cycles / e_folding_pe_cycles)`.
+    Exponential {
+        /// RBER of fresh flash.
+        scale: f64,
+        /// P/E cycles in which it grows by a factor of e.
+        e_folding_pe_cycles: f64,
+    },
     /// 72-layer TLC, `1.48e-3 + 3.90e-10 c^2.05 + 6.28e-5 c^0.14 h^0.54` with c P/E cycles and h
     /// hours of retention. The published fit has a third term for reads of the page, which does not
     /// say what reads of others do: it is left out, so the model is that of a page read seldom.
@@ -100,6 +107,7 @@ impl RberModel {
             RberModel::PowerLaw { floor, scale, pe_exponent, .. } => {
                 (floor, scale * libm::pow(c / 1000.0, pe_exponent))
             }
+            RberModel::Exponential { scale, e_folding_pe_cycles } => (scale * libm::exp(c / e_folding_pe_cycles), 0.0),
             RberModel::Tlc72Layer => (1.48e-3 + 3.90e-10 * libm::pow(c, 2.05), 6.28e-5 * libm::pow(c, 0.14)),
             RberModel::Grid(_) | RberModel::ThresholdVoltage(_) => unreachable!("they are no formula"),
         }
@@ -157,6 +165,7 @@ impl RberModel {
         match self {
             RberModel::Constant { rber } => format!("{rber:e}"),
             RberModel::PowerLaw { .. } => "by power law in P/E cycles and retention".into(),
+            RberModel::Exponential { .. } => "exponential in P/E cycles".into(),
             RberModel::Tlc72Layer => "of 72-layer TLC by P/E cycles and retention".into(),
             RberModel::Grid(_) => "on a measured grid of P/E cycles and retention".into(),
             RberModel::ThresholdVoltage(NamedCells::Named(name)) => format!("by threshold voltages of {name}"),
@@ -167,7 +176,7 @@ impl RberModel {
     /// Whether retention changes the RBER, so that write times have to be remembered.
     pub fn depends_on_retention(&self) -> bool {
         match *self {
-            RberModel::Constant { .. } => false,
+            RberModel::Constant { .. } | RberModel::Exponential { .. } => false,
             RberModel::PowerLaw { retention_exponent, .. } => retention_exponent != 0.0,
             RberModel::Tlc72Layer => true,
             RberModel::Grid(ref grid) => grid.depends_on_retention(),
@@ -224,6 +233,10 @@ impl RberModel {
                 within("power_law.scale", scale, 0.0, 0.5)?;
                 within("power_law.pe_exponent", pe_exponent, 0.0, 10.0)?;
                 within("power_law.retention_exponent", retention_exponent, 0.0, 10.0)
+            }
+            RberModel::Exponential { scale, e_folding_pe_cycles } => {
+                within("exponential.scale", scale, 0.0, 0.5)?;
+                within("exponential.e_folding_pe_cycles", e_folding_pe_cycles, 1.0, 1e9)
             }
             RberModel::Grid(ref grid) => grid.check(&format!("{path}.grid")),
             RberModel::Tlc72Layer | RberModel::ThresholdVoltage(_) => Ok(()),
