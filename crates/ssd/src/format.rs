@@ -204,6 +204,11 @@ pub(crate) struct PageFormat {
 }
 
 impl PageFormat {
+    /// Pages of units beside so much out-of-band area each.
+    pub(crate) fn of_units(units_per_page: u32, unit_bytes: u32, oob_bytes: u32) -> Self {
+        Self { pages_per_block: 1, units_per_page, unit_bytes, oob_bytes }
+    }
+
     pub(crate) fn new(geometry: &GeometrySpec, reliability: &ReliabilitySpec) -> Self {
         let oob_bytes = match reliability {
             ReliabilitySpec::Bch(bch) => bch.oob_bytes,
@@ -224,12 +229,30 @@ impl PageFormat {
 
     /// What parity and metadata of a unit exceed its share of the out-of-band area by, bytes.
     pub(crate) fn squeezed_bytes(&self, code: &AgedBch) -> u32 {
-        let parity = self.unit_bytes / code.codeword_bytes * code.parity_bytes();
+        self.squeezed_by(self.unit_bytes / code.codeword_bytes * code.parity_bytes())
+    }
+
+    /// The same of so much parity of a unit.
+    pub(crate) fn squeezed_by(&self, parity: u32) -> u32 {
+        (parity + self.metadata_beside(parity)).saturating_sub(self.oob_bytes)
+    }
+
+    /// Metadata of a unit with so much parity, bytes: more where units cross pages.
+    pub(crate) fn metadata_beside(&self, parity: u32) -> u32 {
         if parity + LUN_BYTES <= self.oob_bytes {
-            return 0;
+            LUN_BYTES
+        } else {
+            metadata_bytes(self.units_per_page).div_ceil(self.units_per_page)
         }
-        let metadata = metadata_bytes(self.units_per_page).div_ceil(self.units_per_page);
-        (parity + metadata).saturating_sub(self.oob_bytes)
+    }
+
+    /// Room for the parity of a unit whose data space is so much smaller, bytes.
+    pub(crate) fn room_for_parity(&self, squeezed_bytes: u32) -> u32 {
+        let metadata = match squeezed_bytes {
+            0 => LUN_BYTES,
+            _ => metadata_bytes(self.units_per_page).div_ceil(self.units_per_page),
+        };
+        (self.oob_bytes + squeezed_bytes).saturating_sub(metadata)
     }
 
     /// Where units lie in a block whose pages lack so much of the data space of each.

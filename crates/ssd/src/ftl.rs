@@ -130,6 +130,12 @@ impl Group {
         ones(self.members)
     }
 
+    /// Whether one has a page here.
+    #[inline]
+    pub fn has(self, member: u32) -> bool {
+        self.members >> member & 1 == 1
+    }
+
     /// How many those are.
     #[inline]
     pub fn pages(self) -> u32 {
@@ -226,6 +232,8 @@ pub struct PageMap {
     blocks: Vec<Block>,
     sets: Vec<PlaneSet>,
     start_ages: StartAges,
+    /// P/E cycles that an erase counts as.
+    pe_cycles_per_erase: u32,
     /// Of a block, by its P/E cycles.
     layouts: ByAge<BlockLayout>,
     /// Absent where code rates follow P/E cycles.
@@ -345,6 +353,7 @@ impl PageMap {
                 .map(|switch| ObservedRates::new(switch, config.code_rates(), &config.layouts(), ages, geometry)),
             layouts: config.layouts(),
             start_ages: ages.clone(),
+            pe_cycles_per_erase: config.config().flash.pe_cycles_per_erase,
             most_pe_cycles: if ages.differ() {
                 (0..geometry.ssds()).map(|ssd| *ages.of_ssd(ssd).end()).collect()
             } else {
@@ -402,10 +411,11 @@ impl PageMap {
         &self.start_ages
     }
 
-    /// P/E cycles of a superblock: those at the start, and erases since.
+    /// P/E cycles of a superblock: those at the start, and what erases since count as.
     #[inline]
     pub fn pe_cycles(&self, superblock: u32) -> u32 {
-        self.start_ages.pe_cycles(superblock) + self.erases(superblock)
+        let since = self.erases(superblock).saturating_mul(self.pe_cycles_per_erase);
+        self.start_ages.pe_cycles(superblock).saturating_add(since)
     }
 
     /// The age whose code a superblock uses: its P/E cycles, but where codes follow what is observed.

@@ -55,6 +55,7 @@ pub mod events;
 pub mod format;
 pub mod ftl;
 pub mod geometry;
+mod recency;
 pub mod request;
 pub mod run;
 pub mod simulation;

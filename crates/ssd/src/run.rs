@@ -12,7 +12,7 @@ use crate::request::{Request, RequestKind, RequestSource};
 use crate::simulation::{CodewordSample, LogRow, Simulation};
 use crate::summary::{
     CodeRatesSummary, CodewordReads, EncoderSummary, EnergySummary, GcSummary, InterconnectSummary, MachineSummary,
-    MappingSummary, ReadReclaimSummary, ReadTimeUs, Responses, SlowestReads, Summary, WritesDetail,
+    MappingSummary, ReadBufferSummary, ReadReclaimSummary, ReadTimeUs, Responses, SlowestReads, Summary, WritesDetail,
 };
 use crate::trace::{Beyond, Trace};
 
@@ -255,6 +255,14 @@ impl Run {
                 wordlines: s.reclaimed_wordlines,
                 codewords: s.reclaim_codewords_programmed,
                 counter_bytes_per_block: reclaim.counter_bytes_per_block(self.config.geometry().wordlines_per_block()),
+            }),
+            read_buffer: spec.host.read_buffer.as_ref().map(|_| ReadBufferSummary {
+                hits: s.read_buffer_hits,
+                misses: s.read_buffer_misses,
+                hit_ratio: share(s.read_buffer_hits, s.read_buffer_misses),
+                along: s.read_along_codewords,
+                modify_hits: s.read_buffer_modify_hits,
+                modify_misses: s.read_buffer_modify_misses,
             }),
             mapping: match spec.ftl.mapping {
                 Mapping::Page => None,

@@ -5,6 +5,7 @@
 //!   write_path    read-modify-write, write buffers, programs, garbage collection, read reclaim
 //!   device        the map, the one way to read, and what both stand on:
 //!     translation   which map entries are at hand, where the map is in flash
+//!     read_buffer   pages that were read lately
 //!     medium        codewords in pages and their fates
 //!     back_end      array, buses, links, decoders, encoders; reads from the first sensing to the last decode
 //!   kernel        time, events, statistics, completions
@@ -19,6 +20,7 @@ mod host;
 mod kernel;
 mod medium;
 mod owners;
+mod read_buffer;
 mod statistics;
 mod translation;
 mod write_path;
@@ -158,8 +160,11 @@ impl Simulation {
                     host.charge(request, energy);
                     host.codewords_read(&mut device.kernel, request, codewords, level, retries);
                 }
-                Completion::ReadEnded { owner, group, sensings } => {
+                Completion::ReadEnded { owner, group, sensings, failed } => {
                     device.ftl.read_ends(group, sensings, owner.is_of_host());
+                    if !failed {
+                        device.keep(owner, group);
+                    }
                     self.read_ended(owner);
                     self.write_path.read_ended(&mut self.device, group);
                 }
@@ -275,12 +280,17 @@ impl Simulation {
     /// Reads codewords for a request: those of one page, or group, with one sensing.
     fn read(&mut self, request: u32, codewords: Range<Lcn>) {
         let device = &mut self.device;
+        let owner = ReadOwner::Request(request);
         let mut in_memory = 0;
         let mut group: Option<Group> = None;
         self.wanted.clear();
         for lcn in codewords {
             device.ftl.note_start(lcn);
             match device.ftl.locate(lcn) {
+                Location::Flash(place) if device.has_read(owner, place) => {
+                    in_memory += 1;
+                    device.kernel.statistics.codewords_from_controller += 1;
+                }
                 Location::Flash(place) => {
                     let (this, unit) = device.ftl.group_of(place);
                     match group {
@@ -291,7 +301,8 @@ impl Simulation {
                         }
                         _ => {
                             if let Some(of) = group.replace(this) {
-                                device.read(ReadOwner::Request(request), of, &self.wanted);
+                                self.host.also(request, device.whole_pages(owner, of, &mut self.wanted));
+                                device.read(owner, of, &self.wanted);
                                 self.wanted.clear();
                             }
                             self.wanted.push(unit);
@@ -309,7 +320,8 @@ impl Simulation {
             }
         }
         if let Some(of) = group {
-            device.read(ReadOwner::Request(request), of, &self.wanted);
+            self.host.also(request, device.whole_pages(owner, of, &mut self.wanted));
+            device.read(owner, of, &self.wanted);
         }
         if in_memory > 0 {
             self.host.finish_in_memory(&mut device.kernel, request, in_memory);

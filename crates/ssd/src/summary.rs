@@ -53,6 +53,9 @@ pub struct Summary {
     pub gc: GcSummary,
     /// Read reclaim; `null` without it.
     pub read_reclaim: Option<ReadReclaimSummary>,
+    /// The read buffer; not there without one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub read_buffer: Option<ReadBufferSummary>,
     /// The mapping cache; `null` where the whole map is in memory.
     pub mapping: Option<MappingSummary>,
     /// Encoders; `null` where encoding takes no time.
@@ -352,6 +355,23 @@ impl EnergySummary {
             mean_request_uj: mean(energy.total(), requests),
         }
     }
+}
+
+/// The read buffer.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct ReadBufferSummary {
+    /// Codewords of reads that it had.
+    pub hits: u64,
+    /// Those that lay in flash, and that it had not.
+    pub misses: u64,
+    /// Hits over both; `null` without any.
+    pub hit_ratio: Option<f64>,
+    /// Codewords of the pages of misses that nobody had asked for: `codeword_reads` counts them among the others.
+    pub along: u64,
+    /// Codewords that a write covers in part, and that it had.
+    pub modify_hits: u64,
+    /// Those that it had not.
+    pub modify_misses: u64,
 }
 
 /// The mapping cache of a demand-based FTL.

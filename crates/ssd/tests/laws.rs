@@ -71,6 +71,9 @@ fn device(draw: &mut Draw) -> String {
         draw.one(&[0.0, 5.0]),
         draw.one(&["plane", "die"]),
     );
+    if draw.once_in(5) {
+        toml += &format!("pe_cycles_per_erase = {}\n", draw.one(&[2, 7]));
+    }
     if draw.once_in(3) {
         toml += &format!("unit_queue = {}\n", 1 + draw.below(3));
     }
@@ -302,13 +305,19 @@ fn device(draw: &mut Draw) -> String {
         draw.one(&["round_robin", "address"]),
         draw.one(&["read_modify_write", "pad"]),
     );
+    if buffer > 0 && draw.once_in(3) {
+        toml += "write_buffer_replacement = \"lru\"\n";
+    }
+    if ways == 1 && draw.once_in(3) {
+        toml += &format!("read_buffer.bytes = {}\n", per_page * unit * draw.one(&[1, 3, 16]));
+    }
     toml += &match draw.below(3) {
         0 => "issue.open_loop.time_scale = 1.0\n".to_owned(),
         1 => "issue.closed_loop.queue_depth = 1\n".to_owned(),
         _ => format!("issue.closed_loop.queue_depth = {}\n", draw.one(&[4, 40])),
     };
     let layout = draw.one(&["sequential", "steady_state"]);
-    let mapped = if layout == "steady_state" { 1.0 } else { draw.one(&[0.0, 0.5, 1.0]) };
+    let mapped = if layout == "steady_state" { draw.one(&[0.5, 1.0]) } else { draw.one(&[0.0, 0.5, 1.0]) };
     toml += &format!(
         "[precondition]\nlayout = \"{layout}\"\nmapped_fraction = {mapped:?}\npe_cycles = {age}\nretention_days = 30.0\n\
          translation_pages = \"{}\"\n",
@@ -438,7 +447,7 @@ fn check(toml: &str, config: &CheckedConfig, asked: Vec<Request>) {
     }
     if !toml.contains("[reliability.adaptive]") {
         let read = statistics.codewords_read() + statistics.codewords_from_controller + statistics.unmapped_codewords;
-        assert_eq!(read, units_read, "every unit that is read comes from somewhere");
+        assert_eq!(read, units_read + statistics.read_along_codewords, "every unit that is read comes from somewhere");
     }
     let energy = &statistics.energy;
     assert_eq!(energy.total(), energy.reads + energy.writes + energy.background, "every energy has a purpose");

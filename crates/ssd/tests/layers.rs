@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 /// All modules, the lowest first. One that is not named belongs to the one that it is in.
 const ORDER: [&str; 42] = [
     "events",
+    "recency",
     "request",
     "slab",
     "workload",
@@ -41,6 +42,7 @@ const ORDER: [&str; 42] = [
     "simulation::back_end",
     "simulation::medium",
     "simulation::translation",
+    "simulation::read_buffer",
     "simulation::device",
     "simulation::write_path",
     "simulation::host",

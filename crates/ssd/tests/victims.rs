@@ -108,7 +108,7 @@ impl Bare {
         let config =
             plane(victims, blocks, pages, &["ftl.gc_low_watermark_blocks=2", "ftl.gc_high_watermark_blocks=2"]);
         let mut ftl = PageMap::new(&config).unwrap();
-        ftl.fill_steady_state(1);
+        ftl.fill_steady_state(1.0, 1);
         Self { ftl, config, stream: Stream::new(12, Purpose::Workload), written: 0, victims: Vec::new() }
     }
 

@@ -91,6 +91,7 @@ impl CheckedConfig {
         config.geometry.ssds = 1;
         config.ftl.mapping = Mapping::Page;
         config.ftl.read_reclaim = None;
+        config.host.read_buffer = None;
         config.precondition = PreconditionSpec::default();
         config.read.max_level = reliability.levels();
         let checked = "it is that of a checked one";

@@ -59,7 +59,7 @@ impl CheckedConfig {
     }
 
     /// All that cannot go together: a new feature that goes without another is a row here.
-    fn clashes(&self) -> [Clash; 33] {
+    fn clashes(&self) -> [Clash; 34] {
         let config = &self.config;
         let (decoder, flash, reliability) = (&config.decoder, &config.flash, &config.reliability);
         let layouts = self.layouts();
@@ -273,6 +273,12 @@ impl CheckedConfig {
                 "found a map in flash with codes of `reliability.bch` whose parity takes room of the data, expected `page`: \
                  units cross pages"
                     .into(),
+            ),
+            // A page of the buffer would hold parts of codewords whose other parts lie elsewhere.
+            clash(
+                config.host.read_buffer.is_some() && config.ftl.interleaving.ways > 1,
+                "host.read_buffer",
+                "found with codewords that lie in pages of several chips, expected `ftl.interleaving.ways = 1`".into(),
             ),
             // Sensings are counted of cells that they disturb.
             clash(

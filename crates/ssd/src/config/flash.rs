@@ -33,6 +33,14 @@ pub struct FlashSpec {
     /// Operations that may wait for a busy unit. While more do where the next request wants to read, or will write first, it
     /// waits at the host, and all behind it. Without it there is no bound.
     pub unit_queue: Option<u32>,
+    /// P/E cycles that an erase of the run counts as: more than one let a run of hours go through a life of years. Blocks then
+    /// wear in steps of so many, and nothing else is faster.
+    #[serde(skip_serializing_if = "is_one")]
+    pub pe_cycles_per_erase: u32,
+}
+
+fn is_one(number: &u32) -> bool {
+    *number == 1
 }
 
 impl Default for FlashSpec {
@@ -50,6 +58,7 @@ impl Default for FlashSpec {
             busy_unit: BusyUnit::Plane,
             shared_sensing: true,
             unit_queue: None,
+            pe_cycles_per_erase: 1,
         }
     }
 }
@@ -212,6 +221,7 @@ impl FlashSpec {
             check_us(path("program_us"), page_type.program_us)?;
             expect_number(path("rber_factor"), page_type.rber_factor, 0.0, 100.0)?;
         }
+        expect_whole("flash.pe_cycles_per_erase", self.pe_cycles_per_erase, 1, 100_000)?;
         if let Some(bound) = self.unit_queue {
             expect_whole("flash.unit_queue", bound, 1, 1 << 24)?;
         }

@@ -28,8 +28,14 @@ pub struct HostSpec {
     /// What a write that covers a mapped codeword in part does.
     pub partial_write: PartialWrite,
     /// Write buffer in the controller, bytes; 0 for none. With it a write completes when the buffer has it.
-    /// What fills a page is programmed at once, so that the buffer absorbs bursts rather than overwrites.
     pub write_buffer_bytes: u64,
+    /// Which of what it holds a write buffer programs, and when.
+    #[serde(skip_serializing_if = "WriteBufferReplacement::is_default")]
+    pub write_buffer_replacement: WriteBufferReplacement,
+    /// Pages of flash that were read for the host lately, decoded, in the controller's memory: what lies there is read, or read
+    /// because a write covers it in part, in `controller_memory_us`. Without it nothing that was read is kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub read_buffer: Option<ReadBufferSpec>,
     /// Moving a codeword between host and controller memory, us: buffered writes, and reads of data that is
     /// there. Codewords of a request follow one another.
     pub controller_memory_us: f64,
@@ -60,6 +66,45 @@ impl ServiceSpec {
     }
 }
 
+/// Which of what it holds a write buffer programs, and when.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum WriteBufferReplacement {
+    /// What fills a page is programmed at once, oldest first, so that the buffer absorbs bursts rather than overwrites.
+    #[default]
+    FullPage,
+    /// Nothing until the buffer is full, then page by page what was written longest ago: overwrites of the rest never reach flash.
+    Lru,
+}
+
+impl WriteBufferReplacement {
+    fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// The read buffer. A read, or a read-modify-write, that misses it reads its pages whole: it ends when all of their current data is
+/// decoded, which is then in the buffer. Of a full buffer the page that was used longest ago goes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ReadBufferSpec {
+    /// Its size, bytes: at least a page, at most 16 GiB. As many pages fit as their data says.
+    pub bytes: u64,
+}
+
+impl ReadBufferSpec {
+    fn check(&self, page_bytes: u64) -> Result<()> {
+        if !(page_bytes..=MAX_BUFFER_BYTES).contains(&self.bytes) {
+            let message = format!(
+                "found {}, expected at least one page of {page_bytes} bytes and at most 16 GiB; no `host.read_buffer` for none",
+                self.bytes
+            );
+            return Err(Error::config("host.read_buffer.bytes", message));
+        }
+        Ok(())
+    }
+}
+
 impl Default for HostSpec {
     fn default() -> Self {
         Self {
@@ -70,6 +115,8 @@ impl Default for HostSpec {
             spread: Spread::RoundRobin,
             partial_write: PartialWrite::ReadModifyWrite,
             write_buffer_bytes: 0,
+            write_buffer_replacement: WriteBufferReplacement::default(),
+            read_buffer: None,
             controller_memory_us: 1.0,
             service: None,
         }
@@ -126,6 +173,11 @@ impl HostSpec {
         expect_whole("host.max_outstanding", self.max_outstanding, 1, MAX_INDEX / 2)?;
         check_us("host.controller_memory_us", self.controller_memory_us)?;
         self.service.as_ref().map_or(Ok(()), ServiceSpec::check)?;
+        self.read_buffer.as_ref().map_or(Ok(()), |buffer| buffer.check(page_bytes))?;
+        if self.write_buffer_replacement == WriteBufferReplacement::Lru && self.write_buffer_bytes == 0 {
+            let message = "found `lru` without `host.write_buffer_bytes`, expected a write buffer";
+            return Err(Error::config("host.write_buffer_replacement", message));
+        }
         let buffer = self.write_buffer_bytes;
         if buffer != 0 && !(page_bytes..=MAX_BUFFER_BYTES).contains(&buffer) {
             let message = format!(
@@ -144,11 +196,18 @@ impl HostSpec {
         };
         let buffer = match self.write_buffer_bytes {
             0 => "none".into(),
-            bytes => format_bytes(bytes),
+            bytes => match self.write_buffer_replacement {
+                WriteBufferReplacement::FullPage => format_bytes(bytes),
+                WriteBufferReplacement::Lru => format!("{}, least recently written first", format_bytes(bytes)),
+            },
         };
+        let read_buffer = self
+            .read_buffer
+            .as_ref()
+            .map_or_else(String::new, |buffer| format!("; read buffer {}", format_bytes(buffer.bytes)));
         let service = self.service.as_ref().map_or_else(String::new, |service| {
             format!("; overhead {} us, {:.2} % of reads from memory", service.overhead_us, service.hit_fraction * 100.0)
         });
-        format!("{issue}; write buffer {buffer}{service}")
+        format!("{issue}; write buffer {buffer}{read_buffer}{service}")
     }
 }

@@ -36,7 +36,7 @@ pub use flash::{BusyUnit, CacheRegisterFor, FlashSpec, PageTiming, PageTypeSpec,
 pub use ftl::{AllocationPool, FtlSpec, PlaneChoice, StripeLevel, VictimSpec};
 pub(crate) use geometry::MIN_CODEWORD_BYTES;
 pub use geometry::{GeometrySpec, MAX_BLOCKS, MAX_CODEWORDS};
-pub use host::{HostSpec, Issue, PartialWrite, ServiceSpec, Spread};
+pub use host::{HostSpec, Issue, PartialWrite, ReadBufferSpec, ServiceSpec, Spread, WriteBufferReplacement};
 pub use interconnect::{InterconnectSpec, LinkSpec};
 pub use interleaving::{InterleavedGroups, InterleavingSpec, Remainder};
 pub use mapping::{DemandSpec, Eviction, Mapping};

@@ -70,8 +70,8 @@ pub enum TranslationPages {
 pub enum Layout {
     /// As one sequential pass over the address space leaves it; the over-provisioned blocks are free.
     Sequential,
-    /// As endless uniform overwriting under greedy garbage collection leaves it: stale pages in most
-    /// blocks, free blocks at the watermark. Under other `ftl.victims` a quarter of the user capacity has to be overwritten
+    /// As endless uniform overwriting of what is mapped, under greedy garbage collection, leaves it: stale pages in most
+    /// blocks, free blocks at the watermark. What of the user capacity is not mapped was never written. Under other `ftl.victims` a quarter of the user capacity has to be overwritten
     /// before write amplification has settled.
     SteadyState,
 }
@@ -88,11 +88,9 @@ impl PreconditionSpec {
             let message = format!("found {}, expected a share from 0 to below 1", self.pe_cycles_spread);
             return Err(Error::config("precondition.pe_cycles_spread", message));
         }
-        if self.layout == Layout::SteadyState && self.mapped_fraction < 1.0 {
-            let message = format!(
-                "found `steady_state` with mapped_fraction = {}, expected 1.0: endless overwriting maps everything",
-                self.mapped_fraction
-            );
+        if self.layout == Layout::SteadyState && self.mapped_fraction == 0.0 {
+            let message =
+                "found `steady_state` with mapped_fraction = 0, expected more: it is what has been overwritten";
             return Err(Error::config("precondition.layout", message));
         }
         Ok(())

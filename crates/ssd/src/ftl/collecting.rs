@@ -14,7 +14,7 @@ impl PageMap {
     /// wherever it goes.
     fn least_roomy(&self, set: u32) -> &BlockLayout {
         self.layouts.at(|| match &self.observed_rates {
-            None => self.most_pe_cycles[self.most_worn_of(set)] + 1,
+            None => self.most_pe_cycles[self.most_worn_of(set)].saturating_add(self.pe_cycles_per_erase),
             Some(observed) => observed.next_code_age(self.geometry.ssd_of_set(set)),
         })
     }

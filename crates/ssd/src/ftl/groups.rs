@@ -65,6 +65,16 @@ impl PageMap {
         Group { members, pages: members.count_ones() as u8, ..group }
     }
 
+    /// The units of a page, by their slots, that hold current data and lie in it, or in it and the next page, whole. Without
+    /// interleaving.
+    pub fn units_within(&self, superblock: u32, page: u32, and_next: bool) -> impl Iterator<Item = u32> {
+        let layout = *self.layout(superblock);
+        (0..layout.beginning_in(page)).filter(move |&slot| {
+            (and_next || !layout.crosses(page, slot))
+                && self.owner(self.geometry.place(superblock, page, slot)).is_some()
+        })
+    }
+
     /// Where a logical codeword lies in the physical units of its block, and which block that is; nothing where it is not in
     /// flash, or no unit of its block crosses pages.
     pub fn pieces(&self, lcn: Lcn) -> Option<(u32, Vec<Piece>)> {

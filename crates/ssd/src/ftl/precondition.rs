@@ -48,7 +48,7 @@ impl Start {
         match self {
             Self::Empty => None,
             Self::Sequential(passes) => passes[ssd as usize].place_of(device, ssd, index),
-            Self::SteadyState(states) => Some(states[ssd as usize].place_of(device, ssd, index)),
+            Self::SteadyState(states) => states[ssd as usize].place_of(device, ssd, index),
         }
     }
 
@@ -140,7 +140,7 @@ pub(super) struct SteadyState {
     stream: Stream,
     /// Sets of an SSD.
     sets: u64,
-    /// Codewords of an SSD.
+    /// Codewords of an SSD that are mapped: its first ones.
     total: StrengthReducedU64,
     /// Logical codewords are dealt in steps of about the golden section of their number, which spreads any range of them
     /// evenly over planes, blocks and ages; and the step that takes this back.
@@ -152,9 +152,9 @@ pub(super) struct SteadyState {
 }
 
 impl SteadyState {
-    fn new(device: &Device<'_>, layout: BlockLayout, closed: u32, seed: u64) -> Self {
+    fn new(device: &Device<'_>, layout: BlockLayout, closed: u32, (mapped_fraction, seed): (f64, u64)) -> Self {
         let sets = u64::from(device.geometry.sets() / device.geometry.ssds());
-        let total = device.addresses.of_ssd();
+        let total = libm::ceil(device.addresses.of_ssd() as f64 * mapped_fraction) as u64;
         let capacity = u64::from(layout.codewords() * device.geometry.ways());
         let mut valid = vec![total / sets, total.div_ceil(sets)];
         valid.dedup();
@@ -190,7 +190,10 @@ impl SteadyState {
         Permutation::new(self.stream.bits(superblock.into(), 0), self.layout.codewords() * device.geometry.ways())
     }
 
-    fn place_of(&self, device: &Device<'_>, ssd: u32, index: u64) -> Place {
+    fn place_of(&self, device: &Device<'_>, ssd: u32, index: u64) -> Option<Place> {
+        if index >= self.total.get() {
+            return None;
+        }
         let dealt = times(index, self.back, self.total);
         let set = ((dealt + 1) * self.sets - 1) / self.total;
         let before = self.before_superblocks(set);
@@ -206,7 +209,7 @@ impl SteadyState {
         let in_pages = offset - self.layout.before(page) * ways;
         let slots = self.layout.beginning_in(page);
         let unit = device.geometry.units_of(in_pages / slots).start + in_pages % slots;
-        device.geometry.place(superblock, page, unit)
+        Some(device.geometry.place(superblock, page, unit))
     }
 
     /// # Arguments
@@ -369,13 +372,16 @@ impl PageMap {
         }
     }
 
-    /// Maps every logical codeword of an empty device as [`SteadyState`] has it.
-    pub fn fill_steady_state(&mut self, seed: u64) {
+    /// Maps the first logical codewords of each SSD of an empty device as [`SteadyState`] has them.
+    ///
+    /// # Arguments
+    /// - `mapped_fraction`: which share of the user's, above 0.
+    pub fn fill_steady_state(&mut self, mapped_fraction: f64, seed: u64) {
         let translation = self.codewords - self.user_codewords();
         let pages_of_row = u64::from(self.geometry.sets()) * u64::from(self.geometry.pages_per_superblock());
         let for_translation = translation.div_ceil(pages_of_row) as u32;
         let closed = self.geometry.blocks_per_plane() - self.gc_high_watermark_blocks as u32 - for_translation;
-        let state = |ssd| SteadyState::new(&self.device(), self.layout_at_start(ssd), closed, seed);
+        let state = |ssd| SteadyState::new(&self.device(), self.layout_at_start(ssd), closed, (mapped_fraction, seed));
         let states: Box<[SteadyState]> = (0..self.geometry.ssds()).map(state).collect();
         for set in 0..self.geometry.sets() {
             let state = &states[self.geometry.ssd_of_set(set) as usize];

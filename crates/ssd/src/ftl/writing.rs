@@ -130,7 +130,8 @@ impl PageMap {
                     // least.
                     let pe_cycles = |at: &usize| {
                         let superblock = state.free[*at];
-                        self.start_ages.pe_cycles(superblock) + self.blocks[superblock as usize].erases
+                        let since = self.blocks[superblock as usize].erases.saturating_mul(self.pe_cycles_per_erase);
+                        self.start_ages.pe_cycles(superblock).saturating_add(since)
                     };
                     let at = 0..state.free.len();
                     let at = if keep == 0 { at.max_by_key(pe_cycles) } else { at.min_by_key(pe_cycles) };

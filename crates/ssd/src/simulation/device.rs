@@ -9,6 +9,7 @@ use super::back_end::{BackEnd, ReadOrder};
 use super::kernel::{Completion, Kernel};
 use super::medium::Medium;
 use super::owners::{ProgramOwner, ReadOwner};
+use super::read_buffer::ReadBuffer;
 use super::statistics::CodewordSample;
 use super::translation::Translation;
 use crate::checked::CheckedConfig;
@@ -23,6 +24,7 @@ pub(super) struct Device {
     pub(super) translation: Option<Translation>,
     medium: Medium,
     pub(super) back_end: BackEnd,
+    read_buffer: Option<ReadBuffer>,
     reads_first: bool,
 }
 
@@ -50,7 +52,7 @@ impl Device {
                 let of_ssd = user_codewords / u64::from(geometry.ssds());
                 ftl.fill_sequentially((of_ssd as f64 * start.mapped_fraction) as u64);
             }
-            Layout::SteadyState => ftl.fill_steady_state(spec.seed),
+            Layout::SteadyState => ftl.fill_steady_state(start.mapped_fraction, spec.seed),
         }
         let translation = match &spec.ftl.mapping {
             Mapping::Page => None,
@@ -69,6 +71,11 @@ impl Device {
             translation,
             medium: Medium::new(config, Arc::clone(&geometry), Arc::clone(&reliability)),
             back_end: BackEnd::new(config, Arc::clone(&geometry), reliability, parts_per_read, tells_levels),
+            read_buffer: spec
+                .host
+                .read_buffer
+                .as_ref()
+                .map(|buffer| ReadBuffer::new(buffer, spec.geometry.page_bytes())),
             reads_first: spec.host.reads_first,
             geometry,
         })
@@ -117,7 +124,72 @@ impl Device {
     /// Begins to read one unit at a place.
     pub(super) fn read_place(&mut self, owner: ReadOwner, place: Place) {
         let (group, unit) = self.ftl.group_of(place);
+        if self.read_buffer.is_some() && matches!(owner, ReadOwner::Modify { .. }) {
+            let mut units = vec![unit];
+            self.whole_pages(owner, group, &mut units);
+            return self.read(owner, group, &units);
+        }
         self.read(owner, group, &[unit]);
+    }
+
+    // ---- The read buffer ----
+
+    /// Whether the unit at a place was read lately, so that its owner need not read it. Counts what it is asked.
+    #[inline]
+    pub(super) fn has_read(&mut self, owner: ReadOwner, place: Place) -> bool {
+        let Some(buffer) = &mut self.read_buffer else { return false };
+        let found = buffer.has(&self.geometry, place);
+        let statistics = &mut self.kernel.statistics;
+        match (owner, found) {
+            (ReadOwner::Modify { .. }, true) => statistics.read_buffer_modify_hits += 1,
+            (ReadOwner::Modify { .. }, false) => statistics.read_buffer_modify_misses += 1,
+            (_, true) => statistics.read_buffer_hits += 1,
+            (_, false) => statistics.read_buffer_misses += 1,
+        }
+        found
+    }
+
+    /// Where pages are read whole, for the read buffer: all units that their sensing brings along, in place of those asked for.
+    ///
+    /// # Arguments
+    /// - `units`: of a group, as [`Self::read`] takes them.
+    ///
+    /// # Returns
+    /// How many were not asked for.
+    #[inline]
+    pub(super) fn whole_pages(&mut self, owner: ReadOwner, group: Group, units: &mut Vec<u32>) -> u32 {
+        if self.read_buffer.is_none() {
+            return 0;
+        }
+        let (asked, all) = (units.len(), self.ftl.with_all_of(group, units));
+        units.clear();
+        for at in all.members() {
+            let slots = self.ftl.units_within(all.superblock, all.page + at, all.has(at + 1));
+            units.extend(slots.map(|slot| at * self.geometry.codewords_per_page() + slot));
+        }
+        let along = (units.len() - asked) as u32;
+        if matches!(owner, ReadOwner::Request(_)) {
+            self.kernel.statistics.read_along_codewords += u64::from(along);
+        }
+        along
+    }
+
+    /// A read has ended, and all of it was decoded: what the host reads is kept.
+    #[inline]
+    pub(super) fn keep(&mut self, owner: ReadOwner, group: Group) {
+        if let Some(buffer) = &mut self.read_buffer
+            && matches!(owner, ReadOwner::Request(_) | ReadOwner::Modify { .. })
+        {
+            buffer.keep_pages(&self.geometry, &self.ftl, group);
+        }
+    }
+
+    /// The blocks of a superblock have been erased.
+    pub(super) fn erased(&mut self, superblock: u32) {
+        self.ftl.erased(superblock);
+        if let Some(buffer) = &mut self.read_buffer {
+            buffer.erased(&self.geometry, superblock);
+        }
     }
 
     /// Begins to program `codewords` codewords in pages that were given out.

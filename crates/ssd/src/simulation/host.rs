@@ -283,6 +283,13 @@ impl Host {
         request.offset_bytes.div_ceil(self.codeword_bytes)..end / self.codeword_bytes
     }
 
+    /// A request waits for so many codewords more, which come with what it asked for.
+    #[inline]
+    pub(super) fn also(&mut self, request: u32, codewords: u32) {
+        self.requests[request].remaining += codewords;
+        self.codewords_under_way += u64::from(codewords);
+    }
+
     // ---- Requests are done ----
 
     /// Whether the controller has what a read asks for in its memory.

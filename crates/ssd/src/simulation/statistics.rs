@@ -210,6 +210,16 @@ pub struct Statistics {
     pub failed_transfers: TotalNs,
     /// Codewords read from controller memory.
     pub codewords_from_controller: u64,
+    /// Codewords of reads that the read buffer had.
+    pub read_buffer_hits: u64,
+    /// Those that lay in flash, and that it had not.
+    pub read_buffer_misses: u64,
+    /// Codewords that the host did not ask for, and that were read with what it did, for the read buffer.
+    pub read_along_codewords: u64,
+    /// Codewords that a write covers in part, and that the read buffer had.
+    pub read_buffer_modify_hits: u64,
+    /// Those that it had not.
+    pub read_buffer_modify_misses: u64,
     /// Codewords read that were never written.
     pub unmapped_codewords: u64,
     /// Codewords that the host wrote.

@@ -9,6 +9,7 @@ use super::super::kernel::Completion;
 use super::super::owners::ProgramOwner;
 use super::WritePath;
 use crate::ftl::{Group, Lcn, Location, Writer};
+use crate::recency::Recency;
 use crate::slab::Slab;
 
 #[derive(Debug)]
@@ -18,12 +19,25 @@ pub(super) struct WriteBuffer {
     /// The logical codeword in each slot.
     held: Vec<Lcn>,
     free: Vec<u32>,
-    /// Slots that wait to be programmed, oldest first.
-    pending: VecDeque<u32>,
+    /// Slots that wait to be programmed, in the order in which they will be.
+    pending: Recency,
     /// The slots of each page that is being programmed.
     flights: Slab<Vec<u32>>,
+    /// How many those are.
+    in_flight: usize,
     /// Codewords that wait for a slot, with their requests.
     pub(super) waiting: VecDeque<(u32, Lcn)>,
+}
+
+/// What of a write buffer is programmed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Flush {
+    /// All that fills pages.
+    FullPages,
+    /// One full page.
+    OnePage,
+    /// All, whether it fills pages or not.
+    All,
 }
 
 impl WriteBuffer {
@@ -32,8 +46,9 @@ impl WriteBuffer {
             first_slot,
             held: vec![0; slots as usize],
             free: (0..slots).rev().collect(),
-            pending: VecDeque::new(),
+            pending: Recency::default(),
             flights: Slab::default(),
+            in_flight: 0,
             waiting: VecDeque::new(),
         }
     }
@@ -45,6 +60,7 @@ impl WriteBuffer {
 
     /// What a flight held has been programmed.
     pub(super) fn landed(&mut self, flight: u32) {
+        self.in_flight -= self.flights[flight].len();
         self.free.append(&mut self.flights[flight]);
         self.flights.remove(flight);
     }
@@ -74,13 +90,19 @@ impl WritePath {
         loop {
             let buffer = &mut self.buffers[ssd as usize];
             let Some(&(request, lcn)) = buffer.waiting.front() else { break };
-            if matches!(device.ftl.locate(lcn), Location::Memory(_)) {
+            if let Location::Memory(slot) = device.ftl.locate(lcn) {
                 device.kernel.statistics.coalesced_codewords += 1;
+                if self.keeps {
+                    buffer.pending.renew(slot - buffer.first_slot);
+                }
             } else if let Some(slot) = buffer.free.pop() {
                 buffer.held[slot as usize] = lcn;
-                buffer.pending.push_back(slot);
+                buffer.pending.push(slot);
                 device.ftl.hold_in_memory(lcn, buffer.first_slot + slot);
-            } else if self.flush_buffer(device, ssd, false) == 0 {
+            } else if self.keeps && buffer.in_flight >= buffer.waiting.len() {
+                // What is being programmed makes room for all that waits.
+                break;
+            } else if self.flush_buffer(device, ssd, if self.keeps { Flush::OnePage } else { Flush::FullPages }) == 0 {
                 break;
             } else {
                 continue;
@@ -98,25 +120,26 @@ impl WritePath {
         if let Some((request, codewords)) = taken {
             device.kernel.report(Completion::CodewordsInMemory { request, codewords });
         }
-        self.flush_buffer(device, ssd, false);
+        if !self.keeps {
+            self.flush_buffer(device, ssd, Flush::FullPages);
+        }
     }
 
-    /// Programs pages, or groups, from a write buffer as long as they are full (or at all, when draining) and
-    /// there is room in flash. Returns how many slots left the queue.
-    fn flush_buffer(&mut self, device: &mut Device, ssd: u32, drain: bool) -> usize {
+    /// Programs pages, or groups, from a write buffer as long as there is room in flash. Returns how many slots left the queue.
+    fn flush_buffer(&mut self, device: &mut Device, ssd: u32, flush: Flush) -> usize {
         let per_group = device.geometry.codewords_per_group() as usize;
         let mut left = 0;
         loop {
             let buffer = &mut self.buffers[ssd as usize];
             // Slots whose codeword was trimmed, or trimmed and written anew elsewhere, hold nothing.
-            while let Some(&slot) = buffer.pending.front()
+            while let Some(slot) = buffer.pending.oldest()
                 && device.ftl.locate(buffer.held[slot as usize]) != buffer.location(slot)
             {
-                buffer.pending.pop_front();
+                buffer.pending.pop();
                 buffer.free.push(slot);
                 left += 1;
             }
-            if buffer.pending.is_empty() || !drain && buffer.pending.len() < per_group {
+            if buffer.pending.is_empty() || flush != Flush::All && buffer.pending.len() < per_group {
                 return left;
             }
             let waiting = buffer.pending.len() as u32;
@@ -125,6 +148,9 @@ impl WritePath {
                 return left;
             };
             left += self.program_from_buffer(device, ssd, group);
+            if flush == Flush::OnePage {
+                return left;
+            }
         }
     }
 
@@ -134,7 +160,7 @@ impl WritePath {
         let buffer = &mut self.buffers[ssd as usize];
         let (mut left, mut programmed) = (0, Vec::with_capacity(room + 1));
         while programmed.len() < room
-            && let Some(slot) = buffer.pending.pop_front()
+            && let Some(slot) = buffer.pending.pop()
         {
             left += 1;
             let lcn = buffer.held[slot as usize];
@@ -149,6 +175,7 @@ impl WritePath {
         // What this page cuts stays in the buffer; what the last one cut is whole now.
         let cut = if count == room && device.ftl.last_crosses(group) { programmed.pop() } else { None };
         programmed.extend(std::mem::replace(&mut self.cut[group.set as usize], cut));
+        buffer.in_flight += programmed.len();
         let flight = buffer.flights.insert(programmed);
         self.program(device, group, count as u32, ProgramOwner::Buffer { flight });
         left
@@ -168,7 +195,7 @@ impl WritePath {
     /// making room for it, is under way.
     pub(in super::super) fn start_flushing(&mut self, device: &mut Device) -> bool {
         for ssd in 0..self.buffers.len() as u32 {
-            self.flush_buffer(device, ssd, true);
+            self.flush_buffer(device, ssd, Flush::All);
         }
         if device.kernel.events.next_key().is_none() {
             self.program_cut_units(device);

@@ -210,7 +210,7 @@ impl WritePath {
         if job.erasing > 0 {
             return;
         }
-        device.ftl.erased(superblock);
+        device.erased(superblock);
         let task = self.task_ended(device, set);
         device.kernel.statistics.reclaimed_blocks += u64::from(task == Task::ReclaimBlock);
         if device.ftl.wants_gc(set, task == Task::GarbageCollection) {

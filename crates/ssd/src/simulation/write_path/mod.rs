@@ -18,7 +18,7 @@ use super::device::Device;
 use super::kernel::Completion;
 use super::owners::{ProgramOwner, ReadOwner};
 use crate::checked::CheckedConfig;
-use crate::config::PartialWrite;
+use crate::config::{PartialWrite, WriteBufferReplacement};
 use crate::ftl::{Group, Lcn, Location};
 use crate::request::Request;
 use buffer::WriteBuffer;
@@ -34,6 +34,8 @@ pub(super) struct WritePath {
     rooms: Vec<Room>,
     /// Of each SSD; none without a write buffer.
     buffers: Vec<WriteBuffer>,
+    /// Whether they keep what they hold until they are full.
+    keeps: bool,
     /// Of each set, the slot of the unit that ends in the next page of the host's open block.
     cut: Vec<Option<u32>>,
     /// Of each set.
@@ -54,6 +56,7 @@ impl WritePath {
             to_merge: HashSet::new(),
             rooms: vec![Room::default(); ssds as usize],
             buffers: (0..buffers).map(|ssd| WriteBuffer::new(ssd * slots, slots)).collect(),
+            keeps: spec.host.write_buffer_replacement == WriteBufferReplacement::Lru,
             cut: vec![None; geometry.sets() as usize],
             collections: (0..geometry.sets()).map(|_| None).collect(),
             stalled_translations: Vec::new(),
@@ -81,20 +84,24 @@ impl WritePath {
                 return false;
             }
             let Location::Flash(place) = device.ftl.locate(lcn) else { return false };
+            let owner = ReadOwner::Modify { request, lcn };
             if self.partial_write == PartialWrite::CopyBack {
                 self.to_merge.insert((request, lcn));
                 return false;
             }
+            if device.has_read(owner, place) {
+                return false;
+            }
             device.kernel.statistics.read_modify_writes += 1;
-            device.read_place(ReadOwner::Modify { request, lcn }, place);
+            device.read_place(owner, place);
             true
         };
         let Range { mut start, mut end } = codewords;
-        let last = end - 1;
-        if read_first(device, start) {
+        let (first, last) = (start, end - 1);
+        if read_first(device, first) {
             start += 1;
         }
-        if last >= start && read_first(device, last) {
+        if last > first && read_first(device, last) {
             end -= 1;
         }
         if start < end {

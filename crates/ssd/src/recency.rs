@@ -1,0 +1,118 @@
+//! Numbered slots in an order out of which any can be taken: a queue, or, where what is used is put last again, an order of use.
+
+const NONE: u32 = u32::MAX;
+
+/// Slots in an order, each in it once at most. Every operation takes the same time, however many there are.
+#[derive(Debug)]
+pub(crate) struct Recency {
+    /// Of each slot the one before it and the one after it.
+    links: Vec<(u32, u32)>,
+    oldest: u32,
+    newest: u32,
+    len: u32,
+}
+
+impl Default for Recency {
+    fn default() -> Self {
+        Self { links: Vec::new(), oldest: NONE, newest: NONE, len: 0 }
+    }
+}
+
+impl Recency {
+    /// Slots in the order.
+    #[inline]
+    pub(crate) fn len(&self) -> usize {
+        self.len as usize
+    }
+
+    /// Whether there is none.
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The first one.
+    #[inline]
+    pub(crate) fn oldest(&self) -> Option<u32> {
+        (self.oldest != NONE).then_some(self.oldest)
+    }
+
+    /// Puts a slot that is not in it at the end.
+    pub(crate) fn push(&mut self, slot: u32) {
+        if self.links.len() <= slot as usize {
+            self.links.resize(slot as usize + 1, (NONE, NONE));
+        }
+        self.links[slot as usize] = (self.newest, NONE);
+        match self.newest {
+            NONE => self.oldest = slot,
+            newest => self.links[newest as usize].1 = slot,
+        }
+        self.newest = slot;
+        self.len += 1;
+    }
+
+    /// Takes a slot that is in it out.
+    pub(crate) fn remove(&mut self, slot: u32) {
+        let (before, after) = self.links[slot as usize];
+        match before {
+            NONE => self.oldest = after,
+            before => self.links[before as usize].1 = after,
+        }
+        match after {
+            NONE => self.newest = before,
+            after => self.links[after as usize].0 = before,
+        }
+        self.len -= 1;
+    }
+
+    /// Takes the first one out.
+    pub(crate) fn pop(&mut self) -> Option<u32> {
+        let slot = self.oldest()?;
+        self.remove(slot);
+        Some(slot)
+    }
+
+    /// Puts a slot that is in it at the end.
+    pub(crate) fn renew(&mut self, slot: u32) {
+        self.remove(slot);
+        self.push(slot);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::VecDeque;
+
+    use softsense_base::{Purpose, Stream};
+
+    use super::*;
+
+    /// Is the order that of a plain list, whatever is done?
+    #[test]
+    fn order_is_that_of_a_list() {
+        let stream = Stream::new(1, Purpose::Data);
+        let (mut order, mut list) = (Recency::default(), VecDeque::new());
+        for step in 0..4000 {
+            let slot = (stream.bits(step, 0) % 40) as u32;
+            let at = list.iter().position(|&other| other == slot);
+            match (stream.bits(step, 1) % 4, at) {
+                (0, _) => assert_eq!(order.pop(), list.pop_front()),
+                (1, Some(at)) => {
+                    order.remove(slot);
+                    list.remove(at);
+                }
+                (_, Some(at)) => {
+                    order.renew(slot);
+                    list.remove(at);
+                    list.push_back(slot);
+                }
+                (_, None) => {
+                    order.push(slot);
+                    list.push_back(slot);
+                }
+            }
+            assert_eq!((order.len(), order.oldest()), (list.len(), list.front().copied()));
+            assert_eq!(order.is_empty(), list.is_empty());
+        }
+    }
+}

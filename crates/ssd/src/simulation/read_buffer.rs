@@ -1,0 +1,108 @@
+//! The read buffer: pages of flash that were read for the host lately, decoded, in the controller's memory.
+//!
+//! It goes by where data lies. What is overwritten or moved lies elsewhere, so that the map alone says what is stale; only an
+//! erased block has to be forgotten.
+
+use std::collections::HashMap;
+
+use crate::config::ReadBufferSpec;
+use crate::ftl::{Group, PageMap, Place};
+use crate::geometry::Geometry;
+use crate::recency::Recency;
+
+#[derive(Debug)]
+pub(super) struct ReadBuffer {
+    /// Pages that it has room for.
+    capacity: u32,
+    /// The line of each page, numbered over the device.
+    lines: HashMap<u64, u32>,
+    pages: Vec<Line>,
+    /// Lines in use, by their last use.
+    used: Recency,
+    vacant: Vec<u32>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Line {
+    page: u64,
+    /// Units that begin in the page and are here whole, a bit each.
+    units: u128,
+}
+
+impl ReadBuffer {
+    /// An empty buffer of so many pages.
+    pub(super) fn new(spec: &ReadBufferSpec, page_bytes: u64) -> Self {
+        let capacity = (spec.bytes / page_bytes) as u32;
+        Self { capacity, lines: HashMap::new(), pages: Vec::new(), used: Recency::default(), vacant: Vec::new() }
+    }
+
+    /// Whether the unit at a place is here; if so, its page was used.
+    pub(super) fn has(&mut self, geometry: &Geometry, place: Place) -> bool {
+        let (page, slot) = Self::page_of(geometry, place);
+        let Some(&line) = self.lines.get(&page) else { return false };
+        let found = self.pages[line as usize].units >> slot & 1 == 1;
+        if found {
+            self.used.renew(line);
+        }
+        found
+    }
+
+    /// The unit at a place is in a page that has been read.
+    fn keep(&mut self, geometry: &Geometry, place: Place) {
+        let (page, slot) = Self::page_of(geometry, place);
+        let line = match self.lines.get(&page) {
+            Some(&line) => line,
+            None => self.line_for(page),
+        };
+        self.pages[line as usize].units |= 1 << slot;
+    }
+
+    /// A line for a page that has none: the one that was used longest ago, if all are in use.
+    fn line_for(&mut self, page: u64) -> u32 {
+        let fresh = Line { page, units: 0 };
+        let line = if let Some(line) = self.vacant.pop() {
+            line
+        } else if (self.pages.len() as u32) < self.capacity {
+            self.pages.push(fresh);
+            self.pages.len() as u32 - 1
+        } else {
+            let line = self.used.pop().expect("a full buffer has lines");
+            self.lines.remove(&self.pages[line as usize].page);
+            line
+        };
+        self.pages[line as usize] = fresh;
+        self.lines.insert(page, line);
+        self.used.push(line);
+        line
+    }
+
+    /// All units that lie in pages which were read are here, but for those that nobody needs any more.
+    pub(super) fn keep_pages(&mut self, geometry: &Geometry, ftl: &PageMap, group: Group) {
+        for at in group.members() {
+            let page = group.page + at;
+            for slot in ftl.units_within(group.superblock, page, group.has(at + 1)) {
+                self.keep(geometry, geometry.place(group.superblock, page, slot));
+            }
+            if let Some(&line) = self.lines.get(&geometry.page_in(group.superblock, page, 0)) {
+                self.used.renew(line);
+            }
+        }
+    }
+
+    /// A block has been erased.
+    pub(super) fn erased(&mut self, geometry: &Geometry, superblock: u32) {
+        for page in 0..geometry.pages_per_block() {
+            if let Some(line) = self.lines.remove(&geometry.page_in(superblock, page, 0)) {
+                self.used.remove(line);
+                self.vacant.push(line);
+            }
+        }
+    }
+
+    /// The page of a place, numbered over the device, and which of its units.
+    #[inline]
+    fn page_of(geometry: &Geometry, place: Place) -> (u64, u32) {
+        let (block, page, slot) = geometry.split(place);
+        (geometry.first_place(block, page) / u64::from(geometry.codewords_per_page()), slot)
+    }
+}
