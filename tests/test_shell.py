@@ -69,6 +69,7 @@ RESULTS: dict[str, list[str]] = {
         *("tlc-3d", "--set", "geometry.blocks_per_plane=160", "--set", "geometry.pages_per_block=32"),
         *("--utilisation", "0.8", "--picture", "life.png"),
     ],
+    "design ecc-by-age": ["mlc-lae", "--squeeze", "128", "--out", "designed.toml"],
     "table build": [
         *("bch:m=10,t=5,k=512", "--levels", "1", "--rber", "0.004,0.008", "--out", "new.toml", "--force"),
     ],

@@ -453,6 +453,55 @@ def code_hardware(
     errors. What is None is as in a config. A function of its arguments. Raises `ConfigError`.
     """
 
+def fit_wear(points: Sequence[tuple[int, float]], law: str) -> dict[str, Any]:
+    """The straight line of least squares through logarithms of raw bit error rates over P/E cycles.
+
+    `points` are P/E cycles, and the raw bit error rate then: at least two, both growing. `law` is `power_law`
+    (`scale (PE / 1000)^pe_exponent`) or `exponential` (`scale exp(PE / e_folding_pe_cycles)`). Returns `model` (as
+    `rber` of a config takes it), `rms_ln` (root of the mean squared difference of natural logarithms) and
+    `worst_factor` (by which a point is off at most, above 1). Raises `ConfigError`.
+    """
+
+def minimum_correctable(data_bits: int, rber: float, uber: float, per_bit: bool) -> int | None:
+    """The least t with which a BCH code of `data_bits` meets `uber` at a raw bit error rate; None if none does.
+
+    `per_bit` says whether `uber` is of P(more than t errors) / k rather than of that probability.
+    """
+
+def wear_law(
+    model: str, pe_cycles: Sequence[int], rbers: Sequence[float], retention_hours: float
+) -> tuple[list[float], list[int]]:
+    """Raw bit error rates by a law, and for each of `rbers` the most P/E cycles that keep it.
+
+    `model` is JSON, as `rber` of a config takes it. Raises `ConfigError`.
+    """
+
+def uniform_write_amplification(utilisation: float) -> float:
+    """Write amplification of greedy collection under endless uniform overwriting of large blocks that are so full.
+
+    It is 1 / (1 - delta), delta being what victims hold.
+    """
+
+def design_by_age(
+    *,
+    unit_bytes: int,
+    units_per_page: int,
+    oob_bytes: int,
+    uber: float,
+    points: Sequence[tuple[int, float]] | None = None,
+    model: str | None = None,
+    retention_hours: float = 0.0,
+    squeezes: Sequence[int] = ...,
+    tables: Sequence[str] = ...,
+    level: int = 1,
+) -> list[dict[str, Any]]:
+    """Codes by age for a device, one dict for each stage: see `softsense.design`.
+
+    `points` are P/E cycles and raw bit error rate where stages end; or `model` is a law as JSON, with
+    `retention_hours` and `squeezes`. With `tables` they are measured codes, read at `level`; BCH codes without. Raises
+    `ConfigError`, `TableError` or `CodeError`.
+    """
+
 def measure_code(
     code: Code,
     channel: str,

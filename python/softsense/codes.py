@@ -325,29 +325,13 @@ def minimum_correctable(
         raise CodeError(f"minimum_correctable: found criterion {criterion!r}, expected unit_ber or failure")
     if not 0 < limit < 1:
         raise CodeError(f"minimum_correctable: found limit {limit}, expected one between 0 and 1")
-    allowed = limit * (data_bits if criterion == "unit_ber" else 1)
-
-    def met(code: BchParity) -> bool:
-        return failure_probability(code.codeword_bits, code.correctable, raw_bit_error_rate) <= allowed
-
+    if not 0 <= raw_bit_error_rate <= 1 or data_bits < 1:
+        found = f"{data_bits} data bits at an error rate of {raw_bit_error_rate}"
+        raise CodeError(f"minimum_correctable: found {found}, expected at least 1 bit and a rate from 0 to 1")
     least = bch_parity(data_bits, 0)
-    for field_bits in range(least.field_bits, _FIELD_BITS[-1] + 1):
-        most = BchParity(data_bits, field_bits, ((1 << field_bits) - 1 - data_bits) // field_bits)
-        if met(most):
-            # Within a field the failures of a code that is any good fall with t.
-            return _weakest(least, most, met)
-        least = BchParity(data_bits, field_bits + 1, most.correctable + 1)
-    found = f"{data_bits} data bits at an error rate of {raw_bit_error_rate:g}"
-    raise CodeError(f"minimum_correctable: found {found}, expected a rate that some BCH code corrects to {limit:g}")
-
-
-def _weakest(least: BchParity, most: BchParity, met: Callable[[BchParity], bool]) -> BchParity:
-    """The code with the least t, between two of one field, that meets a condition which `most` meets."""
-    low, high = least.correctable, most.correctable
-    while low < high:
-        middle = (low + high) // 2
-        if met(BchParity(most.data_bits, most.field_bits, middle)):
-            high = middle
-        else:
-            low = middle + 1
-    return BchParity(most.data_bits, most.field_bits, low)
+    correctable = _core.minimum_correctable(data_bits, raw_bit_error_rate, limit, criterion == "unit_ber")
+    if correctable is None:
+        found = f"{data_bits} data bits at an error rate of {raw_bit_error_rate:g}"
+        expected = f"a rate that some BCH code corrects to {limit:g}"
+        raise CodeError(f"minimum_correctable: found {found}, expected {expected}")
+    return bch_parity(least.data_bits, correctable)

@@ -10,6 +10,7 @@ from softsense.api import NO_SOFT_SENSING, Comparison, RunResult, knows_level
 from softsense.codes import MIN_SUM_RULE
 
 if TYPE_CHECKING:
+    from softsense.design import Designed
     from softsense.lifetime import Lifetime
 
 TIME_PARTS = {
@@ -225,6 +226,38 @@ def lifetime(found: Lifetime) -> str:
     title = "Lifetime capacity (bytes that the host can write for each byte of flash)"
     blocks.append(paneled(title, "scheme", schemes, columns, 150))
     return "\n\n".join(blocks)
+
+
+def design(found: Designed) -> str:
+    """Codes by age, and the section of a config that has them."""
+    stages = found.stages
+    columns = [
+        ("up to\n(P/E)", [f"{stage['to_pe_cycles']:,}" for stage in stages]),
+        ("RBER\nthen", [f"{stage['rber']:.3g}" for stage in stages]),
+        ("RBER\ncorrected", [f"{stage['rber_limit']:.3g}" for stage in stages]),
+    ]
+    if found.code == "bch":
+        names = [f"{stage['codeword_bytes']} B, t = {stage['correctable']}" for stage in stages]
+        columns += [
+            ("parity of a\nunit (B)", [f"{stage['parity_bytes']}" for stage in stages]),
+            ("metadata\n(B)", [f"{stage['metadata_bytes']}" for stage in stages]),
+            ("of the data\n(B)", [f"{stage['squeezed_bytes']}" for stage in stages]),
+        ]
+    else:
+        names = [stage["table"] for stage in stages]
+        columns += [
+            ("codeword\n(bits)", [f"{stage['codeword_bits']:,}" for stage in stages]),
+            ("data\n(bits)", [f"{stage['data_bits']:,}" for stage in stages]),
+            ("512 B units\nof a page", [f"{stage['units']}" for stage in stages]),
+        ]
+    parts = [paneled("Codes by the age of a block", "code", names, columns, 150)]
+    ((law, fields),) = found.rber.items()
+    parts.append(f"Wear: {law}, {', '.join(f'{name} {value:.6g}' for name, value in fields.items())}.")
+    if found.worst_factor:
+        parts[-1] += f" The points are off it by a factor of {found.worst_factor:.3g} at most."
+    if found.measured_to and stages[-1]["to_pe_cycles"] > found.measured_to:
+        parts[-1] += f" What is beyond {found.measured_to:,} P/E cycles is extrapolated."
+    return "\n\n".join([*parts, found.section])
 
 
 _WARNINGS = {

@@ -312,6 +312,11 @@ impl DecodeTable {
         }
     }
 
+    /// The name of its code, as the catalogue has it.
+    pub fn code_name(&self) -> &str {
+        self.code.split(':').next().expect("a text has a first part")
+    }
+
     /// How many checks hard decisions violate, where the table knows the degrees of its code.
     pub fn syndrome_weights(&self) -> Option<&SyndromeWeights> {
         self.syndrome_weights.as_ref()

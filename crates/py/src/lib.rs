@@ -2,6 +2,7 @@
 
 mod absorbing_sets;
 mod codes;
+mod design;
 mod drive;
 mod flash;
 mod frames;
@@ -664,6 +665,11 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(codes::measure_code, module)?)?;
     module.add_function(wrap_pyfunction!(codes::bch_parity, module)?)?;
     module.add_function(wrap_pyfunction!(hardware::code_hardware, module)?)?;
+    module.add_function(wrap_pyfunction!(design::fit_wear, module)?)?;
+    module.add_function(wrap_pyfunction!(design::minimum_correctable, module)?)?;
+    module.add_function(wrap_pyfunction!(design::wear_law, module)?)?;
+    module.add_function(wrap_pyfunction!(design::uniform_write_amplification, module)?)?;
+    module.add_function(wrap_pyfunction!(design::design_by_age, module)?)?;
     module.add_function(wrap_pyfunction!(codes::capacity, module)?)?;
     module.add_class::<flash::Cells>()?;
     module.add_function(wrap_pyfunction!(flash::placement_json, module)?)?;

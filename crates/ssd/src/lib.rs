@@ -51,6 +51,7 @@
 
 pub mod checked;
 pub mod config;
+pub mod design;
 pub mod events;
 pub mod format;
 pub mod ftl;

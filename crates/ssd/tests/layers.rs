@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// All modules, the lowest first. One that is not named belongs to the one that it is in.
-const ORDER: [&str; 42] = [
+const ORDER: [&str; 43] = [
     "events",
     "recency",
     "request",
@@ -35,6 +35,7 @@ const ORDER: [&str; 42] = [
     "start_ages",
     "format",
     "checked",
+    "design",
     "ftl",
     "simulation::owners",
     "simulation::statistics",

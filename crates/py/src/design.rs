@@ -1,0 +1,159 @@
+//! The design of error correction by age, and laws of wear.
+
+use std::path::Path;
+
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use softsense_nand::{RberModel, WearLaw, fit_wear as fit};
+use softsense_ssd::design::{self, BchStage, Design, DesignWear, TableStage};
+
+use crate::{option, raise};
+
+/// The straight line of least squares through logarithms of raw bit error rates over P/E cycles.
+///
+/// - `points`: P/E cycles, and the raw bit error rate then: at least two, both growing.
+/// - `law`: `power_law` (`scale (PE / 1000)^pe_exponent`) or `exponential` (`scale exp(PE / e_folding_pe_cycles)`).
+///
+/// A dict of `model` (a dict, as `rber` of a config takes it), `rms_ln` (root of the mean squared difference of natural logarithms) and
+/// `worst_factor` (by which a point is off at most, above 1). Raises ConfigError.
+///
+/// >>> from softsense._core import fit_wear
+/// >>> found = fit_wear([(10_000, 1e-4), (20_000, 4e-4)], "power_law")
+/// >>> round(found["model"]["power_law"]["pe_exponent"], 6)
+/// 2.0
+#[pyfunction]
+pub(crate) fn fit_wear<'py>(py: Python<'py>, points: Vec<(u32, f64)>, law: &str) -> PyResult<Bound<'py, PyDict>> {
+    let fitted = fit(&points, option::<WearLaw>("law", law)?).map_err(raise)?;
+    let (model, fields) = (PyDict::new(py), PyDict::new(py));
+    match fitted.model {
+        RberModel::PowerLaw { scale, pe_exponent, .. } => {
+            fields.set_item("scale", scale)?;
+            fields.set_item("pe_exponent", pe_exponent)?;
+        }
+        RberModel::Exponential { scale, e_folding_pe_cycles } => {
+            fields.set_item("scale", scale)?;
+            fields.set_item("e_folding_pe_cycles", e_folding_pe_cycles)?;
+        }
+        _ => unreachable!("there are two laws"),
+    }
+    model.set_item(law, fields)?;
+    let dict = PyDict::new(py);
+    dict.set_item("model", model)?;
+    dict.set_item("rms_ln", fitted.rms_ln)?;
+    dict.set_item("worst_factor", fitted.worst_factor)?;
+    Ok(dict)
+}
+
+/// The least t with which a BCH code of `data_bits` meets `uber` at a raw bit error rate; None if none up to m = 16 does.
+///
+/// - `per_bit`: whether `uber` is of P(more than t errors) / k rather than of that probability.
+///
+/// >>> from softsense._core import minimum_correctable
+/// >>> [minimum_correctable(8 * k, p, 1e-15, True) for k, p in [(512, 3e-4), (4096, 1.5e-3)]]
+/// [15, 105]
+#[pyfunction]
+pub(crate) fn minimum_correctable(data_bits: u32, rber: f64, uber: f64, per_bit: bool) -> Option<u32> {
+    design::minimum_correctable(data_bits, rber, uber, per_bit)
+}
+
+/// Raw bit error rate by a model of a config, and the way back.
+///
+/// - `model`: JSON, as `rber` of a config takes it, of a law without cells: `{"power_law": {...}}`.
+/// - `pe_cycles`: at which rates are asked for; `rbers`: the rates of which the most P/E cycles that keep them are.
+///
+/// A pair of lists. Raises ConfigError.
+#[pyfunction]
+pub(crate) fn wear_law(
+    model: &str,
+    pe_cycles: Vec<u32>,
+    rbers: Vec<f64>,
+    retention_hours: f64,
+) -> PyResult<(Vec<f64>, Vec<u32>)> {
+    let model = open_model(model)?;
+    let wear = |pe_cycles| softsense_nand::Wear::unread(pe_cycles, retention_hours);
+    let rates = pe_cycles.into_iter().map(|pe_cycles| model.rber(wear(pe_cycles))).collect();
+    let ages = rbers.into_iter().map(|rber| model.most_pe_cycles(rber, retention_hours)).collect();
+    Ok((rates, ages))
+}
+
+/// Write amplification of greedy collection under endless uniform overwriting of large blocks that are so full in the mean, above 0
+/// and below 1: 1 / (1 - delta), delta being what victims hold.
+///
+/// >>> from softsense._core import uniform_write_amplification
+/// >>> round(uniform_write_amplification(0.7), 2)
+/// 1.88
+#[pyfunction]
+pub(crate) fn uniform_write_amplification(utilisation: f64) -> f64 {
+    1.0 / (1.0 - softsense_ssd::ftl::steady_state_victim_fraction(utilisation))
+}
+
+fn open_model(json: &str) -> PyResult<RberModel> {
+    let at = |message: String| raise(softsense_base::Error::config("rber", message));
+    let model: RberModel = serde_json::from_str(json).map_err(|error| at(error.to_string()))?;
+    model.open("rber", Path::new("")).map_err(raise)
+}
+
+/// Codes by age for a device: see `softsense.design`.
+///
+/// - `points`: P/E cycles and raw bit error rate where stages end; or `model`, JSON of a law, with `retention_hours` and `squeezes`.
+/// - `tables`: decode tables to choose from, at a read `level`; none for BCH codes.
+///
+/// A list of dicts, one for each stage. Raises ConfigError, TableError or CodeError.
+#[pyfunction]
+#[pyo3(signature = (*, unit_bytes, units_per_page, oob_bytes, uber, points=None, model=None, retention_hours=0.0, squeezes=Vec::new(), tables=Vec::new(), level=1))]
+#[allow(clippy::too_many_arguments, reason = "they are named")]
+pub(crate) fn design_by_age<'py>(
+    py: Python<'py>,
+    unit_bytes: u32,
+    units_per_page: u32,
+    oob_bytes: u32,
+    uber: f64,
+    points: Option<Vec<(u32, f64)>>,
+    model: Option<&str>,
+    retention_hours: f64,
+    squeezes: Vec<u32>,
+    tables: Vec<String>,
+    level: u8,
+) -> PyResult<Vec<Bound<'py, PyDict>>> {
+    let wear = match (points, model) {
+        (Some(points), None) => DesignWear::Points(points),
+        (None, Some(model)) => DesignWear::Law { model: open_model(model)?, retention_hours, squeezes },
+        _ => {
+            let message = "found points and a law, or neither, expected one of them";
+            return Err(raise(softsense_base::Error::config("rber", message)));
+        }
+    };
+    let design = Design { unit_bytes, units_per_page, oob_bytes, uber, wear };
+    if tables.is_empty() {
+        let stages = design.bch().map_err(raise)?;
+        return stages.iter().map(|stage| bch_stage(py, stage)).collect();
+    }
+    let stages = crate::detached(py, || design.tables(&tables, level)).map_err(raise)?;
+    stages.iter().map(|stage| table_stage(py, stage)).collect()
+}
+
+fn bch_stage<'py>(py: Python<'py>, stage: &BchStage) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("to_pe_cycles", stage.to_pe_cycles)?;
+    dict.set_item("rber", stage.rber)?;
+    dict.set_item("rber_limit", stage.rber_limit)?;
+    dict.set_item("codeword_bytes", stage.codeword_bytes)?;
+    dict.set_item("field_bits", stage.field_bits)?;
+    dict.set_item("correctable", stage.correctable)?;
+    dict.set_item("parity_bytes", stage.parity_bytes)?;
+    dict.set_item("metadata_bytes", stage.metadata_bytes)?;
+    dict.set_item("squeezed_bytes", stage.squeezed_bytes)?;
+    Ok(dict)
+}
+
+fn table_stage<'py>(py: Python<'py>, stage: &TableStage) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("to_pe_cycles", stage.to_pe_cycles)?;
+    dict.set_item("rber", stage.rber)?;
+    dict.set_item("rber_limit", stage.rber_limit)?;
+    dict.set_item("table", &stage.table)?;
+    dict.set_item("codeword_bits", stage.codeword_bits)?;
+    dict.set_item("data_bits", stage.data_bits)?;
+    dict.set_item("units", stage.units)?;
+    Ok(dict)
+}
