@@ -1,0 +1,118 @@
+"""The devices of the paper, and what is compared on them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from softsense._core import Config
+from softsense.api import inline
+from softsense.papers import (
+    Workload,
+)
+from softsense.papers.comparing import (
+    Arm,
+)
+from softsense.papers.lae_ftl.published import CONFIG, POLICY, PUBLISHED, UNIT
+from softsense.papers.lae_ftl.units import (
+    AGES,
+    FOR_LIFE,
+    RBER,
+    SEGMENTS,
+    UNSQUEEZED,
+    WORST_CASE,
+    UnitCode,
+    bch_of,
+    constant,
+)
+
+if TYPE_CHECKING:
+    pass
+
+
+@cache
+def shipped() -> dict[str, Any]:
+    """The fields of the shipped config."""
+    fields: dict[str, Any] = json.loads(Config.open(CONFIG).to_json())
+    return fields
+
+
+def over_provisioning() -> float:
+    """Of the shipped device, unsqueezed; the paper does not say."""
+    return float(shipped()["ftl"]["over_provisioning"])
+
+
+@dataclass(frozen=True)
+class Device:
+    """A size of device: channels, dies of each, and bytes of the user."""
+
+    channels: int
+    dies_per_channel: int
+    user_bytes: int
+
+    @staticmethod
+    def of(published: Mapping[str, Any]) -> Device:
+        """As the paper has it."""
+        user_bytes = round(1e9 * published["capacity_gb"])
+        return Device(published["channels"], published["dies_per_channel"], user_bytes)
+
+    @property
+    def dies(self) -> int:
+        """Of all channels."""
+        return self.channels * self.dies_per_channel
+
+    def overrides(self, share: float | None = None) -> tuple[str, ...]:
+        """As config fields, with so much over-provisioning where nothing is squeezed; default: the shipped one."""
+        share = over_provisioning() if share is None else share
+        block_bytes = UNIT * UNSQUEEZED.units_per_block
+        blocks = round(self.user_bytes / (1 - share) / block_bytes / self.dies)
+        return (
+            f"geometry.channels={self.channels}",
+            f"geometry.dies_per_chip={self.dies_per_channel}",
+            f"geometry.blocks_per_plane={blocks}",
+            f"ftl.over_provisioning={share}",
+        )
+
+
+SMALL, LARGE = (Device.of(PUBLISHED["devices"][name]) for name in ("small", "large"))
+
+
+def sizes() -> tuple[Device, Device]:
+    """The small and the large device."""
+    return SMALL, LARGE
+
+
+def device_of(workload: Workload) -> Device:
+    """The one that the paper runs a workload on."""
+    return SMALL if workload.name in PUBLISHED["devices"]["small"]["traces"] else LARGE
+
+
+def fixed(code: UnitCode, rber: float, *overrides: str, label: str = "", exact: bool = False) -> Arm:
+    """A device with one code for life."""
+    return Arm(label or code.label, POLICY, (bch_of({code: FOR_LIFE}, constant(rber), exact), *overrides))
+
+
+def baseline(segment: int, *overrides: str) -> Arm:
+    """The worst-case code at the rate of a segment."""
+    return fixed(WORST_CASE, RBER[segment], *overrides, label="worst case")
+
+
+def adaptive(segment: int, *overrides: str) -> Arm:
+    """The shipped device in the middle of a segment of its early stage."""
+    aged = f"reliability.bch.rber={inline(constant(RBER[segment]))}", f"precondition.pe_cycles={AGES[segment]}"
+    return Arm(SEGMENTS[segment].label, POLICY, (*aged, *overrides))
+
+
+def squeezed(code: UnitCode, share: float | None = None, *overrides: str) -> Arm:
+    """A device whose user keeps the capacity of the unsqueezed one, which has so much over-provisioning.
+
+    All are read at the rate of the last early segment, which every code of them corrects.
+    """
+    share = over_provisioning() if share is None else share
+    left = 1 - (1 - share) * UNSQUEEZED.units_per_block / code.units_per_block
+    # So that what is short of steady state at the start, free blocks beyond the low watermark, counts for nobody.
+    at_once = f"ftl.gc_low_watermark_blocks={shipped()['ftl']['gc_high_watermark_blocks']}"
+    return fixed(code, RBER[-1], f"ftl.over_provisioning={left}", at_once, *overrides, label=code.unit)

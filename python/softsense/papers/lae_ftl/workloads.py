@@ -1,0 +1,238 @@
+"""The four workloads, of which one is to be had in part, and what is counted of a run."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from softsense.papers import (
+    Number,
+    Plan,
+    Workload,
+    configured,
+    synthetic,
+)
+from softsense.papers.comparing import (
+    Quantity,
+    Summary,
+    listed,
+    response,
+)
+from softsense.papers.lae_ftl.devices import device_of
+from softsense.papers.lae_ftl.published import CONFIG, KIB, LATE, MIB, TRACES, UNIT
+from softsense.papers.lae_ftl.units import SEGMENTS
+
+if TYPE_CHECKING:
+    pass
+
+# Assumed: the traces are public, and their addresses are not in our sources.
+_EXPONENT = 0.9
+_ZIPF = {"zipf": {"exponent": _EXPONENT}}
+# Of the excerpt, as `softsense trace stats` tells it: up to where addresses go.
+_F1_EXTENT = round(489.71 * MIB)
+# The public Financial2, from memory: about 3.7 million requests in 11.4 hours, 82 % of them reads, mostly of one unit.
+_F2_REQUESTS, _F2_READS, _F2_PER_S = 3_700_000, 0.82, 90.0
+_F2_FOOTPRINT = 512 * MIB
+# MSR-ts is ts0, by the statistics that LaLDPC prints: sectors read and written, in so many days; a unit a request.
+_TS_READ_SECTORS, _TS_WRITTEN_SECTORS, _TS_DAYS = 3_976_632, 14_127_647, 4.7
+_TS_FOOTPRINT = 2048 * MIB
+_SECTORS_OF_A_UNIT, _DAY_S = 8, 86_400.0
+# All of it assumed: requests of one to sixteen units.
+_SRC_READS, _SRC_PER_S = 0.5, 5.0
+_SRC_SIZES = ((4, 0.4), (8, 0.2), (16, 0.2), (64, 0.2))
+
+
+def f1_stand_in(most: int) -> Workload:
+    """With the counts of the public excerpt: 29,199 reads and 20,801 writes in 853 s, mostly of one or two units."""
+    requests, reads, seconds = 50_000, 29_199, 853.4
+    shares = ((4, 0.444), (8, 0.525), (16, 0.031))
+    fields = synthetic(
+        requests=min(most, requests),
+        read_fraction=reads / requests,
+        sizes=[{"bytes": kib * KIB, "share": share} for kib, share in shares],
+        addresses=_ZIPF,
+        arrivals={"poisson": {"requests_per_s": requests / seconds}},
+        footprint_bytes=128 * MIB,
+        # It begins at any sector, so that most requests touch a unit more than they are long.
+        align_bytes=512,
+    )
+    return Workload("F1", "stand-in: counts, sizes, rate and footprint of the excerpt; Zipf, Poisson", overrides=fields)
+
+
+def src_stand_in(most: int, footprint_bytes: int = 4096 * MIB) -> Workload:
+    """All of it assumed."""
+    sizes = [{"bytes": kib * KIB, "share": share} for kib, share in _SRC_SIZES]
+    fields = synthetic(
+        requests=most,
+        read_fraction=_SRC_READS,
+        sizes=sizes,
+        addresses=_ZIPF,
+        arrivals={"poisson": {"requests_per_s": _SRC_PER_S}},
+        footprint_bytes=footprint_bytes,
+    )
+    told = listed([f"{kib} KiB ({100 * share:g} %)" for kib, share in _SRC_SIZES])
+    over = f"Zipf over {footprint_bytes / (KIB * MIB):g} GiB"
+    what = f"stand-in, all assumed: {100 * _SRC_READS:g} % reads, {told}, {_SRC_PER_S:g} a second, {over}"
+    return Workload("MSR-src", what, overrides=fields)
+
+
+def f2_stand_in(most: int, footprint_bytes: int = _F2_FOOTPRINT) -> Workload:
+    """As the public trace is remembered to be."""
+    requests = min(most, _F2_REQUESTS)
+    what = f"stand-in, from memory of the public trace: {100 * _F2_READS:g} % reads of a unit, {_F2_PER_S:g} a second"
+    return Workload("F2", what, overrides=_of_units(requests, _F2_READS, _F2_PER_S, footprint_bytes))
+
+
+def ts_stand_in(most: int, footprint_bytes: int = _TS_FOOTPRINT) -> Workload:
+    """With the published counts and length of ts0."""
+    every = (_TS_READ_SECTORS + _TS_WRITTEN_SECTORS) // _SECTORS_OF_A_UNIT
+    reads = _TS_READ_SECTORS / (_TS_READ_SECTORS + _TS_WRITTEN_SECTORS)
+    per_s = every / (_TS_DAYS * _DAY_S)
+    what = f"stand-in: counts and mean rate of ts0, {100 * reads:.3g} % reads, {per_s:.3g} a second; addresses assumed"
+    return Workload("MSR-ts", what, overrides=_of_units(min(most, every), reads, per_s, footprint_bytes))
+
+
+def _of_units(requests: int, reads: float, per_s: float, footprint_bytes: int) -> tuple[str, ...]:
+    return synthetic(
+        requests=requests,
+        read_fraction=reads,
+        sizes=[{"bytes": UNIT, "share": 1.0}],
+        addresses=_ZIPF,
+        arrivals={"poisson": {"requests_per_s": per_s}},
+        footprint_bytes=footprint_bytes,
+    )
+
+
+def plan_of(full: bool) -> Plan:
+    """How much a quick and a full run measure."""
+    # So many that each die of the large device collects tens of blocks.
+    most = 500_000 if full else 30_000
+    financial = Workload(
+        "F1",
+        "real, an excerpt of 50,000 requests",
+        "umass_Financial1_req3-50002.4Kpages.trace.zst",
+        (("format", "disksim"), ("size_unit", "4KiB")),
+        stand_in=placed(f1_stand_in(most)),
+    )
+    others = (
+        f2_stand_in(2 * most),
+        src_stand_in(most // 3),
+        ts_stand_in(most),
+    )
+    workloads = tuple(placed(each) for each in (financial, *others))
+    return Plan(full, (1, 2, 3) if full else (1, 2), workloads, 100_000 if full else 20_000)
+
+
+def placed(workload: Workload, share: float | None = None) -> Workload:
+    """The workload on the device that the paper runs it on, with so much over-provisioning."""
+    return replace(workload, overrides=(*workload.overrides, *device_of(workload).overrides(share)))
+
+
+def footprint(workload: Workload) -> float:
+    """The share of the user's capacity that it has to do with, as far as addresses go."""
+    fields = json.loads(configured(CONFIG, workload.overrides).to_json())
+    touched = _F1_EXTENT if workload.file else fields["workload"]["footprint_bytes"]
+    return min(touched / configured(CONFIG, workload.overrides).user_bytes, 1.0)
+
+
+def only_footprints(plan: Plan) -> Plan:
+    """The plan on devices of whose user capacity only what a workload has to do with was ever written."""
+
+    def of(workload: Workload) -> Workload:
+        mapped = f"precondition.mapped_fraction={footprint(workload):.6f}"
+        return replace(workload, overrides=(*workload.overrides, mapped))
+
+    return replace(plan, workloads=tuple(of(workload) for workload in plan.workloads))
+
+
+def short(plan: Plan) -> Plan:
+    """The plan with as many requests of stand-ins as reads need, which wait for no collection."""
+    return fewer(plan, 40_000 if plan.full else 8_000)
+
+
+def fewer(plan: Plan, most: int) -> Plan:
+    """The plan with at most so many requests of stand-ins."""
+
+    def of(workload: Workload) -> Workload:
+        if workload.file or workload.name == "F1":
+            return workload
+        fields = configured(CONFIG, workload.overrides)
+        fewer = min(most, json.loads(fields.to_json())["workload"]["requests"])
+        return replace(workload, overrides=(*workload.overrides, f"workload.requests={fewer}"))
+
+    return replace(plan, workloads=tuple(of(workload) for workload in plan.workloads))
+
+
+def spread(plan: Plan, share: float | None) -> Plan:
+    """The plan on devices with so much over-provisioning, and as much for the user."""
+    if share is None:
+        return plan
+    return replace(plan, workloads=tuple(placed(workload, share) for workload in plan.workloads))
+
+
+def stands(plan: Plan) -> str:
+    """Which workloads are real."""
+    real = [workload.name for workload in plan.workloads if workload.file]
+    return f"{listed(real)} real, the others stand-ins" if real else "all stand-ins"
+
+
+# What is counted of a run
+
+PARTS = ("sense", "wait_bus", "transfer", "wait_decoder", "decode")
+
+
+def _read_latency(summary: Summary) -> float:
+    time_us = summary["codeword_reads"]["time_us"]
+    return float(sum(time_us[part] for part in PARTS))
+
+
+READ_LATENCY = Quantity("read_latency_us", _read_latency)
+"""The paper's: flash read, waits for transfer and decoding, and both of these; not the wait for the die."""
+
+READ, SYSTEM = response("read"), response("all")
+AMPLIFICATION = Quantity("write_amplification", lambda summary: summary["writes_detail"]["write_amplification"])
+SENSES = Quantity("flash_reads", lambda summary: summary["operations"]["senses"])
+
+
+@dataclass(frozen=True)
+class Overhead:
+    """A cost of squeezing.
+
+    Attributes:
+        figure: id.
+        stem: of ids of claims.
+        name: of what is counted.
+        published: name of its ranges.
+        quantity: how it is measured.
+    """
+
+    figure: str
+    stem: str
+    name: str
+    published: str
+    quantity: Quantity
+
+    @property
+    def ranges(self) -> list[tuple[float, float]]:
+        """From the least to the most of the four workloads, for each squeezed unit."""
+        return [(low, high) for low, high in LATE[self.published]]
+
+
+OVERHEADS = (
+    Overhead("6b", "amplification", "write amplification", "write_amplification_increase", AMPLIFICATION),
+    Overhead("6c", "flash_reads", "flash page reads", "flash_reads_increase", SENSES),
+    Overhead("6d", "response", "response time", "response_time_increase", SYSTEM),
+)
+
+SERIES = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#5e4fa2", "#8c6d31")
+WORKLOAD_COLOURS = dict(zip(TRACES, SERIES, strict=False))
+SEGMENT_COLOURS = dict(
+    zip((code.label for code in SEGMENTS), ("#0b3c5d", "#0072b2", "#56b4e9", "#a6d4ee"), strict=True)
+)
+GREY = "#7f7f7f"
+
+
+def bar(group: str, bar: str, number: Number, by: float = 1.0, **more: Any) -> dict[str, Any]:
+    """A row of `draw_bars`."""
+    return {"group": group, "bar": bar, "value": by * number.value, "lo": by * number.lo, "hi": by * number.hi, **more}
