@@ -84,14 +84,15 @@ PAPER = Paper(
     "Management, 2017",
     config=CONFIG,
     intro="The plotted values of the paper's figures are not in its text, so claims are those of its prose. The device "
-    "is `configs/mlc-lae.toml`: 8 KB pages of two units of 4 KB, 256 pages a block, 75 us, 1.2 ms and 5 ms to read, "
-    "program and erase; 2 channels of 2 dies with 0.9 GB for F1 and F2, 4 of 4 with 16 GB for the MSR traces. The "
-    "paper's machine has one ECC engine a channel, of the same hardware whatever the code, and a capacity by the "
-    "logical space of the traces, of which only what they have to do with was written; ours, the shipped device, "
-    "decodes one codeword at a time and was overwritten all over. Assumed, as the paper is silent: a bus of 200 MB/s, "
-    "the decoder's times (figure 3), over-provisioning, buffers, and addresses, sizes and loads of the stand-ins. "
-    "Figures `assumed` and `region` say how results depend on them. Units are packed across the pages of a block; the paper's "
-    "N-PUN may point anywhere, but within the block the code of a unit and its collection stay defined.",
+    "is `configs/mlc-lae.toml`: 8 KB pages of two units of 4 KB, 256 pages a block, 75 us, 1.2 ms and 5 ms to "
+    "read, program and erase; 2 channels of 2 dies with 0.9 GB for F1 and F2, 4 of 4 with 16 GB for the MSR "
+    "traces. The paper's machine has one ECC engine a channel, of the same hardware whatever the code, and a "
+    "capacity by the logical space of the traces, of which only what they have to do with was written; ours, the "
+    "shipped device, decodes one codeword at a time and was overwritten all over. Assumed, as the paper is "
+    "silent: a bus of 200 MB/s, the decoder's times (figure 3), over-provisioning, buffers, and addresses, sizes "
+    "and loads of the stand-ins. Figures `assumed` and `region` say how results depend on them. Units are packed "
+    "across the pages of a block; the paper's N-PUN may point anywhere, but within the block the code of a unit "
+    "and its collection stay defined.",
     plan=plan_of,
     figures=tuple(figure for module in _MODULES for figure in module.FIGURES),
     claims=tuple(claim for module in _MODULES for claim in module.CLAIMS),

@@ -251,13 +251,14 @@ def _bound(overhead: Overhead, code: UnitCode, low: float, high: float) -> Claim
         high,
         rule="at most",
         unit="+%",
+        kind="invented workload",
         source=(f"late_stage.{overhead.published}", "late_stage.squeezed_unit_kb"),
     )
 
 
 def _growth(overhead: Overhead) -> Claim:
     text = f"{overhead.name} grows with every squeeze ({SQUEEZED[-1].unit} over unsqueezed)"
-    return Claim(f"{overhead.stem}_grows", overhead.figure, text, rule="order")
+    return Claim(f"{overhead.stem}_grows", overhead.figure, text, rule="order", kind="invented workload")
 
 
 CLAIMS = tuple(
