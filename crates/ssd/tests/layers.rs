@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// All modules, the lowest first. One that is not named belongs to the one that it is in.
-const ORDER: [&str; 43] = [
+const ORDER: [&str; 45] = [
     "events",
     "recency",
     "request",
