@@ -4,7 +4,6 @@ Its reference table: random reads 0.136 ms, random writes 0.329, IOzone 6.394, P
 writes 12.659. What is left of the difference is in docs/model/disksim.md.
 """
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -21,13 +20,14 @@ _TRACES = {
 
 
 def _responses(trace: Path) -> dict[str, float]:
-    summary: dict[str, Any] = json.loads(softsense.run("disksim-ssd", trace=softsense.Trace(trace)).to_json())
+    summary: dict[str, Any] = softsense.run("disksim-ssd", trace).summary
     return {kind: found["mean_us"] for kind, found in summary["response"].items() if found}
 
 
 def _random(path: Path, kind: int) -> Path:
     """Requests as DiskSim's generator draws them: sizes exponential with a mean of 8 sectors in whole pages, none
-    empty, gaps uniform up to a millisecond, over 7,018,904 sectors."""
+    empty, gaps uniform up to a millisecond, over 7,018,904 sectors.
+    """
     draw = np.random.default_rng(1)
     times = np.cumsum(draw.uniform(0.0, 1.0, 25_000))
     with path.open("w") as out:

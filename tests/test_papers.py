@@ -435,7 +435,7 @@ def test_a_dask_cluster_gives_the_same_bytes(tmp_path: Path) -> None:
 def test_every_figure_of_ldpc_in_ssd_comes_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """On a device of 8 planes and 400 requests, so that only what cannot be wrong there is asserted."""
     monkeypatch.setattr(flash, "_CALIBRATION_CODEWORDS", 1024)
-    monkeypatch.setattr(ldpc_in_ssd, "_SAMPLED", 1024)
+    monkeypatch.setattr(ldpc_in_ssd.sampled, "SAMPLED", 1024)
     paper = ldpc_in_ssd.PAPER
     result = papers.reproduce(paper, paper.figures, tiny_plan(), Folder(tmp_path))
     claims = json.loads((tmp_path / "claims.json").read_text())
@@ -479,10 +479,10 @@ def test_published_numbers_are_those_of_the_paper(shared: Path) -> None:
     sections = ("claims", "energy_uj", "aging_protocol", "workloads", "geometry")
     there = {key: value for section in sections for key, value in paper[section].items()}
     there["low_parallelism_channels"] = paper["geometry"]["low_parallelism_channels"]
-    assert {key: there[key] for key in ldpc_in_ssd.PUBLISHED} == ldpc_in_ssd.PUBLISHED
+    assert {key: there[key] for key in ldpc_in_ssd.published.PUBLISHED} == ldpc_in_ssd.published.PUBLISHED
     protocol = {**paper["aging_protocol"], "recovery_constant": paper["aging_protocol"]["recovery_constant_a"]}
     protocol["cycling_days"] = protocol["t_cyc_days"]
-    assert {key: protocol[key] for key in ldpc_in_ssd.PROTOCOL} == ldpc_in_ssd.PROTOCOL
+    assert {key: protocol[key] for key in ldpc_in_ssd.published.PROTOCOL} == ldpc_in_ssd.published.PROTOCOL
 
 
 def test_the_bars_have_room(tmp_path: Path) -> None:

@@ -225,6 +225,16 @@ fn what_cannot_go_together_is_refused() {
         (vec!["host.reads_first=true"], "host.serves_in_flight"),
         (
             vec![
+                "flash.busy_unit=channel",
+                "ftl.allocation_pool=ssd",
+                "ftl.plane_choice=in_turn",
+                "host.serves_in_flight=true",
+                "ftl.interleaving.ways=2",
+            ],
+            "flash.busy_unit",
+        ),
+        (
+            vec![
                 "host.partial_write=copy_back",
                 "ftl.allocation_pool=ssd",
                 "ftl.interleaving.ways=2",

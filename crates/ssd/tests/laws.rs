@@ -51,6 +51,8 @@ fn device(draw: &mut Draw) -> String {
     let ssds = draw.one(&[1, 1, 1, 2, 3]);
     let (channels, chips) = (draw.one(&[1, 2]), draw.one(&[1, 2]));
     let ways = if draw.once_in(3) { channels * chips } else { 1 };
+    // Writes that have their place, as in DiskSim.
+    let placed = ways == 1 && draw.once_in(3);
     let per_page = draw.one(&[1, 1, 2, 4, 20]);
     let unit = draw.one(&[512, 4096]);
     let page_types = draw.one(&[1, 2, 3]);
@@ -69,10 +71,15 @@ fn device(draw: &mut Draw) -> String {
     toml += &format!(
         "[flash]\ncache_register = {cache_register}\nreset_us = {}\nbusy_unit = \"{}\"\n",
         draw.one(&[0.0, 5.0]),
-        draw.one(&["plane", "die"]),
+        // Chips of a group may be of one channel.
+        draw.one(if ways > 1 { &["plane", "die", "chip"] } else { &["plane", "die", "chip", "channel"] }),
     );
     if draw.once_in(5) {
         toml += &format!("pe_cycles_per_erase = {}\n", draw.one(&[2, 7]));
+    }
+    toml += &format!("cache_register_for = \"{}\"\n", draw.one(&["any_read", "any_read", "look_ahead"]));
+    if placed && draw.once_in(2) {
+        toml += "shared_sensing = false\n";
     }
     if draw.once_in(3) {
         toml += &format!("unit_queue = {}\n", 1 + draw.below(3));
@@ -98,9 +105,12 @@ fn device(draw: &mut Draw) -> String {
     // Blocks change their code within the run, or have long since.
     let age = draw.one(&[0, 1, 2, 5]);
     let mut by_bch = false;
-    match draw.below(6) {
+    match draw.below(if placed { 3 } else { 6 }) {
         0 => toml = format!("reliability = \"perfect\"\n{toml}"),
-        1 => toml += "[reliability.fixed]\np_fail = [0.4, 0.3, 0.1, 0.05]\n",
+        1 => {
+            let drawn_for = draw.one(&["codeword", "page"]);
+            toml += &format!("[reliability.fixed]\np_fail = [0.4, 0.3, 0.1, 0.05]\ndrawn_for = \"{drawn_for}\"\n");
+        }
         2 => {
             (tables, iterations) = (true, true);
             toml += "[reliability.table]\nfile = \"flash-8-9\"\nmost_beyond = 1.0\n";
@@ -205,6 +215,14 @@ fn device(draw: &mut Draw) -> String {
         draw.one(&[0.65, 0.75]),
         draw.one(&[2, 3]),
     );
+    let whole_pages = placed && draw.once_in(2);
+    let static_pool = placed && draw.once_in(2);
+    if placed {
+        toml += &format!("plane_choice = \"{}\"\nwhole_pages = {whole_pages}\n", draw.one(&["in_turn", "most_free"]));
+    }
+    if static_pool {
+        toml += &format!("allocation_pool = \"{}\"\n", draw.one(&["channel", "chip", "plane"]));
+    }
     let victims = draw.one(&["\"greedy\"", "\"fifo\"", "\"cost_benefit\"", "{ random_greedy = { choices = 2 } }"]);
     toml += &format!("victims = {victims}\n");
     if draw.once_in(4) {
@@ -220,7 +238,7 @@ fn device(draw: &mut Draw) -> String {
             draw.one(&["plain", "pad"])
         );
     }
-    let in_flash = draw.once_in(3) && !squeezed;
+    let in_flash = draw.once_in(3) && !squeezed && !placed;
     if in_flash {
         let eviction = draw.one(&[
             "\"lru\"",
@@ -293,17 +311,22 @@ fn device(draw: &mut Draw) -> String {
     if circuit && draw.once_in(2) {
         toml += "[energy]\ndecoder = \"circuit\"\n";
     }
-    let buffer = if squeezed || draw.once_in(3) {
+    let buffer = if squeezed || draw.once_in(3) && !placed {
         let planes = ssds * channels * chips * 4;
         (planes + 2 * ssds * per_page + draw.below(4 * per_page)) * unit
     } else {
         0
     };
+    let reads_first = draw.once_in(2) || suspends;
     toml += &format!(
         "[host]\nwrite_buffer_bytes = {buffer}\nreads_first = {}\nspread = \"{}\"\npartial_write = \"{}\"\n",
-        draw.once_in(2) || suspends,
+        reads_first,
         draw.one(&["round_robin", "address"]),
-        draw.one(&["read_modify_write", "pad"]),
+        match (placed, whole_pages) {
+            (_, true) => draw.one(&["pad", "copy_back"]),
+            (true, false) => draw.one(&["read_modify_write", "pad", "copy_back"]),
+            (false, false) => draw.one(&["read_modify_write", "pad"]),
+        },
     );
     if buffer > 0 && draw.once_in(3) {
         toml += "write_buffer_replacement = \"lru\"\n";
@@ -311,12 +334,15 @@ fn device(draw: &mut Draw) -> String {
     if ways == 1 && draw.once_in(3) {
         toml += &format!("read_buffer.bytes = {}\n", per_page * unit * draw.one(&[1, 3, 16]));
     }
+    if placed && !reads_first {
+        toml += &format!("serves_in_flight = {}\n", draw.once_in(2));
+    }
     toml += &match draw.below(3) {
         0 => "issue.open_loop.time_scale = 1.0\n".to_owned(),
         1 => "issue.closed_loop.queue_depth = 1\n".to_owned(),
         _ => format!("issue.closed_loop.queue_depth = {}\n", draw.one(&[4, 40])),
     };
-    let layout = draw.one(&["sequential", "steady_state"]);
+    let layout = if static_pool { "sequential" } else { draw.one(&["sequential", "steady_state"]) };
     let mapped = if layout == "steady_state" { draw.one(&[0.5, 1.0]) } else { draw.one(&[0.0, 0.5, 1.0]) };
     toml += &format!(
         "[precondition]\nlayout = \"{layout}\"\nmapped_fraction = {mapped:?}\npe_cycles = {age}\nretention_days = 30.0\n\

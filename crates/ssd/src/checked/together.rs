@@ -6,7 +6,7 @@ use softsense_nand::Wear;
 
 use super::CheckedConfig;
 use crate::config::{
-    AllocationPool, DecodeTime, DecoderEnergy, Layout, Mapping, PartialWrite, PlaneChoice, ReadReclaimSpec,
+    AllocationPool, BusyUnit, DecodeTime, DecoderEnergy, Layout, Mapping, PartialWrite, PlaneChoice, ReadReclaimSpec,
     TranslationPages,
 };
 use crate::events::MAX_INDEX;
@@ -59,7 +59,7 @@ impl CheckedConfig {
     }
 
     /// All that cannot go together: a new feature that goes without another is a row here.
-    fn clashes(&self) -> [Clash; 34] {
+    fn clashes(&self) -> [Clash; 35] {
         let config = &self.config;
         let (decoder, flash, reliability) = (&config.decoder, &config.flash, &config.reliability);
         let layouts = self.layouts();
@@ -339,6 +339,12 @@ impl CheckedConfig {
                     "found `copy_back` with {}, expected pages that are programmed for a request, one by one",
                     gathered.unwrap_or_default()
                 ),
+            ),
+            // A page that is sensed ahead keeps its unit until all of its group have arrived, which would wait for that unit.
+            clash(
+                flash.busy_unit == BusyUnit::Channel && config.ftl.interleaving.ways > 1,
+                "flash.busy_unit",
+                "found `channel` with interleaved codewords, expected chips that work at the same time".into(),
             ),
             // Interleaved codewords go to planes of several chips at once.
             clash(

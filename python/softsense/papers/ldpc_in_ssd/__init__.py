@@ -35,8 +35,9 @@ _MODULES = (
     energy,
     sensitivity,
 )
-_ORDER = ("3", "5", "8", "9", "10", "11", "12", "13", "14", "15", "16", "17")
 _FIGURES = {figure.id: figure for module in _MODULES for figure in module.FIGURES}
+_NUMBERED = ("3", "5", "8", "9", "10", "11", "12", "13", "14", "15", "16", "17")
+_ORDER = (*_NUMBERED, *(id_ for id_ in _FIGURES if id_ not in _NUMBERED))
 
 PAPER = Paper(
     name="ldpc-in-ssd",
@@ -44,13 +45,13 @@ PAPER = Paper(
     published="K. Zhao, W. Zhao, H. Sun, T. Zhang, X. Zhang, N. Zheng, LDPC-in-SSD: Making Advanced Error Correction "
     "Codes Work Effectively in Solid State Drives, USENIX FAST 2013",
     intro="The plotted values of the paper's figures are not in its text, so claims are those of its prose. Figures 5, "
-    "11 to 14 and the energy are judged on the paper's machine, DiskSim's synchronous gangs with the paper's timing and "
-    "geometry, figures 15 to 17 on serial chips of the same geometry; beside them stands softsense's own device, "
-    "`configs/mlc-25nm.toml`: flash after 10,000 P/E cycles and a month, four kinds of chip of which hard decision fails "
-    "28.8 % in the mean. Synthetic addresses are uniform, so that the luck of a few hot codewords decides nothing.",
+    "11 to 14, section 3.1 and the energy are judged on the paper's machine, DiskSim's synchronous gangs with the "
+    "paper's timing and geometry, figures 15 to 17 on serial chips of the same geometry; beside them stands "
+    "softsense's own device, `configs/mlc-25nm.toml`: flash after 10,000 P/E cycles and a month, four kinds of chip of which hard "
+    "decision fails 28.8 % in the mean. Synthetic addresses are uniform, so that a few hot codewords decide nothing.",
     plan=plan_of,
     config=DEVICE,
-    figures=tuple(_FIGURES[id_] for id_ in (*_ORDER, *(id_ for id_ in _FIGURES if id_ not in _ORDER))),
-    claims=tuple(claim for module in _MODULES for claim in module.CLAIMS),
+    figures=tuple(_FIGURES[id_] for id_ in _ORDER),
+    claims=tuple(claim for id_ in _ORDER for module in _MODULES for claim in module.CLAIMS if claim.figure == id_),
     inputs=INPUTS,
 )

@@ -113,7 +113,7 @@ def _early() -> Evidence:
     until = first_beyond(0.0, float(PUBLISHED["pe_cycles"]), lambda pe_cycles: rber(pe_cycles) > limit)
     fresh = Cells.open("mlc", 0, 0.0).rber()
     why = (
-        f"Hard decision fails less than {AT_FAILURE:g} up to a raw bit error rate of {limit:.4f}, by the measured decode "
+        f"Hard decision fails less than {AT_FAILURE:g} up to a raw bit error rate of {limit:.4f}, by the decode "
         f"table, partly extrapolated. The cells' voltage model has {fresh:.1e} when new, and reaches that limit at "
         f"{until:,.0f} P/E cycles with data a month old, before chips differ; the worst chip does so earlier."
     )

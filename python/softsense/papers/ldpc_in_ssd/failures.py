@@ -73,7 +73,7 @@ def _measure_fig05(plan: Plan, runs: Runs) -> Measured:
     why_writes += (
         f"{merged[0]:.1f} codewords a write are read, corrected and merged first, and those reads fail like others."
         if merged[0]
-        else "no write reads through error correction, as DiskSim takes whole pages only, and writes wait for reads alone."
+        else "no write reads through error correction, as DiskSim takes whole pages only."
     )
     why_proportion = (
         f"From 10 to 30 % failure the increase grows {proportion.value:.2f} times in the mean. Where requests are one "

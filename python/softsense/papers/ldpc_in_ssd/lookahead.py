@@ -70,7 +70,9 @@ def measure_lookahead(plan: Plan, runs: Runs) -> Measured:
 def draw_lookahead(frame: pl.DataFrame) -> Picture:
     """A bar for each failure probability."""
     title = "Section 3.1: what look-ahead leaves of the two-step read's response"
-    return draw_bars(frame, title, "over the two-step read at the same failure rate")
+    shades = ("#c6dbef", "#6baed6", "#2171b5", "#08306b")
+    colours = {_at(LOOK_AHEAD, p).label: shade for p, shade in zip(_PROBABILITIES, shades, strict=True)}
+    return draw_bars(frame, title, "over the two-step read at the same failure rate", colours=colours)
 
 
 FIGURES = (

@@ -55,8 +55,8 @@ def _measure_fig11(plan: Plan, runs: Runs) -> Measured:
         waits = fmean(p["wait_plane"] + p["wait_bus"] + p["wait_decoder"] for p in parts)
         whole = fmean(s["codeword_reads"]["mean_us"] for s in without)
         why = (
-            f"A read of {name} takes {codewords_read(without):.1f} codewords from flash and {before:.0f} us without soft "
-            f"sensing, {100 * waits / whole:.0f} % of a codeword's {whole:.0f} us being waits; soft sensing adds "
+            f"A read of {name} takes {codewords_read(without):.1f} codewords from flash and {before:.0f} us without "
+            f"soft sensing, {100 * waits / whole:.0f} % of a codeword's {whole:.0f} us being waits; soft sensing adds "
             f"{after - before:.0f} us. For {100 * PUBLISHED[key]:.0f} % of increase a read would have to take "
             f"{(after - before) / PUBLISHED[key]:.0f} us without it. Eq. 1 gives a lone codeword {100 * unloaded:.0f} "
             "%. The paper does not state its responses, and Synthetic2 beyond its share of reads is assumed here."

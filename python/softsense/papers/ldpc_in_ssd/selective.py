@@ -42,7 +42,8 @@ def _measure(plan: Plan, runs: Runs) -> Measured:
 
 
 def _draw(frame: pl.DataFrame) -> Picture:
-    return draw_bars(frame, "Section 3.3: interleaving where chips are bad", "over the two-step read")
+    colours = {_ALL.label: "#56b4e9", _SELECTIVE.label: "#009e73"}
+    return draw_bars(frame, "Section 3.3: interleaving where chips are bad", "over the two-step read", colours=colours)
 
 
 FIGURES = (Figure("3.3", "Section 3.3: interleaving where chips are bad", _measure, _draw, _cases),)
