@@ -59,6 +59,7 @@ NAVIGATION = {
     "Model reference": [
         "model/host",
         "model/ssd-timing",
+        "model/disksim",
         "model/fit",
         "model/read-policies",
         "model/reliability",

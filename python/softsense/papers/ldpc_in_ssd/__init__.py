@@ -46,9 +46,10 @@ PAPER = Paper(
     "Codes Work Effectively in Solid State Drives, USENIX FAST 2013",
     intro="The plotted values of the paper's figures are not in its text, so claims are those of its prose. Figures 5, "
     "11 to 14, section 3.1 and the energy are judged on the paper's machine, DiskSim's synchronous gangs with the "
-    "paper's timing and geometry, figures 15 to 17 on serial chips of the same geometry; beside them "
-    "stands softsense's own device, `configs/mlc-25nm.toml`: flash after 10,000 P/E cycles and a month, four kinds of "
-    "chip of which hard decision fails 28.8 % in the mean. Synthetic addresses are uniform, so that a few hot codewords decide nothing.",
+    "paper's timing and geometry, figures 15 to 17 on serial chips of the same geometry; beside them stands "
+    "softsense's own device, `configs/mlc-25nm.toml`: flash after 10,000 P/E cycles and a month, four kinds of chip "
+    "of which hard decision fails 28.8 % in the mean. Synthetic addresses are uniform, so that a few hot codewords "
+    "decide nothing.",
     plan=plan_of,
     config=DEVICE,
     figures=tuple(_FIGURES[id_] for id_ in _ORDER),
