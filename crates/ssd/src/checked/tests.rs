@@ -1,6 +1,6 @@
 use super::*;
 use crate::config::Issue;
-use softsense_link::ReliabilitySpec;
+use softsense_link::{FixedDraw, ReliabilitySpec};
 
 #[test]
 fn setting_a_field_of_another_choice_chooses_it() {
