@@ -33,7 +33,7 @@ fn elements_of_lists_are_set() {
     assert_eq!((types[0].program_us, types[1].program_us, types[1].sense_us), (121.0, 900.0, 50.0));
     assert_eq!(
         config.config().reliability,
-        ReliabilitySpec::Fixed { p_fail: vec![0.1, 0.05], drawn_for: softsense_link::FixedDraw::Codeword }
+        ReliabilitySpec::Fixed { p_fail: vec![0.1, 0.05], drawn_for: FixedDraw::Codeword }
     );
     let error = CheckedConfig::from_toml(text, "t.toml", &["reliability.fixed.p_fail[1]=0.3".into()]).unwrap_err();
     assert_eq!(error.place(), "--set reliability.fixed.p_fail", "a list of which an element is set");
