@@ -322,6 +322,17 @@ def test_all_papers_meet_on_one_page(
     assert "--figure" in capsys.readouterr().err
 
 
+def test_no_paper_imports_another() -> None:
+    """What several share stands beside them."""
+    folder = Path(papers.__file__).parent
+    for name in plans._PAPERS:
+        own = folder / name
+        for path in sorted(own.rglob("*.py")) if own.is_dir() else [folder / f"{name}.py"]:
+            text = path.read_text()
+            others = [other for other in plans._PAPERS if other != name and f"softsense.papers.{other}" in text]
+            assert others == [], f"{path} imports {others}"
+
+
 # Bad input.
 
 

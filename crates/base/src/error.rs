@@ -21,7 +21,7 @@ pub fn shipped_or_file<'a>(
     let text = crate::read_text(&path).map_err(|error| {
         let mut names: Vec<_> = shipped.iter().map(|(name, _)| *name).collect();
         // The one that was probably meant stands first.
-        names.sort_by_key(|name| crate::edits(name, name_or_path));
+        names.sort_by_key(|name| crate::distance(name_or_path, name));
         let said = said(&error);
         let message = format!("{said}; expected {what}, or one of the shipped: {}", names.join(", "));
         Error::new(kind, path.display().to_string(), message)

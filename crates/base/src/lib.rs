@@ -67,4 +67,4 @@ pub use statistics::{
 };
 pub use stream::{Purpose, Stream};
 pub use units::{Ns, Pj, TotalNs, format_bytes, format_count, format_duration};
-pub use wording::{edits, plain};
+pub use wording::{distance, plain};

@@ -3,7 +3,7 @@
 /// How many letters must be put in, taken out or changed to make `a` of `b`, whatever their case.
 ///
 /// Source: V. Levenshtein, "Binary codes capable of correcting deletions, insertions, and reversals", 1966.
-pub fn edits(a: &str, b: &str) -> usize {
+fn edits(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.to_lowercase().chars().collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();
     for (index, letter) in a.to_lowercase().chars().enumerate() {
@@ -15,6 +15,12 @@ pub fn edits(a: &str, b: &str) -> usize {
         }
     }
     row[b.len()]
+}
+
+/// How far a known name is from what somebody wrote: the least is what was probably meant. What a name begins with may be all
+/// that somebody typed.
+pub fn distance(written: &str, known: &str) -> (bool, usize) {
+    (!(written.len() >= 3 && known.starts_with(written)), edits(written, known))
 }
 
 /// What a deserializer says, in words for people and on one line: types by what they hold instead of by their names in Rust, and
@@ -69,10 +75,8 @@ fn nearest(message: &str) -> Option<&str> {
     let known = message.strip_prefix("unknown field `").or_else(|| message.strip_prefix("unknown variant `"))?;
     let (name, rest) = known.split_once('`')?;
     let names = rest.strip_prefix(", expected one of ")?.split(", ").map(|each| each.trim_matches('`'));
-    // What a name begins with may be all that somebody typed.
-    let likely = |each: &&str| (!(name.len() >= 3 && each.starts_with(name)), edits(name, each));
-    let best = names.min_by_key(likely)?;
-    let (other, distance) = likely(&best);
+    let best = names.min_by_key(|known| distance(name, known))?;
+    let (other, distance) = distance(name, best);
     // Names as far apart as one is long have nothing in common.
     (!other || 3 * distance <= name.len().max(3)).then_some(best)
 }

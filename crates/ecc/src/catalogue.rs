@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use softsense_base::{Error, Result, edits, read_text};
+use softsense_base::{Error, Result, distance, read_text};
 
 use crate::bch::BchCode;
 use crate::bits;
@@ -315,7 +315,7 @@ impl BchParameters {
 /// The error of a name that no code has.
 fn unknown(name: &str) -> Error {
     let mut names: Vec<&str> = Code::names().collect();
-    names.sort_by_key(|known| edits(name, known));
+    names.sort_by_key(|known| distance(name, known));
     let names = names.join(", ");
     Error::code(name, format!("found no code or file of this name, expected a file or one of {names}"))
 }

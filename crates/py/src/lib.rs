@@ -538,7 +538,7 @@ fn config_schema() -> String {
 ///
 /// >>> from softsense import configs
 /// >>> [config["name"] for config in configs()][:2]
-/// ['mlc-25nm', 'mlc-lae']
+/// ['disksim-ssd', 'mlc-25nm']
 #[pyfunction]
 fn configs(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
     let shipped = detached(py, checked::shipped_configs);

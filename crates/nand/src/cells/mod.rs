@@ -1019,7 +1019,7 @@ mod tests {
         assert!(
             missing
                 .message()
-                .ends_with("one of the shipped: mlc, mlc-charge-trap, tlc-2-3-2, tlc-1-2-4, tlc-measured, qlc-1-2-4-8"),
+                .ends_with("one of the shipped: qlc-1-2-4-8, mlc, tlc-2-3-2, tlc-1-2-4, tlc-measured, mlc-charge-trap"),
             "{missing}"
         );
     }

@@ -21,9 +21,6 @@ from softsense.papers.laldpc import (
 )
 from softsense.papers.laldpc.published import DEVICE, INPUTS
 from softsense.papers.laldpc.workloads import plan
-from softsense.papers.stand_ins import stand_in
-
-__all__ = ["PAPER", "stand_in"]
 
 PAPER = Paper(
     name="laldpc",
