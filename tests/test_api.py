@@ -232,3 +232,8 @@ def test_the_slowest_reads_are_told_by_what_they_waited_for() -> None:
     assert 0.01 * reads["count"] <= hundredth["count"] < 0.02 * reads["count"]
     assert of_all["mean_us"] < hundredth["from_us"] < hundredth["mean_us"] < thousandth["mean_us"]
     assert thousandth["wait_plane_for_us"]["host_programs"] > 0.8 * thousandth["mean_us"]
+
+
+def test_codes_of_hard_decisions_are_compared_without_a_baseline() -> None:
+    compared = softsense.compare("mlc-lae", policies="ideal,two_step", overrides=["workload.requests=500"])
+    assert compared.table["policy"].to_list() == ["ideal", "two_step"]
