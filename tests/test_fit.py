@@ -350,3 +350,9 @@ def test_real_drives_are_read(shared: Path) -> None:
     last = log.rounds[-1]
     assert last.edges_us[np.argmax(last.counts)] == 234
     assert any("are in no bin" in note for note in log.notes)
+
+
+def test_a_device_without_end_is_no_log(capfd: pytest.CaptureFixture[str]) -> None:
+    """Reading all of it first would never end."""
+    assert cli.main(["fit", "/dev/zero"]) == 2
+    assert capfd.readouterr().err == "error: /dev/zero: found bytes that are no text, expected a latency log\n"

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from softsense._core import Cells, ConfigError
+from softsense._core import Cells, ConfigError, read_text
 
 COLUMNS = ("pe_cycles", "retention_days", "state", "mean", "sigma")
 """Of a file of measurements: a line for each age and state, the erased one being 0; sigma may be empty."""
@@ -128,26 +128,17 @@ def rber_grid(file: str | os.PathLike[str]) -> str:
     return f"[grid]\npe_cycles = {pe_cycles}\nretention_days = [{days}]\nrber = [\n{rows},\n]\n"
 
 
-def _text(file: Path) -> str:
-    try:
-        return file.read_text(encoding="utf-8")
-    except OSError as error:
-        raise ConfigError(f"{file}: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise ConfigError(f"{file}: found bytes that are not UTF-8, expected a CSV file") from None
-
-
 def _columns(lines: Iterator[list[str]]) -> tuple[str, ...]:
     return tuple(name.strip() for name in next(lines, []))
 
 
 def _is_of_valleys(file: Path) -> bool:
-    return _columns(csv.reader(_text(file).splitlines())) == VALLEY_COLUMNS
+    return _columns(csv.reader(read_text(file).splitlines())) == VALLEY_COLUMNS
 
 
 def _lines(file: Path, columns: tuple[str, ...]) -> Iterator[tuple[str, list[str]]]:
     """The lines of a CSV file with these columns, each with where it is."""
-    lines = csv.reader(_text(file).splitlines())
+    lines = csv.reader(read_text(file).splitlines())
     header = _columns(lines)
     if header != columns:
         raise ConfigError(f"{file}:1: found the columns `{','.join(header)[:60]}`, expected `{','.join(columns)}`")

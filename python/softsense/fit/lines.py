@@ -12,6 +12,7 @@ from softsense._core import FileError
 
 _ZSTD = b"\x28\xb5\x2f\xfd"
 _GZIP = b"\x1f\x8b"
+_SURE, _MOST = 1 << 16, 1 << 30
 
 
 class Lines:
@@ -30,7 +31,7 @@ class Lines:
     def text(self) -> str:
         """All of it."""
         try:
-            data = self.path.read_bytes()
+            data = self._bytes()
             if data.startswith(_GZIP):
                 data = gzip.decompress(data)
             elif data.startswith(_ZSTD):
@@ -45,6 +46,18 @@ class Lines:
         except UnicodeDecodeError as error:
             line = data.count(b"\n", 0, error.start) + 1
             raise FileError(f"{self.path}:{line}: found bytes that are no UTF-8, expected text") from None
+
+    def _bytes(self) -> bytes:
+        """What stands in the file; devices and pipes have no end, but what is no text shows it at once."""
+        with self.path.open("rb") as file:
+            data = file.read(_SURE)
+            if b"\0" in data and not data.startswith((_GZIP, _ZSTD)):
+                raise FileError(f"{self.path}: found bytes that are no text, expected a latency log")
+            if len(data) == _SURE:
+                data += file.read(_MOST - _SURE + 1)
+        if len(data) > _MOST:
+            raise FileError(f"{self.path}: found more than 1 GiB, expected a smaller log, or it compressed")
+        return data
 
     def number(self, at: int, text: str, what: str) -> float:
         """The finite number in a text of this line; `FileError` for anything else."""

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
-from softsense._core import ConfigError, FileError
+from softsense._core import ConfigError, read_text
 from softsense.serve import faults, units
 
 CLOCKS = ("wall", "drive")
@@ -67,13 +67,7 @@ class Script:
         Raises `FileError` if it cannot be read, and `ConfigError` with file and line, or file and event, if it is
         wrong.
         """
-        try:
-            text = file.read_text(encoding="utf-8")
-        except OSError as error:
-            raise FileError(f"{file}: {error.strerror}") from None
-        except UnicodeError:
-            raise ConfigError(f"{file}: found bytes that are not UTF-8, expected TOML") from None
-        return parse(text, str(file))
+        return parse(read_text(file), str(file))
 
 
 def parse(text: str, origin: str) -> Script:
