@@ -51,9 +51,9 @@ class Lines:
         """What stands in the file; devices and pipes have no end, but what is no text shows it at once."""
         with self.path.open("rb") as file:
             data = file.read(_SURE)
-            if b"\0" in data and not data.startswith((_GZIP, _ZSTD)):
-                raise FileError(f"{self.path}: found bytes that are no text, expected a latency log")
             if len(data) == _SURE:
+                if b"\0" in data and not data.startswith((_GZIP, _ZSTD)):
+                    raise FileError(f"{self.path}: found bytes that are no text, expected a latency log")
                 data += file.read(_MOST - _SURE + 1)
         if len(data) > _MOST:
             raise FileError(f"{self.path}: found more than 1 GiB, expected a smaller log, or it compressed")
