@@ -59,7 +59,7 @@ def measured(claim: Claim, found: Mapping[str, Any]) -> str:
 def claim_heads(found: Sequence[Mapping[str, Any]]) -> list[str]:
     """The heads of `claim_cells`: softsense's own device is among them if a claim was measured on it, too."""
     ours = ["on ours"] if any(row["on_ours"] for row in found) else []
-    return ["figure", "claim", "kind", "published", "measured (95 %)", *ours, "verdict"]
+    return ["figure", "claim", "verdict", "published", "measured (95 %)", *ours, "kind"]
 
 
 def claim_cells(claims: Mapping[str, Claim], found: Sequence[Mapping[str, Any]]) -> list[list[str]]:
@@ -70,9 +70,8 @@ def claim_cells(claims: Mapping[str, Claim], found: Sequence[Mapping[str, Any]])
         claim = claims[row["id"]]
         published, number, verdict = claim_row(claim, row)
         ours = [f"{measured(claim, row['on_ours'])}, {row['on_ours']['verdict']}" if row["on_ours"] else ""]
-        cells.append(
-            [row["figure"], row["claim"], row["kind"], published, number, *(ours if with_ours else []), verdict]
-        )
+        numbers = [published, number, *(ours if with_ours else [])]
+        cells.append([row["figure"], row["claim"], verdict, *numbers, row["kind"]])
     return cells
 
 
