@@ -291,6 +291,14 @@ def test_simulations_of_a_store_are_not_done_again(tmp_path: Path, monkeypatch: 
     assert anew == resumed
 
 
+def test_a_store_takes_one_simulation_of_two_wordings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    figure = tiny_figure("1", 200)
+    reworded = [replace(case, overrides=("flash.cache_register=true",)) for case in figure.cases(tiny_plan())]
+    both = replace(figure, cases=lambda plan: [*figure.cases(plan), *reworded])
+    use(monkeypatch, tiny_paper([both]))
+    assert cli.main(["reproduce", "tiny", "--store", str(tmp_path / "kept"), "--out", str(tmp_path / "out")]) == 0
+
+
 def test_results_of_another_build_are_not_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     case = tiny_figure("1", 200).cases(tiny_plan())[0]
     ours = running._identity("mlc-25nm", case, TINY, None)

@@ -165,7 +165,9 @@ class _Simulations(Mapping[Case, dict[str, Any]]):
         """Put into the store what has ended."""
         for case in [case for case in self._keys if self._futures[case].done()]:
             key, future = self._keys.pop(case), self._futures[case]
-            if self._store is not None and not future.cancelled() and future.exception() is None:
+            ended = not future.cancelled() and future.exception() is None
+            # Cases that are worded otherwise may be one simulation.
+            if self._store is not None and ended and self._store.result(key, 0) is None:
                 self._store.add_result(key, 0, future.result())
 
     def report(self, progress: Progress | None) -> None:
