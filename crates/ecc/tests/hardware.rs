@@ -111,6 +111,18 @@ fn cycles_are_those_of_closed_forms() {
     }
 }
 
+/// Is a decoder of several codes as large as the code that needs the most of each of its parts, and no smaller than any of its codes?
+#[test]
+fn a_decoder_of_several_codes_holds_the_largest_part_of_each() {
+    let circuit = LdpcDecoderCircuit { checks_per_cycle: 16, message_bits: 5 };
+    // One has the heavier checks, the other more of them.
+    let (weak, strong) = (shape(65536, 10922, 6, 4), shape(65536, 49152, 24, 4));
+    let (of_weak, of_strong, of_both) = (circuit.parts(weak), circuit.parts(strong), circuit.parts_for(&[weak, strong]));
+    assert!(weak.row_weight > 2 * strong.row_weight && of_weak.memory_bits < of_strong.memory_bits);
+    assert_eq!((of_both.gates, of_both.memory_bits), (of_weak.gates, of_strong.memory_bits));
+    assert_eq!(circuit.parts_for(&[strong, weak, weak]), of_both);
+}
+
 /// More parallelism, more bits, more errors: more area and no more cycles. More iterations: more energy, each as much.
 #[test]
 fn more_hardware_is_larger_and_faster() {

@@ -84,12 +84,22 @@ impl LdpcDecoderCircuit {
 
     /// All of it: lanes, posteriors, checks, and the codeword that comes in and the one that leaves meanwhile.
     pub fn parts(&self, shape: LdpcShape) -> Parts {
+        self.parts_for(&[shape])
+    }
+
+    /// All of a decoder of several codes: lanes as wide as the heaviest check of any code, and each memory as large as the code
+    /// that needs the most of it. Where circulants stand in each code, which takes far less, is not counted.
+    ///
+    /// # Panics
+    /// If there is no code.
+    pub fn parts_for(&self, shapes: &[LdpcShape]) -> Parts {
+        let most = |of: &dyn Fn(&LdpcShape) -> f64| shapes.iter().map(of).max_by(f64::total_cmp).expect("some code");
         let lanes = f64::from(self.checks_per_cycle);
-        let gates = lanes * f64::from(shape.row_weight) * self.edge_gates();
-        let n = f64::from(shape.codeword_bits);
-        let kept = n * self.posterior_bits() + f64::from(shape.checks) * self.check_bits(shape);
+        let gates = lanes * most(&|shape| f64::from(shape.row_weight)) * self.edge_gates();
+        let n = most(&|shape| f64::from(shape.codeword_bits));
+        let kept = n * self.posterior_bits() + most(&|shape| f64::from(shape.checks) * self.check_bits(*shape));
         let memory_bits = kept + n * (f64::from(self.message_bits) + 1.0);
-        if f64::from(shape.checks) / lanes < LEAST_WORDS {
+        if most(&|shape| f64::from(shape.checks)) / lanes < LEAST_WORDS {
             return Parts { gates: gates + REGISTER_GATES * memory_bits, memory_bits: 0.0, overhead: OVERHEAD };
         }
         Parts { gates, memory_bits, overhead: OVERHEAD }

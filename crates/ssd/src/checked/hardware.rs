@@ -52,12 +52,6 @@ fn bch_parts(bch: &BchDecoderSpec, codes: &[UnitCode]) -> Parts {
     circuit.syndromes(cells) + circuit.key_equation(shape) + circuit.search(cells) + buffer
 }
 
-/// A decoder of some LDPC codes: as large as the one that takes the most.
-fn ldpc_parts(ldpc: &LdpcDecoderSpec, shapes: &ByAge<LdpcShape>, node: Node) -> Parts {
-    let parts = shapes.iter().map(|&shape| ldpc.circuit().parts(shape));
-    parts.max_by(|a, b| a.mm2(node).total_cmp(&b.mm2(node))).expect("some code holds at every age")
-}
-
 /// The most of something from `least` to `most` that fits; none if the least does not.
 fn most_that(fits: impl Fn(u32) -> bool, least: u32, most: u32) -> Option<u32> {
     if !fits(least) {
@@ -80,6 +74,10 @@ impl CheckedConfig {
         })
     }
 
+    fn every_ldpc_shape(&self, spec: &LdpcDecoderSpec) -> Vec<LdpcShape> {
+        self.ldpc_shapes(spec).iter().copied().collect()
+    }
+
     pub(crate) fn decoder_node(&self) -> Node {
         Node::new("decoder.node_nm", self.config.decoder.node_nm).expect("the config was checked")
     }
@@ -95,12 +93,12 @@ impl CheckedConfig {
         u64::from(pools) * u64::from(decoder.placement.count()) * u64::from(decoder.codewords_at_once)
     }
 
-    /// The decoders, each with hardware for the code of `reliability` that takes the most; none where `decoder.time` is no circuit.
+    /// The decoders, each with hardware for all codes of `reliability`; none where `decoder.time` is no circuit.
     pub fn decoder_hardware(&self) -> Option<DecoderHardware> {
         let node = self.decoder_node();
         let parts = match &self.config.decoder.time {
             DecodeTime::FixedUs(_) | DecodeTime::PerIterationUs(_) => return None,
-            DecodeTime::Ldpc(ldpc) => ldpc_parts(ldpc, &self.ldpc_shapes(ldpc), node),
+            DecodeTime::Ldpc(ldpc) => ldpc.circuit().parts_for(&self.every_ldpc_shape(ldpc)),
             DecodeTime::Bch(bch) => bch_parts(bch, &self.bch_codes()),
         };
         Some(DecoderHardware { count: self.decoder_count(), node_nm: node.nm(), parts, mm2: parts.mm2(node) })
@@ -121,10 +119,10 @@ impl CheckedConfig {
                 return Err(Error::config("decoder.time", message));
             }
             DecodeTime::Ldpc(ldpc) => {
-                let shapes = self.ldpc_shapes(ldpc);
+                let shapes = self.every_ldpc_shape(ldpc);
                 let with = |checks_per_cycle| LdpcDecoderSpec { checks_per_cycle, ..ldpc.clone() };
                 let block_row = shapes.iter().map(|shape| shape.checks.div_ceil(shape.layers)).max().unwrap_or(1);
-                let fits = |checks| fits(ldpc_parts(&with(checks), &shapes, node));
+                let fits = |checks| fits(with(checks).circuit().parts_for(&shapes));
                 (&["ldpc.checks_per_cycle"], most_that(fits, 1, block_row.min(MOST)))
             }
             DecodeTime::Bch(bch) => {
