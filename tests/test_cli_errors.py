@@ -632,7 +632,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder.png").mkdir()
     # Nobody answers in time, however long one waits.
-    monkeypatch.setattr(cli, "_CONNECT_S", 0.2)
+    monkeypatch.setattr("softsense.cli.measuring._CONNECT_S", 0.2)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

@@ -169,7 +169,7 @@ def test_a_bug_is_one_line_and_its_own_exit_code(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Of Python code and of the core: no traceback, unless it is asked for."""
-    monkeypatch.setattr(cli.softsense, "load_config", lambda *_, **__: 1 / 0)
+    monkeypatch.setattr("softsense.load_config", lambda *_, **__: 1 / 0)
     assert cli.main(["config", "show", "mlc-25nm"]) == 70
     said = capsys.readouterr().err
     assert said.startswith("error: softsense has a bug: please report it")

@@ -18,6 +18,7 @@ import softsense
 from conftest import SMALL
 from serving import serving
 from softsense import _core, cli, papers
+from softsense.cli import completing, options
 from softsense.sampling import Goal
 from softsense.serve import faults
 from test_cli_errors import commands
@@ -154,12 +155,12 @@ def test_commands_without_json_say_so(capfd: pytest.CaptureFixture[str], command
 
 
 def test_what_is_spelled_out_for_completion_is_what_there_is() -> None:
-    assert list(cli._PAPERS) == [paper.name for paper in papers.papers()]
+    assert list(completing.PAPERS) == [paper.name for paper in papers.papers()]
     with pytest.raises(softsense.SoftsenseError) as refused:
         softsense.Trace("small.csv", format="?")
-    assert list(cli._FAULTS) == list(faults.FAULTS)
-    assert Goal.frames == cli._MOST_FRAMES
-    assert Goal.floor_frames == cli._MOST_FLOOR_FRAMES
+    assert list(completing.FAULTS) == list(faults.FAULTS)
+    assert Goal.frames == options.MOST_FRAMES
+    assert Goal.floor_frames == options.MOST_FLOOR_FRAMES
     formats = completed("trace", "stats", "x", "--format", "")
     assert set(formats) == set(re.findall(r"\w+", str(refused.value).partition("expected")[2])) - {"or"}
 

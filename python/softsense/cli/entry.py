@@ -1,0 +1,107 @@
+"""The entry of the command: what is raised becomes one line and an exit code, and Ctrl-C is never lost."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import click
+
+from softsense import SoftsenseError, _core
+from softsense.cli.exits import INTERRUPTED, NOBODY_READS, complain, drop_output, failed
+from softsense.cli.root import cli
+
+if TYPE_CHECKING:
+    from types import FrameType
+
+_MOMENT_S = 0.01
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command line and return its exit code.
+
+    0; 2 for bad input; 70 for a bug of softsense; 130 for Ctrl-C; 141 where nobody reads standard output any more.
+    """
+    _core.keep_panics_quiet()
+    said_before, sys.unraisablehook = sys.unraisablehook, _hear_ctrl_c
+    with _noting_ctrl_c() as heard:
+        try:
+            code = _command(arguments)
+            # Whoever closed it wants no output.
+            if sys.stdout:
+                sys.stdout.flush()
+            return code
+        except (KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException as error:
+            # Libraries make other errors of Ctrl-C where they hear it.
+            if heard:
+                print("interrupted", file=sys.stderr)
+                return INTERRUPTED
+            return failed(error)
+        finally:
+            sys.unraisablehook = said_before
+
+
+@contextlib.contextmanager
+def _noting_ctrl_c() -> Iterator[list[int]]:
+    """A list that is no longer empty after Ctrl-C, which is raised as ever; other threads hear nothing."""
+    heard: list[int] = []
+    if threading.current_thread() is not threading.main_thread():
+        yield heard
+        return
+
+    def hear(number: int, frame: FrameType | None) -> None:
+        heard.append(number)
+        signal.default_int_handler(number, frame)
+
+    before = signal.getsignal(signal.SIGINT)
+    # Whoever had it ignored, as shells do for what runs in the background, wants that.
+    if before is not signal.SIG_IGN:
+        signal.signal(signal.SIGINT, hear)
+    try:
+        yield heard
+    finally:
+        signal.signal(signal.SIGINT, before or signal.SIG_DFL)
+
+
+def _hear_ctrl_c(dropped: sys.UnraisableHookArgs) -> None:
+    """Python drops what destructors and callbacks of weak references raise: Ctrl-C in one of them comes once more."""
+    if isinstance(dropped.exc_value, KeyboardInterrupt):
+        # A moment later, or it would be dropped again, here; so would be another one, in the meantime.
+        with contextlib.suppress(KeyboardInterrupt):
+            threading.Timer(_MOMENT_S, os.kill, (os.getpid(), signal.SIGINT)).start()
+    else:
+        sys.__unraisablehook__(dropped)
+
+
+def _command(arguments: list[str] | None) -> int:
+    try:
+        _core.check_environment()
+        code = cli.main(arguments, prog_name="softsense", standalone_mode=False)
+    except SoftsenseError as error:
+        return complain(str(error))
+    except SystemExit as ended:
+        # With 1 click ends where nobody reads.
+        if ended.code == 1:
+            drop_output()
+            return NOBODY_READS
+        raise
+    except click.exceptions.NoArgsIsHelpError as asked:
+        # Whoever names no command wants to know which there are.
+        click.echo(asked.format_message())
+        return 0
+    except click.UsageError as error:
+        hint = f" ({error.ctx.command_path} --help)" if error.ctx else ""
+        return complain(error.format_message().rstrip(".") + hint)
+    except click.ClickException as error:
+        return complain(error.format_message())
+    except click.Abort:
+        print("interrupted before anything was measured", file=sys.stderr)
+        return INTERRUPTED
+    return code if isinstance(code, int) else 0

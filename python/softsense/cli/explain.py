@@ -1,0 +1,81 @@
+"""`softsense explain`: the life of one codeword."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from softsense.cli.completing import complete_cells, complete_code, complete_config, complete_policies
+from softsense.cli.options import LEVELS, placement_option
+from softsense.cli.output import check_picture
+from softsense.files import replacing
+
+
+@click.command("explain")
+@click.option(
+    "--config",
+    default="mlc-25nm",
+    type=click.Path(path_type=Path),
+    metavar="CONFIG",
+    shell_complete=complete_config,
+    help="The device whose times and reads count: a shipped one or a TOML file; default: mlc-25nm.",
+)
+@click.option(
+    "--cells",
+    metavar="NAME",
+    shell_complete=complete_cells,
+    help="A shipped model or a TOML file; default: those of the config, or mlc.",
+)
+@click.option(
+    "--pe", "pe_cycles", default=10_000, type=click.IntRange(0, 10**6), help="Program/erase cycles; default: 10000."
+)
+@click.option(
+    "--retention", default="365d", metavar="TIME", help="Since the codeword was written, such as 365d (default) or 12h."
+)
+@click.option("--page", default="upper", metavar="PAGE", help="The page it is in: its name or number; default: upper.")
+@click.option(
+    "--code", default="flash-8/9", metavar="CODE", shell_complete=complete_code, help="Its code; default: flash-8/9."
+)
+@click.option("--decoder", default="min-sum", metavar="NAME", help="Of LDPC codes, as in `code bench`.")
+@click.option("--iterations", default=20, type=click.IntRange(1, 10**6), help="Of LDPC codes, at most; default: 20.")
+@click.option("--level", type=LEVELS, help="Whose regions are shown; default: the first level that decodes.")
+@click.option("--max-level", type=LEVELS, help="The deepest level that is read; default: the config's.")
+@placement_option
+@click.option(
+    "--policies",
+    default="all",
+    metavar="NAMES",
+    shell_complete=complete_policies,
+    help="Read policies, as in `compare`, such as two_step,look_ahead.",
+)
+@click.option(
+    "--needs",
+    default=1,
+    type=LEVELS,
+    help="Take the first codeword, from --seed on, that needs this level or a deeper one; default: 1, any.",
+)
+@click.option("--seed", default=1, type=click.IntRange(0, 2**64 - 1), help="Which codeword in which cells; default: 1.")
+@click.option("--set", "overrides", multiple=True, metavar="PATH=VALUE", help="Replace a config field; repeatable.")
+@click.option("--picture", type=click.Path(path_type=Path), metavar="FILE", help="Draw it: .png, .svg or .pdf.")
+@click.option("--json", "as_json", is_flag=True, help="Print all numbers as one JSON document.")
+def explain_command(config: Path, retention: str, picture: Path | None, as_json: bool, **options: Any) -> None:
+    """Explain the life of one codeword: its cells, what sensing tells, how decoding goes, and what its read costs.
+
+    The codeword is programmed, aged, sensed and decoded really, level by level; each read policy's time is that of a
+    device that does nothing else. Reads that move references are shown step by step, such as with
+    --set 'read.references="sentinels"'.
+    """
+    from softsense import explain
+
+    if picture:
+        check_picture(picture)
+    found = explain.explain(config, retention_hours=explain.parse_retention(retention), **options)
+    click.echo(json.dumps(found.to_dict(), indent=2, allow_nan=False) if as_json else explain.text(found))
+    if picture:
+        with replacing(picture) as path:
+            explain.draw(found).savefig(path)
+        if not as_json:
+            click.echo(f"\nwrote {picture}")

@@ -1,0 +1,83 @@
+"""`softsense fer`: frame error rates of codes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+import softsense
+from softsense import Interrupted
+from softsense.cli.completing import complete_cells
+from softsense.cli.exits import INTERRUPTED
+from softsense.cli.measuring import measuring
+from softsense.cli.options import code_argument, no_progress_option, sampling_options
+from softsense.cli.output import check_picture
+from softsense.files import replacing
+
+
+@click.command("fer")
+@code_argument
+@sampling_options
+@click.option(
+    "--floor-down-to",
+    type=float,
+    metavar="RATE",
+    help="The error floor is sampled until it is known or below this; default: a tenth of the rate or of --down-to.",
+)
+@click.option(
+    "--judge",
+    default=0,
+    type=click.IntRange(0, 1000),
+    metavar="RUNS",
+    help="Runs of splitting that judge rates: of level 1 all, of each deeper level the lowest; default: 0.",
+)
+@click.option(
+    "--cells",
+    metavar="NAME",
+    shell_complete=complete_cells,
+    help="Read cells, a shipped model or a TOML file, instead of at --rber.",
+)
+@click.option("--pe-cycles", default="", metavar="LIST", help="Program/erase cycles of the cells.")
+@click.option("--retention-days", default="", metavar="LIST", help="Days since the cells were written.")
+@click.option("--page", default="mean", metavar="PAGE", help="Which page: its name or number, or mean (default).")
+@click.option(
+    "--llrs-for", metavar="PE:DAYS", help="The age references and LLRs are made for; default: the cells' own."
+)
+@click.option("--picture", type=click.Path(path_type=Path), metavar="FILE", help="Draw the curves: .png, .svg or .pdf.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON document.")
+@no_progress_option
+def fer(name: str, llrs_for: str | None, picture: Path | None, as_json: bool, no_progress: bool, **options: Any) -> int:
+    """Measure frame error rates of CODE against raw bit error rate or age, down to 1e-15.
+
+    Rates too low to be seen directly are put together from frames with given numbers of errors. Nothing is
+    extrapolated: what was not seen is bounded, and the bound is stated apart.
+    """
+    from softsense import tables
+
+    if picture:
+        check_picture(picture)
+    if llrs_for is not None:
+        from softsense.campaign import parse_age
+
+        options["llrs_for"] = parse_age(llrs_for)
+    with measuring(name, no_progress, options) as (code, running):
+        interrupted = False
+        try:
+            result = softsense.measure_fer(code, **running)
+        except Interrupted as interruption:
+            interrupted, result = True, interruption.result
+            if result is None:
+                raise click.Abort from None
+    document = result.to_dict()
+    click.echo(json.dumps(document, indent=2, allow_nan=False) if as_json else tables.fer(document))
+    if picture:
+        with replacing(picture) as path:
+            result.plot().savefig(path)
+        if not as_json:
+            click.echo(f"\nwrote {picture}")
+    if interrupted:
+        click.echo("interrupted: what is shown covers what had been decoded", err=True)
+    return INTERRUPTED if interrupted else 0

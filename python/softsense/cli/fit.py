@@ -1,0 +1,102 @@
+"""`softsense fit`: a real drive from its logs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+import softsense
+from softsense import ConfigError
+from softsense.cli.completing import one_of
+from softsense.cli.exits import INTERRUPTED
+from softsense.cli.options import no_progress_option
+from softsense.cli.output import Folder, progress_bars
+
+
+@click.command("fit")
+@click.argument("logs", metavar="LOG...", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option(
+    "--format",
+    "log_format",
+    metavar="FORMAT",
+    shell_complete=one_of("fio", "fio-json", "blkparse", "histogram"),
+    help="Of the logs: fio, fio-json, blkparse or histogram; default: recognised from content.",
+)
+@click.option(
+    "--unit",
+    metavar="UNIT",
+    shell_complete=one_of("ns", "us", "ms"),
+    help="Of latencies; default: the format's.",
+)
+@click.option("--read-bytes", type=click.IntRange(min=512), help="Reads of this size alone, where a log has several.")
+@click.option("--depth", type=click.IntRange(1, 65_536), help="Reads outstanding, where the log does not say.")
+@click.option("--tails", type=click.Path(path_type=Path), metavar="FILE", help="Shares beyond bounds, by round.")
+@click.option(
+    "--hold-out",
+    metavar="LIST",
+    help="Rounds to predict unseen; `third`: every third, from the last on.",
+)
+@click.option("--round", "number", type=float, help="The round whose drive the config is; default: all together.")
+@click.option("--deep-log", type=click.Path(path_type=Path), metavar="FILE", help="One with several reads outstanding.")
+@click.option("--check-reads", default=200_000, type=click.IntRange(1_000, 10**8), help="To simulate; default: 200000.")
+@click.option("--seed", default=1, type=click.IntRange(0, 2**63 - 1), help="Of the samplers; default: 1.")
+@click.option("--workers", type=click.IntRange(1, 1024), help="Threads; default: one per CPU.")
+@click.option("--out", type=click.Path(path_type=Path), help="Folder for results; default: out/fit-<log>.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON document; draw nothing.")
+@no_progress_option
+def fit_command(
+    logs: tuple[Path, ...],
+    tails: Path | None,
+    hold_out: str | None,
+    number: float | None,
+    deep_log: Path | None,
+    check_reads: int,
+    seed: int,
+    workers: int | None,
+    out: Path | None,
+    as_json: bool,
+    no_progress: bool,
+    **options: Any,
+) -> int:
+    """Fit a real drive's read latencies: a device config, with intervals, and what the logs cannot tell.
+
+    LOG is what fio writes (write_lat_log, or --output-format=json+), events of blkparse, or a histogram with a column
+    for each round; several logs are rounds 0, 1, ... The fitted config is simulated, and compared with the held-out
+    rounds, or else with the last one. Finished rounds are kept: the same command goes on where it was stopped. One
+    folder takes fitted.toml, fit.json, fit.png and fit.store.
+    """
+    from softsense import fit
+
+    log = fit.open_log(logs, **options)
+    held = fit.held_out(log, hold_out)
+    shares = fit.read_tails(tails, log, held) if tails else None
+    deep = fit.open_log([deep_log], **options, deep=True) if deep_log else None
+    if deep and deep.depth < 2:
+        raise ConfigError(
+            f"--deep-log: found a depth of {deep.depth}, expected 2 or more (--depth says it where no log does)"
+        )
+    path = out or Path("out") / f"fit-{logs[0].name.split('.')[0]}"
+    with Folder(path) as folder, softsense.Store(folder.file("fit.store")) as store:
+        with progress_bars(no_progress, "units") as report:
+            fitted = fit.fit_log(
+                log, hold_out=held, tails=shares, seed=seed, workers=workers, store=store, progress=report
+            )
+            if fitted is None:
+                click.echo("interrupted: what is finished is kept, and the same command goes on", err=True)
+                return INTERRUPTED
+            checked = held or (fitted.rounds[-1].round,)
+            checks = []
+            for done, each in enumerate(checked, start=1):
+                checks.append(fit.compare(fitted, each, check_reads))
+                report("simulating rounds", done, done / len(checked))
+            dies = fit.fit_depth(fitted, deep.rounds[0], deep.depth, report) if deep else None
+        written = fit.write(fitted, path, checks, dies, draw=not as_json, number=number)
+        if as_json:
+            click.echo(json.dumps(fit.to_dict(fitted, checks, dies), indent=2, allow_nan=False))
+        else:
+            click.echo(fit.table(fitted, checks, dies))
+            click.echo(f"\nwrote {', '.join(str(each) for each in written)}")
+    return 0

@@ -1,0 +1,73 @@
+"""What several commands open before they measure: codes, traces, and who does the work."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from softsense import Code, Config, ConfigError, Trace
+from softsense.cli.output import progress_bars
+
+_CONNECT_S = 5
+
+
+@contextlib.contextmanager
+def measuring(name: str, no_progress: bool, options: dict[str, Any]) -> Iterator[tuple[Code, dict[str, Any]]]:
+    """What `fer` and `table build` share: the code, and the options of Python, with workers and progress."""
+    given = dict(options)
+    code = Code.open(name, given.pop("redundant_checks"))
+    address, workers = given.pop("dask"), given.pop("workers")
+    if "traps" in given:
+        chosen = given.pop("traps")
+        given |= {} if chosen is None else {"traps": None if chosen == "none" else chosen}
+    with dask_executor(address) as executor, progress_bars(no_progress, given.pop("what", "frames")) as report:
+        yield code, {**given, "workers": executor or workers, "progress": report}
+
+
+@contextlib.contextmanager
+def dask_executor(address: str | None) -> Iterator[Any]:
+    """The executor of a Dask cluster; None without an address."""
+    if address is None:
+        yield None
+        return
+    import asyncio
+
+    try:
+        from distributed import Client
+        from distributed.core import connect
+    except ImportError:
+        raise ConfigError("--dask: found no Dask, expected it: pip install 'softsense[dask]'") from None
+
+    async def reach() -> None:
+        connection = await connect(address, timeout=_CONNECT_S)
+        await connection.close()
+
+    try:
+        # A client that finds no scheduler prints tracebacks.
+        asyncio.run(reach())
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"--dask: {address}: cannot connect: {error}") from None
+    with Client(address, set_as_default=False) as client:
+        yield client.get_executor()
+
+
+def opened_trace(file: str, no_progress: bool, options: dict[str, Any]) -> Trace:
+    """The trace in a file, scanned with progress; `options` are those of `Trace`."""
+    with progress_bars(no_progress) as report:
+        return Trace(file, progress=lambda fraction: report(f"scanning {Path(file).name}", 0, fraction), **options)
+
+
+def starting_reliability(config: Config) -> str:
+    """A table of what codewords are like at the start; nothing where no raw bit error rates are known."""
+    from softsense import flash, tables
+
+    if not config.knows_rber:
+        return ""
+    return tables.starting_reliability(flash.starting_reliability(config))
+
+
+def config_rows(config: Config, workload: bool) -> list[tuple[str, str]]:
+    """What a config describes, with its own workload if that is what runs."""
+    return config.describe() + (config.describe_workload() if workload and config.has_workload else [])

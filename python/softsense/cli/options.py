@@ -1,0 +1,164 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from softsense import _core
+from softsense.cli.completing import complete_code, complete_config, complete_placement, one_of
+
+# That of `sampling.Goal`, which would load NumPy; a test compares them.
+LEVELS = click.IntRange(1, _core.MAX_LEVEL)
+MOST_FRAMES = 4_194_304
+MOST_FLOOR_FRAMES = 131_072
+
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
+def together(*options: Decorator) -> Decorator:
+    """Options and arguments as one decorator, in this order."""
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        for option in reversed(options):
+            function = option(function)
+        return function
+
+    return decorate
+
+
+no_progress_option = click.option("--no-progress", is_flag=True, help="Show no progress, even on a terminal.")
+
+worker_options = together(
+    click.option("--workers", type=click.IntRange(1, 1024), help="Threads; default: one per CPU."),
+    click.option("--dask", metavar="ADDRESS", help="Work on a Dask cluster instead, such as tcp://host:8786."),
+    click.option(
+        "--store", type=click.Path(path_type=Path), metavar="FILE", help="Keep all results there, and resume from it."
+    ),
+)
+
+trace_options = together(
+    click.option(
+        "--format",
+        metavar="FORMAT",
+        shell_complete=one_of("msr", "spc", "disksim", "mqsim", "blkparse", "fio", "csv"),
+        help="Trace format: msr, spc, disksim, mqsim, blkparse, fio or csv; default: recognised from content.",
+    ),
+    click.option(
+        "--time-unit",
+        metavar="UNIT",
+        shell_complete=one_of("s", "ms", "us", "ns", "100ns"),
+        help="Unit of arrival times: s, ms, us, ns or 100ns; default: the format's.",
+    ),
+    click.option(
+        "--size-unit", metavar="SIZE", help="Unit of request sizes, such as 512B or 4KiB; default: the format's."
+    ),
+    click.option(
+        "--devices",
+        default="stack",
+        metavar="HOW",
+        shell_complete=one_of("stack", "merge", "only="),
+        help="A trace of several devices: stack them one behind the other (default), merge their addresses, or only=N.",
+    ),
+)
+
+config_options = together(
+    click.option("--set", "overrides", multiple=True, metavar="PATH=VALUE", help="Replace a config field; repeatable."),
+    click.option("--seed", type=int, help="Replace the config's seed."),
+)
+
+json_written_option = click.option("--json", "as_json", is_flag=True, help="Say what was written as one JSON document.")
+config_argument = click.argument("config", type=click.Path(path_type=Path), shell_complete=complete_config)
+
+run_options = together(
+    config_argument,
+    click.option("--trace", "trace_file", type=click.Path(), help="Trace to replay; default: the config's [workload]."),
+    trace_options,
+    click.option(
+        "--beyond",
+        metavar="HOW",
+        default="reject",
+        shell_complete=one_of("reject", "wrap", "scale"),
+        help="Addresses beyond the device: reject the trace (default), wrap around, or scale all addresses down.",
+    ),
+    config_options,
+    click.option(
+        "--equal-area",
+        metavar="CONFIG",
+        shell_complete=complete_config,
+        help="Give decoders the parallelism that the decoder area of this config buys.",
+    ),
+    click.option("--out", type=click.Path(path_type=Path), help="Folder for results; default: out/<command>-<config>."),
+    click.option("--json", "as_json", is_flag=True, help="Print the summary as one JSON document; draw nothing."),
+    click.option("--requests-log", is_flag=True, help="Also write every request to requests.parquet."),
+    no_progress_option,
+)
+
+code_argument = click.argument("name", metavar="CODE", shell_complete=complete_code)
+
+redundant_checks_option = click.option(
+    "--redundant-checks", is_flag=True, help="Accept checks that follow from others: each is one more data bit."
+)
+
+cycles_option = click.option("--cycles", is_flag=True, help="Count short cycles however long it takes.")
+force_option = click.option("--force", is_flag=True, help="Replace a file that is there.")
+
+placement_option = click.option(
+    "--placement",
+    default="mutual_information",
+    metavar="HOW",
+    shell_complete=complete_placement,
+    help="mutual_information (default), nested or uniform.",
+)
+
+sampling_options = together(
+    click.option("--levels", metavar="LEVELS", help="Read levels, such as 1-7 or 1,3,7; 1 is hard decision."),
+    click.option(
+        "--rber",
+        metavar="LIST",
+        help="Raw bit error rates, such as 0.004,0.005 or 0.004:0.012:0.0005; default: across the waterfall.",
+    ),
+    click.option(
+        "--placement",
+        default="mutual_information",
+        metavar="HOW",
+        shell_complete=complete_placement,
+        help="Where references stand: mutual_information (default), nested, uniform or uniform:STEP_V.",
+    ),
+    click.option("--decoder", default="min-sum", metavar="NAME", help="Of LDPC codes, as in `code bench`."),
+    click.option(
+        "--iterations", default=20, type=click.IntRange(1, 10**6), help="Of LDPC codes, at most; default: 20."
+    ),
+    click.option(
+        "--method",
+        default="auto",
+        metavar="METHOD",
+        shell_complete=one_of("auto", "weight", "direct", "analytic"),
+        help="weight (frames with given numbers of errors), direct, analytic (BCH), or auto (default): the cheapest.",
+    ),
+    click.option("--relative-error", default=0.1, help="Standard error over rate at which it is known; default: 0.1."),
+    click.option("--down-to", default=1e-15, help="Rates below are not sampled for; default: 1e-15."),
+    click.option(
+        "--frames",
+        default=MOST_FRAMES,
+        type=click.IntRange(1, 2**62),
+        help=f"At most, for each point; hard decisions are measured for all points at once; default: {MOST_FRAMES:,}.",
+    ),
+    click.option("--seed", default=1, type=click.IntRange(0, 2**64 - 1), help="Of data and noise; default: 1."),
+    click.option(
+        "--traps",
+        metavar="FILE",
+        help="Absorbing sets that make the error floor, from `code traps --out`; or none; default: the shipped ones.",
+    ),
+    click.option(
+        "--floor-frames",
+        default=MOST_FLOOR_FRAMES,
+        type=click.IntRange(1, 2**62),
+        help=f"At most, for the error floor of each point; default: {MOST_FLOOR_FRAMES:,}.",
+    ),
+    worker_options,
+    redundant_checks_option,
+)

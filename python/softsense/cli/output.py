@@ -1,0 +1,168 @@
+"""What commands write: tables, JSON, pictures, folders of results, and bars of progress."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import itertools
+import json
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+import softsense
+from softsense import CodeError, FileError
+from softsense.files import blaming, replacing
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from matplotlib.figure import Figure
+
+_PLAIN_WIDTH = 150
+
+
+def width() -> int:
+    """Columns that a table may take: those of the terminal, or as many elsewhere as pages and files have."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else _PLAIN_WIDTH
+
+
+def print_list(rows: list[dict[str, Any]], as_json: bool, told: Callable[[list[dict[str, Any]]], str]) -> None:
+    """Prints rows as one JSON document, or as they are told."""
+    click.echo(json.dumps(rows, indent=2) if as_json else told(rows))
+
+
+def show_rows(
+    rows: list[dict[str, Any]],
+    table: Callable[[list[dict[str, Any]]], str],
+    as_json: bool,
+    picture: Path | None,
+    draw: Callable[[ModuleType], Figure],
+) -> None:
+    """Prints rows as a table or as JSON, and draws them if there is a picture to write; `draw` is handed `plots`."""
+    if picture:
+        check_picture(picture)
+        from softsense import plots
+
+        drawn = draw(plots)
+        with replacing(picture) as path:
+            drawn.savefig(path)
+    click.echo(json.dumps(rows, indent=2) if as_json else table(rows))
+    if picture and not as_json:
+        click.echo(f"\nwrote {picture}")
+
+
+class Folder:
+    """The folder of results: proved writable before anything runs, and never holding half a file."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._made: list[Path] = []
+        self._written: list[str] = []
+
+    def __enter__(self) -> Folder:
+        with blaming(self._path):
+            self._made = list(itertools.takewhile(lambda each: not each.exists(), (self._path, *self._path.parents)))
+            self._path.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=self._path) as probe:
+                probe.write(b"softsense")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        # A run that never began leaves no empty folders behind; rmdir refuses any other.
+        with contextlib.suppress(OSError):
+            for made in self._made:
+                made.rmdir()
+
+    def file(self, name: str) -> Path:
+        """Where a file that somebody else writes whole will be."""
+        self._written.append(name)
+        return self._path / name
+
+    def write(self, name: str, text: str) -> None:
+        """Write a text file."""
+        with self.replacing(name) as path:
+            path.write_text(text, encoding="utf-8")
+
+    @contextlib.contextmanager
+    def replacing(self, name: str) -> Iterator[Path]:
+        """A temporary path that takes the name when the block ends."""
+        with replacing(self.file(name)) as partial:
+            yield partial
+
+    def remove(self, name: str) -> None:
+        """Remove what an earlier run left under a name: it would be taken for this one's."""
+        (self._path / name).unlink(missing_ok=True)
+
+    def written(self) -> list[Path]:
+        """The files, in the order written."""
+        return [path for name in self._written if (path := self._path / name).exists()]
+
+
+@contextlib.contextmanager
+def progress_bars(off: bool, unit: str = "requests") -> Iterator[softsense.api.Progress]:
+    """Bars with an estimate of the time left, on a terminal; nothing at all elsewhere."""
+    if off or not sys.stderr.isatty():
+        yield lambda name, count, fraction: None
+        return
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        TaskProgressColumn,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        TaskProgressColumn(),
+        TextColumn("{task.fields[done]}"),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
+        tasks: dict[str, Any] = {}
+
+        def report(name: str, count: int, fraction: float) -> None:
+            if name not in tasks:
+                tasks[name] = bars.add_task(name, total=1.0, done="", start=False)
+            done = f"{count:,} {unit}" if count else ""
+            # The estimate must not count the time spent waiting for a free CPU.
+            if fraction > 0 and not bars.tasks[tasks[name]].started:
+                bars.start_task(tasks[name])
+            bars.update(tasks[name], completed=fraction, done=done)
+
+        yield report
+
+
+def check_picture(file: Path) -> None:
+    """Refuses a picture of no known kind, or one that could not be written."""
+    check_suffix(file, ".png", ".svg", ".pdf")
+    check_writable(file, force=True)
+
+
+def check_suffix(file: Path, *known: str) -> None:
+    """Refuses a file whose name has none of the known suffixes."""
+    if file.suffix not in known:
+        expected = " or ".join(filter(None, (", ".join(known[:-1]), known[-1])))
+        raise CodeError(f"{file}: found suffix `{file.suffix}`, expected {expected}")
+
+
+def check_writable(file: Path, force: bool) -> None:
+    """Refuses a file that could not be written, before anything is measured for it."""
+    if file.exists() and not force:
+        raise FileError(f"{file}: found a file, expected none (--force replaces it)")
+    with blaming(file):
+        if file.is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        tempfile.TemporaryFile(dir=file.parent).close()

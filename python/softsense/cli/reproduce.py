@@ -1,0 +1,151 @@
+"""`softsense reproduce`: figures and claims of papers."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from pathlib import Path
+
+import click
+
+import softsense
+from softsense import ConfigError
+from softsense.cli.completing import PAPERS, one_of
+from softsense.cli.exits import INTERRUPTED
+from softsense.cli.measuring import dask_executor
+from softsense.cli.options import no_progress_option
+from softsense.cli.output import Folder, progress_bars
+
+
+@click.command("reproduce")
+@click.argument("name", metavar="[PAPER|all]", required=False, shell_complete=one_of(*PAPERS, "all"))
+@click.option("--list", "listing", is_flag=True, help="List the papers and their figures.")
+@click.option(
+    "--figure", "figures", multiple=True, metavar="N[,N...]", help="Only these figures; repeatable; default: all."
+)
+@click.option("--quick", is_flag=True, help="Few seeds, a look within minutes (default).")
+@click.option("--full", is_flag=True, help="The seeds and grids of the documentation.")
+@click.option(
+    "--traces", type=click.Path(path_type=Path), metavar="FOLDER", help="Real traces; without them stand-ins, or none."
+)
+@click.option("--out", type=click.Path(path_type=Path), help="Folder for results; default: out/<paper>.")
+@click.option("--jobs", type=click.IntRange(min=1), help="Simulations at once; default: one per CPU, at most 4.")
+@click.option("--dask", metavar="ADDRESS", help="Simulate on a Dask cluster instead, such as tcp://host:8786.")
+@click.option(
+    "--store", type=click.Path(path_type=Path), metavar="FILE", help="Keep all simulations there, and resume from it."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print claims, or the list, as one JSON document.")
+@no_progress_option
+def reproduce_command(
+    name: str | None,
+    listing: bool,
+    figures: tuple[str, ...],
+    quick: bool,
+    full: bool,
+    traces: Path | None,
+    out: Path | None,
+    jobs: int | None,
+    dask: str | None,
+    store: Path | None,
+    as_json: bool,
+    no_progress: bool,
+) -> int:
+    """Reproduce the figures of PAPER and judge its claims; `all` stands for every paper.
+
+    One folder takes a picture and a CSV for each figure, claims.json, and two reports, which set what was measured
+    beside what was published: report.md, and report.html for a browser. Of all papers each has a folder within it,
+    beside a page of all claims.
+    """
+    from softsense import papers, tables
+
+    if (listing or name is None) and as_json:
+        listed = [
+            {
+                "name": paper.name,
+                "published": paper.published,
+                "figures": [{"id": figure.id, "title": figure.title} for figure in paper.figures],
+            }
+            for paper in papers.papers()
+        ]
+        click.echo(json.dumps(listed, indent=2))
+        return 0
+    if listing or name is None:
+        for paper in papers.papers():
+            click.echo(f"{paper.name}: {paper.published}")
+            rows = [(figure.id, figure.title) for figure in paper.figures]
+            click.echo(tables.describe(rows, indent="  "))
+        return 0
+    if quick and full:
+        raise ConfigError("--full: found both --quick and --full, expected one")
+    everything = name == "all"
+    if everything and figures:
+        raise ConfigError("--figure: found figures of all papers, expected the name of one paper")
+    chosen = papers.papers() if everything else [papers.paper(name)]
+    parts = [part.strip() for text in figures for part in text.split(",")]
+    # What is wrong is said before anything runs.
+    todo = [(paper, paper.chosen(parts), papers.with_traces(paper.plan(full), traces)) for paper in chosen]
+    out = out or Path("out") / name
+    results: list[papers.Reproduction] = []
+    written: list[Path] = []
+    with (
+        Folder(out) as folder,
+        dask_executor(dask) as executor,
+        softsense.Store(store) if store else contextlib.nullcontext() as kept,
+    ):
+        for paper, of_paper, plan in todo:
+            if plan.left_out:
+                left = ", ".join(workload.name for workload in plan.left_out)
+                of = f"{paper.name}: " if everything else ""
+                said = f"{of}left out, as --traces was not given: {left}"
+                click.echo(said + ("" if as_json or everything else "\n"), err=as_json or everything)
+            with (
+                Folder(out / paper.name) if everything else contextlib.nullcontext(folder) as of_its_own,
+                progress_bars(no_progress, f"runs of {paper.name}" if everything else "runs") as report,
+            ):
+                result = papers.reproduce(
+                    paper,
+                    of_paper,
+                    plan,
+                    of_its_own,
+                    traces=traces,
+                    jobs=executor or jobs or softsense.api.default_jobs(),
+                    store=kept,
+                    progress=report,
+                )
+                written += of_its_own.written()
+            if result.figures:
+                results.append(result)
+            if result.interrupted:
+                break
+        if not results:
+            raise click.Abort
+        interrupted = results[-1].interrupted or len(results) < len(todo)
+        if everything:
+            from softsense.report import of_reproductions
+
+            rows = {result.paper.name: result.claims for result in results}
+            folder.write("claims.json", json.dumps(rows, indent=2, allow_nan=False) + "\n")
+            folder.write("report.md", papers.overview(results))
+            folder.write("report.html", of_reproductions(results))
+            written += folder.written()
+    if as_json:
+        each = [
+            {
+                "paper": result.paper.name,
+                "interrupted": result.interrupted,
+                "claims": result.claims,
+                "counted": papers.counted(result.claims),
+            }
+            for result in results
+        ]
+        told = {"papers": each, "interrupted": interrupted} if everything else each[0]
+        click.echo(json.dumps({**told, "written": [str(path) for path in written]}, indent=2, allow_nan=False))
+    elif everything:
+        click.echo(papers.summary_table(results))
+        click.echo(f"\nwrote {', '.join(map(str, folder.written()))}, and a folder for each paper")
+    else:
+        click.echo(papers.table(results[0]))
+        click.echo(f"\nwrote {', '.join(map(str, written))}")
+    if interrupted:
+        click.echo("interrupted: what is shown and written covers the figures that were complete", err=True)
+    return INTERRUPTED if interrupted else 0

@@ -1,0 +1,63 @@
+"""`softsense sweep`: many simulations."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from softsense import Interrupted
+from softsense.cli.exits import INTERRUPTED, complain
+from softsense.cli.measuring import dask_executor
+from softsense.cli.options import no_progress_option
+from softsense.cli.output import Folder, progress_bars
+
+
+@click.command("sweep")
+@click.argument("file", metavar="SWEEP.toml", type=click.Path(path_type=Path))
+@click.option("--out", type=click.Path(path_type=Path), help="Folder for results; default: out/<sweep>.")
+@click.option(
+    "--workers",
+    type=click.IntRange(min=1),
+    help="Simulations at once, each a process with the memory of a whole device; default: one per CPU.",
+)
+@click.option("--dask", metavar="ADDRESS", help="Simulate on a Dask cluster instead, such as tcp://host:8786.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result, every point of it, as one JSON document.")
+@no_progress_option
+def sweep_command(
+    file: Path, out: Path | None, workers: int | None, dask: str | None, as_json: bool, no_progress: bool
+) -> int:
+    """Simulate a grid or a Latin hypercube of config fields, read policies, traces and seeds.
+
+    Finished points are kept at once: the same command goes on where it was stopped or killed, to the same bytes on any
+    workers. Points that fail are listed at the end. One folder takes sweep.parquet, failures.csv, frontier.png and
+    report.html.
+    """
+    from softsense import frontier, points, sweep, tables
+
+    spec = sweep.Sweep.open(file)
+    path = out or Path("out") / spec.name
+    with Folder(path), dask_executor(dask) as executor:
+        with progress_bars(no_progress) as report:
+            planned = points.Planned(spec, report)
+        # What traces were recognised as is always shown, so that a wrong guess is seen before anything runs.
+        click.echo(tables.describe(planned.describe()) + ("" if as_json else "\n"), err=as_json)
+        interrupted = False
+        try:
+            with progress_bars(no_progress, "simulations") as report:
+                result = sweep.sweep(planned, out=path, workers=executor or workers, progress=report)
+        except Interrupted as interruption:
+            interrupted, result = True, interruption.result
+        if as_json:
+            click.echo(json.dumps(result.to_dict(), indent=2, allow_nan=False))
+        else:
+            click.echo(frontier.table(result))
+        if interrupted:
+            click.echo("interrupted: what is finished is kept, and the same command goes on", err=True)
+            return INTERRUPTED
+        if not as_json:
+            click.echo(f"\nwrote {', '.join(str(path) for path in result.written)}")
+        if not result.count(points.OK, points.WITHOUT_LIFETIME):
+            return complain(f"{file}: found no point that could be simulated; point 1: {result.failures['error'][0]}")
+        return 0

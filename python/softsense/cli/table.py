@@ -1,0 +1,70 @@
+"""`softsense table`: decode tables."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+import softsense
+from softsense import Interrupted
+from softsense.cli.completing import complete_table
+from softsense.cli.measuring import measuring
+from softsense.cli.options import code_argument, force_option, json_written_option, no_progress_option, sampling_options
+from softsense.cli.output import check_picture, check_suffix, check_writable
+from softsense.files import replacing
+
+
+@click.group("table")
+def table_group() -> None:
+    """Build and show decode tables, on which the simulator runs."""
+
+
+@table_group.command("build")
+@code_argument
+@click.option("--out", "to", required=True, type=click.Path(path_type=Path), metavar="FILE", help="Write it there.")
+@sampling_options
+@force_option
+@json_written_option
+@no_progress_option
+def table_build(name: str, to: Path, force: bool, as_json: bool, no_progress: bool, **options: Any) -> None:
+    """Measure a decode table of CODE: failure probability and iterations for each level and raw bit error rate.
+
+    Levels go from 1 to at most 7 (default). A store lets it be stopped and resumed.
+    """
+    check_suffix(to, ".toml")
+    check_writable(to, force)
+    with measuring(name, no_progress, options) as (code, running):
+        try:
+            built = softsense.build_table(code, name=to.stem, **running)
+        except Interrupted:
+            raise click.Abort from None
+    with replacing(to) as path:
+        path.write_text(built.text, encoding="utf-8")
+    if as_json:
+        made = {"file": str(to), "levels": len(built.points), "rber": built.rber, "frames": built.frames}
+        click.echo(json.dumps({**made, "largest_change": built.largest_change}, indent=2))
+        return
+    click.echo(f"wrote {to}: levels 1 to {len(built.points)}, {len(built.rber)} raw bit error rates, ", nl=False)
+    click.echo(f"{built.frames:,} frames; made monotone, by at most {100 * built.largest_change:.2g} %")
+
+
+@table_group.command("show")
+@click.argument("name", metavar="TABLE", shell_complete=complete_table)
+@click.option("--picture", type=click.Path(path_type=Path), metavar="FILE", help="Draw the curves: .png, .svg or .pdf.")
+@click.option("--json", "as_json", is_flag=True, help="Print the table as one JSON document.")
+def table_show(name: str, picture: Path | None, as_json: bool) -> None:
+    """Show what decode table TABLE is, a shipped one or a file, and what its levels can do."""
+    from softsense import decode_tables, tables
+
+    if picture:
+        check_picture(picture)
+    document = decode_tables.describe(name)
+    click.echo(json.dumps(document, indent=2, allow_nan=False) if as_json else tables.decode_table(document))
+    if picture:
+        with replacing(picture) as path:
+            decode_tables.draw(document).savefig(path)
+        if not as_json:
+            click.echo(f"\nwrote {picture}")
