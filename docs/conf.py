@@ -42,6 +42,7 @@ NAVIGATION = {
         "fitting-a-drive",
         "fitted-drives",
         "when-things-go-wrong",
+        "faq",
     ],
     "Reproduced papers": [
         "claims",

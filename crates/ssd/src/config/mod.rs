@@ -126,8 +126,9 @@ impl Config {
     }
 }
 
-/// The JSON schema of [`Config`].
+/// The JSON schema of [`Config`]. Its `$id` has the version: a field may be added with each.
 pub fn schema() -> String {
-    let schema = schemars::schema_for!(Config);
+    let mut schema = schemars::schema_for!(Config);
+    schema.insert("$id".to_owned(), concat!("urn:softsense:config:", env!("CARGO_PKG_VERSION")).into());
     serde_json::to_string_pretty(&schema).expect("a schema is plain data") + "\n"
 }

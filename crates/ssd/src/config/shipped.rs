@@ -14,7 +14,8 @@ pub(crate) const SHIPPED: [(&str, &str); 10] = [
     ("tlc-rif", include_str!("../../../../configs/tlc-rif.toml")),
 ];
 
-/// What a shipped config is, in one sentence: the first line of its text, a comment.
+/// What a shipped config is, in one sentence: the first comment of its text that is for people. One that begins with `#:` tells
+/// editors where the schema is.
 pub(crate) fn about(text: &str) -> &str {
-    text.lines().next().unwrap_or_default().trim_start_matches(['#', ' '])
+    text.lines().find(|line| !line.starts_with("#:")).unwrap_or_default().trim_start_matches(['#', ' '])
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
@@ -42,13 +43,13 @@ SINGLE = (Living("2/3"), Living("1/2"))
 _EVERY = (PLANNED, *OBSERVED, DEDICATED, FIRST, LINKED, *SINGLE)
 
 
-def _runs_of(plan: Plan, living: Living) -> list[Case]:
-    # Each has millions of requests of which hundreds of thousands wait; seeds hardly differ.
+def runs_of(plan: Plan, living: Living) -> list[Case]:
+    """Its runs. Each has millions of requests, of which hundreds of thousands wait; seeds hardly differ."""
     return [living.case(plan, seed) for seed in plan.seeds[: len(plan.seeds) if plan.full else 1]]
 
 
 def _cases(plan: Plan) -> list[Case]:
-    return [case for living in _EVERY for case in _runs_of(plan, living)]
+    return [case for living in _EVERY for case in runs_of(plan, living)]
 
 
 def _written(summary: dict[str, Any]) -> float:
@@ -63,11 +64,17 @@ def _erases(summary: dict[str, Any]) -> float:
     return summary["operations"]["erases"] / (PLANES * BLOCKS)
 
 
-def _p99(summary: dict[str, Any]) -> float:
+def p99(summary: dict[str, Any]) -> float:
+    """Of the response of reads, us."""
     return summary["response"]["read"]["p99_us"]
 
 
-def _failed(summary: dict[str, Any]) -> float:
+def mean(summary: dict[str, Any]) -> float:
+    """Of the response of reads, us."""
+    return summary["response"]["read"]["mean_us"]
+
+
+def failed(summary: dict[str, Any]) -> float:
     """Codewords that were not decoded, whoever read them."""
     reads = summary["codeword_reads"]
     return reads["uncorrectable"] + reads["uncorrectable_in_background"]
@@ -85,20 +92,20 @@ def _to_the_end(plan: Plan, of: Living, summary: dict[str, Any]) -> float:
     return _written(summary) + left * each
 
 
-def _gain(plan: Plan, runs: Runs, living: Living) -> Number:
+def gain(plan: Plan, runs: Runs, living: Living) -> Number:
     """What is written in a life over what the better of two single rates writes, each to the end of its last rate."""
 
     def lifetime(of: Living) -> list[float]:
-        return by_seed(runs, _runs_of(plan, of), lambda summary: _to_the_end(plan, of, summary))
+        return by_seed(runs, runs_of(plan, of), lambda summary: _to_the_end(plan, of, summary))
 
-    best = max((lifetime(single) for single in SINGLE), key=fmean)
+    best = max((lifetime(replace(single, lanes=living.lanes)) for single in SINGLE), key=fmean)
     return Number.ratio(lifetime(living), best)
 
 
 def _measure(plan: Plan, runs: Runs) -> Measured:
     rows, told = [], []
     for living in _EVERY:
-        cases = _runs_of(plan, living)
+        cases = runs_of(plan, living)
         for bar, of in (("mean", "mean_us"), ("p99", "p99_us")):
             number = Number.of(by_seed(runs, cases, lambda summary, of=of: summary["response"]["read"][of]))
             rows.append(
@@ -116,8 +123,8 @@ def _measure(plan: Plan, runs: Runs) -> Measured:
                 " ".join(str(count) for count in codes["blocks"]),
                 switched,
                 f"{first['writes_detail']['write_amplification']:.2f}",
-                f"{_failed(first):,.0f}",
-                f"{fmean(by_seed(runs, cases, _mean)):.0f}, {fmean(by_seed(runs, cases, _p99)):.0f}",
+                f"{failed(first):,.0f}",
+                f"{fmean(by_seed(runs, cases, mean)):.0f}, {fmean(by_seed(runs, cases, p99)):.0f}",
                 f"{100 * first['utilisation']['decoder']:.0f} %, {100 * links['link_from_ssds']:.1f} %"
                 if links
                 else f"{100 * first['utilisation']['decoder']:.0f} %",
@@ -136,21 +143,17 @@ def _measure(plan: Plan, runs: Runs) -> Measured:
     return Measured(pl.DataFrame(rows), _evidence(plan, runs), (note,))
 
 
-def _mean(summary: dict[str, Any]) -> float:
-    return summary["response"]["read"]["mean_us"]
-
-
 def _evidence(plan: Plan, runs: Runs) -> dict[str, Evidence]:
-    def p99(above: Living, below: Living) -> Number:
-        return Number.ratio(*(by_seed(runs, _runs_of(plan, living), _p99) for living in (above, below)))
+    def tail(above: Living, below: Living) -> Number:
+        return Number.ratio(*(by_seed(runs, runs_of(plan, living), p99) for living in (above, below)))
 
     others = (*OBSERVED, LINKED)
-    gains = {living.label: _gain(plan, runs, living) for living in others}
-    failed = {living.label: _failed(runs[_runs_of(plan, living)[0]]) for living in (PLANNED, *OBSERVED)}
-    pooled, first = p99(DEDICATED, PLANNED), p99(FIRST, PLANNED)
+    gains = {living.label: gain(plan, runs, living) for living in others}
+    undecoded = [f"{failed(runs[runs_of(plan, living)[0]]):,.0f} ({living.label})" for living in (PLANNED, *OBSERVED)]
+    pooled, first = tail(DEDICATED, PLANNED), tail(FIRST, PLANNED)
     each = {
         living.label: Number.ratio(
-            by_seed(runs, _runs_of(plan, living), _each_cycle), by_seed(runs, _runs_of(plan, PLANNED), _each_cycle)
+            by_seed(runs, runs_of(plan, living), _each_cycle), by_seed(runs, runs_of(plan, PLANNED), _each_cycle)
         )
         for living in OBSERVED
     }
@@ -158,7 +161,7 @@ def _evidence(plan: Plan, runs: Runs) -> dict[str, Evidence]:
     met = {"in_all": pooled.lo > 1, "in_mean": pooled.value > 1}
     return {
         "life_gain": Evidence(
-            _gain(plan, runs, PLANNED),
+            gain(plan, runs, PLANNED),
             "In a run the user's capacity stays, and what a weak code leaves beyond it lowers write amplification; at "
             "the last rates it is high.",
             under={name: Evidence(number) for name, number in gains.items()},
@@ -166,7 +169,7 @@ def _evidence(plan: Plan, runs: Runs) -> dict[str, Evidence]:
         "life_observed": Evidence(
             farthest,
             "What blocks do by what is observed of them over what they do by P/E cycles, in bytes for each erase; the "
-            f"farther of two. Codewords that were not decoded: {listed([f'{n:,.0f} ({w})' for w, n in failed.items()])}"
+            f"farther of two. Codewords that were not decoded: {listed(undecoded)}"
             ". Limits are what codes show at three quarters of the raw bit error rate that they are made for, as a "
             "block is looked at once for each erase.",
         ),
