@@ -4,17 +4,20 @@
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 use std::fs::{File, Metadata};
-use std::io::{self, BufReader, Read, Seek, SeekFrom};
-use std::path::{Path, PathBuf};
+use std::io::{self, BufReader, Read};
+use std::os::unix::fs::FileExt as _;
+use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use flate2::read::MultiGzDecoder;
 use memchr::{memchr, memrchr};
 use softsense_base::{Error, Ns, Result, format_bytes};
 
-use super::formats::{DeviceTable, MAX_ADDRESS, Parse, Parsed, Parser, Row, shorten, trim};
-use super::scan::{Layout, Skipped};
-use super::{Beyond, Devices, Trace};
+use super::formats::{DeviceTable, MAX_ADDRESS, Parse, Parsed, Parser, Row, record_bytes, shorten, trim};
+use super::scan::Layout;
+use super::stats::Skipped;
+use super::{Beyond, Devices, Trace, TraceSpec};
 use crate::request::{MAX_REQUEST_BYTES, MAX_TRIM_BYTES, Request, RequestKind, RequestSource};
 
 /// Text is read in blocks of this size; a line must fit into one.
@@ -42,15 +45,15 @@ impl Compression {
     }
 }
 
-/// Counts the bytes that are read from the file, whatever they become.
+/// Reads a file that others may read, too, and counts the bytes, whatever they become.
 struct Counted {
-    file: File,
+    file: Arc<File>,
     bytes: u64,
 }
 
 impl Read for Counted {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        let n = self.file.read(into)?;
+        let n = self.file.read_at(into, self.bytes)?;
         self.bytes += n as u64;
         Ok(n)
     }
@@ -98,8 +101,12 @@ pub(super) struct Lines {
     source: Source,
     pub compression: Compression,
     pub version: FileVersion,
+    /// Whether it has no name, so that nobody else can change it.
+    spooled: bool,
     file: PathBuf,
     path: String,
+    /// 0: there are lines.
+    record_bytes: usize,
     buffer: Vec<u8>,
     /// The whole lines of the buffer that were not parsed yet.
     at: usize,
@@ -113,28 +120,23 @@ pub(super) struct Lines {
 }
 
 impl Lines {
-    pub fn open(path: &Path) -> Result<Lines> {
-        let name = path.display().to_string();
-        let metadata = std::fs::metadata(path).map_err(|error| Error::io(path, &error))?;
-        if metadata.is_dir() {
-            return Err(Error::trace(name, "found a directory, expected a trace file"));
-        }
-        if !metadata.is_file() {
-            return Err(Error::trace(
-                name,
-                "found a pipe or a device, expected a regular file: a trace is read twice, to scan and to replay it",
-            ));
-        }
-        let mut file = File::open(path).map_err(|error| Error::io(path, &error))?;
+    /// The text of a file, or its records of so many bytes, where that is not 0.
+    pub fn open(spec: &TraceSpec, record_bytes: usize) -> Result<Lines> {
+        let path = &spec.path;
+        let failed = |error: io::Error| Error::io(path, &error);
+        let file = match &spec.file {
+            Some(file) => Arc::clone(file),
+            None => Arc::new(File::open(path).map_err(failed)?),
+        };
+        let metadata = file.metadata().map_err(failed)?;
         let mut magic = Vec::new();
-        (&mut file).take(4).read_to_end(&mut magic).map_err(|error| Error::io(path, &error))?;
+        Counted { file: Arc::clone(&file), bytes: 0 }.take(4).read_to_end(&mut magic).map_err(failed)?;
         let compression = match magic.as_slice() {
             [0x1f, 0x8b, ..] => Compression::Gzip,
             // A frame, or a skippable frame before one.
             [0x28, 0xb5, 0x2f, 0xfd] | [0x50..=0x5f, 0x2a, 0x4d, 0x18] => Compression::Zstd,
             _ => Compression::None,
         };
-        file.seek(SeekFrom::Start(0)).map_err(|error| Error::io(path, &error))?;
         let file = Counted { file, bytes: 0 };
         let source = match compression {
             Compression::None => Source::Plain(file),
@@ -151,8 +153,10 @@ impl Lines {
             source,
             compression,
             version: FileVersion::of(&metadata),
+            spooled: spec.file.is_some(),
             file: path.to_owned(),
-            path: name,
+            path: path.display().to_string(),
+            record_bytes,
             buffer: vec![0; BLOCK_BYTES],
             at: 0,
             limit: 0,
@@ -205,9 +209,19 @@ impl Lines {
             if read == 0 {
                 self.eof = true;
                 self.limit = self.end;
+                if self.record_bytes > 0 && !self.end.is_multiple_of(self.record_bytes) {
+                    let (found, whole) = (self.end % self.record_bytes, self.record_bytes);
+                    let message = format!("found {found} bytes at the end, expected whole records of {whole} bytes");
+                    return Err(Error::trace(self.path.clone(), message));
+                }
             } else if !self.started && self.end < self.buffer.len() {
                 // A format is recognised from the first block: a whole one, however little the first read gives.
                 continue;
+            } else if self.record_bytes > 0 {
+                self.limit = self.end - self.end % self.record_bytes;
+                if self.limit == 0 {
+                    continue;
+                }
             } else if let Some(newline) = memrchr(b'\n', &self.buffer[from..self.end]) {
                 self.limit = from + newline + 1;
             } else {
@@ -215,7 +229,7 @@ impl Lines {
             }
             if !self.started {
                 self.started = true;
-                if self.buffer[..self.limit].starts_with(b"\xef\xbb\xbf") {
+                if self.record_bytes == 0 && self.buffer[..self.limit].starts_with(b"\xef\xbb\xbf") {
                     self.at = 3;
                 }
             }
@@ -241,7 +255,9 @@ impl Lines {
     /// The whole lines that are waiting, to recognise a format from.
     pub fn sample(&mut self) -> Result<&[u8]> {
         self.fill()?;
-        self.check_text()?;
+        if self.record_bytes == 0 {
+            self.check_text()?;
+        }
         Ok(&self.buffer[self.at..self.limit])
     }
 
@@ -254,7 +270,9 @@ impl Lines {
         let found = text[at];
         Err(Error::trace(
             self.path.clone(),
-            format!("found a binary file (byte {found:#04x} in line {line}), expected the text of a trace"),
+            format!(
+                "found a binary file (byte {found:#04x} in line {line}), expected the text of a trace, or --format oracle-general"
+            ),
         ))
     }
 
@@ -264,6 +282,9 @@ impl Lines {
 
     /// Whether the file is, still, what was scanned.
     fn expect_version(&self, scanned: FileVersion) -> Result<()> {
+        if self.spooled {
+            return Ok(());
+        }
         let now = std::fs::metadata(&self.file).map_err(|error| Error::io(&self.file, &error))?;
         if FileVersion::of(&now) == scanned {
             return Ok(());
@@ -286,6 +307,7 @@ fn pump_format<P: Parse>(
     parser: &mut P,
     devices: &mut DeviceTable,
     skipped: &mut Skipped,
+    outliers: &[u64],
     lines_at_most: usize,
     sink: &mut impl FnMut(&Row, u64),
 ) -> Result<bool> {
@@ -298,12 +320,23 @@ fn pump_format<P: Parse>(
     let stop = number.saturating_add(lines_at_most as u64);
     while at < block.len() && number < stop {
         let rest = &block[at..];
-        let length = memchr(b'\n', rest).unwrap_or(rest.len());
+        let length = match P::RECORD_BYTES {
+            0 => memchr(b'\n', rest).unwrap_or(rest.len()),
+            bytes => bytes,
+        };
         let mut line = &rest[..length];
-        at += length + 1;
+        at += length + usize::from(P::RECORD_BYTES == 0);
         number += 1;
         // Most lines begin with a digit or a letter and end with one.
-        if line.first().is_none_or(|&byte| byte <= b'#') || line.last().is_some_and(|&byte| byte <= b' ') {
+        if P::RECORD_BYTES > 0 {
+        } else if P::BLANKS_COUNT {
+            line = line.strip_suffix(b"\r").unwrap_or(line);
+            let text = trim(line);
+            if text.is_empty() || text[0] == b'#' {
+                skipped.blank_or_comment += 1;
+                continue;
+            }
+        } else if line.first().is_none_or(|&byte| byte <= b'#') || line.last().is_some_and(|&byte| byte <= b' ') {
             line = trim(line);
             if line.is_empty() || line[0] == b'#' {
                 skipped.blank_or_comment += 1;
@@ -323,6 +356,10 @@ fn pump_format<P: Parse>(
                 }
                 if !devices.included[row.slot as usize] {
                     skipped.other_devices += 1;
+                    continue;
+                }
+                if !outliers.is_empty() && outliers.binary_search(&number).is_ok() {
+                    skipped.outliers += 1;
                     continue;
                 }
                 sink(&row, number);
@@ -364,16 +401,19 @@ pub(super) fn pump(
     parser: &mut Parser,
     devices: &mut DeviceTable,
     skipped: &mut Skipped,
+    outliers: &[u64],
     lines_at_most: usize,
     sink: &mut impl FnMut(&Row, u64),
 ) -> Result<bool> {
     match parser {
-        Parser::Five(parser) => pump_format(lines, parser, devices, skipped, lines_at_most, sink),
-        Parser::Msr(parser) => pump_format(lines, parser, devices, skipped, lines_at_most, sink),
-        Parser::Spc(parser) => pump_format(lines, parser, devices, skipped, lines_at_most, sink),
-        Parser::Blkparse(parser) => pump_format(lines, parser, devices, skipped, lines_at_most, sink),
-        Parser::Fio(parser) => pump_format(lines, parser, devices, skipped, lines_at_most, sink),
-        Parser::Csv(parser) => pump_format(lines, parser, devices, skipped, lines_at_most, sink),
+        Parser::Five(parser) => pump_format(lines, parser, devices, skipped, outliers, lines_at_most, sink),
+        Parser::Msr(parser) => pump_format(lines, parser, devices, skipped, outliers, lines_at_most, sink),
+        Parser::Spc(parser) => pump_format(lines, parser, devices, skipped, outliers, lines_at_most, sink),
+        Parser::Blkparse(parser) => pump_format(lines, parser, devices, skipped, outliers, lines_at_most, sink),
+        Parser::Fio(parser) => pump_format(lines, parser, devices, skipped, outliers, lines_at_most, sink),
+        Parser::Csv(parser) => pump_format(lines, parser, devices, skipped, outliers, lines_at_most, sink),
+        Parser::Oracle(parser) => pump_format(lines, &mut **parser, devices, skipped, outliers, lines_at_most, sink),
+        Parser::Mapped(parser) => pump_format(lines, &mut **parser, devices, skipped, outliers, lines_at_most, sink),
     }
 }
 
@@ -434,17 +474,21 @@ pub(super) struct Rows {
     reorder: Option<Reorder>,
     /// For the message when too many are held: largest step and its line.
     step: (u64, u64),
+    /// What helps then, besides.
+    advice: &'static str,
+    /// Lines that are left out.
+    outliers: Vec<u64>,
 }
 
 impl Rows {
     pub fn new(trace: &Trace) -> Result<Rows> {
-        let lines = Lines::open(&trace.spec.path)?;
+        let lines = Lines::open(&trace.spec, record_bytes(trace.reading.format))?;
         lines.expect_version(trace.version)?;
         let layout = &trace.layout;
         Ok(Rows {
             lines,
-            parser: Parser::new(trace.format, trace.spec.time_unit, trace.size_unit),
-            devices: DeviceTable::new(trace.spec.devices),
+            parser: Parser::new(&trace.reading),
+            devices: DeviceTable::new(&trace.spec.devices),
             batch: Vec::with_capacity(BATCH_LINES),
             at: 0,
             parsed: 0,
@@ -456,6 +500,8 @@ impl Rows {
                 latest_ns: 0,
             }),
             step: (trace.stats.max_backward_ns, layout.max_backward_line),
+            outliers: trace.outliers.clone(),
+            advice: if trace.stats.outlier_lines.is_empty() { "" } else { ", or give --skip-outliers" },
         })
     }
 
@@ -491,7 +537,8 @@ impl Rows {
                 }
                 *parsed += 1;
             };
-            if !pump(&mut self.lines, &mut self.parser, &mut self.devices, &mut skipped, BATCH_LINES, &mut sink)? {
+            let (lines, parser, devices) = (&mut self.lines, &mut self.parser, &mut self.devices);
+            if !pump(lines, parser, devices, &mut skipped, &self.outliers, BATCH_LINES, &mut sink)? {
                 self.lines.expect_version(self.scanned)?;
                 return Ok(None);
             }
@@ -526,8 +573,9 @@ impl Rows {
                     format!(
                         "found an arrival {} before an earlier line's, expected a file sorted more closely: to restore \
                          the order, more than {MAX_HELD} requests would have to be held in memory; sort the file by \
-                         its time column",
-                        Ns(step)
+                         its time column{}",
+                        Ns(step),
+                        self.advice
                     ),
                 ));
             }
