@@ -267,7 +267,7 @@ fn oracle_general_is_read() {
 fn one_event_of_blkparse_is_a_request() {
     let line = |time: &str, event: char, sector: u64| format!("8,0 3 2 {time} 697 {event} W {sector} + 8 [x]\n");
     let text = format!(
-        "{}{}8,0 3 2 0.3 697 M W 24 + 8 [x]\n{}{}8,0 3 2 0.5 0 C N [0]\n",
+        "{}{}8,0 3 2 0.3 697 M W 24 + 8 [x]\n{}{}8,0 3 2 0.5 0 C WS 0 [0]\n",
         line("0.1", 'I', 8),
         line("0.2", 'D', 8),
         line("0.3", 'C', 8),

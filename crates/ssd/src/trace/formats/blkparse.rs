@@ -54,14 +54,17 @@ impl Parse for Blkparse {
         if !matches!(c.peek(), None | Some(b'[')) {
             offset = c.number()?.checked_mul(SECTOR)?;
             c.blanks();
-            if c.peek() != Some(b'+') {
-                return None;
-            }
-            c.at += 1;
-            c.blanks();
-            bytes = c.number()?.checked_mul(self.size_unit)?;
-            if !c.end() && !c.blanks() {
-                return None;
+            // A flush that is completed has a sector, and no size: `C WS 0 [0]`.
+            if !matches!(c.peek(), None | Some(b'[')) {
+                if c.peek() != Some(b'+') {
+                    return None;
+                }
+                c.at += 1;
+                c.blanks();
+                bytes = c.number()?.checked_mul(self.size_unit)?;
+                if !c.end() && !c.blanks() {
+                    return None;
+                }
             }
         }
         let slot = devices.by_name(device, |key, _| {
