@@ -14,6 +14,7 @@ mod columns;
 mod convert;
 mod footprint;
 mod formats;
+mod lines;
 mod options;
 mod outliers;
 mod reader;
@@ -88,7 +89,7 @@ pub struct Trace {
     /// Lines that are left out.
     outliers: Vec<u64>,
     /// The file when it was scanned.
-    version: reader::FileVersion,
+    version: lines::FileVersion,
     layout: scan::Layout,
     stats: TraceStats,
     /// How long recognising and scanning took, s of wall time.

@@ -6,8 +6,9 @@ use softsense_base::{Error, Ns, Result, format_count, format_duration};
 
 use super::footprint::Footprint;
 use super::formats::{DeviceTable, Parser, Reading, Recognition, Row, likely_event, preset, recognise, record_bytes};
+use super::lines::Lines;
 use super::outliers::Extremes;
-use super::reader::{Lines, pump};
+use super::reader::pump;
 use super::spool::spool;
 use super::stats::{DeviceStats, Skipped, TraceStats};
 use super::{Devices, Format, TimeUnit, Trace, TraceSpec};
