@@ -32,7 +32,6 @@ if TYPE_CHECKING:
         FileError,
         SoftsenseError,
         TableError,
-        Trace,
         TraceError,
         __version__,
         build_info,
@@ -45,6 +44,7 @@ if TYPE_CHECKING:
     from softsense.codes import bench
     from softsense.decode_tables import BuiltTable, build_table
     from softsense.store import Store
+    from softsense.traces import Trace
     from softsense.traps import Traps, find_traps
 
 __all__ = [
@@ -89,6 +89,7 @@ _HOMES = {
     "codes": ("bench",),
     "decode_tables": ("BuiltTable", "build_table"),
     "store": ("Store",),
+    "traces": ("Trace",),
     "traps": ("Traps", "find_traps"),
 }
 _HOME = {name: f"softsense.{home}" for home, names in _HOMES.items() for name in names}

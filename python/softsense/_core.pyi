@@ -132,11 +132,20 @@ class Trace:
         path: str,
         *,
         format: str | None = None,
+        columns: str | None = None,
+        delimiter: str | None = None,
+        skip_header: int = 0,
+        op: str | None = None,
         time_unit: str | None = None,
         size_unit: str | None = None,
+        event: str | None = None,
         devices: str = "stack",
+        skip_outliers: bool = False,
+        content: str | os.PathLike[str] | None = None,
         progress: Callable[[float], None] | None = None,
     ) -> None: ...
+    def columns_toml(self) -> str | None:
+        """What the columns are, as a file that `format` takes; None of a format with a parser of its own."""
     def stats_json(self) -> str:
         """Format, units, counts, span, footprint and extent as JSON."""
     def describe(self) -> list[tuple[str, str]]:

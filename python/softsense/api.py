@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from softsense import _core
-from softsense._core import Config, ConfigError, FileError, StopFlag, Trace, UnfinishedFile
+from softsense._core import Config, ConfigError, FileError, StopFlag, UnfinishedFile
 from softsense.background import GRACE_S
 from softsense.files import blaming
+from softsense.traces import Trace
 
 if TYPE_CHECKING:
     import polars as pl
@@ -530,7 +531,7 @@ def _configured(
 
 
 def _opened(trace: str | os.PathLike[str] | Trace | None) -> Trace | None:
-    return trace if trace is None or isinstance(trace, Trace) else Trace(os.fspath(trace))
+    return trace if trace is None or isinstance(trace, _core.Trace) else Trace(os.fspath(trace))
 
 
 def _frame(rows: Iterable[dict[str, Any]]) -> pl.DataFrame:

@@ -15,6 +15,7 @@ import os
 import re
 import signal
 import threading
+import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -23,9 +24,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from softsense._core import MAX_LEVEL, Config, ConfigError, FileError, SoftsenseError, Trace, TraceError
+from softsense._core import MAX_LEVEL, Config, ConfigError, FileError, SoftsenseError, TraceError
 from softsense.api import Progress, inline, run
 from softsense.files import blaming, replacing
+from softsense.traces import Trace
 
 if TYPE_CHECKING:
     from multiprocessing.synchronize import Event
@@ -158,7 +160,7 @@ class Job:
     origin: str
     overrides: tuple[str, ...]
     sha256: str
-    trace: tuple[str, tuple[tuple[str, str], ...], str] | None
+    trace: tuple[str, tuple[tuple[str, Any], ...], str] | None
     beyond: str
     demand: str | None = None
 
@@ -196,7 +198,7 @@ class Planned:
             self._area = reference["total_mm2"]
         file = Path(sweep.config)
         self._origin = str((file if file.is_file() else Path(sweep.origin).parent / file.name).resolve())
-        self._traces: dict[str, tuple[str, tuple[tuple[str, str], ...], str]] = {}
+        self._traces: dict[str, tuple[str, tuple[tuple[str, Any], ...], str]] = {}
         self._described: list[tuple[str, str]] = []
         for i, trace in enumerate(sweep.traces):
             self._scan(i, trace, progress)
@@ -244,8 +246,13 @@ class Planned:
             content = _sha256_of(trace.file)
         except SoftsenseError as error:
             raise type(error)(f"{self.sweep.origin}: traces[{i}]: {error}") from None
-        self._traces[trace.name] = (str(trace.file.resolve()), trace.options, content)
-        told = ("file", "format", "units", "requests", "span", "footprint")
+        options = dict(trace.options)
+        if str(options.get("format", "")).endswith(".toml"):
+            # What a file of columns says makes numbers, not where it lies.
+            del options["format"]
+            options |= tomllib.loads(opened.columns_toml() or "")
+        self._traces[trace.name] = (str(trace.file.resolve()), tuple(options.items()), content)
+        told = ("file", "warning", "format", "columns", "units", "requests", "span", "footprint")
         rows = dict(opened.describe())
         self._described.append(("trace", ", ".join(f"{key} {rows[key]}" for key in told if key in rows)))
 
@@ -310,7 +317,7 @@ class Planned:
         jobs: dict[str, Job],
         config: Config,
         overrides: tuple[str, ...],
-        trace: tuple[str, tuple[tuple[str, str], ...], str] | None,
+        trace: tuple[str, tuple[tuple[str, Any], ...], str] | None,
         demand: str | None,
     ) -> str:
         beyond = self.sweep.beyond
@@ -433,7 +440,7 @@ def _lifetime_numbers(config: Config, demand: str) -> dict[str, float | None]:
 
 
 @functools.lru_cache(maxsize=8)
-def _opened(path: str, options: tuple[tuple[str, str], ...], sha256: str) -> Trace:
+def _opened(path: str, options: tuple[tuple[str, Any], ...], sha256: str) -> Trace:
     """A trace, scanned once in each process."""
     if _sha256_of(Path(path)) != sha256:
         raise TraceError(f"{path}: found another content than when the sweep was started, expected the same")

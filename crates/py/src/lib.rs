@@ -10,6 +10,7 @@ mod hardware;
 mod memory;
 mod timeline;
 
+use std::fs::File;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -355,33 +356,57 @@ impl Config {
 /// >>> stats = json.loads(Trace("two.csv").stats_json())
 /// >>> stats["requests"], stats["reads"]
 /// (2, 1)
-#[pyclass(module = "softsense", frozen)]
+#[pyclass(module = "softsense", frozen, subclass)]
 struct Trace {
     trace: trace::Trace,
 }
 
 #[pymethods]
 impl Trace {
-    /// Recognises the format of a file, or takes the one given, and scans it. Raises TraceError or FileError.
+    /// Recognises the format of a file, or takes the one given, and scans it. `content` is read in its place, if given. Raises
+    /// TraceError, FileError or ConfigError.
     #[new]
-    #[pyo3(signature = (path, *, format = None, time_unit = None, size_unit = None, devices = "stack", progress = None))]
+    #[pyo3(signature = (
+        path, *, format = None, columns = None, delimiter = None, skip_header = 0, op = None, time_unit = None,
+        size_unit = None, event = None, devices = "stack", skip_outliers = false, content = None, progress = None
+    ))]
+    #[allow(clippy::too_many_arguments, reason = "they are keywords")]
     fn new(
         py: Python<'_>,
         path: &str,
         format: Option<&str>,
+        columns: Option<&str>,
+        delimiter: Option<&str>,
+        skip_header: u32,
+        op: Option<&str>,
         time_unit: Option<&str>,
         size_unit: Option<&str>,
+        event: Option<&str>,
         devices: &str,
+        skip_outliers: bool,
+        content: Option<PathBuf>,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Self> {
         let mut spec = TraceSpec::new(path);
-        spec.format = format.map(|name| option("format", name)).transpose()?;
+        (spec.format, spec.columns) =
+            trace::Columns::asked(format, columns, delimiter, skip_header, op).map_err(raise)?;
         spec.time_unit = time_unit.map(|name| option("time-unit", name)).transpose()?;
         spec.size_unit = size_unit
             .map(|text| trace::parse_size(text).map_err(|message| raise(Error::config("--size-unit", message))))
             .transpose()?;
+        spec.event = event.map(|name| option::<trace::Event>("event", name)).transpose()?;
         spec.devices = option("devices", devices)?;
+        spec.skip_outliers = skip_outliers;
+        if let Some(content) = content {
+            let file = File::open(&content).map_err(|error| raise(Error::io(&content, &error)))?;
+            spec.file = Some(Arc::new(file));
+        }
         Ok(Self { trace: with_progress(py, progress, |progress| trace::Trace::open(spec, progress))? })
+    }
+
+    /// What the columns are, as a file that `format` takes; None of a format with a parser of its own.
+    fn columns_toml(&self) -> Option<String> {
+        self.trace.columns().map(trace::Columns::to_toml)
     }
 
     /// Format, units, counts, span, footprint and extent as JSON.

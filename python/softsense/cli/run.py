@@ -13,9 +13,10 @@ import softsense
 from softsense import Comparison, Config, Interrupted, RunResult, Trace
 from softsense.cli.completing import complete_policies, complete_policy
 from softsense.cli.exits import INTERRUPTED, complain
-from softsense.cli.measuring import config_rows, opened_trace
+from softsense.cli.measuring import config_rows, opened_trace, trace_name
 from softsense.cli.options import run_options
 from softsense.cli.output import Folder, print_list, progress_bars, width
+from softsense.traces import OPTIONS as TRACE_OPTIONS
 
 
 @click.command()
@@ -116,18 +117,14 @@ def _measure(
     trace_file: str | None,
     requests_log: bool,
     no_progress: bool,
-    format: str | None,  # noqa: A002
-    time_unit: str | None,
-    size_unit: str | None,
-    devices: str,
-    **_: Any,
+    **options: Any,
 ) -> int:
     """What `run` and `compare` share: say what will run, run it, print and write what came of it."""
     from softsense import tables
 
     with Folder(out or Path("out") / f"{command}-{file.stem}") as folder:
-        options = {"format": format, "time_unit": time_unit, "size_unit": size_unit, "devices": devices}
-        opened = opened_trace(trace_file, no_progress, options) if trace_file else None
+        of_trace = {name: options[name] for name in TRACE_OPTIONS}
+        opened = opened_trace(trace_file, no_progress, of_trace) if trace_file else None
         # The recognised format and units are always shown, so that a wrong guess is seen before anything runs.
         rows = [("config", str(file)), *config_rows(config, opened is None), *(opened.describe() if opened else [])]
         description = tables.describe(rows)
@@ -145,7 +142,7 @@ def _measure(
         summary = json.dumps(result.to_dict(), indent=2, allow_nan=False)
         found, warnings = tables.finding(comparison), tables.warnings(comparison)
         first = f"{warnings}\n\n" if warnings else ""
-        workload = Path(trace_file).name if trace_file else "its own workload"
+        workload = trace_name(trace_file) if trace_file else "its own workload"
         # Said first: the disk may be full.
         click.echo(summary if as_json else f"{first}{tables.results(comparison, width())}\n\n{found}\n")
         folder.write("config.toml", config.to_toml())

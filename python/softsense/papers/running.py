@@ -15,11 +15,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from softsense import _core
-from softsense._core import SoftsenseError, Trace
+from softsense._core import SoftsenseError
 from softsense.api import Progress, run
 from softsense.papers.judging import judged
 from softsense.papers.plans import Case, Figure, Measured, Paper, Plan, configured
 from softsense.papers.telling import report
+from softsense.traces import Trace
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
