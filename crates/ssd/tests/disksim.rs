@@ -222,7 +222,7 @@ fn what_cannot_go_together_is_refused() {
         (vec!["precondition.layout=steady_state"], "ftl.allocation_pool"),
         (vec!["ftl.stripe=[\"plane\", \"channel\", \"chip\", \"die\"]"], "ftl.allocation_pool"),
         (vec!["ftl.whole_pages=true", "host.partial_write=read_modify_write"], "ftl.whole_pages"),
-        (vec!["host.reads_first=true"], "host.serves_in_flight"),
+        (vec!["encoder.placement.per_channel=1"], "host.serves_in_flight"),
         (
             vec![
                 "flash.busy_unit=channel",

@@ -334,7 +334,7 @@ fn device(draw: &mut Draw) -> String {
     if ways == 1 && draw.once_in(3) {
         toml += &format!("read_buffer.bytes = {}\n", per_page * unit * draw.one(&[1, 3, 16]));
     }
-    if placed && !reads_first {
+    if placed && encoder.is_none() {
         toml += &format!("serves_in_flight = {}\n", draw.once_in(2));
     }
     toml += &match draw.below(3) {

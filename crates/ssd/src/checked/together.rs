@@ -352,14 +352,13 @@ impl CheckedConfig {
                 "ftl.plane_choice",
                 "found `most_free` with interleaved codewords, expected `in_turn`".into(),
             ),
-            // A read that overtakes the program of its data, or finds another unit free, would sense a page that is not programmed.
+            // A read that finds its unit free before the program of its data gets there would sense a page that is not programmed.
             clash(
-                !config.host.serves_in_flight && (config.host.reads_first || gathered.is_some()),
+                !config.host.serves_in_flight && (gathered.is_some() || config.encoder.is_some()),
                 "host.serves_in_flight",
                 format!(
-                    "found false with {}, expected true, or units that serve first come, first served, and pages that are programmed \
-                     for a request, one by one",
-                    gathered.unwrap_or("`host.reads_first`")
+                    "found false with {}, expected true, or pages that go to their units when requests come, one by one",
+                    gathered.unwrap_or("encoders")
                 ),
             ),
             // What shares a codeword, or a page that units cross, is sensed together.
