@@ -132,6 +132,7 @@ impl Drive {
         }
         for (found, path, expected) in [
             (matches!(of.flash.busy_unit, BusyUnit::Chip | BusyUnit::Channel), "flash.busy_unit", "plane or die"),
+            (of.flash.rounds.is_some(), "flash.rounds", "none"),
             (!of.flash.shared_sensing, "flash.shared_sensing", "true"),
             (of.ftl.allocation_pool != AllocationPool::Ssd, "ftl.allocation_pool", "ssd"),
             (of.ftl.whole_pages, "ftl.whole_pages", "false"),

@@ -14,7 +14,9 @@ use softsense_base::{Error, Result};
 use strength_reduce::{StrengthReducedU32, StrengthReducedU64};
 
 pub(crate) use crate::config::MIN_CODEWORD_BYTES;
-use crate::config::{BusyUnit, DecoderPlacement, FlashSpec, FtlSpec, GeometrySpec, StripeLevel};
+use crate::config::{
+    BusyUnit, DecoderPlacement, FlashSpec, FtlSpec, GeometrySpec, RoundsAmong, RoundsSpec, StripeLevel,
+};
 
 /// Units that a read, or a collection, takes together where they cross pages, if a page has no more.
 const UNITS_PER_RUN: u32 = 16;
@@ -31,6 +33,7 @@ pub struct Geometry {
     planes_per_chip: u32,
     planes_per_die: u32,
     planes_per_busy_unit: u32,
+    planes_per_round: u32,
     planes: u32,
     blocks_per_plane: u32,
     pages_per_block: u32,
@@ -64,7 +67,7 @@ impl Geometry {
     /// The shape of a device whose specs have passed their own checks.
     ///
     /// # Errors
-    /// When chips cannot be divided as `ftl.interleaving` says.
+    /// When chips cannot be divided as `ftl.interleaving` says, or channels as `flash.rounds` does.
     pub(crate) fn new(spec: &GeometrySpec, flash: &FlashSpec, ftl: &FtlSpec) -> Result<Self> {
         let planes_per_chip = spec.dies_per_chip * spec.planes_per_die;
         let planes_per_channel = spec.chips_per_channel * planes_per_chip;
@@ -75,18 +78,31 @@ impl Geometry {
                 format!("found {ways}, expected 1 for none, or a divisor of the {chips} chips up to {MOST_WAYS}");
             return Err(Error::config("ftl.interleaving.ways", message));
         }
+        let planes_per_busy_unit = match flash.busy_unit {
+            BusyUnit::Plane => 1,
+            BusyUnit::Die => spec.planes_per_die,
+            BusyUnit::Chip => planes_per_chip,
+            BusyUnit::Channel => planes_per_channel,
+        };
+        let planes_per_round = match flash.rounds {
+            None => planes_per_busy_unit,
+            Some(RoundsSpec { among: RoundsAmong::Chip, .. }) => planes_per_chip,
+            Some(RoundsSpec { among: RoundsAmong::Channels(channels), .. }) => {
+                if channels == 0 || !spec.channels.is_multiple_of(channels) {
+                    let message = format!("found {channels}, expected a divisor of the {} channels", spec.channels);
+                    return Err(Error::config("flash.rounds.among.channels", message));
+                }
+                channels * planes_per_channel
+            }
+        };
         let mut geometry = Self {
             ssds: spec.ssds,
             channels: spec.ssds * spec.channels,
             planes_per_channel,
             planes_per_chip,
             planes_per_die: spec.planes_per_die,
-            planes_per_busy_unit: match flash.busy_unit {
-                BusyUnit::Plane => 1,
-                BusyUnit::Die => spec.planes_per_die,
-                BusyUnit::Chip => planes_per_chip,
-                BusyUnit::Channel => planes_per_channel,
-            },
+            planes_per_busy_unit,
+            planes_per_round,
             planes,
             blocks_per_plane: spec.blocks_per_plane,
             pages_per_block: spec.pages_per_block,
@@ -176,6 +192,11 @@ impl Geometry {
     /// Things that do one array operation at a time.
     pub fn busy_units(&self) -> u32 {
         self.planes / self.planes_per_busy_unit
+    }
+
+    /// Those that begin together; one where none waits for another.
+    pub(crate) fn busy_units_per_round(&self) -> u32 {
+        self.planes_per_round / self.planes_per_busy_unit
     }
 
     /// Blocks of a plane.

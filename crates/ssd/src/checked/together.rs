@@ -7,7 +7,7 @@ use softsense_nand::Wear;
 use super::CheckedConfig;
 use crate::config::{
     AllocationPool, BusyUnit, DecodeTime, DecoderEnergy, Layout, Mapping, PartialWrite, PlaneChoice, ReadReclaimSpec,
-    TranslationPages,
+    RoundsAmong, TranslationPages,
 };
 use crate::events::MAX_INDEX;
 use crate::format::BlockLayout;
@@ -59,7 +59,7 @@ impl CheckedConfig {
     }
 
     /// All that cannot go together: a new feature that goes without another is a row here.
-    fn clashes(&self) -> [Clash; 35] {
+    fn clashes(&self) -> [Clash; 38] {
         let config = &self.config;
         let (decoder, flash, reliability) = (&config.decoder, &config.flash, &config.reliability);
         let layouts = self.layouts();
@@ -346,20 +346,38 @@ impl CheckedConfig {
                 "flash.busy_unit",
                 "found `channel` with interleaved codewords, expected chips that work at the same time".into(),
             ),
+            // Units that begin together are parts of what is named.
+            clash(
+                flash.busy_unit == BusyUnit::Channel
+                    && flash.rounds.is_some_and(|rounds| rounds.among == RoundsAmong::Chip),
+                "flash.rounds.among",
+                "found `chip` with `flash.busy_unit = \"channel\"`, expected `channels`, or busy units that a chip has".into(),
+            ),
+            // A page that is sensed ahead keeps its unit until all of its group have arrived, which would wait for that unit.
+            clash(
+                flash.rounds.is_some() && config.ftl.interleaving.ways > 1,
+                "flash.rounds",
+                "found with interleaved codewords, expected `ftl.interleaving.ways = 1`".into(),
+            ),
+            // What makes way lets its unit begin something while others are at work, which is what rounds do not.
+            clash(
+                flash.rounds.is_some() && flash.suspend.is_some(),
+                "flash.rounds",
+                "found with `flash.suspend`, expected units that begin together, or programs and erases that make way".into(),
+            ),
             // Interleaved codewords go to planes of several chips at once.
             clash(
                 config.ftl.plane_choice == PlaneChoice::MostFree && config.ftl.interleaving.ways > 1,
                 "ftl.plane_choice",
                 "found `most_free` with interleaved codewords, expected `in_turn`".into(),
             ),
-            // A read that overtakes the program of its data, or finds another unit free, would sense a page that is not programmed.
+            // A read that finds its unit free before the program of its data gets there would sense a page that is not programmed.
             clash(
-                !config.host.serves_in_flight && (config.host.reads_first || gathered.is_some()),
+                !config.host.serves_in_flight && (gathered.is_some() || config.encoder.is_some()),
                 "host.serves_in_flight",
                 format!(
-                    "found false with {}, expected true, or units that serve first come, first served, and pages that are programmed \
-                     for a request, one by one",
-                    gathered.unwrap_or("`host.reads_first`")
+                    "found false with {}, expected true, or pages that go to their units when requests come, one by one",
+                    gathered.unwrap_or("encoders")
                 ),
             ),
             // What shares a codeword, or a page that units cross, is sensed together.

@@ -1,7 +1,7 @@
 //! Where data is: map entries, what was last written at a place, and fetching both before they are needed.
 
 use super::victims::VictimRule;
-use super::{Entry, Gain, Held, Lcn, Location, PageMap, Place, prefetch};
+use super::{Entry, Gain, Group, Held, Lcn, Location, PageMap, Place, prefetch};
 
 impl PageMap {
     #[inline(always)]
@@ -30,6 +30,13 @@ impl PageMap {
             page += 1;
         }
         if page < u32::from(self.programmed[block as usize]) { Location::Flash(place) } else { Location::InFlight }
+    }
+
+    /// Whether a read of a page waits behind its program.
+    #[inline]
+    pub fn awaits_program(&self, group: Group) -> bool {
+        // Where reads wait so, superblocks are blocks.
+        !self.serves_in_flight && group.page >= u32::from(self.programmed[group.superblock as usize])
     }
 
     /// The logical codeword whose current data lies at `place`, if any.

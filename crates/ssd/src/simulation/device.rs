@@ -105,8 +105,9 @@ impl Device {
             pe_cycles,
             codewords_per_unit: medium.codewords_per_unit(pe_cycles),
             remembered_level,
-            // Garbage collection's reads are in no more of a hurry than its programs: they wait with them.
-            hurried: self.reads_first && owner.is_of_host(),
+            // Garbage collection's reads are in no more of a hurry than its programs: they wait with them. Nor does a read overtake the
+            // program of its data.
+            hurried: self.reads_first && owner.is_of_host() && !ftl.awaits_program(group),
         };
         let read = back_end.new_read(kernel, order);
         let statistics = &mut kernel.statistics;

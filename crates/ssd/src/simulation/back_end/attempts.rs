@@ -7,8 +7,9 @@ use softsense_nand::InferredBy;
 use super::super::kernel::{Completion, Kernel};
 use super::super::owners::ReadOwner;
 use super::BackEnd;
-use super::array::{Command, NONE, Phase, Turn, Work};
+use super::array::{NONE, Turn, Work};
 use super::orders::ReadOrder;
+use super::phase::{Command, Phase};
 use super::reads::{Codeword, Progress, Read};
 
 impl BackEnd {

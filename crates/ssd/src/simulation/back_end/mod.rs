@@ -28,8 +28,10 @@ mod encoding;
 mod links;
 mod occupied;
 mod orders;
+mod phase;
 mod reads;
 mod remembered;
+mod rounds;
 mod sensing;
 mod timing;
 mod transfers;
@@ -58,6 +60,7 @@ pub use occupied::{Action, Occupied, Resource};
 pub(super) use orders::{CodewordOrder, Ended, ReadOrder};
 use reads::Reads;
 use remembered::RememberedReferences;
+use rounds::Rounds;
 use timing::{OperationEnergy, Timing};
 
 /// A program of a page, or of a group of interleaved ones at once.
@@ -88,6 +91,8 @@ pub(super) struct BackEnd {
     /// Whether it is told of each codeword at which level it was decoded.
     tells_levels: bool,
     array: Array,
+    /// None where units do not wait for one another.
+    rounds: Option<Rounds>,
     bus: Bus,
     decoders: Decoders,
     /// None where encoding takes no time.
@@ -138,6 +143,7 @@ impl BackEnd {
             registers_for_look_ahead: spec.flash.cache_register_for == CacheRegisterFor::LookAhead,
             tells_levels,
             array: Array::new(geometry.busy_units()),
+            rounds: Rounds::new(spec.flash.rounds, &geometry),
             bus: Bus::new(geometry.channels()),
             decoders: Decoders::new(config),
             encoders: Encoders::new(config),

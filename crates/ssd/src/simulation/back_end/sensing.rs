@@ -5,9 +5,10 @@ use softsense_link::Step;
 use softsense_nand::InferredBy;
 
 use super::super::kernel::Kernel;
-use super::array::{Command, NONE, Phase, TakenBy, Turn, Work};
+use super::array::{NONE, TakenBy, Turn, Work};
 use super::bus::Transfer;
 use super::orders::{Ended, ReadOrder};
+use super::phase::{Command, Phase};
 use super::reads::Read;
 use super::timing::SuspendTiming;
 use super::{BackEnd, Program};
@@ -27,13 +28,15 @@ impl BackEnd {
         self.geometry.channel_of(self.geometry.plane_of(group.set, member))
     }
 
-    /// Hands work to a unit: done at once if it is free, else queued.
+    /// Hands work to a unit: done at once if it is free and waits for no other, else queued.
     #[inline(always)]
     pub(super) fn submit(&mut self, kernel: &mut Kernel, unit: u32, work: Work, turn: Turn) {
         if let Work::Read(part) = work {
-            self.reads.part(part).waited_for = self.array.taken(kernel.now, unit);
+            self.reads.part(part).waited_for = self.taken(kernel.now, unit);
         }
-        if let Some(work) = self.array.submit(unit, work, turn) {
+        if !self.may_begin(kernel.now, unit) {
+            self.array.wait(unit, work, turn);
+        } else if let Some(work) = self.array.submit(unit, work, turn) {
             self.begin(kernel, unit, work);
         } else if turn != Turn::Other {
             self.make_way(kernel, unit);
@@ -199,6 +202,9 @@ impl BackEnd {
 
     #[inline]
     fn next_work(&mut self, kernel: &mut Kernel, unit: u32) {
+        if self.rounds.is_some() {
+            return self.next_round(kernel, unit);
+        }
         let suspended = self.timing.suspend.zip(self.array.suspended_since(unit));
         let has_rested = |(suspend, since): (SuspendTiming, Ns)| kernel.now - since >= suspend.longest;
         let next = if suspended.is_some_and(has_rested) { None } else { self.array.next(unit) };

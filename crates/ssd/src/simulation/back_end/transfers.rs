@@ -4,9 +4,10 @@ use softsense_base::Ns;
 use softsense_link::Step;
 
 use super::super::kernel::Kernel;
-use super::array::{Command, NONE, Phase};
+use super::array::NONE;
 use super::bus::Transfer;
 use super::decoders::Arrived;
+use super::phase::{Command, Phase};
 use super::reads::{Codeword, Progress};
 use super::{BackEnd, Program};
 
