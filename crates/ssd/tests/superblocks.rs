@@ -243,3 +243,24 @@ proptest! {
         simulation.ftl().assert_consistent();
     }
 }
+
+#[test]
+fn what_does_not_go_with_superblocks_is_named() {
+    let superblocks = superblocks_of(2);
+    for (more, expected) in [
+        (
+            vec!["ftl.plane_choice=most_free"],
+            "ftl.plane_choice: found `most_free` with `ftl.interleaving.ways` above 1",
+        ),
+        (vec!["flash.busy_unit=channel"], "flash.busy_unit: found `channel` with `ftl.interleaving.ways` above 1"),
+        (vec!["ftl.allocation_pool=channel"], "ftl.allocation_pool: found channel with blocks of several chips"),
+        (vec!["ftl.interleaving.groups=all"], "ftl.interleaving.ways: found several with codes of `reliability.bch`"),
+        (vec!["ftl.interleaving.ways=3"], "ftl.interleaving.ways: found 3, expected 1 for none, or a divisor"),
+        (vec!["ftl.interleaving.groups=some"], "ftl.interleaving.groups"),
+    ] {
+        let overrides: Vec<String> =
+            std::iter::once(superblocks.clone()).chain(more.iter().map(ToString::to_string)).collect();
+        let error = CheckedConfig::open("mlc-lae", &overrides).unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}, expected {expected}");
+    }
+}
