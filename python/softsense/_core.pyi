@@ -96,7 +96,7 @@ class Config:
         `parity_bytes` (room for that of a codeword), `codewords_per_unit`, `squeezed_bytes` (what parity and metadata
         take of the data space of each unit), `units_per_block`, `crossing_per_block` (those of them that lie in two
         pages), `codewords_at_once` (of it in one decoder), and `transfer_us`, `decode_us` and
-        `decode_without_errors_us` of a codeword.
+        `decode_without_errors_us` of a codeword. With `ftl.interleaving.groups = "none"` a block is a superblock.
         """
     def decoder_hardware(self) -> dict[str, Any] | None:
         """The circuits of decoders, by the model of docs/model/hardware.md; None where `decoder.time` is no circuit.

@@ -107,15 +107,15 @@ pub enum Writer {
 }
 
 /// Pages that are read or programmed together. With interleaving, pages of the same index in the blocks of a superblock: all of
-/// them, which hold interleaved codewords, or a single one. Without, a page of a block, or several of a read whose units cross
-/// pages.
+/// them, which hold interleaved codewords, or a single one. Without, a page of a superblock, or several of a read whose units cross
+/// pages. [`Geometry::turn`] says where they are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Group {
     /// The set of planes.
     pub set: u32,
     /// The superblock.
     pub superblock: u32,
-    /// The index of the pages in their blocks, or of the first of several in one block.
+    /// The index of the pages in their blocks; without interleaving, that of the page, or of the first of several, in the superblock.
     pub page: u32,
     /// A bit for each member of the set that has a page here; without interleaving for each page from the first on.
     members: u32,
@@ -234,7 +234,7 @@ pub struct PageMap {
     start_ages: StartAges,
     /// P/E cycles that an erase counts as.
     pe_cycles_per_erase: u32,
-    /// Of a block, by its P/E cycles.
+    /// Of a block, or of a superblock whose blocks take turns, by its P/E cycles.
     layouts: ByAge<BlockLayout>,
     /// Absent where code rates follow P/E cycles.
     observed_rates: Option<ObservedRates>,
@@ -299,6 +299,7 @@ impl PageMap {
             geometry.ways() > 1
                 && match spec.interleaving.groups {
                     InterleavedGroups::All => true,
+                    InterleavedGroups::None => false,
                     InterleavedGroups::WithChipFactorAbove(most) => (0..geometry.ways()).any(|member| {
                         let chip = geometry.chip_of(geometry.plane_of(set, member));
                         reliability.chip_factor(geometry.chip_rank(chip).into()) > most

@@ -235,8 +235,12 @@ fn device(draw: &mut Draw) -> String {
     if disturbs && !draw.once_in(4) {
         toml += &read_reclaim(draw, ways, layers_differ);
     }
-    if ways > 1 && !squeezed {
-        let groups = if draw.once_in(4) { "{ with_chip_factor_above = 1.0 }" } else { "\"all\"" };
+    if ways > 1 {
+        let groups = if squeezed {
+            "\"none\""
+        } else {
+            draw.one(&["{ with_chip_factor_above = 1.0 }", "\"all\"", "\"all\"", "\"none\""])
+        };
         toml += &format!(
             "[ftl.interleaving]\nways = {ways}\nremainder = \"{}\"\ngroups = {groups}\n",
             draw.one(&["plain", "pad"])
@@ -335,7 +339,7 @@ fn device(draw: &mut Draw) -> String {
     if buffer > 0 && draw.once_in(3) {
         toml += "write_buffer_replacement = \"lru\"\n";
     }
-    if ways == 1 && draw.once_in(3) {
+    if (ways == 1 || squeezed) && draw.once_in(3) {
         toml += &format!("read_buffer.bytes = {}\n", per_page * unit * draw.one(&[1, 3, 16]));
     }
     if placed && encoder.is_none() {

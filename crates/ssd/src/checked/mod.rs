@@ -151,7 +151,8 @@ impl CheckedConfig {
     /// Codewords the user can address: as many on each SSD, for which the one with the least room has to do.
     pub fn user_codewords(&self) -> u64 {
         let ssds = u64::from(self.geometry.ssds());
-        let blocks = self.geometry.codewords() / u64::from(self.geometry.codewords_per_block());
+        let of_layout = self.geometry.codewords_per_block() * self.geometry.blocks_in_turn();
+        let blocks = self.geometry.codewords() / u64::from(of_layout);
         let layouts = self.layouts();
         let of_block = (0..self.geometry.ssds()).map(|ssd| self.start_ages.on_ssd(&layouts, ssd).codewords()).min();
         let of_ssd = blocks * u64::from(of_block.expect("there is an SSD")) / ssds;
@@ -179,7 +180,7 @@ impl CheckedConfig {
     }
 
     fn page_format(&self) -> PageFormat {
-        PageFormat::new(&self.config.geometry, &self.config.reliability)
+        PageFormat::new(&self.config.geometry, &self.config.reliability, self.geometry.blocks_in_turn())
     }
 
     /// Where the codewords of a block lie, by its P/E cycles: from the least worn block of the start on.

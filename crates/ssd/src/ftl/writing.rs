@@ -95,9 +95,9 @@ impl PageMap {
     /// The next page for a translation page, sets taking turns; `None` when none has room until garbage collection has freed
     /// a block.
     pub fn open_for_translation(&mut self) -> Option<Group> {
-        let (sets, ways, planes) = (self.geometry.sets(), self.geometry.ways(), self.geometry.planes_of_ssd());
+        let (sets, planes) = (self.geometry.sets(), self.geometry.planes_of_ssd());
         (0..sets).find_map(|_| {
-            let at = self.translation_at * ways;
+            let at = self.translation_at * self.geometry.blocks_per_superblock();
             let plane = self.geometry.stripe(at / planes)[(at % planes) as usize];
             self.translation_at = if self.translation_at + 1 == sets { 0 } else { self.translation_at + 1 };
             self.open(self.geometry.set_of(plane).0, Writer::Translation)
@@ -165,18 +165,20 @@ impl PageMap {
     /// Notes that the programs of all pages of a group have ended, at `now_s` seconds of the run.
     pub fn programmed(&mut self, group: Group, now_s: u64) {
         let pages = self.geometry.pages_per_block();
+        let (_, page) = self.geometry.turn(group.page, 0);
         for member in group.members() {
+            let (member, _) = self.geometry.turn(group.page, member);
             let block = self.geometry.block_in(group.superblock, member);
             let programmed = &mut self.programmed[block as usize];
-            debug_assert_eq!(u32::from(*programmed), group.page, "programs of a block end in order");
-            *programmed = group.page as u16 + 1;
+            debug_assert_eq!(u32::from(*programmed), page, "programs of a block end in order");
+            *programmed = page as u16 + 1;
             if let Some(written_s) = &mut self.written_s {
-                let page = u64::from(block) * u64::from(pages) + u64::from(group.page);
+                let page = u64::from(block) * u64::from(pages) + u64::from(page);
                 written_s.set(page, (now_s + 1).min(u32::MAX.into()));
             }
         }
-        if group.page + 1 == pages
-            && (0..self.geometry.ways()).all(|member| {
+        if page + 1 == pages
+            && (0..self.geometry.blocks_per_superblock()).all(|member| {
                 u32::from(self.programmed[self.geometry.block_in(group.superblock, member) as usize]) == pages
             })
         {

@@ -77,6 +77,14 @@ class Device:
         )
 
 
+def at_the_next_chip(device: Device) -> str:
+    """As a config field: units that the end of a page cuts go on at the chip of the next channel.
+
+    Blocks of one die of each channel are written in turn, page by page, and collected together.
+    """
+    return f"ftl.interleaving={inline({'ways': device.channels, 'groups': 'none'})}"
+
+
 SMALL, LARGE = (Device.of(PUBLISHED["devices"][name]) for name in ("small", "large"))
 
 

@@ -165,7 +165,8 @@ impl BackEnd {
     /// A read whose codewords are [added](Self::add_codeword) next, before it is [begun](Self::begin_read).
     #[inline]
     pub(super) fn new_read(&mut self, kernel: &Kernel, order: ReadOrder) -> u32 {
-        self.reads.insert(order, self.geometry.page_type_of(order.group.page), kernel.now)
+        let (_, page) = self.geometry.turn(order.group.page, 0);
+        self.reads.insert(order, self.geometry.page_type_of(page), kernel.now)
     }
 
     #[inline(always)]
@@ -233,7 +234,7 @@ impl BackEnd {
     /// Begins to erase the blocks of a superblock.
     pub(super) fn erase(&mut self, kernel: &mut Kernel, set: u32, superblock: u32) {
         self.remembered.erased(superblock);
-        for member in 0..self.geometry.ways() {
+        for member in 0..self.geometry.blocks_per_superblock() {
             let unit = self.geometry.busy_unit_of(self.geometry.plane_of(set, member));
             self.submit(kernel, unit, Work::Erase { superblock }, Turn::Other);
         }

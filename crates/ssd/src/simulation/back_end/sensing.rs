@@ -16,16 +16,22 @@ use crate::events::Key;
 use crate::ftl::Group;
 
 impl BackEnd {
+    /// The plane that has a page of a group.
+    #[inline]
+    fn plane_of(&self, group: Group, member: u32) -> u32 {
+        self.geometry.plane_of(group.set, self.geometry.turn(group.page, member).0)
+    }
+
     /// The unit that has a page of a group.
     #[inline]
     pub(super) fn unit_of(&self, group: Group, member: u32) -> u32 {
-        self.geometry.busy_unit_of(self.geometry.plane_of(group.set, member))
+        self.geometry.busy_unit_of(self.plane_of(group, member))
     }
 
     /// The channel of a page of a group.
     #[inline]
     pub(super) fn channel_of(&self, group: Group, member: u32) -> u32 {
-        self.geometry.channel_of(self.geometry.plane_of(group.set, member))
+        self.geometry.channel_of(self.plane_of(group, member))
     }
 
     /// Hands work to a unit: done at once if it is free and waits for no other, else queued.
@@ -144,7 +150,7 @@ impl BackEnd {
         }
         let one = member == 0 || self.geometry.ways() > 1;
         let page_type =
-            if one { page_type } else { self.geometry.page_type_of(self.geometry.page_of_member(group.page, member)) };
+            if one { page_type } else { self.geometry.page_type_of(self.geometry.turn(group.page, member).1) };
         let page =
             (u64::from(group.set) << 32 | u64::from(group.superblock), u64::from(group.page) << 8 | u64::from(member));
         self.timing.sensing(page_type, step, page)
