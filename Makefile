@@ -95,6 +95,7 @@ docs: $(BUILT) $(DOCS_INSTALLED)
 lint: $(BUILT)
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --exclude softsense-py --exclude softsense-fuzz --no-deps --locked --quiet
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/softsense config schema | diff - schema/config.schema.json

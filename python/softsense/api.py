@@ -37,6 +37,7 @@ _RESPONSE_STATS = ("mean", "p50", "p95", "p99", "p999", "p9999", "max")
 _REQUEST_KINDS = ("read", "write", "trim")
 _MOST_JOBS = 4
 _CHUNK_S = 0.1
+_RETRIES = ("restart", "incremental")
 _MOST_LOGGED = 200_000
 
 
@@ -354,7 +355,8 @@ def run(
     Args:
         config: a TOML file or a `Config`.
         trace: a trace file, or a `Trace` where its format or units have to be said; None for the config's `[workload]`.
-        policy: replaces the config's read policy: `two_step`, or with its retry `two_step:restart`.
+        policy: replaces the config's read policy: `two_step`, or with its retry `two_step:restart`; or one of your own,
+            such as `my_policies.py:Ladder` (see `softsense.own`).
         overrides: config fields to replace, each written as `ftl.over_provisioning=0.28`.
         seed: replaces the config's seed. Equal seeds give equal results, whatever the machine.
         beyond: what becomes of addresses beyond the device: `reject`, `wrap` or `scale`.
@@ -365,6 +367,7 @@ def run(
     Raises:
         SoftsenseError: the configuration, the trace or a file is wrong; the message names the place.
         Interrupted: Ctrl-C; its `result` holds what had been measured.
+        Exception: whatever a policy or rule of your own raises.
 
     >>> small = ["geometry.channels=1", "geometry.blocks_per_plane=256"]
     >>> small += ["workload.footprint_bytes=67108864", "workload.requests=200"]
@@ -404,7 +407,8 @@ def compare(
     Args:
         config: a TOML file or a `Config`.
         trace: a trace file, or a `Trace` where its format or units have to be said; None for the config's `[workload]`.
-        policies: `all`, or names such as `two_step`, each optionally with its retry as in `two_step:restart`.
+        policies: `all`, or names such as `two_step`, each optionally with its retry as in `two_step:restart`; or of
+            your own, such as `my_policies.py:Ladder` (see `softsense.own`).
         baseline: also run `no_soft_sensing`, in which nothing ever fails, and report slowdowns against it; not with BCH
             codes, which are read by hard decisions alone.
         overrides: config fields to replace, each written as `ftl.over_provisioning=0.28`.
@@ -455,6 +459,8 @@ def default_jobs() -> int:
 def policy_names(policies: Sequence[str] | str) -> list[str]:
     """Resolve `all`, a comma-separated list or a sequence to policy names without repeats, each with any retry given.
 
+    A policy of your own is named by its file or module and its class, and found when a configuration is made of it.
+
     Raises:
         ConfigError: a policy is not known, or none is named.
 
@@ -467,13 +473,31 @@ def policy_names(policies: Sequence[str] | str) -> list[str]:
     for item in (item.strip() for item in items):
         if item == "all":
             names += known
-        elif item.partition(":")[0] in known:
+        elif split_policy(item)[0] in known or ":" in split_policy(item)[0]:
             names.append(item)
         else:
-            raise ConfigError(f"policies: unknown policy '{item}', expected all or some of {', '.join(known)}")
+            raise ConfigError(
+                f"policies: unknown policy '{item}', expected all or some of {', '.join(known)}, or one of your own, "
+                "such as my_policies.py:Ladder"
+            )
     if not names:
         raise ConfigError(f"policies: none named, expected all or some of {', '.join(known)}")
     return list(dict.fromkeys(names))
+
+
+def split_policy(policy: str) -> tuple[str, str]:
+    """A policy as it was asked for, taken apart into its name and its retry; "" where that is the configuration's.
+
+    >>> split_policy("two_step:restart"), split_policy("ideal")
+    (('two_step', 'restart'), ('ideal', ''))
+    >>> split_policy("my_policies.py:Ladder"), split_policy("my_policies.py:Ladder:incremental")
+    (('my_policies.py:Ladder', ''), ('my_policies.py:Ladder', 'incremental'))
+    """
+    name, _, retry = policy.rpartition(":")
+    # One of your own has a colon in its name.
+    if ":" in name or retry in _RETRIES or name in {known["name"] for known in _core.policies()}:
+        return name, retry
+    return policy, ""
 
 
 def knows_level(policy: str) -> bool:
@@ -482,7 +506,7 @@ def knows_level(policy: str) -> bool:
     >>> knows_level("ideal:restart"), knows_level("progressive")
     (True, False)
     """
-    return policy.partition(":")[0] in {known["name"] for known in _core.policies() if known["knows_level"]}
+    return split_policy(policy)[0] in {known["name"] for known in _core.policies() if known["knows_level"]}
 
 
 def with_policy(config: Config, policy: str) -> Config:
@@ -514,7 +538,7 @@ def _overrides(overrides: Iterable[str], seed: int | None, policy: str | None) -
     if seed is not None:
         result.append(f"seed={seed}")
     if policy is not None:
-        name, _, retry = policy_names([policy])[0].partition(":")
+        name, retry = split_policy(policy_names([policy])[0])
         result.append(f"read.policy={json.dumps(name)}")
         if retry:
             result.append(f"read.retry={json.dumps(retry)}")

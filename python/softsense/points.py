@@ -25,8 +25,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from softsense._core import MAX_LEVEL, Config, ConfigError, FileError, SoftsenseError, TraceError
-from softsense.api import Progress, inline, run
+from softsense.api import Progress, inline, run, split_policy
 from softsense.files import blaming, replacing
+from softsense.own import own_error, provided
 from softsense.traces import Trace
 
 if TYPE_CHECKING:
@@ -153,7 +154,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Job:
-    """What a worker is asked for: plain data, so that it can be sent anywhere."""
+    """What a worker is asked for: plain data, so that it can be sent anywhere. `own` has the sources of the user's."""
 
     id: str
     text: str
@@ -163,6 +164,7 @@ class Job:
     trace: tuple[str, tuple[tuple[str, Any], ...], str] | None
     beyond: str
     demand: str | None = None
+    own: tuple[tuple[str, str], ...] = ()
 
 
 class Planned:
@@ -323,7 +325,8 @@ class Planned:
         beyond = self.sweep.beyond
         replayed = "" if trace is None else json.dumps([trace[2], sorted(trace[1]), beyond])
         identity = _identity(config.sha256, replayed, demand or "")
-        jobs[identity] = Job(identity, self._text, self._origin, overrides, config.sha256, trace, beyond, demand)
+        own = tuple(sorted(config.own_sources.items()))
+        jobs[identity] = Job(identity, self._text, self._origin, overrides, config.sha256, trace, beyond, demand, own)
         return identity
 
     def plain(self, message: str) -> str:
@@ -341,7 +344,7 @@ def device(setting: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _asked_for(policy: str | None, seed: int | None) -> tuple[str, ...]:
-    name, _, retry = (policy or "").partition(":")
+    name, retry = split_policy(policy or "")
     wanted = [("read.policy", name), ("read.retry", retry)]
     fields = [f"{path}={json.dumps(value)}" for path, value in wanted if value]
     return (*fields, *([] if seed is None else [f"seed={seed}"]))
@@ -393,7 +396,8 @@ def work(job: Job) -> Outcome:
     sha256 = job.sha256
     try:
         _go_on()
-        config = Config.from_toml(job.text, job.origin, list(job.overrides))
+        with provided(dict(job.own)):
+            config = Config.from_toml(job.text, job.origin, list(job.overrides))
         sha256 = config.sha256
         numbers = _numbers(config, job) if job.demand is None else _lifetime_numbers(config, job.demand)
     except _StopError:
@@ -404,7 +408,10 @@ def work(job: Job) -> Outcome:
         raise
     except BaseException as error:
         # Panics of the core, too, which are no Exception: a bug in one point is not to cost the others.
-        return Outcome(sha256, error=" ".join(f"{type(error).__name__}: {error}".split()))
+        what = f"{type(error).__name__}: {error}"
+        if own := own_error(error):
+            what = f"{own[0]}: {what} ({own[1]})"
+        return Outcome(sha256, error=" ".join(what.split()))
     return Outcome(sha256, numbers)
 
 

@@ -319,6 +319,20 @@ def warnings(comparison: Comparison) -> str:
     return "\n".join(sentences)
 
 
+def own_costs(comparison: Comparison) -> list[str]:
+    """What asking policies and rules of the user's own has cost, a sentence each."""
+    told = []
+    for run in comparison.all_runs:
+        for own in run.summary["machine"].get("own", []):
+            if own["tabulated"] is not None:
+                said = f"{own['tabulated']:,} decisions tabulated before the run, none asked for during it"
+            else:
+                took = f" in {own['calls_s']:.2f} of {run.summary['machine']['wall_s']:.2f} s" if own["calls_s"] else ""
+                said = f"asked {own['calls']:,} times{took}"
+            told.append(f"{run.name}: {said}" if run.name == own["name"] else f"{run.name}, {own['name']}: {said}")
+    return told
+
+
 def _worst(counted: Sequence[tuple[int, int, RunResult]], among: str, said: str) -> str | None:
     """What happened to some of so many, in the run where it did to the greatest share; nothing if it never did."""
     some, count, run = max(counted, key=lambda found: found[0] / max(1, found[1]))

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// All modules, the lowest first. One that is not named belongs to the one that it is in.
-const ORDER: [&str; 46] = [
+const ORDER: [&str; 47] = [
     "events",
     "recency",
     "request",
@@ -32,6 +32,7 @@ const ORDER: [&str; 46] = [
     "config",
     "config::set",
     "config::read",
+    "own",
     "geometry",
     "start_ages",
     "format",

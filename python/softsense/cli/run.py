@@ -25,7 +25,7 @@ from softsense.traces import OPTIONS as TRACE_OPTIONS
     "--policy",
     metavar="NAME[:RETRY]",
     shell_complete=complete_policy,
-    help="Replace the config's read policy, such as two_step:restart.",
+    help="Replace the config's read policy, such as two_step:restart or my_policies.py:Ladder.",
 )
 def run(config: Path, out: Path | None, policy: str | None, as_json: bool, **options: Any) -> int:
     """Simulate one read policy on a trace, or on the workload of CONFIG."""
@@ -47,7 +47,8 @@ def run(config: Path, out: Path | None, policy: str | None, as_json: bool, **opt
     default="all",
     metavar="NAMES",
     shell_complete=complete_policies,
-    help="Comma-separated read policies, such as look_ahead, or with a retry two_step:restart; default: all.",
+    help="Comma-separated read policies, such as look_ahead, or with a retry two_step:restart, or of your own, "
+    "my_policies.py:Ladder; default: all.",
 )
 @click.option("--no-baseline", is_flag=True, help="Do not run the device without soft sensing, nor report slowdowns.")
 @click.option("--jobs", type=click.IntRange(min=1), help="Simulations at once; default: one per CPU, at most 4.")
@@ -142,6 +143,8 @@ def _measure(
         summary = json.dumps(result.to_dict(), indent=2, allow_nan=False)
         found, warnings = tables.finding(comparison), tables.warnings(comparison)
         first = f"{warnings}\n\n" if warnings else ""
+        for cost in tables.own_costs(comparison):
+            click.echo(cost, err=True)
         workload = trace_name(trace_file) if trace_file else "its own workload"
         # Said first: the disk may be full.
         click.echo(summary if as_json else f"{first}{tables.results(comparison, width())}\n\n{found}\n")

@@ -68,7 +68,7 @@ impl Override {
         let document = match DeTable::parse(&document) {
             Ok(table) if table.get_ref().len() == 1 => document,
             Ok(_) => return Err(bad("found several lines, expected one TOML value".into())),
-            Err(_) if value.chars().all(|c| c.is_alphanumeric() || "_-./+".contains(c)) && !value.is_empty() => {
+            Err(_) if value.chars().all(|c| c.is_alphanumeric() || "_-./+:".contains(c)) && !value.is_empty() => {
                 format!("value = '{value}'")
             }
             Err(error) => return Err(bad(format!("expected a TOML value: {}", error.message().replace('\n', " ")))),

@@ -124,7 +124,7 @@ impl BackEnd {
                 self.leave_bus(kernel, channel, ended);
             }
         }
-        let next = if over && self.reads.reads[read].failed { self.step_after(read) } else { None };
+        let next = if over && self.reads.reads[read].failed { self.step_after(kernel, read) } else { None };
         let energy = if over && next.is_none() { self.settle(kernel, read) } else { Pj::default() };
         let Codeword { outcome, units, .. } = self.reads.codewords[index];
         if outcome.decoded {

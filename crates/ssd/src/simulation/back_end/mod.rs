@@ -28,6 +28,7 @@ mod encoding;
 mod links;
 mod occupied;
 mod orders;
+mod own;
 mod phase;
 mod reads;
 mod remembered;
@@ -38,8 +39,10 @@ mod transfers;
 
 use std::sync::Arc;
 
-use softsense_base::{Ns, Pj, TotalNs};
-use softsense_link::{CompiledPredictor, History, Observable, PredictorPlace, ReadSpec, Reliability, Step};
+use softsense_base::{Ns, Pj, Result, TotalNs};
+use softsense_link::{
+    AskedPolicy, CompiledPredictor, History, Observable, PredictorPlace, ReadSpec, Reliability, Step,
+};
 use softsense_nand::InferredBy;
 
 use super::kernel::Kernel;
@@ -85,6 +88,10 @@ pub(super) struct BackEnd {
     timing: Timing,
     energy: OperationEnergy,
     spec: ReadSpec,
+    /// The policy of the user's own, where the config names one.
+    pub(super) own: Option<Box<AskedPolicy>>,
+    /// Whether any step is sensed before the outcome of the one before it is known.
+    may_look_ahead: bool,
     cache_register: bool,
     /// Whether only what is sensed ahead is sensed while a page is transferred.
     registers_for_look_ahead: bool,
@@ -115,13 +122,16 @@ impl BackEnd {
     /// # Arguments
     /// - `parts_per_read`: pages that a read may have to do with.
     /// - `tells_levels`: whether it is told of each codeword at which level it was decoded.
+    ///
+    /// # Errors
+    /// When a policy of the user's own cannot be made, or answers what is no step.
     pub(super) fn new(
         config: &CheckedConfig,
         geometry: Arc<Geometry>,
         reliability: Arc<Reliability>,
         parts_per_read: u32,
         tells_levels: bool,
-    ) -> Self {
+    ) -> Result<Self> {
         let spec = config.config();
         let read = spec.read.with_what_is_known(&reliability);
         let known_cells = f64::from(reliability.sentinels()) / (8.0 * f64::from(spec.geometry.codeword_bytes));
@@ -129,7 +139,10 @@ impl BackEnd {
         // Where pages are not told apart, nobody knows which of them has the boundary.
         let alike = page_types == 1 && reliability.pages() != Some(1);
         let shows = |page_type| !alike && reliability.shows_known_cells(page_type);
-        Self {
+        let own = config.own_policy()?.map(Box::new);
+        Ok(Self {
+            may_look_ahead: read.may_look_ahead() || own.as_ref().is_some_and(|own| own.looks_ahead()),
+            own,
             timing: Timing::new(config, known_cells, read.predictor),
             energy: OperationEnergy::new(config, known_cells),
             remembered: RememberedReferences::new(&read, &geometry, &reliability),
@@ -157,7 +170,7 @@ impl BackEnd {
             programs: Slab::default(),
             geometry,
             reliability,
-        }
+        })
     }
 
     // ---- What it is asked for ----
@@ -183,7 +196,10 @@ impl BackEnd {
         let least_levels = || self.reads.fates_of(read).map(|fate| reliability.least_level(fate));
         let least_level = || least_levels().max().unwrap_or(1);
         let history = History::new(self.remembered.of(&self.geometry, group));
-        let mut step = self.spec.first(&history, order.remembered_level, least_level);
+        let mut step = match &mut self.own {
+            None => self.spec.first(&history, order.remembered_level, least_level),
+            Some(own) => own::first(own, kernel, read, order, self.reads.reads[read].page_type),
+        };
         if step.predictions > 0 {
             step = self.predicted_in_die(kernel, read, step);
         }

@@ -223,7 +223,10 @@ impl BackEnd {
     }
 
     /// The step that a read makes next if the present one fails, where that is known already, and is to be sensed ahead.
-    fn step_ahead(&mut self, read: u32) -> Option<Step> {
+    fn step_ahead(&mut self, kernel: &mut Kernel, read: u32) -> Option<Step> {
+        if self.own.is_some() {
+            return self.own_step_ahead(kernel, read);
+        }
         let entry = &self.reads.reads[read];
         if entry.ahead.is_some() || !self.spec.looks_ahead(entry.attempts - entry.known_cell_reads) {
             return entry.ahead;
@@ -255,9 +258,9 @@ impl BackEnd {
         self.array.set_register(unit, part);
         self.start_transfers(kernel, part);
         let (read, member) = self.reads.of_part(part);
-        if self.spec.may_look_ahead()
+        if self.may_look_ahead
             && self.array.waiting(unit) == 0
-            && let Some(next) = self.step_ahead(read)
+            && let Some(next) = self.step_ahead(kernel, read)
         {
             let duration = self.sense(kernel, read, member, next);
             self.reads.part(part).looking_ahead = true;
