@@ -6,8 +6,12 @@ The palette is that of Okabe and Ito, which colour-blind readers can tell apart.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from softsense.api import NO_SOFT_SENSING, RunResult
+from softsense.base import NO_SOFT_SENSING
+
+if TYPE_CHECKING:
+    from softsense.results import RunResult
 
 POLICIES = {
     "ideal": "#009e73",

@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from softsense import _core
 from softsense._core import MAX_LEVEL, ConfigError, FileError
-from softsense.api import inline, policy_names
+from softsense.base import inline
 from softsense.points import LIFETIME_COLUMNS, SUMMARY_COLUMNS
+from softsense.read_policies import policy_names
 from softsense.traces import OPTIONS
 
 if TYPE_CHECKING:
@@ -305,7 +306,8 @@ class _Parser:
         good = isinstance(seeds, list) and all(type(seed) is int and 0 <= seed < 2**63 for seed in seeds)
         if not good or ("seeds" in self._all and not seeds) or len(set(seeds)) < len(seeds):
             self._wrong("seeds", seeds, "a list of whole numbers from 0, each once")
-        return seeds
+        found: list[int] = seeds
+        return found
 
     def _traces(self) -> tuple[TraceFile, ...]:
         entries = self._all.get("traces", [])
@@ -323,7 +325,7 @@ class _Parser:
                 if type(value) is not kind or value == "" or (kind is int and not 0 <= value < 2**32):
                     self._wrong(f"{place}.{key}", value, _KINDS[kind])
             options = tuple((key, self._trace_option(key, table[key])) for key in OPTIONS if key in table)
-            trace = TraceFile(self._folder / table["file"], table.get("name", table["file"]), options)
+            trace = TraceFile(self._folder / table["file"], str(table.get("name", table["file"])), options)
             if not trace.file.is_file():
                 raise FileError(f"{self._origin}: {place}: {trace.file}: found no such file, expected a trace")
             if trace.name in (other.name for other in traces):
@@ -374,7 +376,7 @@ class _Parser:
         if not isinstance(value, dict):
             self._wrong(place, value, "{ from = ..., to = ... }, or a list of values")
         self._known(value, ("from", "to", "log", "whole"), place)
-        ends = [value.get(key) for key in ("from", "to")]
+        ends: list[Any] = [value.get(key) for key in ("from", "to")]
         for key, end in zip(("from", "to"), ends, strict=True):
             if type(end) not in (int, float) or not math.isfinite(end):
                 self._wrong(f"{place}.{key}", end, "a number")

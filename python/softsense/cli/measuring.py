@@ -36,7 +36,7 @@ def dask_executor(address: str | None) -> Iterator[Any]:
 
     try:
         from distributed import Client
-        from distributed.core import connect
+        from distributed.comm.core import connect
     except ImportError:
         raise ConfigError("--dask: found no Dask, expected it: pip install 'softsense[dask]'") from None
 

@@ -11,11 +11,14 @@ import click
 
 import softsense
 from softsense import Comparison, Config, Interrupted, RunResult, Trace
+from softsense.api import parallelism_of
+from softsense.base import Progress
 from softsense.cli.completing import complete_policies, complete_policy
 from softsense.cli.exits import INTERRUPTED, complain
 from softsense.cli.measuring import config_rows, opened_trace, trace_name
 from softsense.cli.options import run_options
 from softsense.cli.output import Folder, print_list, progress_bars, width
+from softsense.read_policies import policy_names, with_policy
 from softsense.traces import OPTIONS as TRACE_OPTIONS
 
 
@@ -32,7 +35,7 @@ def run(config: Path, out: Path | None, policy: str | None, as_json: bool, **opt
     resolved = softsense.load_config(config, options["overrides"], seed=options["seed"], policy=policy)
     resolved = _at_equal_area(resolved, options["equal_area"], as_json)
 
-    def simulate(trace: Trace | None, log: Path | bool, progress: softsense.api.Progress) -> RunResult:
+    def simulate(trace: Trace | None, log: Path | bool, progress: Progress) -> RunResult:
         return softsense.run(
             resolved, trace, beyond=options["beyond"], log_requests=log, progress=progress, policy=policy
         )
@@ -61,12 +64,12 @@ def compare(
     """
     resolved = softsense.load_config(config, options["overrides"], seed=options["seed"])
     resolved = _at_equal_area(resolved, options["equal_area"], as_json)
-    names = softsense.api.policy_names(policies)
+    names = policy_names(policies)
     for name in names:
         # A retry that does not exist is told before anything is scanned or simulated.
-        softsense.api.with_policy(resolved, name)
+        with_policy(resolved, name)
 
-    def simulate(trace: Trace | None, log: Path | bool, progress: softsense.api.Progress) -> Comparison:
+    def simulate(trace: Trace | None, log: Path | bool, progress: Progress) -> Comparison:
         return softsense.compare(
             resolved,
             trace,
@@ -96,7 +99,7 @@ def _at_equal_area(config: Config, reference: str | None, as_json: bool) -> Conf
     if reference is None:
         return config
     opened = softsense.load_config(reference)
-    bought = softsense.api.parallelism_of(config, opened)
+    bought = parallelism_of(config, opened)
     resized = config.with_overrides(bought)
     (theirs, ours) = (opened.decoder_hardware() or {}, resized.decoder_hardware() or {})
     click.echo(
@@ -113,7 +116,7 @@ def _measure(
     config: Config,
     out: Path | None,
     as_json: bool,
-    simulate: Callable[[Trace | None, Path | bool, softsense.api.Progress], RunResult | Comparison],
+    simulate: Callable[[Trace | None, Path | bool, Progress], RunResult | Comparison],
     *,
     trace_file: str | None,
     requests_log: bool,

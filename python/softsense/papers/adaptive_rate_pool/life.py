@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from softsense.papers import Case, Claim, Evidence, Figure, Measured, Number, Plan, Runs, listed, markdown_table
+from softsense.formats import listed
+from softsense.papers import Case, Claim, Evidence, Figure, Measured, Number, Plan, Runs, markdown_table
 from softsense.papers.adaptive_rate_pool.decoders import by_seed
 from softsense.papers.adaptive_rate_pool.lifetimes import printed
 from softsense.papers.adaptive_rate_pool.living import (
@@ -56,28 +57,33 @@ def _written(summary: dict[str, Any]) -> float:
     """Bytes that the host wrote for each byte of flash."""
     detail = summary["writes_detail"]
     units = detail["host_codewords"] - detail["refused_codewords"]
-    return units * UNIT / (PLANES * BLOCKS * PAGES * 2 * CODEWORD)
+    found: float = units * UNIT / (PLANES * BLOCKS * PAGES * 2 * CODEWORD)
+    return found
 
 
 def _erases(summary: dict[str, Any]) -> float:
     """Of a block, mean."""
-    return summary["operations"]["erases"] / (PLANES * BLOCKS)
+    found: float = summary["operations"]["erases"] / (PLANES * BLOCKS)
+    return found
 
 
 def p99(summary: dict[str, Any]) -> float:
     """Of the response of reads, us."""
-    return summary["response"]["read"]["p99_us"]
+    found: float = summary["response"]["read"]["p99_us"]
+    return found
 
 
 def mean(summary: dict[str, Any]) -> float:
     """Of the response of reads, us."""
-    return summary["response"]["read"]["mean_us"]
+    found: float = summary["response"]["read"]["mean_us"]
+    return found
 
 
 def failed(summary: dict[str, Any]) -> float:
     """Codewords that were not decoded, whoever read them."""
     reads = summary["codeword_reads"]
-    return reads["uncorrectable"] + reads["uncorrectable_in_background"]
+    found: float = reads["uncorrectable"] + reads["uncorrectable_in_background"]
+    return found
 
 
 def _each_cycle(summary: dict[str, Any]) -> float:
@@ -89,7 +95,8 @@ def _to_the_end(plan: Plan, of: Living, summary: dict[str, Any]) -> float:
     """What was written, and what the last rate would write in the erases that are left."""
     left = of.to_erases(of.rates[-1], plan) - _erases(summary)
     each = units(of.rates[-1]) * UNIT / CODEWORD / summary["writes_detail"]["write_amplification"]
-    return _written(summary) + left * each
+    found: float = _written(summary) + left * each
+    return found
 
 
 def gain(plan: Plan, runs: Runs, living: Living) -> Number:
@@ -107,7 +114,7 @@ def _measure(plan: Plan, runs: Runs) -> Measured:
     for living in _EVERY:
         cases = runs_of(plan, living)
         for bar, of in (("mean", "mean_us"), ("p99", "p99_us")):
-            number = Number.of(by_seed(runs, cases, lambda summary, of=of: summary["response"]["read"][of]))
+            number = Number.of([float(runs[case]["response"]["read"][of]) for case in cases])
             rows.append(
                 {"group": living.label.replace(", ", "\n", 1), "bar": bar, "value": number.value}
                 | {"lo": number.lo, "hi": number.hi}
@@ -158,7 +165,7 @@ def _evidence(plan: Plan, runs: Runs) -> dict[str, Evidence]:
         for living in OBSERVED
     }
     farthest = max(each.values(), key=lambda number: abs(number.value - 1))
-    met = {"in_all": pooled.lo > 1, "in_mean": pooled.value > 1}
+    met: dict[str, Any] = {"in_all": pooled.lo > 1, "in_mean": pooled.value > 1}
     return {
         "life_gain": Evidence(
             gain(plan, runs, PLANNED),

@@ -49,7 +49,8 @@ def cycles_per_erase(plan: Plan) -> int:
 
 def units(rate: str) -> int:
     """Blocks of 512 bytes in a codeword."""
-    return round(lives()[rate].user_share * CODEWORD / UNIT)
+    found: int = round(lives()[rate].user_share * CODEWORD / UNIT)
+    return found
 
 
 @dataclass(frozen=True)
@@ -94,7 +95,8 @@ class Living:
 
     def to_erases(self, rate: str, plan: Plan) -> int:
         """The erases up to which a block of this age uses a rate."""
-        return round(lives()[rate].endurance_pe * MARGIN ** (1 / PE_EXPONENT) / cycles_per_erase(plan))
+        found: int = round(lives()[rate].endurance_pe * MARGIN ** (1 / PE_EXPONENT) / cycles_per_erase(plan))
+        return found
 
     def could_write(self, plan: Plan) -> float:
         """Bytes for each byte of flash and 1,000 P/E cycles' worth of erases, without write amplification."""

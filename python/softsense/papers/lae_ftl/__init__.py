@@ -4,6 +4,9 @@ The device is that of the paper's section IV, `configs/mlc-lae.toml`. What the p
 workloads that are not to be had, is said in the report. Each module has a figure, or a group of them, with its claims.
 """
 
+from collections.abc import Mapping
+from typing import Any
+
 from softsense.papers import Paper
 from softsense.papers.lae_ftl import (
     assumed,
@@ -68,7 +71,7 @@ _INPUTS = {
 }
 
 
-def _headline(claims: dict[str, dict[str, object]]) -> str:
+def _headline(claims: Mapping[str, Mapping[str, Any]]) -> str:
     gains = [claims[f"gain_{name}"]["measured"] for name in ("F1", "F2", "MSR-src", "MSR-ts")]
     told = ", ".join(f"{100 * float(str(gain)):.0f}" for gain in gains)
     return (

@@ -9,7 +9,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from softsense._core import Config
-from softsense.api import inline
+from softsense.base import inline
 from softsense.papers import (
     Workload,
 )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from softsense.formats import listed
 from softsense.papers import (
     Case,
     Claim,
@@ -24,11 +25,7 @@ from softsense.papers import (
     resting_on,
     synthetic,
 )
-from softsense.papers.comparing import (
-    cases,
-    listed,
-    lone_reads,
-)
+from softsense.papers.comparing import cases, lone_reads
 from softsense.papers.drawing import draw_bars
 from softsense.papers.lae_ftl.devices import SMALL, at_the_next_chip, squeezed
 from softsense.papers.lae_ftl.published import EXACTLY, SENSE_US, UNIT

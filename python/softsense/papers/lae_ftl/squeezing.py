@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from softsense.formats import listed
 from softsense.papers import (
     Case,
     Claim,
@@ -26,13 +27,7 @@ from softsense.papers import (
     Workload,
     markdown_table,
 )
-from softsense.papers.comparing import (
-    Arm,
-    Compared,
-    cases,
-    listed,
-    summaries,
-)
+from softsense.papers.comparing import Arm, Compared, cases, summaries
 from softsense.papers.drawing import draw_bars
 from softsense.papers.lae_ftl.devices import at_the_next_chip, device_of, over_provisioning, squeezed
 from softsense.papers.lae_ftl.early_reads import NUMBERING

@@ -26,12 +26,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from softsense._core import placement_json
+from softsense.base import Progress
+from softsense.campaign.curves import continued
 from softsense.floors import MOST_RIGHT
-from softsense.runner import Progress, run_units
+from softsense.runner import run_units
 
 if TYPE_CHECKING:
     from softsense._core import FrameTask, StopFlag
-    from softsense.campaign import Campaign
+    from softsense.campaign.plans import Campaign
     from softsense.traps import Traps
 
 SPLIT_FROM = 3e-3
@@ -145,8 +147,6 @@ def judge_points(
 
 
 def _agrees(point: dict[str, Any], fer: float, deviation: float) -> bool:
-    from softsense.campaign import continued
-
     if not math.isfinite(fer):
         return False
     # Strata say what they have measured, and by extrapolation what is missing: they stand for all between the two.

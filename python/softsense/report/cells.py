@@ -1,0 +1,92 @@
+"""Tables in HTML: what cells show, and by which numbers they sort."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import Any
+
+from softsense.report.marking import marked_up
+from softsense.report.parts import Table
+
+# Longer cells are broken into lines.
+_MOST_UNBROKEN = 40
+
+_NUMBER = re.compile(
+    r"(?:at most )?([+-]?\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?)(?:x| ?%| (?:s|ms|us|µs|min|uJ|µJ))?(?: \(.*\))?\*?$"
+)
+
+
+def table_html(table: Table, where: str) -> str:
+    """A table, and what stands around it; `where` names it if it has no title."""
+    numeric = [_of_numbers([row[i] for row in table.rows]) for i in range(len(table.columns))]
+    heads = "".join(
+        f'<th scope="col" aria-sort="none"{_class(is_number)}><button type="button">{_breakable(head)}</button></th>'
+        for head, is_number in zip(table.columns, numeric, strict=True)
+    )
+    rows = []
+    for row in table.rows:
+        cells = [
+            _cell(cell, is_number, i == 0, table.marks)
+            for i, (cell, is_number) in enumerate(zip(row, numeric, strict=True))
+        ]
+        rows.append(f"<tr>{''.join(cells)}</tr>")
+    name = escape(table.title or where)
+    lines = ['<figure class="table">']
+    if table.title:
+        lines.append(f'<figcaption class="above"><h3>{name}</h3></figcaption>')
+    lines.append(f'<div class="scroll" tabindex="0" role="region" aria-label="{name}"><table>')
+    lines.append(f"<thead><tr>{heads}</tr></thead>\n<tbody>")
+    lines += rows
+    lines.append("</tbody></table></div>")
+    if table.note:
+        lines.append(f'<p class="note">{marked_up(table.note)}</p>')
+    return "\n".join([*lines, "</figure>"])
+
+
+def _of_numbers(cells: Sequence[Any]) -> bool:
+    """Whether most of what a column holds is numbers."""
+    held = [cell for cell in cells if cell not in (None, "", "-")]
+    return 2 * sum(_sort_key(cell) is not None for cell in held) > len(held)
+
+
+def _class(is_number: bool) -> str:
+    return ' class="number"' if is_number else ""
+
+
+def _cell(cell: Any, is_number: bool, first: bool, marks: Mapping[str, str]) -> str:
+    text = _shown(cell)
+    key = _sort_key(cell)
+    sort = "" if key is None else f' data-key="{key!r}"'
+    inner = _breakable(text)
+    if mark := marks.get(text):
+        inner = f'<span class="mark {mark}">{inner}</span>'
+    elif first:
+        inner = f'<span class="name">{inner}</span>'
+    elif len(text) > _MOST_UNBROKEN:
+        inner = f'<span class="long">{inner}</span>'
+    tag = 'th scope="row"' if first else "td"
+    return f"<{tag}{_class(is_number)}{sort}>{inner}</{tag[:2]}>"
+
+
+def _breakable(text: str) -> str:
+    """With places at which a long name, such as a config field, may be broken."""
+    return re.sub(r"(?<=\w[_.])(?=[^\W\d])", "<wbr>", escape(text))
+
+
+def _shown(cell: Any) -> str:
+    if cell is None:
+        return ""
+    if isinstance(cell, float):
+        return f"{cell:,.4g}" if abs(cell) < 1000 else f"{cell:,.1f}"
+    return f"{cell:,}" if isinstance(cell, int) and not isinstance(cell, bool) else str(cell)
+
+
+def _sort_key(cell: Any) -> float | None:
+    """The number by which a cell sorts; None for text."""
+    if isinstance(cell, int | float):
+        return float(cell) if math.isfinite(cell) else None
+    found = _NUMBER.match(str(cell).strip()) if cell is not None else None
+    return float(found.group(1).replace(",", "")) if found else None
