@@ -1,8 +1,8 @@
 """Does `disksim-ssd` meet DiskSim's SSD extension itself, on the runs that its authors validate it with?
 
 Its reference table: random reads 0.136 ms, random writes 0.329, IOzone 6.394, Postmark 4.140, of which reads 2.417 and
-writes 12.659. Parallel units and gangs with shared control, which that table does not have, are beside DiskSim as it was
-built and run for them, with a host bus that takes no time. What is left of the difference is in docs/model/disksim.md.
+writes 12.659. Parallel units and gangs with shared control, which that table does not have, are beside DiskSim as it
+was built and run for them, with a host bus that takes no time. What is left is in docs/model/disksim.md.
 """
 
 from pathlib import Path
