@@ -139,6 +139,7 @@ class Point:
         trace: the name of its trace; None for the config's workload.
         seed: likewise.
         lifetime_id: the same for the lifetime of its device; None if none is wanted.
+        open_loop: whether requests come at times of their own, however long earlier ones take.
         error: why it cannot be simulated, if that is known.
     """
 
@@ -150,6 +151,7 @@ class Point:
     seed: int | None
     lifetime_id: str | None = None
     error: str | None = None
+    open_loop: bool = False
 
 
 @dataclass(frozen=True)
@@ -284,7 +286,10 @@ class Planned:
                 lifetime_id = self._lifetime(setting, sweep.lifetime)
             resolved = json.loads(config.to_json())
             told = policy or resolved["read"]["policy"]
-            self.points.append(Point(number, identity, setting, told, trace, resolved["seed"], lifetime_id))
+            arrivals = resolved["workload"]["arrivals"] if trace is None else "recorded"
+            open_loop = "open_loop" in resolved["host"]["issue"] and arrivals != "immediate"
+            point = Point(number, identity, setting, told, trace, resolved["seed"], lifetime_id, open_loop=open_loop)
+            self.points.append(point)
 
     def _bought(self, config: Config, setting: Mapping[str, Any]) -> list[str]:
         """What decoders get for the area of those of the config."""

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from softsense import _core
 from softsense._core import MAX_LEVEL, ConfigError, FileError
 from softsense.api import inline, policy_names
+from softsense.constraints import Constraint, parse, resolve
 from softsense.points import LIFETIME_COLUMNS, SUMMARY_COLUMNS
 from softsense.traces import OPTIONS
 
@@ -139,6 +140,8 @@ class Sweep:
         pairs: what frontiers are drawn of.
         lifetime: what is asked of reads, if lifetimes are wanted.
         equal_area: whether the decoders of every point have the parallelism that the decoder area of the config buys.
+        constraints: what designs have to meet.
+        all_designs: whether those that cannot be built or have a problem are on frontiers, too.
         origin: the sweep file, for messages.
     """
 
@@ -155,6 +158,8 @@ class Sweep:
     lifetime: Demand | None = None
     origin: str = "sweep"
     equal_area: bool = False
+    constraints: tuple[Constraint, ...] = ()
+    all_designs: bool = False
 
     @staticmethod
     def open(path: str | os.PathLike[str]) -> Sweep:
@@ -229,6 +234,7 @@ class _Parser:
             "latin_hypercube",
             "frontier",
             "equal_area",
+            "constraints",
         }
         self._known(self._all, known, "")
         config = self._all.get("config")
@@ -249,7 +255,8 @@ class _Parser:
         if "grid" in self._all and "latin_hypercube" in self._all:
             raise self._error("grid", "found both [grid] and [latin_hypercube], expected one of them")
         grid, hypercube = self._grid(), self._latin_hypercube()
-        demand, pairs = self._frontier([*grid, *(hypercube.fields if hypercube else ())])
+        fields = [*grid, *(hypercube.fields if hypercube else ())]
+        demand, pairs, all_designs = self._frontier(fields)
         sweep = Sweep(
             self._beside(config),
             Path(self._origin).stem,
@@ -264,6 +271,8 @@ class _Parser:
             demand,
             self._origin,
             equal_area,
+            self._constraints(fields, demand is not None),
+            all_designs,
         )
         self._once(sweep)
         if sweep.size > _MOST_POINTS:
@@ -295,6 +304,8 @@ class _Parser:
     def _policies(self) -> list[str]:
         if "policies" not in self._all:
             return []
+        if self._all["policies"] == "all":
+            return policy_names("all")
         try:
             return policy_names(self._strings("policies", "read policies, such as two_step or two_step:restart"))
         except ConfigError as error:
@@ -413,16 +424,31 @@ class _Parser:
             found.add(name)
             yield name, value
 
-    def _frontier(self, fields: Sequence[str]) -> tuple[Demand | None, tuple[Pair, ...]]:
+    def _constraints(self, fields: Sequence[str], lifetime: bool) -> tuple[Constraint, ...]:
+        columns = dict.fromkeys(_columns(fields).values(), float) | SUMMARY_COLUMNS
+        columns |= LIFETIME_COLUMNS if lifetime else {}
+        found = []
+        for i, text in enumerate(self._strings("constraints", "conditions, such as `p99.9 < 2 ms`")):
+            try:
+                found.append(parse(text, columns))
+            except ConfigError as error:
+                more = "" if lifetime else " (columns of lifetimes need `lifetime = true` in [frontier])"
+                raise self._error(f"constraints[{i}]", f"{error}{more if 'unknown' in str(error) else ''}") from None
+        return tuple(found)
+
+    def _frontier(self, fields: Sequence[str]) -> tuple[Demand | None, tuple[Pair, ...], bool]:
         table = self._all.get("frontier", {})
         if not isinstance(table, dict):
             self._wrong("frontier", table, "a table [frontier]")
-        self._known(table, ("pairs", "lifetime"), "frontier")
+        self._known(table, ("pairs", "lifetime", "all"), "frontier")
+        all_designs = table.get("all", False)
+        if type(all_designs) is not bool:
+            self._wrong("frontier.all", all_designs, "true or false")
         demand = self._demand(table.get("lifetime", False))
         known = [*_columns(fields).values(), *SUMMARY_COLUMNS]
         known += LIFETIME_COLUMNS if demand else ()
         if "pairs" not in table:
-            return demand, (LATENCY_ENERGY, LIFETIME_CAPACITY) if demand else (LATENCY_ENERGY,)
+            return demand, (LATENCY_ENERGY, LIFETIME_CAPACITY) if demand else (LATENCY_ENERGY,), all_designs
         entries = table["pairs"]
         if not isinstance(entries, list):
             self._wrong("frontier.pairs", entries, "a list of { x = ..., y = ..., better = [...] }")
@@ -432,15 +458,18 @@ class _Parser:
             if not isinstance(entry, dict) or not {"x", "y"} <= entry.keys():
                 self._wrong(place, entry, "{ x = ..., y = ..., better = [...] }")
             self._known(entry, ("x", "y", "better"), place)
+            named: dict[str, str] = {}
             for axis in ("x", "y"):
-                if entry[axis] not in known:
+                try:
+                    named[axis] = resolve(str(entry[axis]), known)
+                except ConfigError:
                     more = "" if demand else " (those of lifetimes need `lifetime = true`)"
                     self._wrong(f"{place}.{axis}", entry[axis], f"a column{more}: {', '.join(known)}")
             better = entry.get("better", ["lower", "lower"])
             if not isinstance(better, list) or len(better) != 2 or not all(each in _BETTER for each in better):
                 self._wrong(f"{place}.better", better, "two of lower and higher, for x and y")
-            pairs.append(Pair(entry["x"], entry["y"], (better[0], better[1])))
-        return demand, tuple(pairs)
+            pairs.append(Pair(named["x"], named["y"], (better[0], better[1])))
+        return demand, tuple(pairs), all_designs
 
     def _demand(self, lifetime: Any) -> Demand | None:
         if lifetime is False:

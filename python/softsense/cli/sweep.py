@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -23,20 +24,31 @@ from softsense.cli.output import Folder, progress_bars
     help="Simulations at once, each a process with the memory of a whole device; default: one per CPU.",
 )
 @click.option("--dask", metavar="ADDRESS", help="Simulate on a Dask cluster instead, such as tcp://host:8786.")
+@click.option(
+    "--all", "all_designs", is_flag=True, help="Rank designs that are no contenders, too: see [frontier] all."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the result, every point of it, as one JSON document.")
 @no_progress_option
 def sweep_command(
-    file: Path, out: Path | None, workers: int | None, dask: str | None, as_json: bool, no_progress: bool
+    file: Path,
+    out: Path | None,
+    workers: int | None,
+    dask: str | None,
+    all_designs: bool,
+    as_json: bool,
+    no_progress: bool,
 ) -> int:
     """Simulate a grid or a Latin hypercube of config fields, read policies, traces and seeds.
 
     Finished points are kept at once: the same command goes on where it was stopped or killed, to the same bytes on any
-    workers. Points that fail are listed at the end. One folder takes sweep.parquet, failures.csv, frontier.png and
+    workers. Designs that lose data, cannot serve the load or break a constraint are told first, and are on no frontier;
+    points that fail are listed at the end. One folder takes sweep.parquet, designs.csv, failures.csv, frontier.png and
     report.html.
     """
     from softsense import frontier, points, sweep, tables
 
     spec = sweep.Sweep.open(file)
+    spec = replace(spec, all_designs=spec.all_designs or all_designs)
     path = out or Path("out") / spec.name
     with Folder(path), dask_executor(dask) as executor:
         with progress_bars(no_progress) as report:
