@@ -79,6 +79,10 @@ RESULTS: dict[str, list[str]] = {
     "reproduce": ["--list"],
     "fit": ["latencies.csv", "--workers", "1", "--check-reads", "2000", "--out", "fitted"],
     "sweep": ["sweep.toml", "--workers", "1"],
+    "results list": ["kept"],
+    "results show": ["kept/one"],
+    "results compare": ["kept/one", "kept/two", "--metric", "p99.9"],
+    "results export": ["kept/one", "--out", "rows.csv", "--force"],
     "serve": ["tlc-3d", "--size", "16MiB", "--socket", "own.sock", "--script", "end.toml"],
     "age": ["drive.image", "--pe", "1"],
     "status": ["drive.image"],
@@ -125,8 +129,17 @@ def test_every_command_is_here() -> None:
     assert set(RESULTS) | set(WITHOUT_JSON) == set(commands())
 
 
+def keep_results(command: str, capfd: pytest.CaptureFixture[str]) -> None:
+    """Results for the commands that look at them."""
+    if command.startswith("results "):
+        for name, policy in (("one", "two_step"), ("two", "progressive")):
+            assert cli.main(["run", "mlc-25nm", *QUICK, "--policy", policy, "--json", "--out", f"kept/{name}"]) == 0
+        capfd.readouterr()
+
+
 @pytest.mark.parametrize("command", [*RESULTS, *WITHOUT_JSON])
 def test_pipes_take_nothing_but_text(folder: Path, capfd: pytest.CaptureFixture[str], command: str) -> None:
+    keep_results(command, capfd)
     with serving(folder, name="drive") if command in OF_DRIVES else nullcontext():
         assert cli.main([*command.split(), *(RESULTS | WITHOUT_JSON)[command]]) == 0
     printed = capfd.readouterr()
@@ -140,6 +153,7 @@ def test_pipes_take_nothing_but_text(folder: Path, capfd: pytest.CaptureFixture[
 
 @pytest.mark.parametrize("command", RESULTS)
 def test_json_is_all_of_standard_output(folder: Path, capfd: pytest.CaptureFixture[str], command: str) -> None:
+    keep_results(command, capfd)
     with serving(folder, name="drive") if command in OF_DRIVES else nullcontext():
         assert cli.main([*command.split(), *RESULTS[command], "--json"]) == 0
     printed = capfd.readouterr()

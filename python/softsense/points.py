@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 from softsense._core import MAX_LEVEL, Config, ConfigError, FileError, SoftsenseError, TraceError
 from softsense.api import Progress, inline, run, split_policy
-from softsense.files import blaming, replacing
+from softsense.files import blaming, replacing, sha256_of
 from softsense.own import own_error, provided
 from softsense.traces import Trace
 
@@ -240,6 +240,20 @@ class Planned:
             rows.append(("workload", "that of the config"))
         return rows + self._described
 
+    @property
+    def config(self) -> dict[str, str]:
+        """The config before anything is set or swept, as `softsense.results.Manifest` has it."""
+        return {"name": self.sweep.config, "sha256": hashlib.sha256(self._text.encode()).hexdigest()}
+
+    @property
+    def traces(self) -> list[dict[str, Any]]:
+        """Of each trace its file, content and how it is read, as `softsense.results.Manifest` has them."""
+        beyond = {"beyond": self.sweep.beyond}
+        return [
+            {"file": path, "sha256": content, "options": dict(options) | beyond}
+            for path, options, content in self._traces.values()
+        ]
+
     def _scan(self, i: int, trace: TraceFile, progress: Progress | None) -> None:
         def report(fraction: float) -> None:
             if progress:
@@ -247,7 +261,7 @@ class Planned:
 
         try:
             opened = Trace(os.fspath(trace.file), progress=report, **dict(trace.options))
-            content = _sha256_of(trace.file)
+            content = sha256_of(trace.file)
         except SoftsenseError as error:
             raise type(error)(f"{self.sweep.origin}: traces[{i}]: {error}") from None
         options = dict(trace.options)
@@ -359,16 +373,6 @@ def _identity(*parts: str) -> str:
     return hashlib.sha256(json.dumps(["softsense sweep", STORE_VERSION, *parts]).encode()).hexdigest()
 
 
-def _sha256_of(file: Path) -> str:
-    if file.exists() and not file.is_file():
-        raise FileError(f"{file}: found a folder, a pipe or a device, expected a file")
-    try:
-        with file.open("rb") as opened:
-            return hashlib.file_digest(opened, "sha256").hexdigest()
-    except OSError as error:
-        raise FileError(f"{file}: cannot read: {error.strerror or error}") from None
-
-
 # What workers do -----------------------------------------------------------------------------------------------------
 
 
@@ -454,7 +458,7 @@ def _lifetime_numbers(config: Config, demand: str) -> dict[str, float | None]:
 @functools.lru_cache(maxsize=8)
 def _opened(path: str, options: tuple[tuple[str, Any], ...], sha256: str) -> Trace:
     """A trace, scanned once in each process."""
-    if _sha256_of(Path(path)) != sha256:
+    if sha256_of(Path(path)) != sha256:
         raise TraceError(f"{path}: found another content than when the sweep was started, expected the same")
     return Trace(path, **dict(options))
 

@@ -104,6 +104,9 @@ config_options = together(
 )
 
 json_written_option = click.option("--json", "as_json", is_flag=True, help="Say what was written as one JSON document.")
+folder_option = click.option(
+    "--out", type=click.Path(path_type=Path), metavar="FOLDER", help="Also write a folder of results there."
+)
 config_argument = click.argument("config", type=click.Path(path_type=Path), shell_complete=complete_config)
 
 run_options = together(
@@ -124,7 +127,11 @@ run_options = together(
         shell_complete=complete_config,
         help="Give decoders the parallelism that the decoder area of this config buys.",
     ),
-    click.option("--out", type=click.Path(path_type=Path), help="Folder for results; default: out/<command>-<config>."),
+    click.option(
+        "--out",
+        type=click.Path(path_type=Path),
+        help="Folder for results; default: out/<command>-<config>-<trace>, never that of other inputs.",
+    ),
     click.option("--json", "as_json", is_flag=True, help="Print the summary as one JSON document; draw nothing."),
     click.option("--requests-log", is_flag=True, help="Also write every request to requests.parquet."),
     no_progress_option,

@@ -10,7 +10,7 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,11 +19,14 @@ import click
 import softsense
 from softsense import CodeError, FileError
 from softsense.files import blaming, replacing
+from softsense.results import MANIFEST
 
 if TYPE_CHECKING:
     from types import ModuleType
 
     from matplotlib.figure import Figure
+
+    from softsense.results import Manifest
 
 _PLAIN_WIDTH = 150
 
@@ -100,6 +103,11 @@ class Folder:
         """Remove what an earlier run left under a name: it would be taken for this one's."""
         (self._path / name).unlink(missing_ok=True)
 
+    def sign(self, manifest: Manifest, files: Iterable[Path] = (), *, interrupted: bool = False) -> None:
+        """Write `results.json`, which says what the folder is of; `files` are those that somebody else wrote."""
+        manifest.write(self._path, [*self.written(), *files], interrupted=interrupted)
+        self._written.append(MANIFEST)
+
     def written(self) -> list[Path]:
         """The files, in the order written."""
         return [path for name in self._written if (path := self._path / name).exists()]
@@ -143,6 +151,12 @@ def progress_bars(off: bool, unit: str = "requests") -> Iterator[softsense.api.P
             bars.update(tasks[name], completed=fraction, done=done)
 
         yield report
+
+
+def command_line() -> list[str]:
+    """The words of the command that runs."""
+    context = click.get_current_context(silent=True)
+    return list(context.obj or ()) if context else []
 
 
 def check_picture(file: Path) -> None:
