@@ -18,7 +18,7 @@ import softsense
 from conftest import SMALL
 from serving import serving
 from softsense import _core, cli, papers
-from softsense.cli import completing, options
+from softsense.cli import completing, options, output
 from softsense.sampling import Goal
 from softsense.serve import faults
 from test_cli_errors import commands
@@ -247,3 +247,36 @@ def test_version_tells_build_and_cpu(capfd: pytest.CaptureFixture[str]) -> None:
     for part in ("profile", "target", "instruction_set"):
         assert info[part] in told
     assert ("commit" in told) == ("commit" in info)
+
+
+@pytest.mark.parametrize(
+    ("words", "same"),
+    [
+        (["code", "show", "flash-8-9"], ["code", "show", "flash-8/9"]),
+        (["table", "show", "flash-8/9"], ["table", "show", "flash-8-9"]),
+        (["flash", "show", "tlc_2_3_2"], ["flash", "show", "tlc-2-3-2"]),
+        (["flash", "show", "mlc", "--pe", "3000"], ["flash", "show", "mlc", "--pe-cycles", "3000"]),
+        (["explain", "--pe-cycles", "3000", "--json"], ["explain", "--pe", "3000", "--json"]),
+    ],
+    ids=lambda words: " ".join(words),
+)
+def test_names_that_people_mix_up_are_one(capfd: pytest.CaptureFixture[str], words: list[str], same: list[str]) -> None:
+    told = []
+    for each in (words, same):
+        assert cli.main(each) == 0
+        told.append(capfd.readouterr().out)
+    assert told[0] == told[1]
+
+
+def test_pipes_have_a_line_of_progress_now_and_then(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = iter([0.0, 3.0, 10.5, 12.0, 21.0, 40.0])
+    monkeypatch.setattr(output.time, "monotonic", lambda: next(clock))
+    with output.progress_bars(False, "runs") as report:
+        for count, fraction in ((1, 0.1), (2, 0.2), (3, 0.3), (4, 0.4), (5, 1.0)):
+            report("sweeping", count, fraction)
+    assert capfd.readouterr().err == "sweeping: 20 %, 2 runs\nsweeping: 40 %, 4 runs\n"
+    with output.progress_bars(True) as report:
+        report("sweeping", 1, 0.5)
+    assert capfd.readouterr().err == ""

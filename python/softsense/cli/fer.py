@@ -42,7 +42,7 @@ from softsense.results import Manifest
     shell_complete=complete_cells,
     help="Read cells, a shipped model or a TOML file, instead of at --rber.",
 )
-@click.option("--pe-cycles", default="", metavar="LIST", help="Program/erase cycles of the cells.")
+@click.option("--pe-cycles", "--pe", "pe_cycles", default="", metavar="LIST", help="Program/erase cycles of the cells.")
 @click.option("--retention-days", default="", metavar="LIST", help="Days since the cells were written.")
 @click.option("--page", default="mean", metavar="PAGE", help="Which page: its name or number, or mean (default).")
 @click.option(

@@ -10,6 +10,7 @@ import os
 import shutil
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from softsense.results import Manifest
 
 _PLAIN_WIDTH = 150
+_BETWEEN_LINES_S = 10.0
 
 
 def width() -> int:
@@ -115,9 +117,12 @@ class Folder:
 
 @contextlib.contextmanager
 def progress_bars(off: bool, unit: str = "requests") -> Iterator[softsense.api.Progress]:
-    """Bars with an estimate of the time left, on a terminal; nothing at all elsewhere."""
-    if off or not sys.stderr.isatty():
+    """Bars with an estimate of the time left, on a terminal; elsewhere a line now and then; nothing at all if `off`."""
+    if off:
         yield lambda name, count, fraction: None
+        return
+    if not sys.stderr.isatty():
+        yield _progress_lines(unit)
         return
     from rich.console import Console
     from rich.progress import (
@@ -157,6 +162,22 @@ def command_line() -> list[str]:
     """The words of the command that runs."""
     context = click.get_current_context(silent=True)
     return list(context.obj or ()) if context else []
+
+
+def _progress_lines(unit: str) -> softsense.api.Progress:
+    """A line every ten seconds on standard error, of whatever is being done then: for logs of long runs."""
+    said = time.monotonic()
+
+    def report(name: str, count: int, fraction: float) -> None:
+        nonlocal said
+        now = time.monotonic()
+        # What has not begun, and what is done, is no progress.
+        if now - said < _BETWEEN_LINES_S or not 0 < fraction < 1:
+            return
+        said = now
+        click.echo(f"{name}: {100 * fraction:.0f} %{f', {count:,} {unit}' if count else ''}", err=True)
+
+    return report
 
 
 def check_picture(file: Path) -> None:
