@@ -38,6 +38,7 @@ NAVIGATION = {
         "how-to",
         "traces",
         "report",
+        "results",
         "measuring-codes",
         "frame-error-rates",
         "fitting-a-drive",

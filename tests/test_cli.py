@@ -181,7 +181,7 @@ def test_compare_prints_tables_and_writes_results(
     assert "mqsim" in done.stdout.lower()
     assert " us on average" in done.stdout
     written = sorted(p.name for p in (tmp_path / "results").iterdir())
-    assert written == ["comparison.png", "config.toml", "report.html", "summary.json", "table.txt"]
+    assert written == ["comparison.png", "config.toml", "report.html", "results.json", "summary.json", "table.txt"]
     for name in written:
         assert f"results/{name}" in done.stdout
     assert (tmp_path / "results" / "comparison.png").read_bytes().startswith(b"\x89PNG")

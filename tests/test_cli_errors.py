@@ -64,6 +64,14 @@ FILES: dict[str, bytes] = {
         b"missing = " + column + b"\n"
         for name, column in (("short", b"[0.0]"), ("negative", b"[0.0, -0.5]"), ("nan", b"[nan, 0.0]"))
     },
+    "there.csv": b"a file that nobody may replace",
+    "torn-results/results.json": b"{",
+    "lost-results/results.json": b'{"kind": "run", "files": []}',
+    "odd-results/results.json": b'{"kind": "dream", "files": []}',
+    "other-results/results.json": b'{"kind": "compare", "files": []}',
+    "other-results/summary.json": b'{"policies": 7}',
+    "fer-results/results.json": b'{"kind": "fer", "files": []}',
+    "fer-results/fer.json": b'{"points": [{"level": 1, "rber": 0.001, "fer": 1e-5}]}',
     "sweep.toml": b"[sweep]\n",
     "good-sweep.toml": b"config = 'mlc-25nm'\n[grid]\n'ftl.over_provisioning' = [0.1, 0.2]\n",
     "sweep-wings.toml": b"name = 'a'\nconfig = 'mlc-25nm'\n[grid]\n'geometry.wings' = [1, 2]\n",
@@ -213,6 +221,8 @@ ERRORS: dict[str, Rows] = {
         (["mlc-25nm", "--policies", "two_step,guess"], ["guess", "two_step", "look_ahead"]),
         (["mlc-25nm", "--policies", "two_step:never"], ["never", "restart"]),
         (["mlc-25nm", "--policies", ""], ["policies"]),
+        (["mlc-25nm", "--seeds", "1"], ["--seeds", "1", "2"]),
+        (["mlc-25nm", "--seeds", "3", "--requests-log"], ["--requests-log", "--seeds"]),
         (["mlc-25nm", "--jobs", "0"], ["--jobs", "0"]),
         (["mlc-25nm", "--equal-area", "mlc-lae"], ["decoder.time", "unknown hardware", "`ldpc`"]),
         (["mlc-lae", "--equal-area", "mlc-25nm"], ["decoder.time", "the reference", "unknown hardware"]),
@@ -524,6 +534,7 @@ ERRORS: dict[str, Rows] = {
     "lifetime": [
         *CONFIGS,
         (["tlc-3d", "--tables", "nothing"], ["nothing", "adaptive-5-6"]),
+        (["tlc-3d", "--out", "file/results"], ["file/results", "cannot write"]),
         (["tlc-3d", "--tables", "table.toml"], ["table.toml"]),
         (["tlc-3d", "--utilisation", "much"], ["--utilisation", "much"]),
         (["tlc-3d", "--utilisation", "2"], ["utilisation", "2"]),
@@ -616,6 +627,30 @@ ERRORS: dict[str, Rows] = {
         (["nowhere.sock", "heal"], ["nowhere.sock", "softsense serve"]),
     ],
     "scrub": [([], ["DRIVE"]), (["nowhere.sock"], ["nowhere.sock", "softsense serve"])],
+    "results list": [(["nowhere"], ["nowhere", "no such folder"]), (["file"], ["file", "no such folder"])],
+    "results show": [
+        (["nowhere"], ["nowhere", "no such folder", "softsense results list"]),
+        (["."], ["results.json", "folder of results"]),
+        (["torn-results"], ["torn-results/results.json", "damaged"]),
+        (["lost-results", "--json"], ["lost-results/summary.json", "cannot read"]),
+        (["odd-results", "--json"], ["odd-results/results.json", "kind `dream`", "sweep"]),
+        (["other-results", "--json"], ["other-results/summary.json", "other content"]),
+    ],
+    "results compare": [
+        ([], ["no folder", "two or more"]),
+        (["lost-results"], ["1 folder", "two or more"]),
+        (["nowhere", "lost-results"], ["nowhere", "no such folder"]),
+        (["lost-results", "fer-results"], ["compare and fer", "one kind"]),
+        (["fer-results", "fer-results", "--metric", "p99"], ["unknown column `p99`"]),
+        (["lost-results", "lost-results"], ["lost-results/summary.json", "cannot read"]),
+    ],
+    "results export": [
+        (["fer-results"], ["--out"]),
+        (["fer-results", "--out", "a.xlsx"], ["a.xlsx", ".csv", ".parquet"]),
+        (["fer-results", "--out", "there.csv"], ["there.csv", "--force"]),
+        (["fer-results", "--out", "file/a.csv"], ["file/a.csv", "cannot write"]),
+        (["nowhere", "--out", "a.csv"], ["nowhere", "no such folder"]),
+    ],
     "sweep": [
         ([], ["SWEEP.toml"]),
         (["nowhere.toml"], ["nowhere.toml"]),
@@ -658,6 +693,7 @@ CASES = [([*name.split(), *arguments], says) for name, rows in ERRORS.items() fo
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder in which commands run, with all that is wrong in it."""
     for name, content in FILES.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_bytes(content)
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder.png").mkdir()

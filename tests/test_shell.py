@@ -18,7 +18,7 @@ import softsense
 from conftest import SMALL
 from serving import serving
 from softsense import _core, cli, papers
-from softsense.cli import completing, options
+from softsense.cli import completing, options, output
 from softsense.sampling import Goal
 from softsense.serve import faults
 from test_cli_errors import commands
@@ -79,6 +79,10 @@ RESULTS: dict[str, list[str]] = {
     "reproduce": ["--list"],
     "fit": ["latencies.csv", "--workers", "1", "--check-reads", "2000", "--out", "fitted"],
     "sweep": ["sweep.toml", "--workers", "1"],
+    "results list": ["kept"],
+    "results show": ["kept/one"],
+    "results compare": ["kept/one", "kept/two", "--metric", "p99.9"],
+    "results export": ["kept/one", "--out", "rows.csv", "--force"],
     "serve": ["tlc-3d", "--size", "16MiB", "--socket", "own.sock", "--script", "end.toml"],
     "age": ["drive.image", "--pe", "1"],
     "status": ["drive.image"],
@@ -125,8 +129,17 @@ def test_every_command_is_here() -> None:
     assert set(RESULTS) | set(WITHOUT_JSON) == set(commands())
 
 
+def keep_results(command: str, capfd: pytest.CaptureFixture[str]) -> None:
+    """Results for the commands that look at them."""
+    if command.startswith("results "):
+        for name, policy in (("one", "two_step"), ("two", "progressive")):
+            assert cli.main(["run", "mlc-25nm", *QUICK, "--policy", policy, "--json", "--out", f"kept/{name}"]) == 0
+        capfd.readouterr()
+
+
 @pytest.mark.parametrize("command", [*RESULTS, *WITHOUT_JSON])
 def test_pipes_take_nothing_but_text(folder: Path, capfd: pytest.CaptureFixture[str], command: str) -> None:
+    keep_results(command, capfd)
     with serving(folder, name="drive") if command in OF_DRIVES else nullcontext():
         assert cli.main([*command.split(), *(RESULTS | WITHOUT_JSON)[command]]) == 0
     printed = capfd.readouterr()
@@ -140,6 +153,7 @@ def test_pipes_take_nothing_but_text(folder: Path, capfd: pytest.CaptureFixture[
 
 @pytest.mark.parametrize("command", RESULTS)
 def test_json_is_all_of_standard_output(folder: Path, capfd: pytest.CaptureFixture[str], command: str) -> None:
+    keep_results(command, capfd)
     with serving(folder, name="drive") if command in OF_DRIVES else nullcontext():
         assert cli.main([*command.split(), *RESULTS[command], "--json"]) == 0
     printed = capfd.readouterr()
@@ -233,3 +247,36 @@ def test_version_tells_build_and_cpu(capfd: pytest.CaptureFixture[str]) -> None:
     for part in ("profile", "target", "instruction_set"):
         assert info[part] in told
     assert ("commit" in told) == ("commit" in info)
+
+
+@pytest.mark.parametrize(
+    ("words", "same"),
+    [
+        (["code", "show", "flash-8-9"], ["code", "show", "flash-8/9"]),
+        (["table", "show", "flash-8/9"], ["table", "show", "flash-8-9"]),
+        (["flash", "show", "tlc_2_3_2"], ["flash", "show", "tlc-2-3-2"]),
+        (["flash", "show", "mlc", "--pe", "3000"], ["flash", "show", "mlc", "--pe-cycles", "3000"]),
+        (["explain", "--pe-cycles", "3000", "--json"], ["explain", "--pe", "3000", "--json"]),
+    ],
+    ids=lambda words: " ".join(words),
+)
+def test_names_that_people_mix_up_are_one(capfd: pytest.CaptureFixture[str], words: list[str], same: list[str]) -> None:
+    told = []
+    for each in (words, same):
+        assert cli.main(each) == 0
+        told.append(capfd.readouterr().out)
+    assert told[0] == told[1]
+
+
+def test_pipes_have_a_line_of_progress_now_and_then(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = iter([0.0, 3.0, 10.5, 12.0, 21.0, 40.0])
+    monkeypatch.setattr(output.time, "monotonic", lambda: next(clock))
+    with output.progress_bars(False, "runs") as report:
+        for count, fraction in ((1, 0.1), (2, 0.2), (3, 0.3), (4, 0.4), (5, 1.0)):
+            report("sweeping", count, fraction)
+    assert capfd.readouterr().err == "sweeping: 20 %, 2 runs\nsweeping: 40 %, 4 runs\n"
+    with output.progress_bars(True) as report:
+        report("sweeping", 1, 0.5)
+    assert capfd.readouterr().err == ""

@@ -28,7 +28,7 @@ import softsense
 from conftest import ROOT, SMALL, Softsense
 from softsense import FileError, SoftsenseError, points
 from softsense import sweep as sweeping
-from softsense.frontier import pareto
+from softsense.designs import pareto
 from softsense.points import working
 from softsense.sweep import LatinHypercube, Planned, Range, Sweep, sweep
 from test_cli import assert_bad_input
@@ -212,6 +212,13 @@ BAD_SWEEPS: dict[str, tuple[str, list[str]]] = {
         'config = "a"\n[frontier]\npairs = [{ x = "reads", y = "lifetime.user_capacity" }]',
         ["found `lifetime.user_capacity`", "lifetime = true"],
     ),
+    "constraints no list": ('config = "a"\nconstraints = "p99 < 1"', ["constraints: found `p99 < 1`", "list"]),
+    "a constraint that is none": ('config = "a"\nconstraints = ["p99 fast"]', ["constraints[0]", "p99 fast", "2 ms"]),
+    "a constraint on nothing": (
+        'config = "a"\nconstraints = ["reads > 1", "latncy < 1"]',
+        ["constraints[1]", "unknown column `latncy`", "lifetime = true"],
+    ),
+    "all no truth value": ('config = "a"\n[frontier]\nall = 1', ["frontier.all: found 1", "true or false"]),
     "better": (
         'config = "a"\n[frontier]\npairs = [{ x = "reads", y = "writes", better = ["less", "more"] }]',
         ["better: found", "lower and higher"],
@@ -468,6 +475,7 @@ def test_a_killed_sweep_resumes_to_the_same_bytes(softsense_command: Softsense, 
     assert result.simulated == 8 - second
     assert sha256(tmp_path / "out") == sha256(expected)
     assert sorted(path.name for path in (tmp_path / "out").iterdir() if path.name != "report.html") == [
+        "designs.csv",
         "failures.csv",
         "frontier.png",
         "points",

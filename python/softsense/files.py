@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -32,3 +33,14 @@ def blaming(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise FileError(f"{path}: cannot write: {error.strerror or error}") from None
+
+
+def sha256_of(file: Path) -> str:
+    """SHA-256 of a file's content, in hexadecimal digits. Raises `FileError` if it is no file, or cannot be read."""
+    if file.exists() and not file.is_file():
+        raise FileError(f"{file}: found a folder, a pipe or a device, expected a file")
+    try:
+        with file.open("rb") as opened:
+            return hashlib.file_digest(opened, "sha256").hexdigest()
+    except OSError as error:
+        raise FileError(f"{file}: cannot read: {error.strerror or error}") from None

@@ -1,30 +1,23 @@
-"""What a sweep is for: which designs nobody would leave for another one, as text, a picture and a report.
-
-A *design* is a setting of the swept fields with a read policy; its numbers on a trace are means over seeds. It is on
-the *Pareto frontier* of two columns if no other design is better in one of them and no worse in the other.
-"""
+"""What a sweep is for, as text, a picture and a report: which designs are no good, and which of the others are best."""
 
 from __future__ import annotations
 
-import json
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from softsense._core import build_info
 from softsense.base import inline
-from softsense.colours import POLICIES, SERIES, SPARE
-from softsense.points import LIFETIME_COLUMNS, NOT_SIMULATED, device
+from softsense.colours import BASELINE, POLICIES, SERIES, SPARE
+from softsense.designs import Design, Frontier, Group, pareto, tally
+from softsense.points import NOT_SIMULATED
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from softsense.sweep import SweepResult
-    from softsense.sweep_file import Pair
 
 _LABELS = {
     "simulated_s": "simulated time (s)",
@@ -45,120 +38,10 @@ _STATS = {"mean": "mean", "p50": "p50", "p95": "p95", "p99": "p99", "p999": "p99
 _MOST_LISTED = 12
 _MOST_ROWS = 12
 _MOST_FAILURES = 10
+_MOST_BOUNDS = 3
 _WIDE = 30
 _MOST_PANELS = 24
 _INCHES = (7.6, 4.3)
-
-
-@dataclass(frozen=True)
-class Design:
-    """A setting of the swept fields with a read policy, and its numbers.
-
-    Attributes:
-        setting: by column; of lifetimes, without what these take no notice of.
-        policy: None where it does not matter.
-        x: mean over seeds.
-        y: mean over seeds.
-        points: the numbers of the points that it is the mean of.
-    """
-
-    setting: Mapping[str, Any]
-    policy: str | None
-    x: float
-    y: float
-    points: tuple[int, ...]
-
-
-@dataclass(frozen=True)
-class Frontier:
-    """The designs by two columns, on one trace.
-
-    Attributes:
-        pair: the columns, and what is better.
-        trace: its name; None for the config's workload, or where traces do not matter.
-        designs: all that have both numbers, in the order of the sweep.
-        best: those on the frontier, by increasing x.
-    """
-
-    pair: Pair
-    trace: str | None
-    designs: tuple[Design, ...]
-    best: tuple[Design, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """The frontier, ready for JSON."""
-        return {
-            "x": self.pair.x,
-            "y": self.pair.y,
-            "better": list(self.pair.better),
-            "trace": self.trace,
-            "designs": len(self.designs),
-            "frontier": [{**vars(design), "points": list(design.points)} for design in self.best],
-        }
-
-
-def pareto(places: Sequence[tuple[float, float]], better: tuple[str, str] = ("lower", "lower")) -> list[int]:
-    """The indices of places that no other one dominates, from the best x on; equals are all among them.
-
-    One dominates another if it is no worse in both coordinates and better in one.
-    """
-    signs = [1 if each == "lower" else -1 for each in better]
-    keys = [(signs[0] * x, signs[1] * y) for x, y in places]
-    found: list[int] = []
-    for i in sorted(range(len(keys)), key=keys.__getitem__):
-        if not found or keys[i][1] < keys[found[-1]][1] or keys[i] == keys[found[-1]]:
-            found.append(i)
-    return found
-
-
-def frontiers(result: SweepResult) -> list[Frontier]:
-    """The frontiers of a sweep: pair by pair, trace by trace."""
-    traces: list[str | None] = [trace.name for trace in result.sweep.traces] or [None]
-    found = []
-    for pair in result.sweep.pairs:
-        if {pair.x, pair.y} <= LIFETIME_COLUMNS.keys():
-            found.append(_frontier(pair, None, _devices(result, pair)))
-        else:
-            found += [_frontier(pair, trace, _designs(result, pair, trace)) for trace in traces]
-    return found
-
-
-def _frontier(pair: Pair, trace: str | None, designs: Sequence[Design]) -> Frontier:
-    best = [designs[i] for i in pareto([(design.x, design.y) for design in designs], pair.better)]
-    return Frontier(pair, trace, tuple(designs), tuple(sorted(best, key=lambda design: design.x)))
-
-
-def _designs(result: SweepResult, pair: Pair, trace: str | None) -> list[Design]:
-    together: dict[str, list[dict[str, Any]]] = {}
-    columns = list(result.sweep.columns.values())
-    for row in _rows(result, pair):
-        if row["trace"] == trace:
-            together.setdefault(json.dumps([row["policy"], *(row[name] for name in columns)]), []).append(row)
-    return [
-        _mean(pair, {name: rows[0][name] for name in columns}, rows[0]["policy"], rows) for rows in together.values()
-    ]
-
-
-def _devices(result: SweepResult, pair: Pair) -> list[Design]:
-    """Designs by what their lifetimes depend on: no policy, no load, and one number whatever the seeds."""
-    columns = result.sweep.columns
-    together: dict[str, tuple[dict[str, Any], list[dict[str, Any]]]] = {}
-    for row in _rows(result, pair):
-        point = result.planned.points[row["point"] - 1]
-        setting = {columns[name]: row[columns[name]] for name in device(point.setting)}
-        together.setdefault(str(point.lifetime_id), (setting, []))[1].append(row)
-    return [_mean(pair, setting, None, rows) for setting, rows in together.values()]
-
-
-def _rows(result: SweepResult, pair: Pair) -> list[dict[str, Any]]:
-    frame = result.frame
-    wanted = list(dict.fromkeys(["point", *result.sweep.columns.values(), "policy", "trace", pair.x, pair.y]))
-    return frame.filter(frame[pair.x].is_not_null() & frame[pair.y].is_not_null()).select(wanted).to_dicts()
-
-
-def _mean(pair: Pair, setting: Mapping[str, Any], policy: str | None, rows: Sequence[Mapping[str, Any]]) -> Design:
-    x, y = (fmean(row[column] for row in rows) for column in (pair.x, pair.y))
-    return Design(setting, policy, x, y, tuple(row["point"] for row in rows))
 
 
 # As text -------------------------------------------------------------------------------------------------------------
@@ -184,7 +67,7 @@ def short(columns: Sequence[str]) -> dict[str, str]:
     return {column: bare if last[bare := column.rpartition(".")[2]] == 1 else column for column in columns}
 
 
-def describe(design: Design) -> str:
+def describe(design: Design | Group) -> str:
     """A design in a few words."""
     names = short(list(design.setting))
     words = [design.policy] if design.policy else []
@@ -217,37 +100,86 @@ def outcome(result: SweepResult) -> str:
 def finding(result: SweepResult) -> str:
     """What came of a sweep: how many points there are, and what its first frontier says."""
     first = next((frontier for frontier in result.frontiers if frontier.best), None)
-    return f"{outcome(result)} {_said(first)}" if first else outcome(result)
+    sentences = [outcome(result), _set_aside(result), _said(first) if first else ""]
+    return " ".join(filter(None, sentences))
+
+
+def _set_aside(result: SweepResult) -> str:
+    """How many designs are no contenders, and why, in a sentence; nothing if all are."""
+    groups = [group for group in result.judged.groups if group.buildable]
+    aside = [group for group in groups if group.problems]
+    if not aside:
+        return ""
+    reasons = ", ".join(f"{count:,} {reason}" for reason, count, _ in tally(groups, describe))
+    on_traces = " on their traces" if len(result.sweep.traces) > 1 else ""
+    rest = "they are among the others, as was asked" if result.sweep.all_designs else "no frontier has them"
+    return f"Of {len(groups):,} designs{on_traces} {len(aside):,} are no contenders ({reasons}): {rest}."
+
+
+def problems(result: SweepResult) -> str:
+    """Which designs are no contenders, as a block for the terminal; nothing if all are."""
+    if not (said := _set_aside(result)):
+        return ""
+
+    def told(group: Group) -> str:
+        return f"{describe(group)}{f' on {group.trace}' if len(result.sweep.traces) > 1 else ''}"
+
+    lines = [f"  {reason} ({count:,}): {words}" for reason, count, words in tally(result.judged.groups, told)]
+    return "\n".join([said, *lines])
 
 
 def _said(frontier: Frontier) -> str:
     """What a frontier says, in a sentence."""
     best, pair = frontier.best, frontier.pair
     where = f" on {frontier.trace}" if frontier.trace else ""
-    many = f"{len(best)} of {len(frontier.designs)} designs are on the frontier"
-    ends = f"from {describe(best[0])} to {describe(best[-1])}" if len(best) > 1 else describe(best[0])
-    return f"By {label(pair.x)} and {label(pair.y)}{where}, {many}: {ends}."
+    many = f"{len(best)} of {len(frontier.contenders)} designs {'is' if len(best) == 1 else 'are'} on the frontier"
+    ends = [f"{describe(each)} ({shown(each.x)} and {shown(each.y)})" for each in (best[0], best[-1])]
+    told = f"from {ends[0]} to {ends[1]}" if len(best) > 1 else ends[0]
+    return f"By {label(pair.x)} and {label(pair.y)}{where}, {many}: {told}."
 
 
 def table(result: SweepResult) -> str:
     """The frontiers as blocks for the terminal, what failed, and how many points there are."""
-    blocks = []
+    blocks = [said] if (said := problems(result)) else []
     for frontier in result.frontiers:
         if not frontier.best:
-            blocks += [] if result.interrupted else [f"{title(frontier)}\nno design has both numbers"]
+            blocks += [] if result.interrupted else [f"{title(frontier)}\n{_why_none(frontier)}"]
             continue
         heads, rows = _listed(frontier)
         left = len(rows) - _MOST_ROWS
         lines = _aligned([heads, *rows[:_MOST_ROWS]])
         more = [f"and {left:,} more"] if left > 0 else []
-        head = f"{title(frontier)}: {len(frontier.best)} of {len(frontier.designs)} designs on the frontier"
-        blocks.append("\n".join([head, *lines, *more]))
-    if failures := result.failures.to_dicts():
-        lines = [f"{row['point']:>6,}  {row['error']}" for row in failures[:_MOST_FAILURES]]
-        left = len(failures) - _MOST_FAILURES
+        head = f"{title(frontier)}: {len(frontier.best)} of {len(frontier.contenders)} designs on the frontier"
+        blocks.append("\n".join([head, *lines, *more, *_bounds(frontier)]))
+    if failures := _failures(result):
+        lines = [f"  {_numbers(numbers)}: {error}" for error, numbers in failures[:_MOST_FAILURES]]
+        left = sum(len(numbers) for _, numbers in failures[_MOST_FAILURES:])
         more = [f"and {left:,} more, in failures.csv"] if left > 0 else []
-        blocks.append("\n".join([f"Points that failed: {len(failures):,}", *lines, *more]))
+        blocks.append("\n".join([f"Points that failed: {len(result.failures):,}", *lines, *more]))
     return "\n\n".join([*blocks, outcome(result)])
+
+
+def _failures(result: SweepResult) -> list[tuple[str, list[int]]]:
+    """Why points failed, and which; those that failed for the same reason together."""
+    together: dict[str, list[int]] = {}
+    for row in result.failures.iter_rows(named=True):
+        together.setdefault(row["error"], []).append(row["point"])
+    return list(together.items())
+
+
+def _why_none(frontier: Frontier) -> str:
+    """Why a frontier has no designs."""
+    if not frontier.designs:
+        return "no design has both numbers"
+    return f"none of {len(frontier.designs)} designs is a contender; --all shows them"
+
+
+def _bounds(frontier: Frontier) -> list[str]:
+    """What cannot be built, and how far it would come, a line each."""
+    bounds = [design for design in frontier.bounds if not design.problems]
+    best = [bounds[i] for i in pareto([(each.x, each.y) for each in bounds], frontier.pair.better)]
+    told = [f"{describe(each)}: {shown(each.x)} and {shown(each.y)}" for each in best[:_MOST_BOUNDS]]
+    return [f"cannot be built, and bounds what can: {'; '.join(told)}"] if told else []
 
 
 def _listed(frontier: Frontier) -> tuple[list[str], list[list[str]]]:
@@ -352,16 +284,21 @@ def _panel(axes: Axes, frontier: Frontier, colours: Mapping[str | None, str]) ->
     if not frontier.designs:
         axes.text(0.5, 0.5, "no design has both numbers", transform=axes.transAxes, ha="center", color=plots.FAINT)
         return
-    for design in frontier.designs:
-        style: dict[str, Any] = {"markersize": 5, "markeredgewidth": 0, "alpha": 0.55}
-        axes.plot(design.x, design.y, "o", color=colours[design.policy], **style)
+    for marker, group in (("x", frontier.aside), ("D", frontier.bounds), ("o", frontier.contenders)):
+        for each in group:
+            style: dict[str, Any] = {"markersize": 5, "alpha": 0.55}
+            style |= {
+                "markerfacecolor": "none" if marker == "D" else None,
+                "markeredgewidth": 0 if marker == "o" else 1,
+            }
+            axes.plot(each.x, each.y, marker, color=colours[each.policy], **style)
     axes.plot([d.x for d in frontier.best], [d.y for d in frontier.best], color=plots.INK, linewidth=1, zorder=3)
     for axis, values in (("x", [d.x for d in frontier.designs]), ("y", [d.y for d in frontier.designs])):
         if min(values) > 0 and max(values) > _WIDE * min(values):
             axes.set(**{f"{axis}scale": "log"})
         getattr(axes, f"{axis}axis").set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
     listed = _some(frontier.best)
-    lines = [f"on the frontier ({len(frontier.best)} of {len(frontier.designs)}):", ""]
+    lines = [f"on the frontier ({len(frontier.best)} of {len(frontier.contenders)}):", ""]
     numbers: dict[tuple[float, float], list[int]] = {}
     for number, design in enumerate(listed, start=1):
         axes.plot(design.x, design.y, "o", color=colours[design.policy], markeredgecolor=plots.INK, zorder=4)
@@ -378,6 +315,8 @@ def _panel(axes: Axes, frontier: Frontier, colours: Mapping[str | None, str]) ->
         axes.annotate(_numbers(those), place, **above)
     if (between := len(frontier.best) - len(listed)) > 0:
         lines.append(f"and {between} between them")
+    marks = (("x", "set aside", frontier.aside), ("diamond", "cannot be built", frontier.bounds))
+    lines += [f"{mark}: {said} ({len(group)})" for mark, said, group in marks if group]
     axes.grid(color="#e6e6e6", linewidth=0.7)
     axes.text(
         1.04,
@@ -423,15 +362,19 @@ def report(result: SweepResult) -> str:
     from softsense.report import Chart, Section, Series, Table, html
 
     sections = []
+    if said := _set_aside(result):
+        heads = ["why", "designs", "which"]
+        rows = [[reason, f"{count:,}", words] for reason, count, words in tally(result.judged.groups, describe)]
+        sections.append(Section("Designs that are no contenders", [said], [Table("", heads, rows)]))
     colours = _colours(list(dict.fromkeys(point.policy for point in result.planned.points if point.policy)))
     for frontier in result.frontiers:
         pair = frontier.pair
         parts: list[Chart | Table] = []
         if frontier.best:
-            policies = dict.fromkeys(design.policy for design in frontier.designs)
+            policies = dict.fromkeys(design.policy for design in frontier.contenders)
             series = []
             for policy in policies:
-                some = [design for design in frontier.designs if design.policy == policy]
+                some = [design for design in frontier.contenders if design.policy == policy]
                 labels = [describe(design) for design in some]
                 xs, ys = [design.x for design in some], [design.y for design in some]
                 name, colour = policy or "devices", colours[policy]
@@ -439,12 +382,27 @@ def report(result: SweepResult) -> str:
             labels = [describe(design) for design in frontier.best]
             xs, ys = [design.x for design in frontier.best], [design.y for design in frontier.best]
             series.append(Series("frontier", xs, ys, kind="line", labels=labels, colour="#222222"))
+            for name, those, colour in (
+                ("set aside", frontier.aside, BASELINE),
+                ("cannot be built", frontier.bounds, POLICIES["ideal"]),
+            ):
+                labels = [f"{describe(each)}: {'; '.join(p.told for p in each.problems) or name}" for each in those]
+                xs, ys = [each.x for each in those], [each.y for each in those]
+                series += [Series(name, xs, ys, kind="points", labels=labels, colour=colour)] if those else []
             note = f"Better are {pair.better[0]} values of the horizontal axis and {pair.better[1]} ones of the other."
-            parts.append(Chart("All designs", series, label(pair.x), label(pair.y), note=note))
+            parts.append(
+                Chart(
+                    "All designs" if result.sweep.all_designs else "Designs",
+                    series,
+                    label(pair.x),
+                    label(pair.y),
+                    note=note,
+                )
+            )
             heads, rows = _listed(frontier)
             parts.append(Table("On the frontier", heads, rows))
-        said = _said(frontier) if frontier.best else "No design has both numbers."
-        sections.append(Section(title(frontier), [said], parts))
+        said = _said(frontier) if frontier.best else f"{_why_none(frontier).capitalize()}."
+        sections.append(Section(title(frontier), [said, *_bounds(frontier)], parts))
     if failures := result.failures.to_dicts():
         columns = list(failures[0])
         rows = [[shown(row[name]) if row[name] is not None else "" for name in columns] for row in failures]

@@ -437,8 +437,9 @@ def draw(found: Lifetime) -> Figure:
         left.plot([0, code.endurance_pe / 1000], [code.user_share] * 2, color="#bdbdbd", linewidth=1.2)
         label = f" {code.code}"
         left.annotate(label, (code.endurance_pe / 1000, code.user_share), fontsize=8, color=plots.FAINT, va="center")
+    told = ADAPTIVE if len(found.codes) > 1 else "with this code"
     edges = [0.0, *(stage.to_pe / 1000 for stage in found.stages)]
-    left.stairs([stage.life.user_share for stage in found.stages], edges, color="#0072b2", linewidth=2, label=ADAPTIVE)
+    left.stairs([stage.life.user_share for stage in found.stages], edges, color="#0072b2", linewidth=2, label=told)
     left.set(
         xlabel="P/E cycles (1,000)", ylabel="data bits for each bit in flash", ylim=(0, 1), xlim=(0, edges[-1] * 1.2)
     )

@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any
 from softsense._core import SoftsenseError
 from softsense.base import Interrupted, Progress, inline
 from softsense.files import replacing
+from softsense.latin_hypercube import LatinHypercube, Range
 from softsense.points import (
     FAILED,
     LIFETIME_COLUMNS,
@@ -44,13 +45,13 @@ from softsense.points import (
     write_parquet,
 )
 from softsense.runner import InFlight, chosen_workers, hearing_ctrl_c
-from softsense.sweep_file import LatinHypercube, Pair, Range, Sweep, TraceFile
+from softsense.sweep_file import Pair, Sweep, TraceFile
 
 if TYPE_CHECKING:
     import polars as pl
     from matplotlib.figure import Figure
 
-    from softsense.frontier import Frontier
+    from softsense.designs import Frontier, Judged
 
 __all__ = ["LatinHypercube", "Pair", "Planned", "Range", "Sweep", "SweepResult", "TraceFile", "sweep"]
 
@@ -93,9 +94,27 @@ class SweepResult:
     @cached_property
     def frontiers(self) -> list[Frontier]:
         """The Pareto frontiers: of each trace, for each pair of columns."""
-        from softsense.frontier import frontiers
+        from softsense.designs import frontiers
 
         return frontiers(self)
+
+    @cached_property
+    def judged(self) -> Judged:
+        """All designs on each trace, with what is wrong with them."""
+        from softsense.designs import Judged
+
+        return Judged(self)
+
+    @property
+    def designs(self) -> pl.DataFrame:
+        """A row for each design and trace, as in `designs.csv`: its setting, `seeds`, whether it `can_be_built`, its
+        `verdict` (`contender`, or what is wrong), and the mean of each column that frontiers and constraints look at,
+        with the half width of its 95 % interval over seeds (`.half_width`, null with one seed).
+        """
+        pairs = [column for pair in self.sweep.pairs for column in (pair.x, pair.y)]
+        asked = [column for constraint in self.sweep.constraints for column in constraint.columns]
+        shown = ["codeword_reads.uncorrectable", *(f"utilisation.{unit}" for unit in ("plane", "channel", "decoder"))]
+        return self.judged.frame(dict.fromkeys([*pairs, *asked, *shown]))
 
     def count(self, *statuses: str) -> int:
         """How many points have one of these statuses."""
@@ -109,9 +128,11 @@ class SweepResult:
             "folder": str(self.folder),
             "interrupted": self.interrupted,
             "points": len(self.frame),
+            "constraints": [constraint.text for constraint in self.sweep.constraints],
             "ok": self.count(OK),
             "failed": self.count(FAILED, WITHOUT_LIFETIME),
             "frontiers": [frontier.to_dict() for frontier in self.frontiers],
+            "designs": self.designs.to_dicts(),
             "failures": self.failures.to_dicts(),
             "rows": self.frame.to_dicts(),
         }
@@ -310,6 +331,8 @@ def _write(result: SweepResult) -> None:
         write_parquet(result.frame, path)
     with into("failures.csv") as path:
         result.failures.write_csv(path)
+    with into("designs.csv") as path:
+        result.designs.write_csv(path)
     if any(frontier.designs for frontier in result.frontiers):
         with into("frontier.png") as path:
             result.plot().savefig(path)

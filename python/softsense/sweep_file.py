@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import itertools
 import math
 import os
@@ -19,6 +18,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from softsense import _core
 from softsense._core import MAX_LEVEL, ConfigError, FileError
 from softsense.base import inline
+from softsense.constraints import Constraint, parse, resolve
+from softsense.latin_hypercube import LatinHypercube, Range
 from softsense.points import LIFETIME_COLUMNS, SUMMARY_COLUMNS
 from softsense.read_policies import policy_names
 from softsense.traces import OPTIONS
@@ -30,69 +31,6 @@ _BEYOND = ("reject", "wrap", "scale")
 _KINDS = {str: "text", int: "a whole number from 0", bool: "true or false"}
 _BETTER = ("lower", "higher")
 _MOST_POINTS = 1_000_000
-
-
-@dataclass(frozen=True)
-class Range:
-    """Values between two ends, for a Latin hypercube.
-
-    Attributes:
-        low: the lower end.
-        high: the upper end; with `whole` itself among the values.
-        log: whether values are evenly spread in their logarithm.
-        whole: whether they are whole numbers.
-    """
-
-    low: float
-    high: float
-    log: bool = False
-    whole: bool = False
-
-    def at(self, share: float) -> float:
-        """The value at a share of the way, 0 to 1."""
-        top = self.high + 1 if self.whole else self.high
-        value = self.low * (top / self.low) ** share if self.log else self.low + share * (top - self.low)
-        if self.whole:
-            return min(math.floor(value), int(self.high))
-        # Fewer digits than the machine has, as the last ones of powers differ between machines.
-        return float(f"{value:.12g}")
-
-
-@dataclass(frozen=True)
-class LatinHypercube:
-    """Samples of several fields at once: each field's range is cut into as many strata, and each stratum is met once.
-
-    Attributes:
-        samples: how many.
-        fields: for each config field its range, or a list of values that share the strata evenly.
-        seed: of the samples. They are a function of it and of `samples`, for each field by itself.
-    """
-
-    samples: int
-    fields: Mapping[str, Range | Sequence[Any]]
-    seed: int = 1
-
-    def draw(self) -> list[dict[str, Any]]:
-        """The samples, each a value for every field."""
-        columns = {name: self._column(name, values) for name, values in self.fields.items()}
-        return [{name: column[i] for name, column in columns.items()} for i in range(self.samples)]
-
-    def shares(self, name: str) -> list[float]:
-        """Where in the range of a field each sample is, 0 to 1: each somewhere in a stratum of its own."""
-
-        def lot(purpose: str, i: int) -> int:
-            text = f"{self.seed} {name} {purpose} {i}"
-            return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")
-
-        strata = sorted(range(self.samples), key=lambda i: lot("order", i))
-        # Thousandths, off the edges: rounding never takes a sample into the next stratum.
-        return [(stratum + (lot("place", i) % 1000 + 0.5) / 1000) / self.samples for i, stratum in enumerate(strata)]
-
-    def _column(self, name: str, values: Range | Sequence[Any]) -> list[Any]:
-        shares = self.shares(name)
-        if isinstance(values, Range):
-            return [values.at(share) for share in shares]
-        return [values[int(share * len(values))] for share in shares]
 
 
 @dataclass(frozen=True)
@@ -140,6 +78,8 @@ class Sweep:
         pairs: what frontiers are drawn of.
         lifetime: what is asked of reads, if lifetimes are wanted.
         equal_area: whether the decoders of every point have the parallelism that the decoder area of the config buys.
+        constraints: what designs have to meet.
+        all_designs: whether those that cannot be built or have a problem are on frontiers, too.
         origin: the sweep file, for messages.
     """
 
@@ -156,6 +96,8 @@ class Sweep:
     lifetime: Demand | None = None
     origin: str = "sweep"
     equal_area: bool = False
+    constraints: tuple[Constraint, ...] = ()
+    all_designs: bool = False
 
     @staticmethod
     def open(path: str | os.PathLike[str]) -> Sweep:
@@ -230,6 +172,7 @@ class _Parser:
             "latin_hypercube",
             "frontier",
             "equal_area",
+            "constraints",
         }
         self._known(self._all, known, "")
         config = self._all.get("config")
@@ -250,7 +193,8 @@ class _Parser:
         if "grid" in self._all and "latin_hypercube" in self._all:
             raise self._error("grid", "found both [grid] and [latin_hypercube], expected one of them")
         grid, hypercube = self._grid(), self._latin_hypercube()
-        demand, pairs = self._frontier([*grid, *(hypercube.fields if hypercube else ())])
+        fields = [*grid, *(hypercube.fields if hypercube else ())]
+        demand, pairs, all_designs = self._frontier(fields)
         sweep = Sweep(
             self._beside(config),
             Path(self._origin).stem,
@@ -265,6 +209,8 @@ class _Parser:
             demand,
             self._origin,
             equal_area,
+            self._constraints(fields, demand is not None),
+            all_designs,
         )
         self._once(sweep)
         if sweep.size > _MOST_POINTS:
@@ -296,6 +242,8 @@ class _Parser:
     def _policies(self) -> list[str]:
         if "policies" not in self._all:
             return []
+        if self._all["policies"] == "all":
+            return policy_names("all")
         try:
             return policy_names(self._strings("policies", "read policies, such as two_step or two_step:restart"))
         except ConfigError as error:
@@ -415,16 +363,31 @@ class _Parser:
             found.add(name)
             yield name, value
 
-    def _frontier(self, fields: Sequence[str]) -> tuple[Demand | None, tuple[Pair, ...]]:
+    def _constraints(self, fields: Sequence[str], lifetime: bool) -> tuple[Constraint, ...]:
+        columns = dict.fromkeys(_columns(fields).values(), float) | SUMMARY_COLUMNS
+        columns |= LIFETIME_COLUMNS if lifetime else {}
+        found = []
+        for i, text in enumerate(self._strings("constraints", "conditions, such as `p99.9 < 2 ms`")):
+            try:
+                found.append(parse(text, columns))
+            except ConfigError as error:
+                more = "" if lifetime else " (columns of lifetimes need `lifetime = true` in [frontier])"
+                raise self._error(f"constraints[{i}]", f"{error}{more if 'unknown' in str(error) else ''}") from None
+        return tuple(found)
+
+    def _frontier(self, fields: Sequence[str]) -> tuple[Demand | None, tuple[Pair, ...], bool]:
         table = self._all.get("frontier", {})
         if not isinstance(table, dict):
             self._wrong("frontier", table, "a table [frontier]")
-        self._known(table, ("pairs", "lifetime"), "frontier")
+        self._known(table, ("pairs", "lifetime", "all"), "frontier")
+        all_designs = table.get("all", False)
+        if type(all_designs) is not bool:
+            self._wrong("frontier.all", all_designs, "true or false")
         demand = self._demand(table.get("lifetime", False))
         known = [*_columns(fields).values(), *SUMMARY_COLUMNS]
         known += LIFETIME_COLUMNS if demand else ()
         if "pairs" not in table:
-            return demand, (LATENCY_ENERGY, LIFETIME_CAPACITY) if demand else (LATENCY_ENERGY,)
+            return demand, (LATENCY_ENERGY, LIFETIME_CAPACITY) if demand else (LATENCY_ENERGY,), all_designs
         entries = table["pairs"]
         if not isinstance(entries, list):
             self._wrong("frontier.pairs", entries, "a list of { x = ..., y = ..., better = [...] }")
@@ -434,15 +397,18 @@ class _Parser:
             if not isinstance(entry, dict) or not {"x", "y"} <= entry.keys():
                 self._wrong(place, entry, "{ x = ..., y = ..., better = [...] }")
             self._known(entry, ("x", "y", "better"), place)
+            named: dict[str, str] = {}
             for axis in ("x", "y"):
-                if entry[axis] not in known:
+                try:
+                    named[axis] = resolve(str(entry[axis]), known)
+                except ConfigError:
                     more = "" if demand else " (those of lifetimes need `lifetime = true`)"
                     self._wrong(f"{place}.{axis}", entry[axis], f"a column{more}: {', '.join(known)}")
             better = entry.get("better", ["lower", "lower"])
             if not isinstance(better, list) or len(better) != 2 or not all(each in _BETTER for each in better):
                 self._wrong(f"{place}.better", better, "two of lower and higher, for x and y")
-            pairs.append(Pair(entry["x"], entry["y"], (better[0], better[1])))
-        return demand, tuple(pairs)
+            pairs.append(Pair(named["x"], named["y"], (better[0], better[1])))
+        return demand, tuple(pairs), all_designs
 
     def _demand(self, lifetime: Any) -> Demand | None:
         if lifetime is False:

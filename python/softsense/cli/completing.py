@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -50,6 +51,21 @@ def one_of(*names: str) -> Completer:
     """Completes one of these names."""
     return _completing(lambda: names)
 
+
+def named(names: Callable[[], Iterable[str]]) -> Callable[[click.Context, click.Parameter, str], str]:
+    """A name of what comes with softsense, where it is written with another of `/`, `-` and `_`; all else as it is."""
+
+    def spelled(name: str) -> str:
+        return name.replace("/", "-").replace("_", "-")
+
+    def known(_context: click.Context, _parameter: click.Parameter, given: str) -> str:
+        found = [name for name in names() if spelled(name) == spelled(given)]
+        return found[0] if len(found) == 1 and not Path(given).exists() else given
+
+    return known
+
+
+named_code = named(lambda: (name for name, _ in Code.entries()))
 
 complete_config = _completing(lambda: (config["name"] for config in softsense.configs()), files=True)
 complete_code = _completing(lambda: (name for name, _ in Code.entries()), files=True)

@@ -67,7 +67,7 @@ def config_show(file: Path, overrides: tuple[str, ...], seed: int | None, as_jso
 @config_group.command("ages")
 @click.argument("file", type=click.Path(path_type=Path), shell_complete=complete_config)
 @config_options
-@click.option("--pe-cycles", default="0:5000:500", metavar="LIST", help="Default: 0:5000:500.")
+@click.option("--pe-cycles", "--pe", "pe_cycles", default="0:5000:500", metavar="LIST", help="Default: 0:5000:500.")
 @click.option("--retention-days", default="0,7,30,90,365", metavar="LIST", help="Default: 0,7,30,90,365.")
 @click.option("--picture", type=click.Path(path_type=Path), metavar="FILE", help="Draw it: .png, .svg or .pdf.")
 @click.option("--json", "as_json", is_flag=True, help="Print it as one JSON document.")

@@ -84,7 +84,8 @@ def _hear_ctrl_c(dropped: sys.UnraisableHookArgs) -> None:
 def _command(arguments: list[str] | None) -> int:
     try:
         _core.check_environment()
-        code = cli.main(arguments, prog_name="softsense", standalone_mode=False)
+        words = sys.argv[1:] if arguments is None else arguments
+        code = cli.main(arguments, prog_name="softsense", standalone_mode=False, obj=["softsense", *words])
     except SoftsenseError as error:
         return complain(str(error))
     except SystemExit as ended:

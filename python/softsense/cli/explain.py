@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from softsense.cli.completing import complete_cells, complete_code, complete_config, complete_policies
+from softsense.cli.completing import complete_cells, complete_code, complete_config, complete_policies, named_code
 from softsense.cli.options import LEVELS, placement_option
 from softsense.cli.output import check_picture
 from softsense.files import replacing
@@ -30,14 +30,24 @@ from softsense.files import replacing
     help="A shipped model or a TOML file; default: those of the config, or mlc.",
 )
 @click.option(
-    "--pe", "pe_cycles", default=10_000, type=click.IntRange(0, 10**6), help="Program/erase cycles; default: 10000."
+    "--pe",
+    "--pe-cycles",
+    "pe_cycles",
+    default=10_000,
+    type=click.IntRange(0, 10**6),
+    help="Program/erase cycles; default: 10000.",
 )
 @click.option(
     "--retention", default="365d", metavar="TIME", help="Since the codeword was written, such as 365d (default) or 12h."
 )
 @click.option("--page", default="upper", metavar="PAGE", help="The page it is in: its name or number; default: upper.")
 @click.option(
-    "--code", default="flash-8/9", metavar="CODE", shell_complete=complete_code, help="Its code; default: flash-8/9."
+    "--code",
+    default="flash-8/9",
+    metavar="CODE",
+    shell_complete=complete_code,
+    callback=named_code,
+    help="Its code; default: flash-8/9.",
 )
 @click.option("--decoder", default="min-sum", metavar="NAME", help="Of LDPC codes, as in `code bench`.")
 @click.option("--iterations", default=20, type=click.IntRange(1, 10**6), help="Of LDPC codes, at most; default: 20.")

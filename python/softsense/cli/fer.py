@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from pathlib import Path
 from typing import Any
@@ -13,9 +14,10 @@ from softsense import Interrupted
 from softsense.cli.completing import complete_cells
 from softsense.cli.exits import INTERRUPTED
 from softsense.cli.measuring import measuring
-from softsense.cli.options import code_argument, no_progress_option, sampling_options
-from softsense.cli.output import check_picture
+from softsense.cli.options import code_argument, folder_option, no_progress_option, sampling_options
+from softsense.cli.output import Folder, check_picture, command_line
 from softsense.files import replacing
+from softsense.folders import Manifest
 
 
 @click.command("fer")
@@ -40,16 +42,25 @@ from softsense.files import replacing
     shell_complete=complete_cells,
     help="Read cells, a shipped model or a TOML file, instead of at --rber.",
 )
-@click.option("--pe-cycles", default="", metavar="LIST", help="Program/erase cycles of the cells.")
+@click.option("--pe-cycles", "--pe", "pe_cycles", default="", metavar="LIST", help="Program/erase cycles of the cells.")
 @click.option("--retention-days", default="", metavar="LIST", help="Days since the cells were written.")
 @click.option("--page", default="mean", metavar="PAGE", help="Which page: its name or number, or mean (default).")
 @click.option(
     "--llrs-for", metavar="PE:DAYS", help="The age references and LLRs are made for; default: the cells' own."
 )
 @click.option("--picture", type=click.Path(path_type=Path), metavar="FILE", help="Draw the curves: .png, .svg or .pdf.")
+@folder_option
 @click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON document.")
 @no_progress_option
-def fer(name: str, llrs_for: str | None, picture: Path | None, as_json: bool, no_progress: bool, **options: Any) -> int:
+def fer(
+    name: str,
+    llrs_for: str | None,
+    picture: Path | None,
+    out: Path | None,
+    as_json: bool,
+    no_progress: bool,
+    **options: Any,
+) -> int:
     """Measure frame error rates of CODE against raw bit error rate or age, down to 1e-15.
 
     Rates too low to be seen directly are put together from frames with given numbers of errors. Nothing is
@@ -63,7 +74,12 @@ def fer(name: str, llrs_for: str | None, picture: Path | None, as_json: bool, no
         from softsense.campaign import parse_age
 
         options["llrs_for"] = parse_age(llrs_for)
-    with measuring(name, no_progress, options) as (code, running):
+    asked = {"code": name, "llrs_for": llrs_for} | {
+        key: value for key, value in options.items() if key not in ("workers", "dask", "store", "seed")
+    }
+    manifest = Manifest("fer", command_line(), seeds=[options["seed"]], asked=asked)
+    # What cannot be written is said before anything is measured.
+    with Folder(out) if out else contextlib.nullcontext(), measuring(name, no_progress, options) as (code, running):
         interrupted = False
         try:
             result = softsense.measure_fer(code, **running)
@@ -72,7 +88,15 @@ def fer(name: str, llrs_for: str | None, picture: Path | None, as_json: bool, no
             if result is None:
                 raise click.Abort from None
     document = result.to_dict()
-    click.echo(json.dumps(document, indent=2, allow_nan=False) if as_json else tables.fer(document))
+    text = json.dumps(document, indent=2, allow_nan=False)
+    click.echo(text if as_json else tables.fer(document))
+    if out:
+        with Folder(out) as folder:
+            folder.write("fer.json", text + "\n")
+            folder.write("table.txt", tables.fer(document) + "\n")
+            folder.sign(manifest, interrupted=interrupted)
+        if not as_json:
+            click.echo(f"\nwrote {', '.join(map(str, folder.written()))}")
     if picture:
         with replacing(picture) as path:
             result.plot().savefig(path)

@@ -13,7 +13,8 @@ from softsense import ConfigError
 from softsense.cli.completing import one_of
 from softsense.cli.exits import INTERRUPTED
 from softsense.cli.options import no_progress_option
-from softsense.cli.output import Folder, progress_bars
+from softsense.cli.output import Folder, command_line, progress_bars
+from softsense.folders import Manifest, default_folder, stem
 
 
 @click.command("fit")
@@ -78,7 +79,10 @@ def fit_command(
         raise ConfigError(
             f"--deep-log: found a depth of {deep.depth}, expected 2 or more (--depth says it where no log does)"
         )
-    path = out or Path("out") / f"fit-{logs[0].name.split('.')[0]}"
+    # Rounds that are finished are known one by one, whatever else is asked of the same logs.
+    asked = {"logs": [str(each.resolve()) for each in logs]}
+    manifest = Manifest("fit", command_line(), seeds=[seed], asked=asked | {"hold_out": hold_out}, known_by=asked)
+    path = out or default_folder(Path("out") / f"fit-{stem(logs[0])}", manifest)
     with Folder(path) as folder, softsense.Store(folder.file("fit.store")) as store:
         with progress_bars(no_progress, "units") as report:
             fitted = fit.fit_log(
@@ -94,9 +98,10 @@ def fit_command(
                 report("simulating rounds", done, done / len(checked))
             dies = fit.fit_depth(fitted, deep.rounds[0], deep.depth, report) if deep else None
         written = fit.write(fitted, path, checks, dies, draw=not as_json, number=number)
+        folder.sign(manifest, written)
         if as_json:
             click.echo(json.dumps(fit.to_dict(fitted, checks, dies), indent=2, allow_nan=False))
         else:
             click.echo(fit.table(fitted, checks, dies))
-            click.echo(f"\nwrote {', '.join(str(each) for each in written)}")
+            click.echo(f"\nwrote {', '.join(map(str, [*written, folder.written()[-1]]))}")
     return 0

@@ -9,19 +9,32 @@ from typing import Any
 import click
 
 import softsense
-from softsense.cli.completing import complete_cells
+from softsense.cli.completing import complete_cells, named
 from softsense.cli.options import LEVELS, config_argument, config_options, force_option, together
 from softsense.cli.output import check_suffix, check_writable
 from softsense.files import replacing
 
 # What is made for cells by age, and stands in their file.
 _placing_options = together(
-    click.argument("name", metavar="[CELLS]", default="tlc-measured", shell_complete=complete_cells),
+    click.argument(
+        "name",
+        metavar="[CELLS]",
+        default="tlc-measured",
+        shell_complete=complete_cells,
+        callback=named(softsense.Cells.names),
+    ),
     click.option("--table", default="flash-8-9", metavar="TABLE", help="Decode table of the code; default: flash-8-9."),
     click.option(
         "--step-v", default=0.0125, help="References stand at multiples of it off the default; default: 0.0125."
     ),
-    click.option("--pe-cycles", default="0:3000:300", metavar="LIST", help="Ages it is for; default: 0:3000:300."),
+    click.option(
+        "--pe-cycles",
+        "--pe",
+        "pe_cycles",
+        default="0:3000:300",
+        metavar="LIST",
+        help="Ages it is for; default: 0:3000:300.",
+    ),
     click.option("--retention-days", default="0,0.1,1,3,7,14,30,60,90,180,365", metavar="LIST", help="Up to a year."),
     click.option("--out", type=click.Path(path_type=Path), metavar="FILE", help="Write the cells with it: .toml."),
     force_option,
@@ -162,7 +175,7 @@ def flash_fit(
     if out:
         check_suffix(out, ".toml")
         check_writable(out, force)
-    found = measured_cells.fit(file, mapping, unit_v=unit_v, temperature_c=temperature)
+    found = measured_cells.fit(file, mapping.replace("-", "_"), unit_v=unit_v, temperature_c=temperature)
     if out:
         with replacing(out) as path:
             path.write_text(found.toml)

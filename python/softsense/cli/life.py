@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 from pathlib import Path
@@ -12,9 +13,10 @@ import click
 import softsense
 from softsense import ConfigError
 from softsense.cli.completing import complete_tables
-from softsense.cli.options import LEVELS, config_argument, config_options, no_progress_option
-from softsense.cli.output import check_picture, progress_bars
+from softsense.cli.options import LEVELS, config_argument, config_options, folder_option, no_progress_option
+from softsense.cli.output import Folder, check_picture, command_line, progress_bars
 from softsense.files import replacing
+from softsense.folders import Manifest, of_config
 
 if TYPE_CHECKING:
     from softsense.design import Law
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
 @click.option("--level", default=1, type=LEVELS, help="The read level; default: 1, hard decision.")
 @config_options
 @click.option("--picture", type=click.Path(path_type=Path), metavar="FILE", help="Draw it: .png, .svg or .pdf.")
+@folder_option
 @click.option("--json", "as_json", is_flag=True, help="Print it as one JSON document.")
 @no_progress_option
 def lifetime_command(
@@ -53,6 +56,7 @@ def lifetime_command(
     overrides: tuple[str, ...],
     seed: int | None,
     picture: Path | None,
+    out: Path | None,
     as_json: bool,
     no_progress: bool,
 ) -> None:
@@ -71,7 +75,8 @@ def lifetime_command(
         shares = [float(word) for word in utilisations.split(",") if word.strip()]
     except ValueError:
         raise ConfigError(f"--utilisation: found {utilisations}, expected numbers such as 0.7,0.9") from None
-    with progress_bars(no_progress, "steps") as report:
+    # What cannot be written is said before anything is simulated.
+    with Folder(out) if out else contextlib.nullcontext(), progress_bars(no_progress, "steps") as report:
         found = lifetime.lifetime(
             resolved,
             # Not where a BCH code goes on, as in bch:m=15,t=57,k=31912.
@@ -80,7 +85,24 @@ def lifetime_command(
             demand=lifetime.Demand(uber, mean_iterations, level),
             progress=report,
         )
-    click.echo(json.dumps(found.to_dict(), indent=2) if as_json else texts.lifetime(found))
+    document, table = json.dumps(found.to_dict(), indent=2), texts.lifetime(found)
+    click.echo(document if as_json else table)
+    if out:
+        asked = {
+            "tables": tables,
+            "utilisation": shares,
+            "uber": uber,
+            "mean_iterations": mean_iterations,
+            "level": level,
+        }
+        seeds = [int(json.loads(resolved.to_json())["seed"])]
+        with Folder(out) as folder:
+            folder.write("config.toml", resolved.to_toml())
+            folder.write("lifetime.json", document + "\n")
+            folder.write("table.txt", table + "\n")
+            folder.sign(Manifest("lifetime", command_line(), of_config(config, resolved), seeds=seeds, asked=asked))
+        if not as_json:
+            click.echo(f"\nwrote {', '.join(map(str, folder.written()))}")
     if picture:
         with replacing(picture) as path:
             lifetime.draw(found).savefig(path)

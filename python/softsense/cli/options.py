@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from softsense import _core
-from softsense.cli.completing import complete_code, complete_config, complete_placement, one_of
+from softsense.cli.completing import complete_code, complete_config, complete_placement, named_code, one_of
 
 # That of `sampling.Goal`, which would load NumPy; a test compares them.
 LEVELS = click.IntRange(1, _core.MAX_LEVEL)
@@ -36,7 +36,9 @@ def together(*options: Decorator) -> Decorator:
     return decorate
 
 
-no_progress_option = click.option("--no-progress", is_flag=True, help="Show no progress, even on a terminal.")
+no_progress_option = click.option(
+    "--no-progress", is_flag=True, help="Show no progress: no bars on a terminal, no lines elsewhere."
+)
 
 worker_options = together(
     click.option("--workers", type=click.IntRange(1, 1024), help="Threads; default: one per CPU."),
@@ -104,6 +106,9 @@ config_options = together(
 )
 
 json_written_option = click.option("--json", "as_json", is_flag=True, help="Say what was written as one JSON document.")
+folder_option = click.option(
+    "--out", type=click.Path(path_type=Path), metavar="FOLDER", help="Also write a folder of results there."
+)
 config_argument = click.argument("config", type=click.Path(path_type=Path), shell_complete=complete_config)
 
 run_options = together(
@@ -124,13 +129,17 @@ run_options = together(
         shell_complete=complete_config,
         help="Give decoders the parallelism that the decoder area of this config buys.",
     ),
-    click.option("--out", type=click.Path(path_type=Path), help="Folder for results; default: out/<command>-<config>."),
+    click.option(
+        "--out",
+        type=click.Path(path_type=Path),
+        help="Folder for results; default: out/<command>-<config>-<trace>, never that of other inputs.",
+    ),
     click.option("--json", "as_json", is_flag=True, help="Print the summary as one JSON document; draw nothing."),
     click.option("--requests-log", is_flag=True, help="Also write every request to requests.parquet."),
     no_progress_option,
 )
 
-code_argument = click.argument("name", metavar="CODE", shell_complete=complete_code)
+code_argument = click.argument("name", metavar="CODE", shell_complete=complete_code, callback=named_code)
 
 redundant_checks_option = click.option(
     "--redundant-checks", is_flag=True, help="Accept checks that follow from others: each is one more data bit."

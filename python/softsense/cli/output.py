@@ -10,7 +10,8 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,13 +20,17 @@ import click
 from softsense import CodeError, FileError
 from softsense.base import Progress
 from softsense.files import blaming, replacing
+from softsense.folders import MANIFEST
 
 if TYPE_CHECKING:
     from types import ModuleType
 
     from matplotlib.figure import Figure
 
+    from softsense.folders import Manifest
+
 _PLAIN_WIDTH = 150
+_BETWEEN_LINES_S = 10.0
 
 
 def width() -> int:
@@ -100,6 +105,11 @@ class Folder:
         """Remove what an earlier run left under a name: it would be taken for this one's."""
         (self._path / name).unlink(missing_ok=True)
 
+    def sign(self, manifest: Manifest, files: Iterable[Path] = (), *, interrupted: bool = False) -> None:
+        """Write `results.json`, which says what the folder is of; `files` are those that somebody else wrote."""
+        manifest.write(self._path, [*self.written(), *files], interrupted=interrupted)
+        self._written.append(MANIFEST)
+
     def written(self) -> list[Path]:
         """The files, in the order written."""
         return [path for name in self._written if (path := self._path / name).exists()]
@@ -107,9 +117,12 @@ class Folder:
 
 @contextlib.contextmanager
 def progress_bars(off: bool, unit: str = "requests") -> Iterator[Progress]:
-    """Bars with an estimate of the time left, on a terminal; nothing at all elsewhere."""
-    if off or not sys.stderr.isatty():
+    """Bars with an estimate of the time left, on a terminal; elsewhere a line now and then; nothing at all if `off`."""
+    if off:
         yield lambda name, count, fraction: None
+        return
+    if not sys.stderr.isatty():
+        yield _progress_lines(unit)
         return
     from rich.console import Console
     from rich.progress import (
@@ -143,6 +156,28 @@ def progress_bars(off: bool, unit: str = "requests") -> Iterator[Progress]:
             bars.update(tasks[name], completed=fraction, done=done)
 
         yield report
+
+
+def command_line() -> list[str]:
+    """The words of the command that runs."""
+    context = click.get_current_context(silent=True)
+    return list(context.obj or ()) if context else []
+
+
+def _progress_lines(unit: str) -> Progress:
+    """A line every ten seconds on standard error, of whatever is being done then: for logs of long runs."""
+    said = time.monotonic()
+
+    def report(name: str, count: int, fraction: float) -> None:
+        nonlocal said
+        now = time.monotonic()
+        # What has not begun, and what is done, is no progress.
+        if now - said < _BETWEEN_LINES_S or not 0 < fraction < 1:
+            return
+        said = now
+        click.echo(f"{name}: {100 * fraction:.0f} %{f', {count:,} {unit}' if count else ''}", err=True)
+
+    return report
 
 
 def check_picture(file: Path) -> None:

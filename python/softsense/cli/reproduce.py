@@ -15,7 +15,8 @@ from softsense.cli.completing import PAPERS, one_of
 from softsense.cli.exits import INTERRUPTED
 from softsense.cli.measuring import dask_executor
 from softsense.cli.options import no_progress_option
-from softsense.cli.output import Folder, progress_bars
+from softsense.cli.output import Folder, command_line, progress_bars
+from softsense.folders import Manifest, default_folder
 
 
 @click.command("reproduce")
@@ -85,7 +86,11 @@ def reproduce_command(
     parts = [part.strip() for text in figures for part in text.split(",")]
     # What is wrong is said before anything runs.
     todo = [(paper, paper.chosen(parts), papers.with_traces(paper.plan(full), traces)) for paper in chosen]
-    out = out or Path("out") / name
+    asked = {"paper": name, "figures": parts, "full": full, "traces": str(traces.resolve()) if traces else None}
+    # --full takes the place of --quick: they are of one paper, on the same traces.
+    known_by = {"paper": name, "traces": asked["traces"]}
+    manifest = Manifest("reproduce", command_line(), asked=asked, known_by=known_by)
+    out = out or default_folder(Path("out") / name, manifest)
     results: list[papers.Reproduction] = []
     written: list[Path] = []
     with (
@@ -129,6 +134,8 @@ def reproduce_command(
             folder.write("report.md", papers.overview(results))
             folder.write("report.html", of_reproductions(results))
             written += folder.written()
+        folder.sign(manifest, written, interrupted=interrupted)
+        written.append(folder.written()[-1])
     if as_json:
         each = [
             {

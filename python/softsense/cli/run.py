@@ -4,22 +4,26 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 import softsense
-from softsense import Comparison, Config, Interrupted, RunResult, Trace
+from softsense import Comparison, Config, ConfigError, Interrupted, RunResult, Trace
 from softsense.api import parallelism_of
 from softsense.base import Progress
 from softsense.cli.completing import complete_policies, complete_policy
 from softsense.cli.exits import INTERRUPTED, complain
 from softsense.cli.measuring import config_rows, opened_trace, trace_name
 from softsense.cli.options import run_options
-from softsense.cli.output import Folder, print_list, progress_bars, width
+from softsense.cli.output import Folder, command_line, print_list, progress_bars, width
 from softsense.read_policies import policy_names, with_policy
 from softsense.traces import OPTIONS as TRACE_OPTIONS
+
+if TYPE_CHECKING:
+    from softsense.seeds import SeededComparison
 
 
 @click.command()
@@ -40,7 +44,8 @@ def run(config: Path, out: Path | None, policy: str | None, as_json: bool, **opt
             resolved, trace, beyond=options["beyond"], log_requests=log, progress=progress, policy=policy
         )
 
-    return _measure("run", config, resolved, out, as_json, simulate, **options)
+    asked = {"policies": [policy]} if policy else {}
+    return _measure("run", config, resolved, out, as_json, simulate, asked, **options)
 
 
 @click.command()
@@ -55,8 +60,21 @@ def run(config: Path, out: Path | None, policy: str | None, as_json: bool, **opt
 )
 @click.option("--no-baseline", is_flag=True, help="Do not run the device without soft sensing, nor report slowdowns.")
 @click.option("--jobs", type=click.IntRange(min=1), help="Simulations at once; default: one per CPU, at most 4.")
+@click.option(
+    "--seeds",
+    type=click.IntRange(2, 1000),
+    metavar="N",
+    help="Compare with N seeds, from that of the config on, and say 95 % intervals; default: that seed alone.",
+)
 def compare(
-    config: Path, out: Path | None, policies: str, no_baseline: bool, jobs: int | None, as_json: bool, **options: Any
+    config: Path,
+    out: Path | None,
+    policies: str,
+    no_baseline: bool,
+    jobs: int | None,
+    seeds: int | None,
+    as_json: bool,
+    **options: Any,
 ) -> int:
     """Compare read policies on the same codewords with the same random draws.
 
@@ -68,20 +86,24 @@ def compare(
     for name in names:
         # A retry that does not exist is told before anything is scanned or simulated.
         with_policy(resolved, name)
+    if seeds and options["requests_log"]:
+        raise ConfigError("--requests-log: found it with --seeds, expected one seed")
+    asked = {"policies": names, "baseline": not no_baseline}
 
-    def simulate(trace: Trace | None, log: Path | bool, progress: Progress) -> Comparison:
-        return softsense.compare(
-            resolved,
-            trace,
-            policies=names,
-            baseline=not no_baseline,
-            beyond=options["beyond"],
-            jobs=jobs,
-            log_requests=log,
-            progress=progress,
-        )
+    def simulate(trace: Trace | None, log: Path | bool, progress: Progress) -> Comparison | SeededComparison:
+        shared: dict[str, Any] = {
+            "policies": names,
+            "baseline": not no_baseline,
+            "beyond": options["beyond"],
+            "jobs": jobs,
+        }
+        if seeds:
+            from softsense.seeds import compare_seeds
 
-    return _measure("compare", config, resolved, out, as_json, simulate, **options)
+            return compare_seeds(resolved, trace, seeds=seeds, progress=progress, **shared)
+        return softsense.compare(resolved, trace, log_requests=log, progress=progress, **shared)
+
+    return _measure("compare", config, resolved, out, as_json, simulate, asked, seeds or 1, **options)
 
 
 @click.command("policies")
@@ -116,19 +138,31 @@ def _measure(
     config: Config,
     out: Path | None,
     as_json: bool,
-    simulate: Callable[[Trace | None, Path | bool, Progress], RunResult | Comparison],
+    simulate: Callable[[Trace | None, Path | bool, Progress], RunResult | Comparison | SeededComparison],
+    asked: dict[str, Any],
+    seeds: int = 1,
     *,
+    beyond: str,
     trace_file: str | None,
     requests_log: bool,
     no_progress: bool,
     **options: Any,
 ) -> int:
     """What `run` and `compare` share: say what will run, run it, print and write what came of it."""
-    from softsense import tables
+    from softsense import folders, tables
 
-    with Folder(out or Path("out") / f"{command}-{file.stem}") as folder:
-        of_trace = {name: options[name] for name in TRACE_OPTIONS}
+    of_trace = {name: options[name] for name in TRACE_OPTIONS}
+    first = int(json.loads(config.to_json())["seed"])
+    # What is wrong with the folder is said before a trace is scanned, which may take minutes; by default the trace
+    # decides which it is.
+    with Folder(out or Path("out")):
         opened = opened_trace(trace_file, no_progress, of_trace) if trace_file else None
+    traces = [folders.of_trace(trace_file, opened, of_trace, beyond)] if trace_file and opened else []
+    manifest = folders.Manifest(
+        command, command_line(), folders.of_config(file, config), traces, range(first, first + seeds), asked
+    )
+    name = f"{command}-{file.stem}" + (f"-{folders.stem(trace_name(trace_file))}" if trace_file else "")
+    with Folder(out or folders.default_folder(Path("out") / name, manifest)) as folder:
         # The recognised format and units are always shown, so that a wrong guess is seen before anything runs.
         rows = [("config", str(file)), *config_rows(config, opened is None), *(opened.describe() if opened else [])]
         description = tables.describe(rows)
@@ -142,20 +176,19 @@ def _measure(
             result = interruption.result
             if result is None:
                 raise
-        comparison = result if isinstance(result, Comparison) else Comparison([result])
         summary = json.dumps(result.to_dict(), indent=2, allow_nan=False)
-        found, warnings = tables.finding(comparison), tables.warnings(comparison)
-        first = f"{warnings}\n\n" if warnings else ""
+        comparison, table = _told(result)
         for cost in tables.own_costs(comparison):
             click.echo(cost, err=True)
         workload = trace_name(trace_file) if trace_file else "its own workload"
         # Said first: the disk may be full.
-        click.echo(summary if as_json else f"{first}{tables.results(comparison, width())}\n\n{found}\n")
+        click.echo(summary if as_json else f"{table(width())}\n")
         folder.write("config.toml", config.to_toml())
         folder.write("summary.json", summary + "\n")
-        folder.write("table.txt", f"{description}\n\n{first}{tables.results(comparison)}\n\n{found}\n")
+        folder.write("table.txt", f"{description}\n\n{table(150)}\n")
         picture = "comparison.png" if command == "compare" else "run.png"
         title = f"{workload} on {file.stem}" if trace_file else f"{file.stem}, {workload}"
+        title += f", seed {first} of {seeds}" if seeds > 1 else ""
         if as_json:
             # Loading what draws takes longer than most simulations.
             folder.remove(picture)
@@ -164,6 +197,7 @@ def _measure(
                 comparison.plot(title).savefig(path)
         if command == "compare":
             folder.write("report.html", comparison.report(title))
+        folder.sign(manifest, interrupted=interrupted)
         if not as_json:
             click.echo(f"wrote {', '.join(str(path) for path in folder.written())}")
         if log_error := next((each.log_error for each in comparison.all_runs if each.log_error), None):
@@ -171,3 +205,21 @@ def _measure(
         if interrupted:
             click.echo("interrupted: what is shown and written covers what had been simulated", err=True)
         return INTERRUPTED if interrupted else 0
+
+
+def _told(result: RunResult | Comparison | SeededComparison) -> tuple[Comparison, Callable[[int], str]]:
+    """The comparison to draw, and all there is to say for a screen of so many columns: what is wrong is said first."""
+    from softsense import tables
+
+    table: Callable[[int], str]
+    if isinstance(result, RunResult | Comparison):
+        comparison = result if isinstance(result, Comparison) else Comparison([result])
+        warned, table, found = comparison, partial(tables.results, comparison), tables.finding(comparison)
+    else:
+        from softsense.seeds import worst
+
+        comparison, warned = result.first, worst(result)
+        table, found = result.text, result.finding()
+    warnings = tables.warnings(warned)
+    first = f"{warnings}\n\n" if warnings else ""
+    return comparison, lambda columns: f"{first}{table(columns)}\n\n{found}"

@@ -99,7 +99,9 @@ def serve_command(
 @_drive_argument
 @click.option("--retention", metavar="TIME", default="0s", help="So long its data lies, such as 365d or 12h.")
 @click.option("--temperature", default=40.0, metavar="C", help="Meanwhile, degrees Celsius; default: 40.")
-@click.option("--pe", "pe_cycles", default=0, type=click.IntRange(0, 10**6), help="More P/E cycles of every block.")
+@click.option(
+    "--pe", "--pe-cycles", "pe_cycles", default=0, type=click.IntRange(0, 10**6), help="More P/E cycles of every block."
+)
 @click.option("--reads", default=0, type=click.IntRange(0, 10**12), help="More reads of every block.")
 @click.option("--powered", is_flag=True, help="It refreshes and reclaims meanwhile; default: it lies on a shelf.")
 @click.option("--json", "as_json", is_flag=True, help="Print its ages as one JSON document.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -11,7 +12,7 @@ from softsense import Interrupted
 from softsense.cli.exits import INTERRUPTED, complain
 from softsense.cli.measuring import dask_executor
 from softsense.cli.options import no_progress_option
-from softsense.cli.output import Folder, progress_bars
+from softsense.cli.output import Folder, command_line, progress_bars
 
 
 @click.command("sweep")
@@ -23,24 +24,39 @@ from softsense.cli.output import Folder, progress_bars
     help="Simulations at once, each a process with the memory of a whole device; default: one per CPU.",
 )
 @click.option("--dask", metavar="ADDRESS", help="Simulate on a Dask cluster instead, such as tcp://host:8786.")
+@click.option(
+    "--all", "all_designs", is_flag=True, help="Rank designs that are no contenders, too: see [frontier] all."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the result, every point of it, as one JSON document.")
 @no_progress_option
 def sweep_command(
-    file: Path, out: Path | None, workers: int | None, dask: str | None, as_json: bool, no_progress: bool
+    file: Path,
+    out: Path | None,
+    workers: int | None,
+    dask: str | None,
+    all_designs: bool,
+    as_json: bool,
+    no_progress: bool,
 ) -> int:
     """Simulate a grid or a Latin hypercube of config fields, read policies, traces and seeds.
 
     Finished points are kept at once: the same command goes on where it was stopped or killed, to the same bytes on any
-    workers. Points that fail are listed at the end. One folder takes sweep.parquet, failures.csv, frontier.png and
+    workers. Designs that lose data, cannot serve the load or break a constraint are told first, and are on no frontier;
+    points that fail are listed at the end. One folder takes sweep.parquet, designs.csv, failures.csv, frontier.png and
     report.html.
     """
-    from softsense import frontier, points, sweep, tables
+    from softsense import folders, frontier, points, sweep, tables
 
     spec = sweep.Sweep.open(file)
-    path = out or Path("out") / spec.name
-    with Folder(path), dask_executor(dask) as executor:
+    spec = replace(spec, all_designs=spec.all_designs or all_designs)
+    # Points of one file share its folder however it is changed; another file of that name has another one.
+    manifest = folders.Manifest("sweep", command_line(), known_by={"file": str(file.resolve())})
+    path = out or folders.default_folder(Path("out") / spec.name, manifest)
+    with Folder(path) as folder, dask_executor(dask) as executor:
         with progress_bars(no_progress) as report:
             planned = points.Planned(spec, report)
+        seeds = list(dict.fromkeys(point.seed for point in planned.points if point.seed is not None))
+        manifest = replace(manifest, config=planned.config, traces=planned.traces, seeds=seeds)
         # What traces were recognised as is always shown, so that a wrong guess is seen before anything runs.
         click.echo(tables.describe(planned.describe()) + ("" if as_json else "\n"), err=as_json)
         interrupted = False
@@ -56,8 +72,9 @@ def sweep_command(
         if interrupted:
             click.echo("interrupted: what is finished is kept, and the same command goes on", err=True)
             return INTERRUPTED
+        folder.sign(manifest, result.written)
         if not as_json:
-            click.echo(f"\nwrote {', '.join(str(path) for path in result.written)}")
+            click.echo(f"\nwrote {', '.join(map(str, [*result.written, *folder.written()]))}")
         if not result.count(points.OK, points.WITHOUT_LIFETIME):
             return complain(f"{file}: found no point that could be simulated; point 1: {result.failures['error'][0]}")
         return 0

@@ -9,8 +9,8 @@ from typing import Any
 import click
 
 import softsense
-from softsense import Interrupted
-from softsense.cli.completing import complete_table
+from softsense import Interrupted, _core
+from softsense.cli.completing import complete_table, named
 from softsense.cli.measuring import measuring
 from softsense.cli.options import code_argument, force_option, json_written_option, no_progress_option, sampling_options
 from softsense.cli.output import check_picture, check_suffix, check_writable
@@ -52,7 +52,7 @@ def table_build(name: str, to: Path, force: bool, as_json: bool, no_progress: bo
 
 
 @table_group.command("show")
-@click.argument("name", metavar="TABLE", shell_complete=complete_table)
+@click.argument("name", metavar="TABLE", shell_complete=complete_table, callback=named(_core.decode_tables))
 @click.option("--picture", type=click.Path(path_type=Path), metavar="FILE", help="Draw the curves: .png, .svg or .pdf.")
 @click.option("--json", "as_json", is_flag=True, help="Print the table as one JSON document.")
 def table_show(name: str, picture: Path | None, as_json: bool) -> None:

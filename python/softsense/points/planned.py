@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from softsense._core import Config, ConfigError, FileError, SoftsenseError
+from softsense._core import Config, ConfigError, SoftsenseError
 from softsense.base import Progress, inline
+from softsense.files import sha256_of
 from softsense.points.kept import STORE_VERSION
 from softsense.read_policies import split_policy
 from softsense.traces import Trace
@@ -36,6 +37,7 @@ class Point:
         trace: the name of its trace; None for the config's workload.
         seed: likewise.
         lifetime_id: the same for the lifetime of its device; None if none is wanted.
+        open_loop: whether requests come at times of their own, however long earlier ones take.
         error: why it cannot be simulated, if that is known.
     """
 
@@ -47,6 +49,7 @@ class Point:
     seed: int | None
     lifetime_id: str | None = None
     error: str | None = None
+    open_loop: bool = False
 
 
 @dataclass(frozen=True)
@@ -135,6 +138,20 @@ class Planned:
             rows.append(("workload", "that of the config"))
         return rows + self._described
 
+    @property
+    def config(self) -> dict[str, str]:
+        """The config before anything is set or swept, as `softsense.folders.Manifest` has it."""
+        return {"name": self.sweep.config, "sha256": hashlib.sha256(self._text.encode()).hexdigest()}
+
+    @property
+    def traces(self) -> list[dict[str, Any]]:
+        """Of each trace its file, content and how it is read, as `softsense.folders.Manifest` has them."""
+        beyond = {"beyond": self.sweep.beyond}
+        return [
+            {"file": path, "sha256": content, "options": dict(options) | beyond}
+            for path, options, content in self._traces.values()
+        ]
+
     def _scan(self, i: int, trace: TraceFile, progress: Progress | None) -> None:
         def report(fraction: float) -> None:
             if progress:
@@ -181,7 +198,10 @@ class Planned:
                 lifetime_id = self._lifetime(setting, sweep.lifetime)
             resolved = json.loads(config.to_json())
             told = policy or resolved["read"]["policy"]
-            self.points.append(Point(number, identity, setting, told, trace, resolved["seed"], lifetime_id))
+            arrivals = resolved["workload"]["arrivals"] if trace is None else "recorded"
+            open_loop = "open_loop" in resolved["host"]["issue"] and arrivals != "immediate"
+            point = Point(number, identity, setting, told, trace, resolved["seed"], lifetime_id, open_loop=open_loop)
+            self.points.append(point)
 
     def _bought(self, config: Config, setting: Mapping[str, Any]) -> list[str]:
         """What decoders get for the area of those of the config."""
@@ -249,14 +269,3 @@ def _asked_for(policy: str | None, seed: int | None) -> tuple[str, ...]:
 
 def _identity(*parts: str) -> str:
     return hashlib.sha256(json.dumps(["softsense sweep", STORE_VERSION, *parts]).encode()).hexdigest()
-
-
-def sha256_of(file: Path) -> str:
-    """SHA-256 of a file, in hexadecimal; `FileError` if it is none."""
-    if file.exists() and not file.is_file():
-        raise FileError(f"{file}: found a folder, a pipe or a device, expected a file")
-    try:
-        with file.open("rb") as opened:
-            return hashlib.file_digest(opened, "sha256").hexdigest()
-    except OSError as error:
-        raise FileError(f"{file}: cannot read: {error.strerror or error}") from None

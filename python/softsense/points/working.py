@@ -18,9 +18,10 @@ from typing import TYPE_CHECKING, Any
 
 from softsense._core import MAX_LEVEL, Config, SoftsenseError, TraceError
 from softsense.api import run
+from softsense.files import sha256_of
 from softsense.own import own_error, provided
 from softsense.points.columns import LIFETIME_COLUMNS, SUMMARY_COLUMNS
-from softsense.points.planned import Job, sha256_of
+from softsense.points.planned import Job
 from softsense.traces import Trace
 
 if TYPE_CHECKING:

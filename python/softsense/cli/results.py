@@ -1,0 +1,140 @@
+"""`softsense results`: what is in folders of results, and how several compare."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from softsense import ConfigError
+from softsense.cli.options import force_option
+from softsense.cli.output import check_suffix, check_writable, print_list
+from softsense.files import replacing
+
+_folder = click.argument("folder", type=click.Path(path_type=Path))
+
+
+@click.group("results")
+def results_group() -> None:
+    """List, show, compare and export folders of results."""
+
+
+@results_group.command("list")
+@click.argument("folder", type=click.Path(path_type=Path), default="out", required=False)
+@click.option("--json", "as_json", is_flag=True, help="Print the list as one JSON document.")
+def results_list(folder: Path, as_json: bool) -> None:
+    """List the folders of results in FOLDER (default: out), newest first."""
+    from softsense import folders
+
+    found = folders.find(folder)
+    rows = [{"folder": str(each.folder), **each.manifest} for each in found]
+
+    def told(rows: list[dict[str, Any]]) -> str:
+        if not rows:
+            return f"no results in {folder}"
+        cells = [[row["folder"], row["kind"], row["date_utc"], *_what(row)] for row in rows]
+        heads = ["folder", "kind", "date", "config", "traces", "seeds"]
+        widths = [max(len(row[i]) for row in [heads, *cells]) for i in range(len(heads))]
+        lines = ["  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip() for row in [heads, *cells]]
+        return "\n".join([lines[0], "-" * max(map(len, lines)), *lines[1:]])
+
+    print_list(rows, as_json, told)
+
+
+@results_group.command("show")
+@_folder
+@click.option("--json", "as_json", is_flag=True, help="Print it as one JSON document.")
+def results_show(folder: Path, as_json: bool) -> None:
+    """Show what FOLDER holds: of what, by which command and version, when, and its tables."""
+    from softsense import folders, tables
+
+    found = folders.Results.open(folder)
+    if as_json:
+        click.echo(json.dumps({"folder": str(found.folder), **found.manifest, "rows": found.rows()}, indent=2))
+        return
+    manifest = found.manifest
+    config, traces, seeds = _what(dict(manifest))
+    version = manifest["softsense"]
+    rows = [
+        ("kind", manifest["kind"] + (" (interrupted)" if manifest.get("interrupted") else "")),
+        ("command", " ".join(manifest["command"])),
+        ("date", manifest["date_utc"]),
+        ("softsense", f"{version['version']}, model {version['model_version']}"),
+        ("config", f"{config}, SHA-256 {manifest['config']['sha256']}" if manifest.get("config") else config),
+        *((f"trace {i}", f"{each['file']}, SHA-256 {each['sha256']}") for i, each in enumerate(manifest["traces"], 1)),
+        *([("trace", traces)] if not manifest["traces"] else []),
+        ("seeds", seeds),
+        *((key, json.dumps(value)) for key, value in manifest.get("asked", {}).items()),
+        ("files", ", ".join(manifest["files"])),
+    ]
+    click.echo(tables.describe(rows))
+    if (table := found.folder / "table.txt").is_file():
+        click.echo(f"\n{table.read_text(encoding='utf-8').rstrip()}")
+
+
+@results_group.command("compare")
+@click.argument("folders", metavar="FOLDER FOLDER...", nargs=-1, type=click.Path(path_type=Path))
+@click.option("--metric", "metrics", multiple=True, metavar="NAME", help="Such as p99.9 or uncorrectable; repeatable.")
+@click.option("--all", "everything", is_flag=True, help="All numbers, not the usual ones.")
+@click.option("--json", "as_json", is_flag=True, help="Print it as one JSON document.")
+def results_compare(folders: tuple[Path, ...], metrics: tuple[str, ...], everything: bool, as_json: bool) -> None:
+    """Set results side by side: what differs in config, trace, seeds and version, and what came of it.
+
+    Ratios are to the first FOLDER. Where both have the same seeds, a difference that is no larger than its 95 %
+    interval is marked.
+    """
+    from softsense.folders import Results
+    from softsense.results_compared import compare_results
+
+    if len(folders) < 2:
+        raise ConfigError(f"results compare: found {len(folders) or 'no'} folder(s), expected two or more")
+    try:
+        compared = compare_results([Results.open(each) for each in folders], metrics, everything)
+    except ConfigError as error:
+        raise ConfigError(f"results compare: {error}") from None
+    click.echo(json.dumps(compared.to_dict(), indent=2) if as_json else compared.text())
+
+
+@results_group.command("export")
+@_folder
+@click.option(
+    "--out", type=click.Path(path_type=Path), metavar="FILE", required=True, help="Write it: .csv, .parquet or .json."
+)
+@force_option
+@click.option("--json", "as_json", is_flag=True, help="Say what was written as one JSON document.")
+def results_export(folder: Path, out: Path, force: bool, as_json: bool) -> None:
+    """Write the numbers of FOLDER as one table: a row for each run, point, claim or parameter."""
+    import polars as pl
+
+    from softsense import folders
+    from softsense.points import write_parquet
+
+    check_suffix(out, ".csv", ".parquet", ".json")
+    found = folders.Results.open(folder)
+    rows = found.rows()
+    check_writable(out, force)
+    frame = pl.DataFrame(rows, infer_schema_length=None, strict=False)
+    with replacing(out) as path:
+        if out.suffix == ".csv":
+            frame.write_csv(path)
+        elif out.suffix == ".parquet":
+            write_parquet(frame, path)
+        else:
+            path.write_text(json.dumps(rows, indent=2) + "\n", encoding="utf-8")
+    told = {"file": str(out), "rows": len(frame), "columns": frame.columns}
+    click.echo(
+        json.dumps(told, indent=2) if as_json else f"wrote {out}: {len(frame):,} rows of {frame.width:,} columns"
+    )
+
+
+def _what(manifest: dict[str, Any]) -> tuple[str, str, str]:
+    """Config, traces and seeds, in words."""
+    config = (manifest.get("config") or {}).get("name", "-")
+    simulated = manifest.get("kind") in ("run", "compare", "sweep")
+    names = [Path(str(trace["file"])).name for trace in manifest.get("traces", ())]
+    traces = ", ".join(names) or ("own workload" if simulated else "-")
+    seeds = manifest.get("seeds", [])
+    run = len(seeds) > 2 and seeds == list(range(seeds[0], seeds[-1] + 1))
+    return config, traces, f"{seeds[0]}-{seeds[-1]}" if run else ", ".join(map(str, seeds)) or "-"

@@ -1,0 +1,359 @@
+"""The designs of a sweep: what is wrong with each, and which of the others nobody would leave for another one.
+
+A *design* is a setting of the swept fields with a read policy; its numbers on a trace are means over seeds. It is on
+the *Pareto frontier* of two columns if no other design is better in one of them and no worse in the other. Designs that
+cannot be built, that lose data, that cannot serve the load or that break a constraint of the sweep are no contenders,
+unless the sweep asks for all.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+from typing import TYPE_CHECKING, Any
+
+from softsense.points import LIFETIME_COLUMNS, NOT_SIMULATED, device
+from softsense.read_policies import knows_level
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from softsense.constraints import Constraint
+    from softsense.sweep import SweepResult
+    from softsense.sweep_file import Pair
+
+LOSES_DATA = "lose data"
+OVERLOADED = "cannot serve the load"
+
+_BUSY = 0.95
+# Of the requests of a run, and of how many at least, that wait at once in the mean: a queue that grows with the run.
+_WAITING_SHARE, _WAITING = 0.05, 100
+_UNITS = {"plane": "planes", "channel": "channels", "decoder": "decoders"}
+_LOST = {
+    "codeword_reads.uncorrectable": "of codeword reads were uncorrectable",
+    "codeword_reads.undetected": "of codeword reads were decoded to wrong data that nobody noticed",
+}
+_LOST_IN_BACKGROUND = "codeword_reads.uncorrectable_in_background"
+_REFUSED = "writes_detail.refused_codewords"
+# Who allows some of the first allows the second.
+_ALLOWED_WITH = {"codeword_reads.uncorrectable": _LOST_IN_BACKGROUND}
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Why a design is no contender.
+
+    Attributes:
+        reason: `lose data`, `cannot serve the load`, or `break` and a constraint.
+        told: how bad it is, in words.
+        amount: how bad it is, as a number that grows with it.
+    """
+
+    reason: str
+    told: str
+    amount: float
+
+
+@dataclass(frozen=True)
+class Design:
+    """A setting of the swept fields with a read policy, and its numbers.
+
+    Attributes:
+        setting: by column; of lifetimes, without what these take no notice of.
+        policy: None where it does not matter.
+        x: mean over seeds.
+        y: mean over seeds.
+        points: the numbers of the points that it is the mean of.
+        problems: why it is no contender; empty if it is one.
+        buildable: whether a controller could read like that.
+    """
+
+    setting: Mapping[str, Any]
+    policy: str | None
+    x: float
+    y: float
+    points: tuple[int, ...]
+    problems: tuple[Problem, ...] = ()
+    buildable: bool = True
+
+    def to_dict(self) -> dict[str, Any]:
+        """The design, ready for JSON."""
+        told = [f"{problem.reason}: {problem.told}" for problem in self.problems]
+        return {**vars(self), "points": list(self.points), "problems": told}
+
+
+@dataclass(frozen=True)
+class Frontier:
+    """The designs by two columns, on one trace.
+
+    Attributes:
+        pair: the columns, and what is better.
+        trace: its name; None for the config's workload, or where traces do not matter.
+        designs: all that have both numbers, in the order of the sweep.
+        contenders: those that can be built and have no problem, or all.
+        best: those on the frontier, by increasing x.
+    """
+
+    pair: Pair
+    trace: str | None
+    designs: tuple[Design, ...]
+    contenders: tuple[Design, ...]
+    best: tuple[Design, ...]
+
+    @property
+    def bounds(self) -> list[Design]:
+        """What cannot be built, and is better than what can: not on the frontier."""
+        return [design for design in self.designs if not design.buildable and design not in self.contenders]
+
+    @property
+    def aside(self) -> list[Design]:
+        """What could be built, and is no contender."""
+        return [design for design in self.designs if design.buildable and design not in self.contenders]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The frontier, ready for JSON."""
+        return {
+            "x": self.pair.x,
+            "y": self.pair.y,
+            "better": list(self.pair.better),
+            "trace": self.trace,
+            "designs": len(self.designs),
+            "contenders": len(self.contenders),
+            "frontier": [design.to_dict() for design in self.best],
+            "cannot_be_built": [design.to_dict() for design in self.bounds],
+            "set_aside": [design.to_dict() for design in self.aside],
+        }
+
+
+def pareto(places: Sequence[tuple[float, float]], better: tuple[str, str] = ("lower", "lower")) -> list[int]:
+    """The indices of places that no other one dominates, from the best x on; equals are all among them.
+
+    One dominates another if it is no worse in both coordinates and better in one.
+    """
+    signs = [1 if each == "lower" else -1 for each in better]
+    keys = [(signs[0] * x, signs[1] * y) for x, y in places]
+    found: list[int] = []
+    for i in sorted(range(len(keys)), key=keys.__getitem__):
+        if not found or keys[i][1] < keys[found[-1]][1] or keys[i] == keys[found[-1]]:
+            found.append(i)
+    return found
+
+
+def frontiers(result: SweepResult) -> list[Frontier]:
+    """The frontiers of a sweep: pair by pair, trace by trace."""
+    judged = result.judged
+    traces: list[str | None] = [*(trace.name for trace in result.sweep.traces)] or [None]
+    found = []
+    for pair in result.sweep.pairs:
+        if {pair.x, pair.y} <= LIFETIME_COLUMNS.keys():
+            found.append(_frontier(result, pair, None, _devices(result, pair, judged)))
+        else:
+            found += [_frontier(result, pair, trace, _designs(result, pair, trace, judged)) for trace in traces]
+    return found
+
+
+def _frontier(result: SweepResult, pair: Pair, trace: str | None, designs: Sequence[Design]) -> Frontier:
+    contenders = [d for d in designs if result.sweep.all_designs or (d.buildable and not d.problems)]
+    best = [contenders[i] for i in pareto([(design.x, design.y) for design in contenders], pair.better)]
+    return Frontier(pair, trace, tuple(designs), tuple(contenders), tuple(sorted(best, key=lambda each: each.x)))
+
+
+def _designs(result: SweepResult, pair: Pair, trace: str | None, judged: Judged) -> list[Design]:
+    found = []
+    for group in judged.groups:
+        rows = [row for row in group.rows if row[pair.x] is not None and row[pair.y] is not None]
+        if group.trace == trace and rows:
+            x, y = (fmean(row[column] for row in rows) for column in (pair.x, pair.y))
+            points = tuple(row["point"] for row in rows)
+            found.append(Design(group.setting, group.policy, x, y, points, group.problems, group.buildable))
+    return found
+
+
+def _devices(result: SweepResult, pair: Pair, judged: Judged) -> list[Design]:
+    """Designs by what their lifetimes depend on: no policy, no load, and one number whatever the seeds.
+
+    A device is as good as the best way there is to read it, on whichever trace is worst for that.
+    """
+    columns = result.sweep.columns
+    together: dict[str, tuple[dict[str, Any], list[Mapping[str, Any]], dict[str, list[Problem]]]] = {}
+    for group in judged.groups:
+        for row in group.rows:
+            if row[pair.x] is None or row[pair.y] is None:
+                continue
+            point = result.planned.points[row["point"] - 1]
+            setting = {columns[name]: row[columns[name]] for name in device(point.setting)}
+            _, rows, ways = together.setdefault(str(point.lifetime_id), (setting, [], {}))
+            rows.append(row)
+            # Who knows the level in advance proves nothing of what can be built.
+            if group.buildable:
+                way = ways.setdefault(json.dumps([group.policy, *group.setting.values()]), [])
+                way += [problem for problem in group.problems if problem not in way]
+    found = []
+    for setting, rows, ways in together.values():
+        problems = min(ways.values(), key=len, default=[])
+        x, y = (fmean(row[column] for row in rows) for column in (pair.x, pair.y))
+        points = tuple(sorted(row["point"] for row in rows))
+        found.append(Design(setting, None, x, y, points, tuple(problems)))
+    return found
+
+
+# What is wrong -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Group:
+    """The simulated points of a design on a trace, which differ in their seeds, and what is wrong with them.
+
+    Attributes:
+        setting: by column.
+        policy: as it was asked for.
+        trace: None for the config's workload.
+        rows: of the sweep's frame.
+        problems: none if it is a contender.
+        buildable: whether a controller could read like that.
+    """
+
+    setting: Mapping[str, Any]
+    policy: str | None
+    trace: str | None
+    rows: Sequence[Mapping[str, Any]]
+    problems: tuple[Problem, ...]
+    buildable: bool
+
+
+class Judged:
+    """All designs of a sweep on each trace, in its order, judged."""
+
+    def __init__(self, result: SweepResult) -> None:
+        columns = list(result.sweep.columns.values())
+        together: dict[str, list[dict[str, Any]]] = {}
+        simulated = result.frame.filter(
+            (result.frame["status"] != NOT_SIMULATED) & result.frame["requests"].is_not_null()
+        )
+        for row in simulated.iter_rows(named=True):
+            key = json.dumps([row["policy"], row["trace"], *(row[name] for name in columns)])
+            together.setdefault(key, []).append(row)
+        self.groups: list[Group] = []
+        for rows in together.values():
+            first = rows[0]
+            setting = {name: first[name] for name in columns}
+            open_loop = result.planned.points[first["point"] - 1].open_loop
+            problems = tuple(_problems(rows, result.sweep.constraints, open_loop))
+            buildable = not (first["policy"] and knows_level(first["policy"]))
+            self.groups.append(Group(setting, first["policy"], first["trace"], rows, problems, buildable))
+
+    def frame(self, columns: Iterable[str]) -> pl.DataFrame:
+        """A row for each design and trace: setting, verdict, and the mean of each column with the half width of its
+        95 % interval over seeds (null with one seed).
+        """
+        import polars as pl
+
+        from softsense.intervals import interval
+
+        rows: list[dict[str, Any]] = []
+        for group in self.groups:
+            verdict = "contender" if not group.problems else "; ".join(f"{p.reason}: {p.told}" for p in group.problems)
+            row: dict[str, Any] = {
+                "policy": group.policy,
+                "trace": group.trace,
+                **group.setting,
+                "seeds": len(group.rows),
+                "can_be_built": group.buildable,
+                "verdict": verdict,
+            }
+            for column in columns:
+                values = [float(each[column]) for each in group.rows if each[column] is not None]
+                mean, half = interval(values) if values else (None, None)
+                row |= {column: mean, f"{column}.half_width": half}
+            rows.append(row)
+        return pl.DataFrame(rows, infer_schema_length=None)
+
+
+def _problems(
+    rows: Sequence[Mapping[str, Any]], constraints: Sequence[Constraint], open_loop: bool
+) -> Iterable[Problem]:
+    asked = {constraint.column for constraint in constraints}
+    asked |= {_ALLOWED_WITH[column] for column in asked if column in _ALLOWED_WITH}
+
+    def total(column: str) -> float:
+        return sum(row[column] or 0 for row in rows)
+
+    for column, said in _LOST.items():
+        if column not in asked and (lost := total(column)):
+            share = lost / max(1, total("codeword_reads.count"))
+            yield Problem(LOSES_DATA, f"{_percent(share)} {said}", share)
+    if _LOST_IN_BACKGROUND not in asked and (lost := total(_LOST_IN_BACKGROUND)):
+        yield Problem(LOSES_DATA, f"{lost:,.0f} codewords that were moved were uncorrectable", 1e-12 * lost)
+    if _REFUSED not in asked and (refused := total(_REFUSED)):
+        share = refused / max(1, total("writes_detail.host_codewords"))
+        yield Problem(OVERLOADED, f"{_percent(share)} of codewords written were refused, as there was no room", share)
+    if open_loop and (told := _overload(rows)):
+        yield told
+    for constraint in constraints:
+        broken = [row for row in rows if not constraint.holds(row)]
+        if broken:
+            worst = max(broken, key=constraint.excess)
+            among = f" in {len(broken)} of {len(rows)} seeds" if len(rows) > 1 else ""
+            yield Problem(f"break {constraint.text}", f"{_value(constraint, worst)}{among}", constraint.excess(worst))
+
+
+def _overload(rows: Sequence[Mapping[str, Any]]) -> Problem | None:
+    """What says that requests come faster than they are served, if anything does."""
+    busiest = max(_UNITS, key=lambda unit: _mean(rows, f"utilisation.{unit}"))
+    busy = _mean(rows, f"utilisation.{busiest}")
+    if busy >= _BUSY:
+        return Problem(OVERLOADED, f"{_UNITS[busiest]} are {_percent(busy)} busy", busy)
+    # Little's law: as many requests wait in the mean as arrive while one is served.
+    shares = [
+        1e-6 * row["response.all.mean_us"] / row["simulated_s"]
+        for row in rows
+        if row["response.all.mean_us"] and row["simulated_s"]
+    ]
+    share, requests = (fmean(shares) if shares else 0.0), _mean(rows, "requests")
+    if share >= _WAITING_SHARE and share * requests >= _WAITING:
+        told = f"{share * requests:,.0f} of {requests:,.0f} requests wait at once in the mean: the queue grows"
+        return Problem(OVERLOADED, told, share)
+    return None
+
+
+def _mean(rows: Sequence[Mapping[str, Any]], column: str) -> float:
+    return fmean(row[column] or 0.0 for row in rows)
+
+
+def _value(constraint: Constraint, row: Mapping[str, Any]) -> str:
+    value = constraint.value(row)
+    if value is None:
+        return "not measured"
+    return _percent(value) if constraint.among else f"{value:,.6g}"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.3g} %"
+
+
+def tally(groups: Iterable[Group], describe: Callable[[Group], str]) -> list[tuple[str, int, str]]:
+    """For each reason how many designs have it, and which has least of it, and most, in words."""
+    by_reason: dict[str, list[tuple[float, str, Group]]] = {}
+    for group in groups:
+        if not group.buildable:
+            continue
+        worst: dict[str, Problem] = {}
+        for problem in group.problems:
+            if problem.reason not in worst or problem.amount > worst[problem.reason].amount:
+                worst[problem.reason] = problem
+        for reason, problem in worst.items():
+            by_reason.setdefault(reason, []).append((problem.amount, problem.told, group))
+    found = []
+    for reason, those in sorted(by_reason.items(), key=lambda each: _rank(each[0])):
+        least, most = min(those, key=lambda each: each[0]), max(those, key=lambda each: each[0])
+        told = f"{most[1]} ({describe(most[2])})"
+        if least[2] is not most[2]:
+            told = f"from {least[1]} ({describe(least[2])}) to {told}"
+        found.append((reason, len(those), told))
+    return found
+
+
+def _rank(reason: str) -> int:
+    return (LOSES_DATA, OVERLOADED).index(reason) if reason in (LOSES_DATA, OVERLOADED) else 2
