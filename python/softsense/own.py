@@ -60,7 +60,8 @@ class Loaded:
             return self.thing
         # Of a class without a constructor, `object` has one that tells nothing.
         wants = self.thing.__init__ is not object.__init__ and len(inspect.signature(self.thing).parameters) > 0
-        return self.thing(device) if wants else self.thing()
+        made: Any = self.thing
+        return made(device) if wants else made()
 
 
 def load(path: str, name: str, directory: str) -> Loaded:
@@ -201,4 +202,5 @@ def compiled_signature() -> Any:
     """
     import numba
 
-    return numba.types.int32(numba.types.CPointer(numba.from_dtype(compiled_read())))
+    types: Any = numba.types
+    return types.int32(types.CPointer(numba.from_dtype(compiled_read())))
