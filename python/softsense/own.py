@@ -202,5 +202,5 @@ def compiled_signature() -> Any:
     """
     import numba
 
-    pointer = numba.types.CPointer(numba.from_dtype(compiled_read()))  # type: ignore[no-untyped-call]  # Numba's.
-    return numba.types.int32(pointer)
+    types: Any = numba.types
+    return types.int32(types.CPointer(numba.from_dtype(compiled_read())))

@@ -272,7 +272,9 @@ class _Parser:
                 kind = OPTIONS.get(key, str)
                 if type(value) is not kind or value == "" or (isinstance(value, int) and not 0 <= value < 2**32):
                     self._wrong(f"{place}.{key}", value, _KINDS[kind])
-            options = tuple((key, self._trace_option(key, table[key])) for key in OPTIONS if key in table)
+            if table.get("format", "").endswith(".toml"):  # It lies beside the sweep.
+                table = {**table, "format": os.fspath(self._folder / table["format"])}
+            options = tuple((key, table[key]) for key in OPTIONS if key in table)
             trace = TraceFile(self._folder / table["file"], str(table.get("name", table["file"])), options)
             if not trace.file.is_file():
                 raise FileError(f"{self._origin}: {place}: {trace.file}: found no such file, expected a trace")
@@ -280,10 +282,6 @@ class _Parser:
                 self._wrong(place, trace.name, "every trace once, or a `name` for each")
             traces.append(trace)
         return tuple(traces)
-
-    def _trace_option(self, key: str, value: Any) -> Any:
-        """Files that a sweep names lie beside it."""
-        return os.fspath(self._folder / value) if key == "format" and value.endswith(".toml") else value
 
     def _grid(self) -> dict[str, list[Any]]:
         grid: dict[str, list[Any]] = {}
