@@ -17,8 +17,8 @@ import pytest
 import softsense
 from conftest import ROOT, SMALL, Softsense
 from softsense import Config, ConfigError, points
-from softsense.api import policy_names, split_policy
 from softsense.own import load
+from softsense.read_policies import policy_names, split_policy
 from softsense.sweep import sweep
 
 TUTORIAL = (ROOT / "docs/tutorials/your-own-read-policy.md").read_text()
