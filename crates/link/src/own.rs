@@ -154,8 +154,8 @@ impl StepsThere {
         Self {
             max_level,
             retry,
-            retry_entries: reliability.retries() as u8,
-            search_sensings: reliability.valley_sensings().unwrap_or(0) as u8,
+            retry_entries: reliability.retries(),
+            search_sensings: reliability.valley_sensings().unwrap_or(0),
             has_default: reliability.cells().is_some(),
             page_types,
         }

@@ -12,7 +12,7 @@
 //! ```
 //!
 //! Each station changes its own fields, and calls those below it. What it has done for those above it tells the kernel, as a
-//! [`Completion`]; [`Simulation`] passes these on when the station is done. A test of the sources keeps it so.
+//! `Completion`; [`Simulation`] passes these on when the station is done. A test of the sources keeps it so.
 
 mod back_end;
 mod device;

@@ -396,7 +396,7 @@ impl PageMap {
         }
     }
 
-    /// Maps the first logical codewords of each SSD of an empty device as [`SteadyState`] has them.
+    /// Maps the first logical codewords of each SSD of an empty device as `SteadyState` has them.
     ///
     /// # Arguments
     /// - `mapped_fraction`: which share of the user's, above 0.

@@ -37,7 +37,11 @@ impl VictimRule for Own {
 
     fn take(&mut self, blocks: &mut [Block], most: u32) -> Option<u32> {
         let Candidates { blocks: numbers, valid, age, erases, .. } = &mut self.candidates;
-        (numbers.clear(), valid.clear(), age.clear(), erases.clear(), self.indices.clear());
+        numbers.clear();
+        valid.clear();
+        age.clear();
+        erases.clear();
+        self.indices.clear();
         for (index, &(superblock, before)) in self.held.iter().enumerate() {
             let block = &blocks[superblock as usize];
             if block.valid <= most {
