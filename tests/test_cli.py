@@ -260,6 +260,7 @@ def test_ctrl_c_writes_what_was_measured(tmp_path: Path, config: Path, set_small
         "config.toml",
         "report.html",
         "requests.parquet",
+        "results.json",
         "summary.json",
         "table.txt",
     ]
@@ -269,7 +270,7 @@ def test_json_draws_nothing_and_leaves_no_picture_of_an_earlier_run(
     softsense_command: Softsense, tmp_path: Path, config: Path, set_small: list[str]
 ) -> None:
     run = ["run", config, set_small, "--set", "workload.requests=300", "--out", "results"]
-    names = {"config.toml", "summary.json", "table.txt"}
+    names = {"config.toml", "results.json", "summary.json", "table.txt"}
     for more, picture in [([], {"run.png"}), (["--json"], set())]:
         done = softsense_command(*run, *more)
         assert done.returncode == 0, done.stderr
