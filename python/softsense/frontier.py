@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING, Any
 
 import softsense
 from softsense.api import inline
-from softsense.colours import POLICIES, SERIES, SPARE
+from softsense.colours import INK, POLICIES, SERIES, SPARE
 from softsense.points import LIFETIME_COLUMNS, NOT_SIMULATED, device
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from softsense.report import Table
     from softsense.sweep import SweepResult
     from softsense.sweep_file import Pair
 
@@ -48,6 +49,7 @@ _MOST_FAILURES = 10
 _WIDE = 30
 _MOST_PANELS = 24
 _INCHES = (7.6, 4.3)
+_MOST_POINTS = 2000
 
 
 @dataclass(frozen=True)
@@ -405,6 +407,7 @@ def _colours(policies: Sequence[str]) -> dict[str | None, str]:
 def report(result: SweepResult) -> str:
     """The report of a sweep as one HTML document."""
     from softsense.report import Chart, Section, Series, Table, html
+    from softsense.report.page import without_folders
 
     sections = []
     colours = _colours(list(dict.fromkeys(point.policy for point in result.planned.points if point.policy)))
@@ -412,25 +415,32 @@ def report(result: SweepResult) -> str:
         pair, parts = frontier.pair, []
         if frontier.best:
             policies = dict.fromkeys(design.policy for design in frontier.designs)
+            # A lifetime is of several designs, where it takes no notice of some fields.
+            whole = set(frontier.best[0].setting) == set(result.sweep.columns.values())
+            whole = whole and (frontier.best[0].policy is not None or not any(colours.keys() - {None}))
             series = []
             for policy in policies:
                 some = [design for design in frontier.designs if design.policy == policy]
                 labels = [describe(design) for design in some]
                 xs, ys = [design.x for design in some], [design.y for design in some]
                 name, colour = policy or "devices", colours[policy]
-                series.append(Series(name, xs, ys, kind="points", labels=labels, colour=colour))
+                keys = [_key(design.setting, design.policy) for design in some] if whole else None
+                series.append(Series(name, xs, ys, kind="points", labels=labels, colour=colour, keys=keys))
             labels = [describe(design) for design in frontier.best]
             xs, ys = [design.x for design in frontier.best], [design.y for design in frontier.best]
-            series.append(Series("frontier", xs, ys, kind="line", labels=labels, colour="#222222"))
+            series.append(Series("frontier", xs, ys, kind="line", labels=labels, colour=INK))
             note = f"Better are {pair.better[0]} values of the horizontal axis and {pair.better[1]} ones of the other."
             parts.append(Chart("All designs", series, label(pair.x), label(pair.y), note=note))
             heads, rows = _listed(frontier)
             parts.append(Table("On the frontier", heads, rows))
         said = _said(frontier) if frontier.best else "No design has both numbers."
         sections.append(Section(title(frontier), [said], parts))
+    sections.append(Section("All points", (), [_all_points(result)]))
     if failures := result.failures.to_dicts():
         columns = list(failures[0])
-        rows = [[shown(row[name]) if row[name] is not None else "" for name in columns] for row in failures]
+        rows = [
+            [without_folders(shown(row[name])) if row[name] is not None else "" for name in columns] for row in failures
+        ]
         sections.append(Section("Points that failed", (), [Table("", columns, rows)]))
     build = softsense.build_info()
     provenance: dict[str, str] = {}
@@ -438,3 +448,28 @@ def report(result: SweepResult) -> str:
         provenance[name] = f"{provenance[name]}\n{text}" if name in provenance else text
     provenance["softsense"] = f"{build['version']}, model {build['model_version']}"
     return html(f"Sweep: {result.sweep.name}", finding(result), sections, provenance)
+
+
+def _key(setting: Mapping[str, Any], policy: str | None) -> str:
+    """By which a design is the same in all charts and tables."""
+    return ", ".join([policy or "", *(f"{column} {shown(value)}" for column, value in setting.items())])
+
+
+def _all_points(result: SweepResult) -> Table:
+    """Every point with what was swept and what frontiers are about."""
+    from softsense.report import Table
+
+    swept = list(result.sweep.columns.values())
+    told = list(dict.fromkeys(name for each in result.frontiers for name in (each.pair.x, each.pair.y)))
+    told = [name for name in told if name in result.frame.columns]
+    columns = ["point", *swept, "policy", "trace", "seed", "status", *told]
+    names = short(swept)
+    rows = result.frame.head(_MOST_POINTS).select(columns).to_dicts()
+    # What is the same everywhere tells nothing.
+    columns = [name for name in columns if name == "point" or name in told or len({row[name] for row in rows}) > 1]
+    cells = [[row[name] if isinstance(row[name], int | float) else row[name] or "" for name in columns] for row in rows]
+    note = ""
+    if len(result.frame) > _MOST_POINTS:
+        note = f"The first {_MOST_POINTS:,} of {len(result.frame):,} points: all are in `sweep.parquet`."
+    keys = [_key({name: row[name] for name in swept}, row["policy"]) for row in rows]
+    return Table("", [names.get(name, name) for name in columns], cells, note, keys)

@@ -1,0 +1,119 @@
+"""Charts of a document: what stands around each, and its description, which `softsense/web/charts.js` draws."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import replace
+from html import escape
+from typing import Any
+
+from softsense import colours
+from softsense.report.parts import Chart, Series
+from softsense.report.words import marked_up
+
+
+def figure(chart: Chart, where: str, charts: list[dict[str, Any]]) -> str:
+    """A chart as an element; its description is added to those of the document."""
+    described = description(chart)
+    charts.append(described)
+    name = escape(chart.title or where)
+    lines = [f'<figure class="chart" aria-label="{name}">', '<figcaption class="above">']
+    if chart.title:
+        lines.append(f"<h3>{escape(chart.title)}</h3>")
+    lines += [_tools(chart, described), "</figcaption>"]
+    if len(chart.series) > 1:
+        lines.append(_keys(described))
+    if chart.y_label and not chart.stacked:
+        lines.append(f'<p class="y-label">{escape(chart.y_label)}</p>')
+    lines.append(f'<div class="plot" data-chart="{len(charts) - 1}" role="group" aria-label="{name}"></div>')
+    if chart.note:
+        lines.append(f'<p class="note">{marked_up(chart.note)}</p>')
+    return "\n".join([*lines, "</figure>"])
+
+
+def description(chart: Chart) -> dict[str, Any]:
+    """A chart as JSON has it; what is left out is not so, or not there."""
+    series = [_clean(each) for each in chart.series]
+    across = [value for each in series for value in each.x]
+    up = [value for each in series for value in each.y]
+    found: dict[str, Any] = {
+        "title": chart.title,
+        "x": {"label": chart.x_label, "log": chart.log_x and _may_be_log(across)},
+        "y": {"label": chart.y_label, "log": chart.log_y and not chart.stacked and _may_be_log(up)},
+        "series": [_series(each, colour) for each, colour in zip(series, _colours(chart), strict=True)],
+    }
+    if chart.x_from:
+        found["x"]["from"] = float(f"{chart.x_from:.7g}")
+    more = {"stacked": chart.stacked, "level": chart.level, "names": list(chart.names), "linked": chart.linked}
+    return found | {name: value for name, value in more.items() if value not in (None, "", False, [])}
+
+
+def _series(series: Series, colour: str) -> dict[str, Any]:
+    found: dict[str, Any] = {"name": series.name, "kind": series.kind, "colour": colour, "x": series.x, "y": series.y}
+    for name in ("lo", "hi", "labels", "keys"):
+        if (values := getattr(series, name)) is not None:
+            found[name] = list(values)
+    return found | {name: True for name in ("dashed", "steps") if getattr(series, name)}
+
+
+def _clean(series: Series) -> Series:
+    """With lists of what JSON has: numbers to seven digits, and None for what is not finite."""
+
+    def clean(values: Any) -> list[Any]:
+        found = []
+        for value in values.tolist() if hasattr(values, "tolist") else values:
+            if value is None or isinstance(value, str | int):
+                found.append(value)
+            else:
+                found.append(float(f"{value:.7g}") if math.isfinite(value) else None)
+        return found
+
+    ends = {name: clean(end) for name, end in (("lo", series.lo), ("hi", series.hi)) if end is not None}
+    return replace(series, x=clean(series.x), y=clean(series.y), **ends)
+
+
+def _tools(chart: Chart, described: dict[str, Any]) -> str:
+    """What switches axes, selects and saves."""
+    series = described["series"]
+    may_be_log = {
+        "x": _may_be_log(value for each in series for value in each["x"]),
+        "y": not chart.stacked and _may_be_log(value for each in series for value in each["y"]),
+    }
+    buttons = []
+    for axis, possible in may_be_log.items():
+        if possible:
+            pressed = str(described[axis]["log"]).lower()
+            buttons.append(f'<button type="button" data-axis="{axis}" aria-pressed="{pressed}">log {axis}</button>')
+    if any("keys" in each for each in series):
+        buttons.append('<button type="button" data-select aria-pressed="false">select</button>')
+    buttons += [
+        f'<button type="button" data-save="{kind}" aria-label="save as {kind.upper()}">{kind.upper()}</button>'
+        for kind in ("csv", "svg", "png")
+    ]
+    return f'<span class="tools">{"".join(buttons)}</span>'
+
+
+def _keys(described: dict[str, Any]) -> str:
+    """The legend."""
+    keys = []
+    for series in described["series"]:
+        look = f"{series['kind']} dashed" if series.get("dashed") else series["kind"]
+        keys.append(
+            f'<button type="button" aria-pressed="true"><i class="{look}" style="color:{escape(series["colour"])}"></i>'
+            f"{escape(series['name'])}</button>"
+        )
+    return f'<div class="keys" role="group" aria-label="Series">{"".join(keys)}</div>'
+
+
+def _colours(chart: Chart) -> list[str]:
+    spare = iter(colours.SERIES * (1 + len(chart.series) // len(colours.SERIES)))
+    return [series.colour or next(spare) for series in chart.series]
+
+
+def _may_be_log(values: Iterable[Any]) -> bool:
+    """Numbers, none of them negative and some positive."""
+    known = [value for value in values if value is not None]
+    if any(isinstance(value, str) for value in known):
+        return False
+    return any(value > 0 for value in known) and not any(value < 0 for value in known)
