@@ -452,6 +452,11 @@ ERRORS: dict[str, Rows] = {
     ],
     "explain": [
         (["--config", "nowhere.toml"], ["nowhere.toml"]),
+        (["--serve", "--pe", "3"], ["--pe", "--serve", "page"]),
+        (["--serve", "--json"], ["--json", "--serve"]),
+        (["--serve", "--config", "mlc-lae"], ["reliability.bch"]),
+        (["--serve", "--port", "70000"], ["--port", "70000"]),
+        (["--serve", "--host", "256.1.1.1"], ["--host", "256.1.1.1"]),
         (["--config", "broken.toml"], ["broken.toml"]),
         (["--set", "geometry.wings=2"], ["wings"]),
         (["--cells", "qlc"], ["qlc", "mlc"]),

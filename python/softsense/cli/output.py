@@ -58,6 +58,12 @@ def show_rows(
         click.echo(f"\nwrote {picture}")
 
 
+def say_address(address: str) -> None:
+    """Says where a page of a local server is."""
+    click.echo(f"{address} (Ctrl-C ends it)")
+    sys.stdout.flush()
+
+
 class Folder:
     """The folder of results: proved writable before anything runs, and never holding half a file."""
 

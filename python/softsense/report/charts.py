@@ -45,8 +45,14 @@ def description(chart: Chart) -> dict[str, Any]:
     }
     if chart.x_from:
         found["x"]["from"] = float(f"{chart.x_from:.7g}")
-    more = {"stacked": chart.stacked, "level": chart.level, "names": list(chart.names), "linked": chart.linked}
-    return found | {name: value for name, value in more.items() if value not in (None, "", False, [])}
+    more = {name: getattr(chart, name) for name in ("stacked", "level", "exclusive", "linked", "note")}
+    more["names"] = list(chart.names)
+    # A level may be 0, which is not the absence of one.
+    return found | {
+        name: value
+        for name, value in more.items()
+        if value is not None and value not in ("", []) and value is not False
+    }
 
 
 def _series(series: Series, colour: str) -> dict[str, Any]:

@@ -54,6 +54,7 @@ class Chart:
         level: a height to be marked, such as that of no change.
         names: the order of categories; default: that in which series name them.
         x_from: where a logarithmic horizontal axis begins at first, lest a few small values squeeze the others.
+        exclusive: bars stand alone in the middle of their category, as no other series has one there.
         linked: charts of the same name zoom together along the horizontal axis.
     """
 
@@ -68,6 +69,7 @@ class Chart:
     level: float | None = None
     names: Sequence[str] = ()
     x_from: float | None = None
+    exclusive: bool = False
     linked: str = ""
 
 

@@ -222,6 +222,7 @@ const Charts = (() => {
     const scales = { x, y };
     parts.push(`<g clip-path="url(#${id})">`);
     const reached = {};
+    const place = (series) => (chart.exclusive ? placed(x.band, 0, 1) : placed(x.band || 24, bars.indexOf(series), bars.length));
     for (const series of drawn) {
       parts.push(`<g class="series" data-series="${series.i}">`);
       const fades = (i) => view.selected && series.keys && !view.selected.has(series.keys[i]);
@@ -229,12 +230,12 @@ const Charts = (() => {
       if (across) {
         drawAcross(series, scales, reached, colours, parts, mark);
       } else if (series.kind === "bar") {
-        drawBars(series, bars.indexOf(series), bars.length, scales, box, parts, mark);
+        drawBars(series, place(series), scales, box, parts, mark);
       } else {
         drawLine(series, scales, colours, parts, mark, fades);
       }
       if (series.lo && series.hi && series.kind !== "span") {
-        drawWhiskers(series, bars.indexOf(series), bars.length, scales, colours, parts, fades);
+        drawWhiskers(series, place(series), scales, colours, parts, fades);
       }
       parts.push("</g>");
     }
@@ -278,9 +279,8 @@ const Charts = (() => {
 
   const placed = (band, n, count) => ({ left: -0.375 * band + (0.75 * band * n) / count, wide: (0.75 * band) / count });
 
-  const drawBars = (series, n, count, { x, y }, box, parts, mark) => {
+  const drawBars = (series, { left, wide }, { x, y }, box, parts, mark) => {
     const foot = y.type === "log" ? box.bottom : y.at(Math.min(Math.max(0, y.range[0]), y.range[1]));
-    const { left, wide } = placed(x.band || 24, n, count);
     series.x.forEach((name, i) => {
       const head = series.y[i] === null ? NaN : y.at(series.y[i]);
       if (Number.isNaN(head)) return;
@@ -319,8 +319,8 @@ const Charts = (() => {
     });
   };
 
-  const drawWhiskers = (series, n, count, { x, y }, colours, parts, fades) => {
-    const { left, wide } = series.kind === "bar" ? placed(x.band || 24, n, count) : { left: 0, wide: 0 };
+  const drawWhiskers = (series, place, { x, y }, colours, parts, fades) => {
+    const { left, wide } = series.kind === "bar" ? place : { left: 0, wide: 0 };
     const bottom = y.type === "log" ? Math.max(...[y.range[0], y.range[1]].map((end) => y.at(end))) : NaN;
     const colour = series.kind === "bar" ? colours.ink : series.colour;
     series.x.forEach((at, i) => {
