@@ -450,6 +450,11 @@ ERRORS: dict[str, Rows] = {
         (["tlc-3d", "--p-fail", "0.1"], ["chip_factors"]),
         (["mlc-25nm", *SMALL, "--p-fail", "0.1"], ["chip_factors", "4", "1 chip"]),
     ],
+    "serve-results": [
+        (["nowhere"], ["nowhere", "folder"]),
+        ([".", "--port", "-1"], ["--port", "-1"]),
+        ([".", "--host", "256.1.1.1"], ["--host", "256.1.1.1"]),
+    ],
     "explain": [
         (["--config", "nowhere.toml"], ["nowhere.toml"]),
         (["--serve", "--pe", "3"], ["--pe", "--serve", "page"]),

@@ -79,6 +79,7 @@ RESULTS: dict[str, list[str]] = {
     "reproduce": ["--list"],
     "fit": ["latencies.csv", "--workers", "1", "--check-reads", "2000", "--out", "fitted"],
     "sweep": ["sweep.toml", "--workers", "1"],
+    "serve-results": [".", "--once"],
     "serve": ["tlc-3d", "--size", "16MiB", "--socket", "own.sock", "--script", "end.toml"],
     "age": ["drive.image", "--pe", "1"],
     "status": ["drive.image"],

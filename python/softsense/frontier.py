@@ -310,7 +310,7 @@ def draw(result: SweepResult) -> Figure:
     across, height = _INCHES[0] * columns, _INCHES[1] * rows + 0.8
     figure = Figure(figsize=(across, height), dpi=110, facecolor="white")
     policies = list(dict.fromkeys(point.policy for point in result.planned.points if point.policy))
-    colours = _colours(policies)
+    colours = of_policies(policies)
     for i, frontier in enumerate(shown_ones):
         left, bottom = _INCHES[0] * (i % columns) + 0.9, height - 0.8 - _INCHES[1] * (i // columns + 1) + 0.6
         box = (left / across, bottom / height, 3.9 / across, (_INCHES[1] - 1.0) / height)
@@ -391,7 +391,7 @@ def _wrapped(lines: Sequence[str], width: int) -> list[str]:
     return [part for line in lines for part in textwrap.wrap(line, width, subsequent_indent="    ") or [""]]
 
 
-def _colours(policies: Sequence[str]) -> dict[str | None, str]:
+def of_policies(policies: Sequence[str]) -> dict[str | None, str]:
     """A colour for each policy, the same as in all pictures; where none matters, blue."""
     spare = iter(SPARE * (1 + len(policies) // len(SPARE)))
     found: dict[str | None, str] = {}
@@ -410,7 +410,7 @@ def report(result: SweepResult) -> str:
     from softsense.report.page import without_folders
 
     sections = []
-    colours = _colours(list(dict.fromkeys(point.policy for point in result.planned.points if point.policy)))
+    colours = of_policies(list(dict.fromkeys(point.policy for point in result.planned.points if point.policy)))
     for frontier in result.frontiers:
         pair, parts = frontier.pair, []
         if frontier.best:

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 import softsense
-from softsense import Interrupted
+from softsense import Interrupted, following
 from softsense.cli.completing import complete_cells
 from softsense.cli.exits import INTERRUPTED
 from softsense.cli.measuring import measuring
@@ -69,6 +69,7 @@ def fer(name: str, llrs_for: str | None, picture: Path | None, as_json: bool, no
             result = softsense.measure_fer(code, **running)
         except Interrupted as interruption:
             interrupted, result = True, interruption.result
+            running["progress"].ended(following.INTERRUPTED)
             if result is None:
                 raise click.Abort from None
     document = result.to_dict()

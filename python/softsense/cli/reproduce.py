@@ -56,7 +56,7 @@ def reproduce_command(
     beside what was published: report.md, and report.html for a browser. Of all papers each has a folder within it,
     beside a page of all claims.
     """
-    from softsense import papers, tables
+    from softsense import following, papers, tables
 
     if (listing or name is None) and as_json:
         listed = [
@@ -101,6 +101,7 @@ def reproduce_command(
             with (
                 Folder(out / paper.name) if everything else contextlib.nullcontext(folder) as of_its_own,
                 progress_bars(no_progress, f"runs of {paper.name}" if everything else "runs") as report,
+                following.following(of_its_own.path / following.NAME, "reproduce", paper.name, report) as followed,
             ):
                 result = papers.reproduce(
                     paper,
@@ -110,8 +111,10 @@ def reproduce_command(
                     traces=traces,
                     jobs=executor or jobs or softsense.api.default_jobs(),
                     store=kept,
-                    progress=report,
+                    progress=followed,
                 )
+                if result.interrupted:
+                    followed.ended(following.INTERRUPTED)
                 written += of_its_own.written()
             if result.figures:
                 results.append(result)

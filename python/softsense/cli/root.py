@@ -14,6 +14,7 @@ from softsense.cli.fit import fit_command
 from softsense.cli.flash import flash_group
 from softsense.cli.life import design_group, lifetime_command
 from softsense.cli.reproduce import reproduce_command
+from softsense.cli.results import serve_results_command
 from softsense.cli.run import compare, policies_command, run
 from softsense.cli.served import age_command, fault_command, scrub_command, serve_command, status_command
 from softsense.cli.sweep import sweep_command
@@ -75,6 +76,7 @@ for _command in (
     reproduce_command,
     fit_command,
     sweep_command,
+    serve_results_command,
     serve_command,
     age_command,
     status_command,

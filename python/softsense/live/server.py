@@ -14,6 +14,10 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from softsense._core import ConfigError, SoftsenseError
 
+_REPORT = (
+    "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'; "
+    "sandbox allow-scripts allow-downloads allow-modals"
+)
 _LOCAL = ("localhost", "127.0.0.1", "::1")
 
 
@@ -25,13 +29,15 @@ class Answer:
         content: bytes.
         kind: the type of the content.
         status: of HTTP.
-        by_itself: a document that brings its own content security policy; any other may load and run nothing.
+        by_itself: a page of ours, which brings its own content security policy; any other loads nothing.
+        scripts: a document whose own scripts may run, without knowing whose page it is.
     """
 
     content: bytes
     kind: str = "text/html; charset=utf-8"
     status: int = HTTPStatus.OK
     by_itself: bool = False
+    scripts: bool = False
 
 
 def as_json(document: Any, status: int = HTTPStatus.OK) -> Answer:
@@ -125,7 +131,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("X-Content-Type-Options", "nosniff")
         self.send_header("Referrer-Policy", "no-referrer")
         if not answer.by_itself:
-            self.send_header("Content-Security-Policy", "default-src 'none'; sandbox")
+            self.send_header("Content-Security-Policy", _REPORT if answer.scripts else "default-src 'none'; sandbox")
         self.end_headers()
         if not head:
             self.wfile.write(answer.content)

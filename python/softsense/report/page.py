@@ -87,6 +87,7 @@ def document(
         served: a page of a local server, which it asks for more; any other is loaded from nowhere.
     """
     connect = " connect-src 'self';" if served else ""
+    images = "img-src data: 'self';" if served else "img-src data:;"
     names = _short([text for _, text in links])
     items = "".join(
         f'<li><a href="#{id_}">{escape(name)}</a></li>' for (id_, _), name in zip(links, names, strict=True)
@@ -106,7 +107,7 @@ def document(
             '<meta charset="utf-8">',
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
             # The browser itself refuses to load anything from anywhere else.
-            f'<meta http-equiv="Content-Security-Policy" content="default-src \'none\';{connect} img-src data:; '
+            f'<meta http-equiv="Content-Security-Policy" content="default-src \'none\';{connect} {images} '
             "style-src 'unsafe-inline'; script-src 'unsafe-inline'\">",
             '<link rel="icon" href="data:,">',
             f"<title>{escape(title)}</title>",

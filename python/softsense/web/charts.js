@@ -307,7 +307,7 @@ const Charts = (() => {
       }
       const dash = series.dashed ? ' stroke-dasharray="6 4"' : "";
       parts.push(`<path class="line" d="${path}" fill="none" stroke="${series.colour}" stroke-width="2"${dash}/>`);
-      if (places.length > MOST_MARKED || series.steps) return;
+      if (places.length > MOST_MARKED || series.steps || series.dashed) return;
     }
     const size = series.kind === "points" ? 4.5 : 2.5;
     places.forEach(([px, py], i) => {

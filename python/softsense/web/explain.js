@@ -103,15 +103,8 @@
   };
 
   const legend = (figure, chart) => {
-    const keys = chart.series.filter((series) => !/ when written$/.test(series.name)).map((series) => {
-      const key = document.createElement("span");
-      const mark = document.createElement("i");
-      mark.className = series.dashed ? `${series.kind} dashed` : series.kind;
-      mark.style.color = Charts.shade(series.colour, Charts.palette());
-      key.append(mark, series.name);
-      return key;
-    });
-    figure.querySelector(".keys").replaceChildren(...keys);
+    const told = chart.series.filter((series) => !/ when written$/.test(series.name));
+    Plots.legend(figure.querySelector(".keys"), told);
   };
 
   const failed = (message) => {

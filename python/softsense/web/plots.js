@@ -238,5 +238,18 @@ const Plots = (() => {
 
   const redraw = () => plots.forEach((plot) => plot.draw());
 
-  return { Plot, select, redraw, onSelect: (listener) => listeners.push(listener) };
+  // A legend that only tells: the mark and the name of each series.
+  const legend = (element, series) => {
+    const keys = series.map(({ name, kind, colour, dashed }) => {
+      const key = document.createElement("span");
+      const mark = document.createElement("i");
+      mark.className = dashed ? `${kind} dashed` : kind;
+      mark.style.color = Charts.shade(colour, palette());
+      key.append(mark, name);
+      return key;
+    });
+    element.replaceChildren(...keys);
+  };
+
+  return { Plot, legend, select, redraw, onSelect: (listener) => listeners.push(listener) };
 })();
