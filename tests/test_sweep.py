@@ -467,6 +467,8 @@ def test_a_killed_sweep_resumes_to_the_same_bytes(softsense_command: Softsense, 
     assert result.simulated == 8 - second
     assert sha256(tmp_path / "out") == sha256(expected)
     assert sorted(path.name for path in (tmp_path / "out").iterdir() if path.name != "report.html") == [
+        ".plan.json",
+        ".progress.json",
         "failures.csv",
         "frontier.png",
         "points",

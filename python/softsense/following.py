@@ -30,7 +30,7 @@ _MOST_KEPT = 240
 class Following:
     """A progress callback that also writes what it hears, about once a second.
 
-    A run goes on if the file cannot be written: it is no result.
+    A run goes on if the file cannot be written: it is no result. One that ends before anything was done leaves none.
 
     Args:
         file: where; None writes nothing.
@@ -44,6 +44,7 @@ class Following:
         self._told: dict[str, Any] = {"what": what, "name": name, "state": RUNNING, "process": os.getpid()}
         self._told |= {"started_s": time.time(), "doing": "", "count": 0, "fraction": 0.0, "history": []}
         self._written = 0.0
+        self._begun = False
         self._lock = threading.Lock()
 
     def __call__(self, doing: str, count: int, fraction: float) -> None:
@@ -52,21 +53,33 @@ class Following:
         with self._lock:
             now = time.time()
             self._told |= {"doing": doing, "count": count, "fraction": fraction}
-            if now - self._written >= _EVERY_S:
+            self._begun = self._begun or fraction > 0
+            if self._begun and now - self._written >= _EVERY_S:
                 self._write(now)
 
     def plan(self, file: Path, document: Any) -> None:
-        """Write what is to be done."""
+        """Write what is to be done, which then begins."""
+        self._begun = True
         with contextlib.suppress(FileError), replacing(file) as partial:
             partial.write_text(json.dumps(document), encoding="utf-8")
 
     def ended(self, state: str) -> None:
-        """Say how it ended."""
+        """Say how it ended, once."""
         with self._lock:
+            if self._told["state"] != RUNNING:
+                return
             self._told["state"] = state
             if state == FINISHED:
                 self._told["fraction"] = 1.0
-            self._write(time.time())
+            if self._begun or state == FINISHED:
+                self._write(time.time())
+
+    def forget(self) -> None:
+        """Leave nothing behind: nothing came of it."""
+        with self._lock, contextlib.suppress(OSError):
+            self._told["state"] = INTERRUPTED
+            if self._file:
+                self._file.unlink(missing_ok=True)
 
     def _write(self, now: float) -> None:
         self._written = now
@@ -84,11 +97,10 @@ class Following:
 def following(file: Path | None, what: str, name: str, progress: Progress) -> Iterator[Following]:
     """A `Following` that says itself how it ended, unless it was told."""
     found = Following(file, what, name, progress)
-    found("", 0, 0.0)
     state = FAILED
     try:
         yield found
-        state = found._told["state"] if found._told["state"] != RUNNING else FINISHED
+        state = FINISHED
     except KeyboardInterrupt:
         state = INTERRUPTED
         raise

@@ -113,8 +113,10 @@ def reproduce_command(
                     store=kept,
                     progress=followed,
                 )
-                if result.interrupted:
+                if result.interrupted and result.figures:
                     followed.ended(following.INTERRUPTED)
+                elif result.interrupted:
+                    followed.forget()
                 written += of_its_own.written()
             if result.figures:
                 results.append(result)
