@@ -110,7 +110,7 @@ def following(file: Path | None, what: str, name: str, progress: Progress) -> It
 
 def beside(store: Path | None) -> Path | None:
     """The file of a store."""
-    return store.with_name(store.name + NAME) if store else None
+    return Path(f"{store}{NAME}") if store else None
 
 
 def is_running(told: dict[str, Any]) -> bool:
