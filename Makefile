@@ -34,7 +34,7 @@ help:
 	@echo "make soak    hours of them: ten million for each parser; SOAK=\"--inputs N TARGET...\" for fewer"
 	@echo "make bench   benchmarks"
 	@echo "make docs    documentation site in out/site; warnings are errors"
-	@echo "make lint    formats, lints, generated files up to date"
+	@echo "make lint    formats, lints, types, generated files up to date"
 	@echo "make format  format Rust and Python"
 	@echo "make schema  regenerate schema/config.schema.json"
 	@echo "make lock    renew requirements.lock and requirements-docs.lock"
@@ -95,8 +95,10 @@ docs: $(BUILT) $(DOCS_INSTALLED)
 lint: $(BUILT)
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --exclude softsense-py --exclude softsense-fuzz --no-deps --locked --quiet
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
+	$(BIN)/mypy
 	$(BIN)/softsense config schema | diff - schema/config.schema.json
 
 format: $(INSTALLED)
@@ -126,5 +128,5 @@ lock:
 	rm -rf $(VENV)-lock
 
 clean:
-	rm -rf $(VENV) out target .pytest_cache .ruff_cache python/softsense/_core*.so
+	rm -rf $(VENV) out target .pytest_cache .ruff_cache .mypy_cache python/softsense/_core*.so
 	find python tests -name __pycache__ -type d -exec rm -rf {} +

@@ -30,6 +30,7 @@ NAVIGATION = {
         "one-page-from-program-to-decode",
         "tutorials/your-own-code",
         "tutorials/your-own-read-policy",
+        "tutorials/your-own-policy-in-rust",
         "tutorials/mounting",
         "sweeps",
     ],
@@ -42,6 +43,7 @@ NAVIGATION = {
         "fitting-a-drive",
         "fitted-drives",
         "when-things-go-wrong",
+        "faq",
     ],
     "Reproduced papers": [
         "claims",

@@ -218,7 +218,9 @@ def _directive(name: str) -> str:
     if inspect.isclass(value) and issubclass(value, BaseException):
         return f".. autoexception:: softsense.{name}"
     if inspect.isclass(value):
-        return f".. autoclass:: softsense.{name}\n   :members:"
+        # What a class has from the native module is part of it.
+        inherited = "\n   :inherited-members:" if value.__base__ in vars(softsense._core).values() else ""
+        return f".. autoclass:: softsense.{name}\n   :members:{inherited}"
     return f".. {'autofunction' if callable(value) else 'autodata'}:: softsense.{name}"
 
 

@@ -141,7 +141,7 @@ def test_a_life_goes_through_all_rates_and_loses_nothing() -> None:
         blocks = summary["code_rates"]["blocks"]
         assert sum(blocks[:4]) == 0
         assert blocks[4] * blocks[5] > 0
-        assert life._failed(summary) + summary["writes_detail"]["refused_codewords"] == 0
+        assert life.failed(summary) + summary["writes_detail"]["refused_codewords"] == 0
         assert summary["operations"]["encodes"] == 2 * summary["operations"]["programs"]
     # Of five rates to the next, each of 256 blocks by four at least.
     assert 4 * 256 <= summary["code_rates"]["to_stronger"] <= 5 * 256 + 64

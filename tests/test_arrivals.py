@@ -9,6 +9,7 @@ import pytest
 
 import softsense
 from conftest import SMALL, Softsense
+from softsense.base import inline
 
 
 def states(config: softsense.Config) -> list[dict[str, float]]:
@@ -25,7 +26,7 @@ def test_what_a_config_says_is_found_in_the_trace_that_it_generates(
         {"requests_per_s": 50.0, "mean_dwell_us": 400_000.0},
         {"requests_per_s": 9_000.0, "mean_dwell_us": 9_000.0},
     ]
-    bursts = f"workload.arrivals.markov_modulated.states={softsense.api.inline(said)}"
+    bursts = f"workload.arrivals.markov_modulated.states={inline(said)}"
     config = softsense.load_config("mlc-25nm", [*SMALL, "workload.requests=20000", bursts])
     assert ["Markov-modulated" in text for label, text in config.describe_workload() if label == "arrivals"] == [True]
     config.write_workload(tmp_path / "bursts.csv", "csv")

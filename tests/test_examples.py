@@ -27,14 +27,23 @@ import softsense.lifetime
 import softsense.splitting
 import softsense.traps
 from conftest import ROOT
-from softsense import _core
+from softsense import _core, read_policies, results
 from softsense.serve import events, faults, units
 
 EXAMPLES = ROOT / "examples"
 SCRIPTS = sorted(EXAMPLES.glob("[0-9]*.py"))
 NOTEBOOKS = sorted(EXAMPLES.glob("*.ipynb"))
 MODULES = (
-    *(softsense.api, softsense.campaign, softsense.codes, softsense.flash, softsense.lifetime, softsense.splitting),
+    *(
+        softsense.api,
+        read_policies,
+        results,
+        softsense.campaign,
+        softsense.codes,
+        softsense.flash,
+        softsense.lifetime,
+        softsense.splitting,
+    ),
     softsense.traps,
     *(events, faults, units),
     _core,

@@ -513,7 +513,7 @@ def test_times_have_units() -> None:
 
 
 def test_a_search_in_vain_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("softsense.explain._MOST_TRIED", 3)
+    monkeypatch.setattr("softsense.explain.explaining._MOST_TRIED", 3)
     with pytest.raises(ConfigError, match="needs: found no codeword that needs level 2 among 3, expected one"):
         explain(pe_cycles=0, retention_hours=0.0, needs=2)
     with pytest.raises(ConfigError, match="needs: found no codeword"):

@@ -11,7 +11,7 @@ import pytest
 
 from conftest import Softsense
 from softsense import Config, ConfigError, TableError, decode_tables
-from softsense.api import inline
+from softsense.base import inline
 from softsense.codes import failure_probability, raw_bit_error_rate
 from softsense.lifetime import ADAPTIVE, Demand, draw, lifetime, write_amplification
 

@@ -15,6 +15,9 @@ import pytest
 from conftest import Folder, judged
 from softsense import Cells, papers
 from softsense.papers import pr2_ar2, read_retry, sentinel, straw
+from softsense.papers.read_retry import composed, runs, techniques
+from softsense.papers.read_retry.measured import on_the_frontier
+from softsense.papers.straw import device, workloads
 
 
 @pytest.mark.parametrize(("module", "told"), [(sentinel, 7), (pr2_ar2, 2), (straw, 3)])
@@ -95,7 +98,7 @@ def test_retries_ahead_are_those_of_the_closed_form(tmp_path: Path) -> None:
 def test_straw_moves_less_than_reclaim_of_blocks(tmp_path: Path) -> None:
     """Are limits those of the cells, fewer for worse layers and with wear, and is less moved? All claims are judged."""
     paper, plan = straw.PAPER, replace(straw.PAPER.plan(False), seeds=(1, 2))
-    few = [straw._load(*straw._LOADS[3], 60_000), straw._load(*straw._LOADS[5], 20_000)]
+    few = [workloads.load_of(*workloads.LOADS[3], 60_000), workloads.load_of(*workloads.LOADS[5], 20_000)]
     papers.reproduce(
         paper, paper.chosen(["copies", "flash"]), replace(plan, workloads=tuple(few)), Folder(tmp_path), jobs=2
     )
@@ -103,21 +106,21 @@ def test_straw_moves_less_than_reclaim_of_blocks(tmp_path: Path) -> None:
     assert {"copies_1000", "copies_2000", "hammered", "uniform", "tolerance", "qlc"} <= set(claims)
     assert claims["copies_2000"]["measured"] > 0.8
     # Of 54,560 reads that are published, at 1,000 cycles, each stands for so many.
-    assert straw.limit(1000, 1.0) == pytest.approx(straw._STRESS * 54_560 / straw._COMPRESSED, rel=0.005)
-    limits = straw._reclaims(1000)["STRAW"]["wordline"]["effective_reads"]
+    assert device.limit(1000, 1.0) == pytest.approx(device.STRESS * 54_560 / device.COMPRESSED, rel=0.005)
+    limits = device._reclaims(1000)["STRAW"]["wordline"]["effective_reads"]
     assert limits == sorted(limits, reverse=True)
-    assert straw.limit(0, 1.0) > straw.limit(1000, 1.0) > straw.limit(2000, 1.0)
+    assert device.limit(0, 1.0) > device.limit(1000, 1.0) > device.limit(2000, 1.0)
 
 
 def test_the_frontier_is_what_nothing_beats() -> None:
     scores = {"a": [1.0, 3.0], "b": [2.0, 2.0], "c": [2.0, 3.0], "d": [3.0, 1.0], "twin": [1.0, 3.0]}
-    assert read_retry.on_the_frontier(scores) == ["a", "b", "d", "twin"]
+    assert on_the_frontier(scores) == ["a", "b", "d", "twin"]
 
 
 def test_techniques_add_one_setting_at_a_time() -> None:
     """Is the second of each pair the first one with one setting more?"""
-    for before, after in read_retry._ADDED:
-        old, new = read_retry.TECHNIQUES[before], read_retry.TECHNIQUES[after]
+    for before, after in composed._ADDED:
+        old, new = techniques.TECHNIQUES[before], techniques.TECHNIQUES[after]
         assert old.items() <= new.items(), (before, after)
         assert len(new) == len(old) + 1, (before, after)
 
@@ -126,7 +129,8 @@ def test_the_bench_does_not_depend_on_jobs(tmp_path: Path, monkeypatch: pytest.M
     """Same bytes with one simulation at a time and with two; every technique is there, and no claims are."""
     paper = read_retry.PAPER
     plan = replace(_small(paper), seeds=(1,))
-    monkeypatch.setattr(read_retry, "DAYS", {"3 hours": 0.125, "a year": 365.0})
+    for module in (techniques, runs):
+        monkeypatch.setattr(module, "DAYS", {"3 hours": 0.125, "a year": 365.0})
     for jobs, figures in ((1, paper.figures[:1]), (2, paper.figures)):
         (tmp_path / str(jobs)).mkdir()
         papers.reproduce(paper, figures, plan, Folder(tmp_path / str(jobs)), jobs=jobs)
@@ -135,10 +139,10 @@ def test_the_bench_does_not_depend_on_jobs(tmp_path: Path, monkeypatch: pytest.M
         assert (one / name).read_bytes() == (all_ / name).read_bytes(), name
     assert {path.stem for path in all_.glob("*.png")} == {figure.stem for figure in paper.figures}
     rows = pl.read_csv(all_ / "tlc-3d.csv")
-    assert rows["technique"].to_list() == list(read_retry.TECHNIQUES)
+    assert rows["technique"].to_list() == list(techniques.TECHNIQUES)
     assert json.loads((all_ / "claims.json").read_text()) == []
     assert "Claims" not in (all_ / "report.md").read_text() + (all_ / "report.html").read_text()
     # Nothing reads faster than what knows where states are.
-    tracked = rows.filter(pl.col("technique") == read_retry.TRACKED)
+    tracked = rows.filter(pl.col("technique") == techniques.TRACKED)
     assert rows["mean_us"].min() == tracked["mean_us"].item()
     assert rows["gb_per_s"].max() == tracked["gb_per_s"].item()

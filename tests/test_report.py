@@ -19,9 +19,12 @@ import pytest
 import softsense
 from conftest import CONFIGS, SMALL, Folder
 from softsense import papers, report, tables
+from softsense.papers import pages
+from softsense.papers.charts import charts_of
 from softsense.papers.drawing import Line, draw_bars, lines, point
-from softsense.report import Attachment, Chart, Picture, Section, Series, Table, drawings, words
-from softsense.report import tables as report_tables
+from softsense.report import Attachment, Chart, Picture, Section, Series, Table
+from softsense.report.cells import _sort_key
+from softsense.report.marking import marked_up
 from test_papers import tiny_figure, tiny_paper, tiny_plan
 
 EVIL = "</script><script>window.pwned = 1</script><img src=x onerror='window.pwned = 2'>%{x}"
@@ -179,7 +182,7 @@ def test_bars_of_a_picture_become_a_chart() -> None:
     frame = pl.DataFrame(rows)
     colours = {"x": "#0072b2", "y": "#d55e00"}
     picture = draw_bars(frame, "title", "us", colours=colours, note="so", published={"b": (2.0, 4.0)})
-    (chart,) = drawings.charts_of(picture, frame)
+    (chart,) = charts_of(picture, frame)
     assert (chart.y_label, chart.note, chart.level) == ("us", "so", 1.0)
     x, y, published = chart.series
     assert (x.name, x.x, x.y, x.colour) == ("x", ["a", "b"], [1.0, 3.0], "#0072b2")
@@ -195,7 +198,7 @@ def test_lines_of_a_picture_become_charts() -> None:
     frame = pl.DataFrame(rows)
     styles = {"a": Line("#0072b2"), "b": Line("#d55e00", "none")}
     picture = lines("title", "age", ("us", "%"), styles, "so", at=(1, 10))(frame)
-    charts = drawings.charts_of(picture, frame)
+    charts = charts_of(picture, frame)
     assert [(chart.title, chart.y_label, chart.log_x) for chart in charts] == [("p", "us", True), ("q", "%", True)]
     assert [(s.name, s.kind, s.colour) for s in charts[0].series] == [
         ("a", "line", "#0072b2"),
@@ -209,11 +212,11 @@ def test_other_pictures_stay_pictures() -> None:
 
     picture = Figure()
     picture.subplots().bar([0.1, 0.2], [1, 2])
-    assert drawings.charts_of(picture, pl.DataFrame({"a": [1]})) == []
+    assert charts_of(picture, pl.DataFrame({"a": [1]})) == []
     figure = tiny_figure("1", 200)
     paper = tiny_paper([replace(figure, draw=lambda frame: picture)])
     result = papers.Reproduction(paper, tiny_plan(), figures=[(paper.figures[0], papers.Measured(pl.DataFrame()))])
-    text = report.of_reproduction(result)
+    text = pages.of_reproduction(result)
     assert sum(load.startswith("data:image/png") for load in Page(text).loads) == 1
     assert "<details" not in text[text.index("<main") : text.index('id="run"')]
 
@@ -280,12 +283,12 @@ def test_numbers_that_json_lacks_leave_gaps() -> None:
     ],
 )
 def test_cells_sort_by_their_number(cell: Any, number: float | None) -> None:
-    assert report_tables.sort_key(cell) == number
+    assert _sort_key(cell) == number
 
 
 def test_marks_of_markdown() -> None:
-    shown = words.marked_up("*holds*, **not** `a*b*c` <b>, F1*, F2* and 2 * 3 * 4")
+    shown = marked_up("*holds*, **not** `a*b*c` <b>, F1*, F2* and 2 * 3 * 4")
     assert shown == "<em>holds</em>, <strong>not</strong> <code>a*b*c</code> &lt;b&gt;, F1*, F2* and 2 * 3 * 4"
-    text, table = drawings.of_markdown("Some\ntext.\n\n| a | **b** |\n|---|---|\n| 1 | `2` |")
+    text, table = pages._of_markdown("Some\ntext.\n\n| a | **b** |\n|---|---|\n| 1 | `2` |")
     assert text == "Some text."
-    assert table == Table("", ["a", "b"], [["1", "2"]])
+    assert table == Table("", ["a", "b"], [["1", "2"]], marks=pages.MARKS)

@@ -13,12 +13,14 @@ import pytest
 from conftest import Folder, judged
 from softsense import papers
 from softsense.papers import Plan, rif
+from softsense.papers.rif import prediction
+from softsense.papers.rif.published import PUBLISHED
 
 
 @pytest.fixture
 def tiny(monkeypatch: pytest.MonkeyPatch) -> Plan:
     """Few requests on a small device, and few raw bit error rates."""
-    monkeypatch.setattr(rif, "_TARGETS", (0.005, 0.009, 0.013))
+    monkeypatch.setattr(prediction, "_TARGETS", (0.005, 0.009, 0.013))
     small = ("geometry.blocks_per_plane=128", "geometry.channels=2")
     fields = {**json.loads(papers.configured("tlc-rif", small).to_json())["workload"], "requests": 300}
     workload = papers.Workload(
@@ -30,20 +32,20 @@ def tiny(monkeypatch: pytest.MonkeyPatch) -> Plan:
 def test_published_numbers_are_those_of_the_paper(shared: Path) -> None:
     """What the module has is what is published; methods are told in words."""
     published = tomllib.loads((shared / "published" / "rif.toml").read_text())
-    for section, fields in rif.PUBLISHED.items():
+    for section, fields in PUBLISHED.items():
         for name, value in fields.items():
             assert published[section][name] == value, (section, name)
     missing = {
         (section, name)
         for section, fields in published.items()
         for name in fields
-        if name not in rif.PUBLISHED.get(section, {})
+        if name not in PUBLISHED.get(section, {})
     }
     assert missing == {("claims", "workloads"), *(("methods", name) for name in published["methods"])}
 
 
 def test_the_config_is_the_paper_s_device() -> None:
-    config, device = json.loads(papers.configured("tlc-rif", []).to_json()), rif.PUBLISHED["device"]
+    config, device = json.loads(papers.configured("tlc-rif", []).to_json()), PUBLISHED["device"]
     geometry, (page,) = config["geometry"], config["flash"]["page_types"]
     found = [
         geometry["channels"],
@@ -83,6 +85,6 @@ def test_every_figure_of_rif_comes_out(tmp_path: Path, tiny: Plan) -> None:
 
 def test_cells_have_the_raw_bit_error_rate_that_is_asked_for() -> None:
     for rber in (0.004, 0.0085, 0.013):
-        spec, found = rif._cells_at(rber)
+        spec, found = prediction._cells_at(rber)
         assert found == pytest.approx(rber, rel=1e-3)
         assert spec["references"]["offset_v"] > 0

@@ -20,7 +20,7 @@ import softsense
 from softsense import Code, ConfigError, splitting, strata
 from softsense._core import FrameTask, StopFlag
 from softsense.campaign import Campaign
-from softsense.judge import judge_points
+from softsense.campaign.judge import judge_points
 from softsense.sampling import Goal
 from softsense.splitting import ladder, rate_from_time, split
 from softsense.store import opened_store

@@ -29,6 +29,7 @@ from conftest import ROOT, SMALL, Softsense
 from softsense import FileError, SoftsenseError, points
 from softsense import sweep as sweeping
 from softsense.frontier import pareto
+from softsense.points import working
 from softsense.sweep import LatinHypercube, Planned, Range, Sweep, sweep
 from test_cli import assert_bad_input
 
@@ -643,7 +644,7 @@ def test_a_panic_is_a_failed_point(monkeypatch: pytest.MonkeyPatch) -> None:
     def panics(*_: Any, **__: Any) -> None:
         raise PanicException("index out of bounds:\n the len is 3")
 
-    monkeypatch.setattr(points, "run", panics)
+    monkeypatch.setattr(working, "run", panics)
     job = next(iter(Planned(parsed(TWELVE)).jobs.values()))
     assert points.work(job).error == "PanicException: index out of bounds: the len is 3"
 

@@ -30,9 +30,9 @@ if TYPE_CHECKING:
         Decoder,
         DecodeResult,
         FileError,
+        ReadStep,
         SoftsenseError,
         TableError,
-        Trace,
         TraceError,
         __version__,
         build_info,
@@ -40,11 +40,14 @@ if TYPE_CHECKING:
         configs,
         policies,
     )
-    from softsense.api import NO_SOFT_SENSING, Comparison, Interrupted, RunResult, compare, load_config, run
+    from softsense.api import compare, load_config, run
+    from softsense.base import NO_SOFT_SENSING, Interrupted
     from softsense.campaign import FerResult, measure_fer
     from softsense.codes import bench
     from softsense.decode_tables import BuiltTable, build_table
+    from softsense.results import Comparison, RunResult
     from softsense.store import Store
+    from softsense.traces import Trace
     from softsense.traps import Traps, find_traps
 
 __all__ = [
@@ -61,6 +64,7 @@ __all__ = [
     "FerResult",
     "FileError",
     "Interrupted",
+    "ReadStep",
     "RunResult",
     "SoftsenseError",
     "Store",
@@ -84,11 +88,14 @@ __all__ = [
 
 # Everything waits until it is asked for: importing softsense is quick, and the command hears Ctrl-C from its beginning.
 _HOMES = {
-    "api": ("NO_SOFT_SENSING", "Comparison", "Interrupted", "RunResult", "compare", "load_config", "run"),
+    "api": ("compare", "load_config", "run"),
+    "base": ("NO_SOFT_SENSING", "Interrupted"),
     "campaign": ("FerResult", "measure_fer"),
     "codes": ("bench",),
     "decode_tables": ("BuiltTable", "build_table"),
+    "results": ("Comparison", "RunResult"),
     "store": ("Store",),
+    "traces": ("Trace",),
     "traps": ("Traps", "find_traps"),
 }
 _HOME = {name: f"softsense.{home}" for home, names in _HOMES.items() for name in names}

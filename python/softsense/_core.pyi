@@ -11,6 +11,9 @@ __version__: str
 MAX_LEVEL: int
 """The deepest read level: so many references between adjacent states."""
 
+MAX_STEPS: int
+"""Steps of a read at most that a policy of your own may ask for."""
+
 class SoftsenseError(Exception):
     """Bad input; the message is one line and names the place."""
 
@@ -58,6 +61,7 @@ class Config:
     user_bytes: int
     has_workload: bool
     knows_rber: bool
+    own_sources: dict[str, str]
     @staticmethod
     def open(name_or_path: str | os.PathLike[str], overrides: list[str] = []) -> Config:
         """Open a shipped configuration by name, such as `mlc-25nm`, or a TOML file."""
@@ -96,7 +100,7 @@ class Config:
         `parity_bytes` (room for that of a codeword), `codewords_per_unit`, `squeezed_bytes` (what parity and metadata
         take of the data space of each unit), `units_per_block`, `crossing_per_block` (those of them that lie in two
         pages), `codewords_at_once` (of it in one decoder), and `transfer_us`, `decode_us` and
-        `decode_without_errors_us` of a codeword.
+        `decode_without_errors_us` of a codeword. With `ftl.interleaving.groups = "none"` a block is a superblock.
         """
     def decoder_hardware(self) -> dict[str, Any] | None:
         """The circuits of decoders, by the model of docs/model/hardware.md; None where `decoder.time` is no circuit.
@@ -132,11 +136,20 @@ class Trace:
         path: str,
         *,
         format: str | None = None,
+        columns: str | None = None,
+        delimiter: str | None = None,
+        skip_header: int = 0,
+        op: str | None = None,
         time_unit: str | None = None,
         size_unit: str | None = None,
+        event: str | None = None,
         devices: str = "stack",
+        skip_outliers: bool = False,
+        content: str | os.PathLike[str] | None = None,
         progress: Callable[[float], None] | None = None,
     ) -> None: ...
+    def columns_toml(self) -> str | None:
+        """What the columns are, as a file that `format` takes; None of a format with a parser of its own."""
     def stats_json(self) -> str:
         """Format, units, counts, span, footprint and extent as JSON."""
     def describe(self) -> list[tuple[str, str]]:
@@ -154,6 +167,90 @@ class Trace:
         self, to: str | os.PathLike[str], format: str = "csv", progress: Callable[[float], None] | None = None
     ) -> int:
         """Write the trace in another format; returns the number of requests."""
+
+class ReadStep:
+    """What a read policy of your own asks for: a level of sensing, with references at a place."""
+
+    level: int
+    references: str
+    retry: Literal["incremental", "restart"] | None
+    def __init__(
+        self, level: int, references: str = "cells", retry: Literal["incremental", "restart"] | None = None
+    ) -> None:
+        """`level` 1 is hard decision; `references` stand where those of the cells do (`cells`), at the chip's
+        `default`, where a search for `valleys` finds them, or at an entry of its retry table, `retry_entry:0`.
+
+        `retry` says whether what was sensed with the same references is kept; None as `read.retry` says. Raises
+        `ValueError`.
+        """
+
+class ReadSeen:
+    """A read, as a policy of your own sees it: what it has tried, all of which has failed, and what it observes.
+
+    `attempts`, `steps` and `last` (None before the first) are there always; the rest where the class says so in
+    `observes`, or AttributeError is raised: `syndrome_weights` (of each step, how many checks its hard decisions
+    violated, or how many edges that has reached), `page_type`, `pe_cycles` (or how many edges they have reached),
+    `block` and `remembered_level`.
+    """
+
+    attempts: int
+    steps: tuple[ReadStep, ...]
+    last: ReadStep | None
+    syndrome_weights: tuple[int, ...]
+    page_type: int
+    pe_cycles: int
+    block: int
+    remembered_level: int
+
+class ClosedBlocks:
+    """The closed blocks of a plane that are worth collecting: arrays (int64, shape (n,)) in the order of their closing.
+
+    `set` is the plane; `blocks` their numbers, `valid` their valid codewords, `age` how many blocks of the plane were
+    closed since (1 for the last), `erases` their erases since the start of the run.
+    """
+
+    set: int
+    blocks: NDArray[np.int64]
+    valid: NDArray[np.int64]
+    age: NDArray[np.int64]
+    erases: NDArray[np.int64]
+    def __len__(self) -> int:
+        """How many there are: at least one."""
+
+class WritePlanes:
+    """The planes that a write may go to, in the order of the stripe, as a placement sees them.
+
+    `ssd`; `codeword`, the first logical codeword to be written, and how many `codewords` wait with it; `in_turn`, the
+    index of the plane whose turn it is; `free_pages` of each plane (int64, shape (n,)).
+    """
+
+    ssd: int
+    codeword: int
+    codewords: int
+    in_turn: int
+    free_pages: NDArray[np.int64]
+    def __len__(self) -> int:
+        """How many planes there are."""
+
+class Device:
+    """The device, as a policy or rule of your own is told when a run begins, if its constructor takes an argument.
+
+    `seed` of the config; `max_level` of reads; `retry_entries` of the chip's table; how many `page_types`, `ssds`,
+    `planes` of an SSD, `sets` (planes of all SSDs, or sets of them with interleaved codewords), `blocks_per_plane`,
+    `pages_per_block`, `codewords_per_block` and `user_codewords` there are.
+    """
+
+    seed: int
+    max_level: int
+    retry_entries: int
+    page_types: int
+    ssds: int
+    planes: int
+    sets: int
+    blocks_per_plane: int
+    pages_per_block: int
+    codewords_per_block: int
+    user_codewords: int
 
 class LoneRead:
     """Reads of one codeword of a page type on a device that does nothing else, and remembers nothing of other reads.

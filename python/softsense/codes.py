@@ -24,8 +24,8 @@ from typing import Any, Literal
 
 from softsense import _core
 from softsense._core import Code, CodeError, StopFlag
-from softsense.api import Interrupted
 from softsense.background import in_background
+from softsense.base import Interrupted
 
 FAILURE_TARGETS = (1e-15, 1e-10, 1e-6, 1e-2)
 """Probabilities of a failure for which `describe` says the raw bit error rate of a BCH code."""

@@ -7,8 +7,12 @@ looks at all of them as people without one kind of cone do.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from softsense.api import NO_SOFT_SENSING, RunResult
+from softsense.base import NO_SOFT_SENSING
+
+if TYPE_CHECKING:
+    from softsense.results import RunResult
 
 POLICIES = {
     "ideal": "#009e73",

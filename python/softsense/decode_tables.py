@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from softsense import _core
 from softsense._core import MAX_LEVEL, Code, ConfigError
-from softsense.api import Interrupted
+from softsense.base import Interrupted, Progress
 from softsense.campaign import (
     MOST_CONTINUED,
     SHIPPED,
@@ -32,7 +32,7 @@ from softsense.campaign import (
     parse_levels,
 )
 from softsense.codes import describe as describe_code
-from softsense.runner import Progress, Runner, chosen_workers
+from softsense.runner import Runner, chosen_workers
 from softsense.sampling import Goal, Plan, Request, Round
 from softsense.store import opened_store
 from softsense.strata import MOST_EXTRAPOLATED
@@ -205,7 +205,8 @@ def _frames(points: Sequence[dict[str, Any]], units: Sequence[tuple[float, Count
     total = sum(weighed) if points[0]["level"] > 1 else max(weighed, default=0)
     # Frames that say the iterations are the first ones of those counted directly.
     direct = {point["rber"]: point["frames"] for point in points if point["method"] == "direct"}
-    return total + sum(max(direct.get(rate, 0), counts.frames) for rate, counts in units)
+    found: int = total + sum(max(direct.get(rate, 0), counts.frames) for rate, counts in units)
+    return found
 
 
 def _carried(grid: Sequence[float], points: Sequence[dict[str, Any]]) -> dict[str, list[float]]:

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from softsense import _core
 from softsense._core import Config, ConfigError
-from softsense.api import inline
+from softsense.base import inline
 
 Law = Literal["power_law", "exponential"]
 

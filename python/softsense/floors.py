@@ -31,7 +31,6 @@ not how uncertain a rate is.
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -164,8 +163,8 @@ def measure_floor(
     strata = []
     sure = (sure_error_rate or 0.0) / error_rate
     # Where wrong bits are all sure, or none, there is nothing to tell apart.
-    grades = [True, False] if 0.0 < sure < _NEARLY_ALL else [None]
-    for found, surely in itertools.product(traps.classes, grades):
+    grades: list[bool | None] = [True, False] if 0.0 < sure < _NEARLY_ALL else [None]
+    for found, surely in ((each, grade) for each in traps.classes for grade in grades):
         bits, violated, sets = found["bits"], found["violated"], found["sets"]
         if lowest is not None:
             elsewhere = binomial_weights(traps.code.codeword_bits - bits, error_rate)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from softsense._core import FileError
-from softsense.api import Progress
+from softsense.base import Progress
 from softsense.files import replacing
 
 NAME = ".progress.json"

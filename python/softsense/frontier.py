@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
-import softsense
-from softsense.api import inline
+from softsense._core import build_info
+from softsense.base import inline
 from softsense.colours import INK, POLICIES, SERIES, SPARE
 from softsense.points import LIFETIME_COLUMNS, NOT_SIMULATED, device
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from softsense.report import Table
+    from softsense.report import Chart, Table
     from softsense.sweep import SweepResult
     from softsense.sweep_file import Pair
 
@@ -115,7 +115,7 @@ def pareto(places: Sequence[tuple[float, float]], better: tuple[str, str] = ("lo
 
 def frontiers(result: SweepResult) -> list[Frontier]:
     """The frontiers of a sweep: pair by pair, trace by trace."""
-    traces = [trace.name for trace in result.sweep.traces] or [None]
+    traces: list[str | None] = [trace.name for trace in result.sweep.traces] or [None]
     found = []
     for pair in result.sweep.pairs:
         if {pair.x, pair.y} <= LIFETIME_COLUMNS.keys():
@@ -323,9 +323,19 @@ def draw(result: SweepResult) -> Figure:
     heading(figure, f"Frontiers of {result.sweep.name}", note)
     used = [policy for policy in policies if any(d.policy == policy for f in shown_ones for d in f.designs)]
     if used:
-        style = {"frameon": False, "fontsize": 9, "labelcolor": plots.INK, "handletextpad": 0.1, "columnspacing": 1.2}
+        style: dict[str, Any] = {
+            "frameon": False,
+            "fontsize": 9,
+            "labelcolor": plots.INK,
+            "handletextpad": 0.1,
+            "columnspacing": 1.2,
+        }
         marks = [figure.axes[0].plot([], [], "o", color=colours[policy], markersize=6)[0] for policy in used]
-        place = {"loc": "upper left", "bbox_to_anchor": (0.05 / across, 1 - 0.52 / height), "ncols": len(used)}
+        place: dict[str, Any] = {
+            "loc": "upper left",
+            "bbox_to_anchor": (0.05 / across, 1 - 0.52 / height),
+            "ncols": len(used),
+        }
         figure.legend(marks, used, **place, **style)
     return figure
 
@@ -345,7 +355,7 @@ def _panel(axes: Axes, frontier: Frontier, colours: Mapping[str | None, str]) ->
         axes.text(0.5, 0.5, "no design has both numbers", transform=axes.transAxes, ha="center", color=plots.FAINT)
         return
     for design in frontier.designs:
-        style = {"markersize": 5, "markeredgewidth": 0, "alpha": 0.55}
+        style: dict[str, Any] = {"markersize": 5, "markeredgewidth": 0, "alpha": 0.55}
         axes.plot(design.x, design.y, "o", color=colours[design.policy], **style)
     axes.plot([d.x for d in frontier.best], [d.y for d in frontier.best], color=plots.INK, linewidth=1, zorder=3)
     for axis, values in (("x", [d.x for d in frontier.designs]), ("y", [d.y for d in frontier.designs])):
@@ -360,10 +370,16 @@ def _panel(axes: Axes, frontier: Frontier, colours: Mapping[str | None, str]) ->
         numbers.setdefault((design.x, design.y), []).append(number)
         lines.append(f"{number:>2}  {describe(design)}")
     for place, those in numbers.items():
-        above = {"textcoords": "offset points", "xytext": (5, 5), "fontsize": 8, "color": plots.INK, "zorder": 5}
+        above: dict[str, Any] = {
+            "textcoords": "offset points",
+            "xytext": (5, 5),
+            "fontsize": 8,
+            "color": plots.INK,
+            "zorder": 5,
+        }
         axes.annotate(_numbers(those), place, **above)
-    if (left := len(frontier.best) - len(listed)) > 0:
-        lines.append(f"and {left} between them")
+    if (between := len(frontier.best) - len(listed)) > 0:
+        lines.append(f"and {between} between them")
     axes.grid(color="#e6e6e6", linewidth=0.7)
     axes.text(
         1.04,
@@ -407,12 +423,13 @@ def of_policies(policies: Sequence[str]) -> dict[str | None, str]:
 def report(result: SweepResult) -> str:
     """The report of a sweep as one HTML document."""
     from softsense.report import Chart, Section, Series, Table, html
-    from softsense.report.page import without_folders
+    from softsense.report.pages import without_folders
 
     sections = []
     colours = of_policies(list(dict.fromkeys(point.policy for point in result.planned.points if point.policy)))
     for frontier in result.frontiers:
-        pair, parts = frontier.pair, []
+        pair = frontier.pair
+        parts: list[Chart | Table] = []
         if frontier.best:
             policies = dict.fromkeys(design.policy for design in frontier.designs)
             # A lifetime is of several designs, where it takes no notice of some fields.
@@ -442,7 +459,7 @@ def report(result: SweepResult) -> str:
             [without_folders(shown(row[name])) if row[name] is not None else "" for name in columns] for row in failures
         ]
         sections.append(Section("Points that failed", (), [Table("", columns, rows)]))
-    build = softsense.build_info()
+    build = build_info()
     provenance: dict[str, str] = {}
     for name, text in result.planned.describe():
         provenance[name] = f"{provenance[name]}\n{text}" if name in provenance else text
@@ -472,4 +489,4 @@ def _all_points(result: SweepResult) -> Table:
     if len(result.frame) > _MOST_POINTS:
         note = f"The first {_MOST_POINTS:,} of {len(result.frame):,} points: all are in `sweep.parquet`."
     keys = [_key({name: row[name] for name in swept}, row["policy"]) for row in rows]
-    return Table("", [names.get(name, name) for name in columns], cells, note, keys)
+    return Table("", [names.get(name, name) for name in columns], cells, note, keys=keys)

@@ -91,7 +91,8 @@ def make(
     hard = Config.open("mlc-25nm", [f"reliability.table.file={table}"])
 
     def fails(rates: NDArray[np.float64]) -> NDArray[np.float64]:
-        return hard.p_fail(rates.ravel(), 1)[0].reshape(rates.shape)
+        found: NDArray[np.float64] = hard.p_fail(rates.ravel(), 1)[0].reshape(rates.shape)
+        return found
 
     pages = range(len(aged[0].pages))
     by_default = np.array([[cells.rber(page) for page in pages] for cells in aged])
@@ -118,7 +119,7 @@ def make(
         for measured, spread in spreads.items():
             off, failed = [], []
             for age in np.flatnonzero(retried):
-                seen = np.clip(differences[age] + spread[age] * np.array(_DRAWS), *within)
+                seen = np.clip(differences[age] + spread[age] * np.array(_DRAWS), within[0], within[1])
                 moved = np.round(np.polynomial.polynomial.polyval(seen, fit[0]) / step_v) * step_v
                 rates = aged[age].rber_off(fit[1][0] + moved[:, None] * fit[1][1])
                 off.append(np.log(rates / by_best[age]).mean())
@@ -126,7 +127,7 @@ def make(
             mean = [float(np.average(each, weights=weights[retried])) for each in (off, failed)]
             row[measured] = (float(np.exp(mean[0])), mean[1])
         rows.append(row)
-        furthest = np.abs(np.polynomial.polynomial.polyval(np.linspace(*within, 1001), fit[0])).max()
+        furthest = np.abs(np.polynomial.polynomial.polyval(np.linspace(within[0], within[1], 1001), fit[0])).max()
         candidates[at] = {
             "boundary": at,
             "step_v": step_v,
@@ -156,5 +157,6 @@ def _fit(
     powers = np.vander(differences / scale, _DEGREE + 1, increasing=True)
     polynomial = np.linalg.lstsq(powers * weights[:, None], offsets[:, boundary] * weights)[0]
     line = np.stack([np.ones(len(offsets)), offsets[:, boundary]], axis=1)
-    lines = np.linalg.lstsq(line * weights[:, None], offsets * weights[:, None])[0]
-    return polynomial / scale ** np.arange(_DEGREE + 1), lines
+    lines = np.linalg.lstsq(line * weights[:, None], offsets * weights[:, None])[0].astype(np.float64, copy=False)
+    scaled = (polynomial / scale ** np.arange(_DEGREE + 1)).astype(np.float64, copy=False)
+    return scaled, lines

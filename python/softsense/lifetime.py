@@ -17,7 +17,8 @@ import numpy as np
 
 from softsense import decode_tables
 from softsense._core import Code, Config, ConfigError, SoftsenseError
-from softsense.api import Progress, inline, run
+from softsense.api import run
+from softsense.base import Progress, inline
 
 if TYPE_CHECKING:
     import polars as pl
@@ -259,7 +260,8 @@ def write_amplification(config: Config, utilisation: float) -> float:
     sizes = f"[{{ bytes = {size}, share = 1.0 }}]"
     workload = ", ".join([*(f"{key} = {value}" for key, value in writes.items()), f"sizes = {sizes}"])
     uniform = f'workload={{ {workload}, addresses = "uniform", arrivals = "immediate" }}'
-    return run(device.with_overrides([uniform])).summary["writes_detail"]["write_amplification"]
+    found: float = run(device.with_overrides([uniform])).summary["writes_detail"]["write_amplification"]
+    return found
 
 
 @dataclass(frozen=True)
@@ -456,7 +458,7 @@ def draw(found: Lifetime) -> Figure:
     right.set_yticks(range(len(schemes)), schemes, color=plots.INK, fontsize=9)
     right.invert_yaxis()
     right.set_xlabel("bytes written by the host for each byte of flash")
-    right.set_xlim(0, 1.05 * max(found.frame["lifetime_capacity"].max() or 0.0, 1.0))
+    right.set_xlim(0, 1.05 * max([1.0, *found.frame["lifetime_capacity"].drop_nulls()]))
     handles, labels = right.get_legend_handles_labels()
     style = {"frameon": False, "fontsize": 8, "labelcolor": plots.INK, "handlelength": 1.0}
     figure.legend(handles, labels, loc="upper left", bbox_to_anchor=(0.59, 0.93), ncols=len(labels), **style)

@@ -114,18 +114,16 @@ def rber_grid(file: str | os.PathLike[str]) -> str:
         rates[int(cycles), days] = rber
     if not rates:
         raise ConfigError(f"{file}: found no rates, expected a line for each age")
-    pe_cycles, retention_days = (sorted({age[axis] for age in rates}) for axis in (0, 1))
-    for cycles in pe_cycles:
+    pe_cycles, retention_days = sorted({cycles for cycles, _ in rates}), sorted({days for _, days in rates})
+    for wear in pe_cycles:
         for days in retention_days:
-            if (cycles, days) not in rates:
-                raise ConfigError(
-                    f"{file}: found no rate at {cycles} P/E cycles and {days:g} days, expected a full grid"
-                )
+            if (wear, days) not in rates:
+                raise ConfigError(f"{file}: found no rate at {wear} P/E cycles and {days:g} days, expected a full grid")
     rows = ",\n".join(
-        "    [" + ", ".join(f"{rates[cycles, days]:g}" for days in retention_days) + "]" for cycles in pe_cycles
+        "    [" + ", ".join(f"{rates[wear, days]:g}" for days in retention_days) + "]" for wear in pe_cycles
     )
-    days = ", ".join(f"{days!r}" for days in retention_days)
-    return f"[grid]\npe_cycles = {pe_cycles}\nretention_days = [{days}]\nrber = [\n{rows},\n]\n"
+    at = ", ".join(f"{days!r}" for days in retention_days)
+    return f"[grid]\npe_cycles = {pe_cycles}\nretention_days = [{at}]\nrber = [\n{rows},\n]\n"
 
 
 def _columns(lines: Iterator[list[str]]) -> tuple[str, ...]:

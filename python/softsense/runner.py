@@ -15,14 +15,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from softsense._core import ConfigError, FrameTask, SoftsenseError, StopFlag
+from softsense.base import Progress
 from softsense.sampling import Plan, Request, block_end
 from softsense.store import Store
 
 if TYPE_CHECKING:
     from types import FrameType
-
-Progress = Callable[[str, int, float], None]
-"""Called from the calling thread with a name, the frames counted so far and the completed fraction."""
 
 _T = TypeVar("_T")
 _J = TypeVar("_J")
@@ -268,6 +266,7 @@ class Runner:
         identity = job.task.identity
         if identity not in self._pickled:
             self._pickled[identity] = pickle.dumps(job.task)
+        assert not isinstance(self.workers, int)
         return self.workers.submit(count_units, self._pickled[identity], *place)
 
     def _collect(self, progressing: Sequence[_Progressing], ended: Iterable[tuple[_Job, Future[Any]]]) -> None:
@@ -281,7 +280,8 @@ class Runner:
 
     def _result(self, future: Future[Any], job: _Job) -> dict[str, Any] | None:
         if self._threads:
-            return future.result()
+            found: dict[str, Any] | None = future.result()
+            return found
         try:
             identity, counted = future.result()
         except SoftsenseError:
@@ -290,7 +290,8 @@ class Runner:
             raise SoftsenseError(f"workers: {type(error).__name__}: {error}") from error
         if identity != job.task.identity:
             raise SoftsenseError("workers: found another version of softsense there, expected the one that runs here")
-        return counted
+        whole: dict[str, Any] = counted
+        return whole
 
     def _end(self, progressing: Sequence[_Progressing]) -> None:
         """Stop what runs, and keep what has been counted all the same."""

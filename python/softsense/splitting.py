@@ -40,7 +40,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from softsense._core import Code, ConfigError, FrameTask, StopFlag, placement_json
-from softsense.runner import Progress, chosen_workers, run_units
+from softsense.base import Progress
+from softsense.runner import chosen_workers, run_units
 from softsense.store import Store, opened_store
 
 if TYPE_CHECKING:
@@ -129,7 +130,10 @@ class SplitResult:
         """The frame error rate as each run has it (float64, runs x rungs)."""
         firsts = [math.log((self.split.particles - 1) / max(1, run["frames"] - 1)) for run in self.runs]
         logs = [[rung["log_ratio"] for rung in run["rungs"]] for run in self.runs]
-        return np.exp(np.reshape(firsts, (-1, 1)) + np.array(logs).reshape(len(self.runs), -1))
+        found: np.ndarray[Any, np.dtype[np.float64]] = np.exp(
+            np.reshape(firsts, (-1, 1)) + np.array(logs).reshape(len(self.runs), -1)
+        )
+        return found
 
     @property
     def points(self) -> list[dict[str, Any]]:

@@ -274,13 +274,17 @@ class Store:
         for identity, *task in self._base.execute("SELECT identity, code, spec, unit_frames FROM tasks"):
             self._tasks[identity] = tuple(task)
         for *values, crc in self._base.execute("SELECT * FROM counts ORDER BY identity, errors, first_unit"):
-            identity, errors, first_unit, units, *numbers, iterations = values
+            identity, errors, first_unit, units, frames, failures, undetected, iterations = values
             place = f"task {identity[:12]}, errors {errors}, unit {first_unit}"
             if _crc(values) != crc:
                 self._refuse(f"{place}: found a damaged row, expected one that fits its checksum {crc:#010x}")
             if identity not in self._tasks:
                 self._refuse(f"{place}: found counts of an unknown task, expected it among the tasks")
-            self._keep(identity, errors, _Row(first_unit, units, Counts(*numbers, tuple(json.loads(iterations)))))
+            self._keep(
+                identity,
+                errors,
+                _Row(first_unit, units, Counts(frames, failures, undetected, tuple(json.loads(iterations)))),
+            )
 
         for *values, crc in self._base.execute("SELECT * FROM results ORDER BY identity, unit"):
             identity, unit, text = values

@@ -66,7 +66,8 @@ def binomial_weights(bits: int, rber: float) -> Floats:
     else:
         weights = np.equal(wrong, 0).astype(np.float64)
     weights.flags.writeable = False
-    return weights
+    found: Floats = weights
+    return found
 
 
 def ladder(bits: int, every: bool = False) -> list[int]:
@@ -234,7 +235,7 @@ class Strata:
         fraction = np.clip((weights - self.places[left]) / (self.places[left + 1] - self.places[left]), 0, 1)
         shares = np.bincount(left, terms * (1 - fraction), len(self.places))
         shares += np.bincount(left + 1, terms * fraction, len(self.places))
-        return total, shares / total if total else shares
+        return total, shares / (total or 1.0)
 
     def _skipped(self, probabilities: Floats) -> float:
         """What rungs between measured strata stand for that were passed over."""

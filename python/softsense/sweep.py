@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from softsense._core import SoftsenseError
-from softsense.api import Interrupted, Progress, inline
+from softsense.base import Interrupted, Progress, inline
 from softsense.files import replacing
 from softsense.points import (
     FAILED,
@@ -173,11 +173,12 @@ def _carry_out(
     planned: Planned, todo: Sequence[Job], kept: Kept, workers: int | Executor | Any, progress: Progress | None
 ) -> tuple[dict[str, str], bool]:
     """Do jobs; returns why some failed, by identity, and whether it was interrupted."""
-    processes = Processes(min(workers, max(1, len(todo)))) if isinstance(workers, int) else None
-    if processes:
+    processes: Processes | None = None
+    if isinstance(workers, int):
+        processes = Processes(min(workers, max(1, len(todo))))
         flight = InFlight(processes.submit, 2 * workers)
     else:
-        executor = workers.get_executor() if hasattr(workers, "get_executor") else workers
+        executor: Executor = workers.get_executor() if hasattr(workers, "get_executor") else workers
         flight = InFlight(lambda job: executor.submit(work, job), _MOST_ELSEWHERE)
     flight.waiting.extend(todo)
     most = flight.most
@@ -194,7 +195,8 @@ def _carry_out(
     def outcome(job: Job, future: Future[Any]) -> Outcome | None:
         """What came of a job; None if it is to be tried again."""
         try:
-            return future.result()
+            found: Outcome | None = future.result()
+            return found
         except Exception as error:
             broken = processes is not None and isinstance(error, BrokenProcessPool)
             if broken and job.id not in suspected:
@@ -258,7 +260,7 @@ def _frame(planned: Planned, kept: Kept, failures: Mapping[str, str]) -> pl.Data
         "id": pl.Series([point.id for point in points], dtype=pl.String),
     }
     for name, column in sweep.columns.items():
-        columns[column] = _swept(pl, [point.setting[name] for point in points])
+        columns[column] = _swept([point.setting[name] for point in points])
     columns["policy"] = pl.Series([point.policy for point in points], dtype=pl.String)
     columns["trace"] = pl.Series([point.trace for point in points], dtype=pl.String)
     columns["seed"] = pl.Series([point.seed for point in points], dtype=pl.UInt64)
@@ -284,8 +286,10 @@ def _frame(planned: Planned, kept: Kept, failures: Mapping[str, str]) -> pl.Data
     return frame
 
 
-def _swept(pl: Any, values: Sequence[Any]) -> pl.Series:
+def _swept(values: Sequence[Any]) -> pl.Series:
     """The values of a swept field: numbers, truth values or text as such; anything else as in a config."""
+    import polars as pl
+
     kinds = {type(value) for value in values}
     if kinds <= {int, float}:
         return pl.Series(values, dtype=pl.Float64 if float in kinds else pl.Int64, strict=False)

@@ -18,14 +18,16 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from softsense import _core
 from softsense._core import MAX_LEVEL, ConfigError, FileError
-from softsense.api import inline, policy_names
+from softsense.base import inline
 from softsense.points import LIFETIME_COLUMNS, SUMMARY_COLUMNS
+from softsense.read_policies import policy_names
+from softsense.traces import OPTIONS
 
 if TYPE_CHECKING:
     from softsense.lifetime import Demand
 
 _BEYOND = ("reject", "wrap", "scale")
-_TRACE_OPTIONS = ("format", "time_unit", "size_unit", "devices")
+_KINDS = {str: "text", int: "a whole number from 0", bool: "true or false"}
 _BETTER = ("lower", "higher")
 _MOST_POINTS = 1_000_000
 
@@ -100,12 +102,12 @@ class TraceFile:
     Attributes:
         file: where it is.
         name: what results call it.
-        options: keyword arguments of `softsense.Trace`: format, time_unit, size_unit and devices.
+        options: keyword arguments of `softsense.Trace`: those of `softsense.traces.OPTIONS`.
     """
 
     file: Path
     name: str
-    options: tuple[tuple[str, str], ...] = ()
+    options: tuple[tuple[str, Any], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -304,7 +306,8 @@ class _Parser:
         good = isinstance(seeds, list) and all(type(seed) is int and 0 <= seed < 2**63 for seed in seeds)
         if not good or ("seeds" in self._all and not seeds) or len(set(seeds)) < len(seeds):
             self._wrong("seeds", seeds, "a list of whole numbers from 0, each once")
-        return seeds
+        found: list[int] = seeds
+        return found
 
     def _traces(self) -> tuple[TraceFile, ...]:
         entries = self._all.get("traces", [])
@@ -316,18 +319,23 @@ class _Parser:
             table = {"file": entry} if isinstance(entry, str) else entry
             if not isinstance(table, dict) or "file" not in table:
                 self._wrong(place, entry, "a file, or a table with file")
-            self._known(table, ("file", "name", *_TRACE_OPTIONS), place)
+            self._known(table, ("file", "name", *OPTIONS), place)
             for key, value in table.items():
-                if not isinstance(value, str) or not value:
-                    self._wrong(f"{place}.{key}", value, "text")
-            options = tuple((key, table[key]) for key in _TRACE_OPTIONS if key in table)
-            trace = TraceFile(self._folder / table["file"], table.get("name", table["file"]), options)
+                kind = OPTIONS.get(key, str)
+                if type(value) is not kind or value == "" or (kind is int and not 0 <= value < 2**32):
+                    self._wrong(f"{place}.{key}", value, _KINDS[kind])
+            options = tuple((key, self._trace_option(key, table[key])) for key in OPTIONS if key in table)
+            trace = TraceFile(self._folder / table["file"], str(table.get("name", table["file"])), options)
             if not trace.file.is_file():
                 raise FileError(f"{self._origin}: {place}: {trace.file}: found no such file, expected a trace")
             if trace.name in (other.name for other in traces):
                 self._wrong(place, trace.name, "every trace once, or a `name` for each")
             traces.append(trace)
         return tuple(traces)
+
+    def _trace_option(self, key: str, value: Any) -> Any:
+        """Files that a sweep names lie beside it."""
+        return os.fspath(self._folder / value) if key == "format" and value.endswith(".toml") else value
 
     def _grid(self) -> dict[str, list[Any]]:
         grid: dict[str, list[Any]] = {}
@@ -368,7 +376,7 @@ class _Parser:
         if not isinstance(value, dict):
             self._wrong(place, value, "{ from = ..., to = ... }, or a list of values")
         self._known(value, ("from", "to", "log", "whole"), place)
-        ends = [value.get(key) for key in ("from", "to")]
+        ends: list[Any] = [value.get(key) for key in ("from", "to")]
         for key, end in zip(("from", "to"), ends, strict=True):
             if type(end) not in (int, float) or not math.isfinite(end):
                 self._wrong(f"{place}.{key}", end, "a number")

@@ -28,11 +28,11 @@ import numpy as np
 
 from softsense import _core
 from softsense._core import AbsorbingSets, AbsorbingSetSearch, Code, CodeError, FileError, FrameTask, StopFlag
-from softsense.api import Interrupted
 from softsense.background import in_background
+from softsense.base import Interrupted, Progress
 from softsense.files import replacing
 from softsense.floors import MOST_RIGHT
-from softsense.runner import Progress, Runner, chosen_workers, run_units
+from softsense.runner import Runner, chosen_workers, run_units
 from softsense.sampling import Plan, Request, Round
 from softsense.store import Counts, Store, opened_store
 from softsense.strata import CONFIDENCE
@@ -77,6 +77,10 @@ class Trap:
     multiplicity: int
 
 
+_Orbit = list[list[int]]  # `list` is within `Traps` what its sets are.
+_Rows = list[dict[str, int]]
+
+
 @dataclass
 class Traps:
     """Absorbing sets of a code, and how far they were searched for.
@@ -117,12 +121,12 @@ class Traps:
         """The sets, one of each orbit, by size, violated checks and bits."""
         return [Trap(tuple(bits), violated, count) for bits, violated, count in self.sets.sets]
 
-    def rotations(self, trap: Trap) -> list[list[int]]:
+    def rotations(self, trap: Trap) -> _Orbit:
         """All sets of an orbit, each ascending; of a matrix that is not quasi-cyclic the one set."""
         return self.sets.rotations(list(trap.bits))
 
     @property
-    def classes(self) -> list[dict[str, int]]:
+    def classes(self) -> _Rows:
         """For each class its `bits`, `violated` checks, `orbits` and `sets`."""
         orbits: Counter[tuple[int, int]] = Counter()
         sets: Counter[tuple[int, int]] = Counter()
@@ -135,7 +139,7 @@ class Traps:
             for bits, violated in sorted(orbits)
         ]
 
-    def compared(self) -> list[dict[str, int]]:
+    def compared(self) -> _Rows:
         """For each class how many orbits the search has, the impulses have, and each alone."""
         rows = {(c["bits"], c["violated"]): {**c, "search": 0, "impulses": 0, "both": 0} for c in self.classes}
         alone = {trap.bits for trap in self.only_impulses}
@@ -187,7 +191,7 @@ class Traps:
         """Draw the graph of a set, by default the first; save the figure with its `savefig`."""
         from softsense import plots
 
-        chosen = trap or (self.list or [None])[0]
+        chosen = trap or next(iter(self.list), None)
         if chosen is None:
             raise CodeError(f"{self.code.name}: found no absorbing set to draw")
         return plots.draw_trap(self.code, chosen)

@@ -1,6 +1,7 @@
 use std::borrow::Cow;
 use std::fmt;
 use std::path::Path;
+use std::sync::Arc;
 
 /// The text that a name means: that of a shipped thing, or of a file, whose path is relative to `directory`; and where it is
 /// from, for messages.
@@ -42,6 +43,8 @@ pub enum ErrorKind {
     Code,
     /// The operating system refused to read or write a file.
     Io,
+    /// Code of the user's own has failed: what it said is the source of the error.
+    Own,
 }
 
 /// Bad input: the place (config path, or file and line), what was found and what was expected.
@@ -50,7 +53,20 @@ pub struct Error {
     kind: ErrorKind,
     place: String,
     message: String,
+    source: Option<Said>,
 }
+
+/// What code of a user's own has said. Two are equal if they are one.
+#[derive(Debug, Clone)]
+struct Said(Arc<dyn std::error::Error + Send + Sync>);
+
+impl PartialEq for Said {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for Said {}
 
 /// The result of everything that reads input.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -58,7 +74,13 @@ pub type Result<T> = std::result::Result<T, Error>;
 impl Error {
     /// An error of `kind` at `place` (such as `ftl.over_provisioning` or `hm_0.csv:17`).
     pub fn new(kind: ErrorKind, place: impl Into<String>, message: impl Into<String>) -> Self {
-        Self { kind, place: place.into(), message: message.into() }
+        Self { kind, place: place.into(), message: message.into(), source: None }
+    }
+
+    /// What code of a user's own, of a name, has said.
+    pub fn own(name: impl Into<String>, said: impl std::error::Error + Send + Sync + 'static) -> Self {
+        let message = said.to_string();
+        Self { source: Some(Said(Arc::new(said))), ..Self::new(ErrorKind::Own, name, message) }
     }
 
     /// A configuration error at a config path.
@@ -108,7 +130,11 @@ impl fmt::Display for Error {
     }
 }
 
-impl std::error::Error for Error {}
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.source.as_ref().map(|Said(said)| &**said as _)
+    }
+}
 
 /// What the operating system says, without its number.
 fn said(error: &std::io::Error) -> String {

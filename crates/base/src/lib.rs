@@ -17,6 +17,7 @@
 //! - [`Stream`]: random numbers of one [`Purpose`].
 //! - [`Histogram`]: durations, with a bounded relative error.
 //! - [`UnfinishedFile`]: a file that appears whole or not at all.
+//! - [`OwnName`]: the name of something that a user has written.
 //! - [`binomial_interval`] and its like: distribution functions, exact intervals, and the search for a maximum.
 //!
 //! # Guarantees
@@ -53,6 +54,7 @@
 mod error;
 mod files;
 mod histogram;
+mod own;
 mod statistics;
 mod stream;
 mod units;
@@ -61,6 +63,7 @@ mod wording;
 pub use error::{Error, ErrorKind, Result, expect_number, expect_whole, line_of, shipped_or_file};
 pub use files::{UnfinishedFile, read_text};
 pub use histogram::{Histogram, ResponseSummary, Slowest, SumsByDuration};
+pub use own::{OwnName, or_own};
 pub use statistics::{
     beta_quantile, binomial_cdf, binomial_interval, binomial_quantile, binomial_tail, climb, maximum, normal_cdf,
     normal_quantile, poisson_quantile,

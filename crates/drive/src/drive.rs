@@ -122,6 +122,12 @@ impl Drive {
                 "found \"ideal\", expected a policy that a controller can have: a drive that is served knows no levels";
             return Err(Error::config("read.policy", message));
         }
+        if let Some((path, name)) = config.own_names().next() {
+            let message = format!(
+                "found `{name}`, expected a shipped one: a drive that is served runs no code of its user's own"
+            );
+            return Err(Error::config(path, message));
+        }
         if of.geometry.ssds > 1 {
             let message = format!("found {}, expected 1: one drive is served", of.geometry.ssds);
             return Err(Error::config("geometry.ssds", message));
@@ -132,6 +138,7 @@ impl Drive {
         }
         for (found, path, expected) in [
             (matches!(of.flash.busy_unit, BusyUnit::Chip | BusyUnit::Channel), "flash.busy_unit", "plane or die"),
+            (of.flash.rounds.is_some(), "flash.rounds", "none"),
             (!of.flash.shared_sensing, "flash.shared_sensing", "true"),
             (of.ftl.allocation_pool != AllocationPool::Ssd, "ftl.allocation_pool", "ssd"),
             (of.ftl.whole_pages, "ftl.whole_pages", "false"),

@@ -117,7 +117,8 @@ fn a_decoder_of_several_codes_holds_the_largest_part_of_each() {
     let circuit = LdpcDecoderCircuit { checks_per_cycle: 16, message_bits: 5 };
     // One has the heavier checks, the other more of them.
     let (weak, strong) = (shape(65536, 10922, 6, 4), shape(65536, 49152, 24, 4));
-    let (of_weak, of_strong, of_both) = (circuit.parts(weak), circuit.parts(strong), circuit.parts_for(&[weak, strong]));
+    let (of_weak, of_strong, of_both) =
+        (circuit.parts(weak), circuit.parts(strong), circuit.parts_for(&[weak, strong]));
     assert!(weak.row_weight > 2 * strong.row_weight && of_weak.memory_bits < of_strong.memory_bits);
     assert_eq!((of_both.gates, of_both.memory_bits), (of_weak.gates, of_strong.memory_bits));
     assert_eq!(circuit.parts_for(&[strong, weak, weak]), of_both);

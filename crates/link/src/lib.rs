@@ -10,6 +10,7 @@
 //!
 //! - A [`Step`] is one attempt at a codeword: which level, and which *operations* it takes (a hard sensing, so many extra levels
 //!   sensed and transferred, one decode). How long they last is for the SSD to say, under contention.
+//! - A [`ReadPolicy`] is one of a user's own, which an [`AskedPolicy`] asks, or has asked before.
 //! - An [`Observation`] is what a controller sees after a step, no more. A [`ReadSpec`] (a [`Policy`] and what a [`Retry`] keeps)
 //!   is a state machine that maps it to the next step.
 //! - [`PageConditions`] are what the pages of a read are like at one moment, for all codewords in them. A [`Fate`] is made of them
@@ -79,6 +80,7 @@ mod bch_by_age;
 mod by_age;
 mod exact;
 mod frames;
+mod own;
 mod policy;
 mod reliability;
 mod splitting;
@@ -90,6 +92,10 @@ pub use bch_by_age::{AgedBch, AgedBchSpec, BchSpec};
 pub use by_age::ByAge;
 pub use exact::{CellCondition, CodewordRead, CodewordReader, DecodeAttempt, ExactSpec, levels_of};
 pub use frames::{CellsRead, Condition, FrameCounts, FrameSpec, FrameTask, ReadChannel, listing_identity};
+pub use own::{
+    AskedPolicy, MOST_STEPS, Observes, OwnCost, OwnRead, OwnStep, PolicyTraits, ReadBegins, ReadPolicy, StepsThere,
+    Tried, Watched,
+};
 pub use policy::{HardReferences, Policy, Predictor, PredictorPlace, ReadSpec, Remembered, Retry, SoftReferences};
 pub use reliability::{
     AdaptiveSpec, CellAge, CompiledPredictor, Fate, FewErrors, FixedDraw, GivenCodeword, Observable, ObservedSwitch,

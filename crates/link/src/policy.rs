@@ -1,6 +1,6 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use softsense_base::{Error, Result, expect_number, expect_whole};
+use softsense_base::{Error, OwnName, Result, expect_number, expect_whole, or_own, shipped_or_own};
 use softsense_nand::{CellSpec, InferredBy, ReferencesAt};
 
 use crate::{History, MAX_LEVEL, Observation, Reliability, Step};
@@ -8,7 +8,8 @@ use crate::{History, MAX_LEVEL, Observation, Reliability, Step};
 /// Which levels a read tries, and when it begins to sense them. A policy sees what a controller sees: the step it made, whether
 /// the decoder failed, and how many checks were violated. `ideal` alone knows the least level that decodes, which no drive does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
+#[serde(rename_all = "snake_case", remote = "Self")]
+#[schemars(transform = or_own)]
 pub enum Policy {
     /// Knows the least level that decodes and reads with it at once: no step ever fails. A policy that looks ahead
     /// can still beat it where it hides sensing behind transfers.
@@ -22,7 +23,12 @@ pub enum Policy {
     Progressive,
     /// `progressive`, with the next level sensed while the last one transfers and decodes.
     LookAheadProgressive,
+    /// One of the user's own: a [`ReadPolicy`](crate::ReadPolicy), which is handed over beside the config.
+    #[serde(skip)]
+    Own(OwnName),
 }
+
+shipped_or_own!(Policy);
 
 /// What a further step costs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -186,7 +192,7 @@ impl Default for ReadSpec {
 }
 
 impl Policy {
-    /// Every policy, in the order in which comparisons show them.
+    /// Every shipped policy, in the order in which comparisons show them.
     pub const ALL: [Policy; 5] =
         [Policy::Ideal, Policy::TwoStep, Policy::LookAhead, Policy::Progressive, Policy::LookAheadProgressive];
 
@@ -198,6 +204,7 @@ impl Policy {
             Policy::LookAhead => "look_ahead",
             Policy::Progressive => "progressive",
             Policy::LookAheadProgressive => "look_ahead_progressive",
+            Policy::Own(name) => name.as_str(),
         }
     }
 
@@ -209,6 +216,7 @@ impl Policy {
             Policy::LookAhead => "two_step with soft sensing begun while the hard result transfers and decodes",
             Policy::Progressive => "one more level after each failure",
             Policy::LookAheadProgressive => "progressive with the next level sensed while the last one decodes",
+            Policy::Own(_) => "one of your own",
         }
     }
 
@@ -217,12 +225,17 @@ impl Policy {
         self == Policy::Ideal
     }
 
-    /// Whether the next level is sensed before the outcome of this one is known.
+    /// Whether the next level is sensed before the outcome of this one is known. One of the user's own says so itself.
     pub fn looks_ahead(self) -> bool {
         match self {
             Policy::LookAhead | Policy::LookAheadProgressive => true,
-            Policy::Ideal | Policy::TwoStep | Policy::Progressive => false,
+            Policy::Ideal | Policy::TwoStep | Policy::Progressive | Policy::Own(_) => false,
         }
+    }
+
+    /// The name of one of the user's own.
+    pub fn own(self) -> Option<OwnName> {
+        if let Policy::Own(name) = self { Some(name) } else { None }
     }
 }
 
@@ -248,9 +261,14 @@ impl ReadSpec {
     }
 
     /// The same, with what a reliability has of what it asks for: entries of a retry table, sensings of a search, what references are
-    /// inferred by, violated checks to predict by.
+    /// inferred by, violated checks to predict by. A policy of the user's own says itself where references stand: of the rest it has what
+    /// a read costs and how deep it goes.
     #[must_use]
     pub fn with_what_is_known(self, reliability: &Reliability) -> Self {
+        if self.policy.own().is_some() {
+            let Self { policy, retry, max_level, .. } = self;
+            return Self { policy, retry, max_level, ..Self::default() };
+        }
         let predictor = self.predictor.filter(|predictor| reliability.predictor(predictor).is_some());
         Self { predictor, ..self }.with_what_cells_know(reliability.cells())
     }
@@ -418,6 +436,7 @@ impl ReadSpec {
         let next = match self.policy {
             Policy::TwoStep | Policy::LookAhead => self.max_level,
             Policy::Ideal | Policy::Progressive | Policy::LookAheadProgressive => level + 1,
+            Policy::Own(_) => unreachable!("a policy of the user's own is asked"),
         };
         let about = match (references, self.soft_references) {
             _ if level > 1 => references,

@@ -445,6 +445,11 @@ impl Reliability {
         }
     }
 
+    /// Whether no step ever fails.
+    pub fn never_fails(&self) -> bool {
+        matches!(self.kind, Kind::Perfect)
+    }
+
     /// Whether [`CellAge`] is looked at at all.
     pub fn needs_age(&self) -> bool {
         self.flash().is_some()

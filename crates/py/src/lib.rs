@@ -8,8 +8,10 @@ mod flash;
 mod frames;
 mod hardware;
 mod memory;
+mod own;
 mod timeline;
 
+use std::fs::File;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -23,7 +25,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use softsense_base::{Error, ErrorKind};
 use softsense_ecc::InstructionSet;
-use softsense_link::{DecodeTable, MAX_LEVEL, Policy};
+use softsense_link::{DecodeTable, MAX_LEVEL, MOST_STEPS, Policy};
 use softsense_nand::Wear;
 use softsense_ssd::checked::{self, CheckedConfig};
 use softsense_ssd::config::{self, MODEL_VERSION};
@@ -52,6 +54,9 @@ create_exception!(softsense, CodeError, SoftsenseError, "A bad code, or words th
 create_exception!(softsense, FileError, SoftsenseError, "The operating system refused to read or write a file.");
 
 fn raise(error: Error) -> PyErr {
+    if let Some(raised) = own::raised(&error) {
+        return raised;
+    }
     let message = error.to_string();
     match error.kind() {
         ErrorKind::Config => ConfigError::new_err(message),
@@ -59,6 +64,7 @@ fn raise(error: Error) -> PyErr {
         ErrorKind::Table => TableError::new_err(message),
         ErrorKind::Code => CodeError::new_err(message),
         ErrorKind::Io => FileError::new_err(message),
+        ErrorKind::Own => SoftsenseError::new_err(message),
     }
 }
 
@@ -135,6 +141,7 @@ fn with_progress<T: Send>(
 #[pyclass(module = "softsense", frozen)]
 struct Config {
     checked: CheckedConfig,
+    own_sources: own::Sources,
 }
 
 #[pymethods]
@@ -143,22 +150,28 @@ impl Config {
     /// Raises ConfigError, TableError or FileError.
     #[staticmethod]
     #[pyo3(signature = (name_or_path, overrides = Vec::new()))]
-    fn open(name_or_path: PathBuf, overrides: Vec<String>) -> PyResult<Self> {
+    fn open(py: Python<'_>, name_or_path: PathBuf, overrides: Vec<String>) -> PyResult<Self> {
         let name_or_path = name_or_path.to_string_lossy();
-        Ok(Self { checked: CheckedConfig::open(&name_or_path, &overrides).map_err(raise)? })
+        Self::new(py, CheckedConfig::open(&name_or_path, &overrides))
     }
 
     /// Reads TOML. `origin` names its file, beside which paths in it are taken; `overrides` are such
     /// as `ftl.over_provisioning=0.28`. Raises ConfigError or TableError.
     #[staticmethod]
     #[pyo3(signature = (text, origin, overrides = Vec::new()))]
-    fn from_toml(text: &str, origin: &str, overrides: Vec<String>) -> PyResult<Self> {
-        Ok(Self { checked: CheckedConfig::from_toml(text, origin, &overrides).map_err(raise)? })
+    fn from_toml(py: Python<'_>, text: &str, origin: &str, overrides: Vec<String>) -> PyResult<Self> {
+        Self::new(py, CheckedConfig::from_toml(text, origin, &overrides))
     }
 
     /// The same configuration with fields replaced. Raises ConfigError or TableError.
-    fn with_overrides(&self, overrides: Vec<String>) -> PyResult<Self> {
-        Ok(Self { checked: self.checked.with_overrides(&overrides).map_err(raise)? })
+    fn with_overrides(&self, py: Python<'_>, overrides: Vec<String>) -> PyResult<Self> {
+        Self::new(py, self.checked.with_overrides(&overrides))
+    }
+
+    /// The texts of the files and modules of your own that it names, by their places.
+    #[getter]
+    fn own_sources(&self) -> std::collections::HashMap<String, String> {
+        self.own_sources.iter().cloned().collect()
     }
 
     /// The resolved configuration, every default filled in.
@@ -340,6 +353,12 @@ impl Config {
 }
 
 impl Config {
+    /// With what it names of the user's own.
+    fn new(py: Python<'_>, checked: softsense_base::Result<CheckedConfig>) -> PyResult<Self> {
+        let (checked, own_sources) = own::with_own(py, checked.map_err(raise)?)?;
+        Ok(Self { checked, own_sources })
+    }
+
     fn decode_table(&self) -> PyResult<&DecodeTable> {
         let message = "found no decode table, expected `reliability.table`";
         self.checked.reliability().table().ok_or_else(|| raise(Error::config("reliability", message)))
@@ -355,33 +374,57 @@ impl Config {
 /// >>> stats = json.loads(Trace("two.csv").stats_json())
 /// >>> stats["requests"], stats["reads"]
 /// (2, 1)
-#[pyclass(module = "softsense", frozen)]
+#[pyclass(module = "softsense", frozen, subclass)]
 struct Trace {
     trace: trace::Trace,
 }
 
 #[pymethods]
 impl Trace {
-    /// Recognises the format of a file, or takes the one given, and scans it. Raises TraceError or FileError.
+    /// Recognises the format of a file, or takes the one given, and scans it. `content` is read in its place, if given. Raises
+    /// TraceError, FileError or ConfigError.
     #[new]
-    #[pyo3(signature = (path, *, format = None, time_unit = None, size_unit = None, devices = "stack", progress = None))]
+    #[pyo3(signature = (
+        path, *, format = None, columns = None, delimiter = None, skip_header = 0, op = None, time_unit = None,
+        size_unit = None, event = None, devices = "stack", skip_outliers = false, content = None, progress = None
+    ))]
+    #[allow(clippy::too_many_arguments, reason = "they are keywords")]
     fn new(
         py: Python<'_>,
         path: &str,
         format: Option<&str>,
+        columns: Option<&str>,
+        delimiter: Option<&str>,
+        skip_header: u32,
+        op: Option<&str>,
         time_unit: Option<&str>,
         size_unit: Option<&str>,
+        event: Option<&str>,
         devices: &str,
+        skip_outliers: bool,
+        content: Option<PathBuf>,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Self> {
         let mut spec = TraceSpec::new(path);
-        spec.format = format.map(|name| option("format", name)).transpose()?;
+        (spec.format, spec.columns) =
+            trace::Columns::asked(format, columns, delimiter, skip_header, op).map_err(raise)?;
         spec.time_unit = time_unit.map(|name| option("time-unit", name)).transpose()?;
         spec.size_unit = size_unit
             .map(|text| trace::parse_size(text).map_err(|message| raise(Error::config("--size-unit", message))))
             .transpose()?;
+        spec.event = event.map(|name| option::<trace::Event>("event", name)).transpose()?;
         spec.devices = option("devices", devices)?;
+        spec.skip_outliers = skip_outliers;
+        if let Some(content) = content {
+            let file = File::open(&content).map_err(|error| raise(Error::io(&content, &error)))?;
+            spec.file = Some(Arc::new(file));
+        }
         Ok(Self { trace: with_progress(py, progress, |progress| trace::Trace::open(spec, progress))? })
+    }
+
+    /// What the columns are, as a file that `format` takes; None of a format with a parser of its own.
+    fn columns_toml(&self) -> Option<String> {
+        self.trace.columns().map(trace::Columns::to_toml)
     }
 
     /// Format, units, counts, span, footprint and extent as JSON.
@@ -647,6 +690,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     py.import("atexit")?.call_method1("register", (wrap_pyfunction!(ending, module)?,))?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("MAX_LEVEL", MAX_LEVEL)?;
+    module.add("MAX_STEPS", MOST_STEPS)?;
     module.add("SoftsenseError", py.get_type::<SoftsenseError>())?;
     module.add("ConfigError", py.get_type::<ConfigError>())?;
     module.add("TraceError", py.get_type::<TraceError>())?;
@@ -656,6 +700,11 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Config>()?;
     module.add_class::<Trace>()?;
     module.add_class::<Run>()?;
+    module.add_class::<own::ReadStep>()?;
+    module.add_class::<own::ReadSeen>()?;
+    module.add_class::<own::ClosedBlocks>()?;
+    module.add_class::<own::WritePlanes>()?;
+    module.add_class::<own::Device>()?;
     module.add_class::<timeline::LoneRead>()?;
     module.add_class::<drive::DriveServer>()?;
     module.add_class::<UnfinishedFile>()?;

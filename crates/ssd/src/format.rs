@@ -1,4 +1,5 @@
-//! The page format: which pages of a block its codewords are in, and what parity and metadata take of the room for data.
+//! The page format: which pages of a block, or of a superblock whose blocks take turns, its codewords are in, and what parity and
+//! metadata take of the room for data.
 
 use softsense_ecc::hardware::BchShape;
 use softsense_link::{AgedBch, ByAge, Reliability, ReliabilitySpec};
@@ -35,7 +36,7 @@ pub struct UnitCode {
     pub codewords_per_unit: u32,
     /// Of the data space of each unit of a page, what parity and metadata take that exceeds the out-of-band area, bytes.
     pub squeezed_bytes: u32,
-    /// Mapping units of a block.
+    /// Mapping units of a block; of a superblock, where blocks of several chips are one and none of their codewords is divided.
     pub units_per_block: u32,
     /// Those of them that lie in two pages.
     pub crossing_per_block: u32,
@@ -57,7 +58,7 @@ impl UnitCode {
     }
 }
 
-/// Which pages of a block its codewords are in. Where a page holds a whole number of them, that is all; units of data whose
+/// Which pages of a block its codewords are in; of a superblock, where its blocks take turns. Where a page holds a whole number of them, that is all; units of data whose
 /// parity takes room of the data follow one another without gaps, from page to page, and end with the block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BlockLayout {
@@ -105,6 +106,12 @@ impl BlockLayout {
     #[inline]
     pub fn crosses_pages(&self) -> bool {
         self.packing.is_some()
+    }
+
+    /// Pages of the block.
+    #[inline]
+    pub fn pages(&self) -> u32 {
+        self.pages
     }
 
     /// Codewords of the block.
@@ -197,7 +204,8 @@ impl Packing {
 /// How the pages of a device are filled, before it is said with which code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct PageFormat {
-    pages_per_block: u32,
+    /// Of a block, or of several that take turns.
+    pages: u32,
     units_per_page: u32,
     unit_bytes: u32,
     oob_bytes: u32,
@@ -206,16 +214,18 @@ pub(crate) struct PageFormat {
 impl PageFormat {
     /// Pages of units beside so much out-of-band area each.
     pub(crate) fn of_units(units_per_page: u32, unit_bytes: u32, oob_bytes: u32) -> Self {
-        Self { pages_per_block: 1, units_per_page, unit_bytes, oob_bytes }
+        Self { pages: 1, units_per_page, unit_bytes, oob_bytes }
     }
 
-    pub(crate) fn new(geometry: &GeometrySpec, reliability: &ReliabilitySpec) -> Self {
+    /// # Arguments
+    /// - `blocks`: that take turns.
+    pub(crate) fn new(geometry: &GeometrySpec, reliability: &ReliabilitySpec, blocks: u32) -> Self {
         let oob_bytes = match reliability {
             ReliabilitySpec::Bch(bch) => bch.oob_bytes,
             _ => 0,
         };
         Self {
-            pages_per_block: geometry.pages_per_block,
+            pages: geometry.pages_per_block * blocks,
             units_per_page: geometry.codewords_per_page,
             unit_bytes: geometry.codeword_bytes,
             oob_bytes,
@@ -257,7 +267,7 @@ impl PageFormat {
 
     /// Where units lie in a block whose pages lack so much of the data space of each.
     pub(crate) fn layout(&self, squeezed_bytes: u32) -> BlockLayout {
-        let (pages, units) = (self.pages_per_block, self.units_per_page);
+        let (pages, units) = (self.pages, self.units_per_page);
         match squeezed_bytes {
             0 => BlockLayout::whole(pages, units),
             _ => BlockLayout::packed(pages, units, self.unit_bytes, units * (self.unit_bytes - squeezed_bytes)),
@@ -269,7 +279,7 @@ impl PageFormat {
         match spec {
             ReliabilitySpec::Adaptive(adaptive) => {
                 let of_page = |units| units * adaptive.codewords_per_page;
-                let layout = |units| BlockLayout::whole(self.pages_per_block, of_page(units));
+                let layout = |units| BlockLayout::whole(self.pages, of_page(units));
                 ByAge::new(adaptive.rates.iter().map(|rate| (rate.to_pe_cycles, layout(rate.units))))
             }
             ReliabilitySpec::Bch(_) => {

@@ -20,6 +20,7 @@ mod large_array;
 mod mapping_cache;
 mod observed_rates;
 mod pass_through;
+mod placement;
 mod precondition;
 mod read_counts;
 mod read_reclaim;
@@ -30,23 +31,26 @@ mod writing;
 
 use std::collections::BTreeSet;
 use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use softsense_base::Result;
-use softsense_link::ByAge;
+use softsense_base::{OwnName, Result};
+use softsense_link::{ByAge, OwnCost};
 use softsense_nand::ReadDisturb;
 
 use crate::checked::CheckedConfig;
 use crate::config::{InterleavedGroups, PlaneChoice, ReadReclaimSpec, Remainder};
 use crate::geometry::Geometry;
+use crate::own::{AtWork, ChooseVictim, PlaceWrites};
 use crate::start_ages::StartAges;
 use addresses::Addresses;
 use large_array::LargeArray;
 use observed_rates::ObservedRates;
 use pass_through::PassThrough;
+use placement::OwnPlacement;
 use precondition::{Device, Start};
 use read_counts::ReadCounts;
 use read_reclaim::ReadReclaim;
-use victims::{VictimRule, Victims};
+use victims::{SharedRule, VictimRule, Victims};
 
 pub use crate::format::{BlockLayout, Piece};
 pub use mapping_cache::{Evicted, MappingCache};
@@ -107,15 +111,15 @@ pub enum Writer {
 }
 
 /// Pages that are read or programmed together. With interleaving, pages of the same index in the blocks of a superblock: all of
-/// them, which hold interleaved codewords, or a single one. Without, a page of a block, or several of a read whose units cross
-/// pages.
+/// them, which hold interleaved codewords, or a single one. Without, a page of a superblock, or several of a read whose units cross
+/// pages. [`Geometry::turn`] says where they are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Group {
     /// The set of planes.
     pub set: u32,
     /// The superblock.
     pub superblock: u32,
-    /// The index of the pages in their blocks, or of the first of several in one block.
+    /// The index of the pages in their blocks; without interleaving, that of the page, or of the first of several, in the superblock.
     pub page: u32,
     /// A bit for each member of the set that has a page here; without interleaving for each page from the first on.
     members: u32,
@@ -179,7 +183,7 @@ struct Block {
     interleaved: bool,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 struct PlaneSet {
     free: std::collections::VecDeque<u32>,
     /// Superblocks that garbage collection has taken and not erased yet.
@@ -234,7 +238,7 @@ pub struct PageMap {
     start_ages: StartAges,
     /// P/E cycles that an erase counts as.
     pe_cycles_per_erase: u32,
-    /// Of a block, by its P/E cycles.
+    /// Of a block, or of a superblock whose blocks take turns, by its P/E cycles.
     layouts: ByAge<BlockLayout>,
     /// Absent where code rates follow P/E cycles.
     observed_rates: Option<ObservedRates>,
@@ -254,6 +258,10 @@ pub struct PageMap {
     pools: u32,
     /// Whether a write goes to the plane with the most free pages.
     to_most_free: bool,
+    /// Absent where the config names no rule of the user's own.
+    own_victims: Option<SharedRule>,
+    /// Likewise.
+    own_placement: Option<OwnPlacement>,
     whole_pages: bool,
     serves_in_flight: bool,
     translation_at: u32,
@@ -286,7 +294,7 @@ impl PageMap {
     /// An empty device.
     ///
     /// # Errors
-    /// When there is not enough memory for its map.
+    /// When there is not enough memory for its map, or what of the user's own works in it cannot be made.
     pub fn new(config: &CheckedConfig) -> Result<Self> {
         let (geometry, reliability, spec) = (config.geometry(), config.reliability(), &config.config().ftl);
         let codewords = config.user_codewords() + config.translation_codewords();
@@ -299,17 +307,26 @@ impl PageMap {
             geometry.ways() > 1
                 && match spec.interleaving.groups {
                     InterleavedGroups::All => true,
+                    InterleavedGroups::None => false,
                     InterleavedGroups::WithChipFactorAbove(most) => (0..geometry.ways()).any(|member| {
                         let chip = geometry.chip_of(geometry.plane_of(set, member));
                         reliability.chip_factor(geometry.chip_rank(chip).into()) > most
                     }),
                 }
         };
+        let own_victims: Option<SharedRule> =
+            config.own_victims()?.map(|own| Arc::new(Mutex::new(AtWork::new(own))) as _);
         let set = |set| PlaneSet {
             free: (set * per_plane..(set + 1) * per_plane).collect(),
             open: [None; 5],
             being_collected: 0,
-            victims: Victims::new(spec, geometry.codewords_per_superblock(), config.config().seed, set),
+            victims: Victims::new(
+                spec,
+                geometry.codewords_per_superblock(),
+                config.config().seed,
+                set,
+                own_victims.as_ref(),
+            ),
             interleaves: interleaves(set),
         };
         let ages = config.start_ages();
@@ -347,6 +364,7 @@ impl PageMap {
             programmed: vec![0; (geometry.planes() * per_plane) as usize],
             blocks: vec![Block::default(); (geometry.sets() * per_plane) as usize],
             sets: (0..geometry.sets()).map(set).collect(),
+            own_victims,
             crosses_pages: config.layouts().iter().any(BlockLayout::crosses_pages),
             observed_rates: reliability
                 .observed_switch()
@@ -369,12 +387,34 @@ impl PageMap {
             stripe_at: vec![0; (geometry.ssds() * pools) as usize],
             pools,
             to_most_free: spec.plane_choice == PlaneChoice::MostFree,
+            own_placement: config
+                .own_placement()?
+                .map(|own| OwnPlacement::new(AtWork::new(own), (geometry.ssds() * pools) as usize)),
             whole_pages: spec.whole_pages,
             serves_in_flight: config.config().host.serves_in_flight,
             translation_at: 0,
             gain: Gain::default(),
             geometry: geometry.clone(),
         })
+    }
+
+    /// What rules of the user's own have cost so far.
+    pub fn own_costs(&self) -> Vec<(OwnName, OwnCost)> {
+        let victims = self.own_victims.as_ref().map(|rule| rule.lock().unwrap_or_else(PoisonError::into_inner));
+        let victims = victims.map(|rule| rule.cost(<dyn ChooseVictim>::spent_s));
+        let placement = self.own_placement.as_ref().map(|own| own.rule.cost(<dyn PlaceWrites>::spent_s));
+        victims.into_iter().chain(placement).collect()
+    }
+
+    /// Whether rules of the user's own have answered well.
+    ///
+    /// # Errors
+    /// What the first that did not has said.
+    pub fn check_own(&self) -> Result<()> {
+        if let Some(rule) = &self.own_victims {
+            rule.lock().unwrap_or_else(PoisonError::into_inner).check()?;
+        }
+        self.own_placement.as_ref().map_or(Ok(()), |own| own.rule.check())
     }
 
     /// Logical codewords of the user.

@@ -7,6 +7,9 @@
 //! same index in the planes of a set are one *superblock*, pages of the same index in those a *group*. A codeword's unit
 //! number in its group is member x codewords + slot, where the member is the index of its plane in the set. Without interleaving a
 //! set is a plane, a superblock a block and a group a page, with the same numbers.
+//!
+//! A superblock may also have blocks of n chips and no interleaved codewords. Then a group is a page, and pages of a superblock have
+//! one order, in which its blocks take turns.
 
 use std::ops::Range;
 
@@ -14,7 +17,10 @@ use softsense_base::{Error, Result};
 use strength_reduce::{StrengthReducedU32, StrengthReducedU64};
 
 pub(crate) use crate::config::MIN_CODEWORD_BYTES;
-use crate::config::{BusyUnit, DecoderPlacement, FlashSpec, FtlSpec, GeometrySpec, StripeLevel};
+use crate::config::{
+    BusyUnit, DecoderPlacement, FlashSpec, FtlSpec, GeometrySpec, InterleavedGroups, RoundsAmong, RoundsSpec,
+    StripeLevel,
+};
 
 /// Units that a read, or a collection, takes together where they cross pages, if a page has no more.
 const UNITS_PER_RUN: u32 = 16;
@@ -31,12 +37,14 @@ pub struct Geometry {
     planes_per_chip: u32,
     planes_per_die: u32,
     planes_per_busy_unit: u32,
+    planes_per_round: u32,
     planes: u32,
     blocks_per_plane: u32,
     pages_per_block: u32,
     codewords_per_page: u32,
     page_types: u32,
     ways: u32,
+    blocks_per_superblock: u32,
     divisors: Divisors,
     /// All planes, SSD by SSD, in the order in which consecutive page writes go to them; those of a set stand together.
     stripe: Vec<u32>,
@@ -64,35 +72,50 @@ impl Geometry {
     /// The shape of a device whose specs have passed their own checks.
     ///
     /// # Errors
-    /// When chips cannot be divided as `ftl.interleaving` says.
+    /// When chips cannot be divided as `ftl.interleaving` says, or channels as `flash.rounds` does.
     pub(crate) fn new(spec: &GeometrySpec, flash: &FlashSpec, ftl: &FtlSpec) -> Result<Self> {
         let planes_per_chip = spec.dies_per_chip * spec.planes_per_die;
         let planes_per_channel = spec.chips_per_channel * planes_per_chip;
         let planes = spec.ssds * spec.channels * planes_per_channel;
         let (chips, ways) = (spec.channels * spec.chips_per_channel, ftl.interleaving.ways);
+        let divides = ftl.interleaving.groups != InterleavedGroups::None;
         if ways == 0 || ways > MOST_WAYS || !chips.is_multiple_of(ways) {
             let message =
                 format!("found {ways}, expected 1 for none, or a divisor of the {chips} chips up to {MOST_WAYS}");
             return Err(Error::config("ftl.interleaving.ways", message));
         }
+        let planes_per_busy_unit = match flash.busy_unit {
+            BusyUnit::Plane => 1,
+            BusyUnit::Die => spec.planes_per_die,
+            BusyUnit::Chip => planes_per_chip,
+            BusyUnit::Channel => planes_per_channel,
+        };
+        let planes_per_round = match flash.rounds {
+            None => planes_per_busy_unit,
+            Some(RoundsSpec { among: RoundsAmong::Chip, .. }) => planes_per_chip,
+            Some(RoundsSpec { among: RoundsAmong::Channels(channels), .. }) => {
+                if channels == 0 || !spec.channels.is_multiple_of(channels) {
+                    let message = format!("found {channels}, expected a divisor of the {} channels", spec.channels);
+                    return Err(Error::config("flash.rounds.among.channels", message));
+                }
+                channels * planes_per_channel
+            }
+        };
         let mut geometry = Self {
             ssds: spec.ssds,
             channels: spec.ssds * spec.channels,
             planes_per_channel,
             planes_per_chip,
             planes_per_die: spec.planes_per_die,
-            planes_per_busy_unit: match flash.busy_unit {
-                BusyUnit::Plane => 1,
-                BusyUnit::Die => spec.planes_per_die,
-                BusyUnit::Chip => planes_per_chip,
-                BusyUnit::Channel => planes_per_channel,
-            },
+            planes_per_busy_unit,
+            planes_per_round,
             planes,
             blocks_per_plane: spec.blocks_per_plane,
             pages_per_block: spec.pages_per_block,
             codewords_per_page: spec.codewords_per_page,
             page_types: flash.page_types.len() as u32,
-            ways,
+            ways: if divides { ways } else { 1 },
+            blocks_per_superblock: ways,
             divisors: Divisors {
                 codewords_per_block: StrengthReducedU64::new(
                     u64::from(spec.pages_per_block) * u64::from(spec.codewords_per_page),
@@ -128,9 +151,10 @@ impl Geometry {
         let mut members = Vec::with_capacity(self.planes as usize);
         for plane in 0..self.planes {
             if set_of_plane[plane as usize].0 == u32::MAX {
-                let set = members.len() as u32 / self.ways;
-                let first = self.chip_ranks[self.chip_of(plane) as usize] / self.ways * self.ways;
-                for member in 0..self.ways {
+                let width = self.blocks_per_superblock;
+                let set = members.len() as u32 / width;
+                let first = self.chip_ranks[self.chip_of(plane) as usize] / width * width;
+                for member in 0..width {
                     let plane = chips[(first + member) as usize] * self.planes_per_chip + plane % self.planes_per_chip;
                     set_of_plane[plane as usize] = (set, member);
                     members.push(plane);
@@ -138,10 +162,10 @@ impl Geometry {
             }
         }
         let first_met = plain.iter().map(|&plane| set_of_plane[plane as usize].0);
-        let mut met = vec![false; members.len() / self.ways as usize];
+        let width = self.blocks_per_superblock as usize;
+        let mut met = vec![false; members.len() / width];
         let in_order = first_met.filter(|&set| !std::mem::replace(&mut met[set as usize], true));
-        let ways = self.ways as usize;
-        self.stripe = in_order.flat_map(|set| &members[set as usize * ways..][..ways]).copied().collect();
+        self.stripe = in_order.flat_map(|set| &members[set as usize * width..][..width]).copied().collect();
         (self.members, self.set_of_plane) = (members, set_of_plane);
         self.stripe_positions = vec![0; self.planes as usize];
         for (&plane, position) in self.stripe.iter().zip(0..) {
@@ -176,6 +200,11 @@ impl Geometry {
     /// Things that do one array operation at a time.
     pub fn busy_units(&self) -> u32 {
         self.planes / self.planes_per_busy_unit
+    }
+
+    /// Those that begin together; one where none waits for another.
+    pub(crate) fn busy_units_per_round(&self) -> u32 {
+        self.planes_per_round / self.planes_per_busy_unit
     }
 
     /// Blocks of a plane.
@@ -247,11 +276,27 @@ impl Geometry {
         self.pages_per_block.div_ceil(self.page_types)
     }
 
-    /// The index in its block of a page of a group whose first page has index `first`. Without interleaving, members are pages that
-    /// follow one another.
+    /// Which member of its set has a page of a group, and the index of that page in its block. Without interleaving pages of a group
+    /// follow one another in their superblock, whose blocks take turns.
+    ///
+    /// # Arguments
+    /// - `page`: of the group.
+    /// - `member`: of the group.
     #[inline]
-    pub fn page_of_member(&self, first: u32, member: u32) -> u32 {
-        if self.ways == 1 { first + member } else { first }
+    pub fn turn(&self, page: u32, member: u32) -> (u32, u32) {
+        if self.blocks_per_superblock == 1 {
+            (0, page + member)
+        } else if self.ways == 1 {
+            ((page + member) % self.blocks_per_superblock, (page + member) / self.blocks_per_superblock)
+        } else {
+            (member, page)
+        }
+    }
+
+    /// The page of a group, and the member of it, that is a page of a member of its set.
+    #[inline]
+    pub fn back(&self, member: u32, page_in_block: u32) -> (u32, u32) {
+        if self.ways == 1 { (page_in_block * self.blocks_per_superblock + member, 0) } else { (page_in_block, member) }
     }
 
     /// When the stripe meets a chip, counted from 0: chips of a set follow one another.
@@ -267,19 +312,20 @@ impl Geometry {
 
     /// Sets of planes.
     pub fn sets(&self) -> u32 {
-        self.planes / self.ways
+        self.planes / self.blocks_per_superblock
     }
 
     /// The set of a plane, and which member of it the plane is.
     #[inline]
     pub fn set_of(&self, plane: u32) -> (u32, u32) {
-        if self.ways == 1 { (plane, 0) } else { self.set_of_plane[plane as usize] }
+        if self.blocks_per_superblock == 1 { (plane, 0) } else { self.set_of_plane[plane as usize] }
     }
 
     /// The plane that is member `member` of a set.
     #[inline]
     pub fn plane_of(&self, set: u32, member: u32) -> u32 {
-        if self.ways == 1 { set } else { self.members[(set * self.ways + member) as usize] }
+        let width = self.blocks_per_superblock;
+        if width == 1 { set } else { self.members[(set * width + member) as usize] }
     }
 
     /// Codewords of a group.
@@ -288,14 +334,26 @@ impl Geometry {
         self.codewords_per_page * self.ways
     }
 
+    /// Blocks of a superblock: as many as there are ways, or, where no codeword is divided, 1 or more.
+    #[inline]
+    pub fn blocks_per_superblock(&self) -> u32 {
+        self.blocks_per_superblock
+    }
+
+    /// Blocks through which codewords follow one another, page by page: those of a superblock where none is divided, or one.
+    #[inline]
+    pub(crate) fn blocks_in_turn(&self) -> u32 {
+        if self.ways == 1 { self.blocks_per_superblock } else { 1 }
+    }
+
     /// Pages of a superblock.
     pub fn pages_per_superblock(&self) -> u32 {
-        self.pages_per_block * self.ways
+        self.pages_per_block * self.blocks_per_superblock
     }
 
     /// Codewords of a superblock.
     pub fn codewords_per_superblock(&self) -> u32 {
-        self.codewords_per_block() * self.ways
+        self.codewords_per_block() * self.blocks_per_superblock
     }
 
     /// The set of a superblock.
@@ -325,7 +383,7 @@ impl Geometry {
     /// The superblock of a block.
     #[inline]
     pub fn superblock_of_block(&self, block: u32) -> u32 {
-        if self.ways == 1 {
+        if self.blocks_per_superblock == 1 {
             return block;
         }
         let (plane, of_plane) = self.split_block(block);
@@ -335,14 +393,14 @@ impl Geometry {
     /// The block that a superblock has in a member of its set, numbered over the device.
     #[inline]
     pub fn block_in(&self, superblock: u32, member: u32) -> u32 {
-        if self.ways == 1 {
+        if self.blocks_per_superblock == 1 {
             return superblock;
         }
         let (set, of_set) = self.split_block(superblock);
         self.plane_of(set, member) * self.blocks_per_plane + of_set
     }
 
-    /// The page that a group has in a member of its set, numbered over the device.
+    /// The page of a block that a superblock has in a member of its set, numbered over the device.
     #[inline]
     pub fn page_in(&self, superblock: u32, page: u32, member: u32) -> u64 {
         u64::from(self.block_in(superblock, member)) * u64::from(self.pages_per_block) + u64::from(page)
@@ -351,9 +409,21 @@ impl Geometry {
     /// The place of a unit of the group at `page` of a superblock.
     #[inline]
     pub fn place(&self, superblock: u32, page: u32, unit: u32) -> u64 {
-        let member = self.member_of(unit);
+        if self.blocks_per_superblock == 1 {
+            return self.first_place(superblock, page) + u64::from(unit);
+        }
+        let (member, page) = self.turn(page, unit / self.codewords_per_page);
         self.page_in(superblock, page, member) * u64::from(self.codewords_per_page)
-            + u64::from(unit - self.units_of(member).start)
+            + u64::from(unit % self.codewords_per_page)
+    }
+
+    /// The plane of a unit of the group at `page` of a superblock of a set.
+    #[inline]
+    pub fn plane_of_unit(&self, set: u32, page: u32, unit: u32) -> u32 {
+        if self.blocks_per_superblock == 1 {
+            return set;
+        }
+        self.plane_of(set, self.turn(page, unit / self.codewords_per_page).0)
     }
 
     /// The first place of a page of a block, numbered over the device.

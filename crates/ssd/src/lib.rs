@@ -56,6 +56,7 @@ pub mod events;
 pub mod format;
 pub mod ftl;
 pub mod geometry;
+pub mod own;
 mod recency;
 pub mod request;
 pub mod run;

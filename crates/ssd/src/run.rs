@@ -12,7 +12,8 @@ use crate::request::{Request, RequestKind, RequestSource};
 use crate::simulation::{CodewordSample, LogRow, Simulation};
 use crate::summary::{
     CodeRatesSummary, CodewordReads, EncoderSummary, EnergySummary, GcSummary, InterconnectSummary, MachineSummary,
-    MappingSummary, ReadBufferSummary, ReadReclaimSummary, ReadTimeUs, Responses, SlowestReads, Summary, WritesDetail,
+    MappingSummary, OwnSummary, ReadBufferSummary, ReadReclaimSummary, ReadTimeUs, Responses, SlowestReads, Summary,
+    WritesDetail,
 };
 use crate::trace::{Beyond, Trace};
 
@@ -205,6 +206,7 @@ impl Run {
                 setup_s: self.setup_s,
                 requests_per_s: if self.wall_s > 0.0 { s.completed() as f64 / self.wall_s } else { 0.0 },
                 peak_rss_bytes: peak_rss_bytes(),
+                own: self.simulation.own_costs().into_iter().map(OwnSummary::from).collect(),
             },
             simulated_s: s.last_completion.as_secs(),
             response: Responses { read: s.reads.summary(), write: s.writes.summary(), all: s.all().summary() },

@@ -28,7 +28,8 @@ mod write_path;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use softsense_base::{Error, Ns, Result};
+use softsense_base::{Error, Ns, OwnName, Result};
+use softsense_link::OwnCost;
 
 use crate::checked::CheckedConfig;
 use crate::events::{Event, Key, instant};
@@ -53,13 +54,16 @@ pub struct Simulation {
     wanted: Vec<u32>,
     /// Whether those of a page have one sensing.
     shared_sensing: bool,
+    /// Whether something of the user's own is at work, and may fail.
+    has_own: bool,
+    own_policy: Option<OwnName>,
 }
 
 impl Simulation {
     /// Builds a device in its preconditioned state, about to serve `source`.
     ///
     /// # Errors
-    /// When the first request cannot be read, or memory is short.
+    /// When the first request cannot be read, memory is short, or something of the user's own is missing or fails.
     pub fn new(config: &CheckedConfig, source: Box<dyn RequestSource>, log_requests: bool) -> Result<Self> {
         let mut simulation = Self {
             host: Host::new(config, source),
@@ -67,9 +71,12 @@ impl Simulation {
             device: Device::new(config, log_requests)?,
             wanted: Vec::new(),
             shared_sensing: config.config().flash.shared_sensing,
+            has_own: config.own_names().next().is_some(),
+            own_policy: config.config().read.policy.own(),
         };
         simulation.host.schedule_arrival(&mut simulation.device)?;
         simulation.fill_queue()?;
+        simulation.device.check_own()?;
         Ok(simulation)
     }
 
@@ -77,7 +84,7 @@ impl Simulation {
     /// whether there is more to do.
     ///
     /// # Errors
-    /// When the source of requests cannot be read on. What was measured so far stays.
+    /// When the source of requests cannot be read on, or something of the user's own fails. What was measured so far stays.
     pub fn advance(&mut self, completions: u64) -> Result<bool> {
         self.advance_unless(&AtomicBool::new(false), completions)
     }
@@ -100,11 +107,13 @@ impl Simulation {
         {
             self.serve(request);
             self.host.schedule_arrival(&mut self.device)?;
+            self.check_own()?;
             return Ok(true);
         }
         let Some((key, event)) = self.device.kernel.events.pop() else {
             if self.write_path.start_flushing(&mut self.device) {
                 self.pass_on();
+                self.check_own()?;
                 return Ok(true);
             }
             self.assert_everything_ended();
@@ -132,7 +141,13 @@ impl Simulation {
         }
         self.pass_on();
         self.fill_queue()?;
+        self.check_own()?;
         Ok(true)
+    }
+
+    #[inline]
+    fn check_own(&mut self) -> Result<()> {
+        if self.has_own { self.device.check_own() } else { Ok(()) }
     }
 
     /// In a closed loop, lets requests in as long as there is room.
@@ -329,6 +344,11 @@ impl Simulation {
     }
 
     // ---- What is seen from outside ----
+
+    /// What asking things of the user's own has cost so far.
+    pub fn own_costs(&self) -> Vec<(OwnName, OwnCost)> {
+        self.device.own_costs(self.own_policy)
+    }
 
     /// What was measured so far.
     pub fn statistics(&self) -> &Statistics {

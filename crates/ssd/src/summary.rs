@@ -2,7 +2,8 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use softsense_base::{Ns, Pj, ResponseSummary, Slowest, SumsByDuration};
+use softsense_base::{Ns, OwnName, Pj, ResponseSummary, Slowest, SumsByDuration};
+use softsense_link::OwnCost;
 
 use crate::simulation::{Energy, Operations, PARTS_OF_READS, Utilisation};
 
@@ -113,6 +114,28 @@ pub struct MachineSummary {
     pub requests_per_s: f64,
     /// Largest resident set of the process so far, bytes; `null` where the system does not say.
     pub peak_rss_bytes: Option<u64>,
+    /// What asking policies and rules of the user's own has cost; absent where there are none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub own: Vec<OwnSummary>,
+}
+
+/// What asking a policy or rule of the user's own has cost.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct OwnSummary {
+    /// Its name in the config.
+    pub name: String,
+    /// Decisions that it was asked for before the run; `null` where it is asked during the run.
+    pub tabulated: Option<u64>,
+    /// How often it was asked during the run.
+    pub calls: u64,
+    /// Wall time of that, s; 0 where it is too quick to be measured, as compiled code is.
+    pub calls_s: f64,
+}
+
+impl From<(OwnName, OwnCost)> for OwnSummary {
+    fn from((name, OwnCost { tabulated, calls, spent_s }): (OwnName, OwnCost)) -> Self {
+        Self { name: name.to_string(), tabulated, calls, calls_s: spent_s }
+    }
 }
 
 /// Response times, from arrival to completion.

@@ -222,7 +222,28 @@ fn what_cannot_go_together_is_refused() {
         (vec!["precondition.layout=steady_state"], "ftl.allocation_pool"),
         (vec!["ftl.stripe=[\"plane\", \"channel\", \"chip\", \"die\"]"], "ftl.allocation_pool"),
         (vec!["ftl.whole_pages=true", "host.partial_write=read_modify_write"], "ftl.whole_pages"),
-        (vec!["host.reads_first=true"], "host.serves_in_flight"),
+        (vec!["encoder.placement.per_channel=1"], "host.serves_in_flight"),
+        (vec!["flash.busy_unit=channel", "flash.rounds.among=chip"], "flash.rounds.among"),
+        (vec!["flash.rounds.among.channels=3"], "flash.rounds.among.channels"),
+        (vec!["flash.rounds.among.channels=0"], "flash.rounds.among.channels"),
+        (
+            vec![
+                "flash.rounds.among=chip",
+                "host.reads_first=true",
+                "flash.suspend={ program_us = 5.0, erase_us = 5.0 }",
+            ],
+            "flash.rounds",
+        ),
+        (
+            vec![
+                "flash.rounds.among=chip",
+                "ftl.allocation_pool=ssd",
+                "ftl.plane_choice=in_turn",
+                "host.serves_in_flight=true",
+                "ftl.interleaving.ways=2",
+            ],
+            "flash.rounds",
+        ),
         (
             vec![
                 "flash.busy_unit=channel",

@@ -141,7 +141,11 @@ proptest! {
 
 /// How codewords are divided among the four chips of [`small_interleaved`].
 fn interleaving() -> impl Strategy<Value = String> {
-    let groups = prop_oneof![Just("\"all\"".to_string()), Just("{ with_chip_factor_above = 1.0 }".to_string())];
+    let groups = prop_oneof![
+        Just("\"all\"".to_string()),
+        Just("{ with_chip_factor_above = 1.0 }".to_string()),
+        Just("\"none\"".to_string())
+    ];
     (prop::sample::select(vec![2u32, 4]), prop::sample::select(vec!["plain", "pad"]), groups).prop_map(
         |(ways, remainder, groups)| {
             format!("ftl.interleaving={{ ways = {ways}, remainder = \"{remainder}\", groups = {groups} }}")

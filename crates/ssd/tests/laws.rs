@@ -68,12 +68,11 @@ fn device(draw: &mut Draw) -> String {
     );
     let policy = draw.one(&["ideal", "two_step", "look_ahead", "progressive", "look_ahead_progressive"]);
     let cache_register = policy.starts_with("look") || !draw.once_in(3);
-    toml += &format!(
-        "[flash]\ncache_register = {cache_register}\nreset_us = {}\nbusy_unit = \"{}\"\n",
-        draw.one(&[0.0, 5.0]),
-        // Chips of a group may be of one channel.
-        draw.one(if ways > 1 { &["plane", "die", "chip"] } else { &["plane", "die", "chip", "channel"] }),
-    );
+    let reset_us = draw.one(&[0.0, 5.0]);
+    // Chips of a group may be of one channel.
+    let busy_unit = draw.one(if ways > 1 { &["plane", "die", "chip"] } else { &["plane", "die", "chip", "channel"] });
+    toml +=
+        &format!("[flash]\ncache_register = {cache_register}\nreset_us = {reset_us:?}\nbusy_unit = \"{busy_unit}\"\n");
     if draw.once_in(5) {
         toml += &format!("pe_cycles_per_erase = {}\n", draw.one(&[2, 7]));
     }
@@ -81,10 +80,15 @@ fn device(draw: &mut Draw) -> String {
     if placed && draw.once_in(2) {
         toml += "shared_sensing = false\n";
     }
+    let suspends = draw.once_in(3);
+    if ways == 1 && !suspends && draw.once_in(3) {
+        let chip = busy_unit != "channel" && draw.once_in(2);
+        let among = if chip { "\"chip\"".to_owned() } else { format!("{{ channels = {} }}", 1 + draw.below(channels)) };
+        toml += &format!("rounds = {{ among = {among}, take = \"{}\" }}\n", draw.one(&["first_of_each", "batch"]));
+    }
     if draw.once_in(3) {
         toml += &format!("unit_queue = {}\n", 1 + draw.below(3));
     }
-    let suspends = draw.once_in(3);
     if suspends {
         toml += &format!(
             "suspend = {{ program_us = {}, erase_us = {}, resume_us = {}, most = {}, least_run_us = {} }}\n",
@@ -231,8 +235,12 @@ fn device(draw: &mut Draw) -> String {
     if disturbs && !draw.once_in(4) {
         toml += &read_reclaim(draw, ways, layers_differ);
     }
-    if ways > 1 && !squeezed {
-        let groups = if draw.once_in(4) { "{ with_chip_factor_above = 1.0 }" } else { "\"all\"" };
+    if ways > 1 {
+        let groups = if squeezed {
+            "\"none\""
+        } else {
+            draw.one(&["{ with_chip_factor_above = 1.0 }", "\"all\"", "\"all\"", "\"none\""])
+        };
         toml += &format!(
             "[ftl.interleaving]\nways = {ways}\nremainder = \"{}\"\ngroups = {groups}\n",
             draw.one(&["plain", "pad"])
@@ -331,10 +339,10 @@ fn device(draw: &mut Draw) -> String {
     if buffer > 0 && draw.once_in(3) {
         toml += "write_buffer_replacement = \"lru\"\n";
     }
-    if ways == 1 && draw.once_in(3) {
+    if (ways == 1 || squeezed) && draw.once_in(3) {
         toml += &format!("read_buffer.bytes = {}\n", per_page * unit * draw.one(&[1, 3, 16]));
     }
-    if placed && !reads_first {
+    if placed && encoder.is_none() {
         toml += &format!("serves_in_flight = {}\n", draw.once_in(2));
     }
     toml += &match draw.below(3) {

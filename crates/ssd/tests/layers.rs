@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// All modules, the lowest first. One that is not named belongs to the one that it is in.
-const ORDER: [&str; 45] = [
+const ORDER: [&str; 47] = [
     "events",
     "recency",
     "request",
@@ -15,6 +15,7 @@ const ORDER: [&str; 45] = [
     "config::duration",
     "config::spread",
     "config::geometry",
+    "config::rounds",
     "config::flash",
     "config::bus",
     "config::decoder",
@@ -31,6 +32,7 @@ const ORDER: [&str; 45] = [
     "config",
     "config::set",
     "config::read",
+    "own",
     "geometry",
     "start_ages",
     "format",

@@ -25,7 +25,8 @@ _MOMENT_S = 0.01
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line and return its exit code.
 
-    0; 2 for bad input; 70 for a bug of softsense; 130 for Ctrl-C; 141 where nobody reads standard output any more.
+    0; 1 for an error in code of the user's own; 2 for bad input; 70 for a bug of softsense; 130 for Ctrl-C; 141 where
+    nobody reads standard output any more.
     """
     _core.keep_panics_quiet()
     said_before, sys.unraisablehook = sys.unraisablehook, _hear_ctrl_c

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from softsense import _core
 
+_OWN_FAILED = 1
 _BAD_INPUT = 2
 _BUG = 70
 INTERRUPTED = 130
@@ -17,7 +18,9 @@ NOBODY_READS = 141
 
 
 def failed(error: BaseException) -> int:
-    """Say in one line what went wrong, and return the exit code."""
+    """Say in one line what went wrong, of the user's own code as Python does, and return the exit code."""
+    if hasattr(error, "softsense_own"):
+        return _report_own(error)
     if isinstance(error, BrokenPipeError):
         drop_output()
         return NOBODY_READS
@@ -39,6 +42,14 @@ def drop_output() -> None:
     """What is still to be written goes nowhere, or Python would complain of it at its end."""
     with contextlib.suppress(OSError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _report_own(error: BaseException) -> int:
+    """Show what code of the user's own has raised, as Python shows it."""
+    from softsense.own import own_traceback
+
+    traceback.print_exception(type(error), error, own_traceback(error))
+    return _OWN_FAILED
 
 
 def _report_bug(error: BaseException) -> int:

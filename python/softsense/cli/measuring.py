@@ -41,7 +41,7 @@ def dask_executor(address: str | None) -> Iterator[Any]:
 
     try:
         from distributed import Client
-        from distributed.core import connect
+        from distributed.comm.core import connect
     except ImportError:
         raise ConfigError("--dask: found no Dask, expected it: pip install 'softsense[dask]'") from None
 
@@ -61,7 +61,13 @@ def dask_executor(address: str | None) -> Iterator[Any]:
 def opened_trace(file: str, no_progress: bool, options: dict[str, Any]) -> Trace:
     """The trace in a file, scanned with progress; `options` are those of `Trace`."""
     with progress_bars(no_progress) as report:
-        return Trace(file, progress=lambda fraction: report(f"scanning {Path(file).name}", 0, fraction), **options)
+        what = f"scanning {trace_name(file)}"
+        return Trace(file, progress=lambda fraction: report(what, 0, fraction), **options)
+
+
+def trace_name(file: str) -> str:
+    """What people call a trace."""
+    return "standard input" if file == "-" else Path(file).name
 
 
 def starting_reliability(config: Config) -> str:

@@ -16,6 +16,12 @@ LEVELS = click.IntRange(1, _core.MAX_LEVEL)
 MOST_FRAMES = 4_194_304
 MOST_FLOOR_FRAMES = 131_072
 
+# Spelled out for shells; a test compares them with what there is.
+TRACE_FORMATS = (
+    *("msr", "spc", "disksim", "mqsim", "blkparse", "fio", "csv", "cloudphysics", "alibaba-2020", "tencent-cbs"),
+    *("systor-17", "thesios", "tectonic", "oracle-general", "diskmon", "fiu"),
+)
+
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
@@ -44,9 +50,26 @@ trace_options = together(
     click.option(
         "--format",
         metavar="FORMAT",
-        shell_complete=one_of("msr", "spc", "disksim", "mqsim", "blkparse", "fio", "csv"),
-        help="Trace format: msr, spc, disksim, mqsim, blkparse, fio or csv; default: recognised from content.",
+        shell_complete=one_of(*TRACE_FORMATS),
+        help=f"Trace format: {', '.join(TRACE_FORMATS)}, or a file of --columns that ends in .toml; default: "
+        "recognised from content.",
     ),
+    click.option(
+        "--columns",
+        metavar="LIST",
+        help="What the columns of a text are, such as time:us,op,bytes,lbn:512B; - is one to ignore, and time:us=ts "
+        "finds one by its header.",
+    ),
+    click.option(
+        "--delimiter",
+        metavar="CHARACTER",
+        shell_complete=one_of("comma", "tab", "blank", "semicolon", "pipe"),
+        help="Between columns: comma, tab, blank, semicolon, pipe or a character; default: told from the first line.",
+    ),
+    click.option(
+        "--skip-header", count=True, help="Skip a first line that is not recognised as a header; repeat for more lines."
+    ),
+    click.option("--op", metavar="WORDS", help="What words of the column op mean, such as read=28/88,write=2a,skip=*."),
     click.option(
         "--time-unit",
         metavar="UNIT",
@@ -60,8 +83,18 @@ trace_options = together(
         "--devices",
         default="stack",
         metavar="HOW",
-        shell_complete=one_of("stack", "merge", "only="),
-        help="A trace of several devices: stack them one behind the other (default), merge their addresses, or only=N.",
+        shell_complete=one_of("stack", "merge", "only=", "map=", "sample="),
+        help="A trace of several devices: stack them one behind the other (default), merge their addresses, only=3,7, "
+        "map=3@0,7@10GiB or sample=0.1.",
+    ),
+    click.option(
+        "--event",
+        metavar="LETTER",
+        shell_complete=one_of("Q", "I", "D", "C"),
+        help="Event of blkparse that is a request: Q, I, D or C; default: the first of these that is there.",
+    ),
+    click.option(
+        "--skip-outliers", is_flag=True, help="Leave out a few requests that are far from all others in time."
     ),
 )
 

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-import softsense
 from softsense import CodeError, FileError
+from softsense.base import Progress
 from softsense.files import blaming, replacing
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ class Folder:
 
 
 @contextlib.contextmanager
-def progress_bars(off: bool, unit: str = "requests") -> Iterator[softsense.api.Progress]:
+def progress_bars(off: bool, unit: str = "requests") -> Iterator[Progress]:
     """Bars with an estimate of the time left, on a terminal; nothing at all elsewhere."""
     if off or not sys.stderr.isatty():
         yield lambda name, count, fraction: None

@@ -10,6 +10,7 @@ import click
 
 import softsense
 from softsense import ConfigError
+from softsense.api import default_jobs
 from softsense.cli.completing import PAPERS, one_of
 from softsense.cli.exits import INTERRUPTED
 from softsense.cli.measuring import dask_executor
@@ -109,7 +110,7 @@ def reproduce_command(
                     plan,
                     of_its_own,
                     traces=traces,
-                    jobs=executor or jobs or softsense.api.default_jobs(),
+                    jobs=executor or jobs or default_jobs(),
                     store=kept,
                     progress=followed,
                 )
@@ -126,10 +127,10 @@ def reproduce_command(
             raise click.Abort
         interrupted = results[-1].interrupted or len(results) < len(todo)
         if everything:
-            from softsense.report import of_reproductions
+            from softsense.papers.pages import of_reproductions
 
-            rows = {result.paper.name: result.claims for result in results}
-            folder.write("claims.json", json.dumps(rows, indent=2, allow_nan=False) + "\n")
+            every = {result.paper.name: result.claims for result in results}
+            folder.write("claims.json", json.dumps(every, indent=2, allow_nan=False) + "\n")
             folder.write("report.md", papers.overview(results))
             folder.write("report.html", of_reproductions(results))
             written += folder.written()

@@ -11,11 +11,15 @@ import click
 
 import softsense
 from softsense import Comparison, Config, Interrupted, RunResult, Trace
+from softsense.api import parallelism_of
+from softsense.base import Progress
 from softsense.cli.completing import complete_policies, complete_policy
 from softsense.cli.exits import INTERRUPTED, complain
-from softsense.cli.measuring import config_rows, opened_trace
+from softsense.cli.measuring import config_rows, opened_trace, trace_name
 from softsense.cli.options import run_options
 from softsense.cli.output import Folder, print_list, progress_bars, width
+from softsense.read_policies import policy_names, with_policy
+from softsense.traces import OPTIONS as TRACE_OPTIONS
 
 
 @click.command()
@@ -24,14 +28,14 @@ from softsense.cli.output import Folder, print_list, progress_bars, width
     "--policy",
     metavar="NAME[:RETRY]",
     shell_complete=complete_policy,
-    help="Replace the config's read policy, such as two_step:restart.",
+    help="Replace the config's read policy, such as two_step:restart or my_policies.py:Ladder.",
 )
 def run(config: Path, out: Path | None, policy: str | None, as_json: bool, **options: Any) -> int:
     """Simulate one read policy on a trace, or on the workload of CONFIG."""
     resolved = softsense.load_config(config, options["overrides"], seed=options["seed"], policy=policy)
     resolved = _at_equal_area(resolved, options["equal_area"], as_json)
 
-    def simulate(trace: Trace | None, log: Path | bool, progress: softsense.api.Progress) -> RunResult:
+    def simulate(trace: Trace | None, log: Path | bool, progress: Progress) -> RunResult:
         return softsense.run(
             resolved, trace, beyond=options["beyond"], log_requests=log, progress=progress, policy=policy
         )
@@ -46,7 +50,8 @@ def run(config: Path, out: Path | None, policy: str | None, as_json: bool, **opt
     default="all",
     metavar="NAMES",
     shell_complete=complete_policies,
-    help="Comma-separated read policies, such as look_ahead, or with a retry two_step:restart; default: all.",
+    help="Comma-separated read policies, such as look_ahead, or with a retry two_step:restart, or of your own, "
+    "my_policies.py:Ladder; default: all.",
 )
 @click.option("--no-baseline", is_flag=True, help="Do not run the device without soft sensing, nor report slowdowns.")
 @click.option("--jobs", type=click.IntRange(min=1), help="Simulations at once; default: one per CPU, at most 4.")
@@ -59,12 +64,12 @@ def compare(
     """
     resolved = softsense.load_config(config, options["overrides"], seed=options["seed"])
     resolved = _at_equal_area(resolved, options["equal_area"], as_json)
-    names = softsense.api.policy_names(policies)
+    names = policy_names(policies)
     for name in names:
         # A retry that does not exist is told before anything is scanned or simulated.
-        softsense.api.with_policy(resolved, name)
+        with_policy(resolved, name)
 
-    def simulate(trace: Trace | None, log: Path | bool, progress: softsense.api.Progress) -> Comparison:
+    def simulate(trace: Trace | None, log: Path | bool, progress: Progress) -> Comparison:
         return softsense.compare(
             resolved,
             trace,
@@ -94,7 +99,7 @@ def _at_equal_area(config: Config, reference: str | None, as_json: bool) -> Conf
     if reference is None:
         return config
     opened = softsense.load_config(reference)
-    bought = softsense.api.parallelism_of(config, opened)
+    bought = parallelism_of(config, opened)
     resized = config.with_overrides(bought)
     (theirs, ours) = (opened.decoder_hardware() or {}, resized.decoder_hardware() or {})
     click.echo(
@@ -111,23 +116,19 @@ def _measure(
     config: Config,
     out: Path | None,
     as_json: bool,
-    simulate: Callable[[Trace | None, Path | bool, softsense.api.Progress], RunResult | Comparison],
+    simulate: Callable[[Trace | None, Path | bool, Progress], RunResult | Comparison],
     *,
     trace_file: str | None,
     requests_log: bool,
     no_progress: bool,
-    format: str | None,  # noqa: A002
-    time_unit: str | None,
-    size_unit: str | None,
-    devices: str,
-    **_: Any,
+    **options: Any,
 ) -> int:
     """What `run` and `compare` share: say what will run, run it, print and write what came of it."""
     from softsense import tables
 
     with Folder(out or Path("out") / f"{command}-{file.stem}") as folder:
-        options = {"format": format, "time_unit": time_unit, "size_unit": size_unit, "devices": devices}
-        opened = opened_trace(trace_file, no_progress, options) if trace_file else None
+        of_trace = {name: options[name] for name in TRACE_OPTIONS}
+        opened = opened_trace(trace_file, no_progress, of_trace) if trace_file else None
         # The recognised format and units are always shown, so that a wrong guess is seen before anything runs.
         rows = [("config", str(file)), *config_rows(config, opened is None), *(opened.describe() if opened else [])]
         description = tables.describe(rows)
@@ -145,7 +146,9 @@ def _measure(
         summary = json.dumps(result.to_dict(), indent=2, allow_nan=False)
         found, warnings = tables.finding(comparison), tables.warnings(comparison)
         first = f"{warnings}\n\n" if warnings else ""
-        workload = Path(trace_file).name if trace_file else "its own workload"
+        for cost in tables.own_costs(comparison):
+            click.echo(cost, err=True)
+        workload = trace_name(trace_file) if trace_file else "its own workload"
         # Said first: the disk may be full.
         click.echo(summary if as_json else f"{first}{tables.results(comparison, width())}\n\n{found}\n")
         folder.write("config.toml", config.to_toml())

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 import softsense
+from softsense import ConfigError
 from softsense.cli.completing import complete_written
 from softsense.cli.measuring import opened_trace
 from softsense.cli.options import (
@@ -18,7 +19,8 @@ from softsense.cli.options import (
     no_progress_option,
     trace_options,
 )
-from softsense.cli.output import progress_bars
+from softsense.cli.output import check_suffix, progress_bars
+from softsense.files import replacing
 
 
 @click.group()
@@ -29,13 +31,26 @@ def trace() -> None:
 @trace.command("stats")
 @click.argument("file", type=click.Path())
 @trace_options
+@click.option(
+    "--save-columns",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write the columns to FILE.toml, which --format takes.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the statistics as one JSON document.")
 @no_progress_option
-def trace_stats(file: str, as_json: bool, no_progress: bool, **options: Any) -> None:
-    """Show what a trace file was recognised as and what it holds."""
+def trace_stats(file: str, save_columns: Path | None, as_json: bool, no_progress: bool, **options: Any) -> None:
+    """Show what a trace file was recognised as and what it holds; FILE may be - for standard input, or a pipe."""
     from softsense import tables
 
+    if save_columns:
+        check_suffix(save_columns, ".toml")
     opened = opened_trace(file, no_progress, options)
+    if save_columns:
+        if (columns := opened.columns_toml()) is None:
+            raise ConfigError("--save-columns: found a format with a parser of its own, expected one made of columns")
+        with replacing(save_columns) as path:
+            path.write_text(columns, encoding="utf-8")
     click.echo(json.dumps(json.loads(opened.stats_json()), indent=2) if as_json else tables.describe(opened.describe()))
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from softsense._core import FileError
-from softsense.fit.histograms import LEAST_READS, Log, of_latencies
+from softsense.fit.histograms import LEAST_READS, Log, of_latencies, one_size
 
 if TYPE_CHECKING:
     from softsense.fit.lines import Lines
@@ -64,8 +64,6 @@ def read(lines: Lines, read_bytes: int | None, deep: bool = False) -> Log:
     if not rows:
         found = f"{others:,} requests that are no reads" if others else "no pair of Q and C"
         raise FileError(f"{lines.path}: found {found}, expected Q and C events of reads")
-    from softsense.fit.logs import one_size
-
     notes = [f"{others:,} requests that are no reads are left out"] if others else []
     if missing := unpaired + len(waiting):
         notes.append(f"{missing:,} events without their pair (merged, split, or cut off) are left out")

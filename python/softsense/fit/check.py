@@ -21,9 +21,9 @@ SHARES = (0.5, 0.9, 0.99, 0.999)
 
 def simulate(config: Config, reads: int, seed: int = 1) -> NDArray[np.float64]:
     """Response times of so many reads of a config's own workload, us (reads,)."""
-    import softsense
+    from softsense.api import run
 
-    result = softsense.run(config, overrides=[f"workload.requests={reads}"], seed=seed, log_requests=True)
+    result = run(config, overrides=[f"workload.requests={reads}"], seed=seed, log_requests=True)
     assert result.requests is not None
     return result.requests["response_ns"].to_numpy() / 1e3
 

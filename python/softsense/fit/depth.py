@@ -12,9 +12,9 @@ from softsense.fit.check import simulate
 from softsense.fit.device import config_toml
 
 if TYPE_CHECKING:
+    from softsense.base import Progress
     from softsense.fit.drive import Fit
     from softsense.fit.histograms import Histogram
-    from softsense.runner import Progress
 
 DIES = (1, 2, 4, 8, 16, 32, 64)
 """Numbers of dies that are tried, on a channel each: those that serve reads at once."""

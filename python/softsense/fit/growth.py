@@ -86,7 +86,8 @@ def fit(bound_us: float, rounds: NDArray[np.float64], shares: NDArray[np.float64
         scatter = samples[:, 3:]
         off = (y - _law(samples, x)) / np.exp(scatter)
         likelihood = -0.5 * (_FREEDOM + 1) * np.log1p(off**2 / _FREEDOM) - scatter
-        return likelihood.sum(axis=1) - 0.5 * np.sum(((samples - centre) / width) ** 2, axis=1)
+        found: NDArray[np.float64] = likelihood.sum(axis=1) - 0.5 * np.sum(((samples - centre) / width) ** 2, axis=1)
+        return found
 
     random = np.random.default_rng([seed, 20])
     begin = centre + 0.1 * width * random.standard_normal((_WALKERS, 4))

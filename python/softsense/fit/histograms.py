@@ -49,7 +49,7 @@ class Histogram:
         """Counts of the bins and of what is beyond (n + 1,)."""
         return np.append(self.counts, self.beyond)
 
-    def quantile_us(self, share: float | Sequence[float]) -> NDArray[np.float64]:
+    def quantile_us(self, share: float | Sequence[float] | NDArray[np.float64]) -> NDArray[np.float64]:
         """Latency that this share of reads does not exceed, us; infinite where it is beyond the last edge.
 
         Reads of a bin are taken as spread evenly over it.
@@ -176,3 +176,22 @@ def usable(log: Log) -> Log:
         last = kept[0].edges_us[-1]
         notes.append(f"{told} of the reads of a round are in no bin; taken as longer than {last:g} us")
     return replace(log, rounds=tuple(kept)).noting(*notes)
+
+
+def one_size(
+    reads: np.ndarray, column: int, wanted: int | None, place: str, notes: list[str]
+) -> tuple[np.ndarray, int]:
+    """The reads of one size; `FileError` where there are several and none is wanted, or none of that."""
+    sizes, counts = np.unique(reads[:, column], return_counts=True)
+    if wanted is None and len(sizes) > 1:
+        found = ", ".join(f"{int(s):,} ({c:,} reads)" for s, c in list(zip(sizes, counts, strict=True))[:6])
+        raise FileError(f"{place}: found reads of several sizes, {found} bytes, expected one (--read-bytes says which)")
+    size = int(sizes[0]) if wanted is None else wanted
+    kept = reads[reads[:, column] == size]
+    if len(kept) == 0:
+        raise FileError(
+            f"{place}: found no read of {size:,} bytes, expected one of {', '.join(f'{int(s):,}' for s in sizes)}"
+        )
+    if len(kept) < len(reads):
+        notes.append(f"{len(reads) - len(kept):,} reads of other sizes than {size:,} bytes are left out")
+    return kept, size

@@ -11,7 +11,7 @@ import numpy as np
 
 from softsense._core import ConfigError, FileError
 from softsense.fit import blkparse, tables
-from softsense.fit.histograms import LEAST_READS, Histogram, Log, check_unit, in_bins, of_latencies, usable
+from softsense.fit.histograms import LEAST_READS, Histogram, Log, check_unit, in_bins, of_latencies, one_size, usable
 from softsense.fit.lines import Lines
 
 if TYPE_CHECKING:
@@ -153,25 +153,6 @@ def _fio_log(lines: Lines, unit: str, read_bytes: int | None) -> Log:
 
 _NUMERAL = set("0123456789.-+e")
 _FIO = ("a latency of 0 or more", "a direction", "a block size")
-
-
-def one_size(
-    reads: np.ndarray, column: int, wanted: int | None, place: str, notes: list[str]
-) -> tuple[np.ndarray, int]:
-    """The reads of one size; `FileError` where there are several and none is wanted, or none of that."""
-    sizes, counts = np.unique(reads[:, column], return_counts=True)
-    if wanted is None and len(sizes) > 1:
-        found = ", ".join(f"{int(s):,} ({c:,} reads)" for s, c in list(zip(sizes, counts, strict=True))[:6])
-        raise FileError(f"{place}: found reads of several sizes, {found} bytes, expected one (--read-bytes says which)")
-    size = int(sizes[0]) if wanted is None else wanted
-    kept = reads[reads[:, column] == size]
-    if len(kept) == 0:
-        raise FileError(
-            f"{place}: found no read of {size:,} bytes, expected one of {', '.join(f'{int(s):,}' for s in sizes)}"
-        )
-    if len(kept) < len(reads):
-        notes.append(f"{len(reads) - len(kept):,} reads of other sizes than {size:,} bytes are left out")
-    return kept, size
 
 
 def _fio_json(lines: Lines) -> Log:

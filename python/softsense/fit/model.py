@@ -202,7 +202,7 @@ class Grid:
         p = parameters
         cut = min(len(self._omega), int(np.searchsorted(self._omega, 7.0 / float(np.min(p.sigma_us)))) + 2)
         w = self._omega[:cut]
-        ladder = 1.0
+        ladder: NDArray[Any] | float = 1.0
         if structure.ladder:
             turn = np.exp(1j * w * p.step_us[..., None])
             shares = p.rungs
@@ -219,7 +219,8 @@ class Grid:
                 hits = peak
             else:
                 flash = flash + peak
-        rest, skew = 1 - p.slow_share - p.pause_share, 0.0
+        rest = 1 - p.slow_share - p.pause_share
+        skew: NDArray[Any] | float = 0.0
         if structure.slow:
             skew = p.slow_share[..., None] / (1 - 1j * w * p.slow_us[..., None])
         mass = np.ones(p.tail_us.shape)
@@ -230,8 +231,8 @@ class Grid:
             skew = skew + p.pause_share[..., None] * kept / (1 - 1j * w * p.pause_us[..., None])
             mass = mass - p.pause_share * np.exp(-end / p.pause_us)
         skew = skew + rest[..., None] / (1 - 1j * w * p.tail_us[..., None])
-        phi = (hits + flash * ladder) * skew
-        whole = np.zeros((*phi.shape[:-1], len(self._omega)), dtype=complex)
+        phi: NDArray[np.complex128] = np.asarray((hits + flash * ladder) * skew)
+        whole = np.zeros((*phi.shape[:-1], len(self._omega)), dtype=np.complex128)
         whole[..., :cut] = np.conj(phi * self._box[:cut]) * self._centre[:cut]
         cells = np.maximum(np.fft.irfft(whole, self._cells, axis=-1), 0)
         cells *= (mass / cells.sum(axis=-1))[..., None]
@@ -245,7 +246,8 @@ class Grid:
         at_edges = reach[..., low] + (position - low) * (reach[..., low + 1] - reach[..., low])
         at_edges[..., 0] = 0.0
         ends = np.concatenate([at_edges[..., 1:], np.ones((*reached.shape[:-1], 1))], axis=-1)
-        return np.maximum(ends - at_edges, _LEAST)
+        found: NDArray[np.float64] = np.maximum(ends - at_edges, _LEAST)
+        return found
 
 
 def _logit(p: NDArray[np.float64] | float) -> NDArray[np.float64]:

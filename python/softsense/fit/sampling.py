@@ -115,11 +115,12 @@ def find_mode(
         return ((found[: len(vector)] - found[len(vector) :]) / (2 * steps[:, None])).T
 
     vector, information, fun = _descended(residuals, jacobian, np.clip(start, prior.low, prior.high), prior, most)
-    covariance = np.linalg.pinv(information, hermitian=True)
+    covariance = np.linalg.pinv(information, hermitian=True).astype(np.float64, copy=False)
     deviance = float(np.sum(fun[: len(counts)] ** 2))
     expected = reads * grid.probabilities(structure, unpack(structure, vector))
     error = _model_error(counts, expected, structure.dimensions)
-    return Mode(vector, covariance, deviance, error, 1 / (1 + error**2 * (expected + counts) / 2))
+    weighed = 1 / (1 + error**2 * (expected + counts) / 2)
+    return Mode(vector, covariance, deviance, error, weighed)
 
 
 def _descended(

@@ -138,7 +138,9 @@ def read_tails(
     to 1) by bound
     in us. Raises `FileError` where there is no such header or a value is no number.
     """
-    lines, bounds, rows = Lines(path), [], []
+    lines = Lines(path)
+    bounds: list[float] = []
+    rows: list[list[float]] = []
     for at, line in lines:
         cells = [cell.strip() for cell in line.lstrip("\ufeff").split(",")]
         if not bounds:

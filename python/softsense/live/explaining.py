@@ -18,7 +18,7 @@ from softsense import _core, api, colours, explain
 from softsense._core import Cells, Code, ConfigError, SoftsenseError
 from softsense.live.server import Answer, as_json
 from softsense.report.charts import description
-from softsense.report.page import document
+from softsense.report.pages import document
 from softsense.report.parts import Chart, Series
 
 TECHNIQUES: dict[str, tuple[str, tuple[str, ...]]] = {
@@ -269,7 +269,11 @@ def _lane(span: Mapping[str, Any]) -> str:
 def page(config: str) -> str:
     """The page, which begins with a device."""
     given = choices(config)
-    first = {"pe": 10_000, "hours": 8760, "page": "upper" if "upper" in given["pages"] else given["pages"][0]}
+    first: dict[str, Any] = {
+        "pe": 10_000,
+        "hours": 8760,
+        "page": "upper" if "upper" in given["pages"] else given["pages"][0],
+    }
     data = {"retentions": RETENTIONS, "first": first | {"config": config}}
     controls = [
         _select("config", "device", {name: name for name in devices(config)}, config),

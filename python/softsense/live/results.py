@@ -15,7 +15,7 @@ from softsense import following
 from softsense._core import FileError
 from softsense.live.server import Answer, as_json
 from softsense.report.charts import description
-from softsense.report.page import document
+from softsense.report.pages import document
 from softsense.report.parts import Chart, Series
 
 _KINDS = {
@@ -72,7 +72,7 @@ class Results:
 
     def _run(self, file: Path) -> dict[str, Any] | None:
         try:
-            told = json.loads(file.read_text(encoding="utf-8"))
+            told: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
             told |= {"elapsed_s": told["told_s"] - told["started_s"], "left_s": None, "charts": {}, "points": None}
             fraction, running = float(told["fraction"]), following.is_running(told)
         except (OSError, ValueError, KeyError, TypeError):

@@ -8,7 +8,7 @@ Where things are: `plans` says what a paper is made of, `judging` how a claim is
 writes reports; `comparing` and `drawing` are what figures of several papers are made with.
 """
 
-from softsense.api import inline
+from softsense.base import inline
 from softsense.papers.judging import (
     FACTOR,
     HOLDS,
@@ -50,7 +50,6 @@ from softsense.papers.telling import (
     claim_heads,
     claim_row,
     headline,
-    listed,
     markdown_table,
     overview,
     reasons,
@@ -93,7 +92,6 @@ __all__ = [
     "headline",
     "inline",
     "judged",
-    "listed",
     "markdown_table",
     "overview",
     "paper",

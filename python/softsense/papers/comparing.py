@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from softsense.papers import Case, Evidence, Number, Plan, Runs, Workload, listed, synthetic
+from softsense.formats import listed
+from softsense.papers import Case, Evidence, Number, Plan, Runs, Workload, synthetic
 
 Summary = dict[str, Any]
 
@@ -178,4 +179,4 @@ def percent(share: Number) -> str:
 def rank_correlation(first: Sequence[float], second: Sequence[float]) -> float:
     """Spearman's, without ties."""
     ranks = [np.argsort(np.argsort(values)) for values in (first, second)]
-    return float(np.corrcoef(*ranks)[0, 1])
+    return float(np.corrcoef(ranks[0], ranks[1])[0, 1])

@@ -65,7 +65,7 @@ def draw_bars(
     top = max([*(row["hi"] for row in values.values()), *(high for _, high in ranges.values())])
     for i, (group, (low, high)) in enumerate(ranges.items()):
         ends = [groups.index(group) - 0.46, groups.index(group) + 0.46]
-        look = {"facecolor": "#dedede", "edgecolor": plots.FAINT, "linewidth": 1.1}
+        look: dict[str, Any] = {"facecolor": "#dedede", "edgecolor": plots.FAINT, "linewidth": 1.1}
         axes.fill_between(ends, low, high, **look, label=None if i else "published")
     for i, bar in enumerate(bars):
         rows = [(place, values[group, bar]) for place, group in enumerate(groups) if (group, bar) in values]
@@ -77,7 +77,12 @@ def draw_bars(
             axes.errorbar(at, heights, errors, fmt="none", ecolor=plots.INK, elinewidth=0.9, capsize=2)
         for x, (_, row) in zip(at, rows, strict=True):
             if few:
-                place = {"xytext": (0, 3), "textcoords": "offset points", "ha": "center", "va": "bottom"}
+                place: dict[str, Any] = {
+                    "xytext": (0, 3),
+                    "textcoords": "offset points",
+                    "ha": "center",
+                    "va": "bottom",
+                }
                 # So that the line of no change does not strike numbers out.
                 place["bbox"] = {"facecolor": "white", "edgecolor": "none", "pad": 0.4, "alpha": 0.85}
                 text = f"{row['value']:.{digits}f}"
@@ -156,15 +161,15 @@ def lines(
                 style = styles[line]
                 errors = [points["value"] - points["lo"], points["hi"] - points["value"]]
                 known = any(each.max() for each in errors)
-                look = {"color": style.colour, "linestyle": style.style, "linewidth": style.width}
+                look: dict[str, Any] = {"color": style.colour, "linestyle": style.style, "linewidth": style.width}
                 look |= {"marker": style.marker, "markersize": 4.5, "elinewidth": 0.9, "capsize": 2}
                 if style.style == "none":
                     look |= {"markersize": 8, "markerfacecolor": "none", "markeredgewidth": 1.2}
                 handle, *_ = axes.errorbar(points["x"], points["value"], errors if known else None, **look)
                 if style.named:
                     handles[line] = handle
-            most = of_panel["hi"].max()
-            axes.set_ylim(min(low, of_panel["lo"].min()), most + 0.08 * (most - low))
+            most = max(of_panel["hi"].drop_nulls().to_list())
+            axes.set_ylim(min([low, *of_panel["lo"].drop_nulls()]), most + 0.08 * (most - low))
             axes.set(xlabel=x, ylabel=labels[i])
             if at:
                 axes.set_xscale("log")
@@ -174,7 +179,11 @@ def lines(
             axes.grid(color="#e6e6e6", linewidth=0.7)
         heading(picture, title, note)
         look = {"frameon": False, "fontsize": 8.5, "labelcolor": plots.INK, "columnspacing": 1.2, "handlelength": 1.8}
-        place = {"loc": "upper left", "bbox_to_anchor": (0.065, 0.895), "ncols": 5 if len(handles) > 7 else 7}
+        place: dict[str, Any] = {
+            "loc": "upper left",
+            "bbox_to_anchor": (0.065, 0.895),
+            "ncols": 5 if len(handles) > 7 else 7,
+        }
         picture.legend(handles.values(), handles.keys(), **place, **look)
         return picture
 

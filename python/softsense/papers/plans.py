@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from softsense._core import Config, ConfigError, FileError
-from softsense.api import inline
+from softsense.base import inline
 from softsense.papers.judging import Claim, Evidence
 
 if TYPE_CHECKING:

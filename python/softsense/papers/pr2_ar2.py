@@ -83,8 +83,9 @@ def in_closed_form_us(way: str, failing: int) -> float:
     if failing == 0:
         return sense + move
     if fields.get("retries_ahead"):
-        return sense + move + retry + (failing - 1) * max(retry, move) + move
-    return sense + move + failing * (retry + move)
+        return float(sense + move + retry + (failing - 1) * max(retry, move) + move)
+    found: float = sense + move + failing * (retry + move)
+    return found
 
 
 def _failing_cells(failing: int) -> str:

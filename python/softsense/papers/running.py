@@ -15,11 +15,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from softsense import _core
-from softsense._core import SoftsenseError, Trace
-from softsense.api import Progress, run
+from softsense._core import SoftsenseError
+from softsense.api import run
+from softsense.base import Progress
 from softsense.papers.judging import judged
 from softsense.papers.plans import Case, Figure, Measured, Paper, Plan, configured
 from softsense.papers.telling import report
+from softsense.traces import Trace
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
@@ -64,7 +66,8 @@ def _simulated(device: str, case: Case, shared: Sequence[str], traces: str | Non
     config = configured(device, [*shared, *case.workload.overrides, *case.overrides])
     trace = None
     if case.workload.file:
-        trace = Trace(os.path.join(str(traces), case.workload.file), **dict(case.workload.options))
+        options: dict[str, Any] = dict(case.workload.options)
+        trace = Trace(os.path.join(str(traces), case.workload.file), **options)
     # A device with fewer channels may be smaller than a trace.
     return run(config, trace, policy=case.policy, seed=case.seed, beyond="wrap", progress=progress).summary
 
@@ -218,7 +221,7 @@ def reproduce(
 
     Raises `SoftsenseError`.
     """
-    from softsense.report import of_reproduction
+    from softsense.papers.pages import of_reproduction
 
     result = Reproduction(paper, plan)
     simulations = None

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
+from softsense.formats import listed
 from softsense.papers.judging import (
     HOLDS,
     IN_DIRECTION,
@@ -22,11 +23,6 @@ from softsense.papers.judging import (
 
 if TYPE_CHECKING:
     from softsense.papers.running import Reproduction
-
-
-def listed(words: Sequence[str]) -> str:
-    """Words as they stand in a sentence."""
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
 def shown(value: float | None, unit: str) -> str:

@@ -9,11 +9,11 @@ from html import escape
 from typing import Any
 
 from softsense import colours
+from softsense.report.marking import marked_up
 from softsense.report.parts import Chart, Series
-from softsense.report.words import marked_up
 
 
-def figure(chart: Chart, where: str, charts: list[dict[str, Any]]) -> str:
+def chart_html(chart: Chart, where: str, charts: list[dict[str, Any]]) -> str:
     """A chart as an element; its description is added to those of the document."""
     described = description(chart)
     charts.append(described)
@@ -67,7 +67,7 @@ def _clean(series: Series) -> Series:
     """With lists of what JSON has: numbers to seven digits, and None for what is not finite."""
 
     def clean(values: Any) -> list[Any]:
-        found = []
+        found: list[Any] = []
         for value in values.tolist() if hasattr(values, "tolist") else values:
             if value is None or isinstance(value, str | int):
                 found.append(value)
@@ -75,7 +75,7 @@ def _clean(series: Series) -> Series:
                 found.append(float(f"{value:.7g}") if math.isfinite(value) else None)
         return found
 
-    ends = {name: clean(end) for name, end in (("lo", series.lo), ("hi", series.hi)) if end is not None}
+    ends: dict[str, Any] = {name: clean(end) for name, end in (("lo", series.lo), ("hi", series.hi)) if end is not None}
     return replace(series, x=clean(series.x), y=clean(series.y), **ends)
 
 

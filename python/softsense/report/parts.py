@@ -1,9 +1,9 @@
-"""What a document is made of: sections with charts, tables, pictures and files."""
+"""What a document is made of."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 
@@ -83,6 +83,7 @@ class Table:
         rows: cells of each, numbers or text; text such as `1,282.0` or `25.9 % (25.1 % to 26.7 %)` sorts as its
             number, and None is nothing.
         note: a line below the table.
+        marks: texts of cells that are marked by a sign and a colour, and their name in the style sheet.
         keys: what each row stands for, as the points of `Series.keys` do.
     """
 
@@ -90,6 +91,7 @@ class Table:
     columns: Sequence[str]
     rows: Sequence[Sequence[Any]]
     note: str = ""
+    marks: Mapping[str, str] = field(default_factory=dict)
     keys: Sequence[str] | None = None
 
 

@@ -112,8 +112,8 @@ def told(status: dict[str, Any]) -> str:
         blocks.append(f"{title}\n{tables.describe(rows, indent='  ')}")
         if title == "Reading":
             blocks.append("Level at which codewords were decoded\n" + "\n".join(_level_lines(status)))
-    if rows := errors(status)[:_MOST_ERRORS]:
-        blocks.append("Last errors\n" + _table([list(ERROR_COLUMNS), *rows]))
+    if last := errors(status)[:_MOST_ERRORS]:
+        blocks.append("Last errors\n" + _table([list(ERROR_COLUMNS), *last]))
     if rows := smart(status):
         blocks.append(f"SMART\n{tables.describe(rows, indent='  ')}")
     return "\n\n".join(blocks)

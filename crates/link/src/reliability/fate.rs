@@ -389,8 +389,11 @@ impl Reliability {
     /// number of steps. A draw that an easier step decodes is decoded by harder ones, so that steps fail together as often as
     /// the best of them. What is remembered of other reads is not, and nothing is predicted; violated checks are as many as their mean,
     /// and what is inferred is what is so in the middle. `None` where no table
-    /// and no formula tells.
+    /// and no formula tells, and of a policy of the user's own.
     pub fn read_through(&self, fate: &Fate, spec: &ReadSpec) -> Option<(f64, f64)> {
+        if spec.policy.own().is_some() {
+            return None;
+        }
         if spec.policy.knows_level() {
             return Some((self.p_fail(fate, Step::fresh(spec.max_level))?, 1.0));
         }

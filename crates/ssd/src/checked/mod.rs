@@ -3,6 +3,7 @@
 
 mod describe;
 mod hardware;
+mod own;
 mod room;
 mod shipped;
 mod together;
@@ -18,6 +19,7 @@ use crate::config::set::Override;
 use crate::config::{Config, DecodeTime, MODEL_VERSION, Mapping, PreconditionSpec, SHIPPED};
 use crate::format::{BlockLayout, PageFormat, UnitCode};
 use crate::geometry::Geometry;
+use crate::own::Own;
 use crate::start_ages::StartAges;
 use crate::workload::WorkloadSpec;
 
@@ -32,6 +34,7 @@ pub struct CheckedConfig {
     geometry: Geometry,
     start_ages: StartAges,
     reliability: Reliability,
+    own: Own,
 }
 
 impl CheckedConfig {
@@ -70,13 +73,14 @@ impl CheckedConfig {
         let geometry = Geometry::new(&config.geometry, &config.flash, &config.ftl)?;
         let start_ages = StartAges::new(&config.precondition, &geometry, config.seed)?;
         let reliability = Reliability::new(&config.reliability, config.seed, &directory)?;
-        let checked = Self { config, directory, geometry, start_ages, reliability };
+        let own = Own::default();
+        let checked = Self { config, directory, geometry, start_ages, reliability, own };
         checked.check_together()?;
         checked.check_room()?;
         Ok(checked)
     }
 
-    /// The same config with some values replaced (see [`CheckedConfig::from_toml`]).
+    /// The same config with some values replaced (see [`CheckedConfig::from_toml`]), without what of the user's own was handed over.
     pub fn with_overrides(&self, overrides: &[String]) -> Result<Self> {
         Self::read(&self.to_toml(), None, self.directory.clone(), overrides)
     }
@@ -97,7 +101,8 @@ impl CheckedConfig {
         let checked = "it is that of a checked one";
         let geometry = Geometry::new(&config.geometry, &config.flash, &config.ftl).expect(checked);
         let start_ages = StartAges::new(&config.precondition, &geometry, config.seed).expect(checked);
-        let lone = Self { config, directory: self.directory.clone(), geometry, start_ages, reliability };
+        let (directory, own) = (self.directory.clone(), self.own.clone());
+        let lone = Self { config, directory, geometry, start_ages, reliability, own };
         lone.check_clashes()?;
         Ok(lone)
     }
@@ -151,7 +156,8 @@ impl CheckedConfig {
     /// Codewords the user can address: as many on each SSD, for which the one with the least room has to do.
     pub fn user_codewords(&self) -> u64 {
         let ssds = u64::from(self.geometry.ssds());
-        let blocks = self.geometry.codewords() / u64::from(self.geometry.codewords_per_block());
+        let of_layout = self.geometry.codewords_per_block() * self.geometry.blocks_in_turn();
+        let blocks = self.geometry.codewords() / u64::from(of_layout);
         let layouts = self.layouts();
         let of_block = (0..self.geometry.ssds()).map(|ssd| self.start_ages.on_ssd(&layouts, ssd).codewords()).min();
         let of_ssd = blocks * u64::from(of_block.expect("there is an SSD")) / ssds;
@@ -179,7 +185,7 @@ impl CheckedConfig {
     }
 
     fn page_format(&self) -> PageFormat {
-        PageFormat::new(&self.config.geometry, &self.config.reliability)
+        PageFormat::new(&self.config.geometry, &self.config.reliability, self.geometry.blocks_in_turn())
     }
 
     /// Where the codewords of a block lie, by its P/E cycles: from the least worn block of the start on.
@@ -260,6 +266,8 @@ impl CheckedConfig {
         hasher.update(self.to_json());
         // A table, or a code, is named by a file, whose content may change under the name.
         self.reliability.file_texts().into_iter().for_each(|text| hasher.update(text));
+        // And so may what of the user's own a name means.
+        self.own.identities().for_each(|identity| hasher.update(format!("\n{} own\n{identity}", identity.len())));
         hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
     }
 }

@@ -7,7 +7,7 @@ use softsense_nand::Wear;
 use super::CheckedConfig;
 use crate::config::{
     AllocationPool, BusyUnit, DecodeTime, DecoderEnergy, Layout, Mapping, PartialWrite, PlaneChoice, ReadReclaimSpec,
-    TranslationPages,
+    RoundsAmong, TranslationPages,
 };
 use crate::events::MAX_INDEX;
 use crate::format::BlockLayout;
@@ -59,7 +59,7 @@ impl CheckedConfig {
     }
 
     /// All that cannot go together: a new feature that goes without another is a row here.
-    fn clashes(&self) -> [Clash; 35] {
+    fn clashes(&self) -> [Clash; 38] {
         let config = &self.config;
         let (decoder, flash, reliability) = (&config.decoder, &config.flash, &config.reliability);
         let layouts = self.layouts();
@@ -78,6 +78,7 @@ impl CheckedConfig {
             self.reliability.layer_factor(wordline, wordlines) != self.reliability.layer_factor(0, wordlines)
         });
         let gathered = self.gathers_writes();
+        let (divides, several) = (self.geometry.ways() > 1, self.geometry.blocks_per_superblock() > 1);
         let has_tables = matches!(reliability, ReliabilitySpec::Table(_) | ReliabilitySpec::Adaptive(_));
         let clash = |found, path, message| Clash { found, path, message };
         [
@@ -121,7 +122,7 @@ impl CheckedConfig {
             // A page that has begun to be encoded keeps its room until it is whole.
             clash(
                 config.encoder.as_ref().and_then(|encoder| encoder.buffer_codewords).is_some_and(|buffer| {
-                    buffer < self.most_encoded_of_page() || config.ftl.interleaving.ways > 1
+                    buffer < self.most_encoded_of_page() || divides
                 }),
                 "encoder.buffer_codewords",
                 format!(
@@ -228,7 +229,7 @@ impl CheckedConfig {
             // The die moves references by nothing else, and has but its own page.
             clash(
                 config.read.predicts(PredictorPlace::Die)
-                    && (config.read.references != HardReferences::ShareOfOnes || config.ftl.interleaving.ways > 1),
+                    && (config.read.references != HardReferences::ShareOfOnes || divides),
                 "read.predictor.place",
                 "found `die`, expected `read.references = \"share_of_ones\"` and codewords of one page, or `controller`".into(),
             ),
@@ -261,9 +262,10 @@ impl CheckedConfig {
             ),
             // A unit would lie in pages of two groups, each of as many chips as there are ways.
             clash(
-                crosses_pages && config.ftl.interleaving.ways > 1,
+                crosses_pages && divides,
                 "ftl.interleaving.ways",
-                "found several with codes of `reliability.bch` whose parity takes room of the data, expected 1: units cross pages"
+                "found several with codes of `reliability.bch` whose parity takes room of the data, expected 1, or `groups = \"none\"`: \
+                 units cross pages"
                     .into(),
             ),
             // Translation pages are written one at a time: what the end of a page cuts would wait for the next one.
@@ -276,7 +278,7 @@ impl CheckedConfig {
             ),
             // A page of the buffer would hold parts of codewords whose other parts lie elsewhere.
             clash(
-                config.host.read_buffer.is_some() && config.ftl.interleaving.ways > 1,
+                config.host.read_buffer.is_some() && divides,
                 "host.read_buffer",
                 "found with codewords that lie in pages of several chips, expected `ftl.interleaving.ways = 1`".into(),
             ),
@@ -292,10 +294,10 @@ impl CheckedConfig {
             ),
             // A wordline would hold parts of codewords whose other parts lie elsewhere.
             clash(
-                reclaims_wordlines && (config.ftl.interleaving.ways > 1 || crosses_pages),
+                reclaims_wordlines && (several || crosses_pages),
                 "ftl.read_reclaim.wordline",
-                "found with codewords that lie in several pages, expected `block`, or no interleaving and no units that cross \
-                 pages"
+                "found with codewords that lie in several pages, or blocks that are collected together; expected `block`, or \
+                 `ftl.interleaving.ways = 1` and no units that cross pages"
                     .into(),
             ),
             // Nothing else says which wordlines are good.
@@ -342,24 +344,42 @@ impl CheckedConfig {
             ),
             // A page that is sensed ahead keeps its unit until all of its group have arrived, which would wait for that unit.
             clash(
-                flash.busy_unit == BusyUnit::Channel && config.ftl.interleaving.ways > 1,
+                flash.busy_unit == BusyUnit::Channel && several,
                 "flash.busy_unit",
-                "found `channel` with interleaved codewords, expected chips that work at the same time".into(),
+                "found `channel` with `ftl.interleaving.ways` above 1, expected chips that work at the same time".into(),
             ),
-            // Interleaved codewords go to planes of several chips at once.
+            // Units that begin together are parts of what is named.
             clash(
-                config.ftl.plane_choice == PlaneChoice::MostFree && config.ftl.interleaving.ways > 1,
+                flash.busy_unit == BusyUnit::Channel
+                    && flash.rounds.is_some_and(|rounds| rounds.among == RoundsAmong::Chip),
+                "flash.rounds.among",
+                "found `chip` with `flash.busy_unit = \"channel\"`, expected `channels`, or busy units that a chip has".into(),
+            ),
+            // A page that is sensed ahead keeps its unit until all of its group have arrived, which would wait for that unit.
+            clash(
+                flash.rounds.is_some() && several,
+                "flash.rounds",
+                "found with `ftl.interleaving.ways` above 1, expected `ftl.interleaving.ways = 1`".into(),
+            ),
+            // What makes way lets its unit begin something while others are at work, which is what rounds do not.
+            clash(
+                flash.rounds.is_some() && flash.suspend.is_some(),
+                "flash.rounds",
+                "found with `flash.suspend`, expected units that begin together, or programs and erases that make way".into(),
+            ),
+            // Planes of several chips are written at once, or take turns.
+            clash(
+                config.ftl.plane_choice == PlaneChoice::MostFree && several,
                 "ftl.plane_choice",
-                "found `most_free` with interleaved codewords, expected `in_turn`".into(),
+                "found `most_free` with `ftl.interleaving.ways` above 1, expected `in_turn`".into(),
             ),
-            // A read that overtakes the program of its data, or finds another unit free, would sense a page that is not programmed.
+            // A read that finds its unit free before the program of its data gets there would sense a page that is not programmed.
             clash(
-                !config.host.serves_in_flight && (config.host.reads_first || gathered.is_some()),
+                !config.host.serves_in_flight && (gathered.is_some() || config.encoder.is_some()),
                 "host.serves_in_flight",
                 format!(
-                    "found false with {}, expected true, or units that serve first come, first served, and pages that are programmed \
-                     for a request, one by one",
-                    gathered.unwrap_or("`host.reads_first`")
+                    "found false with {}, expected true, or pages that go to their units when requests come, one by one",
+                    gathered.unwrap_or("encoders")
                 ),
             ),
             // What shares a codeword, or a page that units cross, is sensed together.
@@ -399,7 +419,8 @@ impl CheckedConfig {
         let config = &self.config;
         let by_age = matches!(config.reliability, ReliabilitySpec::Bch(_) | ReliabilitySpec::Adaptive(_));
         [
-            (config.ftl.interleaving.ways > 1, "interleaved codewords"),
+            (self.geometry.ways() > 1, "interleaved codewords"),
+            (self.geometry.blocks_per_superblock() > 1, "blocks of several chips that are written in turn"),
             (config.host.write_buffer_bytes > 0, "a write buffer"),
             (config.ftl.mapping != Mapping::Page, "a map in flash"),
             (by_age, "codes that change with age"),

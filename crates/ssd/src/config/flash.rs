@@ -4,6 +4,7 @@ use softsense_base::{Error, Ns, Result, expect_number, expect_whole};
 use softsense_link::Step;
 
 use super::duration::check_us;
+use super::rounds::RoundsSpec;
 use super::spread::{SpreadPart, check_spread};
 
 /// Timing of the flash array.
@@ -27,6 +28,9 @@ pub struct FlashSpec {
     /// What does one thing at a time: a plane, or a whole die, chip or channel. A channel that does is a gang of chips that share bus
     /// and control.
     pub busy_unit: BusyUnit,
+    /// Which busy units begin together and wait for one another; each is on its own without it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rounds: Option<RoundsSpec>,
     /// Whether codewords of a page that are read together share its sensing. Without it each has its own: the page is sensed and
     /// transferred for one after the other, as DiskSim's synchronous gangs do.
     pub shared_sensing: bool,
@@ -56,6 +60,7 @@ impl Default for FlashSpec {
             cache_register: true,
             cache_register_for: CacheRegisterFor::AnyRead,
             busy_unit: BusyUnit::Plane,
+            rounds: None,
             shared_sensing: true,
             unit_queue: None,
             pe_cycles_per_erase: 1,
@@ -237,6 +242,7 @@ impl FlashSpec {
         let page_types = self.page_types.iter().map(|t| {
             format!("{} {} + {} a level, program {}", t.name, t.sense_us, t.sense_extra_level_us, t.program_us)
         });
-        format!("sense (us): {}; erase {}", page_types.collect::<Vec<_>>().join("; "), self.erase_us)
+        let rounds = self.rounds.map_or_else(String::new, RoundsSpec::describe);
+        format!("sense (us): {}; erase {}{rounds}", page_types.collect::<Vec<_>>().join("; "), self.erase_us)
     }
 }

@@ -1,6 +1,6 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use softsense_base::{Error, Result, expect_whole};
+use softsense_base::{Error, OwnName, Result, expect_whole, or_own, shipped_or_own};
 
 use super::interleaving::InterleavingSpec;
 use super::mapping::Mapping;
@@ -18,7 +18,7 @@ pub struct FtlSpec {
     /// Where in its SSD a write may go: anywhere (dynamic allocation), or to the channel, chip or plane that is its own, logical
     /// pages taking turns in the order of the stripe, whose first levels these are (static allocation).
     pub allocation_pool: AllocationPool,
-    /// Which plane of its pool a write goes to.
+    /// Which plane of its pool a write goes to: `"in_turn"`, `"most_free"` or a placement of your own, `"my_rules.py:Apart"`.
     pub plane_choice: PlaneChoice,
     /// Whether logical codewords are written in aligned groups of as many as a page holds, a superpage: whoever writes some of them
     /// writes all. The others are data of before, for which `host.partial_write` says what is done.
@@ -31,7 +31,8 @@ pub struct FtlSpec {
     pub gc_low_watermark_blocks: u32,
     /// Garbage collection of a plane ends when it has this many free blocks.
     pub gc_high_watermark_blocks: u32,
-    /// Which block garbage collection takes: `"greedy"`, `"fifo"`, `"cost_benefit"` or `{ random_greedy = { choices = 10 } }`.
+    /// Which block garbage collection takes: `"greedy"`, `"fifo"`, `"cost_benefit"`, `{ random_greedy = { choices = 10 } }` or
+    /// a rule of your own, `"my_rules.py:Oldest"`.
     pub victims: VictimSpec,
     /// Static wear levelling: when blocks of a plane differ by more P/E cycles than this, garbage collection takes the least worn
     /// of them, whatever it holds, every other time. Without it there is none.
@@ -77,12 +78,25 @@ pub enum AllocationPool {
 
 /// Which plane of its pool a write goes to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
+#[serde(rename_all = "snake_case", remote = "Self")]
+#[schemars(transform = or_own)]
 pub enum PlaneChoice {
     /// They take turns, so that blocks of all fill, and are erased, at about the same time.
     InTurn,
     /// The one with the most free pages, the next in turn of several: writes stay in a plane from its erase until others have as many.
     MostFree,
+    /// Where something of the user's own says: a [`PlaceWrites`](crate::own::PlaceWrites), which is handed over beside the config.
+    #[serde(skip)]
+    Own(OwnName),
+}
+
+shipped_or_own!(PlaneChoice);
+
+impl PlaneChoice {
+    /// The name of something of the user's own.
+    pub fn own(self) -> Option<OwnName> {
+        if let Self::Own(name) = self { Some(name) } else { None }
+    }
 }
 
 impl AllocationPool {
@@ -100,7 +114,8 @@ impl AllocationPool {
 
 /// Which of its closed blocks a plane collects, of those that are worth it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case", deny_unknown_fields)]
+#[serde(rename_all = "snake_case", deny_unknown_fields, remote = "Self")]
+#[schemars(transform = or_own)]
 pub enum VictimSpec {
     /// The one with the fewest valid codewords.
     Greedy,
@@ -114,15 +129,25 @@ pub enum VictimSpec {
         /// How many are drawn, 1 to 1,000. With one of them victims are random.
         choices: u32,
     },
+    /// What a rule of the user's own chooses: a [`ChooseVictim`](crate::own::ChooseVictim), which is handed over beside the config.
+    #[serde(skip)]
+    Own(OwnName),
 }
+
+shipped_or_own!(VictimSpec);
 
 impl VictimSpec {
     /// Checks the ranges.
     fn check(self) -> Result<()> {
         match self {
-            Self::Greedy | Self::Fifo | Self::CostBenefit => Ok(()),
+            Self::Greedy | Self::Fifo | Self::CostBenefit | Self::Own(_) => Ok(()),
             Self::RandomGreedy { choices } => expect_whole("ftl.victims.random_greedy.choices", choices, 1, 1000),
         }
+    }
+
+    /// The name of a rule of the user's own.
+    pub fn own(self) -> Option<OwnName> {
+        if let Self::Own(name) = self { Some(name) } else { None }
     }
 
     /// One line for people; none for the greedy ones.
@@ -131,6 +156,7 @@ impl VictimSpec {
             Self::Greedy => None,
             Self::Fifo => Some("closed longest ago".to_string()),
             Self::CostBenefit => Some("greatest age x (1 - u) / (2 u)".to_string()),
+            Self::Own(name) => Some(format!("chosen by {name}")),
             Self::RandomGreedy { choices: 1 } => Some("drawn at random".to_string()),
             Self::RandomGreedy { choices } => Some(format!("fewest valid codewords of {choices} drawn at random")),
         }

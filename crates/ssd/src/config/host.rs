@@ -20,8 +20,8 @@ pub struct HostSpec {
     /// Whether a plane serves waiting host reads before waiting programs and erases. Reads of garbage
     /// collection wait with the programs either way.
     pub reads_first: bool,
-    /// Whether a read gets data that is on its way to flash from the controller's memory. Without it, it waits behind the program and
-    /// reads the flash, which is so where units serve first come, first served.
+    /// Whether a read gets data that is on its way to flash from the controller's memory. Without it, it waits behind the program, even
+    /// where reads go first, and reads the flash.
     pub serves_in_flight: bool,
     /// Which of several SSDs a codeword is on.
     pub spread: Spread,

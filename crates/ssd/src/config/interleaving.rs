@@ -43,13 +43,16 @@ pub enum InterleavedGroups {
     All,
     /// Those with a chip whose factor on the raw bit error rate is above this.
     WithChipFactorAbove(f64),
+    /// None: codewords are whole, and pages of a superblock are written one by one, its chips taking turns. What the end of a page
+    /// cuts goes on in the next one, on another chip (LAE-FTL's next physical unit), instead of the next one of its block.
+    None,
 }
 
 impl InterleavingSpec {
     /// Checks the ranges; those of `ways` depend on the device.
     pub(super) fn check(&self) -> Result<()> {
         match self.groups {
-            InterleavedGroups::All => Ok(()),
+            InterleavedGroups::All | InterleavedGroups::None => Ok(()),
             InterleavedGroups::WithChipFactorAbove(factor) => {
                 expect_number("ftl.interleaving.groups.with_chip_factor_above", factor, 0.0, 1e6)
             }
@@ -58,7 +61,13 @@ impl InterleavingSpec {
 
     /// One line for people; none without interleaving.
     pub(crate) fn describe(&self) -> Option<String> {
+        if self.ways == 1 {
+            return None;
+        }
         let groups = match self.groups {
+            InterleavedGroups::None => {
+                return Some(format!("none; blocks of {} chips are written in turn and collected together", self.ways));
+            }
             InterleavedGroups::All => "all groups".to_string(),
             InterleavedGroups::WithChipFactorAbove(factor) => format!("groups with a chip above factor {factor}"),
         };
@@ -66,6 +75,6 @@ impl InterleavingSpec {
             Remainder::Plain => "plain",
             Remainder::Pad => "padded",
         };
-        (self.ways > 1).then(|| format!("{}-way, {groups}; what does not fill a group is {remainder}", self.ways))
+        Some(format!("{}-way, {groups}; what does not fill a group is {remainder}", self.ways))
     }
 }

@@ -19,6 +19,7 @@ mod mapping;
 mod precondition;
 pub(crate) mod read;
 mod read_reclaim;
+mod rounds;
 pub(crate) mod set;
 mod shipped;
 mod spread;
@@ -42,6 +43,7 @@ pub use interleaving::{InterleavedGroups, InterleavingSpec, Remainder};
 pub use mapping::{DemandSpec, Eviction, Mapping};
 pub use precondition::{Layout, PreconditionSpec, SsdAge, TranslationPages};
 pub use read_reclaim::{ReadReclaimSpec, WordlineReclaimSpec};
+pub use rounds::{RoundsAmong, RoundsSpec, RoundsTake};
 pub(crate) use shipped::{SHIPPED, about};
 pub(crate) use spread::AddedTime;
 pub use spread::SpreadPart;
@@ -126,8 +128,9 @@ impl Config {
     }
 }
 
-/// The JSON schema of [`Config`].
+/// The JSON schema of [`Config`]. Its `$id` has the version: a field may be added with each.
 pub fn schema() -> String {
-    let schema = schemars::schema_for!(Config);
+    let mut schema = schemars::schema_for!(Config);
+    schema.insert("$id".to_owned(), concat!("urn:softsense:config:", env!("CARGO_PKG_VERSION")).into());
     serde_json::to_string_pretty(&schema).expect("a schema is plain data") + "\n"
 }

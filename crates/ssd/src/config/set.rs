@@ -11,10 +11,11 @@ use toml::de::{DeTable, DeValue};
 use super::Config;
 
 /// Fields that are one of several things with fields of their own: setting a field of one of these chooses it.
-const CHOICES: [&str; 19] = [
+const CHOICES: [&str; 20] = [
     "decoder.placement",
     "decoder.time",
     "encoder.placement",
+    "flash.rounds.among",
     "ftl.interleaving.groups",
     "ftl.mapping",
     "ftl.mapping.demand.eviction",
@@ -67,7 +68,7 @@ impl Override {
         let document = match DeTable::parse(&document) {
             Ok(table) if table.get_ref().len() == 1 => document,
             Ok(_) => return Err(bad("found several lines, expected one TOML value".into())),
-            Err(_) if value.chars().all(|c| c.is_alphanumeric() || "_-./+".contains(c)) && !value.is_empty() => {
+            Err(_) if value.chars().all(|c| c.is_alphanumeric() || "_-./+:".contains(c)) && !value.is_empty() => {
                 format!("value = '{value}'")
             }
             Err(error) => return Err(bad(format!("expected a TOML value: {}", error.message().replace('\n', " ")))),

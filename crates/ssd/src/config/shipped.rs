@@ -2,19 +2,20 @@
 
 /// Their names and texts.
 pub(crate) const SHIPPED: [(&str, &str); 10] = [
-    ("disksim-ssd", include_str!("../../../../configs/disksim-ssd.toml")),
-    ("mlc-25nm", include_str!("../../../../configs/mlc-25nm.toml")),
-    ("mlc-lae", include_str!("../../../../configs/mlc-lae.toml")),
-    ("mlc-lae-unsqueezed", include_str!("../../../../configs/mlc-lae-unsqueezed.toml")),
-    ("mlc-lae-worst-case", include_str!("../../../../configs/mlc-lae-worst-case.toml")),
-    ("mlc-laldpc", include_str!("../../../../configs/mlc-laldpc.toml")),
-    ("qlc-3d", include_str!("../../../../configs/qlc-3d.toml")),
-    ("tlc-3d", include_str!("../../../../configs/tlc-3d.toml")),
-    ("tlc-enterprise", include_str!("../../../../configs/tlc-enterprise.toml")),
-    ("tlc-rif", include_str!("../../../../configs/tlc-rif.toml")),
+    ("disksim-ssd", include_str!("../../configs/disksim-ssd.toml")),
+    ("mlc-25nm", include_str!("../../configs/mlc-25nm.toml")),
+    ("mlc-lae", include_str!("../../configs/mlc-lae.toml")),
+    ("mlc-lae-unsqueezed", include_str!("../../configs/mlc-lae-unsqueezed.toml")),
+    ("mlc-lae-worst-case", include_str!("../../configs/mlc-lae-worst-case.toml")),
+    ("mlc-laldpc", include_str!("../../configs/mlc-laldpc.toml")),
+    ("qlc-3d", include_str!("../../configs/qlc-3d.toml")),
+    ("tlc-3d", include_str!("../../configs/tlc-3d.toml")),
+    ("tlc-enterprise", include_str!("../../configs/tlc-enterprise.toml")),
+    ("tlc-rif", include_str!("../../configs/tlc-rif.toml")),
 ];
 
-/// What a shipped config is, in one sentence: the first line of its text, a comment.
+/// What a shipped config is, in one sentence: the first comment of its text that is for people. One that begins with `#:` tells
+/// editors where the schema is.
 pub(crate) fn about(text: &str) -> &str {
-    text.lines().next().unwrap_or_default().trim_start_matches(['#', ' '])
+    text.lines().find(|line| !line.starts_with("#:")).unwrap_or_default().trim_start_matches(['#', ' '])
 }

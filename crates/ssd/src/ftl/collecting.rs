@@ -26,7 +26,7 @@ impl PageMap {
             // The last unit that is moved may take a page more, which nothing else begins in.
             return layout.codewords().saturating_sub(2 * self.geometry.codewords_per_page());
         }
-        layout.before(self.geometry.pages_per_block() - 1) * self.geometry.ways()
+        layout.before(layout.pages() - 1) * self.geometry.ways()
     }
 
     /// Codewords of a superblock of a set that fit another one at most.
@@ -118,7 +118,7 @@ impl PageMap {
         if let Some(levelling) = self.levelling.get_mut(set as usize) {
             levelling.most_pe_cycles = levelling.most_pe_cycles.max(pe_cycles);
         }
-        for member in 0..self.geometry.ways() {
+        for member in 0..self.geometry.blocks_per_superblock() {
             let block = self.geometry.block_in(superblock, member);
             self.programmed[block as usize] = 0;
             if let Some(read_counts) = &mut self.read_counts {

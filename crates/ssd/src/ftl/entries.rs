@@ -1,7 +1,7 @@
 //! Where data is: map entries, what was last written at a place, and fetching both before they are needed.
 
 use super::victims::VictimRule;
-use super::{Entry, Gain, Held, Lcn, Location, PageMap, Place, prefetch};
+use super::{Entry, Gain, Group, Held, Lcn, Location, PageMap, Place, prefetch};
 
 impl PageMap {
     #[inline(always)]
@@ -25,11 +25,24 @@ impl PageMap {
         if !self.serves_in_flight {
             return Location::Flash(place);
         }
-        let (block, mut page, slot) = self.geometry.split(place);
-        if self.crosses_pages && self.layout(block).crosses(page, slot) {
-            page += 1;
+        let is_programmed = |block: u32, page: u32| page < u32::from(self.programmed[block as usize]);
+        let (block, page, _) = self.geometry.split(place);
+        let mut is_whole = is_programmed(block, page);
+        if self.crosses_pages && is_whole {
+            let (group, slot) = self.group_of(place);
+            if self.layout(group.superblock).crosses(group.page, slot) {
+                let (member, page) = self.geometry.turn(group.page, 1);
+                is_whole = is_programmed(self.geometry.block_in(group.superblock, member), page);
+            }
         }
-        if page < u32::from(self.programmed[block as usize]) { Location::Flash(place) } else { Location::InFlight }
+        if is_whole { Location::Flash(place) } else { Location::InFlight }
+    }
+
+    /// Whether a read of a page waits behind its program.
+    #[inline]
+    pub fn awaits_program(&self, group: Group) -> bool {
+        // Where reads wait so, superblocks are blocks.
+        !self.serves_in_flight && group.page >= u32::from(self.programmed[group.superblock as usize])
     }
 
     /// The logical codeword whose current data lies at `place`, if any.
@@ -105,7 +118,7 @@ impl PageMap {
     /// The same for a superblock that will be collected: what was written there.
     pub fn prefetch_written(&self, superblock: u32) {
         const PER_CACHE_LINE: usize = 64 / size_of::<u32>();
-        for member in 0..self.geometry.ways() {
+        for member in 0..self.geometry.blocks_per_superblock() {
             let first = self.geometry.first_place(self.geometry.block_in(superblock, member), 0);
             for place in (first..first + u64::from(self.geometry.codewords_per_block())).step_by(PER_CACHE_LINE) {
                 self.written.prefetch(place);

@@ -10,11 +10,15 @@ impl PageMap {
         let geometry = &self.geometry;
         let (block, page, slot) = geometry.split(place);
         let (plane, _) = geometry.split_block(block);
-        if geometry.ways() == 1 {
+        if geometry.blocks_per_superblock() == 1 {
             return (Group { set: plane, superblock: block, page, members: 1, pages: 1 }, slot);
         }
         let (set, member) = geometry.set_of(plane);
         let superblock = geometry.superblock_of(place);
+        if geometry.ways() == 1 {
+            let (page, _) = geometry.back(member, page);
+            return (Group { set, superblock, page, members: 1, pages: 1 }, slot);
+        }
         let (members, pages) = self.members(superblock, member);
         (Group { set, superblock, page, members, pages }, geometry.units_of(member).start + slot)
     }
@@ -47,7 +51,7 @@ impl PageMap {
         self.layouts.at(|| self.code_age(superblock))
     }
 
-    /// The same pages, and what more of their block units are in.
+    /// The same pages, and what more of their superblock units are in.
     ///
     /// # Arguments
     /// - `group`: a page, or one of interleaved codewords, to which nothing is added.
@@ -75,7 +79,7 @@ impl PageMap {
         })
     }
 
-    /// Where a logical codeword lies in the physical units of its block, and which block that is; nothing where it is not in
+    /// Where a logical codeword lies in the physical units of its superblock, and which that is; nothing where it is not in
     /// flash, or no unit of its block crosses pages.
     pub fn pieces(&self, lcn: Lcn) -> Option<(u32, Vec<Piece>)> {
         let Location::Flash(place) = self.locate(lcn) else { return None };

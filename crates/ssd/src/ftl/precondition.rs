@@ -61,11 +61,12 @@ impl Start {
             Self::Empty => return None,
             Self::Sequential(passes) => {
                 let (ssd, position) = device.geometry.stripe_position(plane);
-                (ssd, passes[ssd as usize].index_at(of_plane, page, position, slot)?)
+                (ssd, passes[ssd as usize].index_at(device, of_plane, page, position, slot)?)
             }
             Self::SteadyState(states) => {
                 let (set, member) = device.geometry.set_of(plane);
                 let ssd = device.geometry.ssd_of_set(set);
+                let (page, member) = device.geometry.back(member, page);
                 (ssd, states[ssd as usize].index_at(device, ssd, (set, of_plane), (page, member, slot))?)
             }
         };
@@ -86,20 +87,20 @@ pub(super) struct Sequential {
     layout: BlockLayout,
     /// The first so many of its codewords were written.
     mapped: u64,
-    /// Planes of an SSD.
-    planes: StrengthReducedU64,
+    /// Planes of an SSD, or sets whose planes take turns.
+    lanes: StrengthReducedU64,
     /// Codewords in the blocks of the same index of all planes of an SSD.
     per_block_row: StrengthReducedU64,
 }
 
 impl Sequential {
     fn new(device: &Device<'_>, layout: BlockLayout, mapped: u64) -> Self {
-        let planes = u64::from(device.geometry.planes_of_ssd());
+        let lanes = u64::from(device.geometry.planes_of_ssd() / device.geometry.blocks_in_turn());
         Self {
             layout,
             mapped,
-            planes: StrengthReducedU64::new(planes),
-            per_block_row: StrengthReducedU64::new(planes * u64::from(layout.codewords())),
+            lanes: StrengthReducedU64::new(lanes),
+            per_block_row: StrengthReducedU64::new(lanes * u64::from(layout.codewords())),
         }
     }
 
@@ -109,24 +110,40 @@ impl Sequential {
             return None;
         }
         let (block, in_row) = StrengthReducedU64::div_rem(index, self.per_block_row);
-        let page = self.layout.page_of((in_row / self.planes) as u32);
-        let in_pages = (in_row - self.planes.get() * u64::from(self.layout.before(page))) as u32;
-        let slots = self.layout.beginning_in(page);
-        let plane = device.geometry.stripe(ssd)[(in_pages / slots) as usize];
+        let in_turn = device.geometry.blocks_in_turn();
+        let mut page = self.layout.page_of((in_row / self.lanes) as u32);
+        page -= page % in_turn;
+        let before = self.layout.before(page);
+        let in_pages = (in_row - self.lanes.get() * u64::from(before)) as u32;
+        let of_lane = self.layout.before(page + in_turn) - before;
+        let (mut position, mut slot) = (in_pages / of_lane, in_pages % of_lane);
+        if in_turn > 1 {
+            // Of the pages of a lane that take turns.
+            let number = before + slot;
+            let of_number = self.layout.page_of(number);
+            slot = number - self.layout.before(of_number);
+            (position, page) = (position * in_turn + of_number % in_turn, of_number / in_turn);
+        }
+        let plane = device.geometry.stripe(ssd)[position as usize];
         let block = plane * device.geometry.blocks_per_plane() + block as u32;
-        Some(device.geometry.first_place(block, page) + u64::from(in_pages % slots))
+        Some(device.geometry.first_place(block, page) + u64::from(slot))
     }
 
     /// # Arguments
     /// - `block`: of its plane.
     /// - `position`: of the plane in the stripe.
     #[inline]
-    fn index_at(&self, block: u32, page: u32, position: u32, slot: u32) -> Option<u64> {
-        let slots = self.layout.beginning_in(page);
-        let before =
-            u64::from(block) * self.per_block_row.get() + self.planes.get() * u64::from(self.layout.before(page));
-        let index = before + u64::from(position) * u64::from(slots) + u64::from(slot);
-        (slot < slots && index < self.mapped).then_some(index)
+    fn index_at(&self, device: &Device<'_>, block: u32, page: u32, position: u32, slot: u32) -> Option<u64> {
+        let in_turn = device.geometry.blocks_in_turn();
+        let (lane, first) = (position / in_turn, page * in_turn);
+        let page = first + position % in_turn;
+        let (before, before_page) = (self.layout.before(first), self.layout.before(page));
+        let of_lane = self.layout.before(first + in_turn) - before;
+        let index = u64::from(block) * self.per_block_row.get()
+            + self.lanes.get() * u64::from(before)
+            + u64::from(lane) * u64::from(of_lane)
+            + u64::from(before_page - before + slot);
+        (slot < self.layout.beginning_in(page) && index < self.mapped).then_some(index)
     }
 }
 
@@ -215,7 +232,7 @@ impl SteadyState {
     /// # Arguments
     /// - `ssd`: the SSD.
     /// - `superblock`: its set, and its index there.
-    /// - `at`: the page, the member and the slot.
+    /// - `at`: the page of the group, the member of that and the slot.
     fn index_at(
         &self,
         device: &Device<'_>,
@@ -335,35 +352,42 @@ impl PageMap {
 
     fn adopt_sequential_ssd(&mut self, ssd: u32, codewords: u64) {
         let (layout, planes) = (self.layout_at_start(ssd), u64::from(self.geometry.planes_of_ssd()));
-        let pages_per_block = u64::from(self.geometry.pages_per_block());
-        let per_block_row = planes * u64::from(layout.codewords());
+        let in_turn = self.geometry.blocks_in_turn();
+        let lanes = planes / u64::from(in_turn);
+        let per_block_row = lanes * u64::from(layout.codewords());
         let (blocks, left) = (codewords / per_block_row, codewords % per_block_row);
-        let page = layout.page_of((left / planes) as u32);
-        let in_last_row = u64::from(layout.beginning_in(page));
-        let left = left - planes * u64::from(layout.before(page));
-        let pages = (blocks * pages_per_block + u64::from(page)) * planes + left.div_ceil(in_last_row.max(1));
-        for position in 0..planes {
-            let plane = self.geometry.stripe(ssd)[position as usize];
-            let first = self.geometry.superblock_of_block(plane * self.geometry.blocks_per_plane());
-            for block in 0..blocks as u32 {
-                self.blocks[(first + block) as usize].valid += layout.codewords();
+        let mut page = layout.page_of((left / lanes) as u32);
+        page -= page % in_turn;
+        let before = layout.before(page);
+        let of_last = u64::from(layout.before((page + in_turn).min(layout.pages())) - before);
+        let left = left - lanes * u64::from(before);
+        let mut pages = 0;
+        let lanes_of_set = u64::from(self.geometry.ways());
+        for first in (0..lanes).step_by(lanes_of_set as usize) {
+            let (mut set, mut pages_of_set) = (0, 0);
+            for lane in first..first + lanes_of_set {
+                let plane = self.geometry.stripe(ssd)[lane as usize * in_turn as usize];
+                set = self.geometry.set_of(plane).0;
+                let superblock = self.geometry.superblock_of_block(plane * self.geometry.blocks_per_plane());
+                for block in 0..blocks as u32 {
+                    self.blocks[(superblock + block) as usize].valid += layout.codewords();
+                }
+                let in_last = left.saturating_sub(lane * of_last).min(of_last) as u32;
+                let units = before + in_last;
+                if units > 0 {
+                    self.blocks[(superblock + blocks as u32) as usize].valid += units;
+                }
+                let in_block = if in_last > 0 { layout.page_of(units - 1) + 1 } else { page };
+                pages_of_set += blocks * u64::from(layout.pages()) + u64::from(in_block);
             }
-            let in_last = left.saturating_sub(position * in_last_row).min(in_last_row) as u32;
-            let of_last = layout.before(page) + in_last;
-            if of_last > 0 {
-                self.blocks[(first + blocks as u32) as usize].valid += of_last;
-            }
-        }
-        let ways = u64::from(self.geometry.ways());
-        for position in (0..planes).step_by(ways as usize) {
-            let mut pages_of_set = pages / planes * ways + (pages % planes).saturating_sub(position).min(ways);
+            pages += pages_of_set;
             // What the last page has begun, one more has ended.
-            let last = (pages_of_set.wrapping_sub(1) % pages_per_block) as u32;
+            let last = (pages_of_set.wrapping_sub(1) % u64::from(layout.pages())) as u32;
             let slots = layout.beginning_in(last);
             if pages_of_set > 0 && slots > 0 && layout.crosses(last, slots - 1) {
                 pages_of_set += 1;
             }
-            self.adopt_blocks(self.geometry.set_of(self.geometry.stripe(ssd)[position as usize]).0, pages_of_set);
+            self.adopt_blocks(set, pages_of_set);
         }
         let (pools, in_row) = (u64::from(self.pools), pages % planes);
         for pool in 0..pools {
@@ -418,7 +442,7 @@ impl PageMap {
     /// Takes note that the first `pages` pages of a set have been written, its members taking turns: full superblocks are
     /// closed, oldest first, and one that is not full is open for the host.
     fn adopt_blocks(&mut self, set: u32, pages: u64) {
-        let ways = u64::from(self.geometry.ways());
+        let ways = u64::from(self.geometry.blocks_per_superblock());
         let interleaves = self.sets[set as usize].interleaves;
         // Pages of a group are written together.
         let pages = if interleaves { pages.next_multiple_of(ways) } else { pages };

@@ -176,7 +176,7 @@ impl PageMap {
         }
         let before = |page| self.reads_before_the_run(superblock, page);
         match (unit, wordline) {
-            (Unit::Block(limit), _) => (0..self.geometry.ways()).any(|member| {
+            (Unit::Block(limit), _) => (0..self.geometry.blocks_per_superblock()).any(|member| {
                 let block = self.geometry.block_in(superblock, member);
                 let of_start = before(self.geometry.page_in(superblock, 0, member));
                 read_counts.of_block(block) as f64 + of_start >= f64::from(*limit)

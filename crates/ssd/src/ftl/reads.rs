@@ -21,7 +21,8 @@ impl PageMap {
             return;
         }
         for member in group.members() {
-            let wordline = self.geometry.wordline_of(self.geometry.page_of_member(group.page, member));
+            let (member, page) = self.geometry.turn(group.page, member);
+            let wordline = self.geometry.wordline_of(page);
             let block = self.geometry.block_in(group.superblock, member);
             let spared = u64::from(sensings) * self.spared_by_a_sensing(block);
             if let Some(read_counts) = &mut self.read_counts {
@@ -45,7 +46,7 @@ impl PageMap {
     #[inline]
     pub fn effective_reads(&self, group: Group, member: u32) -> f64 {
         let Some(read_counts) = &self.read_counts else { return 0.0 };
-        let page = self.geometry.page_of_member(group.page, member);
+        let (member, page) = self.geometry.turn(group.page, member);
         let (block, wordline) = (self.geometry.block_in(group.superblock, member), self.geometry.wordline_of(page));
         let before = self.reads_before_the_run(group.superblock, self.geometry.page_in(group.superblock, page, member));
         let of_run = read_counts.effective(block, wordline);

@@ -40,8 +40,9 @@ impl PageMap {
     /// has any until garbage collection has freed a block.
     ///
     /// # Arguments
+    /// - `first`: what is to be written, of which a rule of the user's own is told.
     /// - `codewords`: how many of a request wait to be written. They are interleaved where they fill a group.
-    pub fn open_for_host(&mut self, ssd: u32, pool: u32, codewords: u32) -> Option<Group> {
+    pub fn open_for_host(&mut self, ssd: u32, pool: u32, first: Lcn, codewords: u32) -> Option<Group> {
         let ways = self.geometry.ways() as usize;
         let fills = ways > 1 && (codewords >= self.geometry.codewords_per_group() || self.remainder == Remainder::Pad);
         // Planes of a pool stand in the stripe at distances of as many as there are pools.
@@ -49,6 +50,9 @@ impl PageMap {
         let planes = self.geometry.planes_of_ssd() as usize / pools;
         if self.to_most_free {
             self.stripe_at[of_pool] = self.most_free_from(ssd, pool, self.stripe_at[of_pool], planes);
+        }
+        if self.own_placement.is_some() {
+            self.stripe_at[of_pool] = self.placed_at(ssd, pool, planes, first, codewords);
         }
         let mut passed = 0;
         while passed < planes {
@@ -69,13 +73,7 @@ impl PageMap {
 
     /// Of the `planes` planes of a pool the one with the most free pages, the first of them from `at` on.
     fn most_free_from(&self, ssd: u32, pool: u32, at: usize, planes: usize) -> usize {
-        let (stripe, pages) = (self.geometry.stripe(ssd), self.geometry.pages_per_superblock());
-        let free = |at: usize| {
-            let state = &self.sets[stripe[at * self.pools as usize + pool as usize] as usize];
-            let in_open = state.open[Writer::Host as usize].map_or(0, |(_, given)| pages - given);
-            // What is being collected is as good as free: writes are given out long before the erase that precedes them.
-            (state.free.len() as u32 + state.being_collected) * pages + in_open
-        };
+        let free = |at: usize| self.free_pages(ssd, pool, at);
         let mut most = at;
         for next in (at + 1..planes).chain(0..at) {
             if free(next) > free(most) {
@@ -83,6 +81,16 @@ impl PageMap {
             }
         }
         most
+    }
+
+    /// Free pages of the plane at a place in the turn of a pool of an SSD.
+    pub(super) fn free_pages(&self, ssd: u32, pool: u32, at: usize) -> u32 {
+        let pages = self.geometry.pages_per_superblock();
+        let plane = self.geometry.stripe(ssd)[at * self.pools as usize + pool as usize];
+        let state = &self.sets[self.geometry.set_of(plane).0 as usize];
+        let in_open = state.open[Writer::Host as usize].map_or(0, |(_, given)| pages - given);
+        // What is being collected is as good as free: writes are given out long before the erase that precedes them.
+        (state.free.len() as u32 + state.being_collected) * pages + in_open
     }
 
     /// The plane whose turn it is when a logical codeword is written.
@@ -95,9 +103,9 @@ impl PageMap {
     /// The next page for a translation page, sets taking turns; `None` when none has room until garbage collection has freed
     /// a block.
     pub fn open_for_translation(&mut self) -> Option<Group> {
-        let (sets, ways, planes) = (self.geometry.sets(), self.geometry.ways(), self.geometry.planes_of_ssd());
+        let (sets, planes) = (self.geometry.sets(), self.geometry.planes_of_ssd());
         (0..sets).find_map(|_| {
-            let at = self.translation_at * ways;
+            let at = self.translation_at * self.geometry.blocks_per_superblock();
             let plane = self.geometry.stripe(at / planes)[(at % planes) as usize];
             self.translation_at = if self.translation_at + 1 == sets { 0 } else { self.translation_at + 1 };
             self.open(self.geometry.set_of(plane).0, Writer::Translation)
@@ -165,18 +173,20 @@ impl PageMap {
     /// Notes that the programs of all pages of a group have ended, at `now_s` seconds of the run.
     pub fn programmed(&mut self, group: Group, now_s: u64) {
         let pages = self.geometry.pages_per_block();
+        let (_, page) = self.geometry.turn(group.page, 0);
         for member in group.members() {
+            let (member, _) = self.geometry.turn(group.page, member);
             let block = self.geometry.block_in(group.superblock, member);
             let programmed = &mut self.programmed[block as usize];
-            debug_assert_eq!(u32::from(*programmed), group.page, "programs of a block end in order");
-            *programmed = group.page as u16 + 1;
+            debug_assert_eq!(u32::from(*programmed), page, "programs of a block end in order");
+            *programmed = page as u16 + 1;
             if let Some(written_s) = &mut self.written_s {
-                let page = u64::from(block) * u64::from(pages) + u64::from(group.page);
+                let page = u64::from(block) * u64::from(pages) + u64::from(page);
                 written_s.set(page, (now_s + 1).min(u32::MAX.into()));
             }
         }
-        if group.page + 1 == pages
-            && (0..self.geometry.ways()).all(|member| {
+        if page + 1 == pages
+            && (0..self.geometry.blocks_per_superblock()).all(|member| {
                 u32::from(self.programmed[self.geometry.block_in(group.superblock, member) as usize]) == pages
             })
         {

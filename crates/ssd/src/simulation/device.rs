@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use softsense_base::Result;
-use softsense_link::{FewErrors, Observable, Questions};
+use softsense_base::{OwnName, Result};
+use softsense_link::{FewErrors, Observable, OwnCost, Questions};
 
 use super::back_end::{BackEnd, ReadOrder};
 use super::kernel::{Completion, Kernel};
@@ -70,7 +70,7 @@ impl Device {
             ftl,
             translation,
             medium: Medium::new(config, Arc::clone(&geometry), Arc::clone(&reliability)),
-            back_end: BackEnd::new(config, Arc::clone(&geometry), reliability, parts_per_read, tells_levels),
+            back_end: BackEnd::new(config, Arc::clone(&geometry), reliability, parts_per_read, tells_levels)?,
             read_buffer: spec
                 .host
                 .read_buffer
@@ -79,6 +79,21 @@ impl Device {
             reads_first: spec.host.reads_first,
             geometry,
         })
+    }
+
+    /// Whether what of the user's own works here has answered well.
+    ///
+    /// # Errors
+    /// What it has said.
+    pub(super) fn check_own(&mut self) -> Result<()> {
+        self.kernel.failure.take().map_or(Ok(()), Err)?;
+        self.ftl.check_own()
+    }
+
+    /// What it has cost so far.
+    pub(super) fn own_costs(&self, policy: Option<OwnName>) -> Vec<(OwnName, OwnCost)> {
+        let asked = self.back_end.own.as_ref().map(|own| own.cost());
+        policy.zip(asked).into_iter().chain(self.ftl.own_costs()).collect()
     }
 
     /// Begins to read units of a group.
@@ -105,8 +120,9 @@ impl Device {
             pe_cycles,
             codewords_per_unit: medium.codewords_per_unit(pe_cycles),
             remembered_level,
-            // Garbage collection's reads are in no more of a hurry than its programs: they wait with them.
-            hurried: self.reads_first && owner.is_of_host(),
+            // Garbage collection's reads are in no more of a hurry than its programs: they wait with them. Nor does a read overtake the
+            // program of its data.
+            hurried: self.reads_first && owner.is_of_host() && !ftl.awaits_program(group),
         };
         let read = back_end.new_read(kernel, order);
         let statistics = &mut kernel.statistics;

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use softsense_base::{Ns, Pj};
+use softsense_base::{Error, Ns, Pj};
 
 use super::owners::ReadOwner;
 use super::statistics::Statistics;
@@ -38,6 +38,8 @@ pub(super) struct Kernel {
     pub(super) events: EventQueue,
     pub(super) statistics: Statistics,
     completions: VecDeque<Completion>,
+    /// What a policy of the user's own has said that ends the run.
+    pub(super) failure: Option<Error>,
 }
 
 impl Kernel {
@@ -47,6 +49,7 @@ impl Kernel {
             events: EventQueue::default(),
             statistics: Statistics::new(log_requests),
             completions: VecDeque::new(),
+            failure: None,
         }
     }
 
@@ -54,6 +57,12 @@ impl Kernel {
     #[inline]
     pub(super) fn schedule(&mut self, duration: Ns, event: Event) -> Key {
         self.events.schedule(self.now + duration, event)
+    }
+
+    /// The run ends when the event at hand is over.
+    #[cold]
+    pub(super) fn fail(&mut self, error: Error) {
+        self.failure.get_or_insert(error);
     }
 
     /// Tells those above what has been done.

@@ -125,7 +125,7 @@ impl Medium {
             let (first_part, parts) = self.parts_of(ftl, group, unit);
             let code = self.codes.as_ref().map(|codes| codes.at(|| pe_cycles));
             let bytes = code.map(|code| self.bytes_of(ftl, group, unit, code));
-            let channel = self.geometry.channel_of(self.geometry.plane_of(group.set, member));
+            let channel = self.geometry.channel_of(self.geometry.plane_of_unit(group.set, group.page, unit));
             let pages = (first_part, parts);
             let conditions = match &mut last {
                 Some((of, conditions)) if *of == pages => &*conditions,
@@ -210,8 +210,9 @@ impl Medium {
     /// # Arguments
     /// - `member`: which of its pages.
     fn cell_age(&self, now: Ns, ftl: &PageMap, group: Group, member: u32) -> CellAge {
+        let effective_reads = ftl.effective_reads(group, member);
+        let (member, in_block) = self.geometry.turn(group.page, member);
         let plane = self.geometry.plane_of(group.set, member);
-        let in_block = self.geometry.page_of_member(group.page, member);
         let page = self.geometry.page_in(group.superblock, in_block, member);
         let page_type = self.geometry.page_type_of(in_block);
         let now_s = now.as_secs();
@@ -228,11 +229,7 @@ impl Medium {
             page,
             page_type: (self.rber_factors.len() > 1).then_some(page_type as usize),
             page_type_factor: self.rber_factors[page_type as usize],
-            wear: Wear {
-                pe_cycles: ftl.pe_cycles(group.superblock),
-                retention_hours,
-                effective_reads: ftl.effective_reads(group, member),
-            },
+            wear: Wear { pe_cycles: ftl.pe_cycles(group.superblock), retention_hours, effective_reads },
         }
     }
 
@@ -273,7 +270,7 @@ impl Medium {
             Some(CodewordSample {
                 chip,
                 block,
-                page_type: self.geometry.page_type_of(group.page) as u8,
+                page_type: self.geometry.page_type_of(self.geometry.turn(group.page, 0).1) as u8,
                 rber,
                 p_fail_hard: p_fail(1),
                 p_fail: p_fail(deepest),

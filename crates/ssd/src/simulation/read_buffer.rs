@@ -83,7 +83,8 @@ impl ReadBuffer {
             for slot in ftl.units_within(group.superblock, page, group.has(at + 1)) {
                 self.keep(geometry, geometry.place(group.superblock, page, slot));
             }
-            if let Some(&line) = self.lines.get(&geometry.page_in(group.superblock, page, 0)) {
+            let (page, _) = Self::page_of(geometry, geometry.place(group.superblock, page, 0));
+            if let Some(&line) = self.lines.get(&page) {
                 self.used.renew(line);
             }
         }
@@ -91,8 +92,9 @@ impl ReadBuffer {
 
     /// A block has been erased.
     pub(super) fn erased(&mut self, geometry: &Geometry, superblock: u32) {
-        for page in 0..geometry.pages_per_block() {
-            if let Some(line) = self.lines.remove(&geometry.page_in(superblock, page, 0)) {
+        for page in 0..geometry.pages_per_superblock() {
+            let (page, _) = Self::page_of(geometry, geometry.place(superblock, page, 0));
+            if let Some(line) = self.lines.remove(&page) {
                 self.used.remove(line);
                 self.vacant.push(line);
             }

@@ -1,282 +1,23 @@
-//! From a file to requests in order of arrival: decompression, blocks of whole lines, parsing in batches, the window
-//! that restores order, and the addresses of the simulated device.
+//! From lines to requests in order of arrival: parsing in batches, the window that restores order, and the addresses of the
+//! simulated device.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
-use std::fs::{File, Metadata};
-use std::io::{self, BufReader, Read, Seek, SeekFrom};
-use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 
-use flate2::read::MultiGzDecoder;
-use memchr::{memchr, memrchr};
+use memchr::memchr;
 use softsense_base::{Error, Ns, Result, format_bytes};
 
-use super::formats::{DeviceTable, MAX_ADDRESS, Parse, Parsed, Parser, Row, shorten, trim};
-use super::scan::{Layout, Skipped};
+use super::formats::{DeviceTable, MAX_ADDRESS, Parse, Parsed, Parser, Row, record_bytes, shorten, trim};
+use super::lines::{FileVersion, Lines};
+use super::scan::Layout;
+use super::stats::Skipped;
 use super::{Beyond, Devices, Trace};
 use crate::request::{MAX_REQUEST_BYTES, MAX_TRIM_BYTES, Request, RequestKind, RequestSource};
 
-/// Text is read in blocks of this size; a line must fit into one.
-const BLOCK_BYTES: usize = 256 << 10;
 /// How many lines are parsed at a time when requests are replayed.
 const BATCH_LINES: usize = 512;
 /// How many requests may be held to restore the order of arrival.
 const MAX_HELD: usize = 1_000_000;
-
-/// How a file is compressed, told by its first bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Compression {
-    None,
-    Gzip,
-    Zstd,
-}
-
-impl Compression {
-    pub fn name(self) -> &'static str {
-        match self {
-            Compression::None => "none",
-            Compression::Gzip => "gzip",
-            Compression::Zstd => "zstd",
-        }
-    }
-}
-
-/// Counts the bytes that are read from the file, whatever they become.
-struct Counted {
-    file: File,
-    bytes: u64,
-}
-
-impl Read for Counted {
-    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        let n = self.file.read(into)?;
-        self.bytes += n as u64;
-        Ok(n)
-    }
-}
-
-enum Source {
-    Plain(Counted),
-    Gzip(Box<MultiGzDecoder<Counted>>),
-    Zstd(Box<zstd::Decoder<'static, BufReader<Counted>>>),
-}
-
-impl Source {
-    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        match self {
-            Source::Plain(file) => file.read(into),
-            Source::Gzip(decoder) => decoder.read(into),
-            Source::Zstd(decoder) => decoder.read(into),
-        }
-    }
-
-    fn bytes(&self) -> u64 {
-        match self {
-            Source::Plain(file) => file.bytes,
-            Source::Gzip(decoder) => decoder.get_ref().bytes,
-            Source::Zstd(decoder) => decoder.get_ref().get_ref().bytes,
-        }
-    }
-}
-
-/// What tells a file from what it was before.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct FileVersion {
-    bytes: u64,
-    modified: Option<SystemTime>,
-}
-
-impl FileVersion {
-    fn of(metadata: &Metadata) -> Self {
-        Self { bytes: metadata.len(), modified: metadata.modified().ok() }
-    }
-}
-
-/// The text of a trace, in blocks of whole lines.
-pub(super) struct Lines {
-    source: Source,
-    pub compression: Compression,
-    pub version: FileVersion,
-    file: PathBuf,
-    path: String,
-    buffer: Vec<u8>,
-    /// The whole lines of the buffer that were not parsed yet.
-    at: usize,
-    limit: usize,
-    /// Where the bytes that were read end; from `limit` to here lies the beginning of a line.
-    end: usize,
-    /// How many lines lie before `at`.
-    line: u64,
-    eof: bool,
-    started: bool,
-}
-
-impl Lines {
-    pub fn open(path: &Path) -> Result<Lines> {
-        let name = path.display().to_string();
-        let metadata = std::fs::metadata(path).map_err(|error| Error::io(path, &error))?;
-        if metadata.is_dir() {
-            return Err(Error::trace(name, "found a directory, expected a trace file"));
-        }
-        if !metadata.is_file() {
-            return Err(Error::trace(
-                name,
-                "found a pipe or a device, expected a regular file: a trace is read twice, to scan and to replay it",
-            ));
-        }
-        let mut file = File::open(path).map_err(|error| Error::io(path, &error))?;
-        let mut magic = Vec::new();
-        (&mut file).take(4).read_to_end(&mut magic).map_err(|error| Error::io(path, &error))?;
-        let compression = match magic.as_slice() {
-            [0x1f, 0x8b, ..] => Compression::Gzip,
-            // A frame, or a skippable frame before one.
-            [0x28, 0xb5, 0x2f, 0xfd] | [0x50..=0x5f, 0x2a, 0x4d, 0x18] => Compression::Zstd,
-            _ => Compression::None,
-        };
-        file.seek(SeekFrom::Start(0)).map_err(|error| Error::io(path, &error))?;
-        let file = Counted { file, bytes: 0 };
-        let source = match compression {
-            Compression::None => Source::Plain(file),
-            Compression::Gzip => Source::Gzip(Box::new(MultiGzDecoder::new(file))),
-            Compression::Zstd => {
-                let mut decoder = zstd::Decoder::new(file).map_err(|error| Error::io(path, &error))?;
-                // That of `zstd --long`, and the largest that zstd itself takes unasked: 128 MiB. A file of a few bytes may
-                // ask for 2 GiB.
-                decoder.window_log_max(27).map_err(|error| Error::io(path, &error))?;
-                Source::Zstd(Box::new(decoder))
-            }
-        };
-        Ok(Lines {
-            source,
-            compression,
-            version: FileVersion::of(&metadata),
-            file: path.to_owned(),
-            path: name,
-            buffer: vec![0; BLOCK_BYTES],
-            at: 0,
-            limit: 0,
-            end: 0,
-            line: 0,
-            eof: false,
-            started: false,
-        })
-    }
-
-    /// How much of the compressed file has been read.
-    pub fn fraction(&self) -> f64 {
-        let whole = self.version.bytes;
-        if whole == 0 { 1.0 } else { (self.source.bytes() as f64 / whole as f64).min(1.0) }
-    }
-
-    /// How many lines were parsed.
-    pub fn line(&self) -> u64 {
-        self.line
-    }
-
-    /// Makes sure that there is a whole line to parse; false at the end of the file.
-    pub fn fill(&mut self) -> Result<bool> {
-        if self.at < self.limit {
-            return Ok(true);
-        }
-        if self.eof {
-            return Ok(false);
-        }
-        self.buffer.copy_within(self.limit..self.end, 0);
-        self.end -= self.limit;
-        (self.at, self.limit) = (0, 0);
-        loop {
-            if self.end == self.buffer.len() {
-                if self.line == 0 {
-                    self.check_text()?;
-                }
-                return Err(Error::trace(
-                    format!("{}:{}", self.path, self.line + 1),
-                    format!("found a line of more than {} KiB, expected the text of a trace", BLOCK_BYTES >> 10),
-                ));
-            }
-            let read = match self.source.read(&mut self.buffer[self.end..]) {
-                Ok(read) => read,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Err(error) => return Err(self.damaged(&error)),
-            };
-            let from = if self.started { self.end } else { 0 };
-            self.end += read;
-            if read == 0 {
-                self.eof = true;
-                self.limit = self.end;
-            } else if !self.started && self.end < self.buffer.len() {
-                // A format is recognised from the first block: a whole one, however little the first read gives.
-                continue;
-            } else if let Some(newline) = memrchr(b'\n', &self.buffer[from..self.end]) {
-                self.limit = from + newline + 1;
-            } else {
-                continue;
-            }
-            if !self.started {
-                self.started = true;
-                if self.buffer[..self.limit].starts_with(b"\xef\xbb\xbf") {
-                    self.at = 3;
-                }
-            }
-            return Ok(self.at < self.limit);
-        }
-    }
-
-    fn damaged(&self, error: &io::Error) -> Error {
-        let format = match self.compression {
-            Compression::None => return Error::io(&self.path, error),
-            Compression::Gzip => "gzip",
-            Compression::Zstd => "zstd",
-        };
-        // Lines that wait in the buffer were parsed already: `fill` is called when there are none left.
-        let message = if error.kind() == io::ErrorKind::UnexpectedEof {
-            format!("found a truncated {format} file, which ends after line {}, expected a whole one", self.line)
-        } else {
-            format!("found a damaged {format} file after line {} ({error}), expected a sound one", self.line)
-        };
-        Error::trace(self.path.clone(), message)
-    }
-
-    /// The whole lines that are waiting, to recognise a format from.
-    pub fn sample(&mut self) -> Result<&[u8]> {
-        self.fill()?;
-        self.check_text()?;
-        Ok(&self.buffer[self.at..self.limit])
-    }
-
-    /// Whether the first block is text at all.
-    fn check_text(&self) -> Result<()> {
-        let text = &self.buffer[..self.end];
-        let strange = |byte: u8| byte < b' ' && !matches!(byte, b'\n' | b'\r' | b'\t');
-        let Some(at) = text.iter().position(|&byte| strange(byte)) else { return Ok(()) };
-        let line = text[..at].iter().filter(|&&byte| byte == b'\n').count() + 1;
-        let found = text[at];
-        Err(Error::trace(
-            self.path.clone(),
-            format!("found a binary file (byte {found:#04x} in line {line}), expected the text of a trace"),
-        ))
-    }
-
-    fn error(&self, line: u64, message: impl Into<String>) -> Error {
-        Error::trace(format!("{}:{line}", self.path), message)
-    }
-
-    /// Whether the file is, still, what was scanned.
-    fn expect_version(&self, scanned: FileVersion) -> Result<()> {
-        let now = std::fs::metadata(&self.file).map_err(|error| Error::io(&self.file, &error))?;
-        if FileVersion::of(&now) == scanned {
-            return Ok(());
-        }
-        let message = format!(
-            "found {} bytes{}, expected the {} that were scanned: the file has changed",
-            now.len(),
-            if now.len() == scanned.bytes { " that were written since" } else { "" },
-            scanned.bytes
-        );
-        Err(Error::trace(self.path.clone(), message))
-    }
-}
 
 /// Parses up to `lines_at_most` lines of the block at hand, of one format, and hands each request with its line number
 /// to `sink`. False at the end of the file.
@@ -286,6 +27,7 @@ fn pump_format<P: Parse>(
     parser: &mut P,
     devices: &mut DeviceTable,
     skipped: &mut Skipped,
+    outliers: &[u64],
     lines_at_most: usize,
     sink: &mut impl FnMut(&Row, u64),
 ) -> Result<bool> {
@@ -298,12 +40,23 @@ fn pump_format<P: Parse>(
     let stop = number.saturating_add(lines_at_most as u64);
     while at < block.len() && number < stop {
         let rest = &block[at..];
-        let length = memchr(b'\n', rest).unwrap_or(rest.len());
+        let length = match P::RECORD_BYTES {
+            0 => memchr(b'\n', rest).unwrap_or(rest.len()),
+            bytes => bytes,
+        };
         let mut line = &rest[..length];
-        at += length + 1;
+        at += length + usize::from(P::RECORD_BYTES == 0);
         number += 1;
         // Most lines begin with a digit or a letter and end with one.
-        if line.first().is_none_or(|&byte| byte <= b'#') || line.last().is_some_and(|&byte| byte <= b' ') {
+        if P::RECORD_BYTES > 0 {
+        } else if P::BLANKS_COUNT {
+            line = line.strip_suffix(b"\r").unwrap_or(line);
+            let text = trim(line);
+            if text.is_empty() || text[0] == b'#' {
+                skipped.blank_or_comment += 1;
+                continue;
+            }
+        } else if line.first().is_none_or(|&byte| byte <= b'#') || line.last().is_some_and(|&byte| byte <= b' ') {
             line = trim(line);
             if line.is_empty() || line[0] == b'#' {
                 skipped.blank_or_comment += 1;
@@ -323,6 +76,10 @@ fn pump_format<P: Parse>(
                 }
                 if !devices.included[row.slot as usize] {
                     skipped.other_devices += 1;
+                    continue;
+                }
+                if !outliers.is_empty() && outliers.binary_search(&number).is_ok() {
+                    skipped.outliers += 1;
                     continue;
                 }
                 sink(&row, number);
@@ -364,16 +121,19 @@ pub(super) fn pump(
     parser: &mut Parser,
     devices: &mut DeviceTable,
     skipped: &mut Skipped,
+    outliers: &[u64],
     lines_at_most: usize,
     sink: &mut impl FnMut(&Row, u64),
 ) -> Result<bool> {
     match parser {
-        Parser::Five(parser) => pump_format(lines, parser, devices, skipped, lines_at_most, sink),
-        Parser::Msr(parser) => pump_format(lines, parser, devices, skipped, lines_at_most, sink),
-        Parser::Spc(parser) => pump_format(lines, parser, devices, skipped, lines_at_most, sink),
-        Parser::Blkparse(parser) => pump_format(lines, parser, devices, skipped, lines_at_most, sink),
-        Parser::Fio(parser) => pump_format(lines, parser, devices, skipped, lines_at_most, sink),
-        Parser::Csv(parser) => pump_format(lines, parser, devices, skipped, lines_at_most, sink),
+        Parser::Five(parser) => pump_format(lines, parser, devices, skipped, outliers, lines_at_most, sink),
+        Parser::Msr(parser) => pump_format(lines, parser, devices, skipped, outliers, lines_at_most, sink),
+        Parser::Spc(parser) => pump_format(lines, parser, devices, skipped, outliers, lines_at_most, sink),
+        Parser::Blkparse(parser) => pump_format(lines, parser, devices, skipped, outliers, lines_at_most, sink),
+        Parser::Fio(parser) => pump_format(lines, parser, devices, skipped, outliers, lines_at_most, sink),
+        Parser::Csv(parser) => pump_format(lines, parser, devices, skipped, outliers, lines_at_most, sink),
+        Parser::Oracle(parser) => pump_format(lines, &mut **parser, devices, skipped, outliers, lines_at_most, sink),
+        Parser::Mapped(parser) => pump_format(lines, &mut **parser, devices, skipped, outliers, lines_at_most, sink),
     }
 }
 
@@ -434,17 +194,21 @@ pub(super) struct Rows {
     reorder: Option<Reorder>,
     /// For the message when too many are held: largest step and its line.
     step: (u64, u64),
+    /// What helps then, besides.
+    advice: &'static str,
+    /// Lines that are left out.
+    outliers: Vec<u64>,
 }
 
 impl Rows {
     pub fn new(trace: &Trace) -> Result<Rows> {
-        let lines = Lines::open(&trace.spec.path)?;
+        let lines = Lines::open(&trace.spec, record_bytes(trace.reading.format))?;
         lines.expect_version(trace.version)?;
         let layout = &trace.layout;
         Ok(Rows {
             lines,
-            parser: Parser::new(trace.format, trace.spec.time_unit, trace.size_unit),
-            devices: DeviceTable::new(trace.spec.devices),
+            parser: Parser::new(&trace.reading),
+            devices: DeviceTable::new(&trace.spec.devices),
             batch: Vec::with_capacity(BATCH_LINES),
             at: 0,
             parsed: 0,
@@ -456,6 +220,8 @@ impl Rows {
                 latest_ns: 0,
             }),
             step: (trace.stats.max_backward_ns, layout.max_backward_line),
+            outliers: trace.outliers.clone(),
+            advice: if trace.stats.outlier_lines.is_empty() { "" } else { ", or give --skip-outliers" },
         })
     }
 
@@ -491,7 +257,8 @@ impl Rows {
                 }
                 *parsed += 1;
             };
-            if !pump(&mut self.lines, &mut self.parser, &mut self.devices, &mut skipped, BATCH_LINES, &mut sink)? {
+            let (lines, parser, devices) = (&mut self.lines, &mut self.parser, &mut self.devices);
+            if !pump(lines, parser, devices, &mut skipped, &self.outliers, BATCH_LINES, &mut sink)? {
                 self.lines.expect_version(self.scanned)?;
                 return Ok(None);
             }
@@ -526,8 +293,9 @@ impl Rows {
                     format!(
                         "found an arrival {} before an earlier line's, expected a file sorted more closely: to restore \
                          the order, more than {MAX_HELD} requests would have to be held in memory; sort the file by \
-                         its time column",
-                        Ns(step)
+                         its time column{}",
+                        Ns(step),
+                        self.advice
                     ),
                 ));
             }

@@ -17,6 +17,12 @@ pub struct Listed {
     requests: std::vec::IntoIter<Request>,
 }
 
+impl Listed {
+    pub fn new(requests: Vec<Request>) -> Self {
+        Self { requests: requests.into_iter() }
+    }
+}
+
 impl RequestSource for Listed {
     fn next_request(&mut self) -> Result<Option<Request>> {
         Ok(self.requests.next())

@@ -11,6 +11,7 @@ from typing import Any
 
 from softsense.papers import Paper
 from softsense.papers.adaptive_rate_pool import (
+    equal_area,
     hot_data,
     io_rate,
     iterations,
@@ -25,7 +26,7 @@ from softsense.papers.adaptive_rate_pool.loads import planned
 from softsense.papers.adaptive_rate_pool.machine import CONFIG
 from softsense.papers.adaptive_rate_pool.published import INPUTS
 
-_PARTS = (iterations, io_rate, table2, scenario_1, hot_data, scenario_2, mixed_ages, life, queueing)
+_PARTS = (iterations, io_rate, table2, scenario_1, hot_data, scenario_2, mixed_ages, life, equal_area, queueing)
 
 
 def _headline(claims: Mapping[str, Mapping[str, Any]]) -> str:

@@ -41,11 +41,13 @@ class Decoders:
     @property
     def each(self) -> int:
         """Decoders of an SSD, a channel, or the pool."""
-        return self.count // {"pool": 1, "per_ssd": GEOMETRY["ssds"], "per_channel": CHANNELS}[self.where]
+        found: int = self.count // {"pool": 1, "per_ssd": GEOMETRY["ssds"], "per_channel": CHANNELS}[self.where]
+        return found
 
     def bound(self, iterations: float, iteration_us: float = ITERATION_US) -> float:
         """Codewords a second that channels bring and decoders decode, at most."""
-        return min(CHANNELS / CHANNEL_US, self.count / (iteration_us * iterations)) * 1e6
+        found: float = min(CHANNELS / CHANNEL_US, self.count / (iteration_us * iterations)) * 1e6
+        return found
 
     def override(self, time: Mapping[str, float], **more: Any) -> str:
         """The `[decoder]` of a config."""
@@ -94,12 +96,14 @@ def by_seed(runs: Runs, cases: Iterable[Case], of: Quantity) -> list[float]:
 
 def iops(summary: dict[str, Any]) -> float:
     """Codewords a second."""
-    return summary["requests"] / summary["simulated_s"]
+    found: float = summary["requests"] / summary["simulated_s"]
+    return found
 
 
 def latency(summary: dict[str, Any]) -> float:
     """The mean response of reads, us."""
-    return summary["response"]["read"]["mean_us"]
+    found: float = summary["response"]["read"]["mean_us"]
+    return found
 
 
 def farthest(numbers: Mapping[Any, Number]) -> Any:

@@ -6,7 +6,8 @@ from statistics import fmean
 
 import polars as pl
 
-from softsense.papers import Case, Claim, Evidence, Figure, Measured, Number, Plan, Runs, listed
+from softsense.formats import listed
+from softsense.papers import Case, Claim, Evidence, Figure, Measured, Number, Plan, Runs
 from softsense.papers.adaptive_rate_pool.decoders import (
     OF_CHIP,
     OF_DECODERS,
@@ -36,7 +37,8 @@ def _hot_bound(decoders: Decoders, share: float, iterations: float) -> float:
     of_decoders = decoders.count / (ITERATION_US * iterations) * 1e6
     if decoders.where != "pool":
         of_decoders *= HOT_SSDS / GEOMETRY["ssds"] / share
-    return min(of_channels, of_decoders, CHANNELS / CHANNEL_US * 1e6)
+    found: float = min(of_channels, of_decoders, CHANNELS / CHANNEL_US * 1e6)
+    return found
 
 
 def _fig08(plan: Plan, share: float, decoders: Decoders, age: int, buffers: str = "unbounded") -> list[Case]:

@@ -8,8 +8,9 @@ from statistics import fmean
 
 import polars as pl
 
+from softsense.formats import listed
 from softsense.lifetime import Demand, Lifetime, lifetime
-from softsense.papers import Case, Claim, Evidence, Figure, Measured, Number, Plan, Runs, listed, markdown_table
+from softsense.papers import Case, Claim, Evidence, Figure, Measured, Number, Plan, Runs, markdown_table
 from softsense.papers.adaptive_rate_pool.decoders import POOL, by_seed, iops, saturated, scaled
 from softsense.papers.adaptive_rate_pool.decoding import at_all
 from softsense.papers.adaptive_rate_pool.looks import LINES_BY_RATE, PE_AXIS

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from softsense import decode_tables
-from softsense.papers import Claim, Evidence, Figure, Measured, Number, Plan, Runs, listed, markdown_table
+from softsense.formats import listed
+from softsense.papers import Claim, Evidence, Figure, Measured, Number, Plan, Runs, markdown_table
 from softsense.papers.adaptive_rate_pool.decoders import kpe
 from softsense.papers.adaptive_rate_pool.decoding import Decoding, decoding
 from softsense.papers.adaptive_rate_pool.looks import DARK, LINES_BY_RATE, PE_AXIS, SERIES

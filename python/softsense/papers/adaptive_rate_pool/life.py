@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from softsense.papers import Case, Claim, Evidence, Figure, Measured, Number, Plan, Runs, listed, markdown_table
+from softsense.formats import listed
+from softsense.papers import Case, Claim, Evidence, Figure, Measured, Number, Plan, Runs, markdown_table
 from softsense.papers.adaptive_rate_pool.decoders import by_seed
 from softsense.papers.adaptive_rate_pool.lifetimes import printed
 from softsense.papers.adaptive_rate_pool.living import (
@@ -42,35 +44,46 @@ SINGLE = (Living("2/3"), Living("1/2"))
 _EVERY = (PLANNED, *OBSERVED, DEDICATED, FIRST, LINKED, *SINGLE)
 
 
-def _runs_of(plan: Plan, living: Living) -> list[Case]:
-    # Each has millions of requests of which hundreds of thousands wait; seeds hardly differ.
+def runs_of(plan: Plan, living: Living) -> list[Case]:
+    """Its runs. Each has millions of requests, of which hundreds of thousands wait; seeds hardly differ."""
     return [living.case(plan, seed) for seed in plan.seeds[: len(plan.seeds) if plan.full else 1]]
 
 
 def _cases(plan: Plan) -> list[Case]:
-    return [case for living in _EVERY for case in _runs_of(plan, living)]
+    return [case for living in _EVERY for case in runs_of(plan, living)]
 
 
 def _written(summary: dict[str, Any]) -> float:
     """Bytes that the host wrote for each byte of flash."""
     detail = summary["writes_detail"]
     units = detail["host_codewords"] - detail["refused_codewords"]
-    return units * UNIT / (PLANES * BLOCKS * PAGES * 2 * CODEWORD)
+    found: float = units * UNIT / (PLANES * BLOCKS * PAGES * 2 * CODEWORD)
+    return found
 
 
 def _erases(summary: dict[str, Any]) -> float:
     """Of a block, mean."""
-    return summary["operations"]["erases"] / (PLANES * BLOCKS)
+    found: float = summary["operations"]["erases"] / (PLANES * BLOCKS)
+    return found
 
 
-def _p99(summary: dict[str, Any]) -> float:
-    return summary["response"]["read"]["p99_us"]
+def p99(summary: dict[str, Any]) -> float:
+    """Of the response of reads, us."""
+    found: float = summary["response"]["read"]["p99_us"]
+    return found
 
 
-def _failed(summary: dict[str, Any]) -> float:
+def mean(summary: dict[str, Any]) -> float:
+    """Of the response of reads, us."""
+    found: float = summary["response"]["read"]["mean_us"]
+    return found
+
+
+def failed(summary: dict[str, Any]) -> float:
     """Codewords that were not decoded, whoever read them."""
     reads = summary["codeword_reads"]
-    return reads["uncorrectable"] + reads["uncorrectable_in_background"]
+    found: float = reads["uncorrectable"] + reads["uncorrectable_in_background"]
+    return found
 
 
 def _each_cycle(summary: dict[str, Any]) -> float:
@@ -82,25 +95,26 @@ def _to_the_end(plan: Plan, of: Living, summary: dict[str, Any]) -> float:
     """What was written, and what the last rate would write in the erases that are left."""
     left = of.to_erases(of.rates[-1], plan) - _erases(summary)
     each = units(of.rates[-1]) * UNIT / CODEWORD / summary["writes_detail"]["write_amplification"]
-    return _written(summary) + left * each
+    found: float = _written(summary) + left * each
+    return found
 
 
-def _gain(plan: Plan, runs: Runs, living: Living) -> Number:
+def gain(plan: Plan, runs: Runs, living: Living) -> Number:
     """What is written in a life over what the better of two single rates writes, each to the end of its last rate."""
 
     def lifetime(of: Living) -> list[float]:
-        return by_seed(runs, _runs_of(plan, of), lambda summary: _to_the_end(plan, of, summary))
+        return by_seed(runs, runs_of(plan, of), lambda summary: _to_the_end(plan, of, summary))
 
-    best = max((lifetime(single) for single in SINGLE), key=fmean)
+    best = max((lifetime(replace(single, lanes=living.lanes)) for single in SINGLE), key=fmean)
     return Number.ratio(lifetime(living), best)
 
 
 def _measure(plan: Plan, runs: Runs) -> Measured:
     rows, told = [], []
     for living in _EVERY:
-        cases = _runs_of(plan, living)
+        cases = runs_of(plan, living)
         for bar, of in (("mean", "mean_us"), ("p99", "p99_us")):
-            number = Number.of(by_seed(runs, cases, lambda summary, of=of: summary["response"]["read"][of]))
+            number = Number.of([float(runs[case]["response"]["read"][of]) for case in cases])
             rows.append(
                 {"group": living.label.replace(", ", "\n", 1), "bar": bar, "value": number.value}
                 | {"lo": number.lo, "hi": number.hi}
@@ -116,8 +130,8 @@ def _measure(plan: Plan, runs: Runs) -> Measured:
                 " ".join(str(count) for count in codes["blocks"]),
                 switched,
                 f"{first['writes_detail']['write_amplification']:.2f}",
-                f"{_failed(first):,.0f}",
-                f"{fmean(by_seed(runs, cases, _mean)):.0f}, {fmean(by_seed(runs, cases, _p99)):.0f}",
+                f"{failed(first):,.0f}",
+                f"{fmean(by_seed(runs, cases, mean)):.0f}, {fmean(by_seed(runs, cases, p99)):.0f}",
                 f"{100 * first['utilisation']['decoder']:.0f} %, {100 * links['link_from_ssds']:.1f} %"
                 if links
                 else f"{100 * first['utilisation']['decoder']:.0f} %",
@@ -136,29 +150,25 @@ def _measure(plan: Plan, runs: Runs) -> Measured:
     return Measured(pl.DataFrame(rows), _evidence(plan, runs), (note,))
 
 
-def _mean(summary: dict[str, Any]) -> float:
-    return summary["response"]["read"]["mean_us"]
-
-
 def _evidence(plan: Plan, runs: Runs) -> dict[str, Evidence]:
-    def p99(above: Living, below: Living) -> Number:
-        return Number.ratio(*(by_seed(runs, _runs_of(plan, living), _p99) for living in (above, below)))
+    def tail(above: Living, below: Living) -> Number:
+        return Number.ratio(*(by_seed(runs, runs_of(plan, living), p99) for living in (above, below)))
 
     others = (*OBSERVED, LINKED)
-    gains = {living.label: _gain(plan, runs, living) for living in others}
-    failed = {living.label: _failed(runs[_runs_of(plan, living)[0]]) for living in (PLANNED, *OBSERVED)}
-    pooled, first = p99(DEDICATED, PLANNED), p99(FIRST, PLANNED)
+    gains = {living.label: gain(plan, runs, living) for living in others}
+    undecoded = [f"{failed(runs[runs_of(plan, living)[0]]):,.0f} ({living.label})" for living in (PLANNED, *OBSERVED)]
+    pooled, first = tail(DEDICATED, PLANNED), tail(FIRST, PLANNED)
     each = {
         living.label: Number.ratio(
-            by_seed(runs, _runs_of(plan, living), _each_cycle), by_seed(runs, _runs_of(plan, PLANNED), _each_cycle)
+            by_seed(runs, runs_of(plan, living), _each_cycle), by_seed(runs, runs_of(plan, PLANNED), _each_cycle)
         )
         for living in OBSERVED
     }
     farthest = max(each.values(), key=lambda number: abs(number.value - 1))
-    met = {"in_all": pooled.lo > 1, "in_mean": pooled.value > 1}
+    met: dict[str, Any] = {"in_all": pooled.lo > 1, "in_mean": pooled.value > 1}
     return {
         "life_gain": Evidence(
-            _gain(plan, runs, PLANNED),
+            gain(plan, runs, PLANNED),
             "In a run the user's capacity stays, and what a weak code leaves beyond it lowers write amplification; at "
             "the last rates it is high.",
             under={name: Evidence(number) for name, number in gains.items()},
@@ -166,7 +176,7 @@ def _evidence(plan: Plan, runs: Runs) -> dict[str, Evidence]:
         "life_observed": Evidence(
             farthest,
             "What blocks do by what is observed of them over what they do by P/E cycles, in bytes for each erase; the "
-            f"farther of two. Codewords that were not decoded: {listed([f'{n:,.0f} ({w})' for w, n in failed.items()])}"
+            f"farther of two. Codewords that were not decoded: {listed(undecoded)}"
             ". Limits are what codes show at three quarters of the raw bit error rate that they are made for, as a "
             "block is looked at once for each erase.",
         ),

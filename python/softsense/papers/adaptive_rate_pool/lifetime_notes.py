@@ -7,7 +7,8 @@ from typing import Any
 import polars as pl
 
 from softsense import decode_tables
-from softsense.papers import listed, markdown_table
+from softsense.formats import listed
+from softsense.papers import markdown_table
 from softsense.papers.adaptive_rate_pool.lifetimes import (
     CAPACITY_TB,
     FIXED_CAPACITY,

@@ -41,7 +41,8 @@ class Scheme:
     @property
     def best(self) -> str:
         """The rate that writes most by itself."""
-        return max(RATES, key=self.written)
+        found: str = max(RATES, key=self.written)
+        return found
 
     @property
     def over_best(self) -> float:
@@ -119,7 +120,8 @@ def raw_rates(scheme: Scheme, lifetimes: Mapping[str, float]) -> dict[str, float
 
 def user_rate(scheme: str) -> float:
     """GB/s of user data over the printed years, by the printed endurances and rates."""
-    return 1e3 * printed_lifetime(scheme) * CAPACITY_TB * 1e3 / (YEARS[scheme] * YEAR_S)
+    found: float = 1e3 * printed_lifetime(scheme) * CAPACITY_TB * 1e3 / (YEARS[scheme] * YEAR_S)
+    return found
 
 
 @cache

@@ -9,9 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from softsense._core import Config
+from softsense.api import parallelism_of
 from softsense.papers import Case, Plan, Workload, inline, synthetic
 from softsense.papers.adaptive_rate_pool.decoding import iterations_at
 from softsense.papers.adaptive_rate_pool.loads import POLICY
+from softsense.papers.adaptive_rate_pool.machine import CONFIG
 from softsense.papers.adaptive_rate_pool.published import ADAPTIVE, CODEWORD, RATES, table_of
 from softsense.papers.adaptive_rate_pool.settings import ENCODE_US, interconnect
 from softsense.papers.adaptive_rate_pool.wear import PE_EXPONENT, fit, limit, lives
@@ -46,7 +49,8 @@ def cycles_per_erase(plan: Plan) -> int:
 
 def units(rate: str) -> int:
     """Blocks of 512 bytes in a codeword."""
-    return round(lives()[rate].user_share * CODEWORD / UNIT)
+    found: int = round(lives()[rate].user_share * CODEWORD / UNIT)
+    return found
 
 
 @dataclass(frozen=True)
@@ -59,6 +63,8 @@ class Living:
         placement: of decoders and encoders.
         host_first: whether these take what the host waits for first.
         link_gb_per_s: of the links to a pool; none if they take no time.
+        lanes: checks that a decoder of all six codes handles in a cycle, whose area the decoders of this device take
+            whatever they decode; without it an iteration takes `ITERATION_US`, and nothing is said of area.
     """
 
     scheme: str = ADAPTIVE
@@ -66,6 +72,7 @@ class Living:
     placement: str = "pool"
     host_first: bool = False
     link_gb_per_s: float | None = None
+    lanes: int | None = None
 
     @property
     def label(self) -> str:
@@ -88,7 +95,8 @@ class Living:
 
     def to_erases(self, rate: str, plan: Plan) -> int:
         """The erases up to which a block of this age uses a rate."""
-        return round(lives()[rate].endurance_pe * MARGIN ** (1 / PE_EXPONENT) / cycles_per_erase(plan))
+        found: int = round(lives()[rate].endurance_pe * MARGIN ** (1 / PE_EXPONENT) / cycles_per_erase(plan))
+        return found
 
     def could_write(self, plan: Plan) -> float:
         """Bytes for each byte of flash and 1,000 P/E cycles' worth of erases, without write amplification."""
@@ -131,10 +139,11 @@ class Living:
             "codeword_bytes": UNIT,
         }
         place = {self.placement: DECODERS if self.placement == "pool" else DECODERS // SSDS}
-        decoder = {"placement": place, "time": {"per_iteration_us": ITERATION_US}, "host_first": self.host_first}
         encoder = {"placement": place, "time_us": ENCODE_US, "host_first": self.host_first}
         links = [interconnect(self.link_gb_per_s)] if self.link_gb_per_s else []
-        return (
+        time = {"per_iteration_us": ITERATION_US} if self.lanes is None else {"ldpc": {"checks_per_cycle": self.lanes}}
+        decoder = {"placement": place, "time": time, "host_first": self.host_first}
+        overrides = (
             f"geometry={inline(geometry)}",
             f"reliability={inline({'adaptive': adaptive})}",
             f"decoder={inline(decoder)}",
@@ -146,6 +155,17 @@ class Living:
             "host.spread=round_robin",
             "precondition.pe_cycles=0",
         )
+        if self.lanes is None or self.scheme == ADAPTIVE:
+            return overrides
+        return (*overrides, *parallelism_of(_config(plan, overrides), Living(lanes=self.lanes).config(plan)))
+
+    def config(self, plan: Plan) -> Config:
+        """The device."""
+        return _config(plan, self._overrides(plan))
+
+
+def _config(plan: Plan, overrides: tuple[str, ...]) -> Config:
+    return Config.open(CONFIG).with_overrides([*plan.overrides, *overrides])
 
 
 def _load(requests: int) -> Workload:

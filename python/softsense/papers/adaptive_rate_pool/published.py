@@ -45,9 +45,10 @@ SMALLEST_POOL = PUBLISHED["scenario_2"]["decoders"]
 def printed_lifetime(scheme: str) -> float:
     """Endurance times rate, in 1,000 bytes written for each byte of flash, as table II has them; a sum if adaptive."""
     if scheme != ADAPTIVE:
-        return ENDURANCE[scheme] * nominal(scheme)
+        return float(ENDURANCE[scheme] * nominal(scheme))
     edges = [0, *(ENDURANCE[rate] for rate in RATES)]
-    return sum((to - since) * nominal(rate) for rate, (since, to) in zip(RATES, pairwise(edges), strict=True))
+    found: float = sum((to - since) * nominal(rate) for rate, (since, to) in zip(RATES, pairwise(edges), strict=True))
+    return found
 
 
 def nominal(rate: str) -> float:

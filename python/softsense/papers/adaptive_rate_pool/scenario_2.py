@@ -10,7 +10,8 @@ from typing import Any
 
 import polars as pl
 
-from softsense.papers import Case, Claim, Evidence, Figure, Measured, Number, Plan, Runs, listed
+from softsense.formats import listed
+from softsense.papers import Case, Claim, Evidence, Figure, Measured, Number, Plan, Runs
 from softsense.papers.adaptive_rate_pool.decoders import (
     POOL,
     by_seed,
@@ -35,7 +36,8 @@ T_RATIOS = (2, 5, 10, 20, 40)
 
 
 def _iteration_us(ratio: int) -> float:
-    return PUBLISHED["scenario_2"]["t_dat_us"] / ratio
+    found: float = PUBLISHED["scenario_2"]["t_dat_us"] / ratio
+    return found
 
 
 def _slowest(plan: Plan) -> float:

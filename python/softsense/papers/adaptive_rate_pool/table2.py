@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from softsense.papers import Claim, Evidence, Figure, Measured, Number, Plan, Runs, listed, resting_on
+from softsense.formats import listed
+from softsense.papers import Claim, Evidence, Figure, Measured, Number, Plan, Runs, resting_on
 from softsense.papers.adaptive_rate_pool import lifetime_notes
 from softsense.papers.adaptive_rate_pool.lifetimes import (
     FIXED_CAPACITY,
@@ -73,7 +74,7 @@ def _endurances(ours: Scheme, others: dict[str, Scheme]) -> dict[str, Evidence]:
         )
     second = sorted(ours.written(rate) for rate in RATES)[-2]
 
-    def best(scheme: Scheme) -> dict[str, bool]:
+    def best(scheme: Scheme) -> dict[str, Any]:
         return {"in_all": scheme.best == in_print, "in_mean": scheme.best == in_print}
 
     in_print = max(RATES, key=lambda rate: YEARS[rate])

@@ -64,17 +64,20 @@ def limit(rate: str) -> float:
         middle = (low + high) / 2
         failing = float(reader(rate).p_fail(np.array([middle]), 1)[0, 0])
         low, high = (middle, high) if failing / code(rate).data_bits <= DEMAND.uber else (low, middle)
-    return low
+    found: float = low
+    return found
 
 
 def fit(rate: str = FITTED, exponent: float = PE_EXPONENT) -> float:
     """The scale with which a rate lasts as long as is printed: that of RBER = scale (PE / 1000)^exponent."""
-    return limit(rate) / ENDURANCE[rate] ** exponent
+    found: float = limit(rate) / ENDURANCE[rate] ** exponent
+    return found
 
 
 def predicted(rate: str, scale: float, exponent: float = PE_EXPONENT) -> float:
     """The endurance of a rate in 1,000 P/E cycles."""
-    return (limit(rate) / scale) ** (1 / exponent)
+    found: float = (limit(rate) / scale) ** (1 / exponent)
+    return found
 
 
 @cache
@@ -100,7 +103,8 @@ def lives() -> dict[str, CodeLife]:
 def adapted(pe_cycles: int) -> str:
     """The rate that an adaptive device uses at an age."""
     table = next(stage.life.table for stage in life().stages if pe_cycles <= stage.to_pe)
-    return next(rate for rate in RATES if table_of(rate) == table)
+    found: str = next(rate for rate in RATES if table_of(rate) == table)
+    return found
 
 
 AGES = (100, 2_000, 8_000, 12_000, 18_000, 24_000, 33_000, 38_000)

@@ -4,6 +4,9 @@ The device is that of the paper's section IV, `configs/mlc-lae.toml`. What the p
 workloads that are not to be had, is said in the report. Each module has a figure, or a group of them, with its claims.
 """
 
+from collections.abc import Mapping
+from typing import Any
+
 from softsense.papers import Paper
 from softsense.papers.lae_ftl import (
     assumed,
@@ -68,7 +71,7 @@ _INPUTS = {
 }
 
 
-def _headline(claims: dict[str, dict[str, object]]) -> str:
+def _headline(claims: Mapping[str, Mapping[str, Any]]) -> str:
     gains = [claims[f"gain_{name}"]["measured"] for name in ("F1", "F2", "MSR-src", "MSR-ts")]
     told = ", ".join(f"{100 * float(str(gain)):.0f}" for gain in gains)
     return (
@@ -91,8 +94,8 @@ PAPER = Paper(
     "shipped device, decodes one codeword at a time and was overwritten all over. Assumed, as the paper is "
     "silent: a bus of 200 MB/s, the decoder's times (figure 3), over-provisioning, buffers, and addresses, sizes "
     "and loads of the stand-ins. Figures `assumed` and `region` say how results depend on them. Units are packed "
-    "across the pages of a block; the paper's N-PUN may point anywhere, but within the block the code of a unit "
-    "and its collection stay defined.",
+    "across the pages of a block. The paper's N-PUN may point anywhere: figures `lone` and 6 also have units that go "
+    "on at the next chip, in blocks that are collected together, so that a unit's code and its collection are defined.",
     plan=plan_of,
     figures=tuple(figure for module in _MODULES for figure in module.FIGURES),
     claims=tuple(claim for module in _MODULES for claim in module.CLAIMS),

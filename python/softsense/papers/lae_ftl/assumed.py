@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from softsense.api import inline
+from softsense.base import inline
+from softsense.formats import listed
 from softsense.papers import (
     Case,
     Claim,
@@ -19,14 +20,7 @@ from softsense.papers import (
     Runs,
     markdown_table,
 )
-from softsense.papers.comparing import (
-    Arm,
-    Compared,
-    cases,
-    listed,
-    percent,
-    summaries,
-)
+from softsense.papers.comparing import Arm, Compared, cases, percent, summaries
 from softsense.papers.drawing import draw_bars
 from softsense.papers.lae_ftl.decoding import HARDWARE
 from softsense.papers.lae_ftl.devices import adaptive, baseline, shipped

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from softsense.formats import listed
 from softsense.papers import (
     Claim,
     Evidence,
@@ -16,9 +17,6 @@ from softsense.papers import (
     Plan,
     Runs,
     markdown_table,
-)
-from softsense.papers.comparing import (
-    listed,
 )
 from softsense.papers.drawing import draw_bars
 from softsense.papers.lae_ftl.units import ASSUMED, ENGINE, SEGMENTS, WORST_CASE, Hardware

@@ -9,7 +9,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from softsense._core import Config
-from softsense.api import inline
+from softsense.base import inline
 from softsense.papers import (
     Workload,
 )
@@ -75,6 +75,14 @@ class Device:
             f"geometry.blocks_per_plane={blocks}",
             f"ftl.over_provisioning={share}",
         )
+
+
+def at_the_next_chip(device: Device) -> str:
+    """As a config field: units that the end of a page cuts go on at the chip of the next channel.
+
+    Blocks of one die of each channel are written in turn, page by page, and collected together.
+    """
+    return f"ftl.interleaving={inline({'ways': device.channels, 'groups': 'none'})}"
 
 
 SMALL, LARGE = (Device.of(PUBLISHED["devices"][name]) for name in ("small", "large"))

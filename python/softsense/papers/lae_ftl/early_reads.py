@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from softsense.formats import listed
 from softsense.papers import (
     Case,
     Claim,
@@ -25,16 +26,7 @@ from softsense.papers import (
     Workload,
     markdown_table,
 )
-from softsense.papers.comparing import (
-    Arm,
-    Compared,
-    Quantity,
-    cases,
-    listed,
-    percent,
-    saved,
-    summaries,
-)
+from softsense.papers.comparing import Arm, Compared, Quantity, cases, percent, saved, summaries
 from softsense.papers.drawing import draw_bars
 from softsense.papers.lae_ftl.devices import adaptive, baseline
 from softsense.papers.lae_ftl.published import PUBLISHED, SENSE_US, TRACES

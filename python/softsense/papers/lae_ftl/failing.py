@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from softsense.formats import listed
 from softsense.papers import (
     Case,
     Claim,
@@ -20,12 +21,7 @@ from softsense.papers import (
     Runs,
     resting_on,
 )
-from softsense.papers.comparing import (
-    Arm,
-    cases,
-    listed,
-    lone_reads,
-)
+from softsense.papers.comparing import Arm, cases, lone_reads
 from softsense.papers.drawing import Line, lines, point
 from softsense.papers.lae_ftl.devices import squeezed
 from softsense.papers.lae_ftl.lone import farthest, over

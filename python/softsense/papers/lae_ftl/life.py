@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from softsense._core import Config
-from softsense.api import inline
+from softsense.base import inline
 from softsense.lifetime import ADAPTIVE, Demand, Lifetime, lifetime, write_amplification
 from softsense.papers import (
     Claim,

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from math import gcd
+from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from softsense.formats import listed
 from softsense.papers import (
     Case,
     Claim,
@@ -22,13 +25,9 @@ from softsense.papers import (
     resting_on,
     synthetic,
 )
-from softsense.papers.comparing import (
-    cases,
-    listed,
-    lone_reads,
-)
+from softsense.papers.comparing import cases, lone_reads
 from softsense.papers.drawing import draw_bars
-from softsense.papers.lae_ftl.devices import squeezed
+from softsense.papers.lae_ftl.devices import SMALL, at_the_next_chip, squeezed
 from softsense.papers.lae_ftl.published import EXACTLY, SENSE_US, UNIT
 from softsense.papers.lae_ftl.units import (
     ASSUMED,
@@ -58,13 +57,15 @@ def _rber(code: UnitCode) -> float:
     return RBER[SEGMENTS.index(code)] if code in SEGMENTS else RBER[-1]
 
 
-def _lone(plan: Plan, code: UnitCode) -> list[Case]:
+def _lone(plan: Plan, code: UnitCode, *, anywhere: bool = False) -> list[Case]:
     reads = lone_reads(plan.requests)
-    return cases(replace(plan, workloads=(reads,)), replace(squeezed(code), overrides=_lone_overrides(code)))
+    arm = replace(squeezed(code), overrides=_lone_overrides(code, anywhere))
+    return cases(replace(plan, workloads=(reads,)), arm)
 
 
-def _lone_overrides(code: UnitCode) -> tuple[str, ...]:
-    return bch_of({code: FOR_LIFE}, constant(_rber(code))), *squeezed(code).overrides[1:]
+def _lone_overrides(code: UnitCode, anywhere: bool) -> tuple[str, ...]:
+    where = (at_the_next_chip(SMALL),) if anywhere else ()
+    return bch_of({code: FOR_LIFE}, constant(_rber(code))), *squeezed(code).overrides[1:], *where
 
 
 def lone_read_us(code: UnitCode, rber: float, *, anywhere: bool = False) -> float:
@@ -72,7 +73,7 @@ def lone_read_us(code: UnitCode, rber: float, *, anywhere: bool = False) -> floa
 
     Of a unit in two pages of a block the first part, and the parity, cross the bus while the second page is sensed. The
     second part is half of a unit in the mean. If the second part is `anywhere`, on a die of another channel, both pages
-    are sensed at once, and both parts cross their buses at once, the longer of them with the parity.
+    are sensed at once, and both parts cross their buses at once, the first with the parity.
     """
     device = on_device(code)
     transfer_us: float = device["transfer_us"]
@@ -81,11 +82,20 @@ def lone_read_us(code: UnitCode, rber: float, *, anywhere: bool = False) -> floa
     times = ASSUMED.decode_us(code, errors=False), ASSUMED.decode_us(code), p_clean
     in_one = SENSE_US + last_decode_us(code.codewords, transfer_us, *times)
     if anywhere:
-        # Of two parts the longer is three quarters of a unit in the mean.
-        in_two = SENSE_US + last_decode_us(1, byte_us * (UNIT * 3 / 4 + device["parity_bytes"]), *times)
+        in_two = SENSE_US + last_decode_us(1, byte_us * _longer_part(code), *times)
     else:
         in_two = 2 * SENSE_US + last_decode_us(1, byte_us * UNIT / 2, *times)
     return (1 - code.crossing) * in_one + code.crossing * in_two
+
+
+def _longer_part(code: UnitCode) -> float:
+    """Bytes of the longer part of a unit in two pages, the first with the parity, in the mean.
+
+    Pages of D bytes cut units of 4,096 at all multiples of their greatest common divisor, each as often.
+    """
+    parity: int = on_device(code)["parity_bytes"]
+    step = gcd(2 * (UNIT - code.squeezed_bytes), UNIT)
+    return fmean(max(UNIT - rest + parity, rest) for rest in range(step, UNIT, step)) if step < UNIT else UNIT + parity
 
 
 def _sequential_writes(plan: Plan) -> Workload:
@@ -107,6 +117,7 @@ def _room(plan: Plan, code: UnitCode) -> list[Case]:
 
 def _cases_lone(plan: Plan) -> list[Case]:
     lone = [case for code in _EVERY_CODE for case in _lone(plan, code)]
+    lone += [case for code in SQUEEZED for case in _lone(plan, code, anywhere=True)]
     return lone + [case for code in SQUEEZED for case in _room(plan, code)]
 
 
@@ -121,7 +132,7 @@ def _measure_lone(plan: Plan, runs: Runs) -> Measured:
         each = [runs[case] for case in _lone(plan, code)]
         says = lone_read_us(code, _rber(code))
         took = Number.of(READ.each(each))
-        latency[code] = Number.of([us / says for us in READ.each(each)])
+        latency[code.label] = Number.of([us / says for us in READ.each(each)])
         crossing = Number.of([s["codeword_reads"]["crossing"] / s["codeword_reads"]["count"] for s in each])
         sensed = Number.of([s["operations"]["senses"] / s["codeword_reads"]["count"] for s in each])
         if code.squeezed_bytes:
@@ -132,6 +143,11 @@ def _measure_lone(plan: Plan, runs: Runs) -> Measured:
         rows.append(bar(name, "measured", took, crossing=crossing.value, senses=sensed.value))
         cells = [f"{code.crossing:.4f}", f"{crossing.value:.4f}", f"{sensed.value:.4f}"]
         told.append([code.label, code.unit, *cells, f"{says:.2f}", f"{took.value:.2f}"])
+    elsewhere = {
+        code: Number.of(READ.each([runs[case] for case in _lone(plan, code, anywhere=True)])) for code in SQUEEZED
+    }
+    for code, took in elsewhere.items():
+        latency[f"{code.label}, at the next chip"] = over(took, lone_read_us(code, _rber(code), anywhere=True))
     rooms = {code: Number.of([AMPLIFICATION.of(runs[case]) for case in _room(plan, code)]) for code in SQUEEZED}
     lost = {code: over(wa, UNIT / (UNIT - code.squeezed_bytes)) for code, wa in rooms.items()}
     far = {name: farthest(each) for name, each in (("us", latency), ("two", shares), ("sense", senses), ("wa", lost))}
@@ -144,7 +160,7 @@ def _measure_lone(plan: Plan, runs: Runs) -> Measured:
         ),
         "lone_latency": Evidence(
             latency[far["us"]],
-            f"The farthest of {len(latency)}: {far['us'].label}. Sensing, once or twice, and the pipeline of transfers "
+            f"The farthest of {len(latency)}: {far['us']}. Sensing, once or twice, and the pipeline of transfers "
             "and decodes, with the share of codewords that have no error.",
         ),
         "lost_room": Evidence(
@@ -159,10 +175,10 @@ def _measure_lone(plan: Plan, runs: Runs) -> Measured:
         "4,096 B begin together again after lcm(D, 4,096) bytes; each boundary of pages before that cuts one "
         f"unit:\n\n{markdown_table(heads, told)}"
     )
-    return Measured(pl.DataFrame(rows, infer_schema_length=None), evidence, (note, _note_of_anywhere()))
+    return Measured(pl.DataFrame(rows, infer_schema_length=None), evidence, (note, _note_of_anywhere(elsewhere)))
 
 
-def _note_of_anywhere() -> str:
+def _note_of_anywhere(elsewhere: Mapping[UnitCode, Number]) -> str:
     base, rows = lone_read_us(UNSQUEEZED, RBER[-1]), []
     for code in SQUEEZED:
         both = [lone_read_us(code, RBER[-1], anywhere=anywhere) for anywhere in (False, True)]
@@ -172,17 +188,20 @@ def _note_of_anywhere() -> str:
                 code.unit,
                 str(crossing_share(code)),
                 *(f"{us:.1f}" for us in both),
+                f"{elsewhere[code].value:.1f}",
                 *(f"{100 * (us / base - 1):+.1f} %" for us in both),
                 *(f"{100 * ((us - decode_us) / base - 1):+.1f} %" for us in both),
             ]
         )
-    heads = ["data space of a unit", "cross", "in the block, us", "anywhere, us", "more, in the block", "anywhere"]
+    heads = ["data space of a unit", "cross", "in the block, us", "anywhere, us", "measured, us"]
+    heads += ["more, in the block", "anywhere"]
     heads += ["with equal decoding, in the block", "anywhere"]
     return (
         "The paper's N-PUN may point anywhere, so that the next page that is programmed, on another die, takes the "
-        "rest of a unit. This is computed, and was not simulated: which code a unit has whose parts lie in blocks of "
-        "two ages, and what becomes of it when one of them is collected, the paper does not say. As many units cross, "
-        "and need as many sensings; but both pages are sensed at once, so that a lone read costs one sensing less. "
+        "rest of a unit. Which code a unit has whose parts lie in blocks of two ages, and what becomes of it when one "
+        "of them is collected, the paper does not say. Here blocks of a die of each channel wear and are collected "
+        "together, as a superblock, through whose pages units follow one another. As many units cross, and need as "
+        "many sensings; but both pages are sensed at once, so that a lone read costs one sensing less. "
         f"Lone reads beside the unsqueezed {base:.1f} us:\n\n{markdown_table(heads, rows)}"
     )
 

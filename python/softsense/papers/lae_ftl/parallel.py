@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from softsense.formats import listed
 from softsense.papers import (
     Case,
     Claim,
@@ -21,14 +22,7 @@ from softsense.papers import (
     Workload,
     markdown_table,
 )
-from softsense.papers.comparing import (
-    Arm,
-    cases,
-    listed,
-    lone_reads,
-    percent,
-    saved,
-)
+from softsense.papers.comparing import Arm, cases, lone_reads, percent, saved
 from softsense.papers.drawing import Line, lines, point
 from softsense.papers.lae_ftl.devices import Device, adaptive, baseline, sizes
 from softsense.papers.lae_ftl.units import ENGINE

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from softsense.formats import listed
 from softsense.papers import (
     Case,
     Claim,
@@ -23,17 +24,12 @@ from softsense.papers import (
     Number,
     Plan,
     Runs,
+    Workload,
     markdown_table,
 )
-from softsense.papers.comparing import (
-    Arm,
-    Compared,
-    cases,
-    listed,
-    summaries,
-)
+from softsense.papers.comparing import Arm, Compared, cases, summaries
 from softsense.papers.drawing import draw_bars
-from softsense.papers.lae_ftl.devices import over_provisioning, squeezed
+from softsense.papers.lae_ftl.devices import at_the_next_chip, device_of, over_provisioning, squeezed
 from softsense.papers.lae_ftl.early_reads import NUMBERING
 from softsense.papers.lae_ftl.published import MIB, UNIT, ranged
 from softsense.papers.lae_ftl.units import SQUEEZED, UNSQUEEZED, Hardware, UnitCode
@@ -54,6 +50,7 @@ if TYPE_CHECKING:
 LATE_CODES = (UNSQUEEZED, *SQUEEZED)
 
 _ON_ENGINE = f"the footprint, on one engine for t = {SQUEEZED[-1].correctable}"
+_ELSEWHERE = "the footprint, units go on at the next chip"
 _FOOTPRINT, _ALL, _BUFFERS = "only the footprint mapped", "all mapped", "the footprint, with buffers as in fig. 4"
 # Assumed; the paper has both buffers, and no sizes.
 _BUFFER_BYTES = 4 * MIB
@@ -86,7 +83,17 @@ def _machines(plan: Plan) -> dict[str, _Machine]:
         _ALL: _Machine(plan),
         _BUFFERS: _Machine(once, _AS_IN_FIG_4),
         _ON_ENGINE: _Machine(once, (engine.override,)),
+        _ELSEWHERE: _Machine(_going_on_elsewhere(once)),
     }
+
+
+def _going_on_elsewhere(plan: Plan) -> Plan:
+    """The plan on devices where units that the end of a page cuts go on at the next chip."""
+
+    def of(workload: Workload) -> Workload:
+        return replace(workload, overrides=(*workload.overrides, at_the_next_chip(device_of(workload))))
+
+    return replace(plan, workloads=tuple(of(workload) for workload in plan.workloads))
 
 
 def _cases_late(plan: Plan) -> list[Case]:

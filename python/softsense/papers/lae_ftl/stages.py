@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from softsense.api import inline
+from softsense.base import inline
 from softsense.papers import (
     Case,
     Claim,

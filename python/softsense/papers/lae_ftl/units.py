@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from softsense import _core, codes
-from softsense.api import inline
+from softsense.base import inline
 from softsense.papers import (
     configured,
 )

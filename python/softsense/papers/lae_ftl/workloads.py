@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from softsense.formats import listed
 from softsense.papers import (
     Number,
     Plan,
@@ -13,12 +14,7 @@ from softsense.papers import (
     configured,
     synthetic,
 )
-from softsense.papers.comparing import (
-    Quantity,
-    Summary,
-    listed,
-    response,
-)
+from softsense.papers.comparing import Quantity, Summary, response
 from softsense.papers.lae_ftl.devices import device_of
 from softsense.papers.lae_ftl.published import CONFIG, KIB, LATE, MIB, TRACES, UNIT
 from softsense.papers.lae_ftl.units import SEGMENTS

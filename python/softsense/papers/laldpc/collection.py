@@ -39,7 +39,8 @@ def _attempts(summary: Summary) -> float:
     Those are fresh here, so that each read of one is one attempt.
     """
     host, read = summary["codeword_reads"]["attempts"], summary["mapping"]["translation_reads"]
-    return (summary["operations"]["decodes"] - host - read) / summary["writes_detail"]["gc_codewords"]
+    found: float = (summary["operations"]["decodes"] - host - read) / summary["writes_detail"]["gc_codewords"]
+    return found
 
 
 def _measure_gc(plan: Plan, runs: Runs) -> Measured:

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from softsense.papers import Case, Claim, Evidence, Figure, Measured, Number, Plan, Runs, Workload, listed, resting_on
+from softsense.formats import listed
+from softsense.papers import Case, Claim, Evidence, Figure, Measured, Number, Plan, Runs, Workload, resting_on
 from softsense.papers.comparing import lone_reads
 from softsense.papers.drawing import draw_bars
 from softsense.papers.laldpc.methods import FLASH_READ, methods, needs, read_hits

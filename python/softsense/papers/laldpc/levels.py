@@ -12,19 +12,8 @@ import polars as pl
 
 from softsense import decode_tables
 from softsense._core import Cells
-from softsense.papers import (
-    Case,
-    Claim,
-    Evidence,
-    Figure,
-    Measured,
-    Number,
-    Plan,
-    Runs,
-    listed,
-    markdown_table,
-    resting_on,
-)
+from softsense.formats import listed
+from softsense.papers import Case, Claim, Evidence, Figure, Measured, Number, Plan, Runs, markdown_table, resting_on
 from softsense.papers.comparing import lone_reads
 from softsense.papers.drawing import draw_bars, heading
 from softsense.papers.laldpc.methods import READ, needs

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from softsense.papers import Number, Plan, Runs, Workload, inline, listed
+from softsense.formats import listed
+from softsense.papers import Number, Plan, Runs, Workload, inline
 from softsense.papers.comparing import Arm, Compared, Quantity, Summary, response, saved, summaries
 from softsense.papers.drawing import draw_bars
 from softsense.papers.laldpc.published import CACHE_BYTES, PUBLISHED
@@ -101,28 +102,33 @@ GAINS = {"flash read latency": FLASH_READ, "read response": READ, "system respon
 
 def retries(summary: Summary) -> int:
     """Attempts after the first."""
-    return summary["codeword_reads"]["attempts"] - summary["codeword_reads"]["count"]
+    found: int = summary["codeword_reads"]["attempts"] - summary["codeword_reads"]["count"]
+    return found
 
 
 def soft_starts(summary: Summary) -> int:
     """Reads that began above level 1."""
-    return summary["codeword_reads"]["soft_starts"]
+    found: int = summary["codeword_reads"]["soft_starts"]
+    return found
 
 
 def count(summary: Summary) -> int:
     """Codewords of the host that were read from flash."""
-    return summary["codeword_reads"]["count"]
+    found: int = summary["codeword_reads"]["count"]
+    return found
 
 
 def soft_share(summary: Summary) -> float:
     """The share of codeword reads that ended above level 1."""
     reads = summary["codeword_reads"]
-    return sum(reads["level_histogram"][1:]) / reads["count"]
+    found: float = sum(reads["level_histogram"][1:]) / reads["count"]
+    return found
 
 
 def read_hits(summary: Summary) -> float:
     """The share of reads whose entry was at hand."""
-    return summary["mapping"]["read_hit_ratio"]
+    found: float = summary["mapping"]["read_hit_ratio"]
+    return found
 
 
 def each_seed(plan: Plan, runs: Runs, workload: Workload, arm: Arm, of: Callable[[Summary], float]) -> list[float]:
@@ -143,7 +149,8 @@ def soft_ratio(plan: Plan, runs: Runs, workload: Workload, method: Methods = MAI
 def having(plan: Plan, runs: Runs, arms: Iterable[Arm], of: Callable[[Summary], float]) -> tuple[Plan, str]:
     """The plan with the workloads where all arms have some of that with each seed, and which were left out."""
     arms = tuple(arms)
-    kept, left = [], []
+    kept: list[Workload] = []
+    left: list[Workload] = []
     for workload in plan.workloads:
         some = all(value > 0 for arm in arms for value in each_seed(plan, runs, workload, arm, of))
         (kept if some else left).append(workload)

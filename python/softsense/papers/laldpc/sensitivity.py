@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from softsense.papers import Case, Claim, Evidence, Figure, Measured, Number, Plan, Runs, listed, markdown_table
+from softsense.formats import listed
+from softsense.papers import Case, Claim, Evidence, Figure, Measured, Number, Plan, Runs, markdown_table
 from softsense.papers.comparing import Arm, Compared, cases, percent, saved
 from softsense.papers.drawing import draw_bars
 from softsense.papers.laldpc.methods import COLOURS, FLASH_READ, MAIN, READ, SERIAL, Methods, methods, soft_ratio

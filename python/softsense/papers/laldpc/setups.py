@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from softsense.papers import TOLERANCE, Case, Figure, Measured, Plan, Runs, listed, markdown_table
+from softsense.formats import listed
+from softsense.papers import TOLERANCE, Case, Figure, Measured, Plan, Runs, markdown_table
 from softsense.papers.comparing import cases
 from softsense.papers.drawing import heading
 from softsense.papers.laldpc.assumed import EIGHTFOLD, EXPONENTS, FRESH, LOAD, LOADED, OF_EXPONENTS, Reading
@@ -105,7 +106,8 @@ def between(points: Sequence[tuple[float, float]], x: float) -> float:
 
 
 def _meets(id_: str, value: float) -> bool:
-    return abs(value / TARGETS[id_] - 1) <= TOLERANCE
+    found: bool = abs(value / TARGETS[id_] - 1) <= TOLERANCE
+    return found
 
 
 def _measure_setups(plan: Plan, runs: Runs) -> Measured:

@@ -8,19 +8,8 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from softsense.papers import (
-    Claim,
-    Evidence,
-    Figure,
-    Measured,
-    Number,
-    Plan,
-    Runs,
-    Workload,
-    listed,
-    markdown_table,
-    resting_on,
-)
+from softsense.formats import listed
+from softsense.papers import Claim, Evidence, Figure, Measured, Number, Plan, Runs, Workload, markdown_table, resting_on
 from softsense.papers.comparing import Summary, cases, summaries
 from softsense.papers.drawing import draw_bars
 from softsense.papers.laldpc.methods import OURS, REAL_NOTE, draw_workloads, soft_ratio, soft_share, values_of

@@ -10,17 +10,8 @@ import polars as pl
 
 from softsense import flash
 from softsense._core import Cells, Config
-from softsense.papers import (
-    Claim,
-    Evidence,
-    Figure,
-    Measured,
-    Number,
-    Plan,
-    Runs,
-    configured,
-    listed,
-)
+from softsense.formats import listed
+from softsense.papers import Claim, Evidence, Figure, Measured, Number, Plan, Runs, configured
 from softsense.papers.comparing import first_beyond
 from softsense.papers.drawing import draw_bars, heading
 from softsense.papers.ldpc_in_ssd.published import AT_FAILURE, CHIP_ORDER, CHIPS, DEVICE, PROTOCOL, PUBLISHED
@@ -131,7 +122,8 @@ def _draw_fig09(frame: pl.DataFrame) -> Picture:
     picture = Picture(figsize=(10, 4.4), dpi=110, facecolor="white")
     axes = picture.add_axes((0.07, 0.13, 0.915, 0.64))
     plots.head(axes, "")
-    edges = np.linspace(frame["rber"].min() * 0.97, frame["rber"].max() * 1.03, 41)
+    rates = frame["rber"].to_numpy()
+    edges = np.linspace(rates.min() * 0.97, rates.max() * 1.03, 41)
     bottom = np.zeros(len(edges) - 1)
     for chip in sorted(CHIP_ORDER):
         of_chip = frame.filter(pl.col("chip") == chip)

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from softsense import codes, decode_tables
+from softsense import codes
 from softsense._core import MAX_LEVEL, Code, capacity
+from softsense.campaign import THRESHOLD_TARGETS
 from softsense.papers import (
     Claim,
     Evidence,
@@ -101,15 +102,15 @@ def _measure_fig10(plan: Plan, runs: Runs) -> Measured:
     for level in levels:
         limits = _limits(level)
         cells = [f"level {level}"]
-        for target in decode_tables.THRESHOLD_TARGETS:
+        for target in THRESHOLD_TARGETS:
             found = threshold(level, target)
             cells.append(f"{found['rber']:.5f}{'' if found['complete'] else '*'}" if found else "")
         cells.append(f"{LALDPC_THRESHOLDS[level - 1]:.3f}")
         cells += [f"{limit:.5f}" for limit in limits.values()]
         rows.append(cells)
-    targets = [f"{target:.0e}" for target in decode_tables.THRESHOLD_TARGETS]
+    targets = [f"{target:.0e}" for target in THRESHOLD_TARGETS]
     heads = ["reader", *targets, "LaLDPC's reading, 1e-15", "capacity", "density evolution"]
-    bch = [f"{_bch_at(target):.5f}" for target in decode_tables.THRESHOLD_TARGETS]
+    bch = [f"{_bch_at(target):.5f}" for target in THRESHOLD_TARGETS]
     note = (
         "Raw bit error rates at which decoding fails with a given probability; a star says partly extrapolated, an "
         "empty cell that too little was measured:\n\n"
@@ -137,7 +138,7 @@ def _draw_curves(frame: pl.DataFrame, title: str) -> Picture:
     for (level,), curve in frame.group_by(["level"], maintain_order=True):
         assert isinstance(level, int)
         if level == 0:
-            style = {"color": plots.FAINT, "linestyle": "--"}
+            style: dict[str, Any] = {"color": plots.FAINT, "linestyle": "--"}
             axes.plot(curve["rber"], curve["p_fail"], label="BCH, t = 256 (exact)", **style)
             continue
         colour = plots.LEVEL_COLOURS[level - 1]

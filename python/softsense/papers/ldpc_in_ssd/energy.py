@@ -57,7 +57,8 @@ _DECODE = "decode"
 
 def _energy(summary: dict[str, Any], parts: Sequence[str], cut_in_full: bool) -> float:
     energy = summary["energy"]
-    return sum(energy[part] for part in parts) + (energy["cut_short_uj"] if cut_in_full else 0.0)
+    found: float = sum(energy[part] for part in parts) + (energy["cut_short_uj"] if cut_in_full else 0.0)
+    return found
 
 
 def _increase(
@@ -129,7 +130,8 @@ def _measure_energy(plan: Plan, runs: Runs) -> Measured:
     def off(accounting: _Accounting) -> float:
         """By what part of itself the worse of the two published numbers of sensing is missed."""
         both = ("look_ahead_energy", "total_energy")
-        return max(abs(found[id_, accounting].value / published[id_] - 1) for id_ in both)
+        value: float = max(abs(found[id_, accounting].value / published[id_] - 1) for id_ in both)
+        return value
 
     nearest = min(_ACCOUNTINGS, key=off)
     evidence, rows = {}, []
@@ -150,7 +152,7 @@ def _measure_energy(plan: Plan, runs: Runs) -> Measured:
             )
         evidence[id_] = Evidence(mine[main], why)
         for accounting, number in mine.items():
-            row = {"claim": id_, "counted": accounting.counted, "retry": accounting.retry}
+            row: dict[str, Any] = {"claim": id_, "counted": accounting.counted, "retry": accounting.retry}
             row |= {"cut_in_full": accounting.cut_in_full, "against": accounting.against, "main": accounting == main}
             row |= {"nearest": accounting == nearest, "published": published[id_]}
             rows.append(row | {"increase": number.value, "lo": number.lo, "hi": number.hi})

@@ -6,19 +6,8 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from softsense.papers import (
-    Case,
-    Claim,
-    Evidence,
-    Figure,
-    Measured,
-    Number,
-    Plan,
-    Runs,
-    Workload,
-    configured,
-    listed,
-)
+from softsense.formats import listed
+from softsense.papers import Case, Claim, Evidence, Figure, Measured, Number, Plan, Runs, Workload, configured
 from softsense.papers.comparing import (
     lone_reads,
     response,

@@ -7,16 +7,8 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from softsense.papers import (
-    Case,
-    Claim,
-    Evidence,
-    Measured,
-    Number,
-    Plan,
-    Runs,
-    listed,
-)
+from softsense.formats import listed
+from softsense.papers import Case, Claim, Evidence, Measured, Number, Plan, Runs
 from softsense.papers.comparing import (
     Arm,
     Compared,

@@ -9,16 +9,8 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from softsense.papers import (
-    Claim,
-    Evidence,
-    Measured,
-    Number,
-    Plan,
-    Runs,
-    configured,
-    listed,
-)
+from softsense.formats import listed
+from softsense.papers import Claim, Evidence, Measured, Number, Plan, Runs, configured
 from softsense.papers.comparing import (
     Arm,
     Compared,

@@ -6,16 +6,8 @@ from statistics import fmean
 from typing import TYPE_CHECKING
 
 from softsense._core import Config
-from softsense.papers import (
-    Claim,
-    Evidence,
-    Measured,
-    Number,
-    Plan,
-    Runs,
-    configured,
-    listed,
-)
+from softsense.formats import listed
+from softsense.papers import Claim, Evidence, Measured, Number, Plan, Runs, configured
 from softsense.papers.comparing import (
     Compared,
     cases,

@@ -39,7 +39,8 @@ def decode_table() -> dict[str, Any]:
 def threshold(level: int, failure: float) -> dict[str, Any]:
     """The raw bit error rate at which a level fails so often; empty where no measured curve crosses it."""
     rows = {(row["level"], row["failure"]): row for row in decode_table()["thresholds"]}
-    return rows.get((level, failure), {})
+    found: dict[str, Any] = rows.get((level, failure), {})
+    return found
 
 
 def codeword_sample(config: Config) -> dict[str, NDArray[Any]]:

@@ -14,6 +14,7 @@ import polars as pl
 
 from softsense import flash
 from softsense._core import Cells
+from softsense.formats import listed
 from softsense.papers import (
     Case,
     Claim,
@@ -25,7 +26,6 @@ from softsense.papers import (
     Runs,
     Workload,
     configured,
-    listed,
     markdown_table,
     synthetic,
 )
@@ -77,8 +77,8 @@ def _devices(full: bool, device: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
     """Overrides of the devices that are compared: chips that differ more or less, unlike pages, and data that ages."""
     devices: dict[str, tuple[str, ...]] = {}
     for sigma in _SPREADS if full else _SPREADS[1:]:
-        factors = f"reliability.table.variation.chip_factors={spread_factors(sigma, *device)}"
-        devices[f"sigma {sigma:g}"] = () if sigma == _SHIPPED_SPREAD else (factors,)
+        spread = f"reliability.table.variation.chip_factors={spread_factors(sigma, *device)}"
+        devices[f"sigma {sigma:g}"] = () if sigma == _SHIPPED_SPREAD else (spread,)
     cells = Cells.open("mlc", PUBLISHED["pe_cycles"], 24 * PROTOCOL["retention_days"])
     unlike = _pages([round(cells.rber(page) / cells.rber(), 4) for page in range(len(cells.pages))])
     live = "reliability.table.rber={ threshold_voltage = {} }"

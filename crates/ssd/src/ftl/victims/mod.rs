@@ -3,9 +3,12 @@
 mod cost_benefit;
 mod fifo;
 mod greedy;
+mod own;
 mod random_greedy;
 #[cfg(test)]
 mod tests;
+
+use std::sync::Arc;
 
 use softsense_base::{Purpose, Stream};
 
@@ -14,6 +17,8 @@ use crate::config::{FtlSpec, VictimSpec};
 use cost_benefit::CostBenefit;
 use fifo::Fifo;
 use greedy::Greedy;
+use own::Own;
+pub(super) use own::SharedRule;
 use random_greedy::RandomGreedy;
 
 /// A rule for choosing victims among the closed superblocks of one set.
@@ -49,19 +54,22 @@ pub(super) trait VictimRule {
 
 /// The closed superblocks of a set, with the rule of the config. It marks them in `blocks` as closed, so that others know
 /// whose falling counts the rule must hear of.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(super) enum Victims {
     Greedy(Greedy),
     Fifo(Fifo),
     CostBenefit(CostBenefit),
     RandomGreedy(RandomGreedy),
+    Own(Own),
 }
 
 impl Victims {
     /// # Arguments
     /// - `codewords`: that a superblock has places for.
-    pub(super) fn new(spec: &FtlSpec, codewords: u32, seed: u64, set: u32) -> Self {
+    /// - `own`: the rule of the user's own, where the config names one.
+    pub(super) fn new(spec: &FtlSpec, codewords: u32, seed: u64, set: u32, own: Option<&SharedRule>) -> Self {
         match spec.victims {
+            VictimSpec::Own(_) => Self::Own(Own::new(Arc::clone(own.expect("it was handed over")), set)),
             VictimSpec::Greedy => Self::Greedy(Greedy::new(codewords)),
             VictimSpec::Fifo => Self::Fifo(Fifo::default()),
             VictimSpec::CostBenefit => Self::CostBenefit(CostBenefit::new(codewords)),
@@ -77,6 +85,7 @@ impl Victims {
             Self::Fifo(rule) => rule,
             Self::CostBenefit(rule) => rule,
             Self::RandomGreedy(rule) => rule,
+            Self::Own(rule) => rule,
         }
     }
 }
@@ -95,6 +104,7 @@ impl VictimRule for Victims {
             Self::Fifo(rule) => rule.fell(blocks, superblock),
             Self::CostBenefit(rule) => rule.fell(blocks, superblock),
             Self::RandomGreedy(rule) => rule.fell(blocks, superblock),
+            Self::Own(rule) => rule.fell(blocks, superblock),
         }
     }
 
@@ -115,6 +125,7 @@ impl VictimRule for Victims {
             Self::Fifo(rule) => rule.held(blocks),
             Self::CostBenefit(rule) => rule.held(blocks),
             Self::RandomGreedy(rule) => rule.held(blocks),
+            Self::Own(rule) => rule.held(blocks),
         };
         assert!(held.iter().all(|&superblock| blocks[superblock as usize].closed), "only closed ones are held");
         held

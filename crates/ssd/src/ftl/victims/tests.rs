@@ -1,10 +1,14 @@
 //! The contract of victim rules, run for each of them beside a model that scans all it holds.
 
 use std::collections::HashMap;
+use std::sync::Mutex;
 
 use proptest::prelude::*;
 
+use softsense_base::Result;
+
 use super::*;
+use crate::own::{AtWork, Candidates, ChooseVictim};
 
 const CODEWORDS: u32 = 32;
 const BLOCKS: u32 = 24;
@@ -37,11 +41,25 @@ fn rule() -> impl Strategy<Value = VictimSpec> {
         Just(VictimSpec::Fifo),
         Just(VictimSpec::CostBenefit),
         prop::sample::select(vec![1, 2, 10, 100]).prop_map(|choices| VictimSpec::RandomGreedy { choices }),
+        Just(VictimSpec::Own("tests.rs:Oldest".parse().unwrap())),
     ]
 }
 
+/// One of a user's own, which is `fifo`.
+struct Oldest;
+
+impl ChooseVictim for Oldest {
+    fn choose(&mut self, candidates: &Candidates) -> Result<usize> {
+        let ages = candidates.age.iter().enumerate();
+        Ok(ages.max_by_key(|&(_, age)| age).map(|(index, _)| index).expect("there is one at least"))
+    }
+}
+
 fn victims(rule: VictimSpec) -> Victims {
-    Victims::new(&FtlSpec { victims: rule, ..FtlSpec::default() }, CODEWORDS, SEED, SET)
+    let own: Option<SharedRule> = rule
+        .own()
+        .map(|name| Arc::new(Mutex::new(AtWork::new((name, Box::new(Oldest) as Box<dyn ChooseVictim>)))) as _);
+    Victims::new(&FtlSpec { victims: rule, ..FtlSpec::default() }, CODEWORDS, SEED, SET, own.as_ref())
 }
 
 /// A superblock as the model remembers it.
@@ -69,7 +87,7 @@ impl Model {
         let worth = || self.held.iter().filter(|held| held.valid <= most);
         match rule {
             VictimSpec::Greedy => worth().min_by_key(|held| (held.valid, held.since)),
-            VictimSpec::Fifo => worth().min_by_key(|held| held.before),
+            VictimSpec::Fifo | VictimSpec::Own(_) => worth().min_by_key(|held| held.before),
             VictimSpec::CostBenefit => {
                 // Quotients of small integers: equal ones are equal in floating point, too.
                 let score = |held: &Held| {

@@ -1,6 +1,6 @@
 //! Planes, or dies whose planes take turns: each does one array operation at a time.
 //!
-//! What an array may do in which phase is a table, [`Phase::after`]. A unit serves waiting retries first, then hurried reads;
+//! What an array may do in which phase is a table, [`Phase::after`](super::phase::Phase::after). A unit serves waiting retries first, then hurried reads;
 //! within a class it is first come, first served.
 
 use std::collections::VecDeque;
@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 use softsense_base::Ns;
 
 use super::super::kernel::Kernel;
+use super::phase::{Command, Phase};
 use crate::events::{Event, Key};
 
 pub(super) const NONE: u32 = u32::MAX;
@@ -31,88 +32,6 @@ pub(super) enum Turn {
     /// Reads that go before other work.
     Read,
     Other,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) enum Phase {
-    #[default]
-    Free,
-    Sensing,
-    /// A page is in the array: it waits for the cache register, or, without one, is being transferred.
-    Sensed,
-    /// Sensing the next level of a read whose outcome is open.
-    SensingAhead,
-    /// Done with that; the outcome is still open.
-    SensedAhead,
-    /// Taking a page to be programmed from the bus.
-    Loading,
-    Programming,
-    Erasing,
-    /// Stopping a program or an erase, so that something may be sensed before it goes on.
-    Suspending,
-    Resetting,
-}
-
-/// What is done to an array.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Command {
-    Sense,
-    SenseAhead,
-    /// What was sensed ahead is what comes next.
-    Adopt,
-    /// What was sensed leaves the array: to the cache register, over the bus, or nowhere.
-    Leave,
-    Load,
-    Program,
-    Erase,
-    Suspend,
-    ResumeProgram,
-    ResumeErase,
-    Reset,
-    /// What it was at has taken its time.
-    End,
-}
-
-impl Phase {
-    #[cfg(test)]
-    const ALL: [Phase; 10] = [
-        Phase::Free,
-        Phase::Sensing,
-        Phase::Sensed,
-        Phase::SensingAhead,
-        Phase::SensedAhead,
-        Phase::Loading,
-        Phase::Programming,
-        Phase::Erasing,
-        Phase::Suspending,
-        Phase::Resetting,
-    ];
-
-    /// The phase after a command; nothing where it must not be given.
-    #[inline(always)]
-    pub(super) const fn after(self, command: Command) -> Option<Phase> {
-        use Command::{
-            Adopt, End, Erase, Leave, Load, Program, Reset, ResumeErase, ResumeProgram, Sense, SenseAhead, Suspend,
-        };
-        Some(match (self, command) {
-            (Phase::Free, Sense) => Phase::Sensing,
-            (Phase::Free, SenseAhead) => Phase::SensingAhead,
-            (Phase::Free, Load) => Phase::Loading,
-            (Phase::Free, Erase) => Phase::Erasing,
-            (Phase::Sensing, End) => Phase::Sensed,
-            (Phase::Sensed, Leave) => Phase::Free,
-            (Phase::SensingAhead, End) => Phase::SensedAhead,
-            (Phase::SensingAhead, Adopt) => Phase::Sensing,
-            (Phase::SensingAhead, Reset) => Phase::Resetting,
-            (Phase::SensedAhead, Adopt) => Phase::Sensed,
-            (Phase::SensedAhead, Leave) => Phase::Free,
-            (Phase::Loading, Program) | (Phase::Free, ResumeProgram) => Phase::Programming,
-            (Phase::Free, ResumeErase) => Phase::Erasing,
-            (Phase::Programming | Phase::Erasing, Suspend) => Phase::Suspending,
-            (Phase::Programming | Phase::Erasing | Phase::Suspending | Phase::Resetting, End) => Phase::Free,
-            _ => return None,
-        })
-    }
 }
 
 /// What an array is taken by, and for whom.
@@ -198,6 +117,15 @@ impl Unit {
         self.taken[self.by as usize] += now - self.counted_until;
         self.counted_until = now;
     }
+
+    #[inline]
+    fn queue(&mut self, turn: Turn) -> &mut VecDeque<Work> {
+        match turn {
+            Turn::Retry => &mut self.retries,
+            Turn::Read => &mut self.reads,
+            Turn::Other => &mut self.others,
+        }
+    }
 }
 
 /// All of them.
@@ -239,6 +167,19 @@ impl Array {
             entry.count(now);
         }
         entry.taken
+    }
+
+    /// What a unit is taken by, or was last.
+    pub(super) fn taken_by(&self, unit: u32) -> TakenBy {
+        self.units[unit as usize].by
+    }
+
+    /// A free unit has been waited for up to now, as if it had been taken.
+    pub(super) fn waited(&mut self, now: Ns, unit: u32, by: TakenBy) {
+        let entry = &mut self.units[unit as usize];
+        debug_assert_eq!(entry.phase, Phase::Free);
+        entry.by = by;
+        entry.count(now);
     }
 
     /// Gives a command; `of` is what it is for.
@@ -343,16 +284,32 @@ impl Array {
     /// Takes work that is to be begun now, or puts it in its queue.
     #[inline]
     pub(super) fn submit(&mut self, unit: u32, work: Work, turn: Turn) -> Option<Work> {
-        let entry = &mut self.units[unit as usize];
-        if entry.phase == Phase::Free {
+        if self.phase(unit) == Phase::Free {
             return Some(work);
         }
-        match turn {
-            Turn::Retry => entry.retries.push_back(work),
-            Turn::Read => entry.reads.push_back(work),
-            Turn::Other => entry.others.push_back(work),
-        }
+        self.wait(unit, work, turn);
         None
+    }
+
+    /// Puts work in its queue.
+    #[inline]
+    pub(super) fn wait(&mut self, unit: u32, work: Work, turn: Turn) {
+        self.units[unit as usize].queue(turn).push_back(work);
+    }
+
+    /// The work of one kind that has waited longest.
+    pub(super) fn pop(&mut self, unit: u32, turn: Turn) -> Option<Work> {
+        self.units[unit as usize].queue(turn).pop_front()
+    }
+
+    /// Operations of one kind that wait.
+    pub(super) fn waiting_for(&self, unit: u32, turn: Turn) -> usize {
+        let entry = &self.units[unit as usize];
+        match turn {
+            Turn::Retry => entry.retries.len(),
+            Turn::Read => entry.reads.len(),
+            Turn::Other => entry.others.len(),
+        }
     }
 
     /// The work whose turn it is. While something is suspended nothing else but reads has one.
@@ -399,52 +356,6 @@ impl Array {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    const COMMANDS: [Command; 12] = [
-        Command::Sense,
-        Command::SenseAhead,
-        Command::Adopt,
-        Command::Leave,
-        Command::Load,
-        Command::Program,
-        Command::Erase,
-        Command::Suspend,
-        Command::ResumeProgram,
-        Command::ResumeErase,
-        Command::Reset,
-        Command::End,
-    ];
-
-    /// Does every phase come from a free array and lead back to one, and does a busy array take no new work?
-    #[test]
-    fn every_phase_is_reached_and_left() {
-        let reached_from = |from: Phase| {
-            let mut seen = vec![from];
-            let mut at = 0;
-            while at < seen.len() {
-                for command in COMMANDS {
-                    if let Some(next) = seen[at].after(command)
-                        && !seen.contains(&next)
-                    {
-                        seen.push(next);
-                    }
-                }
-                at += 1;
-            }
-            seen
-        };
-        assert_eq!(reached_from(Phase::Free).len(), Phase::ALL.len());
-        for phase in Phase::ALL {
-            assert!(reached_from(phase).contains(&Phase::Free), "{phase:?} is never left");
-            let begins = [Command::Sense, Command::SenseAhead, Command::Load, Command::Erase];
-            let begins = begins.into_iter().chain([Command::ResumeProgram, Command::ResumeErase]).collect::<Vec<_>>();
-            assert!(
-                begins.iter().all(|&command| phase.after(command).is_some() == (phase == Phase::Free)),
-                "{phase:?}"
-            );
-            assert!(COMMANDS.iter().any(|&command| phase.after(command).is_some()));
-        }
-    }
 
     /// Is an array blocked until the instant before what it is at ends, and ready at that instant?
     #[test]

@@ -7,15 +7,19 @@ use softsense_nand::InferredBy;
 use super::super::kernel::{Completion, Kernel};
 use super::super::owners::ReadOwner;
 use super::BackEnd;
-use super::array::{Command, NONE, Phase, Turn, Work};
+use super::array::{NONE, Turn, Work};
 use super::orders::ReadOrder;
+use super::phase::{Command, Phase};
 use super::reads::{Codeword, Progress, Read};
 
 impl BackEnd {
     /// All decodes of an attempt are over, and one has failed: what is tried next, by what is seen of it. What was sensed ahead went
     /// by what was known then.
     #[inline(never)]
-    pub(super) fn step_after(&mut self, read: u32) -> Option<Step> {
+    pub(super) fn step_after(&mut self, kernel: &mut Kernel, read: u32) -> Option<Step> {
+        if self.own.is_some() {
+            return self.own_step_after(kernel, read);
+        }
         let ahead = self.reads.reads[read].ahead;
         let seen = self.observed(read);
         let next = self.spec.after(&mut self.reads.reads[read].history, seen);
@@ -145,7 +149,7 @@ impl BackEnd {
     }
 
     /// How many checks the codewords that have failed violate, in the mean.
-    fn mean_weight_of_failed(&self, read: u32, step: Step) -> Option<u32> {
+    pub(super) fn mean_weight_of_failed(&self, read: u32, step: Step) -> Option<u32> {
         let (mut sum, mut failed) = (0u64, 0u64);
         let mut at = self.reads.first_of(read);
         while let Some(index) = at {

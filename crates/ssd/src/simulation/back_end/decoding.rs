@@ -72,7 +72,7 @@ impl BackEnd {
         }
         kernel.statistics.read_service += if codeword.unit != arrived.codeword {
             self.transfer_time(codeword, member).max(decode)
-        } else if self.geometry.ways() == 1 {
+        } else if self.geometry.blocks_per_superblock() == 1 {
             // Pages of a run are sensed one after the other.
             let first = u32::from(codeword.first_part);
             (first..first + u32::from(codeword.parts)).fold(decode, |sum, member| sum + page(member))
@@ -124,7 +124,7 @@ impl BackEnd {
                 self.leave_bus(kernel, channel, ended);
             }
         }
-        let next = if over && self.reads.reads[read].failed { self.step_after(read) } else { None };
+        let next = if over && self.reads.reads[read].failed { self.step_after(kernel, read) } else { None };
         let energy = if over && next.is_none() { self.settle(kernel, read) } else { Pj::default() };
         let Codeword { outcome, units, .. } = self.reads.codewords[index];
         if outcome.decoded {
@@ -175,8 +175,8 @@ impl BackEnd {
         let codeword = &self.reads.codewords[arrived.codeword];
         let (read, member) = self.reads.of_part(arrived.part);
         let transfer = self.transfer_time(codeword, member);
-        // Pages of a run are sensed one after the other.
-        let from = if self.geometry.ways() == 1 { codeword.first_part.into() } else { member };
+        // Pages of a run in one block are sensed one after the other.
+        let from = if self.geometry.blocks_per_superblock() == 1 { codeword.first_part.into() } else { member };
         let first = self.reads.part_number(read, from);
         let Part { sensing_from, waited_for, .. } = *self.reads.part(first);
         let Part { sensed_at, .. } = *self.reads.part(arrived.part);

@@ -28,16 +28,21 @@ mod encoding;
 mod links;
 mod occupied;
 mod orders;
+mod own;
+mod phase;
 mod reads;
 mod remembered;
+mod rounds;
 mod sensing;
 mod timing;
 mod transfers;
 
 use std::sync::Arc;
 
-use softsense_base::{Ns, Pj, TotalNs};
-use softsense_link::{CompiledPredictor, History, Observable, PredictorPlace, ReadSpec, Reliability, Step};
+use softsense_base::{Ns, Pj, Result, TotalNs};
+use softsense_link::{
+    AskedPolicy, CompiledPredictor, History, Observable, PredictorPlace, ReadSpec, Reliability, Step,
+};
 use softsense_nand::InferredBy;
 
 use super::kernel::Kernel;
@@ -58,6 +63,7 @@ pub use occupied::{Action, Occupied, Resource};
 pub(super) use orders::{CodewordOrder, Ended, ReadOrder};
 use reads::Reads;
 use remembered::RememberedReferences;
+use rounds::Rounds;
 use timing::{OperationEnergy, Timing};
 
 /// A program of a page, or of a group of interleaved ones at once.
@@ -82,12 +88,18 @@ pub(super) struct BackEnd {
     timing: Timing,
     energy: OperationEnergy,
     spec: ReadSpec,
+    /// The policy of the user's own, where the config names one.
+    pub(super) own: Option<Box<AskedPolicy>>,
+    /// Whether any step is sensed before the outcome of the one before it is known.
+    may_look_ahead: bool,
     cache_register: bool,
     /// Whether only what is sensed ahead is sensed while a page is transferred.
     registers_for_look_ahead: bool,
     /// Whether it is told of each codeword at which level it was decoded.
     tells_levels: bool,
     array: Array,
+    /// None where units do not wait for one another.
+    rounds: Option<Rounds>,
     bus: Bus,
     decoders: Decoders,
     /// None where encoding takes no time.
@@ -110,13 +122,16 @@ impl BackEnd {
     /// # Arguments
     /// - `parts_per_read`: pages that a read may have to do with.
     /// - `tells_levels`: whether it is told of each codeword at which level it was decoded.
+    ///
+    /// # Errors
+    /// When a policy of the user's own cannot be made, or answers what is no step.
     pub(super) fn new(
         config: &CheckedConfig,
         geometry: Arc<Geometry>,
         reliability: Arc<Reliability>,
         parts_per_read: u32,
         tells_levels: bool,
-    ) -> Self {
+    ) -> Result<Self> {
         let spec = config.config();
         let read = spec.read.with_what_is_known(&reliability);
         let known_cells = f64::from(reliability.sentinels()) / (8.0 * f64::from(spec.geometry.codeword_bytes));
@@ -124,7 +139,10 @@ impl BackEnd {
         // Where pages are not told apart, nobody knows which of them has the boundary.
         let alike = page_types == 1 && reliability.pages() != Some(1);
         let shows = |page_type| !alike && reliability.shows_known_cells(page_type);
-        Self {
+        let own = config.own_policy()?.map(Box::new);
+        Ok(Self {
+            may_look_ahead: read.may_look_ahead() || own.as_ref().is_some_and(|own| own.looks_ahead()),
+            own,
             timing: Timing::new(config, known_cells, read.predictor),
             energy: OperationEnergy::new(config, known_cells),
             remembered: RememberedReferences::new(&read, &geometry, &reliability),
@@ -138,6 +156,7 @@ impl BackEnd {
             registers_for_look_ahead: spec.flash.cache_register_for == CacheRegisterFor::LookAhead,
             tells_levels,
             array: Array::new(geometry.busy_units()),
+            rounds: Rounds::new(spec.flash.rounds, &geometry),
             bus: Bus::new(geometry.channels()),
             decoders: Decoders::new(config),
             encoders: Encoders::new(config),
@@ -151,7 +170,7 @@ impl BackEnd {
             programs: Slab::default(),
             geometry,
             reliability,
-        }
+        })
     }
 
     // ---- What it is asked for ----
@@ -159,7 +178,8 @@ impl BackEnd {
     /// A read whose codewords are [added](Self::add_codeword) next, before it is [begun](Self::begin_read).
     #[inline]
     pub(super) fn new_read(&mut self, kernel: &Kernel, order: ReadOrder) -> u32 {
-        self.reads.insert(order, self.geometry.page_type_of(order.group.page), kernel.now)
+        let (_, page) = self.geometry.turn(order.group.page, 0);
+        self.reads.insert(order, self.geometry.page_type_of(page), kernel.now)
     }
 
     #[inline(always)]
@@ -176,7 +196,10 @@ impl BackEnd {
         let least_levels = || self.reads.fates_of(read).map(|fate| reliability.least_level(fate));
         let least_level = || least_levels().max().unwrap_or(1);
         let history = History::new(self.remembered.of(&self.geometry, group));
-        let mut step = self.spec.first(&history, order.remembered_level, least_level);
+        let mut step = match &mut self.own {
+            None => self.spec.first(&history, order.remembered_level, least_level),
+            Some(own) => own::first(own, kernel, read, order, self.reads.reads[read].page_type),
+        };
         if step.predictions > 0 {
             step = self.predicted_in_die(kernel, read, step);
         }
@@ -227,7 +250,7 @@ impl BackEnd {
     /// Begins to erase the blocks of a superblock.
     pub(super) fn erase(&mut self, kernel: &mut Kernel, set: u32, superblock: u32) {
         self.remembered.erased(superblock);
-        for member in 0..self.geometry.ways() {
+        for member in 0..self.geometry.blocks_per_superblock() {
             let unit = self.geometry.busy_unit_of(self.geometry.plane_of(set, member));
             self.submit(kernel, unit, Work::Erase { superblock }, Turn::Other);
         }

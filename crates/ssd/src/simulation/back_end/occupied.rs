@@ -3,8 +3,8 @@
 use softsense_link::Step;
 
 use super::BackEnd;
-use super::array::Phase;
 use super::bus::Transfer;
+use super::phase::Phase;
 
 /// What a read occupies, in the order in which it passes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -5,9 +5,10 @@ use softsense_link::Step;
 use softsense_nand::InferredBy;
 
 use super::super::kernel::Kernel;
-use super::array::{Command, NONE, Phase, TakenBy, Turn, Work};
+use super::array::{NONE, TakenBy, Turn, Work};
 use super::bus::Transfer;
 use super::orders::{Ended, ReadOrder};
+use super::phase::{Command, Phase};
 use super::reads::Read;
 use super::timing::SuspendTiming;
 use super::{BackEnd, Program};
@@ -15,25 +16,33 @@ use crate::events::Key;
 use crate::ftl::Group;
 
 impl BackEnd {
+    /// The plane that has a page of a group.
+    #[inline]
+    fn plane_of(&self, group: Group, member: u32) -> u32 {
+        self.geometry.plane_of(group.set, self.geometry.turn(group.page, member).0)
+    }
+
     /// The unit that has a page of a group.
     #[inline]
     pub(super) fn unit_of(&self, group: Group, member: u32) -> u32 {
-        self.geometry.busy_unit_of(self.geometry.plane_of(group.set, member))
+        self.geometry.busy_unit_of(self.plane_of(group, member))
     }
 
     /// The channel of a page of a group.
     #[inline]
     pub(super) fn channel_of(&self, group: Group, member: u32) -> u32 {
-        self.geometry.channel_of(self.geometry.plane_of(group.set, member))
+        self.geometry.channel_of(self.plane_of(group, member))
     }
 
-    /// Hands work to a unit: done at once if it is free, else queued.
+    /// Hands work to a unit: done at once if it is free and waits for no other, else queued.
     #[inline(always)]
     pub(super) fn submit(&mut self, kernel: &mut Kernel, unit: u32, work: Work, turn: Turn) {
         if let Work::Read(part) = work {
-            self.reads.part(part).waited_for = self.array.taken(kernel.now, unit);
+            self.reads.part(part).waited_for = self.taken(kernel.now, unit);
         }
-        if let Some(work) = self.array.submit(unit, work, turn) {
+        if !self.may_begin(kernel.now, unit) {
+            self.array.wait(unit, work, turn);
+        } else if let Some(work) = self.array.submit(unit, work, turn) {
             self.begin(kernel, unit, work);
         } else if turn != Turn::Other {
             self.make_way(kernel, unit);
@@ -141,7 +150,7 @@ impl BackEnd {
         }
         let one = member == 0 || self.geometry.ways() > 1;
         let page_type =
-            if one { page_type } else { self.geometry.page_type_of(self.geometry.page_of_member(group.page, member)) };
+            if one { page_type } else { self.geometry.page_type_of(self.geometry.turn(group.page, member).1) };
         let page =
             (u64::from(group.set) << 32 | u64::from(group.superblock), u64::from(group.page) << 8 | u64::from(member));
         self.timing.sensing(page_type, step, page)
@@ -199,6 +208,9 @@ impl BackEnd {
 
     #[inline]
     fn next_work(&mut self, kernel: &mut Kernel, unit: u32) {
+        if self.rounds.is_some() {
+            return self.next_round(kernel, unit);
+        }
         let suspended = self.timing.suspend.zip(self.array.suspended_since(unit));
         let has_rested = |(suspend, since): (SuspendTiming, Ns)| kernel.now - since >= suspend.longest;
         let next = if suspended.is_some_and(has_rested) { None } else { self.array.next(unit) };
@@ -211,7 +223,10 @@ impl BackEnd {
     }
 
     /// The step that a read makes next if the present one fails, where that is known already, and is to be sensed ahead.
-    fn step_ahead(&mut self, read: u32) -> Option<Step> {
+    fn step_ahead(&mut self, kernel: &mut Kernel, read: u32) -> Option<Step> {
+        if self.own.is_some() {
+            return self.own_step_ahead(kernel, read);
+        }
         let entry = &self.reads.reads[read];
         if entry.ahead.is_some() || !self.spec.looks_ahead(entry.attempts - entry.known_cell_reads) {
             return entry.ahead;
@@ -243,9 +258,9 @@ impl BackEnd {
         self.array.set_register(unit, part);
         self.start_transfers(kernel, part);
         let (read, member) = self.reads.of_part(part);
-        if self.spec.may_look_ahead()
+        if self.may_look_ahead
             && self.array.waiting(unit) == 0
-            && let Some(next) = self.step_ahead(read)
+            && let Some(next) = self.step_ahead(kernel, read)
         {
             let duration = self.sense(kernel, read, member, next);
             self.reads.part(part).looking_ahead = true;

@@ -211,7 +211,8 @@ fn encoding_uj(config: &CheckedConfig) -> ByAge<f64> {
         (DecoderEnergy::Circuit, config::DecodeTime::Bch(_)) => {
             let circuit = BchEncoderCircuit { bits_per_cycle: ENCODER_BITS };
             let of_page = |code: &UnitCode| {
-                let units = f64::from(code.units_per_block) / f64::from(spec.geometry.pages_per_block);
+                let pages = spec.geometry.pages_per_block * config.geometry().blocks_in_turn();
+                let units = f64::from(code.units_per_block) / f64::from(pages);
                 let codewords = units * f64::from(code.codewords_per_unit);
                 (code.to_pe_cycles, circuit.encode_pj(code.shape(), node) * codewords / 1e6)
             };

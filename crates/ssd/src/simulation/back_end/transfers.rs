@@ -4,9 +4,10 @@ use softsense_base::Ns;
 use softsense_link::Step;
 
 use super::super::kernel::Kernel;
-use super::array::{Command, NONE, Phase};
+use super::array::NONE;
 use super::bus::Transfer;
 use super::decoders::Arrived;
+use super::phase::{Command, Phase};
 use super::reads::{Codeword, Progress};
 use super::{BackEnd, Program};
 
@@ -92,7 +93,7 @@ impl BackEnd {
                 let (program, member) = self.reads.of_part(part);
                 self.page_left_encoders(kernel, program, channel);
                 let Program { group, owner, merges, energy, .. } = self.programs[program];
-                let page_type = self.geometry.page_type_of(group.page);
+                let page_type = self.geometry.page_type_of(self.geometry.turn(group.page, 0).1);
                 kernel.statistics.operations.programs += 1;
                 kernel.statistics.energy.program += energy;
                 if owner.is_of_host() {

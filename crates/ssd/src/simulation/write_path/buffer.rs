@@ -143,7 +143,8 @@ impl WritePath {
                 return left;
             }
             let waiting = buffer.pending.len() as u32;
-            let Some(group) = device.ftl.open_for_host(ssd, 0, waiting) else {
+            let first = buffer.pending.oldest().map_or(0, |slot| buffer.held[slot as usize]);
+            let Some(group) = device.ftl.open_for_host(ssd, 0, first, waiting) else {
                 self.make_room(device, ssd);
                 return left;
             };

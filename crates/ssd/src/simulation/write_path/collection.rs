@@ -134,7 +134,7 @@ impl WritePath {
         if job.task == Task::ReclaimWordline {
             self.wordline_moved(device, set);
         } else if !device.ftl.is_being_read(job.victim) {
-            job.erasing = device.geometry.ways();
+            job.erasing = device.geometry.blocks_per_superblock();
             device.back_end.erase(&mut device.kernel, set, job.victim);
         }
     }

@@ -131,9 +131,10 @@ impl WritePath {
         while written < count {
             let left = count - written;
             let stalled = &mut self.rooms[ssd as usize].stalled;
-            let (pool, of_page) = device.ftl.pool_of(first + u64::from(written) * step);
+            let next = first + u64::from(written) * step;
+            let (pool, of_page) = device.ftl.pool_of(next);
             let left = left.min(of_page);
-            let group = if stalled.is_empty() { device.ftl.open_for_host(ssd, pool, left) } else { None };
+            let group = if stalled.is_empty() { device.ftl.open_for_host(ssd, pool, next, left) } else { None };
             let Some(group) = group else {
                 stalled.extend((written..count).map(|index| (request, first + u64::from(index) * step)));
                 self.make_room(device, ssd);

@@ -1,0 +1,651 @@
+//! Policies and rules that users have written in Python, as the core asks them; and what they are shown.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use numpy::{IntoPyArray, PyArray1};
+use pyo3::PyClass;
+use pyo3::exceptions::{PyAttributeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+use softsense_base::{Error, ErrorKind, OwnName, Result};
+use softsense_link::{MOST_STEPS, Observes, OwnRead, OwnStep, PolicyTraits, ReadPolicy, Retry, Watched};
+use softsense_nand::ReferencesAt;
+use softsense_ssd::checked::CheckedConfig;
+use softsense_ssd::own::{
+    Candidates, ChooseVictim, Own, OwnDevice, OwnPolicy, OwnThing, PlaceWrites, Planes as PlanesThere,
+};
+
+use crate::raise;
+
+/// Where a module or file has its text.
+pub(crate) type Sources = Vec<(String, String)>;
+
+/// A config with what it names of the user's own, and the sources of that.
+pub(crate) fn with_own(py: Python<'_>, checked: CheckedConfig) -> PyResult<(CheckedConfig, Sources)> {
+    let names: Vec<_> = checked.own_names().collect();
+    if names.is_empty() {
+        return Ok((checked, Sources::new()));
+    }
+    let (mut own, mut sources) = (Own::default(), Sources::new());
+    let load = py.import("softsense.own")?.getattr("load")?;
+    let directory = checked.directory().to_string_lossy().into_owned();
+    for (path, name) in names {
+        let loaded = load.call1((path, name.as_str(), &directory))?;
+        let (place, text): (String, String) = (loaded.getattr("place")?.extract()?, loaded.getattr("text")?.extract()?);
+        let identity = format!("{path} {}\n{text}", name.item());
+        if !sources.iter().any(|(known, _)| *known == place) {
+            sources.push((place, text));
+        }
+        match path {
+            "read.policy" => {
+                let thing = loaded.getattr("thing")?;
+                let address = address(&thing)?;
+                let traits = traits(&thing, name, address.is_some())?;
+                let observes = Arc::new(traits.observes.clone());
+                let make = maker(loaded.unbind(), name);
+                let policy = OwnThing::new(identity, move |device: &OwnDevice| {
+                    let of = *device;
+                    if let Some(address) = address {
+                        return Ok(Box::new(CompiledPolicy { name, address, device: of }) as Box<dyn ReadPolicy>);
+                    }
+                    let observes = Arc::clone(&observes);
+                    make(device).map(|asked| Box::new(PythonPolicy { asked, observes, device: of }) as _)
+                });
+                own.policy = Some(OwnPolicy { traits, policy });
+            }
+            "ftl.victims" => {
+                let make = maker(loaded.unbind(), name);
+                let victims =
+                    move |device: &OwnDevice| make(device).map(|asked| Box::new(asked) as Box<dyn ChooseVictim>);
+                own.victims = Some(OwnThing::new(identity, victims));
+            }
+            _ => {
+                let make = maker(loaded.unbind(), name);
+                let placement =
+                    move |device: &OwnDevice| make(device).map(|asked| Box::new(asked) as Box<dyn PlaceWrites>);
+                own.placement = Some(OwnThing::new(identity, placement));
+            }
+        }
+    }
+    Ok((checked.with_own(own).map_err(raise)?, sources))
+}
+
+/// What code of the user's own has raised, as Python raised it; None where the error is another one.
+pub(crate) fn raised(error: &Error) -> Option<PyErr> {
+    if error.kind() != ErrorKind::Own {
+        return None;
+    }
+    let raised = std::error::Error::source(error)?.downcast_ref::<PyErr>()?;
+    Some(Python::attach(|py| raised.clone_ref(py)))
+}
+
+/// An error of the user's own code, marked as such.
+fn said(py: Python<'_>, name: OwnName, error: PyErr) -> Error {
+    // Some errors take no attributes.
+    let _ = error.value(py).setattr("softsense_own", name.as_str());
+    Error::own(name.as_str(), error)
+}
+
+/// An object that is asked.
+struct Asked {
+    name: OwnName,
+    object: Py<PyAny>,
+    spent_s: f64,
+}
+
+/// Makes objects of a class, one for each run.
+fn maker(loaded: Py<PyAny>, name: OwnName) -> impl Fn(&OwnDevice) -> Result<Asked> + Send + Sync + 'static {
+    move |device| {
+        let device = Device::from(*device);
+        attached(name, |py| loaded.call_method1(py, "make", (device,)).map_err(|error| said(py, name, error)))
+            .map(|object| Asked { name, object, spent_s: 0.0 })
+    }
+}
+
+/// Does something in Python, unless that has ended meanwhile.
+fn attached<T>(name: OwnName, work: impl FnOnce(Python<'_>) -> Result<T>) -> Result<T> {
+    let ended = || Err(Error::config(name.as_str(), "found Python at its end, expected it to be there"));
+    Python::try_attach(work).unwrap_or_else(ended)
+}
+
+impl Asked {
+    /// Calls a method, and takes its answer.
+    fn ask<A, T>(&mut self, method: &str, argument: A, take: impl FnOnce(&Bound<'_, PyAny>) -> Result<T>) -> Result<T>
+    where
+        A: PyClass + Into<PyClassInitializer<A>>,
+    {
+        let (begun, name, object) = (Instant::now(), self.name, &self.object);
+        let answer = attached(name, |py| {
+            let argument = Bound::new(py, argument).map_err(|error| said(py, name, error))?;
+            let answer = object.bind(py).call_method1(method, (argument,));
+            take(&answer.map_err(|error| said(py, name, error))?)
+        });
+        self.spent_s += begun.elapsed().as_secs_f64();
+        answer
+    }
+}
+
+fn bad(name: OwnName, method: &str, answer: &Bound<'_, PyAny>, expected: &str) -> Error {
+    let shown = answer.repr().map_or_else(|_| "something".into(), |text| text.to_string());
+    let kind = answer.get_type().name().map_or_else(|_| "object".into(), |name| name.to_string());
+    let mut shown: String = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+    if shown.chars().count() > 60 {
+        shown = shown.chars().take(57).chain("...".chars()).collect();
+    }
+    Error::config(name.as_str(), format!("{method}: found {shown} ({kind}), expected {expected}"))
+}
+
+// ---- Read policies ----
+
+/// What a class says of its policy.
+fn traits(thing: &Bound<'_, PyAny>, name: OwnName, is_compiled: bool) -> PyResult<PolicyTraits> {
+    let wrong = |message: String| Err(raise(Error::config(name.as_str(), message)));
+    let flag = |attribute: &str, default: bool| match thing.getattr_opt(attribute)? {
+        Some(value) => value.is_truthy(),
+        None => Ok(default),
+    };
+    let mut observes = Observes::default();
+    let Some(named) = thing.getattr_opt("observes")? else {
+        // It costs nothing to tell compiled code all that is at hand.
+        let all = Observes {
+            page_type: true,
+            remembered_level: true,
+            block: true,
+            pe_cycles: Watched::Whole,
+            syndrome_weight: Watched::Unseen,
+        };
+        let observes = if is_compiled { all } else { Observes::default() };
+        return Ok(PolicyTraits {
+            observes,
+            looks_ahead: flag("looks_ahead", false)?,
+            is_function: flag("tabulate", true)?,
+        });
+    };
+    let with_edges = named.cast::<PyDict>().ok();
+    let names: Vec<String> = match named.extract::<String>() {
+        Ok(one) => vec![one],
+        Err(_) => match named.try_iter().and_then(|each| each.map(|each| each?.extract()).collect()) {
+            Ok(names) => names,
+            Err(_) => return wrong(format!("observes: found {named}, expected names, or edges by names")),
+        },
+    };
+    for observed in names {
+        let edges = match with_edges {
+            Some(dict) => dict.get_item(&observed)?.filter(|edges| !edges.is_none()),
+            None => None,
+        };
+        let watched = match &edges {
+            None => Watched::Whole,
+            Some(edges) => match edges.extract::<Vec<u32>>() {
+                Ok(edges) if !edges.is_empty() && edges.is_sorted_by(|a, b| a < b) => Watched::Bucket(edges),
+                _ => {
+                    return wrong(format!(
+                        "observes: found {edges} for `{observed}`, expected increasing edges, whole numbers"
+                    ));
+                }
+            },
+        };
+        let flag = match observed.as_str() {
+            "pe_cycles" => {
+                observes.pe_cycles = watched;
+                continue;
+            }
+            "syndrome_weight" => {
+                observes.syndrome_weight = watched;
+                continue;
+            }
+            "page_type" => &mut observes.page_type,
+            "remembered_level" => &mut observes.remembered_level,
+            "block" => &mut observes.block,
+            _ => {
+                return wrong(format!(
+                    "observes: found `{observed}`, expected some of page_type, remembered_level, block, pe_cycles, syndrome_weight"
+                ));
+            }
+        };
+        if edges.is_some() {
+            return wrong(format!(
+                "observes: found edges for `{observed}`, expected them for pe_cycles or syndrome_weight"
+            ));
+        }
+        *flag = true;
+    }
+    Ok(PolicyTraits { observes, looks_ahead: flag("looks_ahead", false)?, is_function: flag("tabulate", true)? })
+}
+
+/// The address of a compiled policy: the thing itself, or the `compiled` of a class.
+fn address(thing: &Bound<'_, PyAny>) -> PyResult<Option<usize>> {
+    let compiled = thing.getattr_opt("compiled")?;
+    let of = compiled.as_ref().unwrap_or(thing);
+    of.getattr_opt("address")?.map(|address| address.extract()).transpose()
+}
+
+struct PythonPolicy {
+    asked: Asked,
+    observes: Arc<Observes>,
+    device: OwnDevice,
+}
+
+impl ReadPolicy for PythonPolicy {
+    fn next(&mut self, read: &OwnRead) -> Result<Option<OwnStep>> {
+        let (name, max_level) = (self.asked.name, self.device.max_level);
+        self.asked.ask("next", ReadSeen { read: read.clone(), observes: Arc::clone(&self.observes) }, |answer| {
+            if answer.is_none() {
+                return Ok(None);
+            }
+            if let Ok(step) = answer.cast::<ReadStep>() {
+                return Ok(Some(step.get().step));
+            }
+            match answer.extract::<i64>().map(u8::try_from) {
+                Ok(Ok(level)) => Ok(Some(OwnStep::level(level))),
+                Ok(Err(_)) => Err(bad(name, "next", answer, &format!("a level from 1 to {max_level}"))),
+                Err(_) => Err(bad(name, "next", answer, "a level, a ReadStep, or None when nothing is left to try")),
+            }
+        })
+    }
+
+    fn spent_s(&self) -> f64 {
+        self.asked.spent_s
+    }
+}
+
+/// A policy that something else has compiled, such as Numba.
+struct CompiledPolicy {
+    name: OwnName,
+    address: usize,
+    device: OwnDevice,
+}
+
+/// What it is given a pointer to: `compiled_read` of own.py.
+#[repr(C)]
+struct CompiledRead {
+    attempts: u32,
+    page_type: u32,
+    pe_cycles: u32,
+    block: u32,
+    remembered_level: u32,
+    max_level: u32,
+    step: [i32; MOST_STEPS],
+    syndrome_weight: [u32; MOST_STEPS],
+}
+
+const DEFAULT: i32 = 1;
+const VALLEYS: i32 = 2;
+const FIRST_ENTRY: i32 = 16;
+
+fn coded(step: OwnStep) -> i32 {
+    let references = match step.references {
+        ReferencesAt::Default => DEFAULT,
+        ReferencesAt::Valleys => VALLEYS,
+        ReferencesAt::RetryEntry(entry) => FIRST_ENTRY + i32::from(entry),
+        ReferencesAt::Cells | ReferencesAt::Inferred(_) => 0,
+    };
+    i32::from(step.level) | references << 8
+}
+
+impl ReadPolicy for CompiledPolicy {
+    fn next(&mut self, read: &OwnRead) -> Result<Option<OwnStep>> {
+        let mut shown = CompiledRead {
+            attempts: read.tried.len() as u32,
+            page_type: read.page_type,
+            pe_cycles: read.pe_cycles,
+            block: read.block,
+            remembered_level: read.remembered_level.into(),
+            max_level: self.device.max_level.into(),
+            step: [0; MOST_STEPS],
+            syndrome_weight: [0; MOST_STEPS],
+        };
+        for (at, tried) in read.tried.iter().take(MOST_STEPS).enumerate() {
+            (shown.step[at], shown.syndrome_weight[at]) = (coded(tried.step), tried.syndrome_weight);
+        }
+        #[allow(
+            unsafe_code,
+            reason = "the user says that there is a function of this signature, and keeps it alive in its module"
+        )]
+        let answer = unsafe {
+            let function: extern "C" fn(*const CompiledRead) -> i32 = std::mem::transmute(self.address);
+            function(&raw const shown)
+        };
+        if answer == 0 {
+            return Ok(None);
+        }
+        let step = |references| Ok(Some(OwnStep { references, ..OwnStep::level((answer & 0xff) as u8) }));
+        match answer >> 8 {
+            0 => step(ReferencesAt::Cells),
+            DEFAULT => step(ReferencesAt::Default),
+            VALLEYS => step(ReferencesAt::Valleys),
+            entry @ FIRST_ENTRY..=0xff => step(ReferencesAt::RetryEntry((entry - FIRST_ENTRY) as u8)),
+            _ => {
+                let message = format!("next: found {answer}, expected 0, or a level and the number of its references");
+                Err(Error::config(self.name.as_str(), message))
+            }
+        }
+    }
+}
+
+/// What a read policy of your own asks for: a level of sensing, with references at a place.
+///
+/// >>> from softsense import ReadStep
+/// >>> ReadStep(7) == ReadStep(7, references="cells"), ReadStep(1, "retry_entry:2").references
+/// (True, 'retry_entry:2')
+/// >>> ReadStep(1, "somewhere")
+/// Traceback (most recent call last):
+/// ValueError: references: found `somewhere`, expected cells, default, valleys or retry_entry:0 and so on
+#[pyclass(module = "softsense._core", frozen, eq, hash)]
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ReadStep {
+    step: OwnStep,
+}
+
+impl std::hash::Hash for ReadStep {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        (coded(self.step), self.step.retry).hash(state);
+    }
+}
+
+#[pymethods]
+impl ReadStep {
+    /// `level` 1 is hard decision. `references` stand where those of the cells do (`cells`), at the chip's `default`, where a search
+    /// for `valleys` finds them, or at an entry of the retry table, `retry_entry:0`. `retry` is `incremental` where what was
+    /// sensed with the same references is kept, `restart` where it is not; None as `read.retry` says. Raises ValueError.
+    #[new]
+    #[pyo3(signature = (level, references = "cells", retry = None))]
+    fn new(level: u8, references: &str, retry: Option<&str>) -> PyResult<Self> {
+        let wrong = || {
+            let message = format!(
+                "references: found `{references}`, expected cells, default, valleys or retry_entry:0 and so on"
+            );
+            PyValueError::new_err(message)
+        };
+        let references = match references {
+            "cells" => ReferencesAt::Cells,
+            "default" => ReferencesAt::Default,
+            "valleys" => ReferencesAt::Valleys,
+            entry => {
+                let entry = entry.strip_prefix("retry_entry:").and_then(|entry| entry.parse().ok());
+                ReferencesAt::RetryEntry(entry.ok_or_else(wrong)?)
+            }
+        };
+        let retry = match retry {
+            None => None,
+            Some("incremental") => Some(Retry::Incremental),
+            Some("restart") => Some(Retry::Restart),
+            Some(other) => {
+                let message = format!("retry: found `{other}`, expected incremental, restart or None");
+                return Err(PyValueError::new_err(message));
+            }
+        };
+        Ok(Self { step: OwnStep { level, references, retry } })
+    }
+
+    /// The level, 1 for hard decision.
+    #[getter]
+    fn level(&self) -> u8 {
+        self.step.level
+    }
+
+    /// Where the references stand.
+    #[getter]
+    fn references(&self) -> String {
+        self.step.references.to_string()
+    }
+
+    /// What is kept of the step before; None as the config says.
+    #[getter]
+    fn retry(&self) -> Option<&'static str> {
+        self.step.retry.map(Retry::name)
+    }
+
+    fn __repr__(&self) -> String {
+        let retry = self.step.retry.map_or_else(String::new, |retry| format!(", retry='{}'", retry.name()));
+        match self.step.references {
+            ReferencesAt::Cells => format!("ReadStep({}{retry})", self.step.level),
+            references => format!("ReadStep({}, '{references}'{retry})", self.step.level),
+        }
+    }
+}
+
+/// A read, as a policy of your own sees it: what it has tried, all of which has failed, and what it says that it `observes`.
+#[pyclass(module = "softsense._core", frozen)]
+pub(crate) struct ReadSeen {
+    read: OwnRead,
+    observes: Arc<Observes>,
+}
+
+impl ReadSeen {
+    /// What is not observed is not seen: a table would not be asked for it.
+    fn see<T>(&self, name: &str, is_observed: bool, seen: T) -> PyResult<T> {
+        if is_observed {
+            return Ok(seen);
+        }
+        let message = format!("{name}: found a policy that does not say that it goes by it, expected it in `observes`");
+        Err(PyAttributeError::new_err(message))
+    }
+}
+
+#[pymethods]
+impl ReadSeen {
+    /// How many steps have failed: 0 where the first one is asked for.
+    #[getter]
+    fn attempts(&self) -> usize {
+        self.read.tried.len()
+    }
+
+    /// The steps that have failed.
+    #[getter]
+    fn steps<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        PyTuple::new(py, self.read.tried.iter().map(|tried| ReadStep { step: tried.step }))
+    }
+
+    /// The step that has failed last; None where none has.
+    #[getter]
+    fn last(&self) -> Option<ReadStep> {
+        self.read.tried.last().map(|tried| ReadStep { step: tried.step })
+    }
+
+    /// Of each of them, how many checks its hard decisions violated, the mean of the codewords that failed, or the number of edges
+    /// that this has reached; 0 at deeper levels. Raises AttributeError where `syndrome_weight` is not observed.
+    #[getter]
+    fn syndrome_weights<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let weights = PyTuple::new(py, self.read.tried.iter().map(|tried| tried.syndrome_weight))?;
+        self.see("syndrome_weights", self.observes.syndrome_weight != Watched::Unseen, weights)
+    }
+
+    /// The page type, by its index in `flash.page_types`. Raises AttributeError where it is not observed.
+    #[getter]
+    fn page_type(&self) -> PyResult<u32> {
+        self.see("page_type", self.observes.page_type, self.read.page_type)
+    }
+
+    /// P/E cycles of the block, or the number of edges that these have reached. Raises AttributeError where they are not observed.
+    #[getter]
+    fn pe_cycles(&self) -> PyResult<u32> {
+        self.see("pe_cycles", self.observes.pe_cycles != Watched::Unseen, self.read.pe_cycles)
+    }
+
+    /// The number of the block, or superblock. Raises AttributeError where it is not observed.
+    #[getter]
+    fn block(&self) -> PyResult<u32> {
+        self.see("block", self.observes.block, self.read.block)
+    }
+
+    /// The level that the mapping cache remembers, 1 where there is none. Raises AttributeError where it is not observed.
+    #[getter]
+    fn remembered_level(&self) -> PyResult<u8> {
+        self.see("remembered_level", self.observes.remembered_level, self.read.remembered_level)
+    }
+}
+
+// ---- Victims ----
+
+impl ChooseVictim for Asked {
+    fn choose(&mut self, candidates: &Candidates) -> Result<usize> {
+        let name = self.name;
+        self.ask("choose", ClosedBlocks { candidates: candidates.clone() }, |answer| {
+            answer.extract().map_err(|_| bad(name, "choose", answer, "the index of a block"))
+        })
+    }
+
+    fn spent_s(&self) -> f64 {
+        self.spent_s
+    }
+}
+
+/// The closed blocks of a plane that are worth collecting, as a rule for victims sees them: arrays (int64, shape (n,)) in the order in
+/// which the blocks were closed.
+#[pyclass(module = "softsense._core", frozen)]
+pub(crate) struct ClosedBlocks {
+    candidates: Candidates,
+}
+
+fn array<'py, T: Copy + Into<u64>>(py: Python<'py>, values: &[T]) -> Bound<'py, PyArray1<i64>> {
+    values.iter().map(|&value| value.into() as i64).collect::<Vec<_>>().into_pyarray(py)
+}
+
+#[pymethods]
+impl ClosedBlocks {
+    /// The plane, or the set of planes with interleaved codewords.
+    #[getter]
+    fn set(&self) -> u32 {
+        self.candidates.set
+    }
+
+    /// Their numbers in the device.
+    #[getter]
+    fn blocks<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
+        array(py, &self.candidates.blocks)
+    }
+
+    /// Their valid codewords.
+    #[getter]
+    fn valid<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
+        array(py, &self.candidates.valid)
+    }
+
+    /// How many blocks of the plane were closed since, themselves with them: 1 for the last.
+    #[getter]
+    fn age<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
+        array(py, &self.candidates.age)
+    }
+
+    /// Their erases since the start of the run.
+    #[getter]
+    fn erases<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
+        array(py, &self.candidates.erases)
+    }
+
+    fn __len__(&self) -> usize {
+        self.candidates.blocks.len()
+    }
+}
+
+// ---- Placement ----
+
+impl PlaceWrites for Asked {
+    fn place(&mut self, planes: &PlanesThere) -> Result<Vec<u32>> {
+        let name = self.name;
+        self.ask("place", WritePlanes { planes: planes.clone() }, |answer| {
+            let one = answer.extract::<u32>().map(|plane| vec![plane]);
+            one.or_else(|_| answer.extract())
+                .map_err(|_| bad(name, "place", answer, "the index of a plane, or several of them"))
+        })
+    }
+
+    fn spent_s(&self) -> f64 {
+        self.spent_s
+    }
+}
+
+/// The planes that a write may go to, in the order of the stripe, as a placement sees them.
+#[pyclass(module = "softsense._core", frozen)]
+pub(crate) struct WritePlanes {
+    planes: PlanesThere,
+}
+
+#[pymethods]
+impl WritePlanes {
+    /// The SSD.
+    #[getter]
+    fn ssd(&self) -> u32 {
+        self.planes.ssd
+    }
+
+    /// The first logical codeword that is to be written.
+    #[getter]
+    fn codeword(&self) -> u64 {
+        self.planes.codeword
+    }
+
+    /// How many codewords wait to be written with it.
+    #[getter]
+    fn codewords(&self) -> u32 {
+        self.planes.codewords
+    }
+
+    /// The index of the plane whose turn it is.
+    #[getter]
+    fn in_turn(&self) -> u32 {
+        self.planes.in_turn
+    }
+
+    /// Free pages of each plane (int64, shape (n,)): those of free blocks, of the open one, and of those that are being collected.
+    #[getter]
+    fn free_pages<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
+        array(py, &self.planes.free_pages)
+    }
+
+    fn __len__(&self) -> usize {
+        self.planes.free_pages.len()
+    }
+}
+
+// ---- The device ----
+
+/// The device, as a policy or rule of your own is told when a run begins, if its constructor takes an argument.
+#[pyclass(module = "softsense._core", frozen, get_all)]
+#[derive(Clone, Copy)]
+pub(crate) struct Device {
+    /// The seed of the config: whatever is random is to come of it.
+    seed: u64,
+    /// The deepest level of reads.
+    max_level: u8,
+    /// Entries of the chip's retry table.
+    retry_entries: u8,
+    /// Page types.
+    page_types: u32,
+    /// SSDs.
+    ssds: u32,
+    /// Planes of an SSD.
+    planes: u32,
+    /// Planes, or sets of them with interleaved codewords, of all SSDs.
+    sets: u32,
+    /// Blocks of a plane.
+    blocks_per_plane: u32,
+    /// Pages of a block.
+    pages_per_block: u32,
+    /// Codewords of a block.
+    codewords_per_block: u32,
+    /// Codewords that the user can address.
+    user_codewords: u64,
+}
+
+impl From<OwnDevice> for Device {
+    fn from(device: OwnDevice) -> Self {
+        let OwnDevice { seed, max_level, retry_entries, page_types, ssds, planes, sets, blocks_per_plane, .. } = device;
+        let OwnDevice { pages_per_block, codewords_per_block, user_codewords, .. } = device;
+        Self {
+            seed,
+            max_level,
+            retry_entries,
+            page_types,
+            ssds,
+            planes,
+            sets,
+            blocks_per_plane,
+            pages_per_block,
+            codewords_per_block,
+            user_codewords,
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! What of the user's own a config names, and what was handed over for it.
+
+use softsense_base::{Error, OwnName, Result};
+use softsense_link::{AskedPolicy, ReadSpec, StepsThere, Watched};
+
+use super::CheckedConfig;
+use crate::config::{PlaneChoice, VictimSpec};
+use crate::own::{ChooseVictim, Own, OwnDevice, PlaceWrites, made};
+
+impl CheckedConfig {
+    /// What the config names as the user's own, with the path of each.
+    pub fn own_names(&self) -> impl Iterator<Item = (&'static str, OwnName)> {
+        let named = [
+            ("read.policy", self.config.read.policy.own()),
+            ("ftl.victims", self.config.ftl.victims.own()),
+            ("ftl.plane_choice", self.config.ftl.plane_choice.own()),
+        ];
+        named.into_iter().filter_map(|(path, name)| Some((path, name?)))
+    }
+
+    /// The same config with what it names as the user's own. It is then what a simulation of it runs.
+    ///
+    /// # Errors
+    /// When a policy wants what the device or its reliability does not have.
+    pub fn with_own(mut self, own: Own) -> Result<Self> {
+        if let (Some(name), Some(policy)) = (self.config.read.policy.own(), &own.policy) {
+            let bad = |message: &str| Err(Error::config(name.as_str(), message));
+            if policy.traits.looks_ahead && !self.config.flash.cache_register {
+                return bad(
+                    "looks_ahead: found true with `flash.cache_register = false`; expected a cache register, without which a plane \
+                     cannot sense while it transfers",
+                );
+            }
+            let weights = &policy.traits.observes.syndrome_weight;
+            if *weights != Watched::Unseen
+                && !self.reliability.knows_syndrome_weights()
+                && !self.reliability.never_fails()
+            {
+                return bad(
+                    "observes: found `syndrome_weight`, but `reliability` does not know how many checks are violated: expected a \
+                     decode table with `bit_degrees` and `check_degrees`, or real decodes of an LDPC code",
+                );
+            }
+        }
+        self.own = own;
+        Ok(self)
+    }
+
+    /// What was handed over.
+    pub fn own(&self) -> &Own {
+        &self.own
+    }
+
+    /// The device, as what works for it is told.
+    pub fn own_device(&self) -> OwnDevice {
+        let geometry = &self.geometry;
+        OwnDevice {
+            seed: self.config.seed,
+            max_level: self.config.read.max_level,
+            retry_entries: self.reliability.retries(),
+            page_types: self.config.flash.page_types.len() as u32,
+            ssds: geometry.ssds(),
+            planes: geometry.planes_of_ssd(),
+            sets: geometry.sets(),
+            blocks_per_plane: geometry.blocks_per_plane(),
+            pages_per_block: geometry.pages_per_superblock(),
+            codewords_per_block: geometry.codewords_per_superblock(),
+            user_codewords: self.user_codewords(),
+        }
+    }
+
+    /// The read policy of the user's own, asked for all that can be asked for before a run.
+    ///
+    /// # Errors
+    /// When it was not handed over, its code fails, or it answers what is no step.
+    pub(crate) fn own_policy(&self) -> Result<Option<AskedPolicy>> {
+        let ReadSpec { policy, retry, max_level, .. } = self.config.read;
+        let thing = self.own.policy.as_ref().map(|own| &own.policy);
+        let Some((name, policy)) = made("read.policy", policy.own(), thing, &self.own_device())? else {
+            return Ok(None);
+        };
+        let traits = self.own.policy.as_ref().expect("it was made").traits.clone();
+        let page_types = self.config.flash.page_types.len() as u32;
+        let steps = StepsThere::new(max_level, retry, page_types, &self.reliability);
+        AskedPolicy::new(name, policy, traits, steps).map(Some)
+    }
+
+    /// The rule for victims of the user's own.
+    ///
+    /// # Errors
+    /// When it was not handed over, or its code fails.
+    pub(crate) fn own_victims(&self) -> Result<Option<(OwnName, Box<dyn ChooseVictim>)>> {
+        let name = VictimSpec::own(self.config.ftl.victims);
+        made("ftl.victims", name, self.own.victims.as_ref(), &self.own_device())
+    }
+
+    /// The placement of the user's own.
+    ///
+    /// # Errors
+    /// When it was not handed over, or its code fails.
+    pub(crate) fn own_placement(&self) -> Result<Option<(OwnName, Box<dyn PlaceWrites>)>> {
+        let name = PlaneChoice::own(self.config.ftl.plane_choice);
+        made("ftl.plane_choice", name, self.own.placement.as_ref(), &self.own_device())
+    }
+}

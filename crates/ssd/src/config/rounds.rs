@@ -1,0 +1,52 @@
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Busy units that begin together: a round begins when all of them are free, and each takes one operation that waits for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RoundsSpec {
+    /// Whose busy units they are.
+    pub among: RoundsAmong,
+    /// What a round takes.
+    #[serde(default)]
+    pub take: RoundsTake,
+}
+
+/// Whose busy units begin together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RoundsAmong {
+    /// A chip's: its dies, or planes, are the parallel units of an element of DiskSim, which share one set of pins.
+    Chip,
+    /// Those of so many channels of an SSD that follow one another, a divisor of their number: a gang whose elements share control, and have
+    /// a bus each.
+    Channels(u32),
+}
+
+/// What the units of a round take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RoundsTake {
+    /// The first of each: what would be its turn if it did not wait for others. What comes at the instant at which a round begins joins
+    /// it.
+    #[default]
+    FirstOfEach,
+    /// One each of a batch: all that waits when the batch before it is over. Reads that go first are served in rounds of their own, then the
+    /// rest; what comes meanwhile waits for the next batch.
+    Batch,
+}
+
+impl RoundsSpec {
+    /// Some words for people.
+    pub(crate) fn describe(self) -> String {
+        let among = match self.among {
+            RoundsAmong::Chip => "a chip".to_string(),
+            RoundsAmong::Channels(channels) => format!("{channels} channels"),
+        };
+        let take = match self.take {
+            RoundsTake::FirstOfEach => "",
+            RoundsTake::Batch => ", batch by batch",
+        };
+        format!("; units of {among} begin together{take}")
+    }
+}

@@ -1,0 +1,134 @@
+//! What an array does, and what may follow.
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Phase {
+    #[default]
+    Free,
+    Sensing,
+    /// A page is in the array: it waits for the cache register, or, without one, is being transferred.
+    Sensed,
+    /// Sensing the next level of a read whose outcome is open.
+    SensingAhead,
+    /// Done with that; the outcome is still open.
+    SensedAhead,
+    /// Taking a page to be programmed from the bus.
+    Loading,
+    Programming,
+    Erasing,
+    /// Stopping a program or an erase, so that something may be sensed before it goes on.
+    Suspending,
+    Resetting,
+}
+
+/// What is done to an array.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Command {
+    Sense,
+    SenseAhead,
+    /// What was sensed ahead is what comes next.
+    Adopt,
+    /// What was sensed leaves the array: to the cache register, over the bus, or nowhere.
+    Leave,
+    Load,
+    Program,
+    Erase,
+    Suspend,
+    ResumeProgram,
+    ResumeErase,
+    Reset,
+    /// What it was at has taken its time.
+    End,
+}
+
+impl Phase {
+    #[cfg(test)]
+    const ALL: [Phase; 10] = [
+        Phase::Free,
+        Phase::Sensing,
+        Phase::Sensed,
+        Phase::SensingAhead,
+        Phase::SensedAhead,
+        Phase::Loading,
+        Phase::Programming,
+        Phase::Erasing,
+        Phase::Suspending,
+        Phase::Resetting,
+    ];
+
+    /// The phase after a command; nothing where it must not be given.
+    #[inline(always)]
+    pub(super) const fn after(self, command: Command) -> Option<Phase> {
+        use Command::{
+            Adopt, End, Erase, Leave, Load, Program, Reset, ResumeErase, ResumeProgram, Sense, SenseAhead, Suspend,
+        };
+        Some(match (self, command) {
+            (Phase::Free, Sense) => Phase::Sensing,
+            (Phase::Free, SenseAhead) => Phase::SensingAhead,
+            (Phase::Free, Load) => Phase::Loading,
+            (Phase::Free, Erase) => Phase::Erasing,
+            (Phase::Sensing, End) => Phase::Sensed,
+            (Phase::Sensed, Leave) => Phase::Free,
+            (Phase::SensingAhead, End) => Phase::SensedAhead,
+            (Phase::SensingAhead, Adopt) => Phase::Sensing,
+            (Phase::SensingAhead, Reset) => Phase::Resetting,
+            (Phase::SensedAhead, Adopt) => Phase::Sensed,
+            (Phase::SensedAhead, Leave) => Phase::Free,
+            (Phase::Loading, Program) | (Phase::Free, ResumeProgram) => Phase::Programming,
+            (Phase::Free, ResumeErase) => Phase::Erasing,
+            (Phase::Programming | Phase::Erasing, Suspend) => Phase::Suspending,
+            (Phase::Programming | Phase::Erasing | Phase::Suspending | Phase::Resetting, End) => Phase::Free,
+            _ => return None,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const COMMANDS: [Command; 12] = [
+        Command::Sense,
+        Command::SenseAhead,
+        Command::Adopt,
+        Command::Leave,
+        Command::Load,
+        Command::Program,
+        Command::Erase,
+        Command::Suspend,
+        Command::ResumeProgram,
+        Command::ResumeErase,
+        Command::Reset,
+        Command::End,
+    ];
+
+    /// Does every phase come from a free array and lead back to one, and does a busy array take no new work?
+    #[test]
+    fn every_phase_is_reached_and_left() {
+        let reached_from = |from: Phase| {
+            let mut seen = vec![from];
+            let mut at = 0;
+            while at < seen.len() {
+                for command in COMMANDS {
+                    if let Some(next) = seen[at].after(command)
+                        && !seen.contains(&next)
+                    {
+                        seen.push(next);
+                    }
+                }
+                at += 1;
+            }
+            seen
+        };
+        assert_eq!(reached_from(Phase::Free).len(), Phase::ALL.len());
+        for phase in Phase::ALL {
+            assert!(reached_from(phase).contains(&Phase::Free), "{phase:?} is never left");
+            let begins = [Command::Sense, Command::SenseAhead, Command::Load, Command::Erase];
+            let begins = begins.into_iter().chain([Command::ResumeProgram, Command::ResumeErase]).collect::<Vec<_>>();
+            assert!(
+                begins.iter().all(|&command| phase.after(command).is_some() == (phase == Phase::Free)),
+                "{phase:?}"
+            );
+            assert!(COMMANDS.iter().any(|&command| phase.after(command).is_some()));
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! The default text of blkparse.
+
+use super::cursor::Cursor;
+use super::explain::{Want, explain_columns, split_blanks};
+use super::{DeviceTable, Parse, Parsed, Row, SECTOR};
+use crate::request::RequestKind;
+use crate::trace::{Event, TimeUnit};
+
+/// Lines of one event are requests: Q as they were queued, I inserted, D issued to the device, C completed.
+pub(in super::super) struct Blkparse {
+    pub scale: u64,
+    pub unit: TimeUnit,
+    pub size_unit: u64,
+    pub event: u8,
+}
+
+impl Parse for Blkparse {
+    #[inline(always)]
+    fn parse(&mut self, line: &[u8], devices: &mut DeviceTable) -> Option<Parsed> {
+        // Headings, messages of the program and the summary at the end begin with a letter; events with a device number.
+        if !line[0].is_ascii_digit() {
+            return Some(Parsed::OtherEvent);
+        }
+        let mut c = Cursor::new(line);
+        let device = c.token();
+        if !device.contains(&b',') || !c.blanks() {
+            return None;
+        }
+        for _ in 0..2 {
+            // CPU and sequence number.
+            c.number()?;
+            if !c.blanks() {
+                return None;
+            }
+        }
+        let arrival_ns = c.time(self.scale)?;
+        if !c.blanks() {
+            return None;
+        }
+        c.token(); // process
+        c.blanks();
+        let action = c.token();
+        if action != [self.event] {
+            return if action.is_empty() { None } else { Some(Parsed::OtherEvent) };
+        }
+        if !c.blanks() {
+            return None;
+        }
+        let Some(kind) = blkparse_kind(c.token()) else { return Some(Parsed::OtherEvent) };
+        c.blanks();
+        let mut bytes = 0;
+        let mut offset = 0;
+        // A flush carries no data: `Q FWS [process]`; `D` and `C` of commands that are no requests have none either.
+        if !matches!(c.peek(), None | Some(b'[')) {
+            offset = c.number()?.checked_mul(SECTOR)?;
+            c.blanks();
+            // A flush that is completed has a sector, and no size: `C WS 0 [0]`.
+            if !matches!(c.peek(), None | Some(b'[')) {
+                if c.peek() != Some(b'+') {
+                    return None;
+                }
+                c.at += 1;
+                c.blanks();
+                bytes = c.number()?.checked_mul(self.size_unit)?;
+                if !c.end() && !c.blanks() {
+                    return None;
+                }
+            }
+        }
+        let slot = devices.by_name(device, |key, _| {
+            let (major, minor) = major_minor(key)?;
+            Some(((major << 20) | minor, format!("{major},{minor}")))
+        })?;
+        Some(Parsed::Row(Row { arrival_ns, offset, bytes, slot, kind }))
+    }
+
+    fn explain(&self, line: &[u8]) -> String {
+        let columns = [
+            ("device", Want::MajorMinor),
+            ("CPU", Want::Number("a whole number")),
+            ("sequence number", Want::Number("a whole number")),
+            ("time", Want::Time(self.unit)),
+            ("process", Want::Text),
+            ("action", Want::Text),
+            ("kind", Want::Text),
+            ("start sector", Want::Units(SECTOR)),
+            ("`+`", Want::OneOf(&["+"], "`+`")),
+            ("size", Want::Units(self.size_unit)),
+        ];
+        let fields = split_blanks(line);
+        let queued = fields.get(5).is_some_and(|action| *action == [self.event]);
+        explain_columns(&fields, &columns[..if queued { 10 } else { 6 }], if queued { 10 } else { 6 }, None)
+    }
+}
+
+/// The first of [`Event::ALL`] that the first lines have of reads or writes; Q where there is none.
+pub(in super::super) fn likely_event(sample: &[u8]) -> Event {
+    let mut seen = [false; Event::ALL.len()];
+    for line in sample.split(|&byte| byte == b'\n') {
+        let fields = split_blanks(line);
+        let [device, _, _, _, _, action, rwbs, _, plus, ..] = fields.as_slice() else { continue };
+        if major_minor(device).is_some() && *plus == b"+" && blkparse_kind(rwbs).is_some() {
+            for (event, seen) in Event::ALL.iter().zip(&mut seen) {
+                *seen |= *action == [event.letter()];
+            }
+        }
+    }
+    Event::ALL.into_iter().zip(seen).find_map(|(event, seen)| seen.then_some(event)).unwrap_or(Event::Q)
+}
+
+/// D (discard) is a trim even where the kernel also sets W; a flush (F) may go with a write.
+fn blkparse_kind(rwbs: &[u8]) -> Option<RequestKind> {
+    if rwbs.contains(&b'D') {
+        Some(RequestKind::Trim)
+    } else if rwbs.contains(&b'R') {
+        Some(RequestKind::Read)
+    } else if rwbs.contains(&b'W') || rwbs.contains(&b'F') {
+        Some(RequestKind::Write)
+    } else {
+        None
+    }
+}
+
+/// `8,16`: Linux's device number, with 12 bits for the major and 20 bits for the minor number.
+pub(in super::super) fn major_minor(text: &[u8]) -> Option<(u32, u32)> {
+    let mut c = Cursor::new(text);
+    let major = c.number()?;
+    c.comma()?;
+    let minor = c.number()?;
+    (c.end() && major < 1 << 12 && minor < 1 << 20).then_some((major as u32, minor as u32))
+}

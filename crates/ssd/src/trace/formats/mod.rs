@@ -1,0 +1,156 @@
+//! One parser a format: a line of bytes becomes a request, or a sentence that says which column is wrong.
+//!
+//! The fast path returns `None` at the first byte it does not like; only then does the cold path split the line again
+//! and look for the column to blame. Nothing is allocated for a good line.
+
+mod blanks;
+mod blkparse;
+mod commas;
+mod cursor;
+mod devices;
+mod explain;
+mod mapped;
+mod objects;
+mod oracle;
+mod presets;
+mod recognise;
+
+pub(super) use blkparse::likely_event;
+pub(super) use devices::DeviceTable;
+pub(super) use explain::{shorten, trim};
+pub(super) use presets::preset;
+pub(super) use recognise::{Recognition, recognise};
+
+use blanks::{Fio, FiveColumns};
+use blkparse::Blkparse;
+use commas::{Csv, Msr, Spc};
+use mapped::Mapped;
+use oracle::Oracle;
+
+use super::columns::Columns;
+use super::options::{Event, Format, TimeUnit};
+use crate::request::RequestKind;
+
+/// Addresses end here (1 EiB): sums of offsets and sizes then never overflow.
+pub(super) const MAX_ADDRESS: u64 = 1 << 60;
+const SECTOR: u64 = 512;
+
+/// The header line of softsense's own CSV.
+pub(super) const CSV_HEADER: &str = "arrival_ns,device,kind,offset_bytes,bytes";
+
+/// One request as the file has it: absolute time, address on its own device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Row {
+    pub arrival_ns: u64,
+    pub offset: u64,
+    pub bytes: u64,
+    /// Index into the device table, in order of first appearance.
+    pub slot: u32,
+    pub kind: RequestKind,
+}
+
+/// What a line turned out to be.
+pub(super) enum Parsed {
+    Row(Row),
+    /// A header, which every file of the format has.
+    Header,
+    /// A line that is an event, but not a request.
+    OtherEvent,
+}
+
+/// The parser of one format. `None`: the line is bad, and `explain` says why.
+pub(super) trait Parse {
+    /// How long a record is, of a format that has no lines.
+    const RECORD_BYTES: usize = 0;
+    /// Whether blanks at the ends of a line mean something: a tab may stand between columns that are empty.
+    const BLANKS_COUNT: bool = false;
+
+    fn parse(&mut self, line: &[u8], devices: &mut DeviceTable) -> Option<Parsed>;
+    fn explain(&self, line: &[u8]) -> String;
+}
+
+/// How a file is to be read, once its format is known.
+#[derive(Debug, Clone)]
+pub(super) struct Reading {
+    pub format: Format,
+    pub time_unit: TimeUnit,
+    /// Whether the user has said it.
+    pub time_unit_asked: bool,
+    pub size_unit: u64,
+    /// Of formats that are a mapping of columns.
+    pub columns: Option<Columns>,
+    /// Of blkparse: which event is a request.
+    pub event: Event,
+}
+
+impl Reading {
+    /// Of a format, or of columns, with what the user has said of them.
+    pub fn new(format: Format, columns: Option<Columns>, time_unit: Option<TimeUnit>, size_unit: Option<u64>) -> Self {
+        let columns = columns.or_else(|| preset(format));
+        let (usual_time, usual_size) = match (format, &columns) {
+            (_, Some(columns)) => (columns.time_unit(), columns.size_unit()),
+            (Format::Msr, _) => (TimeUnit::Ticks100Ns, 1),
+            (Format::Spc, _) => (TimeUnit::S, 1),
+            (Format::Disksim, _) => (TimeUnit::Ms, SECTOR),
+            (Format::Mqsim, _) => (TimeUnit::Ns, SECTOR),
+            (Format::Blkparse, _) => (TimeUnit::S, SECTOR),
+            (Format::Fio, _) => (TimeUnit::Us, 1),
+            (Format::OracleGeneral, _) => (TimeUnit::S, 1),
+            _ => (TimeUnit::Ns, 1),
+        };
+        Self {
+            format,
+            time_unit: time_unit.unwrap_or(usual_time),
+            time_unit_asked: time_unit.is_some(),
+            size_unit: size_unit.unwrap_or(usual_size),
+            columns,
+            event: Event::Q,
+        }
+    }
+}
+
+/// How long a record of a format is; 0: it has lines.
+pub(super) fn record_bytes(format: Format) -> usize {
+    if format == Format::OracleGeneral { Oracle::RECORD_BYTES } else { 0 }
+}
+
+/// The parser of any format; matched once a block.
+pub(super) enum Parser {
+    Five(FiveColumns),
+    Msr(Msr),
+    Spc(Spc),
+    Blkparse(Blkparse),
+    Fio(Fio),
+    Csv(Csv),
+    Oracle(Box<Oracle>),
+    Mapped(Box<Mapped>),
+}
+
+impl Parser {
+    /// A parser at the beginning of a file.
+    pub fn new(reading: &Reading) -> Self {
+        let &Reading { format, time_unit: unit, time_unit_asked, size_unit, event, .. } = reading;
+        let scale = unit.ns();
+        if let Some(columns) = &reading.columns {
+            return Parser::Mapped(Box::new(Mapped::new(columns.clone(), unit, size_unit)));
+        }
+        match format {
+            Format::Disksim => Parser::Five(FiveColumns { scale, unit, whole_time: false, size_unit, flags: true }),
+            Format::Mqsim => {
+                Parser::Five(FiveColumns { scale, unit, whole_time: !time_unit_asked, size_unit, flags: false })
+            }
+            Format::Msr => Parser::Msr(Msr { scale, unit, size_unit, first: true }),
+            Format::Spc => Parser::Spc(Spc { scale, unit, size_unit }),
+            Format::Blkparse => Parser::Blkparse(Blkparse { scale, unit, size_unit, event: event.letter() }),
+            Format::Fio => Parser::Fio(Fio { scale, unit, size_unit, version: 0, clock_ns: 0 }),
+            Format::OracleGeneral => Parser::Oracle(Box::new(Oracle::new(scale, size_unit))),
+            // All others are mappings of columns.
+            _ => Parser::Csv(Csv { scale, unit, size_unit, header: false }),
+        }
+    }
+
+    /// What was found out of columns that are mapped.
+    pub fn found(&self) -> Option<String> {
+        if let Parser::Mapped(mapped) = self { Some(mapped.found()) } else { None }
+    }
+}

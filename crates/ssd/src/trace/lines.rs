@@ -1,0 +1,289 @@
+//! A file as blocks of whole lines, or of records: decompression, and whether it is still what was scanned.
+
+use std::fs::{File, Metadata};
+use std::io::{self, BufReader, Read};
+use std::os::unix::fs::FileExt as _;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use flate2::read::MultiGzDecoder;
+use memchr::memrchr;
+use softsense_base::{Error, Result};
+
+use super::TraceSpec;
+
+/// Text is read in blocks of this size; a line must fit into one.
+const BLOCK_BYTES: usize = 256 << 10;
+
+/// How a file is compressed, told by its first bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Compression {
+    None,
+    Gzip,
+    Zstd,
+}
+
+impl Compression {
+    pub fn name(self) -> &'static str {
+        match self {
+            Compression::None => "none",
+            Compression::Gzip => "gzip",
+            Compression::Zstd => "zstd",
+        }
+    }
+}
+
+/// Reads a file that others may read, too, and counts the bytes, whatever they become.
+struct Counted {
+    file: Arc<File>,
+    bytes: u64,
+}
+
+impl Read for Counted {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let n = self.file.read_at(into, self.bytes)?;
+        self.bytes += n as u64;
+        Ok(n)
+    }
+}
+
+enum Source {
+    Plain(Counted),
+    Gzip(Box<MultiGzDecoder<Counted>>),
+    Zstd(Box<zstd::Decoder<'static, BufReader<Counted>>>),
+}
+
+impl Source {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Source::Plain(file) => file.read(into),
+            Source::Gzip(decoder) => decoder.read(into),
+            Source::Zstd(decoder) => decoder.read(into),
+        }
+    }
+
+    fn bytes(&self) -> u64 {
+        match self {
+            Source::Plain(file) => file.bytes,
+            Source::Gzip(decoder) => decoder.get_ref().bytes,
+            Source::Zstd(decoder) => decoder.get_ref().get_ref().bytes,
+        }
+    }
+}
+
+/// What tells a file from what it was before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct FileVersion {
+    bytes: u64,
+    modified: Option<SystemTime>,
+}
+
+impl FileVersion {
+    fn of(metadata: &Metadata) -> Self {
+        Self { bytes: metadata.len(), modified: metadata.modified().ok() }
+    }
+}
+
+/// The text of a trace, in blocks of whole lines.
+pub(super) struct Lines {
+    source: Source,
+    pub compression: Compression,
+    pub version: FileVersion,
+    /// Whether it has no name, so that nobody else can change it.
+    spooled: bool,
+    file: PathBuf,
+    path: String,
+    /// 0: there are lines.
+    record_bytes: usize,
+    pub buffer: Vec<u8>,
+    /// The whole lines of the buffer that were not parsed yet.
+    pub at: usize,
+    pub limit: usize,
+    /// Where the bytes that were read end; from `limit` to here lies the beginning of a line.
+    end: usize,
+    /// How many lines lie before `at`.
+    pub line: u64,
+    eof: bool,
+    started: bool,
+}
+
+impl Lines {
+    /// The text of a file, or its records of so many bytes, where that is not 0.
+    pub fn open(spec: &TraceSpec, record_bytes: usize) -> Result<Lines> {
+        let path = &spec.path;
+        let failed = |error: io::Error| Error::io(path, &error);
+        let file = match &spec.file {
+            Some(file) => Arc::clone(file),
+            None => Arc::new(File::open(path).map_err(failed)?),
+        };
+        let metadata = file.metadata().map_err(failed)?;
+        let mut magic = Vec::new();
+        Counted { file: Arc::clone(&file), bytes: 0 }.take(4).read_to_end(&mut magic).map_err(failed)?;
+        let compression = match magic.as_slice() {
+            [0x1f, 0x8b, ..] => Compression::Gzip,
+            // A frame, or a skippable frame before one.
+            [0x28, 0xb5, 0x2f, 0xfd] | [0x50..=0x5f, 0x2a, 0x4d, 0x18] => Compression::Zstd,
+            _ => Compression::None,
+        };
+        let file = Counted { file, bytes: 0 };
+        let source = match compression {
+            Compression::None => Source::Plain(file),
+            Compression::Gzip => Source::Gzip(Box::new(MultiGzDecoder::new(file))),
+            Compression::Zstd => {
+                let mut decoder = zstd::Decoder::new(file).map_err(|error| Error::io(path, &error))?;
+                // That of `zstd --long`, and the largest that zstd itself takes unasked: 128 MiB. A file of a few bytes may
+                // ask for 2 GiB.
+                decoder.window_log_max(27).map_err(|error| Error::io(path, &error))?;
+                Source::Zstd(Box::new(decoder))
+            }
+        };
+        Ok(Lines {
+            source,
+            compression,
+            version: FileVersion::of(&metadata),
+            spooled: spec.file.is_some(),
+            file: path.to_owned(),
+            path: path.display().to_string(),
+            record_bytes,
+            buffer: vec![0; BLOCK_BYTES],
+            at: 0,
+            limit: 0,
+            end: 0,
+            line: 0,
+            eof: false,
+            started: false,
+        })
+    }
+
+    /// How much of the compressed file has been read.
+    pub fn fraction(&self) -> f64 {
+        let whole = self.version.bytes;
+        if whole == 0 { 1.0 } else { (self.source.bytes() as f64 / whole as f64).min(1.0) }
+    }
+
+    /// How many lines were parsed.
+    pub fn line(&self) -> u64 {
+        self.line
+    }
+
+    /// Makes sure that there is a whole line to parse; false at the end of the file.
+    pub fn fill(&mut self) -> Result<bool> {
+        if self.at < self.limit {
+            return Ok(true);
+        }
+        if self.eof {
+            return Ok(false);
+        }
+        self.buffer.copy_within(self.limit..self.end, 0);
+        self.end -= self.limit;
+        (self.at, self.limit) = (0, 0);
+        loop {
+            if self.end == self.buffer.len() {
+                if self.line == 0 {
+                    self.check_text()?;
+                }
+                return Err(Error::trace(
+                    format!("{}:{}", self.path, self.line + 1),
+                    format!("found a line of more than {} KiB, expected the text of a trace", BLOCK_BYTES >> 10),
+                ));
+            }
+            let read = match self.source.read(&mut self.buffer[self.end..]) {
+                Ok(read) => read,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(self.damaged(&error)),
+            };
+            let from = if self.started { self.end } else { 0 };
+            self.end += read;
+            if read == 0 {
+                self.eof = true;
+                self.limit = self.end;
+                if self.record_bytes > 0 && !self.end.is_multiple_of(self.record_bytes) {
+                    let (found, whole) = (self.end % self.record_bytes, self.record_bytes);
+                    let message = format!("found {found} bytes at the end, expected whole records of {whole} bytes");
+                    return Err(Error::trace(self.path.clone(), message));
+                }
+            } else if !self.started && self.end < self.buffer.len() {
+                // A format is recognised from the first block: a whole one, however little the first read gives.
+                continue;
+            } else if self.record_bytes > 0 {
+                self.limit = self.end - self.end % self.record_bytes;
+                if self.limit == 0 {
+                    continue;
+                }
+            } else if let Some(newline) = memrchr(b'\n', &self.buffer[from..self.end]) {
+                self.limit = from + newline + 1;
+            } else {
+                continue;
+            }
+            if !self.started {
+                self.started = true;
+                if self.record_bytes == 0 && self.buffer[..self.limit].starts_with(b"\xef\xbb\xbf") {
+                    self.at = 3;
+                }
+            }
+            return Ok(self.at < self.limit);
+        }
+    }
+
+    fn damaged(&self, error: &io::Error) -> Error {
+        let format = match self.compression {
+            Compression::None => return Error::io(&self.path, error),
+            Compression::Gzip => "gzip",
+            Compression::Zstd => "zstd",
+        };
+        // Lines that wait in the buffer were parsed already: `fill` is called when there are none left.
+        let message = if error.kind() == io::ErrorKind::UnexpectedEof {
+            format!("found a truncated {format} file, which ends after line {}, expected a whole one", self.line)
+        } else {
+            format!("found a damaged {format} file after line {} ({error}), expected a sound one", self.line)
+        };
+        Error::trace(self.path.clone(), message)
+    }
+
+    /// The whole lines that are waiting, to recognise a format from.
+    pub fn sample(&mut self) -> Result<&[u8]> {
+        self.fill()?;
+        if self.record_bytes == 0 {
+            self.check_text()?;
+        }
+        Ok(&self.buffer[self.at..self.limit])
+    }
+
+    /// Whether the first block is text at all.
+    fn check_text(&self) -> Result<()> {
+        let text = &self.buffer[..self.end];
+        let strange = |byte: u8| byte < b' ' && !matches!(byte, b'\n' | b'\r' | b'\t');
+        let Some(at) = text.iter().position(|&byte| strange(byte)) else { return Ok(()) };
+        let line = text[..at].iter().filter(|&&byte| byte == b'\n').count() + 1;
+        let found = text[at];
+        Err(Error::trace(
+            self.path.clone(),
+            format!(
+                "found a binary file (byte {found:#04x} in line {line}), expected the text of a trace, or --format oracle-general"
+            ),
+        ))
+    }
+
+    pub fn error(&self, line: u64, message: impl Into<String>) -> Error {
+        Error::trace(format!("{}:{line}", self.path), message)
+    }
+
+    /// Whether the file is, still, what was scanned.
+    pub fn expect_version(&self, scanned: FileVersion) -> Result<()> {
+        if self.spooled {
+            return Ok(());
+        }
+        let now = std::fs::metadata(&self.file).map_err(|error| Error::io(&self.file, &error))?;
+        if FileVersion::of(&now) == scanned {
+            return Ok(());
+        }
+        let message = format!(
+            "found {} bytes{}, expected the {} that were scanned: the file has changed",
+            now.len(),
+            if now.len() == scanned.bytes { " that were written since" } else { "" },
+            scanned.bytes
+        );
+        Err(Error::trace(self.path.clone(), message))
+    }
+}

@@ -1,0 +1,391 @@
+//! Traces whose columns are named: by the user, or by a format of published traces; events of blkparse; outliers in time;
+//! volumes; pipes.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use proptest::prelude::*;
+use softsense_base::{Ns, Result};
+use softsense_ssd::request::{Request, RequestKind, RequestSource};
+use softsense_ssd::trace::{Beyond, Columns, Event, Format, Trace, TraceSpec, TraceStats};
+
+use RequestKind::{Read, Trim, Write as Store};
+
+fn file(content: &[u8]) -> tempfile::NamedTempFile {
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    file.write_all(content).unwrap();
+    file
+}
+
+fn open(spec: TraceSpec) -> Result<Trace> {
+    Trace::open(spec, &mut |_| true)
+}
+
+fn requests(trace: &Trace) -> Vec<Request> {
+    let mut reader = trace.requests(u64::MAX, Beyond::Reject).unwrap();
+    let mut requests = Vec::new();
+    while let Some(request) = reader.next_request().unwrap() {
+        requests.push(request);
+    }
+    assert_eq!(requests.len() as u64, trace.stats().replayed_requests);
+    requests
+}
+
+/// Opens content with options and replays it.
+fn read(content: &[u8], change: impl FnOnce(&mut TraceSpec)) -> Result<(TraceStats, Vec<Request>)> {
+    let file = file(content);
+    let mut spec = TraceSpec::new(file.path());
+    change(&mut spec);
+    let trace = open(spec)?;
+    Ok((trace.stats().clone(), requests(&trace)))
+}
+
+fn mapped(text: &str, columns: &str, op: Option<&str>) -> Result<(TraceStats, Vec<Request>)> {
+    let columns = Columns::new(columns, None, 0, op).unwrap();
+    read(text.as_bytes(), |spec| spec.columns = Some(columns))
+}
+
+fn request(arrival_ns: u64, kind: RequestKind, offset_bytes: u64, bytes: u64) -> Request {
+    Request { arrival: Ns(arrival_ns), kind, offset_bytes, bytes }
+}
+
+#[test]
+fn columns_are_read_as_they_are_named() {
+    let lines = ["5,28,4096,16,x", "6.5,2a,512,8,y", "7,28,512,3,z"];
+    let expected = [request(0, Read, 8192, 4096), request(1500, Store, 4096, 512), request(2000, Read, 1536, 512)];
+    const COLUMNS: &str = "time:us,op,bytes,lbn:512B";
+    const WORDS: Option<&str> = Some("read=28,write=2A");
+    for (from, to, delimiter) in
+        [(",", ",", "comma"), (",", "\t", "tab"), (",", " ; ", "semicolon"), (",", "  ", "blank")]
+    {
+        for header in ["", "when,what,size,where,why\n"] {
+            let text = format!("{header}{}\r\n", lines.join("\n")).replace(from, to);
+            let (stats, requests) = mapped(&text, COLUMNS, WORDS).unwrap();
+            assert_eq!(requests, expected);
+            let with = if header.is_empty() { "" } else { ", with a header" };
+            assert_eq!(stats.columns.unwrap(), format!("{COLUMNS}, delimiter {delimiter}{with}"));
+            assert_eq!((stats.format, stats.format_recognised), (Format::Columns, false));
+        }
+    }
+    // Columns that are found by the header, in any order, with quotes; the header comes again where files were joined.
+    let text = "\"b\",\"kind\",\"at\",\"x\",\"sector\"\n4096,Read,0.5,,16\nb,kind,at,x,sector\n512,\"W\",0.75,,8\n";
+    let (_, requests) = mapped(
+        &text.replace("b,kind", "\"b\",\"kind\"").replace("at,x,sector\n512", "\"at\",\"x\",\"sector\"\n512"),
+        "time=at,op=kind,bytes=b,lbn=sector",
+        None,
+    )
+    .unwrap();
+    assert_eq!(requests, [request(0, Read, 8192, 4096), request(250_000_000, Store, 4096, 512)]);
+    // Lines that are skipped, dates, decimal whole numbers, words that are no requests, devices by name.
+    let text = "made by hand\nanother line\n2020-01-31 00:00:00,sda,discard,4096.0,1\n2020-01-31T00:00:01.5,sdb,flush,0,0\n2020-01-31 00:00:02,sdb,R,1.0,2\n";
+    let columns =
+        Columns::new("time,device,op,offset,bytes", Some(","), 2, Some("trim=discard,read=r,skip=*")).unwrap();
+    let (stats, requests) = read(text.as_bytes(), |spec| spec.columns = Some(columns)).unwrap();
+    assert_eq!(requests, [request(0, Trim, 4096, 1), request(2_000_000_000, Read, (1 << 20) + 1, 2)]);
+    let names: Vec<&str> = stats.devices.iter().map(|device| device.name.as_str()).collect();
+    assert_eq!((names, stats.skipped.other_events), (vec!["sda", "sdb"], 1));
+}
+
+#[test]
+fn bad_lines_are_explained() {
+    const GOOD: &str = "5,r,4096,16\n";
+    for (line, says) in [
+        ("x,r,4096,16", ":2: found `x` in column 1 (time), expected a time in us such as 12 or 12.5, or a date"),
+        ("5,28,4096,16", ":2: found `28` in column 2 (op), expected a word such as read, W or trim; give --op"),
+        ("5,r,40 96,16", ":2: found `40 96` in column 3 (bytes), expected a whole number of bytes"),
+        ("5,r,4096.5,16", ":2: found `4096.5` in column 3 (bytes)"),
+        ("5,r,4096,-1", ":2: found `-1` in column 4 (lbn), expected a whole number of 512-byte sectors"),
+        ("5,r,4096", ":2: found 3 columns, expected at least 4 (time, op, bytes, lbn)"),
+        ("5\tr\t4096\t16", ":2: found `5\\tr\\t4096\\t16` in column 1 (time)"),
+        ("5,r,9999999999,16", ":2: found a request of 9999999999 bytes, expected at most 1 GiB"),
+    ] {
+        let error = mapped(&format!("{GOOD}{line}\n"), "time:us,op,bytes,lbn", None).unwrap_err().to_string();
+        assert!(error.contains(says), "{line}: {error}");
+    }
+    let error = mapped("5,28,4096,16\n6,2b,1,1\n", "time,op,bytes,lbn", Some("read=28")).unwrap_err().to_string();
+    assert!(error.contains(":2: found `2b` in column 2 (op), expected one of the words of --op read=28"), "{error}");
+    let error = mapped("at,op\n", "time=when,op=op,bytes=size,lbn=at", None).unwrap_err().to_string();
+    assert!(error.contains(":1: found `at,op`, expected a header with `when`, `size`"), "{error}");
+    let error = read(b"5,r,4096,16\n", |spec| {
+        spec.columns = Some(Columns::new("time,op,bytes,lbn", None, 0, None).unwrap());
+        spec.format = Some(Format::Msr);
+    });
+    assert!(error.unwrap_err().to_string().contains("--columns: found with --format msr"));
+}
+
+#[test]
+fn options_of_columns_go_together() {
+    let asked = |format, columns, op| Columns::asked(format, columns, None, 0, op);
+    assert_eq!(asked(Some("msr"), None, None).unwrap(), (Some(Format::Msr), None));
+    let (format, columns) = asked(Some("cloudphysics"), None, Some("read=40,write=42")).unwrap();
+    assert_eq!(format, Some(Format::CloudPhysics));
+    assert!(columns.unwrap().to_toml().contains("read=40,write=42"));
+    for (format, columns, op, says) in [
+        (Some("msr"), Some("time,op,bytes,lbn"), None, "--columns: found with --format msr"),
+        (Some("msr"), None, Some("read=1"), "--op: found without columns"),
+        (None, None, Some("read=1"), "--op: found without columns"),
+        (Some("mrs"), None, None, "--format: found `mrs`, expected msr, spc"),
+    ] {
+        let error = asked(format, columns, op).unwrap_err().to_string();
+        assert!(error.contains(says), "{error}");
+    }
+    let mut file = tempfile::Builder::new().suffix(".toml").tempfile().unwrap();
+    file.write_all(b"columns = \"time:ms,op,bytes,lbn\"\nop = \"read=0,write=1\"\n").unwrap();
+    let (format, columns) = asked(file.path().to_str(), None, None).unwrap();
+    let text = b"1 0 4096 8\n2 1 512 1\n";
+    let (_, requests) = read(text, |spec| (spec.format, spec.columns) = (format, columns)).unwrap();
+    assert_eq!(requests, [request(0, Read, 4096, 4096), request(1_000_000, Store, 512, 512)]);
+}
+
+/// Lines as each format's own description has them: what are the requests, and is the format recognised where it can be?
+#[test]
+fn published_formats_are_read() {
+    const MIB: u64 = 1 << 20;
+    type Case = (Format, bool, &'static str, Vec<Request>);
+    let cases: Vec<Case> = vec![
+        (
+            Format::CloudPhysics,
+            true,
+            "version,time,op,size,lbn\n1,5633898368802,28,512,42932745\n1,5633898611441,2A,6656,40409911\n1,5633898611442,0,0,0\n",
+            vec![request(0, Read, 42_932_745 * 512, 512), request(242_639_000, Store, 40_409_911 * 512, 6656)],
+        ),
+        (
+            Format::Alibaba2020,
+            true,
+            "0,R,126703644672,4096,1577808000000012\n419,W,8792731648,16384,1577808000000042\n",
+            vec![
+                request(0, Read, 126_703_644_672, 4096),
+                request(30_000, Store, 126_703_648_768u64.div_ceil(MIB) * MIB + 8_792_731_648, 16_384),
+            ],
+        ),
+        (
+            Format::TencentCbs,
+            false,
+            "1538323199,42932736,8,0,1576\n1538323200,40960,32,1,1576\n",
+            vec![request(0, Read, 42_932_736 * 512, 4096), request(1_000_000_000, Store, 40_960 * 512, 16_384)],
+        ),
+        (
+            Format::Systor17,
+            true,
+            "Timestamp,Response,IOType,LUN,Offset,Size\n1456095145.133076000,0.000806000,R,0,899056122368,131072\n\
+             1456095145.133077000,,,0,4096,512\n1456095145.233076000,0.001,W,0,512,4096\n",
+            vec![request(0, Read, 899_056_122_368, 131_072), request(100_000_000, Store, 512, 4096)],
+        ),
+        (
+            Format::Systor17,
+            true,
+            "1456095145.133076000,0.000806000,W,3,899056122368,131072\n",
+            vec![request(0, Store, 899_056_122_368, 131_072)],
+        ),
+        (
+            Format::Thesios,
+            true,
+            "filename,file_offset,application,c_time,io_zone,redundancy_type,op_type,service_class,from_flash_cache,\
+             cache_hit,request_io_size_bytes,disk_io_size_bytes,response_io_size_bytes,start_time,disk_time\n\
+             a1,3145728,spanner,1,WARM,REPLICATED,READ,OTHER,0,0,8192,8192,8192,1705305600.5,0.01\n\
+             b2,0,spanner,1,WARM,REPLICATED,WRITE,OTHER,0,-1,4096,0,4096,1705305601.5,0\n\
+             a1,3149824,spanner,1,WARM,REPLICATED,READ,OTHER,0,1,4096,0,4096,1705305602,0\n",
+            vec![
+                request(0, Read, 0, 8192),
+                request(1_000_000_000, Store, MIB, 4096),
+                request(1_500_000_000, Read, 4096, 4096),
+            ],
+        ),
+        (
+            Format::Tectonic,
+            false,
+            "310 262144 4325376 1572074461.57806 1 24 3 5\n2 0 4096 1572074462.57806 4 24 3 5\n2 0 4096 1572074462.6 100 1 1 1\n",
+            vec![request(0, Read, 310 * 8 * MIB + 262_144, 4_325_376), request(1_000_000_000, Store, 16 * MIB, 4096)],
+        ),
+        (
+            Format::DiskMon,
+            true,
+            "0\t0.011429\t0.00000572\t0\tWrite\t1342255\t8\n1\t0.511429\t0.0\t0\tRead\t42\t16\n",
+            vec![request(0, Store, 1_342_255 * 512, 4096), request(500_000_000, Read, 42 * 512, 8192)],
+        ),
+        (
+            Format::DiskMon,
+            true,
+            "0\t1:59:59 PM\t0\t0\tWrite\t16\t8\n1\t2:00:00.5 PM\t0\t0\tRead\t8\t8\n",
+            vec![request(0, Store, 8192, 4096), request(1_500_000_000, Read, 4096, 4096)],
+        ),
+        (
+            Format::Fiu,
+            true,
+            "89968195792462 20782 gzip 283193184 8 R 6 0 56f11b711d91a065a2b6458eca924523\n\
+             89968195793462 20782 gzip 8 16 W 6 0 56f11b711d91a065a2b6458eca924523\n",
+            vec![request(0, Read, 283_193_184 * 512, 4096), request(1000, Store, 4096, 8192)],
+        ),
+    ];
+    for (format, recognised, text, expected) in cases {
+        let (stats, requests) = read(text.as_bytes(), |spec| spec.format = Some(format)).unwrap();
+        assert_eq!((stats.format, &requests), (format, &expected));
+        let unasked = read(text.as_bytes(), |_| {});
+        if recognised {
+            let (stats, requests) = unasked.unwrap();
+            assert_eq!((stats.format, stats.format_recognised, requests), (format, true, expected));
+        } else {
+            assert!(unasked.is_err(), "{format} cannot be told from its content");
+        }
+    }
+    let fiu = b"89968195792462 20782 gzip 283193184 8 R 6 1 56f1\n";
+    assert_eq!(read(fiu, |spec| spec.format = Some(Format::Fiu)).unwrap().0.devices[0].device, 6 << 20 | 1);
+}
+
+/// Records of 24 bytes, also compressed: objects lie one behind the other, and what they are asked for again lies where it was.
+#[test]
+fn oracle_general_is_read() {
+    let mut bytes = Vec::new();
+    for (time, object, size) in [(100u32, 7u64, 512u32), (100, 9, 5000), (102, 7, 512), (103, 8, 0), (104, 1, 1)] {
+        bytes.extend(time.to_le_bytes());
+        bytes.extend(object.to_le_bytes());
+        bytes.extend(size.to_le_bytes());
+        bytes.extend((-1i64).to_le_bytes());
+    }
+    let expected = [
+        request(0, Read, 0, 512),
+        request(0, Read, 4096, 5000),
+        request(2_000_000_000, Read, 0, 512),
+        request(4_000_000_000, Read, 12_288, 1),
+    ];
+    for content in [bytes.clone(), zstd::encode_all(&bytes[..], 1).unwrap()] {
+        let (stats, requests) = read(&content, |spec| spec.format = Some(Format::OracleGeneral)).unwrap();
+        assert_eq!((requests.as_slice(), stats.skipped.zero_size), (&expected[..], 1));
+    }
+    let error = read(&bytes[..50], |spec| spec.format = Some(Format::OracleGeneral)).unwrap_err().to_string();
+    assert!(error.contains("found 2 bytes at the end, expected whole records of 24 bytes"), "{error}");
+    let error = read(&bytes, |_| {}).unwrap_err().to_string();
+    assert!(error.contains("binary file") && error.contains("--format oracle-general"), "{error}");
+    // More than one block.
+    let many: Vec<u8> =
+        (0..30_000u64).flat_map(|i| [&[9; 4][..], &i.to_le_bytes(), &[0, 16, 0, 0], &[0; 8]].concat()).collect();
+    let (stats, requests) = read(&many, |spec| spec.format = Some(Format::OracleGeneral)).unwrap();
+    assert_eq!((stats.requests, requests[29_999].offset_bytes), (30_000, 29_999 * 4096));
+}
+
+#[test]
+fn one_event_of_blkparse_is_a_request() {
+    let line = |time: &str, event: char, sector: u64| format!("8,0 3 2 {time} 697 {event} W {sector} + 8 [x]\n");
+    let text = format!(
+        "{}{}8,0 3 2 0.3 697 M W 24 + 8 [x]\n{}{}8,0 3 2 0.5 0 C WS 0 [0]\n",
+        line("0.1", 'I', 8),
+        line("0.2", 'D', 8),
+        line("0.3", 'C', 8),
+        line("0.4", 'D', 16)
+    );
+    for (event, found, count) in
+        [(None, "I", 1), (Some(Event::D), "D", 2), (Some(Event::C), "C", 1), (Some(Event::I), "I", 1)]
+    {
+        let (stats, requests) = read(text.as_bytes(), |spec| spec.event = event).unwrap();
+        assert_eq!((stats.event.as_deref(), requests.len()), (Some(found), count));
+        assert!(stats.describe().iter().any(|(_, value)| value == &format!("blkparse (recognised), {found} events")));
+    }
+    let (stats, _) = read((text.clone() + &line("0.5", 'Q', 8)).as_bytes(), |_| {}).unwrap();
+    assert_eq!(stats.event.as_deref(), Some("Q"));
+    let error = read(text.as_bytes(), |spec| spec.event = Some(Event::Q)).unwrap_err().to_string();
+    assert!(error.contains("found only events that are not requests (6)"), "{error}");
+    let error = read(b"0.5 0 8 8 1\n", |spec| spec.event = Some(Event::Q)).unwrap_err().to_string();
+    assert!(error.contains("--event: found with format disksim, expected blkparse"), "{error}");
+}
+
+/// One bad time stretches a second to forty years: it is named, and left out on demand, by scan and replay alike.
+#[test]
+fn outliers_in_time_are_named_and_skipped() {
+    let line = |second: f64, sector: u64| format!("0,{sector},512,r,{second:.6}\n");
+    let mut text: String = (0..500).map(|i| line(1_266_796_800.0 + f64::from(i) / 500.0, 8 * i as u64)).collect();
+    let whole = read(text.as_bytes(), |_| {}).unwrap();
+    assert_eq!((whole.0.outlier_lines.len(), whole.0.span_without_outliers_s), (0, None));
+    text.insert_str(text.find("0,800,").unwrap(), &line(0.0, 7));
+    let (stats, requests) = read(text.as_bytes(), |_| {}).unwrap();
+    assert_eq!((stats.outlier_lines.as_slice(), requests.len()), (&[101][..], 501));
+    let (label, warning) = &stats.describe()[1];
+    assert_eq!(label, "warning");
+    assert!(
+        warning.starts_with("line 101 is far from all others in time: without it the trace spans 998.0 ms"),
+        "{warning}"
+    );
+    assert!(warning.contains("with it 14662.0 d; --skip-outliers"), "{warning}");
+    let (stats, requests) = read(text.as_bytes(), |spec| spec.skip_outliers = true).unwrap();
+    assert_eq!((stats.skipped.outliers, stats.outlier_lines.len()), (1, 0));
+    assert_eq!((requests, stats.span_s), (whole.1, whole.0.span_s));
+}
+
+#[test]
+fn volumes_are_picked_mapped_and_sampled() {
+    let text = "0.5 7 0 8 1\n1.5 2 16 8 0\n2.5 7 8 8 1\n3.5 9 0 8 1\n";
+    let offsets = |devices: &str| {
+        let devices = devices.parse().unwrap();
+        read(text.as_bytes(), |spec| spec.devices = devices).map(|(stats, requests)| {
+            (requests.iter().map(|request| request.offset_bytes).collect::<Vec<u64>>(), stats.extent_bytes)
+        })
+    };
+    assert_eq!(offsets("only=7,9").unwrap(), (vec![0, 4096, 1 << 20], (1 << 20) + 4096));
+    assert_eq!(offsets("map=9@1MiB,7@0").unwrap(), (vec![0, 4096, 1 << 20], (1 << 20) + 4096));
+    assert_eq!(
+        offsets("map=7@8192,2@0").unwrap_err().to_string().split_once(": ").unwrap().1,
+        "--devices map: found device 7 at byte 8192, where others end at byte 12288, expected places that do not overlap"
+    );
+    assert_eq!(offsets("map=7@12KiB,2@0").unwrap().0, [12_288, 8192, 16_384]);
+    let error = offsets("only=5,6").unwrap_err().to_string();
+    assert!(error.contains("found no request of device 5,6, expected one of the devices 2, 7, 9"), "{error}");
+    assert_eq!(offsets("sample=1").unwrap(), offsets("stack").unwrap());
+    // Names of devices.
+    let msr = "10,web,2,Read,0,4096,1\n20,web,3,Read,4096,4096,1\n";
+    let devices = "only=web_3".parse().unwrap();
+    assert_eq!(read(msr.as_bytes(), |spec| spec.devices = devices).unwrap().1, [request(0, Read, 4096, 4096)]);
+}
+
+/// A pipe is read once, and its trace replayed as often as wanted.
+#[test]
+fn pipes_are_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let pipe: PathBuf = folder.path().join("pipe");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let text: String = (0..50_000).map(|i| format!("{}.5 0 {} 8 1\n", i, i * 8)).collect();
+    for content in [text.clone().into_bytes(), zstd::encode_all(text.as_bytes(), 1).unwrap()] {
+        let to = pipe.clone();
+        let writer = std::thread::spawn(move || std::fs::write(to, content).unwrap());
+        let trace = open(TraceSpec::new(&pipe)).unwrap();
+        writer.join().unwrap();
+        assert_eq!(trace.stats().requests, 50_000);
+        let mut together =
+            [trace.requests(u64::MAX, Beyond::Reject).unwrap(), trace.requests(u64::MAX, Beyond::Reject).unwrap()];
+        let mut count = 0;
+        while let Some(first) = together[0].next_request().unwrap() {
+            assert_eq!(together[1].next_request().unwrap(), Some(first));
+            count += 1;
+        }
+        assert_eq!(count, 50_000);
+    }
+    let to = pipe.clone();
+    let writer = std::thread::spawn(move || std::fs::write(to, "0.5 0 8 8 1\n"));
+    let error = Trace::open(TraceSpec::new(&pipe), &mut |_| false).unwrap_err().to_string();
+    assert!(error.ends_with("pipe: interrupted"), "{error}");
+    let _ = writer.join().unwrap();
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+}
+
+proptest! {
+    /// Whatever columns are named and whatever lines there are: a trace that is scanned is replayed, and nothing panics.
+    #[test]
+    fn no_columns_and_no_text_make_it_panic(
+        columns in "((time|op|offset|lbn|block|bytes|device|major|minor|object|-)(:(us|512B|8MiB|0))?(=[ab])?,?){1,6}",
+        good in proptest::sample::select(vec![
+            "time,op,bytes,lbn", "time:us,op,bytes:4KiB,block:8MiB,offset,device", "object,time,bytes,op",
+            "op=a,time=b,bytes=c,offset=d", "time,op,bytes,offset,major,minor,-",
+        ]),
+        delimiter in proptest::option::of("[,; \t|a]|tab|blank"),
+        op in proptest::option::of("(read|write|skip)=([01rw*]/?){1,3}(,write=[1w])?"),
+        skip in 0u32..3,
+        text in "([a-d],[a-d],[a-d],[a-d]\n)?(([0-9]{1,21}|[0-9.:-]{1,9}|r|W|trim|\"|\u{e9})?[,;\t \n]){0,60}",
+    ) {
+        for columns in [columns.trim_end_matches(','), good] {
+            let Ok(columns) = Columns::new(columns, delimiter.as_deref(), skip, op.as_deref()) else { continue };
+            prop_assert_eq!(&Columns::from_toml(&columns.to_toml(), "t").unwrap(), &columns);
+            match read(text.as_bytes(), |spec| spec.columns = Some(columns)) {
+                Ok((stats, requests)) => prop_assert_eq!(stats.replayed_requests, requests.len() as u64),
+                Err(error) => prop_assert!(!error.message().is_empty()),
+            }
+        }
+    }
+}

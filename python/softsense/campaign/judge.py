@@ -1,0 +1,174 @@
+"""Splitting as the judge of strata: are the ways of failing that were listed all that there are?
+
+Chains that walk among failing patterns know no error weights and no absorbing sets. From the waterfall they are carried
+down to where strata say how often decoding fails: on hard decisions through all points; at a soft level to the lowest
+one alone, as references and LLRs are made for the point where a ladder ends all the way. A chain stays in one kind of
+failure, so others start in the listed sets; the share of their time in which a listed set is nearly all wrong says how
+much of their kind the list has:
+
+    FER by splitting = rate of the chains from the waterfall + floor / share of time
+
+A set is present if at most two of its bits are right, and the floor here is what such sets add.
+
+The judge agrees where it differs from the strata by no more than 30 %, or by no more than both errors explain: from the
+rate as it was measured and as it is with what is missing, and from anything between the two.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from softsense._core import placement_json
+from softsense.base import Progress
+from softsense.campaign.curves import continued
+from softsense.floors import MOST_RIGHT
+from softsense.runner import run_units
+
+if TYPE_CHECKING:
+    from softsense._core import FrameTask, StopFlag
+    from softsense.campaign.plans import Campaign
+    from softsense.traps import Traps
+
+SPLIT_FROM = 3e-3
+"""Splitting starts at the lowest point at which so many frames fail, or more."""
+
+MOST_APART = 1.3
+"""The ratio of the two rates from which on they differ."""
+
+_FLOOR_SHARE = 0.01
+_CHAINS = 12
+_STEPS = 600
+_EVERY = 5
+
+
+@dataclass(frozen=True)
+class WalkWork:
+    """Chains from listed sets among failing patterns at one raw bit error rate; a unit is some chains."""
+
+    task: FrameTask
+    rber: float
+    traps: Traps
+    classes: tuple[tuple[int, int], ...]
+
+    @property
+    def identity(self) -> str:
+        """What chains depend on."""
+        text = ["walk", 1, self.task.identity, self.rber, self.traps.sets.identity, self.classes, _CHAINS, _STEPS]
+        return hashlib.sha256(json.dumps(text).encode()).hexdigest()
+
+    def run(self, unit: int, stop: StopFlag | None = None) -> list[float] | None:
+        """The share of its second half that each chain has a listed set present, all but two of its bits wrong."""
+        listed = [trap for trap in self.traps.list if (len(trap.bits), trap.violated) in self.classes]
+        starts = [list(listed[(unit * _CHAINS + i) % len(listed)].bits) for i in range(_CHAINS)]
+        # Rotations look alike to the decoder, and a chain that leaves for another set of the orbit has still one.
+        sets = [bits for trap in listed for bits in self.traps.rotations(trap)]
+        found = self.task.walk(
+            self.rber, starts, _STEPS, unit, sets, every=_EVERY, missing=MOST_RIGHT, most_draws=100_000, stop=stop
+        )
+        if found is None:
+            return None
+        present = np.asarray(found["present"]) > 0
+        return [float(share) for share in present[:, present.shape[1] // 2 :].mean(axis=1)]
+
+
+def judge_points(
+    campaign: Campaign,
+    points: list[dict[str, Any]],
+    placement: str,
+    runs: int,
+    workers: int | Executor,
+    progress: Progress | None,
+) -> bool:
+    """Set `judged` of the points that splitting can be asked about; returns whether it was interrupted.
+
+    These are all hard points by weight that fail less often than `SPLIT_FROM`, and of each soft level of one Gaussian
+    boundary the lowest such point; none of a level without a point that fails as often.
+
+    Args:
+        campaign: the code, decoder, goal, store and listed sets.
+        points: what the campaign found.
+        placement: where references of soft levels stand, as `measure_fer` takes it.
+        runs: of splitting, and of chains from listed sets at each point where these are a hundredth of the rate.
+        workers: threads of this process, or an executor.
+        progress: called now and then.
+    """
+    from softsense.splitting import split
+
+    for level in sorted({point["level"] for point in points}):
+        read = [p for p in points if p["level"] == level]
+        # Where frames as they come fail often enough to be counted, strata are not asked; on hard decisions they are.
+        starts = [p for p in read if p["fer"] >= SPLIT_FROM and (level > 1 or p["method"] == "weight")]
+        least = campaign.goal.down_to / 10
+        below = [p for p in read if p["fer"] > 0 and least <= p["fer"] < SPLIT_FROM and p["method"] == "weight"]
+        if not starts or not below or (level > 1 and "pe_cycles" in below[0]):
+            continue
+        if level > 1:
+            below = [min(below, key=lambda p: p["rber"])]
+        found = split(
+            campaign.code,
+            [min(p["rber"] for p in starts), *(p["rber"] for p in below)],
+            level=level,
+            placement=placement,
+            runs=runs,
+            decoder=campaign.decoder,
+            iterations=campaign.iterations,
+            seed=campaign.seed,
+            workers=workers,
+            store=campaign.store,
+            progress=progress,
+        )
+        at = {rung["rber"]: rung for rung in found.points}
+        for point in below:
+            rung = at.get(point["rber"])
+            if rung is None or rung["relative_error"] is None:
+                continue
+            fer, deviation = rung["fer"], rung["fer"] * rung["relative_error"]
+            present = [s for s in point["floor_strata"] or () if s["bits"] - s["wrong"] <= MOST_RIGHT]
+            if (floor := sum(s["rate"] for s in present)) > _FLOOR_SHARE * fer:
+                times = _times(campaign, point, placement, runs, workers, progress)
+                if times is None:
+                    return True
+                share = float(times.mean())
+                floor = floor / share if share else math.inf
+                spread = float(times.std(ddof=1)) / math.sqrt(len(times)) / share if share else math.inf
+                fer += floor
+                deviation = math.hypot(deviation, floor * math.hypot(spread, point["floor_relative_error"]))
+            point["judged"] = {"fer": fer, "relative_error": deviation / fer, "agrees": _agrees(point, fer, deviation)}
+        if found.interrupted:
+            return True
+    return False
+
+
+def _agrees(point: dict[str, Any], fer: float, deviation: float) -> bool:
+    if not math.isfinite(fer):
+        return False
+    # Strata say what they have measured, and by extrapolation what is missing: they stand for all between the two.
+    told = min(max(fer, point["fer"]), continued(point) or point["fer"])
+    both = math.hypot(deviation / fer, point["relative_error"] or 1.0)
+    return abs(math.log(fer / told)) <= max(math.log(MOST_APART), 2 * both)
+
+
+def _times(
+    campaign: Campaign,
+    point: dict[str, Any],
+    placement: str,
+    runs: int,
+    workers: int | Executor,
+    progress: Progress | None,
+) -> np.ndarray[Any, np.dtype[np.float64]] | None:
+    """The shares of time of all chains; None after Ctrl-C."""
+    assert campaign.traps is not None
+    failing = tuple(sorted({(s["bits"], s["violated"]) for s in point["floor_strata"] if s["failures"]}))
+    task = campaign.hard
+    if point["level"] > 1:
+        task = campaign.gaussian(point["level"], point["rber"], json.loads(placement_json(placement))).task
+    work = WalkWork(task, point["rber"], campaign.traps, failing)
+    found = run_units(campaign.store, workers, work, runs, "walking among failures", progress)
+    return None if found is None else np.array([share for shares in found for share in shares])

@@ -1,0 +1,181 @@
+"""One codeword: programmed, aged, sensed and decoded."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from softsense._core import Cells, Code, Decoder
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+# The streams of a seed.
+DATA, OTHER_PAGES, QUANTILES = range(3)
+
+
+@dataclass(frozen=True)
+class Codeword:
+    """A codeword in its cells: what is stored, and each cell's bit, state, and quantile among cells of that state."""
+
+    word: NDArray[np.uint8]
+    bits: NDArray[np.bool_]
+    states: NDArray[np.intp]
+    quantiles: NDArray[np.float64]
+
+
+@dataclass(eq=False)
+class Readings:
+    """What reads of a codeword come to: the simulator's `LoneRead` asks, and what it was told is kept for the text."""
+
+    codeword: Codeword
+    page: int
+    code: Code
+    decoder_for: Callable[[dict[str, Any], int, float], Decoder]
+    placement: str
+    known: dict[tuple[str, int, int], dict[str, Any]] = field(default_factory=dict)
+    predicted: dict[str, int] = field(default_factory=dict)
+
+    def attempt(
+        self, cells: Cells, references: str, level: int, sensing_percent: int
+    ) -> tuple[bool, int, int, int | None]:
+        """Whether it decodes, after how many iterations, and how many bits were wrong and checks violated before."""
+        how = references, level, sensing_percent
+        if how not in self.known:
+            read = cells.sense(self.page, level, placement=self.placement)
+            regions = regions_of(cells, self.codeword, read)
+            decoder = self.decoder_for(read, level, cells.rber(self.page))
+            self.known[how] = {
+                **attempt_at(self.codeword, level, read, regions, decoder),
+                "violated_checks": self._violated(read, regions, None) if level == 1 else None,
+                "references_v": read["references"].tolist(),
+            }
+        row = self.known[how]
+        return row["converged"], row["iterations"], row["wrong_signs"], row["violated_checks"]
+
+    def violated(self, cells: Cells, references: str, checks: int) -> int:
+        """How many of the first checks hard decisions violate."""
+        read = cells.sense(self.page, 1, placement=self.placement)
+        self.predicted[references] = self._violated(read, regions_of(cells, self.codeword, read), checks)
+        return self.predicted[references]
+
+    def _violated(self, read: dict[str, Any], regions: NDArray[np.intp], checks: int | None) -> int:
+        return int(self.code.syndrome_weight(np.packbits((read["llrs"] < 0)[regions]), checks))
+
+
+def _draws(seed: int, stream: int, count: int) -> NDArray[np.uint64]:
+    """The same on every machine and with every NumPy: it keeps the streams of bit generators, not of distributions."""
+    return np.random.PCG64(np.random.SeedSequence([seed, stream])).random_raw(count)
+
+
+def programmed(cells: Cells, page: int, code: Code, seed: int) -> Codeword:
+    """A codeword of random data in a page of cells whose other pages hold random data, too."""
+    data_bytes = -(-code.data_bits // 8)
+    data = _draws(seed, DATA, -(-data_bytes // 8)).astype("<u8").view(np.uint8)[:data_bytes]
+    word = code.encode(data)
+    n = code.codeword_bits
+    bits = np.unpackbits(word, count=n).astype(bool)
+    draws = _draws(seed, OTHER_PAGES, n) >> np.uint64(32)
+    states = np.empty(n, dtype=np.intp)
+    for bit in (False, True):
+        holding = np.array([state for state in range(cells.states) if cells.bit(page, state) == bit])
+        chosen = bits == bit
+        states[chosen] = holding[(draws[chosen] * np.uint64(len(holding)) >> np.uint64(32)).astype(np.intp)]
+    quantiles: NDArray[np.float64] = (_draws(seed, QUANTILES, n) >> np.uint64(11)) * np.float64(2.0**-53)
+    return Codeword(word, bits, states, quantiles)
+
+
+def regions_of(cells: Cells, codeword: Codeword, read: dict[str, Any]) -> NDArray[np.intp]:
+    """The region of each cell: how many references are at or below the voltage that its quantile is at.
+
+    A voltage is below a reference if its quantile is below that of the reference, which is what is compared: no voltage
+    has to be found.
+    """
+    regions = np.empty(len(codeword.bits), dtype=np.intp)
+    for state in range(cells.states):
+        chosen = codeword.states == state
+        regions[chosen] = np.searchsorted(
+            cells.cdf(state, read["references"]), codeword.quantiles[chosen], side="right"
+        )
+    return regions
+
+
+def step_of(read: dict[str, Any], level: int, rber: float, code: Code) -> float:
+    """The natural logarithm that a step of what the decoder gets stands for."""
+    if level > 1:
+        return float(read["llr_step"])
+    # The LLR of a hard decision: finite where none is wrong.
+    rber = min(max(rber, 0.5 / code.codeword_bits), 0.499)
+    return math.log((1 - rber) / rber)
+
+
+def attempt_at(
+    codeword: Codeword, level: int, read: dict[str, Any], regions: NDArray[np.intp], decoder: Decoder
+) -> dict[str, Any]:
+    """What sensing tells the decoder, and what it makes of it: hard decisions at level 1, LLRs at others."""
+    ones = (read["llrs"] < 0)[regions]
+    result = decoder.decode(np.packbits(ones) if level == 1 else read["integer_llrs"][regions])
+    return {
+        "level": level,
+        "sensings": read["sensings"],
+        "bits_per_cell": read["bits_per_cell"],
+        "information_bits": read["information"],
+        "wrong_signs": int(np.count_nonzero(ones != codeword.bits)),
+        "converged": bool(result.converged),
+        "correct": bool((result.word == codeword.word).all()),
+        "iterations": int(result.iterations),
+        "violated_checks": int(result.syndrome_weight),
+    }
+
+
+def region_rows(cells: Cells, sensed: dict[int, dict[str, Any]], codeword: Codeword) -> list[dict[str, Any]]:
+    """What each region of each level holds, row by row."""
+    rows = []
+    for level, read in sensed.items():
+        ends = [None, *read["references"].tolist(), None]
+        regions = regions_of(cells, codeword, read)
+        held = [np.bincount(regions[codeword.bits == bit], minlength=len(read["llrs"])) for bit in (False, True)]
+        for region, (zero, one) in enumerate(read["probabilities"].tolist()):
+            rows.append(
+                {
+                    "level": level,
+                    "region": region,
+                    "from_v": ends[region],
+                    "to_v": ends[region + 1],
+                    "p_given_0": zero,
+                    "p_given_1": one,
+                    "llr": float(read["llrs"][region]),
+                    "integer_llr": int(read["integer_llrs"][region]),
+                    "cells_with_0": int(held[0][region]),
+                    "cells_with_1": int(held[1][region]),
+                }
+            )
+    return rows
+
+
+def states_of(cells: Cells, page: int, hard: dict[str, Any]) -> list[dict[str, Any]]:
+    """Each state of the cells: where it is, and how many of its cells are read wrongly."""
+    moments = [each.means_and_spreads() for each in (cells.at(cells.pe_cycles, 0.0), cells)]
+    rows = []
+    for state in range(cells.states):
+        bit = cells.bit(page, state)
+        below = np.concatenate([[0.0], cells.cdf(state, hard["references"]), [1.0]])
+        (written, written_spread), (now, spread) = (each[state].tolist() for each in moments)
+        rows.append(
+            {
+                "state": state,
+                "bits": "".join(str(int(cells.bit(each, state))) for each in range(len(cells.pages))),
+                "bit": int(bit),
+                "written_mean_v": written,
+                "mean_v": now,
+                "written_spread_v": written_spread,
+                "spread_v": spread,
+                "p_wrong": float(np.diff(below)[(hard["llrs"] < 0) != bit].sum()),
+            }
+        )
+    return rows

@@ -1,0 +1,204 @@
+"""Policies and rules of your own: found by name, and run by the core.
+
+A configuration names a class, `my_policies.py:Ladder` (a file beside the configuration, or in the working folder) or
+`my_policies:Ladder` (a module that Python can import), as its `read.policy`, `ftl.victims` or `ftl.plane_choice`. What
+such classes are asked, and what they may answer, is told by `ReadSeen`, `ReadStep`, `ClosedBlocks`, `WritePlanes` and
+`Device`; docs/tutorials/your-own-read-policy.md has one of each.
+
+Opening such a configuration runs that file. Its text is part of the identity of a run, and goes with the points of a
+sweep to whatever process simulates them; what it imports does not.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import contextvars
+import functools
+import hashlib
+import importlib.util
+import inspect
+import linecache
+import os
+import sys
+import traceback
+import types
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from softsense._core import MAX_STEPS, ClosedBlocks, ConfigError, Device, ReadSeen, ReadStep, WritePlanes
+
+if TYPE_CHECKING:
+    import numpy as np
+
+__all__ = ["ClosedBlocks", "Device", "ReadSeen", "ReadStep", "WritePlanes", "compiled_read", "compiled_signature"]
+
+_METHODS = {"read.policy": "next", "ftl.victims": "choose", "ftl.plane_choice": "place"}
+
+_NOTHING: Mapping[str, str] = types.MappingProxyType({})
+_provided: contextvars.ContextVar[Mapping[str, str]] = contextvars.ContextVar("provided", default=_NOTHING)
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """Something of a user's own, as a name has led to it.
+
+    Attributes:
+        place: the file or module of the name.
+        text: its source.
+        thing: the class, or the compiled function.
+    """
+
+    place: str
+    text: str
+    thing: Any
+
+    def make(self, device: Device) -> Any:
+        """One for a run; a class whose constructor takes an argument is given the device."""
+        if not inspect.isclass(self.thing):
+            return self.thing
+        # Of a class without a constructor, `object` has one that tells nothing.
+        wants = self.thing.__init__ is not object.__init__ and len(inspect.signature(self.thing).parameters) > 0
+        return self.thing(device) if wants else self.thing()
+
+
+def load(path: str, name: str, directory: str) -> Loaded:
+    """Find what a configuration names.
+
+    Args:
+        path: of the field in the configuration, such as `read.policy`.
+        name: file or module, a colon, and the name of a class in it.
+        directory: of the configuration: files are looked for there, and then in the working folder.
+
+    Raises:
+        ConfigError: there is no such file, module or class, it lacks the method that the field needs, or the
+            environment has SOFTSENSE_OWN=refuse.
+        Exception: whatever the file itself raises.
+    """
+    place, _, item = name.rpartition(":")
+    if os.environ.get("SOFTSENSE_OWN") == "refuse":
+        raise ConfigError(f"{path}: found `{name}` with SOFTSENSE_OWN=refuse, expected a shipped one")
+    if (text := _provided.get().get(place)) is not None:
+        module = _executed(place, text)
+    elif place.endswith(".py"):
+        file = next((at for at in (Path(directory) / place, Path(place)) if at.is_file()), None)
+        if file is None:
+            raise ConfigError(f"{path}: found `{name}`, but no file {place}, beside the config or in this folder")
+        try:
+            text = file.read_text(encoding="utf-8")
+        except (OSError, UnicodeError) as error:
+            raise ConfigError(f"{path}: found `{name}`, but {file} cannot be read: {error}") from None
+        module = _executed(str(file), text)
+    else:
+        module, text = _imported(path, name, place)
+    thing = getattr(module, item, None)
+    method = _METHODS[path]
+    if thing is None:
+        known = [key for key, each in vars(module).items() if inspect.isclass(each) and hasattr(each, method)]
+        expected = f"one of {', '.join(known)}" if known else f"a class with a method `{method}`"
+        raise ConfigError(f"{path}: found no `{item}` in {place}, expected {expected}")
+    compiled = path == "read.policy" and (hasattr(thing, "address") or hasattr(thing, "compiled"))
+    if not compiled and not callable(getattr(thing, method, None)):
+        raise ConfigError(f"{path}: found `{name}` without a method `{method}`, expected a class that has it")
+    return Loaded(place, text, thing)
+
+
+@contextlib.contextmanager
+def provided(sources: Mapping[str, str]) -> Iterator[None]:
+    """Take files and modules from texts, by their places, where configurations are opened in this thread meanwhile."""
+    before = _provided.set(sources)
+    try:
+        yield
+    finally:
+        _provided.reset(before)
+
+
+def own_error(error: BaseException) -> tuple[str, str] | None:
+    """Of an error in code of a user's own, its name or file, and where it was raised; None of any other error."""
+    name = getattr(error, "softsense_own", None)
+    if name is None:
+        return None
+    frames = traceback.extract_tb(own_traceback(error))
+    return name, f"{Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else name
+
+
+def own_traceback(error: BaseException) -> types.TracebackType | None:
+    """The traceback of an error in code of a user's own, without the frames of softsense that lead there."""
+    trace = last = error.__traceback__
+    here = str(Path(__file__).parent)
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename.startswith(here):
+            last = trace.tb_next
+        trace = trace.tb_next
+    return last
+
+
+@functools.lru_cache(maxsize=64)
+def _executed(file: str, text: str) -> types.ModuleType:
+    """A file as a module; its text is executed once."""
+    module = types.ModuleType(f"softsense_own_{hashlib.sha256(f'{file}:{text}'.encode()).hexdigest()[:16]}")
+    module.__file__ = file
+    # Dataclasses and pickles look there; tracebacks show the text that has run, whatever the file says by then.
+    sys.modules[module.__name__] = module
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    beside = str(Path(file).resolve().parent)
+    sys.path.insert(0, beside)
+    try:
+        exec(compile(text, file, "exec"), vars(module))
+    except BaseException as error:
+        del sys.modules[module.__name__]
+        _mark(error, file)
+        raise
+    finally:
+        with contextlib.suppress(ValueError):
+            sys.path.remove(beside)
+    return module
+
+
+def _imported(path: str, name: str, place: str) -> tuple[types.ModuleType, str]:
+    try:
+        spec = importlib.util.find_spec(place)
+    except (ImportError, ValueError):
+        spec = None
+    if spec is None or not spec.origin or not os.path.isfile(spec.origin) or not spec.origin.endswith(".py"):
+        raise ConfigError(
+            f"{path}: found `{name}`, but no module `{place}` in Python, expected one, or a file such as {place}.py"
+        )
+    text = Path(spec.origin).read_text(encoding="utf-8")
+    try:
+        return importlib.import_module(place), text
+    except Exception as error:
+        _mark(error, place)
+        raise
+
+
+def _mark(error: BaseException, name: str) -> None:
+    """Note that an error is of a user's own code, so that nobody takes it for one of softsense."""
+    with contextlib.suppress(Exception):
+        error.softsense_own = name  # type: ignore[attr-defined]
+
+
+def compiled_read() -> np.dtype[Any]:
+    """What a compiled policy is given a pointer to: a record of NumPy.
+
+    `attempts` that have failed; `page_type`, `pe_cycles`, `block` and `remembered_level` (0 where they are not
+    observed); `max_level`; and of each attempt its `step`, as it was answered, and its `syndrome_weight`.
+    """
+    import numpy as np
+
+    fields = ("attempts", "page_type", "pe_cycles", "block", "remembered_level", "max_level")
+    lists = [("step", np.int32, (MAX_STEPS,)), ("syndrome_weight", np.uint32, (MAX_STEPS,))]
+    return np.dtype([*((field, np.uint32) for field in fields), *lists], align=True)
+
+
+def compiled_signature() -> Any:
+    """The signature of a compiled policy, for `numba.cfunc`; needs Numba.
+
+    It takes a pointer to `compiled_read()` and returns an int32: 0 where nothing is left to try, else the level, with
+    the references of the cells. 256 more stands for the chip's default references, 512 for those that a search finds,
+    4096 and 256 for each entry more for those of the retry table.
+    """
+    import numba
+
+    return numba.types.int32(numba.types.CPointer(numba.from_dtype(compiled_read())))

@@ -1,0 +1,43 @@
+"""RiF (M. Chun et al., HPCA 2024): an on-die engine that retries before it transfers, and what it is compared with.
+
+The device is that of the paper's table I, `configs/tlc-rif.toml`; its cells are not the paper's. All numbers of the
+paper are at second hand, through notes of others, but for those of its abstract.
+"""
+
+from __future__ import annotations
+
+from softsense.papers import Paper, resting_on, shown
+from softsense.papers.rif.claims import FIGURES, LONE_CLAIMS, OF_CELLS, ON_WORKLOADS
+from softsense.papers.rif.published import DEVICE, GAIN, PUBLISHED
+from softsense.papers.rif.workloads import plan_of
+
+__all__ = ["PAPER", "PUBLISHED"]
+
+PAPER = Paper(
+    name="rif",
+    title="RiF: retrying inside the die",
+    published="M. Chun, J. Lee, M. Kim, J. Park, J. Kim, HPCA 2024",
+    figures=FIGURES,
+    claims=(
+        *resting_on("invented workload", *ON_WORKLOADS),
+        *resting_on("calibrated", *LONE_CLAIMS),
+        *OF_CELLS,
+    ),
+    plan=plan_of,
+    config=DEVICE,
+    headline=lambda found: (
+        f"RiF has {shown(found['gain_sentinel']['measured'], '+%')} bandwidth over Sentinel at the end of life "
+        f"({shown(GAIN['sentinel'], '+%')} published), and over Swift-Read with tracked references "
+        f"{shown(found['gain_swift_read_tracking']['measured'], '+%')} "
+        f"({shown(GAIN['swift_read_tracking'], '+%')} published)."
+    ),
+    intro=(
+        "All published numbers are at second hand, through notes of others, but for those of the abstract. The "
+        "paper's chips and traces are not to be "
+        "had: cells are `tlc-measured`, whose age is set by one published number, what one ideal retry loses at "
+        "each wear; workloads are "
+        "stand-ins with the published shares of reads, and requests of 64 KiB, 256 at once (assumed). The host's "
+        "link of 8 GB/s is not "
+        "modelled. Area and power of the predictor are the paper's, and judged by nothing here."
+    ),
+)

@@ -1,0 +1,74 @@
+"""STRAW (M. Chun et al., ASPLOS 2026): read reclaim of wordlines instead of blocks.
+
+The paper's chips, drive and traces are not to be had, and reads disturb so little that a drive has to be read for hours
+before it reclaims a block. So time is compressed: each read stands for many, by which cells are disturbed. All numbers
+are at second hand, through notes of others.
+"""
+
+from __future__ import annotations
+
+from softsense.papers import Figure, Paper, resting_on, shown
+from softsense.papers.drawing import lines
+from softsense.papers.straw.claims import FITTED, PREDICTED, SAVINGS, figure_of
+from softsense.papers.straw.device import CLAIMED, COMPRESSED, PUBLISHED
+from softsense.papers.straw.results import (
+    RATE_STAGE,
+    RATE_STYLES,
+    RATES,
+    copies,
+    draw_flash,
+    erasures,
+    flash,
+    measure_rates,
+    rate_cases,
+    tail,
+)
+from softsense.papers.straw.workloads import LOADS, plan_of
+
+__all__ = ["PAPER", "PUBLISHED"]
+
+PAPER = Paper(
+    name="straw",
+    title="STRAW: read reclaim of wordlines",
+    published="M. Chun et al., ASPLOS 2026",
+    figures=(
+        figure_of("copies", "Copies that reclaim of wordlines saves", copies),
+        figure_of("tail", "p99.9 of reads that it saves", tail),
+        Figure(
+            "rate",
+            "p99.9 of reads by load",
+            measure_rates,
+            lines(
+                "p99.9 of reads by load",
+                "requests a second that these stand for",
+                "us",
+                RATE_STYLES,
+                f"{LOADS[3][0]}, {RATE_STAGE:,} P/E cycles",
+                at=[rate * COMPRESSED for rate in RATES],
+            ),
+            rate_cases,
+        ),
+        figure_of("erasures", "Erasures that it saves on mixed workloads", erasures),
+        Figure("flash", "Reads until a page is beyond the code", flash, draw_flash),
+    ),
+    claims=(
+        *resting_on("invented workload", *SAVINGS),
+        *resting_on("calibrated", *FITTED),
+        *PREDICTED,
+    ),
+    plan=plan_of,
+    config="tlc-3d",
+    headline=lambda found: (
+        f"Reclaim of wordlines saves {shown(found['copies_1000']['measured'], '%')} of the copies of reclaim of blocks "
+        f"after 1,000 P/E cycles ({shown(CLAIMED['copies_reduction']['1000'], '%')} published), and "
+        f"{shown(found['p999_1000']['measured'], '%')} of the p99.9 of reads at loads that were chosen for it."
+    ),
+    intro=(
+        "All published numbers are at second hand, through notes of others. The paper's 160 chips, its drive and its "
+        "traces are not to be had. Cells are `tlc-measured`, whose read disturb is fitted to two of the published "
+        "numbers; layers differ as assumed, in four classes; limits are the effective reads after which the worst page "
+        "of a class is beyond a raw bit error rate of 0.0085, and of a block what its worst wordline bears of one "
+        f"neighbour. Time is compressed: a read stands for {COMPRESSED}, by which cells are disturbed, and arrives as "
+        "many times slower; a write stands for itself. Workloads are assumed."
+    ),
+)

@@ -1,0 +1,70 @@
+"""What pictures share: colours of levels, states and bits, heads, legends and axes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# From hard decisions to the deepest level.
+LEVEL_COLOURS = ["#d55e00", "#e69f00", "#009e73", "#56b4e9", "#0072b2", "#5e4fa2", "#000000"]
+
+STATE_COLOURS = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#8c6d31", "#5e4fa2"]
+BIT_COLOURS = ["#0072b2", "#d55e00"]
+INK = "#222222"
+FAINT = "#6b6b6b"
+
+
+def head(axes: Axes, title: str) -> None:
+    """The title of a panel, and its frame without top and right."""
+    axes.set_title(title, loc="left", fontsize=11.5, weight="bold", color=INK, pad=22)
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+    for side in ("left", "bottom"):
+        axes.spines[side].set_color("#aaaaaa")
+    axes.tick_params(colors=FAINT, labelsize=9)
+    axes.xaxis.label.set(color=FAINT, fontsize=9.5)
+    axes.yaxis.label.set(color=FAINT, fontsize=9.5)
+    axes.set_axisbelow(True)
+
+
+def key_beside(axes: Axes, *entries: Any, at: tuple[float, float], **spacing: Any) -> None:
+    """One row of keys between the head of a panel and its data."""
+    axes.legend(
+        *entries,
+        loc="lower left",
+        bbox_to_anchor=at,
+        frameon=False,
+        fontsize=8.5,
+        borderaxespad=0,
+        labelcolor=INK,
+        **spacing,
+    )
+
+
+def say_why(axes: Axes, why: str) -> None:
+    """Say in an empty panel why it is empty."""
+    axes.text(0.5, 0.5, why, transform=axes.transAxes, ha="center", va="center", color=FAINT, fontsize=11)
+    axes.set_xticks([])
+    axes.set_yticks([])
+    for spine in axes.spines.values():
+        spine.set_visible(False)
+
+
+def plain_log(axes: Axes, say: Callable[[float], str]) -> None:
+    """A logarithmic x axis with plain labels, few enough to stand apart."""
+    low, high = axes.get_xlim()
+    decades = math.log10(high / low)
+    steps = (1, 1.5, 2, 3, 4, 5, 7) if decades < 0.8 else (1, 2, 5) if decades < 2 else (1,)
+    stride = max(1, math.ceil(decades / 6))
+    exponents = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    ticks = [s * 10.0**e for e in exponents if e % stride == 0 for s in steps if low <= s * 10.0**e <= high]
+    axes.xaxis.set_major_locator(FixedLocator(ticks))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: say(value)))
+    axes.xaxis.set_minor_formatter(NullFormatter())
+    axes.grid(axis="x", color="#e6e6e6", linewidth=0.7)

@@ -1,0 +1,91 @@
+"""What is told of a point: how it ended, and its numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from softsense._core import MAX_LEVEL
+
+OK = "ok"
+FAILED = "failed"
+
+WITHOUT_LIFETIME = "lifetime failed"
+"""The status of a point that was simulated, and whose device's lifetime could not be found."""
+
+NOT_SIMULATED = "not simulated"
+"""The status of what an interrupted sweep had not reached; never in a file."""
+
+_TIMES = ("mean_us", "p50_us", "p95_us", "p99_us", "p999_us", "p9999_us", "max_us")
+
+_NUMBERS: dict[str, tuple[str, ...]] = {
+    "": ("requests:n", "reads:n", "writes:n", "trims:n", "simulated_s"),
+    **{f"response.{kind}": ("count:n", *_TIMES) for kind in ("read", "write", "all")},
+    "codeword_reads": (
+        *("count:n", "mean_us", "service_us", "attempts:n", "soft_starts:n", "uncorrectable:n", "undetected:n"),
+        *(
+            "beyond_table:n",
+            "uncorrectable_in_background:n",
+            "interleaved:n",
+            "crossing:n",
+            "from_controller:n",
+            "unmapped:n",
+        ),
+    ),
+    "codeword_reads.time_us": ("wait_plane", "sense", "wait_bus", "transfer", "wait_decoder", "decode", "retries"),
+    "writes_detail": (
+        *("host_codewords:n", "coalesced_codewords:n", "gc_codewords:n", "translation_codewords:n"),
+        *("padding_codewords:n", "write_amplification", "read_modify_writes:n", "refused_codewords:n"),
+        *("read_only_from_s", "left_in_buffer_codewords:n", "data_capacity_bytes:n"),
+    ),
+    "operations": (
+        *(
+            "senses:n",
+            "extra_levels_sensed:n",
+            "search_sensings:n",
+            "look_ahead_senses:n",
+            "look_ahead_wasted:n",
+            "resets:n",
+        ),
+        *("predictions:n", "predicted_failures:n", "mispredictions:n", "known_cell_reads:n"),
+        *("transfers:n", "decodes:n", "programs:n", "erases:n", "suspensions:n"),
+    ),
+    "energy": (
+        *("sense_uj", "sense_extra_levels_uj", "transfer_uj", "program_uj", "erase_uj", "decode_uj", "total_uj"),
+        *("cut_short_uj", "background_uj", "mean_read_uj", "mean_write_uj", "mean_request_uj"),
+    ),
+    "gc": (
+        *("blocks_reclaimed:n", "mean_valid_fraction", "blocks_to_level_wear:n", "least_erases:n", "most_erases:n"),
+        "most_block_reads:n",
+    ),
+    "read_reclaim": ("blocks:n", "wordlines:n", "codewords:n", "counter_bytes_per_block:n"),
+    "mapping": (
+        *("hit_ratio", "read_hit_ratio", "evictions:n", "dirty_evictions:n", "translation_reads:n"),
+        "translation_programs:n",
+    ),
+    "utilisation": ("plane", "channel", "channel_wasted", "decoder"),
+}
+
+_LIFETIME = ("endurance_pe:n", "user_share", "user_capacity", "write_amplification", "lifetime_capacity")
+
+
+def _columns(groups: Mapping[str, Sequence[str]]) -> dict[str, type]:
+    columns: dict[str, type] = {}
+    for group, names in groups.items():
+        for name in names:
+            bare, _, whole = name.partition(":")
+            columns[f"{group}.{bare}" if group else bare] = int if whole else float
+    return columns
+
+
+SUMMARY_COLUMNS: dict[str, type] = (
+    {"user_bytes": int}
+    | _columns(_NUMBERS)
+    | {f"codeword_reads.level_{level}": int for level in range(1, MAX_LEVEL + 1)}
+)
+"""What is kept of a simulation: names as in its summary, and whether each is a count or a real number.
+
+`user_bytes` is what the user can address; `codeword_reads.level_1` and so on are `codeword_reads.level_histogram`.
+"""
+
+LIFETIME_COLUMNS: dict[str, type] = _columns({"lifetime": _LIFETIME})
+"""What is kept of `softsense.lifetime.lifetime`: of the adaptive scheme, where there are several codes."""

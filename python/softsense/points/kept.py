@@ -1,0 +1,145 @@
+"""What is kept of points that are done."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from softsense._core import FileError
+from softsense.files import blaming, replacing
+from softsense.points.columns import LIFETIME_COLUMNS, SUMMARY_COLUMNS
+
+if TYPE_CHECKING:
+    import polars as pl
+
+STORE_VERSION = 4
+"""Part of every identity: to be raised whenever other numbers of a summary are kept."""
+
+_MOST_PARTS = 64
+
+
+class Kept:
+    """The numbers of finished points, by identity, in a folder that belongs to one process at a time.
+
+    Whatever has ended together is a Parquet file, written under another name first and then named by the SHA-256 of its
+    content: there is never half of one, and one that was changed is found out. Now and then files are made one.
+
+    Args:
+        folder: made if there is none.
+
+    Raises:
+        FileError: it cannot be written, another sweep uses it, or a file in it is damaged.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        import fcntl
+
+        import polars as pl
+
+        self._folder = folder
+        types = {int: pl.Int64, float: pl.Float64}
+        columns = SUMMARY_COLUMNS | LIFETIME_COLUMNS
+        self._schema = pl.Schema({"id": pl.String, **{name: types[kind] for name, kind in columns.items()}})
+        with blaming(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+            # Held until the process ends, however that ends.
+            self._lock = (folder / ".lock").open("w")
+            try:
+                fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                self._lock.close()
+                raise FileError(f"{folder}: found a sweep at work here, expected the folder to be free") from None
+        try:
+            self._parts: dict[Path, pl.DataFrame] = {}
+            self._load()
+        except BaseException:
+            self.close()
+            raise
+
+    def __enter__(self) -> Kept:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let others have the folder."""
+        self._lock.close()
+
+    @cached_property
+    def ids(self) -> set[str]:
+        """Of what is finished."""
+        return {identity for part in self._parts.values() for identity in part["id"]}
+
+    def add(self, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Keep numbers by column, each row with its `id`."""
+        import polars as pl
+
+        # Whole numbers where real ones are meant are no less numbers.
+        columns = {
+            name: [row.get(name) if kind != pl.Float64 or row.get(name) is None else float(row[name]) for row in rows]
+            for name, kind in self._schema.items()
+        }
+        self._write(pl.DataFrame(columns, schema=self._schema))
+        self.ids.update(str(row["id"]) for row in rows)
+        if len(self._parts) > _MOST_PARTS:
+            self.merge()
+
+    def merge(self) -> None:
+        """Make all files one."""
+        if len(self._parts) > 1:
+            old, whole = list(self._parts), self.frame()
+            new = self._write(whole)
+            for path in old:
+                if path != new:
+                    path.unlink(missing_ok=True)
+                    del self._parts[path]
+
+    def frame(self) -> pl.DataFrame:
+        """Everything: `id` and the numbers, by increasing id."""
+        import polars as pl
+
+        parts = list(self._parts.values()) or [pl.DataFrame(schema=self._schema)]
+        return pl.concat(parts).unique("id", keep="any").sort("id")
+
+    def _load(self) -> None:
+        import io
+
+        import polars as pl
+
+        with blaming(self._folder):
+            # Of a process that was killed while it wrote, as the folder is now this one's alone.
+            for left in self._folder.glob(".softsense-*"):
+                left.unlink()
+            for path in sorted(self._folder.glob("*.parquet")):
+                content = path.read_bytes()
+                if hashlib.sha256(content).hexdigest() != path.stem:
+                    raise FileError(
+                        f"{path}: found a damaged file, expected one whose SHA-256 is its name "
+                        "(without it, its points are simulated again)"
+                    )
+                part = pl.read_parquet(io.BytesIO(content))
+                # Another version of softsense keeps other numbers, of points with other identities.
+                if part.schema == self._schema:
+                    self._parts[path] = part
+
+    def _write(self, part: pl.DataFrame) -> Path:
+        import io
+
+        buffer = io.BytesIO()
+        write_parquet(part, buffer)
+        path = self._folder / f"{hashlib.sha256(buffer.getvalue()).hexdigest()}.parquet"
+        with replacing(path) as partial, partial.open("wb") as file:
+            file.write(buffer.getvalue())
+        self._parts[path] = part
+        return path
+
+
+def write_parquet(frame: pl.DataFrame, to: Any) -> None:
+    """Write a frame so that equal frames are equal bytes, with one version of polars."""
+    frame.rechunk().write_parquet(
+        to, compression="zstd", compression_level=3, statistics=True, row_group_size=1 << 16, data_page_size=1 << 20
+    )

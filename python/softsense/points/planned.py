@@ -1,0 +1,282 @@
+"""The points of a sweep, and what has to be simulated for them."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+import os
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from softsense._core import Config, ConfigError, FileError, SoftsenseError
+from softsense.base import Progress, inline
+from softsense.points.kept import STORE_VERSION
+from softsense.read_policies import split_policy
+from softsense.traces import Trace
+
+if TYPE_CHECKING:
+    from softsense.lifetime import Demand
+    from softsense.sweep_file import Sweep, TraceFile
+
+
+@dataclass(frozen=True)
+class Point:
+    """One simulation of a sweep.
+
+    Attributes:
+        number: its place in the sweep, from 1.
+        id: SHA-256 of all that its numbers depend on: resolved config with policy and seed, model, trace.
+        setting: the values of the swept fields.
+        policy: as it was asked for; that of the config if none was, None if the config cannot be.
+        trace: the name of its trace; None for the config's workload.
+        seed: likewise.
+        lifetime_id: the same for the lifetime of its device; None if none is wanted.
+        error: why it cannot be simulated, if that is known.
+    """
+
+    number: int
+    id: str
+    setting: Mapping[str, Any]
+    policy: str | None
+    trace: str | None
+    seed: int | None
+    lifetime_id: str | None = None
+    error: str | None = None
+
+
+@dataclass(frozen=True)
+class Job:
+    """What a worker is asked for: plain data, so that it can be sent anywhere. `own` has the sources of the user's."""
+
+    id: str
+    text: str
+    origin: str
+    overrides: tuple[str, ...]
+    sha256: str
+    trace: tuple[str, tuple[tuple[str, Any], ...], str] | None
+    beyond: str
+    demand: str | None = None
+    own: tuple[tuple[str, str], ...] = ()
+
+
+class Planned:
+    """The points of a sweep, with their configs checked and their traces scanned.
+
+    Args:
+        sweep: what is to be simulated.
+        progress: called now and then with what is being done, 0, and the completed fraction.
+
+    Raises:
+        ConfigError: no point at all can be simulated; the message says why not the first one.
+        SoftsenseError: the config or a trace cannot be read.
+    """
+
+    def __init__(self, sweep: Sweep, progress: Progress | None = None) -> None:
+        self.sweep = sweep
+        try:
+            base = Config.open(sweep.config)
+        except SoftsenseError as error:
+            raise type(error)(f"{sweep.origin}: config: {error}") from None
+        self._text = base.to_toml()
+        # Files that a config names are beside it, those that a shipped config is given beside the sweep. Workers may be
+        # in another folder.
+        self._area: float | None = None
+        self._got: list[str] = []
+        if sweep.equal_area:
+            reference = base.with_overrides(list(sweep.overrides)).decoder_hardware()
+            if reference is None:
+                raise ConfigError(
+                    f"{sweep.origin}: equal_area: found decoders of unknown hardware in the config, expected "
+                    "`decoder.time` with `bch` or `ldpc`"
+                )
+            self._area = reference["total_mm2"]
+        file = Path(sweep.config)
+        self._origin = str((file if file.is_file() else Path(sweep.origin).parent / file.name).resolve())
+        self._traces: dict[str, tuple[str, tuple[tuple[str, Any], ...], str]] = {}
+        self._described: list[tuple[str, str]] = []
+        for i, trace in enumerate(sweep.traces):
+            self._scan(i, trace, progress)
+        self.jobs: dict[str, Job] = {}
+        """What is to be simulated, by identity; points that come to the same are simulated once."""
+        self.lifetimes: dict[str, Job] = {}
+        """Devices whose lifetime is to be found, likewise."""
+        self.points: list[Point] = []
+        """All of them, in order."""
+        for setting in sweep.settings():
+            self._add(setting)
+        if all(point.error for point in self.points):
+            first = self.points[0].error
+            raise ConfigError(f"{sweep.origin}: found no point that can be simulated, expected some; point 1: {first}")
+
+    def describe(self) -> list[tuple[str, str]]:
+        """Label and value rows for people: how many points of what, and what traces were recognised as."""
+        sweep = self.sweep
+        if sweep.latin_hypercube:
+            parts = [f"{sweep.latin_hypercube.samples:,} samples of {', '.join(sweep.fields)}"]
+        else:
+            parts = [f"{len(values)} x {name}" for name, values in sweep.grid.items()]
+        for many, one in ((sweep.policies, "policies"), (sweep.traces, "traces"), (sweep.seeds, "seeds")):
+            parts += [f"{len(many)} {one}"] if len(many) > 1 else []
+        rows = [
+            ("sweep", f"{sweep.origin}: {len(self.points):,} points{': ' if parts else ''}{', '.join(parts)}"),
+            ("config", sweep.config),
+            *(("set", text) for text in sweep.overrides),
+            ("policies", ", ".join(dict.fromkeys(point.policy for point in self.points if point.policy))),
+        ]
+        if self._area is not None:
+            got = "; ".join(dict.fromkeys(self._got))
+            rows.append(("equal area", f"{self._area:.3f} mm2 of decoders: {got}"))
+        if not sweep.traces:
+            rows.append(("workload", "that of the config"))
+        return rows + self._described
+
+    def to_dict(self) -> dict[str, Any]:
+        """What is to be simulated, ready for JSON: `fields`, the first `pair` of columns, and `points` by identity."""
+        columns = self.sweep.columns
+        pair = self.sweep.pairs[0]
+        points = [
+            {
+                "point": point.number,
+                "id": point.id,
+                "setting": {
+                    columns[name]: value if isinstance(value, int | float | str) else inline(value)
+                    for name, value in point.setting.items()
+                },
+                "policy": point.policy,
+                "trace": point.trace,
+                "seed": point.seed,
+            }
+            for point in self.points
+        ]
+        return {"fields": list(columns.values()), "pair": [pair.x, pair.y], "points": points}
+
+    def _scan(self, i: int, trace: TraceFile, progress: Progress | None) -> None:
+        def report(fraction: float) -> None:
+            if progress:
+                progress(f"scanning {trace.name}", 0, fraction)
+
+        try:
+            opened = Trace(os.fspath(trace.file), progress=report, **dict(trace.options))
+            content = sha256_of(trace.file)
+        except SoftsenseError as error:
+            raise type(error)(f"{self.sweep.origin}: traces[{i}]: {error}") from None
+        options = dict(trace.options)
+        if str(options.get("format", "")).endswith(".toml"):
+            # What a file of columns says makes numbers, not where it lies.
+            del options["format"]
+            options |= tomllib.loads(opened.columns_toml() or "")
+        self._traces[trace.name] = (str(trace.file.resolve()), tuple(options.items()), content)
+        told = ("file", "warning", "format", "columns", "units", "requests", "span", "footprint")
+        rows = dict(opened.describe())
+        self._described.append(("trace", ", ".join(f"{key} {rows[key]}" for key in told if key in rows)))
+
+    def _add(self, setting: Mapping[str, Any]) -> None:
+        """The points of one setting: policies, then traces, then seeds, which change fastest."""
+        sweep = self.sweep
+        fields = tuple(f"{name}={inline(value)}" for name, value in setting.items())
+        traces: list[str | None] = [trace.name for trace in sweep.traces] or [None]
+        lifetime_id: str | None = None
+        for policy, trace, seed in itertools.product(sweep.policies or (None,), traces, sweep.seeds or (None,)):
+            number = len(self.points) + 1
+            overrides = (*sweep.overrides, *fields, *_asked_for(policy, seed))
+            try:
+                config = self._config(overrides)
+                if self._area is not None:
+                    overrides = (*overrides, *self._bought(config, setting))
+                    config = self._config(overrides)
+                if trace is None and not config.has_workload:
+                    raise ConfigError("workload: found none, expected a [workload] in the config, or traces")
+            except SoftsenseError as error:
+                identity = _identity("failed", self._text, *overrides, *map(str, (policy, trace, seed)))
+                why = self.plain(str(error))
+                self.points.append(Point(number, identity, setting, policy, trace, seed, error=why))
+                continue
+            identity = self._job(self.jobs, config, overrides, self._traces[trace] if trace else None, None)
+            if sweep.lifetime and lifetime_id is None:
+                lifetime_id = self._lifetime(setting, sweep.lifetime)
+            resolved = json.loads(config.to_json())
+            told = policy or resolved["read"]["policy"]
+            self.points.append(Point(number, identity, setting, told, trace, resolved["seed"], lifetime_id))
+
+    def _bought(self, config: Config, setting: Mapping[str, Any]) -> list[str]:
+        """What decoders get for the area of those of the config."""
+        bought = config.parallelism_of_area(self._area or 0.0)
+        for text in bought:
+            name = text.partition("=")[0]
+            if name in setting:
+                raise ConfigError(
+                    f"{name}: found swept with `equal_area`, expected another field: the area says what it is"
+                )
+        self._got.append(", ".join(bought))
+        return bought
+
+    def _config(self, overrides: Sequence[str]) -> Config:
+        return Config.from_toml(self._text, self._origin, list(overrides))
+
+    def _lifetime(self, setting: Mapping[str, Any], demand: Demand) -> str:
+        """The lifetime of a device, which takes no notice of how it is read, of its load, nor of how old it is."""
+        fields = tuple(f"{name}={inline(value)}" for name, value in device(setting).items())
+        overrides = (*self.sweep.overrides, *fields, *_asked_for(None, next(iter(self.sweep.seeds), None)))
+        asked = json.dumps(vars(demand), sort_keys=True)
+        try:
+            return self._job(self.lifetimes, self._config(overrides), overrides, None, asked)
+        except SoftsenseError:
+            # Without what it takes no notice of it may be no config any more; workers say so.
+            identity = _identity("lifetime", self._text, *overrides, asked)
+            self.lifetimes[identity] = Job(identity, self._text, self._origin, overrides, "", None, "", asked)
+            return identity
+
+    def _job(
+        self,
+        jobs: dict[str, Job],
+        config: Config,
+        overrides: tuple[str, ...],
+        trace: tuple[str, tuple[tuple[str, Any], ...], str] | None,
+        demand: str | None,
+    ) -> str:
+        beyond = self.sweep.beyond
+        replayed = "" if trace is None else json.dumps([trace[2], sorted(trace[1]), beyond])
+        identity = _identity(config.sha256, replayed, demand or "")
+        own = tuple(sorted(config.own_sources.items()))
+        jobs[identity] = Job(identity, self._text, self._origin, overrides, config.sha256, trace, beyond, demand, own)
+        return identity
+
+    def plain(self, message: str) -> str:
+        """Why a point fails, the same wherever config and traces lie: their paths are no part of a result."""
+        message = re.sub(rf"^({re.escape(self._origin)}(:\d+)?: |--set:? )", "", message)
+        for name, (path, _, _) in self._traces.items():
+            message = message.replace(path, name)
+        return message.replace("--beyond wrap or --beyond scale", 'beyond = "wrap" or "scale"')
+
+
+def device(setting: Mapping[str, Any]) -> dict[str, Any]:
+    """Of the values of swept fields, what a lifetime depends on: not what `softsense.lifetime` sets by itself."""
+    apart = ("workload", "energy", "read", "decoder", "host.issue", "host.write_buffer_bytes", "precondition.pe_cycles")
+    return {name: each for name, each in setting.items() if not any(f"{name}.".startswith(f"{a}.") for a in apart)}
+
+
+def _asked_for(policy: str | None, seed: int | None) -> tuple[str, ...]:
+    name, retry = split_policy(policy or "")
+    wanted = [("read.policy", name), ("read.retry", retry)]
+    fields = [f"{path}={json.dumps(value)}" for path, value in wanted if value]
+    return (*fields, *([] if seed is None else [f"seed={seed}"]))
+
+
+def _identity(*parts: str) -> str:
+    return hashlib.sha256(json.dumps(["softsense sweep", STORE_VERSION, *parts]).encode()).hexdigest()
+
+
+def sha256_of(file: Path) -> str:
+    """SHA-256 of a file, in hexadecimal; `FileError` if it is none."""
+    if file.exists() and not file.is_file():
+        raise FileError(f"{file}: found a folder, a pipe or a device, expected a file")
+    try:
+        with file.open("rb") as opened:
+            return hashlib.file_digest(opened, "sha256").hexdigest()
+    except OSError as error:
+        raise FileError(f"{file}: cannot read: {error.strerror or error}") from None

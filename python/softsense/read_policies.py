@@ -1,0 +1,86 @@
+"""Read policies by their names."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+
+from softsense import _core
+from softsense._core import Config, ConfigError
+
+_RETRIES = ("restart", "incremental")
+
+
+def policy_names(policies: Sequence[str] | str) -> list[str]:
+    """Resolve `all`, a comma-separated list or a sequence to policy names without repeats, each with any retry given.
+
+    A policy of your own is named by its file or module and its class, and found when a configuration is made of it.
+
+    Raises:
+        ConfigError: a policy is not known, or none is named.
+
+    >>> policy_names("two_step:restart, two_step:incremental, ideal")
+    ['two_step:restart', 'two_step:incremental', 'ideal']
+    """
+    known = [policy["name"] for policy in _core.policies()]
+    items = policies.split(",") if isinstance(policies, str) else list(policies)
+    names: list[str] = []
+    for item in (item.strip() for item in items):
+        if item == "all":
+            names += known
+        elif split_policy(item)[0] in known or ":" in split_policy(item)[0]:
+            names.append(item)
+        else:
+            raise ConfigError(
+                f"policies: unknown policy '{item}', expected all or some of {', '.join(known)}, or one of your own, "
+                "such as my_policies.py:Ladder"
+            )
+    if not names:
+        raise ConfigError(f"policies: none named, expected all or some of {', '.join(known)}")
+    return list(dict.fromkeys(names))
+
+
+def split_policy(policy: str) -> tuple[str, str]:
+    """A policy as it was asked for, taken apart into its name and its retry; "" where that is the configuration's.
+
+    >>> split_policy("two_step:restart"), split_policy("ideal")
+    (('two_step', 'restart'), ('ideal', ''))
+    >>> split_policy("my_policies.py:Ladder"), split_policy("my_policies.py:Ladder:incremental")
+    (('my_policies.py:Ladder', ''), ('my_policies.py:Ladder', 'incremental'))
+    """
+    name, _, retry = policy.rpartition(":")
+    # One of your own has a colon in its name.
+    if ":" in name or retry in _RETRIES or name in {known["name"] for known in _core.policies()}:
+        return name, retry
+    return policy, ""
+
+
+def knows_level(policy: str) -> bool:
+    """Whether a policy, with its retry or without, knows the least level that decodes, which no controller does.
+
+    >>> knows_level("ideal:restart"), knows_level("progressive")
+    (True, False)
+    """
+    return split_policy(policy)[0] in {known["name"] for known in _core.policies() if known["knows_level"]}
+
+
+def with_policy(config: Config, policy: str) -> Config:
+    """The same configuration with another read policy, such as `two_step`, or `two_step:restart` with its retry.
+
+    Raises:
+        ConfigError: the policy or its retry is not known.
+    """
+    return config.with_overrides(as_overrides((), None, policy))
+
+
+def as_overrides(overrides: Iterable[str], seed: int | None, policy: str | None) -> list[str]:
+    """Overrides, and what seed and policy replace, as overrides, too."""
+    result = list(overrides)
+    if seed is not None:
+        result.append(f"seed={seed}")
+    if policy is not None:
+        name, retry = split_policy(policy_names([policy])[0])
+        result.append(f"read.policy={json.dumps(name)}")
+        if retry:
+            result.append(f"read.retry={json.dumps(retry)}")
+    return result

@@ -1,0 +1,287 @@
+"""What simulations measured: of one run, and of several that are compared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from softsense._core import Config, FileError
+
+# polars and matplotlib take longer to import than everything else together, so they are imported where they are used.
+if TYPE_CHECKING:
+    import polars as pl
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from softsense.request_log import RequestLog
+
+RESPONSE_KINDS = ("read", "write", "all")
+_RESPONSE_STATS = ("mean", "p50", "p95", "p99", "p999", "p9999", "max")
+
+
+@dataclass
+class RunResult:
+    """What one simulation measured.
+
+    Attributes:
+        name: the policy as it was asked for, such as `two_step` or `two_step:restart`.
+        config: the resolved configuration that ran.
+        summary: everything measured; times in us unless a name says otherwise, None where nothing was recorded.
+        interrupted: whether the run was stopped before its last request.
+
+    >>> from softsense import run
+    >>> small = ["geometry.channels=1", "geometry.blocks_per_plane=256"]
+    >>> small += ["workload.footprint_bytes=67108864", "workload.requests=200"]
+    >>> result = run("mlc-25nm", policy="two_step", overrides=small)
+    >>> result.name, result.summary["requests"], result.interrupted
+    ('two_step', 200, False)
+    >>> result.distribution("read").columns
+    ['response_us', 'fraction']
+    """
+
+    name: str
+    config: Config
+    summary: dict[str, Any]
+    _distributions: dict[str, tuple[Any, Any]] = field(repr=False)
+    _log: RequestLog | None = field(default=None, repr=False)
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether the run was stopped before its last request."""
+        return bool(self.summary["interrupted"])
+
+    def distribution(self, kind: str = "read") -> pl.DataFrame:
+        """Cumulative distribution of the response time of `read`, `write` or `all` requests.
+
+        Returns columns `response_us` (f64, ascending) and `fraction` (f64, of requests at or below it).
+        """
+        import polars as pl
+
+        response_us, fraction = self._distributions[kind]
+        return pl.DataFrame({"response_us": response_us, "fraction": fraction})
+
+    @property
+    def log_error(self) -> str | None:
+        """Why the Parquet file of requests could not be written, if it could not: all else is whole."""
+        return self._log.error if self._log else None
+
+    @cached_property
+    def requests(self) -> pl.DataFrame:
+        """One row per request in order of completion; needs `log_requests`.
+
+        Columns: request (u64), arrival_ns (u64), kind (read, write, trim), offset_bytes (u64), bytes (u64),
+        response_ns (u64), max_level (u8, the highest read level that any of its codewords needed, 0 if none was read),
+        retries (u16), energy_uj (f64, of its own operations: without garbage collection and programs from the write
+        buffer).
+        """
+        if self._log is None:
+            raise ValueError("requests were not logged: pass log_requests=True, or a path to a Parquet file")
+        if self._log.error:
+            raise FileError(self._log.error)
+        return self._log.frame(self.name)
+
+    @property
+    def table(self) -> pl.DataFrame:
+        """The run as one row: see `Comparison.table`."""
+        return Comparison([self]).table
+
+    @property
+    def responses(self) -> pl.DataFrame:
+        """Response-time statistics in long form: see `Comparison.responses`."""
+        return Comparison([self]).responses
+
+    @property
+    def time_split(self) -> pl.DataFrame:
+        """Where a codeword read's time went: see `Comparison.time_split`."""
+        return Comparison([self]).time_split
+
+    @property
+    def levels(self) -> pl.DataFrame:
+        """Read levels at which codewords decoded: see `Comparison.levels`."""
+        return Comparison([self]).levels
+
+    def to_dict(self) -> dict[str, Any]:
+        """The summary under the run's name, ready for JSON."""
+        return {"name": self.name, **self.summary}
+
+    def plot(self, title: str | None = None) -> Figure:
+        """Draw the run; save the figure with its `savefig`. See `Comparison.plot`."""
+        return Comparison([self]).plot(title)
+
+
+@dataclass
+class Comparison:
+    """Several runs on the same codewords with the same random draws.
+
+    Attributes:
+        runs: one result per policy, in the order asked for.
+        baseline: the run without soft sensing (nothing ever fails), or None when it was not asked for.
+
+    Frames are polars frames; a run is found by its name.
+
+    >>> from softsense import compare
+    >>> small = ["geometry.channels=1", "geometry.blocks_per_plane=256"]
+    >>> small += ["workload.footprint_bytes=67108864", "workload.requests=200"]
+    >>> compared = compare("mlc-25nm", policies="two_step,look_ahead", overrides=small)
+    >>> compared["look_ahead"].summary["response"]["read"]["count"] > 0
+    True
+    >>> compared.responses.columns
+    ['policy', 'kind', 'stat', 'response_us', 'slowdown']
+    >>> compared.levels["level"].unique().to_list()
+    [1, 2, 3, 4, 5, 6, 7]
+    """
+
+    runs: list[RunResult]
+    baseline: RunResult | None = None
+
+    @property
+    def all_runs(self) -> list[RunResult]:
+        """The baseline, if there is one, and then the policies."""
+        return ([self.baseline] if self.baseline else []) + self.runs
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether any run was stopped before its last request."""
+        return any(r.interrupted for r in self.all_runs)
+
+    def __getitem__(self, name: str) -> RunResult:
+        """The run of that name."""
+        for result in self.all_runs:
+            if result.name == name:
+                return result
+        raise KeyError(f"{name}: this comparison holds {', '.join(r.name for r in self.all_runs)}")
+
+    def slowdown(self, result: RunResult, stat: str = "mean", kind: str = "read") -> float | None:
+        """Response time of `result` over that of the baseline; None without a baseline or without such requests.
+
+        Args:
+            result: one of the runs.
+            stat: mean, p50, p95, p99, p999, p9999 or max.
+            kind: read, write or all.
+        """
+        if self.baseline is None:
+            return None
+        ours = result.summary["response"][kind][f"{stat}_us"]
+        theirs = self.baseline.summary["response"][kind][f"{stat}_us"]
+        return ours / theirs if ours is not None and theirs else None
+
+    @property
+    def table(self) -> pl.DataFrame:
+        """One row per run, the baseline first: the columns most questions need, response times in us."""
+        rows = []
+        for result in self.all_runs:
+            s = result.summary
+            row: dict[str, Any] = {"policy": result.name, "retry": s["retry"], "requests": s["requests"]}
+            for kind in RESPONSE_KINDS:
+                for stat in _RESPONSE_STATS:
+                    row[f"{kind}_{stat}_us"] = s["response"][kind][f"{stat}_us"]
+            row["slowdown"] = self.slowdown(result)
+            row["codeword_read_mean_us"] = s["codeword_reads"]["mean_us"]
+            row["uncorrectable"] = s["codeword_reads"]["uncorrectable"]
+            row["energy_read_mean_uj"] = s["energy"]["mean_read_uj"]
+            row["energy_request_mean_uj"] = s["energy"]["mean_request_uj"]
+            row["write_amplification"] = s["writes_detail"]["write_amplification"]
+            row["gc_blocks_reclaimed"] = s["gc"]["blocks_reclaimed"]
+            for unit, share in s["utilisation"].items():
+                row[f"{unit}_utilisation"] = share
+            row["requests_per_s"] = s["machine"]["requests_per_s"]
+            rows.append(row)
+        return _frame(rows)
+
+    @property
+    def responses(self) -> pl.DataFrame:
+        """Long form: policy, kind (read, write, all), stat (as `slowdown` has it), response_us, slowdown."""
+        return _frame(
+            {
+                "policy": result.name,
+                "kind": kind,
+                "stat": stat,
+                "response_us": result.summary["response"][kind][f"{stat}_us"],
+                "slowdown": self.slowdown(result, stat, kind),
+            }
+            for result in self.all_runs
+            for kind in RESPONSE_KINDS
+            for stat in _RESPONSE_STATS
+        )
+
+    @property
+    def time_split(self) -> pl.DataFrame:
+        """Long form: policy, part, mean_us per codeword read. The parts add up to the mean (None without reads)."""
+        return _frame(
+            {"policy": result.name, "part": part, "mean_us": mean_us}
+            for result in self.all_runs
+            for part, mean_us in result.summary["codeword_reads"]["time_us"].items()
+        )
+
+    @property
+    def levels(self) -> pl.DataFrame:
+        """Long form: policy, level (1 = hard sensing), codewords decoded at it, their share (None without reads)."""
+        rows = []
+        for result in self.all_runs:
+            counts = result.summary["codeword_reads"]["level_histogram"]
+            total = sum(counts)
+            rows += [
+                {"policy": result.name, "level": level, "codewords": n, "share": n / total if total else None}
+                for level, n in enumerate(counts, start=1)
+            ]
+        return _frame(rows)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Baseline and policies, each with its slowdown of reads against no soft sensing, ready for JSON."""
+        policies = []
+        for result in self.runs:
+            slowdown = {stat: self.slowdown(result, stat) for stat in _RESPONSE_STATS}
+            policies.append({**result.to_dict(), "slowdown": slowdown if self.baseline else None})
+        return {"baseline": self.baseline.to_dict() if self.baseline else None, "policies": policies}
+
+    def plot(self, title: str | None = None) -> Figure:
+        """Draw the comparison; save the figure with its `savefig`.
+
+        It is a matplotlib figure like any other: its axes bear labels, by which they are found and restyled.
+
+        >>> from softsense import compare
+        >>> small = ["geometry.channels=1", "geometry.blocks_per_plane=256"]
+        >>> small += ["workload.footprint_bytes=67108864", "workload.requests=200"]
+        >>> figure = compare("mlc-25nm", policies="two_step", overrides=small).plot("a trial")
+        >>> panels = {axes.get_label(): axes for axes in figure.axes}
+        >>> list(panels)
+        ['time_split', 'tail', 'slowdown', 'levels']
+        >>> _ = panels["tail"].set_xlabel("response time of my drive")
+        """
+        from softsense.plots import draw
+
+        return draw(self, title)
+
+    def plot_panel(self, panel: str, axes: Axes) -> None:
+        """Draw one panel into axes of your own.
+
+        Args:
+            panel: `time_split`, `tail`, `slowdown`, `responses` or `levels`.
+            axes: matplotlib axes, of any figure.
+
+        >>> from matplotlib.figure import Figure
+        >>> axes = Figure(figsize=(6, 4)).subplots()
+        >>> from softsense import compare
+        >>> small = ["geometry.channels=1", "geometry.blocks_per_plane=256"]
+        >>> small += ["workload.footprint_bytes=67108864", "workload.requests=200"]
+        >>> compare("mlc-25nm", policies="two_step", overrides=small).plot_panel("tail", axes)
+        >>> [text.get_text() for text in axes.legend().get_texts()]
+        ['no soft sensing', 'two_step']
+        """
+        from softsense.plots import draw_panel
+
+        draw_panel(self, panel, axes)
+
+    def report(self, title: str | None = None) -> str:
+        """The comparison as one HTML document, with charts, tables and what was run; write it to a file."""
+        from softsense.report import of_comparison
+
+        return of_comparison(self, title)
+
+
+def _frame(rows: Iterable[dict[str, Any]]) -> pl.DataFrame:
+    import polars as pl
+
+    return pl.DataFrame(list(rows), infer_schema_length=None)

@@ -1,0 +1,56 @@
+"""Results as text for people: aligned blocks, no line ever cut, and of a comparison the finding in one sentence."""
+
+from softsense.tables.comparisons import TIME_PARTS, Block, blocks, results
+from softsense.tables.findings import SATURATED, finding, own_costs, warnings
+from softsense.tables.layout import Column, describe, paneled
+from softsense.tables.of_cells import (
+    bake,
+    cell_fit,
+    cells,
+    chips,
+    inference,
+    measures,
+    rber_by_age,
+    rber_by_reads,
+    reliability_by_age,
+    retry_table,
+    starting_reliability,
+)
+from softsense.tables.of_codes import bench, code, codes, configs, design, hardware, lifetime
+from softsense.tables.of_rates import decode_table, fer
+from softsense.tables.of_traps import traps
+
+__all__ = [
+    "SATURATED",
+    "TIME_PARTS",
+    "Block",
+    "Column",
+    "bake",
+    "bench",
+    "blocks",
+    "cell_fit",
+    "cells",
+    "chips",
+    "code",
+    "codes",
+    "configs",
+    "decode_table",
+    "describe",
+    "design",
+    "fer",
+    "finding",
+    "hardware",
+    "inference",
+    "lifetime",
+    "measures",
+    "own_costs",
+    "paneled",
+    "rber_by_age",
+    "rber_by_reads",
+    "reliability_by_age",
+    "results",
+    "retry_table",
+    "starting_reliability",
+    "traps",
+    "warnings",
+]

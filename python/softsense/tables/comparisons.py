@@ -1,0 +1,193 @@
+"""The tables of a comparison, or of a single run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from softsense.formats import as_count, as_number, as_percent, as_ratio, as_us, run_name
+from softsense.tables.layout import Column, paneled
+
+if TYPE_CHECKING:
+    from softsense.results import Comparison
+
+TIME_PARTS = {
+    "wait_plane": "wait for plane",
+    "sense": "sensing",
+    "wait_bus": "wait for bus",
+    "transfer": "transfer",
+    "wait_decoder": "wait for decoder",
+    "decode": "decoding",
+    "retries": "retries",
+}
+"""What a codeword read's time is made of, in the order in which it passes, and how people read it."""
+
+_STATS = {"mean": "mean", "p50": "p50", "p95": "p95", "p99": "p99", "p999": "p99.9", "max": "max"}
+
+
+@dataclass(frozen=True)
+class Block:
+    """A table of results: what it is about, its title, and beside the names of its rows its columns."""
+
+    about: str
+    title: str
+    corner: str
+    names: list[str]
+    columns: list[Column]
+
+
+_WAITS_FOR = {
+    "host_reads": "wait for\nreads",
+    "background_reads": "backgr.\nreads",
+    "host_programs": "wait for\nprograms",
+    "background_programs": "backgr.\nprograms",
+    "erases": "wait for\nerases",
+}
+"""What a plane is taken by, while a read waits for it."""
+
+_ENERGIES = {
+    "sense": "hard\nsensing",
+    "sense_extra_levels": "extra\nlevels",
+    "transfer": "\ntransfer",
+    "program": "\nprogram",
+    "erase": "\nerase",
+    "decode": "\ndecode",
+}
+
+
+def results(comparison: Comparison, width: int = 150) -> str:
+    """The result blocks of a comparison, or of a single run.
+
+    Args:
+        comparison: what was measured.
+        width: columns of the screen; a block that is wider continues below, with the policies' names repeated.
+    """
+    return "\n\n".join(
+        paneled(block.title, block.corner, block.names, block.columns, width) for block in blocks(comparison)
+    )
+
+
+def blocks(comparison: Comparison) -> list[Block]:
+    """The tables of a comparison, or of a single run: response, time split, slowest reads, levels, energy, device."""
+    runs = comparison.all_runs
+    names = [run_name(r.name) for r in runs]
+    summaries = [r.summary for r in runs]
+    kinds = [kind for kind in ("read", "write", "all") if any(s["response"][kind]["count"] for s in summaries)]
+
+    def column(header: str, say: Callable[[Any], str], *path: str) -> Column:
+        return header, [say(_at(s, *path)) for s in summaries]
+
+    title = "Response time of requests (us)"
+    if len(runs) == 1:
+        response = [summaries[0]["response"][kind] for kind in kinds]
+        columns = [("requests", [f"{r['count']:,}" for r in response])]
+        columns += [(label, [as_us(r[f"{stat}_us"]) for r in response]) for stat, label in _STATS.items()]
+        found = [Block("response", title, "kind", kinds, columns)]
+    else:
+        columns = []
+        for kind in kinds:
+            # Policies differ in their reads; of other requests, two numbers say whether those suffer.
+            stats = _STATS if kind == kinds[0] else {"mean": "mean", "p99": "p99"}
+            columns += [
+                column(f"{kind}\n{label}", as_us, "response", kind, f"{stat}_us") for stat, label in stats.items()
+            ]
+            if kind == "read" and comparison.baseline:
+                columns.append(("slow-\ndown", [as_ratio(comparison.slowdown(r)) for r in runs]))
+        found = [Block("response", title, "policy", names, columns)]
+
+    reads = [s["codeword_reads"] for s in summaries]
+    if any(r["count"] for r in reads):
+        columns = [
+            column("\n".join(label.rsplit(" ", 1)), as_us, "codeword_reads", "time_us", part)
+            for part, label in TIME_PARTS.items()
+        ]
+        columns.append(column("in\nall", as_us, "codeword_reads", "mean_us"))
+        found.append(Block("time split", "Where a codeword read's time goes (mean, us)", "policy", names, columns))
+
+        slowest = [next((s for s in r["slowest"] if s["share"] == 0.01), None) for r in reads]
+
+        def of_slowest(header: str, *path: str) -> Column:
+            return header, [as_us(_at(s, *path)) if s else "-" for s in slowest]
+
+        columns = [of_slowest(label, "wait_plane_for_us", what) for what, label in _WAITS_FOR.items()]
+        columns += [
+            of_slowest("\n".join(label.rsplit(" ", 1)), "time_us", part)
+            for part, label in TIME_PARTS.items()
+            if part != "wait_plane"
+        ]
+        columns += [of_slowest("in\nall", "mean_us"), of_slowest("from", "from_us")]
+        title = "Where the time of the slowest 1 % of codeword reads goes (mean, us)"
+        found.append(Block("slowest", title, "policy", names, columns))
+
+        deepest = max(level for r in reads for level, n in enumerate(r["level_histogram"], 1) if n or level == 1)
+        columns = [
+            (f"level\n{level}", [as_percent(_share(r["level_histogram"], level - 1)) for r in reads])
+            for level in range(1, deepest + 1)
+        ]
+        columns += [
+            ("attempts\nper read", [as_number(r["attempts"] / r["count"] if r["count"] else None, 3) for r in reads]),
+            column("uncor-\nrectable", as_count, "codeword_reads", "uncorrectable"),
+            column("codewords\nread", as_count, "codeword_reads", "count"),
+        ]
+        title = "Read level at which codewords decoded (% of codeword reads)"
+        found.append(Block("levels", title, "policy", names, columns))
+
+    def energy(uj: float | None) -> str:
+        return as_number(uj, 2)
+
+    served = [max(s["requests"], 1) for s in summaries]
+    columns = [
+        (label, [energy(s["energy"][f"{what}_uj"] / n) for s, n in zip(summaries, served, strict=True)])
+        for what, label in _ENERGIES.items()
+    ]
+    columns += [
+        column("in\nall", energy, "energy", "mean_request_uj"),
+        column("a\nread", energy, "energy", "mean_read_uj"),
+        column("a\nwrite", energy, "energy", "mean_write_uj"),
+    ]
+    found.append(Block("energy", "Energy of a request (mean, uJ)", "policy", names, columns))
+
+    columns = [
+        column("write\namplif.", lambda v: as_number(v, 3), "writes_detail", "write_amplification"),
+        column("GC\nblocks", as_count, "gc", "blocks_reclaimed"),
+        column("planes\nbusy %", as_percent, "utilisation", "plane"),
+        column("channels\nbusy %", as_percent, "utilisation", "channel"),
+        column("decoders\nbusy %", as_percent, "utilisation", "decoder"),
+        column("requests\nserved", as_count, "requests"),
+        column("simulated\nseconds", lambda v: as_number(v, 3), "simulated_s"),
+        column("requests per s\nof wall clock", as_count, "machine", "requests_per_s"),
+    ]
+    found.append(Block("device", "Device", "policy", names, columns))
+
+    if any(s["read_reclaim"] for s in summaries):
+        columns = [
+            column("blocks\nreclaimed", as_count, "read_reclaim", "blocks"),
+            column("wordlines\nreclaimed", as_count, "read_reclaim", "wordlines"),
+            column("codewords\nmoved", as_count, "read_reclaim", "codewords"),
+            column("counters,\nbytes a block", as_count, "read_reclaim", "counter_bytes_per_block"),
+        ]
+        found.append(Block("read_reclaim", "Read reclaim", "policy", names, columns))
+
+    if any(s["mapping"] for s in summaries):
+        columns = [
+            column("hit\nratio", lambda v: as_number(v, 3), "mapping", "hit_ratio"),
+            column("evicted\nentries", as_count, "mapping", "evictions"),
+            column("of them\nchanged", as_count, "mapping", "dirty_evictions"),
+            column("pages\nread", as_count, "mapping", "translation_reads"),
+            column("pages\nprogrammed", as_count, "mapping", "translation_programs"),
+            column("soft\nstarts", as_count, "codeword_reads", "soft_starts"),
+        ]
+        found.append(Block("mapping", "Mapping cache and translation pages", "policy", names, columns))
+    return found
+
+
+def _at(summary: dict[str, Any], *path: str) -> Any:
+    for key in path:
+        summary = summary[key]
+    return summary
+
+
+def _share(counts: Sequence[int], index: int) -> float | None:
+    total = sum(counts)
+    return counts[index] / total if total else None

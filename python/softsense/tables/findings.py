@@ -1,0 +1,108 @@
+"""What a comparison found in a sentence or two, and what has to be known before its numbers are read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from softsense.formats import as_us
+from softsense.read_policies import knows_level
+
+if TYPE_CHECKING:
+    from softsense.results import Comparison, RunResult
+
+SATURATED = 0.95
+"""Utilisation from which on a resource is called saturated."""
+
+_WARNINGS = {
+    "beyond_table": "were at raw bit error rates that the decode table does not reach: their fate is a guess",
+    "uncorrectable": "stayed uncorrectable at the last level",
+}
+
+
+def finding(comparison: Comparison) -> str:
+    """The main result in a sentence or two."""
+    sentences = [_interrupted(comparison)] if comparison.interrupted else []
+    kind = next((k for k in ("read", "write") if any(_mean(r, k) is not None for r in comparison.runs)), None)
+    if kind is None:
+        return " ".join([*sentences, "Nothing was read or written."])
+    timed = [(r, _mean(r, kind)) for r in comparison.runs]
+    # What knows the level in advance is a bound, not a contender.
+    contenders = [(r, mean) for r, mean in timed if mean is not None and not knows_level(r.summary["policy"])]
+    best, fastest = min(contenders or [(r, mean) for r, mean in timed if mean is not None], key=lambda pair: pair[1])
+    sentence = f"{best.name} {kind}s in {as_us(fastest)} us on average"
+    if kind == "write":
+        sentence = f"No requests read; {sentence}"
+    others = [(r, mean) for r, mean in contenders if r is not best]
+    if others:
+        reference, slower = next(
+            (pair for pair in others if pair[0].name == "two_step"), max(others, key=lambda pair: pair[1])
+        )
+        gain = 1 - fastest / slower
+        if gain < 0.005:
+            sentence += f", within half a percent of {reference.name}"
+        else:
+            sentence += (
+                f", {100 * gain:.{0 if gain >= 0.1 else 1}f} % faster than {reference.name} ({as_us(slower)} us)"
+            )
+    bounds = [f"{as_us(mean)} us if the level were known in advance" for r, mean in timed if mean and r.name == "ideal"]
+    if comparison.baseline and (mean := _mean(comparison.baseline, kind)) is not None:
+        bounds.append(f"{as_us(mean)} us if hard sensing always sufficed")
+    if bounds and best.name != "ideal":
+        sentence += f"; it would be {' and '.join(bounds)}"
+    sentences.append(sentence + ".")
+    for unit, share in best.summary["utilisation"].items():
+        if share is not None and share >= SATURATED:
+            sentences.append(f"The {unit}s are {100 * share:.0f} % busy: response times are mostly queueing.")
+    return " ".join(sentences)
+
+
+def warnings(comparison: Comparison) -> str:
+    """What has to be known before the numbers are read, a line each: lost data, guesses, a device that is full."""
+    sentences = []
+    for key, said in _WARNINGS.items():
+        counted = [
+            (run.summary["codeword_reads"][key] or 0, run.summary["codeword_reads"]["count"], run)
+            for run in comparison.all_runs
+        ]
+        if sentence := _worst(counted, "codeword reads", said):
+            sentences.append(sentence)
+    writes = [(run, run.summary["writes_detail"]) for run in comparison.all_runs]
+    refused = [(detail["refused_codewords"], detail["host_codewords"], run) for run, detail in writes]
+    if sentence := _worst(refused, "codewords written", "were refused: there was no room left"):
+        first = min(detail["read_only_from_s"] for _, detail in writes if detail["read_only_from_s"] is not None)
+        sentences.append(f"{sentence[:-1]}, after {first:,.3g} s at the earliest.")
+    return "\n".join(sentences)
+
+
+def own_costs(comparison: Comparison) -> list[str]:
+    """What asking policies and rules of the user's own has cost, a sentence each."""
+    told = []
+    for run in comparison.all_runs:
+        for own in run.summary["machine"].get("own", []):
+            if own["tabulated"] is not None:
+                said = f"{own['tabulated']:,} decisions tabulated before the run, none asked for during it"
+            else:
+                took = f" in {own['calls_s']:.2f} of {run.summary['machine']['wall_s']:.2f} s" if own["calls_s"] else ""
+                said = f"asked {own['calls']:,} times{took}"
+            told.append(f"{run.name}: {said}" if run.name == own["name"] else f"{run.name}, {own['name']}: {said}")
+    return told
+
+
+def _worst(counted: Sequence[tuple[int, int, RunResult]], among: str, said: str) -> str | None:
+    """What happened to some of so many, in the run where it did to the greatest share; nothing if it never did."""
+    some, count, run = max(counted, key=lambda found: found[0] / max(1, found[1]))
+    most = f" with {run.name}, the most of any policy" if len(counted) > 1 else ""
+    share = 100 * some / max(1, count)
+    return f"{some:,} of {count:,} {among} ({share:.3g} %){most} {said}." if some else None
+
+
+def _interrupted(comparison: Comparison) -> str:
+    if len(comparison.all_runs) == 1:
+        return "Interrupted: these are the requests served until then."
+    return "Interrupted: the policies served different numbers of requests, so their rows do not compare."
+
+
+def _mean(result: RunResult, kind: str) -> float | None:
+    found: float | None = result.summary["response"][kind]["mean_us"]
+    return found

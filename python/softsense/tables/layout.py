@@ -1,0 +1,56 @@
+"""Aligned blocks of text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+_GAP = "  "
+
+Column = tuple[str, list[str]]
+"""A header of one or two lines, and a cell for each row."""
+
+
+def describe(rows: Sequence[tuple[str, str]], indent: str = "") -> str:
+    """Label and value rows, aligned."""
+    width = max((len(label) for label, _ in rows), default=0)
+    return "\n".join(f"{indent}{label:<{width}}  {value}".rstrip() for label, value in rows)
+
+
+def headed(columns: Sequence[tuple[str, list[str]]]) -> str:
+    """Columns under heads of two lines, aligned to the right."""
+    return joined([aligned([*header.split("\n"), *cells], str.rjust) for header, cells in columns])
+
+
+def paneled(title: str, corner: str, names: Sequence[str], columns: Sequence[Column], width: int) -> str:
+    """A table under a title: names at the left, columns beside them, in several panels where the width asks for it."""
+    first = aligned(["", corner, *names], str.ljust)
+    panels = [[first]]
+    used = len(first[0])
+    for header, cells in columns:
+        above, _, below = header.rpartition("\n")
+        text = aligned([above, below, *cells], str.rjust)
+        needed = len(_GAP) + len(text[0])
+        if used + needed > width and len(panels[-1]) > 1:
+            panels.append([first])
+            used = len(first[0])
+        panels[-1].append(text)
+        used += needed
+    return title + "\n" + "\n\n".join(joined(panel) for panel in panels)
+
+
+def listing(*columns: tuple[str, list[str], Callable[[str, int], str]]) -> str:
+    """What there is, one a line: headers of two lines, cells, and the side to which they are aligned."""
+    return joined([aligned([*header.split("\n"), *cells], align) for header, cells, align in columns])
+
+
+def joined(columns: list[list[str]]) -> str:
+    """Aligned columns beside one another, with a rule below their heads of two lines."""
+    above, below, *body = [_GAP.join(cells).rstrip() for cells in zip(*columns, strict=True)]
+    rule = "-" * len(_GAP.join(column[0] for column in columns))
+    return "\n".join([*([above] if above else []), below, rule, *body])
+
+
+def aligned(cells: list[str], align: Callable[[str, int], str]) -> list[str]:
+    """Cells of one width."""
+    width = max(map(len, cells))
+    return [align(cell, width) for cell in cells]
