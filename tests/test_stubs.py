@@ -21,6 +21,8 @@ from softsense import _core
 
 STUB = ast.parse((Path(softsense.__file__).parent / "_core.pyi").read_text(encoding="utf-8"))
 FUNCTIONS = {node.name: node for node in STUB.body if isinstance(node, ast.FunctionDef)}
+CONSTRUCTORS = {"__init__", "__new__"}
+"""What the stub calls one; a class that others derive from has the second, which they call."""
 CLASSES = {node.name: node for node in STUB.body if isinstance(node, ast.ClassDef)}
 METHODS = [
     (name, member) for name, node in CLASSES.items() for member in node.body if isinstance(member, ast.FunctionDef)
@@ -47,7 +49,7 @@ def stub_parameters(node: ast.FunctionDef) -> list[Parameter]:
         (argument.arg, "keyword", None if default is None else ast.unparse(default))
         for argument, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
     ]
-    return [each for each in found if each[0] != "self"]
+    return [each for each in found if each[0] not in ("self", "cls")]
 
 
 def core_parameters(function: Any) -> list[Parameter]:
@@ -93,7 +95,8 @@ def test_functions_take_the_same_parameters(name: str) -> None:
 @pytest.mark.parametrize("name", CLASSES)
 def test_classes_have_the_same_members(name: str) -> None:
     node, of = CLASSES[name], getattr(_core, name)
-    methods = {member.name for member in node.body if isinstance(member, ast.FunctionDef)} - {"__init__"}
+    named = {member.name for member in node.body if isinstance(member, ast.FunctionDef)}
+    methods = {name for name in named if not name.startswith("__")}
     attributes = {member.target.id for member in node.body if isinstance(member, ast.AnnAssign)}
     assert methods | attributes == public(of)
     assert not methods & attributes
@@ -106,7 +109,7 @@ def test_classes_have_the_same_members(name: str) -> None:
 @pytest.mark.parametrize(("name", "node"), METHODS, ids=[f"{name}.{node.name}" for name, node in METHODS])
 def test_methods_take_the_same_parameters(name: str, node: ast.FunctionDef) -> None:
     of = getattr(_core, name)
-    if node.name == "__init__":
+    if node.name in CONSTRUCTORS:
         assert_equal(stub_parameters(node), core_parameters(of))
         return
     static = any(ast.unparse(decorator) == "staticmethod" for decorator in node.decorator_list)
@@ -116,7 +119,7 @@ def test_methods_take_the_same_parameters(name: str, node: ast.FunctionDef) -> N
 
 @pytest.mark.parametrize("name", CLASSES)
 def test_only_what_the_stub_lets_construct_can_be(name: str) -> None:
-    has = any(isinstance(member, ast.FunctionDef) and member.name == "__init__" for member in CLASSES[name].body)
+    has = any(isinstance(member, ast.FunctionDef) and member.name in CONSTRUCTORS for member in CLASSES[name].body)
     of = getattr(_core, name)
     if issubclass(of, Exception):
         assert not has
@@ -133,7 +136,7 @@ def test_everything_has_a_sentence_in_both() -> None:
             not getattr(_core, name).__doc__
         )
     for name, member in METHODS:
-        if member.name == "__init__":
+        if member.name in CONSTRUCTORS:
             continue
         of = getattr(getattr(_core, name), member.name)
         missing += [f"{name}.{member.name}"] * (not ast.get_docstring(member))

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -131,8 +131,8 @@ class Config:
 class Trace:
     """A block trace, recognised and scanned from start to end."""
 
-    def __init__(
-        self,
+    def __new__(
+        cls,
         path: str,
         *,
         format: str | None = None,
@@ -147,7 +147,7 @@ class Trace:
         skip_outliers: bool = False,
         content: str | os.PathLike[str] | None = None,
         progress: Callable[[float], None] | None = None,
-    ) -> None: ...
+    ) -> Self: ...
     def columns_toml(self) -> str | None:
         """What the columns are, as a file that `format` takes; None of a format with a parser of its own."""
     def stats_json(self) -> str:

@@ -22,7 +22,7 @@ import os
 import sys
 import traceback
 import types
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -58,9 +58,10 @@ class Loaded:
         """One for a run; a class whose constructor takes an argument is given the device."""
         if not inspect.isclass(self.thing):
             return self.thing
+        made: Callable[..., Any] = self.thing
         # Of a class without a constructor, `object` has one that tells nothing.
         wants = self.thing.__init__ is not object.__init__ and len(inspect.signature(self.thing).parameters) > 0
-        return self.thing(device) if wants else self.thing()
+        return made(device) if wants else made()
 
 
 def load(path: str, name: str, directory: str) -> Loaded:
@@ -201,4 +202,5 @@ def compiled_signature() -> Any:
     """
     import numba
 
-    return numba.types.int32(numba.types.CPointer(numba.from_dtype(compiled_read())))
+    pointer = numba.types.CPointer(numba.from_dtype(compiled_read()))  # type: ignore[no-untyped-call]  # Numba's.
+    return numba.types.int32(pointer)

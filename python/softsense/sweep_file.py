@@ -322,7 +322,7 @@ class _Parser:
             self._known(table, ("file", "name", *OPTIONS), place)
             for key, value in table.items():
                 kind = OPTIONS.get(key, str)
-                if type(value) is not kind or value == "" or (kind is int and not 0 <= value < 2**32):
+                if type(value) is not kind or value == "" or (isinstance(value, int) and not 0 <= value < 2**32):
                     self._wrong(f"{place}.{key}", value, _KINDS[kind])
             options = tuple((key, self._trace_option(key, table[key])) for key in OPTIONS if key in table)
             trace = TraceFile(self._folder / table["file"], str(table.get("name", table["file"])), options)

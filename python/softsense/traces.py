@@ -141,7 +141,8 @@ def _polars(frame: Any) -> pl.LazyFrame:
         attempts.append(lambda: pl.DataFrame({str(name): frame[name].to_numpy() for name in frame.columns}))
     for attempt in attempts:
         try:
-            return attempt().lazy()
+            found: pl.LazyFrame = attempt().lazy()
+            return found
         except (ImportError, AttributeError, TypeError, ValueError, pl.exceptions.PolarsError):
             continue
     raise ConfigError(
