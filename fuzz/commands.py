@@ -220,7 +220,7 @@ def main() -> int:
     parser.add_argument("--show", action="store_true", help="print each line and its exit code")
     arguments = parser.parse_args()
     # Ctrl-C in the middle of an import leaves half a module, which is the end of a process, but not of this one.
-    for name in ("dask.distributed", "matplotlib.pyplot", "plotly.graph_objects", "polars", "softsense.papers"):
+    for name in ("dask.distributed", "matplotlib.pyplot", "polars", "softsense.papers"):
         importlib.import_module(name)
     with tempfile.TemporaryDirectory(prefix="softsense-") as made, contextlib.chdir(made):
         for command in MADE:

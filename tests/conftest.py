@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -12,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from browser import BROWSERS, Browser
 
 ROOT = Path(__file__).resolve().parent.parent
 CONFIGS = ROOT / "configs"
@@ -108,3 +111,14 @@ def trace_file(tmp_path: Path) -> Path:
     lines = (f"{i * 50_000} 0 {(i * 7919 % 4096) * 8} 8 {int(i % 10 < 7)}" for i in range(2000))
     file.write_text("\n".join(lines) + "\n")
     return file
+
+
+@pytest.fixture(scope="session")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    """A browser, where one is installed."""
+    program = next((found for name in BROWSERS if (found := shutil.which(name))), None)
+    if not program:
+        pytest.skip("no browser: install Chromium (apt-get install chromium) to test pages in it")
+    running = Browser(program, tmp_path_factory.mktemp("profile"))
+    yield running
+    running.close()

@@ -490,8 +490,18 @@ ERRORS: dict[str, Rows] = {
         (["tlc-3d", "--p-fail", "0.1"], ["chip_factors"]),
         (["mlc-25nm", *SMALL, "--p-fail", "0.1"], ["chip_factors", "4", "1 chip"]),
     ],
+    "serve-results": [
+        (["nowhere"], ["nowhere", "folder"]),
+        ([".", "--port", "-1"], ["--port", "-1"]),
+        ([".", "--host", "256.1.1.1"], ["--host", "256.1.1.1"]),
+    ],
     "explain": [
         (["--config", "nowhere.toml"], ["nowhere.toml"]),
+        (["--serve", "--pe", "3"], ["--pe", "--serve", "page"]),
+        (["--serve", "--json"], ["--json", "--serve"]),
+        (["--serve", "--config", "mlc-lae"], ["reliability.bch"]),
+        (["--serve", "--port", "70000"], ["--port", "70000"]),
+        (["--serve", "--host", "256.1.1.1"], ["--host", "256.1.1.1"]),
         (["--config", "broken.toml"], ["broken.toml"]),
         (["--set", "geometry.wings=2"], ["wings"]),
         (["--cells", "qlc"], ["qlc", "mlc"]),

@@ -224,7 +224,7 @@ def test_claims_report_and_pictures_are_written(
 ) -> None:
     use(monkeypatch, tiny_paper([tiny_figure("1", 200), tiny_figure("extra", 200)]))
     assert cli.main(["reproduce", "tiny", "--out", str(tmp_path / "out")]) == 0
-    names = sorted(path.name for path in (tmp_path / "out").iterdir())
+    names = sorted(path.name for path in (tmp_path / "out").iterdir() if path.name != ".progress.json")
     assert names == ["claims.json", "extra.csv", "extra.png", "fig01.csv", "fig01.png", "report.html", "report.md"]
     claims = json.loads((tmp_path / "out" / "claims.json").read_text())
     assert [list(claim) for claim in claims] == [KEYS, KEYS]
@@ -262,7 +262,7 @@ def test_ctrl_c_keeps_the_figures_that_were_complete(
     use(monkeypatch, tiny_paper([tiny_figure("1", 200), tiny_figure("2", 10**12)]))
     interrupt_once_there_is(tmp_path / "fig01.png")
     assert cli.main(["reproduce", "tiny", "--jobs", "3", "--out", str(tmp_path)]) == 130
-    names = sorted(path.name for path in tmp_path.iterdir())
+    names = sorted(path.name for path in tmp_path.iterdir() if path.name != ".progress.json")
     assert names == ["claims.json", "fig01.csv", "fig01.png", "report.html", "report.md"]
     assert all("Interrupted" in (tmp_path / f"report.{kind}").read_text() for kind in ("md", "html"))
     assert "interrupted" in capsys.readouterr().err

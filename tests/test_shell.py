@@ -83,6 +83,7 @@ RESULTS: dict[str, list[str]] = {
     "results show": ["kept/one"],
     "results compare": ["kept/one", "kept/two", "--metric", "p99.9"],
     "results export": ["kept/one", "--out", "rows.csv", "--force"],
+    "serve-results": [".", "--once"],
     "serve": ["tlc-3d", "--size", "16MiB", "--socket", "own.sock", "--script", "end.toml"],
     "age": ["drive.image", "--pe", "1"],
     "status": ["drive.image"],

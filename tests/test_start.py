@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-HEAVY = {"asyncio", "distributed", "matplotlib", "numpy", "plotly", "polars", "rich", "scipy"}
+HEAVY = {"asyncio", "distributed", "matplotlib", "numpy", "polars", "rich", "scipy"}
 
 
 def seconds(*code: str) -> float:

@@ -1,6 +1,7 @@
 """Colours of policies and of what a read's time is made of: the same in pictures and in reports.
 
-The palette is that of Okabe and Ito, which colour-blind readers can tell apart.
+The palette is that of Okabe and Ito, which colour-blind readers can tell apart, and some more: tests/test_colours.py
+looks at all of them as people without one kind of cone do.
 """
 
 from __future__ import annotations
@@ -25,24 +26,37 @@ POLICIES = {
 BASELINE = "#7f7f7f"
 """Of the run without soft sensing."""
 
-SPARE = ["#56b4e9", "#000000", "#8c6d31", "#5e4fa2", "#a6761d", "#1b7837"]
+SPARE = ["#56b4e9", "#000000", "#7818e0", "#603000", "#000090", "#900060"]
 """Of further policies, or the same with another retry."""
 
 SERIES = [
-    *("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c6d31", "#5e4fa2", "#000000", "#7f7f7f"),
+    *("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7818e0", "#603000", "#000000", "#7f7f7f"),
 ]
 """Of series of any kind, in this order."""
 
 PARTS = {
-    "wait_plane": "#bcd7ee",
-    "sense": "#1f6fad",
-    "wait_bus": "#c9e5c5",
-    "transfer": "#3f9448",
-    "wait_decoder": "#dcd3ea",
-    "decode": "#7a5ba8",
-    "retries": "#d9593d",
+    "wait_plane": "#8fc7ea",
+    "sense": "#0072b2",
+    "wait_bus": "#d3efb0",
+    "transfer": "#009e73",
+    "wait_decoder": "#f0cfe0",
+    "decode": "#b5588d",
+    "retries": "#d55e00",
 }
 """Of the parts of a read's time: waiting is pale, work is dark, retries stand out."""
+
+ENERGIES = {
+    "sense": ("hard sensing", "#0072b2"),
+    "sense_extra_levels": ("extra levels", "#d55e00"),
+    "transfer": ("transfer", "#009e73"),
+    "program": ("program", "#e69f00"),
+    "erase": ("erase", "#56b4e9"),
+    "decode": ("decode", "#cc79a7"),
+}
+"""Of what energy is spent on: names and colours."""
+
+INK = "#222222"
+"""Of bounds, frontiers and what was published; white in its place on dark paper."""
 
 
 def of_runs(runs: Sequence[RunResult]) -> list[str]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from softsense._core import build_info
 from softsense.base import inline
-from softsense.colours import BASELINE, POLICIES, SERIES, SPARE
+from softsense.colours import BASELINE, INK, POLICIES, SERIES, SPARE
 from softsense.designs import Design, Frontier, Group, pareto, tally
 from softsense.points import NOT_SIMULATED
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from softsense.report import Chart, Table
     from softsense.sweep import SweepResult
 
 _LABELS = {
@@ -42,6 +43,7 @@ _MOST_BOUNDS = 3
 _WIDE = 30
 _MOST_PANELS = 24
 _INCHES = (7.6, 4.3)
+_MOST_POINTS = 2000
 
 
 # As text -------------------------------------------------------------------------------------------------------------
@@ -240,7 +242,7 @@ def draw(result: SweepResult) -> Figure:
     across, height = _INCHES[0] * columns, _INCHES[1] * rows + 0.8
     figure = Figure(figsize=(across, height), dpi=110, facecolor="white")
     policies = list(dict.fromkeys(point.policy for point in result.planned.points if point.policy))
-    colours = _colours(policies)
+    colours = of_policies(policies)
     for i, frontier in enumerate(shown_ones):
         left, bottom = _INCHES[0] * (i % columns) + 0.9, height - 0.8 - _INCHES[1] * (i // columns + 1) + 0.6
         box = (left / across, bottom / height, 3.9 / across, (_INCHES[1] - 1.0) / height)
@@ -344,7 +346,7 @@ def _wrapped(lines: Sequence[str], width: int) -> list[str]:
     return [part for line in lines for part in textwrap.wrap(line, width, subsequent_indent="    ") or [""]]
 
 
-def _colours(policies: Sequence[str]) -> dict[str | None, str]:
+def of_policies(policies: Sequence[str]) -> dict[str | None, str]:
     """A colour for each policy, the same as in all pictures; where none matters, blue."""
     spare = iter(SPARE * (1 + len(policies) // len(SPARE)))
     found: dict[str | None, str] = {}
@@ -360,28 +362,33 @@ def _colours(policies: Sequence[str]) -> dict[str | None, str]:
 def report(result: SweepResult) -> str:
     """The report of a sweep as one HTML document."""
     from softsense.report import Chart, Section, Series, Table, html
+    from softsense.report.pages import without_folders
 
     sections = []
     if said := _set_aside(result):
         heads = ["why", "designs", "which"]
         rows = [[reason, f"{count:,}", words] for reason, count, words in tally(result.judged.groups, describe)]
         sections.append(Section("Designs that are no contenders", [said], [Table("", heads, rows)]))
-    colours = _colours(list(dict.fromkeys(point.policy for point in result.planned.points if point.policy)))
+    colours = of_policies(list(dict.fromkeys(point.policy for point in result.planned.points if point.policy)))
     for frontier in result.frontiers:
         pair = frontier.pair
         parts: list[Chart | Table] = []
         if frontier.best:
             policies = dict.fromkeys(design.policy for design in frontier.contenders)
+            # A lifetime is of several designs, where it takes no notice of some fields.
+            whole = set(frontier.best[0].setting) == set(result.sweep.columns.values())
+            whole = whole and (frontier.best[0].policy is not None or not any(colours.keys() - {None}))
             series = []
             for policy in policies:
                 some = [design for design in frontier.contenders if design.policy == policy]
                 labels = [describe(design) for design in some]
                 xs, ys = [design.x for design in some], [design.y for design in some]
                 name, colour = policy or "devices", colours[policy]
-                series.append(Series(name, xs, ys, kind="points", labels=labels, colour=colour))
+                keys = [_key(design.setting, design.policy) for design in some] if whole else None
+                series.append(Series(name, xs, ys, kind="points", labels=labels, colour=colour, keys=keys))
             labels = [describe(design) for design in frontier.best]
             xs, ys = [design.x for design in frontier.best], [design.y for design in frontier.best]
-            series.append(Series("frontier", xs, ys, kind="line", labels=labels, colour="#222222"))
+            series.append(Series("frontier", xs, ys, kind="line", labels=labels, colour=INK))
             for name, those, colour in (
                 ("set aside", frontier.aside, BASELINE),
                 ("cannot be built", frontier.bounds, POLICIES["ideal"]),
@@ -403,9 +410,12 @@ def report(result: SweepResult) -> str:
             parts.append(Table("On the frontier", heads, rows))
         said = _said(frontier) if frontier.best else f"{_why_none(frontier).capitalize()}."
         sections.append(Section(title(frontier), [said, *_bounds(frontier)], parts))
+    sections.append(Section("All points", (), [_all_points(result)]))
     if failures := result.failures.to_dicts():
         columns = list(failures[0])
-        rows = [[shown(row[name]) if row[name] is not None else "" for name in columns] for row in failures]
+        rows = [
+            [without_folders(shown(row[name])) if row[name] is not None else "" for name in columns] for row in failures
+        ]
         sections.append(Section("Points that failed", (), [Table("", columns, rows)]))
     build = build_info()
     provenance: dict[str, str] = {}
@@ -413,3 +423,28 @@ def report(result: SweepResult) -> str:
         provenance[name] = f"{provenance[name]}\n{text}" if name in provenance else text
     provenance["softsense"] = f"{build['version']}, model {build['model_version']}"
     return html(f"Sweep: {result.sweep.name}", finding(result), sections, provenance)
+
+
+def _key(setting: Mapping[str, Any], policy: str | None) -> str:
+    """By which a design is the same in all charts and tables."""
+    return ", ".join([policy or "", *(f"{column} {shown(value)}" for column, value in setting.items())])
+
+
+def _all_points(result: SweepResult) -> Table:
+    """Every point with what was swept and what frontiers are about."""
+    from softsense.report import Table
+
+    swept = list(result.sweep.columns.values())
+    told = list(dict.fromkeys(name for each in result.frontiers for name in (each.pair.x, each.pair.y)))
+    told = [name for name in told if name in result.frame.columns]
+    columns = ["point", *swept, "policy", "trace", "seed", "status", *told]
+    names = short(swept)
+    rows = result.frame.head(_MOST_POINTS).select(columns).to_dicts()
+    # What is the same everywhere tells nothing.
+    columns = [name for name in columns if name == "point" or name in told or len({row[name] for row in rows}) > 1]
+    cells = [[row[name] if isinstance(row[name], int | float) else row[name] or "" for name in columns] for row in rows]
+    note = ""
+    if len(result.frame) > _MOST_POINTS:
+        note = f"The first {_MOST_POINTS:,} of {len(result.frame):,} points: all are in `sweep.parquet`."
+    keys = [_key({name: row[name] for name in swept}, row["policy"]) for row in rows]
+    return Table("", [names.get(name, name) for name in columns], cells, note, keys=keys)

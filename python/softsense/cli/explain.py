@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from pathlib import Path
 from typing import Any
 
 import click
 
+from softsense import ConfigError
 from softsense.cli.completing import complete_cells, complete_code, complete_config, complete_policies, named_code
-from softsense.cli.options import LEVELS, placement_option
-from softsense.cli.output import check_picture
+from softsense.cli.exits import INTERRUPTED
+from softsense.cli.options import LEVELS, placement_option, server_options
+from softsense.cli.output import check_picture, say_address
 from softsense.files import replacing
 
 
@@ -71,15 +74,31 @@ from softsense.files import replacing
 @click.option("--set", "overrides", multiple=True, metavar="PATH=VALUE", help="Replace a config field; repeatable.")
 @click.option("--picture", type=click.Path(path_type=Path), metavar="FILE", help="Draw it: .png, .svg or .pdf.")
 @click.option("--json", "as_json", is_flag=True, help="Print all numbers as one JSON document.")
-def explain_command(config: Path, retention: str, picture: Path | None, as_json: bool, **options: Any) -> None:
+@click.option("--serve", is_flag=True, help="Serve it as a page with sliders on this machine, until Ctrl-C.")
+@server_options
+def explain_command(
+    config: Path,
+    retention: str,
+    picture: Path | None,
+    as_json: bool,
+    serve: bool,
+    host: str,
+    port: int,
+    **options: Any,
+) -> int:
     """Explain the life of one codeword: its cells, what sensing tells, how decoding goes, and what its read costs.
 
     The codeword is programmed, aged, sensed and decoded really, level by level; each read policy's time is that of a
     device that does nothing else. Reads that move references are shown step by step, such as with
     --set 'read.references="sentinels"'.
+
+    With --serve all but --config is chosen on the page.
     """
     from softsense import explain
 
+    if serve:
+        _serve(str(config), host, port)
+        return INTERRUPTED
     if picture:
         check_picture(picture)
     found = explain.explain(config, retention_hours=explain.parse_retention(retention), **options)
@@ -89,3 +108,20 @@ def explain_command(config: Path, retention: str, picture: Path | None, as_json:
             explain.draw(found).savefig(path)
         if not as_json:
             click.echo(f"\nwrote {picture}")
+    return 0
+
+
+def _serve(config: str, host: str, port: int) -> None:
+    """Serve the page; options that the page chooses are not taken."""
+    context = click.get_current_context()
+    taken = ("config", "serve", "host", "port")
+    for parameter in context.command.params:
+        source = context.get_parameter_source(parameter.name or "")
+        if parameter.name not in taken and source is not click.core.ParameterSource.DEFAULT:
+            raise ConfigError(f"{parameter.opts[0]}: found with --serve, expected it chosen on the page")
+    from softsense.live import explaining, server
+
+    # A device that cannot be explained is told before a browser is opened.
+    explaining.choices(config)
+    asked = functools.partial(explaining.answered, config=config)
+    server.serve(server.Server(asked, host, port), say_address)

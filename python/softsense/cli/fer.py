@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 import softsense
-from softsense import Interrupted
+from softsense import Interrupted, following
 from softsense.cli.completing import complete_cells
 from softsense.cli.exits import INTERRUPTED
 from softsense.cli.measuring import measuring
@@ -85,6 +85,7 @@ def fer(
             result = softsense.measure_fer(code, **running)
         except Interrupted as interruption:
             interrupted, result = True, interruption.result
+            running["progress"].ended(following.INTERRUPTED)
             if result is None:
                 raise click.Abort from None
     document = result.to_dict()

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from softsense import Code, Config, ConfigError, Trace
+from softsense import Code, Config, ConfigError, Trace, following
 from softsense.cli.output import progress_bars
 
 _CONNECT_S = 5
@@ -22,8 +22,13 @@ def measuring(name: str, no_progress: bool, options: dict[str, Any]) -> Iterator
     if "traps" in given:
         chosen = given.pop("traps")
         given |= {} if chosen is None else {"traps": None if chosen == "none" else chosen}
-    with dask_executor(address) as executor, progress_bars(no_progress, given.pop("what", "frames")) as report:
-        yield code, {**given, "workers": executor or workers, "progress": report}
+    file = following.beside(given.get("store"))
+    with (
+        dask_executor(address) as executor,
+        progress_bars(no_progress, given.pop("what", "frames")) as report,
+        following.following(file, "frames", code.name, report) as followed,
+    ):
+        yield code, {**given, "workers": executor or workers, "progress": followed}
 
 
 @contextlib.contextmanager

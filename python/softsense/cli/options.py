@@ -139,6 +139,13 @@ run_options = together(
     no_progress_option,
 )
 
+server_options = together(
+    click.option(
+        "--port", default=8765, type=click.IntRange(0, 65535), help="Of the page; 0 for any free one; default: 8765."
+    ),
+    click.option("--host", default="127.0.0.1", metavar="ADDRESS", help="To listen on; default: this machine alone."),
+)
+
 code_argument = click.argument("name", metavar="CODE", shell_complete=complete_code, callback=named_code)
 
 redundant_checks_option = click.option(

@@ -63,19 +63,25 @@ def show_rows(
         click.echo(f"\nwrote {picture}")
 
 
+def say_address(address: str) -> None:
+    """Says where a page of a local server is."""
+    click.echo(f"{address} (Ctrl-C ends it)")
+    sys.stdout.flush()
+
+
 class Folder:
     """The folder of results: proved writable before anything runs, and never holding half a file."""
 
     def __init__(self, path: Path) -> None:
-        self._path = path
+        self.path = path
         self._made: list[Path] = []
         self._written: list[str] = []
 
     def __enter__(self) -> Folder:
-        with blaming(self._path):
-            self._made = list(itertools.takewhile(lambda each: not each.exists(), (self._path, *self._path.parents)))
-            self._path.mkdir(parents=True, exist_ok=True)
-            with tempfile.TemporaryFile(dir=self._path) as probe:
+        with blaming(self.path):
+            self._made = list(itertools.takewhile(lambda each: not each.exists(), (self.path, *self.path.parents)))
+            self.path.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=self.path) as probe:
                 probe.write(b"softsense")
         return self
 
@@ -88,7 +94,7 @@ class Folder:
     def file(self, name: str) -> Path:
         """Where a file that somebody else writes whole will be."""
         self._written.append(name)
-        return self._path / name
+        return self.path / name
 
     def write(self, name: str, text: str) -> None:
         """Write a text file."""
@@ -103,7 +109,7 @@ class Folder:
 
     def remove(self, name: str) -> None:
         """Remove what an earlier run left under a name: it would be taken for this one's."""
-        (self._path / name).unlink(missing_ok=True)
+        (self.path / name).unlink(missing_ok=True)
 
     def sign(self, manifest: Manifest, files: Iterable[Path] = (), *, interrupted: bool = False) -> None:
         """Write `results.json`, which says what the folder is of; `files` are those that somebody else wrote."""
@@ -112,7 +118,7 @@ class Folder:
 
     def written(self) -> list[Path]:
         """The files, in the order written."""
-        return [path for name in self._written if (path := self._path / name).exists()]
+        return [path for name in self._written if (path := self.path / name).exists()]
 
 
 @contextlib.contextmanager

@@ -58,7 +58,7 @@ def reproduce_command(
     beside what was published: report.md, and report.html for a browser. Of all papers each has a folder within it,
     beside a page of all claims.
     """
-    from softsense import papers, tables
+    from softsense import following, papers, tables
 
     if (listing or name is None) and as_json:
         listed = [
@@ -107,6 +107,7 @@ def reproduce_command(
             with (
                 Folder(out / paper.name) if everything else contextlib.nullcontext(folder) as of_its_own,
                 progress_bars(no_progress, f"runs of {paper.name}" if everything else "runs") as report,
+                following.following(of_its_own.path / following.NAME, "reproduce", paper.name, report) as followed,
             ):
                 result = papers.reproduce(
                     paper,
@@ -116,8 +117,12 @@ def reproduce_command(
                     traces=traces,
                     jobs=executor or jobs or default_jobs(),
                     store=kept,
-                    progress=report,
+                    progress=followed,
                 )
+                if result.interrupted and result.figures:
+                    followed.ended(following.INTERRUPTED)
+                elif result.interrupted:
+                    followed.forget()
                 written += of_its_own.written()
             if result.figures:
                 results.append(result)

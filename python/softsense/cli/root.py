@@ -13,6 +13,7 @@ from softsense.cli.fer import fer
 from softsense.cli.fit import fit_command
 from softsense.cli.flash import flash_group
 from softsense.cli.life import design_group, lifetime_command
+from softsense.cli.live import serve_results_command
 from softsense.cli.reproduce import reproduce_command
 from softsense.cli.results import results_group
 from softsense.cli.run import compare, policies_command, run
@@ -77,6 +78,7 @@ for _command in (
     fit_command,
     sweep_command,
     results_group,
+    serve_results_command,
     serve_command,
     age_command,
     status_command,

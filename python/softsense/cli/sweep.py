@@ -45,7 +45,7 @@ def sweep_command(
     points that fail are listed at the end. One folder takes sweep.parquet, designs.csv, failures.csv, frontier.png and
     report.html.
     """
-    from softsense import folders, frontier, points, sweep, tables
+    from softsense import folders, following, frontier, points, sweep, tables
 
     spec = sweep.Sweep.open(file)
     spec = replace(spec, all_designs=spec.all_designs or all_designs)
@@ -61,8 +61,12 @@ def sweep_command(
         click.echo(tables.describe(planned.describe()) + ("" if as_json else "\n"), err=as_json)
         interrupted = False
         try:
-            with progress_bars(no_progress, "simulations") as report:
-                result = sweep.sweep(planned, out=path, workers=executor or workers, progress=report)
+            with (
+                progress_bars(no_progress, "simulations") as report,
+                following.following(path / following.NAME, "sweep", spec.name, report) as followed,
+            ):
+                followed.plan(path / following.PLAN, planned.to_dict())
+                result = sweep.sweep(planned, out=path, workers=executor or workers, progress=followed)
         except Interrupted as interruption:
             interrupted, result = True, interruption.result
         if as_json:

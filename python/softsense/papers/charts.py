@@ -6,7 +6,7 @@ import io
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from softsense.report.charts import INK
+from softsense.colours import INK
 from softsense.report.parts import Chart, Series
 
 if TYPE_CHECKING:

@@ -152,6 +152,26 @@ class Planned:
             for path, options, content in self._traces.values()
         ]
 
+    def to_dict(self) -> dict[str, Any]:
+        """What is to be simulated, ready for JSON: `fields`, the first `pair` of columns, and `points` by identity."""
+        columns = self.sweep.columns
+        pair = self.sweep.pairs[0]
+        points = [
+            {
+                "point": point.number,
+                "id": point.id,
+                "setting": {
+                    columns[name]: value if isinstance(value, int | float | str) else inline(value)
+                    for name, value in point.setting.items()
+                },
+                "policy": point.policy,
+                "trace": point.trace,
+                "seed": point.seed,
+            }
+            for point in self.points
+        ]
+        return {"fields": list(columns.values()), "pair": [pair.x, pair.y], "points": points}
+
     def _scan(self, i: int, trace: TraceFile, progress: Progress | None) -> None:
         def report(fraction: float) -> None:
             if progress:

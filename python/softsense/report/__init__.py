@@ -1,10 +1,8 @@
 """Reports: one HTML document that holds everything it shows, for a browser, a phone or a printer.
 
 `html` makes a document of sections with charts and tables; `of_comparison` says what goes into one of them, as
-`papers.pages` does of reproductions. Charts are drawn in the browser by plotly.js, whose script plotly's wheel carries
-and the document embeds, so nothing is ever loaded from a network. They are written as plotly.js wants them, in JSON: to
-make them with plotly's own classes would take longer than everything else here. `report.js` draws them, switches their
-axes and sorts tables; `report.css` is how it looks.
+`papers.pages` does of reproductions. Charts are data, in JSON: the scripts of `softsense/web` draw them in the browser,
+and are in the document, so nothing is ever loaded from a network.
 """
 
 from softsense.report.comparisons import of_comparison

@@ -1,4 +1,4 @@
-"""Tables in HTML: what cells show, and by which numbers they sort."""
+"""Tables of a document: cells, and the numbers by which they sort."""
 
 from __future__ import annotations
 
@@ -8,35 +8,46 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
-from softsense.report.marking import marked_up
+from softsense.report.marking import breakable, marked_up
 from softsense.report.parts import Table
 
 # Longer cells are broken into lines.
 _MOST_UNBROKEN = 40
-
+# Longer tables can be searched.
+_MOST_SEEN = 12
 _NUMBER = re.compile(
     r"(?:at most )?([+-]?\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?)(?:x| ?%| (?:s|ms|us|µs|min|uJ|µJ))?(?: \(.*\))?\*?$"
 )
 
 
 def table_html(table: Table, where: str) -> str:
-    """A table, and what stands around it; `where` names it if it has no title."""
+    """A table as an element."""
     numeric = [_of_numbers([row[i] for row in table.rows]) for i in range(len(table.columns))]
     heads = "".join(
-        f'<th scope="col" aria-sort="none"{_class(is_number)}><button type="button">{_breakable(head)}</button></th>'
+        f'<th scope="col" aria-sort="none"{_class(is_number)}><button type="button">{breakable(head)}</button></th>'
         for head, is_number in zip(table.columns, numeric, strict=True)
     )
+    judged = any(isinstance(cell, str) and cell in table.marks for row in table.rows for cell in row)
+    labels = [f' data-label="{escape(head)}"' if judged else "" for head in table.columns]
     rows = []
-    for row in table.rows:
-        cells = [
-            _cell(cell, is_number, i == 0, table.marks)
-            for i, (cell, is_number) in enumerate(zip(row, numeric, strict=True))
-        ]
-        rows.append(f"<tr>{''.join(cells)}</tr>")
+    for number, row in enumerate(table.rows):
+        cells = "".join(
+            _cell(cell, is_number, i == 0, label, table.marks)
+            for i, (cell, is_number, label) in enumerate(zip(row, numeric, labels, strict=True))
+        )
+        key = f' data-row="{escape(table.keys[number])}"' if table.keys is not None else ""
+        rows.append(f"<tr{key}>{cells}</tr>")
     name = escape(table.title or where)
-    lines = ['<figure class="table">']
+    lines = [f'<figure class="table{" verdicts" if judged else ""}" data-name="{name}">', '<figcaption class="above">']
     if table.title:
-        lines.append(f'<figcaption class="above"><h3>{name}</h3></figcaption>')
+        lines.append(f"<h3>{name}</h3>")
+    search = ""
+    if len(rows) > _MOST_SEEN:
+        search = (
+            '<span class="count"></span><input class="filter" type="search" placeholder="find rows" '
+            f'aria-label="Find rows of {name}">'
+        )
+    lines.append(f'<span class="tools">{search}<button type="button" data-save="csv">CSV</button></span></figcaption>')
     lines.append(f'<div class="scroll" tabindex="0" role="region" aria-label="{name}"><table>')
     lines.append(f"<thead><tr>{heads}</tr></thead>\n<tbody>")
     lines += rows
@@ -52,28 +63,25 @@ def _of_numbers(cells: Sequence[Any]) -> bool:
     return 2 * sum(_sort_key(cell) is not None for cell in held) > len(held)
 
 
-def _class(is_number: bool) -> str:
-    return ' class="number"' if is_number else ""
+def _class(*names: str | bool) -> str:
+    given = " ".join("number" if name is True else name for name in names if name)
+    return f' class="{given}"' if given else ""
 
 
-def _cell(cell: Any, is_number: bool, first: bool, marks: Mapping[str, str]) -> str:
+def _cell(cell: Any, is_number: bool, first: bool, label: str, marks: Mapping[str, str]) -> str:
     text = _shown(cell)
     key = _sort_key(cell)
     sort = "" if key is None else f' data-key="{key!r}"'
-    inner = _breakable(text)
-    if mark := marks.get(text):
+    inner = breakable(text)
+    mark = marks.get(text, "")
+    if mark:
         inner = f'<span class="mark {mark}">{inner}</span>'
     elif first:
         inner = f'<span class="name">{inner}</span>'
     elif len(text) > _MOST_UNBROKEN:
         inner = f'<span class="long">{inner}</span>'
     tag = 'th scope="row"' if first else "td"
-    return f"<{tag}{_class(is_number)}{sort}>{inner}</{tag[:2]}>"
-
-
-def _breakable(text: str) -> str:
-    """With places at which a long name, such as a config field, may be broken."""
-    return re.sub(r"(?<=\w[_.])(?=[^\W\d])", "<wbr>", escape(text))
+    return f"<{tag}{_class(is_number, 'verdict' if mark else '')}{sort}{label}>{inner}</{tag[:2]}>"
 
 
 def _shown(cell: Any) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from softsense import colours
 from softsense.base import NO_SOFT_SENSING
 from softsense.formats import run_name
+from softsense.report.marking import with_micro
 from softsense.report.pages import html, versions
 from softsense.report.parts import Chart, Section, Series, Table
 
@@ -20,15 +21,6 @@ if TYPE_CHECKING:
 _FEW = 0.05
 
 _STATS = {"mean": "mean", "p50": "p50", "p95": "p95", "p99": "p99", "p999": "p99.9", "max": "max"}
-
-_ENERGIES = {
-    "sense": ("hard sensing", "#1f6fad"),
-    "sense_extra_levels": ("extra levels", "#d9593d"),
-    "transfer": ("transfer", "#3f9448"),
-    "program": ("program", "#e69f00"),
-    "erase": ("erase", "#7f7f7f"),
-    "decode": ("decode", "#7a5ba8"),
-}
 
 
 def of_comparison(comparison: Comparison, title: str | None = None) -> str:
@@ -51,7 +43,7 @@ def of_comparison(comparison: Comparison, title: str | None = None) -> str:
     ]
     return html(
         f"{name}: {title or _workload_name(runs[0])}",
-        _with_micro(" ".join([*tables.warnings(comparison).splitlines(), tables.finding(comparison)])),
+        with_micro(" ".join([*tables.warnings(comparison).splitlines(), tables.finding(comparison)])),
         [section for section in sections if section.parts],
         _what_was_run(comparison),
     )
@@ -89,6 +81,7 @@ def _distribution(comparison: Comparison, kind: str) -> Chart:
         f"{kind}s done (%)",
         log_x=True,
         x_from=_nearly_fastest(comparison, kind),
+        linked=f"{kind} response",
     )
 
 
@@ -108,6 +101,7 @@ def _tail(comparison: Comparison, kind: str) -> Chart:
         log_x=True,
         log_y=True,
         x_from=_nearly_fastest(comparison, kind),
+        linked=f"{kind} response",
     )
 
 
@@ -200,7 +194,7 @@ def _energy(comparison: Comparison) -> Section:
             "bar",
             colour=colour,
         )
-        for what, (label, colour) in _ENERGIES.items()
+        for what, (label, colour) in colours.ENERGIES.items()
     ]
     chart = Chart("Mean energy of a request, by operation", series, "policy", "energy of a request (µJ)", stacked=True)
     return Section("Energy", parts=[chart, *_tables(comparison, "energy")])
@@ -216,13 +210,8 @@ def _tables(comparison: Comparison, *about: str) -> list[Table]:
             # Words that a narrow column has broken at a hyphen are whole again; `slow-down` has always been one.
             heads = [re.sub(r"(?<=\w)-\n", "", head).replace("\n", " ").strip() for head, _ in block.columns]
             rows = zip(block.names, *(cells for _, cells in block.columns), strict=True)
-            found.append(Table(_with_micro(block.title), [block.corner, *heads], [list(row) for row in rows]))
+            found.append(Table(with_micro(block.title), [block.corner, *heads], [list(row) for row in rows]))
     return found
-
-
-def _with_micro(text: str) -> str:
-    """With the micro sign, which not every terminal has."""
-    return re.sub(r"\bu([sJ])\b", r"µ\1", text)
 
 
 def _coloured(comparison: Comparison) -> list[tuple[RunResult, str]]:

@@ -1,4 +1,4 @@
-"""Words that are marked in paragraphs."""
+"""Text of documents: paragraphs with marks, and names that may be broken."""
 
 from __future__ import annotations
 
@@ -18,3 +18,13 @@ def marked_up(text: str) -> str:
         safe = re.sub(r"(?<![\w*])\*\*(?=[^\s*])(.+?)(?<=[^\s*])\*\*(?![\w*])", r"<strong>\1</strong>", safe)
         found.append(re.sub(r"(?<![\w*])\*(?=[^\s*])([^*]+?)(?<=[^\s*])\*(?![\w*])", r"<em>\1</em>", safe))
     return "".join(found)
+
+
+def breakable(text: str) -> str:
+    """With places at which a long name, such as a config field, may be broken."""
+    return re.sub(r"(?<=\w[_.])(?=[^\W\d])", "<wbr>", escape(text))
+
+
+def with_micro(text: str) -> str:
+    """With the micro sign, which not every terminal has."""
+    return re.sub(r"\bu([sJ])\b", r"µ\1", text)

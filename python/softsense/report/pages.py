@@ -1,4 +1,4 @@
-"""Documents that hold everything they show, in HTML."""
+"""A document as HTML: what surrounds its sections, and the scripts and the style that are in it."""
 
 from __future__ import annotations
 
@@ -19,9 +19,18 @@ from softsense.report.parts import Attachment, Chart, Picture, Section, Table
 
 # Beyond so many sections contents are shortened.
 _MOST_LINKS = 8
-
 # What is longer than a few lines is folded.
 _MOST_SHOWN, _MOST_SHOWN_LINES = 400, 6
+_HINT = (
+    '<p class="hint">Names above a chart hide or show their series<span class="mouse">, or with a double click one '
+    "alone; drag over a chart to zoom in, double-click to zoom out</span>. Arrow keys go from value to value. Heads of "
+    "tables sort.</p>"
+)
+_SELECT_HINT = (
+    '<p class="hint">With <em>select</em>, drag around points: all charts and tables show what was chosen.</p>'
+)
+# Folders of a path that is not relative: on whose machine it lies is no part of a result.
+_FOLDERS = re.compile(r"(?<![\w.:/<])(?:[A-Za-z]:)?(?:[\\/][^\\/\s\"'`<>:,;()]+)+[\\/](?=[^\\/\s\"'`<>:,;()])")
 
 
 def html(title: str, finding: str, sections: Sequence[Section], provenance: Mapping[str, str]) -> str:
@@ -31,7 +40,8 @@ def html(title: str, finding: str, sections: Sequence[Section], provenance: Mapp
         title: of the document.
         finding: the main result in a sentence or two.
         sections: in order.
-        provenance: what was run, label by label; a long text, such as the resolved config, is folded.
+        provenance: what was run, label by label; a long text, such as the resolved config, is folded. Of absolute paths
+            only the names of files are shown.
 
     Deterministic: equal arguments give equal documents.
     """
@@ -39,26 +49,56 @@ def html(title: str, finding: str, sections: Sequence[Section], provenance: Mapp
     body = [_section(f"s{i}", section, charts) for i, section in enumerate(sections, start=1)]
     links = [(f"s{i}", section.title) for i, section in enumerate(sections, start=1)]
     if provenance:
-        body.append(_provenance(provenance))
+        body.append(_provenance({label: without_folders(text) for label, text in provenance.items()}))
         links.append(("run", "What was run"))
+    hints = [_HINT] if charts else []
+    hints += [_SELECT_HINT] if any("keys" in series for chart in charts for series in chart["series"]) else []
+    # Inside a script element only `<` could end it.
+    data = json.dumps(charts, separators=(",", ":"), ensure_ascii=False, allow_nan=False).replace("<", "\\u003c")
+    return document(
+        title,
+        [f'<p class="finding">{marked_up(finding)}</p>', *hints],
+        body,
+        links,
+        data=f'<script type="application/json" id="charts">{data}</script>' if charts else "",
+        scripts=("report.js",),
+    )
+
+
+def document(
+    title: str,
+    head: Sequence[str],
+    body: Sequence[str],
+    links: Sequence[tuple[str, str]] = (),
+    *,
+    data: str = "",
+    scripts: Sequence[str] = (),
+    served: bool = False,
+) -> str:
+    """What all pages of softsense have in common, around elements of one.
+
+    Args:
+        title: of the page.
+        head: elements below the title.
+        body: elements of the page.
+        links: contents: the id of an element, and the words that lead to it.
+        data: an element that scripts read.
+        scripts: files of `softsense/web` that follow those of all pages.
+        served: a page of a local server, which it asks for more; any other is loaded from nowhere.
+    """
+    connect = " connect-src 'self';" if served else ""
+    images = "img-src data: 'self';" if served else "img-src data:;"
     names = _short([text for _, text in links])
-    contents = "".join(
+    items = "".join(
         f'<li><a href="#{id_}">{escape(name)}</a></li>' for (id_, _), name in zip(links, names, strict=True)
     )
-    hint = ""
-    scripts = [f"<script>{_script('report.js')}</script>"]
-    if charts:
-        hint = (
-            '<p class="hint">Names above a chart hide or show their series<span class="mouse">, or with a double '
-            "click one alone; drag over a chart to zoom in, double-click to zoom out</span>. Heads of tables sort.</p>"
-        )
-        # Inside a script element only `<` could end it.
-        data = json.dumps(charts, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
-        scripts = [
-            f'<script type="application/json" id="charts">{data}</script>',
-            f"<script>{_plotly()}</script>",
-            *scripts,
-        ]
+    contents = (
+        '<nav aria-label="Contents"><details open><summary>Contents<span class="place"></span></summary>'
+        f"<ul>{items}</ul></details></nav>"
+    )
+    script = "\n".join(_web(name) for name in ("charts.js", "plots.js", "page.js", *scripts))
+    # In the strings of a script this says the same, and cannot end the element that holds it.
+    script = re.sub(r"</(?=script)", r"\\x3c/", script, flags=re.IGNORECASE)
     return "\n".join(
         [
             "<!doctype html>",
@@ -66,35 +106,32 @@ def html(title: str, finding: str, sections: Sequence[Section], provenance: Mapp
             "<head>",
             '<meta charset="utf-8">',
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            # The browser itself refuses to load anything from anywhere.
-            '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; img-src data:; '
+            # The browser itself refuses to load anything from anywhere else.
+            f'<meta http-equiv="Content-Security-Policy" content="default-src \'none\';{connect} {images} '
             "style-src 'unsafe-inline'; script-src 'unsafe-inline'\">",
             '<link rel="icon" href="data:,">',
             f"<title>{escape(title)}</title>",
-            f"<style>{_text('report.css')}</style>",
+            f"<style>{_web('page.css')}</style>",
             "</head>",
             "<body>",
-            f"<header>\n<h1>{escape(title)}</h1>",
-            f'<p class="finding">{marked_up(finding)}</p>',
-            f'<nav aria-label="Contents"><ul>{contents}</ul></nav>',
+            f'<header>\n<div class="top"><h1>{escape(title)}</h1><button type="button" class="quiet" id="theme">dark'
+            "</button></div>",
+            *head,
             "<noscript><p>Charts are drawn by a script, which this browser does not run.</p></noscript>",
-            f"{hint}\n</header>",
+            "</header>",
+            f'<div class="{"page" if links else "whole"}">',
+            *([contents] if links else []),
             "<main>",
             *body,
             "</main>",
-            f"<footer>{escape(_made_by(bool(charts)))}</footer>",
-            *scripts,
+            "</div>",
+            f"<footer>Made by softsense {escape(__version__)}.</footer>",
+            *([data] if data else []),
+            f"<script>{script}</script>",
             "</body>",
             "</html>\n",
         ]
     )
-
-
-def _short(titles: Sequence[str]) -> list[str]:
-    """Of many titles what stands before a colon, where that tells them apart."""
-    heads = [title.partition(":")[0] for title in titles]
-    few = len(titles) <= _MOST_LINKS
-    return [title if few or heads.count(head) > 1 else head for title, head in zip(titles, heads, strict=True)]
 
 
 def versions() -> str:
@@ -106,28 +143,20 @@ def versions() -> str:
     )
 
 
-def _text(name: str) -> str:
-    return files("softsense").joinpath(name).read_text(encoding="utf-8")
+def without_folders(text: str) -> str:
+    """With the names of files in place of absolute paths."""
+    return _FOLDERS.sub("", text)
 
 
-def _script(name: str) -> str:
-    return _safe_script(_text(name))
+def _web(name: str) -> str:
+    return files("softsense").joinpath("web", name).read_text(encoding="utf-8")
 
 
-def _plotly() -> str:
-    return _safe_script(files("plotly").joinpath("package_data", "plotly.min.js").read_text(encoding="utf-8"))
-
-
-def _safe_script(text: str) -> str:
-    """A script that cannot end the element that holds it; in its strings this says the same."""
-    return re.sub(r"</(?=script)", r"\\x3c/", text, flags=re.IGNORECASE)
-
-
-def _made_by(charts: bool) -> str:
-    made = f"Made by softsense {__version__}."
-    if charts and (found := re.search(r"plotly\.js v[\d.]+", _plotly()[:400])):
-        made += f" Charts: {found.group()} (MIT licence)."
-    return made
+def _short(titles: Sequence[str]) -> list[str]:
+    """Of many titles what stands before a colon, where that tells them apart."""
+    heads = [title.partition(":")[0] for title in titles]
+    few = len(titles) <= _MOST_LINKS
+    return [title if few or heads.count(head) > 1 else head for title, head in zip(titles, heads, strict=True)]
 
 
 def _section(id_: str, section: Section, charts: list[dict[str, Any]]) -> str:

@@ -15,25 +15,27 @@ class Series:
         name: in the legend.
         x: numbers, or the names of categories.
         y: as many numbers; None leaves a gap.
-        kind: a `line`, a `bar`, or `points`.
+        kind: a `line`, a `bar`, `points`, or `span`: bars from `lo` to y, of charts whose bars are stacked.
         lo: lower ends of intervals of y, drawn as whiskers.
         hi: upper ends.
         labels: a line more of what a point shows under the pointer.
         colour: such as `#0072b2`; default: the next one of `colours.SERIES`.
         dashed: a line that is a bound or a reference.
         steps: a line that is constant from each point to the next one.
+        keys: what each point stands for: a selection in one chart is one of all charts and tables of the document.
     """
 
     name: str
     x: Sequence[float | str]
     y: Sequence[float | None]
-    kind: Literal["line", "bar", "points"] = "line"
+    kind: Literal["line", "bar", "points", "span"] = "line"
     lo: Sequence[float | None] | None = None
     hi: Sequence[float | None] | None = None
     labels: Sequence[str] | None = None
     colour: str = ""
     dashed: bool = False
     steps: bool = False
+    keys: Sequence[str] | None = None
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,8 @@ class Chart:
         level: a height to be marked, such as that of no change.
         names: the order of categories; default: that in which series name them.
         x_from: where a logarithmic horizontal axis begins at first, lest a few small values squeeze the others.
+        exclusive: bars stand alone in the middle of their category, as no other series has one there.
+        linked: charts of the same name zoom together along the horizontal axis.
     """
 
     title: str
@@ -65,11 +69,13 @@ class Chart:
     level: float | None = None
     names: Sequence[str] = ()
     x_from: float | None = None
+    exclusive: bool = False
+    linked: str = ""
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table that sorts by any column.
+    """A table that sorts by any column, can be searched if it is long, and saved.
 
     Attributes:
         title: above it; may be empty.
@@ -77,7 +83,8 @@ class Table:
         rows: cells of each, numbers or text; text such as `1,282.0` or `25.9 % (25.1 % to 26.7 %)` sorts as its
             number, and None is nothing.
         note: a line below the table.
-        marks: texts of cells that are marked by a colour, and its name in the style sheet.
+        marks: texts of cells that are marked by a sign and a colour, and their name in the style sheet.
+        keys: what each row stands for, as the points of `Series.keys` do.
     """
 
     title: str
@@ -85,6 +92,7 @@ class Table:
     rows: Sequence[Sequence[Any]]
     note: str = ""
     marks: Mapping[str, str] = field(default_factory=dict)
+    keys: Sequence[str] | None = None
 
 
 @dataclass(frozen=True)

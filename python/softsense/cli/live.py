@@ -1,0 +1,34 @@
+"""`softsense serve-results`: a page that follows runs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from softsense.cli.exits import INTERRUPTED
+from softsense.cli.options import server_options
+from softsense.cli.output import say_address
+
+
+@click.command("serve-results")
+@click.argument("folder", metavar="FOLDER", type=click.Path(path_type=Path))
+@click.option("--once", is_flag=True, help="Say how the runs are, and serve nothing.")
+@click.option("--json", "as_json", is_flag=True, help="The same as one JSON document.")
+@server_options
+def serve_results_command(folder: Path, once: bool, as_json: bool, host: str, port: int) -> int:
+    """Serve a page that follows the runs in FOLDER, until Ctrl-C: sweeps, reproductions, campaigns of frames.
+
+    FOLDER is one of results, or one that such folders and stores of `fer` are in. Nothing outside of it is served, and
+    to no other machine without --host.
+    """
+    from softsense.live import results, server
+
+    found = results.Results(folder)
+    if once or as_json:
+        state = found.state()
+        click.echo(json.dumps(state, indent=2, allow_nan=False) if as_json else results.text(state))
+        return 0
+    server.serve(server.Server(found.answered, host, port), say_address)
+    return INTERRUPTED

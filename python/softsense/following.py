@@ -1,0 +1,126 @@
+"""How far a run is, in a file beside its results, for whoever follows it: `softsense serve-results`."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from softsense._core import FileError
+from softsense.base import Progress
+from softsense.files import replacing
+
+NAME = ".progress.json"
+"""Of the file in a folder of results; of a store it is the store's name with this at its end."""
+
+PLAN = ".plan.json"
+"""Of what a sweep is to simulate, beside it: by identity what each point is."""
+
+RUNNING, FINISHED, INTERRUPTED, FAILED = "running", "finished", "interrupted", "failed"
+
+_EVERY_S = 1.0
+_MOST_KEPT = 240
+
+
+class Following:
+    """A progress callback that also writes what it hears, about once a second.
+
+    A run goes on if the file cannot be written: it is no result. One that ends before anything was done leaves none.
+
+    Args:
+        file: where; None writes nothing.
+        what: the command, such as `sweep`.
+        name: of what it does.
+        progress: called likewise.
+    """
+
+    def __init__(self, file: Path | None, what: str, name: str, progress: Progress) -> None:
+        self._file, self._progress = file, progress
+        self._told: dict[str, Any] = {"what": what, "name": name, "state": RUNNING, "process": os.getpid()}
+        self._told |= {"started_s": time.time(), "doing": "", "count": 0, "fraction": 0.0, "history": []}
+        self._written = 0.0
+        self._begun = False
+        self._lock = threading.Lock()
+
+    def __call__(self, doing: str, count: int, fraction: float) -> None:
+        """Hear what is being done, what is complete, and the complete fraction."""
+        self._progress(doing, count, fraction)
+        with self._lock:
+            now = time.time()
+            self._told |= {"doing": doing, "count": count, "fraction": fraction}
+            self._begun = self._begun or fraction > 0
+            if self._begun and now - self._written >= _EVERY_S:
+                self._write(now)
+
+    def plan(self, file: Path, document: Any) -> None:
+        """Write what is to be done, which then begins."""
+        self._begun = True
+        with contextlib.suppress(FileError), replacing(file) as partial:
+            partial.write_text(json.dumps(document), encoding="utf-8")
+
+    def ended(self, state: str) -> None:
+        """Say how it ended, once."""
+        with self._lock:
+            if self._told["state"] != RUNNING:
+                return
+            self._told["state"] = state
+            if state == FINISHED:
+                self._told["fraction"] = 1.0
+            if self._begun or state == FINISHED:
+                self._write(time.time())
+
+    def forget(self) -> None:
+        """Leave nothing behind: nothing came of it."""
+        with self._lock, contextlib.suppress(OSError):
+            self._told["state"] = INTERRUPTED
+            if self._file:
+                self._file.unlink(missing_ok=True)
+
+    def _write(self, now: float) -> None:
+        self._written = now
+        history = self._told["history"]
+        history.append([round(now - self._told["started_s"], 2), self._told["fraction"]])
+        if len(history) > _MOST_KEPT:
+            del history[1:-1:2]
+        self._told["told_s"] = now
+        if self._file:
+            with contextlib.suppress(FileError), replacing(self._file) as partial:
+                partial.write_text(json.dumps(self._told), encoding="utf-8")
+
+
+@contextlib.contextmanager
+def following(file: Path | None, what: str, name: str, progress: Progress) -> Iterator[Following]:
+    """A `Following` that says itself how it ended, unless it was told."""
+    found = Following(file, what, name, progress)
+    state = FAILED
+    try:
+        yield found
+        state = FINISHED
+    except KeyboardInterrupt:
+        state = INTERRUPTED
+        raise
+    finally:
+        found.ended(state)
+
+
+def beside(store: Path | None) -> Path | None:
+    """The file of a store."""
+    return Path(f"{store}{NAME}") if store else None
+
+
+def is_running(told: dict[str, Any]) -> bool:
+    """Whether a run that says so is still there: one that was killed says nothing any more."""
+    if told.get("state") != RUNNING:
+        return False
+    try:
+        os.kill(int(told["process"]), 0)
+    except (ProcessLookupError, KeyError, ValueError, OverflowError):
+        return False
+    except PermissionError:
+        pass
+    return True

@@ -1,0 +1,1 @@
+"""Pages of a local server that answer while they are looked at: `explain` with sliders, and runs as they go on."""

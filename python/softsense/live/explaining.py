@@ -1,0 +1,330 @@
+"""`softsense explain --serve`: the life of one codeword as a page with sliders, from the same code as everywhere.
+
+The page asks for `/api/explain` with what its sliders say, and shows what `softsense.explain.explain` found.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import time
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import Any
+
+import numpy as np
+
+from softsense import _core, api, colours, explain
+from softsense._core import Cells, Code, ConfigError, SoftsenseError
+from softsense.live.server import Answer, as_json
+from softsense.report.charts import description
+from softsense.report.pages import document
+from softsense.report.parts import Chart, Series
+
+TECHNIQUES: dict[str, tuple[str, tuple[str, ...]]] = {
+    "config": ("as the device does", ()),
+    "retry_table": ("retry table", ('read.references="retry_table"',)),
+    "retries_ahead": ("retry table, retries ahead", ('read.references="retry_table"', "read.retries_ahead=true")),
+    "shorter": (
+        "retry table, retries sensed for 75 % of the time",
+        ('read.references="retry_table"', "read.retry_sensing_percent=75"),
+    ),
+    "sentinels": ("sentinels", ('read.references="sentinels"',)),
+    "share_of_ones": ("share of ones", ('read.references="share_of_ones"',)),
+    "controller": ("share of ones, predicted in the controller", ("read.predictor.place='controller'",)),
+    "valley_search": ("search for valleys", ('read.references="valley_search"',)),
+    "cells": ("references that track the age", ('read.references="cells"',)),
+}
+"""Ways to place references: words for people, and the overrides that choose each."""
+
+RETENTIONS = (0, 1, 12, 24, 72, 168, 720, 2190, 4380, 8760, 17520, 43800)
+"""Hours at which the slider of retention stops."""
+
+MOST_PE = 20_000
+"""P/E cycles at the end of their slider."""
+
+_VOLTAGES = 320
+_BITS = ("#0072b2", "#e69f00")
+_KEPT = 256
+_SPANS = {
+    "sense": ("sensing", colours.PARTS["sense"]),
+    "hold": ("plane kept", colours.PARTS["wait_plane"]),
+    "transfer": ("transfer", colours.PARTS["transfer"]),
+    "predict": ("predicted to fail", "#e69f00"),
+    "decode": ("decoding", colours.PARTS["decode"]),
+}
+
+
+def answered(path: str, query: Mapping[str, str], config: str) -> Answer | None:
+    """What the page asks for; `config` is the device that it begins with.
+
+    Raises `SoftsenseError`: what is asked for cannot be explained.
+    """
+    if path == "/":
+        return Answer(page(config).encode(), by_itself=True)
+    if path == "/api/choices":
+        device = query.get("config", config)
+        _check_offered("config", device, devices(config))
+        return as_json(choices(device))
+    if path == "/api/explain":
+        started = time.perf_counter()
+        text = _explained(tuple(sorted(query.items())), config)
+        took = f'{{"ms":{1000 * (time.perf_counter() - started):.1f},'
+        return Answer((took + text[1:]).encode(), "application/json")
+    return None
+
+
+@functools.lru_cache(maxsize=64)
+def choices(config: str) -> dict[str, Any]:
+    """What can be chosen with a device: its pages, techniques that it knows, codes of its codewords, policies.
+
+    Raises `SoftsenseError`: there is no such device, or one whose reads cannot be explained.
+    """
+    device = api.load_config(config)
+    resolved = json.loads(device.to_json())
+    policy = resolved["read"]["policy"]
+    _core.LoneRead(device, 0)
+    cells = device.cells(0, 0.0) or Cells.open("mlc")
+    codeword_bits = 8 * resolved["geometry"]["codeword_bytes"]
+    codes = [name for name, _ in Code.entries() if _opened(name).data_bits == codeword_bits]
+    return {
+        "config": config,
+        "pages": list(cells.pages),
+        "techniques": {name: words for name, (words, changes) in TECHNIQUES.items() if _is_known(config, changes)},
+        "codes": codes,
+        "policies": [each["name"] for each in _core.policies()],
+        "policy": policy,
+    }
+
+
+@functools.lru_cache(maxsize=64)
+def devices(first: str) -> list[str]:
+    """A device, and the shipped ones whose reads can be explained."""
+    found = [first]
+    for entry in _core.configs():
+        try:
+            choices(entry["name"])
+        except SoftsenseError:
+            continue
+        found.append(entry["name"])
+    return list(dict.fromkeys(found))
+
+
+@functools.lru_cache(maxsize=64)
+def _opened(code: str) -> Code:
+    return Code.open(code)
+
+
+def _is_known(config: str, changes: Sequence[str]) -> bool:
+    try:
+        _core.LoneRead(api.load_config(config, list(changes)), 0)
+    except SoftsenseError:
+        return False
+    return True
+
+
+def asked(query: Mapping[str, str], config: str) -> dict[str, Any]:
+    """The arguments of `explain.explain` that a query means.
+
+    Raises `ConfigError`.
+    """
+    known = {"config", "pe", "hours", "page", "technique", "code", "policies", "seed"}
+    if unknown := sorted(set(query) - known):
+        raise ConfigError(f"{unknown[0]}: found in the query, expected one of {', '.join(sorted(known))}")
+    technique = query.get("technique", "config")
+    if technique not in TECHNIQUES:
+        raise ConfigError(f"technique: found {technique}, expected one of {', '.join(TECHNIQUES)}")
+    # Files are for the command line: whoever can reach this server gets to see no others.
+    device, code = query.get("config", config), query.get("code", "flash-8/9")
+    _check_offered("config", device, devices(config))
+    _check_offered("code", code, choices(device)["codes"])
+    hours = _number(query, "hours", 8760, 10**6)
+    return {
+        "config": device,
+        "pe_cycles": _number(query, "pe", 10_000, 10**6),
+        "retention_hours": float(hours),
+        "page": query.get("page", "upper"),
+        "code": code,
+        "policies": query.get("policies", "all"),
+        "seed": _number(query, "seed", 1, 2**64 - 1),
+        "overrides": list(TECHNIQUES[technique][1]),
+    }
+
+
+def _check_offered(name: str, found: str, offered: Sequence[str]) -> None:
+    if found not in offered:
+        raise ConfigError(f"{name}: found {found}, expected one of {', '.join(offered)}")
+
+
+def _number(query: Mapping[str, str], name: str, usual: int, most: int) -> int:
+    text = query.get(name, str(usual))
+    if not (text.isascii() and text.isdecimal() and len(text) <= 20 and int(text) <= most):
+        raise ConfigError(f"{name}: found {text[:30]}, expected a whole number from 0 to {most}")
+    return int(text)
+
+
+@functools.lru_cache(maxsize=_KEPT)
+def _explained(query: tuple[tuple[str, str], ...], config: str) -> str:
+    """The answer to a query as JSON: the explanation, as `softsense explain --json` prints it, and charts of it."""
+    found = explain.explain(**asked(dict(query), config))
+    shown = {
+        "heading": explain.heading(found),
+        "told": explain.told(found),
+        "charts": {name: description(chart) for name, chart in charts(found).items()},
+        "explanation": found.to_dict(),
+    }
+    return json.dumps(shown, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
+
+def charts(found: explain.Explanation) -> dict[str, Chart]:
+    """The charts of the page: cells, wrong bits by level, and the time of each read."""
+    return {"cells": _cells(found), "levels": _levels(found), "reads": _reads(found)}
+
+
+def _cells(found: explain.Explanation) -> Chart:
+    rows = found.states.to_dicts()
+    fresh = found.cells.at(found.cells.pe_cycles, 0.0)
+    spread = [5 * max(row["spread_v"], row["written_spread_v"]) for row in rows]
+    low = min(min(row["mean_v"], row["written_mean_v"]) - wide for row, wide in zip(rows, spread, strict=True))
+    high = max(max(row["mean_v"], row["written_mean_v"]) + wide for row, wide in zip(rows, spread, strict=True))
+    volts = np.linspace(low, high, _VOLTAGES)
+    series = []
+    top = 0.0
+    for row in rows:
+        density = found.cells.density(row["state"], volts)
+        top = max(top, float(density.max()))
+        colour = _BITS[row["bit"]]
+        series.append(_curve(f"{row['bits']} ({row['bit']})", volts, density, colour))
+        if found.cells.retention_hours:
+            written = fresh.density(row["state"], volts)
+            series.append(_curve(f"{row['bits']} when written", volts, written, colour, dashed=True))
+    references = found.references.filter(found.references["level"] == found.level)["reference_v"].to_list()
+    places = [place for reference in references for place in (reference, reference, reference)]
+    heights = [height for _ in references for height in (0.0, top, None)]
+    series.append(
+        Series(f"references of level {found.level}", places, heights, colour=colours.INK, dashed=True, steps=True)
+    )
+    note = "Blue states hold 0 in this page, orange ones 1; dashed is where they were when they were written."
+    return Chart("The cells", series, "threshold voltage (V)", "cells (share per V)", note=note)
+
+
+def _curve(name: str, volts: Any, density: Any, colour: str, *, dashed: bool = False) -> Series:
+    there = density > 1e-4 * density.max()
+    return Series(name, volts[there], density[there], colour=colour, dashed=dashed)
+
+
+def _levels(found: explain.Explanation) -> Chart:
+    rows = found.attempts.to_dicts()
+    series = []
+    for name, converged, colour in (("decodes", True, colours.POLICIES["ideal"]), ("fails", False, "#d55e00")):
+        of = [row for row in rows if row["converged"] == converged]
+        labels = [
+            f"{row['iterations']} iterations\n{row['violated_checks']:,} checks violated\n"
+            f"{row['information_bits']:.4f} bits of information"
+            for row in of
+        ]
+        levels = [str(row["level"]) for row in of]
+        series.append(Series(name, levels, [row["wrong_signs"] for row in of], "bar", labels=labels, colour=colour))
+    names = [str(row["level"]) for row in rows]
+    label = "wrong signs of the codeword"
+    return Chart(
+        "Decoding, level by level", series, "read level (1 = hard decision)", label, names=names, exclusive=True
+    )
+
+
+def _reads(found: explain.Explanation) -> Chart:
+    reads = {read["policy"]: read for read in found.reads.to_dicts()}
+    spans = found.spans.to_dicts()
+    rows: dict[tuple[str, bool], list[dict[str, Any]]] = {}
+    for span in spans:
+        rows.setdefault((span["what"], span["wasted"]), []).append(span)
+    series = []
+    for what, (word, colour) in _SPANS.items():
+        for wasted in (False, True):
+            of = rows.get((what, wasted), [])
+            if of:
+                series.append(
+                    Series(
+                        f"{word} in vain" if wasted else word,
+                        [_lane(span) for span in of],
+                        [span["to_us"] for span in of],
+                        "span",
+                        lo=[span["from_us"] for span in of],
+                        labels=[f"step {span['step']}, level {span['level']}" for span in of],
+                        colour=colour,
+                        dashed=wasted,
+                    )
+                )
+    names = [f"{policy}: {resource}" for policy in reads for resource in explain.RESOURCES]
+    return Chart("The read, by policy", series, "", "time (µs)", stacked=True, names=names)
+
+
+def _lane(span: Mapping[str, Any]) -> str:
+    return f"{span['policy']}: {span['resource']}"
+
+
+# The page -------------------------------------------------------------------------------------------------------------
+
+
+def page(config: str) -> str:
+    """The page, which begins with a device."""
+    given = choices(config)
+    first: dict[str, Any] = {
+        "pe": 10_000,
+        "hours": 8760,
+        "page": "upper" if "upper" in given["pages"] else given["pages"][0],
+    }
+    data = {"retentions": RETENTIONS, "first": first | {"config": config}}
+    controls = [
+        _select("config", "device", {name: name for name in devices(config)}, config),
+        _slider("pe", "P/E cycles", 0, MOST_PE, 50, first["pe"]),
+        _slider("hours", "retention", 0, len(RETENTIONS) - 1, 1, RETENTIONS.index(first["hours"])),
+        _select("page", "page", {name: name for name in given["pages"]}, first["page"]),
+        _select("technique", "references", given["techniques"], "config"),
+        _select("code", "code", {name: name for name in given["codes"]}, "flash-8/9"),
+        _select(
+            "policies",
+            "policy",
+            {**{name: name for name in given["policies"]}, "all": "all policies"},
+            given["policy"],
+        ),
+        _slider("seed", "codeword (seed)", 1, 100, 1, 1),
+    ]
+    plots = "".join(
+        f'<figure class="chart" id="chart-{name}"><figcaption class="above"><h3></h3></figcaption><div class="keys">'
+        f'</div><p class="y-label"></p><div class="plot" role="group" aria-label="{label}"></div>'
+        f'<p class="note"></p></figure>'
+        for name, label in (("cells", "The cells"), ("levels", "Decoding"), ("reads", "The read"))
+    )
+    return document(
+        "The life of one codeword",
+        ['<p class="finding" id="told" aria-live="polite">…</p>'],
+        [
+            f'<form class="controls" aria-label="What is read">{"".join(controls)}'
+            '<p class="hint"><span id="took"></span> <button type="button" class="quiet" id="save">JSON</button></p>'
+            "</form>",
+            '<p class="failure" id="failure" role="alert" hidden></p>',
+            '<section id="shown"><h2 id="heading"></h2><dl class="numbers" id="numbers"></dl>',
+            plots,
+            '<h3>Regions</h3><div class="scroll" tabindex="0"><table id="regions"></table></div>',
+            '<h3>Steps of the read</h3><div class="scroll" tabindex="0"><table id="steps"></table></div></section>',
+        ],
+        data=f'<script type="application/json" id="first">{json.dumps(data).replace("<", chr(92) + "u003c")}</script>',
+        scripts=("explain.js",),
+        served=True,
+    )
+
+
+def _select(name: str, label: str, options: Mapping[str, str], chosen: str) -> str:
+    items = "".join(
+        f'<option value="{escape(value)}"{" selected" if value == chosen else ""}>{escape(words)}</option>'
+        for value, words in options.items()
+    )
+    return f'<label>{escape(label)}<select name="{name}">{items}</select></label>'
+
+
+def _slider(name: str, label: str, low: int, high: int, step: int, value: int) -> str:
+    return (
+        f'<label>{escape(label)} <output id="{name}-is"></output>'
+        f'<input type="range" name="{name}" min="{low}" max="{high}" step="{step}" value="{value}"></label>'
+    )

@@ -1,0 +1,187 @@
+"""`softsense serve-results`: runs of a folder as they go on: sweeps, campaigns of frames, reproductions."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import time
+from collections.abc import Mapping
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from softsense import following
+from softsense._core import FileError
+from softsense.live.server import Answer, as_json
+from softsense.report.charts import description
+from softsense.report.pages import document
+from softsense.report.parts import Chart, Series
+
+_KINDS = {
+    ".html": "text/html; charset=utf-8",
+    ".png": "image/png",
+    ".svg": "image/svg+xml",
+    ".pdf": "application/pdf",
+    ".csv": "text/csv; charset=utf-8",
+    ".json": "application/json",
+    ".txt": "text/plain; charset=utf-8",
+    ".md": "text/plain; charset=utf-8",
+    ".toml": "text/plain; charset=utf-8",
+    ".parquet": "application/octet-stream",
+}
+"""What is served of a folder, by suffix."""
+
+_STOPPED = "stopped"
+_MOST_POINTS = 2000
+_MOST_RUNS = 40
+
+
+class Results:
+    """A folder of results, or one of such folders; what is in it is looked at whenever it is asked for.
+
+    Raises:
+        FileError: there is no such folder.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        if not folder.is_dir():
+            raise FileError(f"{folder}: found no folder, expected one with results")
+        self.folder = folder.resolve()
+
+    def answered(self, path: str, _: Mapping[str, str]) -> Answer | None:
+        """The page at `/`, what it shows at `/api/state`, files of the folder below `/files/`."""
+        if path == "/":
+            return Answer(page(self.folder.name).encode(), by_itself=True)
+        if path == "/api/state":
+            return as_json(self.state())
+        if path.startswith("/files/"):
+            return self._file(path.removeprefix("/files/"))
+        return None
+
+    def state(self) -> dict[str, Any]:
+        """How all `runs` are: what `Following` wrote of each, and its `state`, `left_s`, files, charts and points."""
+        found = [self._run(file) for file in self._told()]
+        runs = sorted((run for run in found if run), key=lambda run: -run["started_s"])
+        return {"folder": self.folder.name, "now_s": time.time(), "runs": runs[:_MOST_RUNS]}
+
+    def _told(self) -> list[Path]:
+        found = [*self.folder.glob(f"*{following.NAME}"), *self.folder.glob(f"*/*{following.NAME}")]
+        # A folder that leads elsewhere is not of this one.
+        return [file for file in found if file.resolve().is_relative_to(self.folder)]
+
+    def _run(self, file: Path) -> dict[str, Any] | None:
+        try:
+            told: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+            told |= {"elapsed_s": told["told_s"] - told["started_s"], "left_s": None, "charts": {}, "points": None}
+            fraction, running = float(told["fraction"]), following.is_running(told)
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+        if told["state"] == following.RUNNING and not running:
+            told["state"] = _STOPPED
+        if running:
+            told["elapsed_s"] = time.time() - told["started_s"]
+            if 0 < fraction < 1:
+                told["left_s"] = told["elapsed_s"] * (1 - fraction) / fraction
+        history = told.pop("history")
+        if len(history) > 1:
+            times, shares = [at for at, _ in history], [100 * share for _, share in history]
+            chart = Chart("Progress", [Series(told["name"], times, shares)], "time since it began (s)", "complete (%)")
+            told["charts"]["progress"] = description(chart)
+        # A store has its results in itself; a folder in files, some of them while it goes on.
+        own = file.name == following.NAME
+        told["files"] = self._files(file.parent) if own else []
+        told["where"] = file.parent.relative_to(self.folder).as_posix() if own else file.name[: -len(following.NAME)]
+        with contextlib.suppress(OSError, ValueError, KeyError):
+            if own and (file.parent / following.PLAN).exists():
+                self._add_points(file.parent, told)
+        return told
+
+    def _files(self, folder: Path) -> list[dict[str, Any]]:
+        files = [each for each in folder.iterdir() if each.is_file() and self._is_served(each)]
+        files.sort(key=lambda each: (each.suffix != ".html", each.name))
+        return [{"name": each.name, "path": quote(each.relative_to(self.folder).as_posix())} for each in files]
+
+    def _add_points(self, folder: Path, told: dict[str, Any]) -> None:
+        """The points of a sweep that are finished: a table, and a chart of its first pair of columns."""
+        import polars as pl
+
+        from softsense.frontier import label, of_policies
+
+        plan = json.loads((folder / following.PLAN).read_text(encoding="utf-8"))
+        parts = list((folder / "points").glob("*.parquet"))
+        if not parts:
+            return
+        x, y = plan["pair"]
+        names = ["id", *dict.fromkeys(["response.read.mean_us", "response.read.p99_us", x, y])]
+        frames = []
+        for part in parts:
+            # Files are made one now and then, under our eyes.
+            with contextlib.suppress(OSError, pl.exceptions.PolarsError):
+                frames.append(pl.read_parquet(part))
+        known = {row["id"]: row for frame in frames for row in frame.select(n for n in names if n in frame).to_dicts()}
+        done = [point | {"numbers": known[point["id"]]} for point in plan["points"] if point["id"] in known]
+        columns = [name for name in names[1:] if any(point["numbers"].get(name) is not None for point in done)]
+        swept = list(plan["fields"])
+        told["points"] = {
+            "columns": ["point", *swept, "policy", "trace", "seed", *columns],
+            "rows": [
+                [
+                    point["point"],
+                    *(point["setting"][name] for name in swept),
+                    *(point[name] for name in ("policy", "trace", "seed")),
+                    *(point["numbers"].get(name) for name in columns),
+                ]
+                for point in done[-_MOST_POINTS:]
+            ],
+            "finished": len(done),
+            "planned": len(plan["points"]),
+        }
+        policies = dict.fromkeys(point["policy"] for point in done)
+        series = []
+        shades = of_policies([policy for policy in dict.fromkeys(p["policy"] for p in plan["points"]) if policy])
+        for policy in policies:
+            of = [p for p in done if p["policy"] == policy and None not in (p["numbers"].get(x), p["numbers"].get(y))]
+            labels = [", ".join(f"{name} {p['setting'][name]}" for name in swept) or "the config" for p in of]
+            xs, ys = ([p["numbers"][name] for p in of] for name in (x, y))
+            series.append(Series(policy or "points", xs, ys, "points", labels=labels, colour=shades[policy]))
+        if any(each.x for each in series):
+            told["charts"]["points"] = description(Chart("Finished points", series, label(x), label(y)))
+
+    def _is_served(self, file: Path) -> bool:
+        inside = file.resolve().is_relative_to(self.folder)
+        hidden = any(part.startswith(".") for part in file.relative_to(self.folder).parts)
+        return inside and not hidden and file.suffix in _KINDS
+
+    def _file(self, name: str) -> Answer | None:
+        if "\0" in name or "\\" in name or ".." in name.split("/"):
+            return None
+        file = self.folder / name
+        try:
+            if not (file.is_relative_to(self.folder) and file.is_file() and self._is_served(file)):
+                return None
+            content = file.read_bytes()
+        except OSError as error:
+            return as_json({"error": f"{name}: cannot read: {error.strerror}"}, HTTPStatus.INTERNAL_SERVER_ERROR)
+        return Answer(content, _KINDS[file.suffix], scripts=file.suffix == ".html")
+
+
+def page(name: str) -> str:
+    """The page, which asks for the rest."""
+    return document(
+        f"Results in {name}",
+        ['<p class="finding" id="told" aria-live="polite">…</p>'],
+        ['<div id="runs"></div>'],
+        scripts=("live.js",),
+        served=True,
+    )
+
+
+def text(state: Mapping[str, Any]) -> str:
+    """How all runs are, a line each."""
+    lines = []
+    for run in state["runs"]:
+        line = f"{run['where']}: {run['what']} {run['name']}, {run['state']}, {100 * run['fraction']:.1f} % complete"
+        line += f", {run['elapsed_s']:.0f} s" + (f", about {run['left_s']:.0f} s left" if run["left_s"] else "")
+        lines.append(line)
+    return "\n".join(lines) or "no run has said anything here yet"

@@ -1,0 +1,203 @@
+"""Does the page of `serve-results` follow runs as they go on, show what they found, and give away nothing else?"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import threading
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from browser import Browser, View
+from conftest import SMALL
+from softsense import FileError, Interrupted, following
+from softsense.live.results import Results, text
+from softsense.live.server import Server
+
+SOFTSENSE = [sys.executable, "-m", "softsense"]
+
+
+@contextmanager
+def served(folder: Path) -> Iterator[str]:
+    """The page of a folder."""
+    server = Server(Results(folder).answered)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+    thread.start()
+    try:
+        yield server.address
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def swept(folder: Path, requests: int = 3000) -> Path:
+    """The file of a sweep of six points."""
+    overrides = ", ".join(json.dumps(field) for field in [*SMALL, f"workload.requests={requests}"])
+    grid = "[grid]\n'ftl.over_provisioning' = [0.2, 0.25, 0.3]\n"
+    file = folder / "s.toml"
+    file.write_text(f"config = 'mlc-25nm'\npolicies = ['two_step', 'progressive']\nset = [{overrides}]\n{grid}")
+    return file
+
+
+def test_a_running_sweep_is_followed_to_its_end(browser: Browser, tmp_path: Path) -> None:
+    command = [*SOFTSENSE, "sweep", str(swept(tmp_path, 3_000_000)), "--workers", "1", "--out", str(tmp_path / "out")]
+    (tmp_path / "out").mkdir()
+    with served(tmp_path / "out") as address:
+        view = View(browser, address, 1200)
+        assert "No run has said anything" in view.until(
+            "document.getElementById('told').textContent.length > 3 &&document.getElementById('told').textContent"
+        )
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+        shown = "document.body.innerText"
+        view.until(f"{shown}.includes('running')", 90)
+        partial = view.until("(m => m && Number(m[1]))(document.body.innerText.match(/([0-9]+) of 6 points/))", 120)
+        assert 1 <= partial <= 6
+        assert process.wait(300) == 0
+        view.until(f"{shown}.includes('✓ finished') && {shown}.includes('6 of 6 points are finished')", 30)
+        frame = pl.read_parquet(tmp_path / "out" / "sweep.parquet")
+        rows = view.js("[...document.querySelectorAll('tbody tr')].map(r => [...r.cells].map(c => c.textContent))")
+        heads = view.js("[...document.querySelectorAll('thead th')].map(c => c.textContent)")
+        mean = heads.index("response.read.mean_us")
+        for row in rows:
+            number = float(row[mean].replace(",", ""))
+            assert number == pytest.approx(frame["response.read.mean_us"][int(row[0]) - 1], rel=1e-4)
+        assert sorted(int(row[0]) for row in rows) == [1, 2, 3, 4, 5, 6]
+        assert view.until("document.querySelectorAll('.plot .point').length") >= 6
+        links = view.js("[...document.querySelectorAll('.files a')].map(a => a.getAttribute('href'))")
+        assert "/files/report.html" in links
+        assert view.until("[...document.images].filter(i => i.complete && i.naturalWidth).length") == 1
+        assert view.complaints() == []
+        view.close()
+        phone = View(browser, address, 390, "dark")
+        phone.until("document.querySelectorAll('tbody tr').length === 6")
+        assert phone.js("document.documentElement.scrollWidth") <= 390
+        phone.close()
+        report = View(browser, f"{address}files/report.html", 1200)
+        assert report.js("document.querySelectorAll('.plot svg').length") > 0
+        report.close()
+
+
+def told(folder: Path) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = Results(folder).state()["runs"]
+    return found
+
+
+def test_every_end_of_a_run_is_told(tmp_path: Path) -> None:
+    def run(name: str, error: BaseException | None = None) -> None:
+        (tmp_path / name).mkdir()
+        with following.following(tmp_path / name / following.NAME, "sweep", name, lambda *_: None) as followed:
+            followed("simulating", 3, 0.5)
+            if error:
+                raise error
+
+    run("whole")
+    for name, error in (("bug", ValueError("x")), ("typed", KeyboardInterrupt()), ("told", Interrupted(None))):
+        with pytest.raises(type(error)):
+            run(name, error)
+    killed = subprocess.Popen([sys.executable, "-c", ""])
+    killed.wait()
+    (tmp_path / "killed").mkdir()
+    going = json.loads((tmp_path / "whole" / following.NAME).read_text()) | {"state": "running", "fraction": 0.25}
+    (tmp_path / "killed" / following.NAME).write_text(json.dumps(going | {"process": killed.pid}))
+    (tmp_path / "going").mkdir()
+    (tmp_path / "going" / following.NAME).write_text(
+        json.dumps(going | {"process": os.getpid(), "started_s": time.time() - 10})
+    )
+    found = {run["where"]: run for run in told(tmp_path)}
+    assert {where: run["state"] for where, run in found.items()} == {
+        "whole": "finished",
+        "bug": "failed",
+        "typed": "interrupted",
+        "told": "interrupted",
+        "killed": "stopped",
+        "going": "running",
+    }
+    assert found["whole"]["fraction"] == 1
+    assert found["going"]["left_s"] == pytest.approx(30, rel=0.1)
+    assert "going: sweep whole, running, 25.0 % complete" in text(Results(tmp_path).state())
+
+
+def test_files_that_are_none_of_ours_are_passed_over(tmp_path: Path) -> None:
+    for name, content in (("a", "not json"), ("b", "[]"), ("c", '{"state": "running"}')):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / following.NAME).write_text(content)
+    assert told(tmp_path) == []
+    assert text(Results(tmp_path).state()) == "no run has said anything here yet"
+    with pytest.raises(FileError, match="found no folder"):
+        Results(tmp_path / "nowhere")
+
+
+def test_a_campaign_and_a_reproduction_say_how_far_they_are(tmp_path: Path) -> None:
+    fer = ["fer", "teaching-1/2", "--rber", "0.05", "--frames", "2000", "--levels", "1", "--workers", "1"]
+    subprocess.run([*SOFTSENSE, *fer, "--store", str(tmp_path / "t.fer")], check=True, capture_output=True)
+    reproduce = ["reproduce", "adaptive-rate-pool", "--figure", "3", "--out", str(tmp_path / "pool")]
+    subprocess.run([*SOFTSENSE, *reproduce], check=True, capture_output=True)
+    found = {run["where"]: run for run in told(tmp_path)}
+    assert found["t.fer"]["what"] == "frames"
+    assert found["t.fer"]["name"] == "teaching-1/2"
+    assert found["pool"]["what"] == "reproduce"
+    assert {run["state"] for run in found.values()} == {"finished"}
+    assert "report.html" in [file["name"] for file in found["pool"]["files"]]
+
+
+def test_nothing_outside_the_folder_is_served(tmp_path: Path) -> None:
+    folder = tmp_path / "out"
+    (folder / ".hidden").mkdir(parents=True)
+    for place in (tmp_path / "secret.txt", folder / ".hidden" / "a.txt", folder / ".a.txt", folder / "a.py"):
+        place.write_text("secret")
+    (folder / "a.txt").write_text("result")
+    (folder / "link.txt").symlink_to(tmp_path / "secret.txt")
+    (folder / "linked").symlink_to(tmp_path)
+    with served(folder) as address:
+
+        def got(path: str, **headers: str) -> int:
+            try:
+                with urllib.request.urlopen(urllib.request.Request(f"{address}{path}", headers=headers)) as answer:
+                    return int(answer.status)
+            except urllib.error.HTTPError as error:
+                error.close()
+                return error.code
+
+        assert got("files/a.txt") == 200
+        for path in (
+            "files/../secret.txt",
+            "files/%2e%2e/secret.txt",
+            "files/..%2fsecret.txt",
+            f"files/{tmp_path}/secret.txt",
+            f"files/%2f{str(tmp_path)[1:]}/secret.txt",
+            "files/link.txt",
+            "files/linked/secret.txt",
+            "files/.hidden/a.txt",
+            "files/.a.txt",
+            "files/a.py",
+            "files/",
+            "files/%00",
+            "secret.txt",
+        ):
+            assert got(path) == 404, path
+        assert got("files/a.txt", Host="evil.example") == 403
+
+
+def test_ctrl_c_ends_the_command(tmp_path: Path) -> None:
+    command = [*SOFTSENSE, "serve-results", str(tmp_path), "--port", "0"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout
+    found = re.match(r"(http://127\.0\.0\.1:\d+/) ", process.stdout.readline())
+    assert found
+    with urllib.request.urlopen(found[1]) as answer:
+        assert b"Results in" in answer.read()
+    process.send_signal(2)
+    out, err = process.communicate(timeout=30)
+    assert (process.returncode, out, err) == (130, "", "")
