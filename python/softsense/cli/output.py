@@ -113,7 +113,7 @@ class Folder:
 
     def sign(self, manifest: Manifest, files: Iterable[Path] = (), *, interrupted: bool = False) -> None:
         """Write `results.json`, which says what the folder is of; `files` are those that somebody else wrote."""
-        manifest.write(self._path, [*self.written(), *files], interrupted=interrupted)
+        manifest.write(self.path, [*self.written(), *files], interrupted=interrupted)
         self._written.append(MANIFEST)
 
     def written(self) -> list[Path]:
