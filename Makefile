@@ -63,7 +63,7 @@ mount-demo: $(BUILT)
 artifact: $(BUILT)
 	$(BIN)/softsense reproduce all --full $(if $(TRACES),--traces "$(TRACES)") --store out/artifact.store --out out/artifact
 	$(BIN)/softsense --version > out/artifact/VERSION
-	cd out/artifact && find . -type f ! -name SHA256SUMS | LC_ALL=C sort | xargs sha256sum > SHA256SUMS
+	cd out/artifact && find . -type f ! -name SHA256SUMS ! -name results.json ! -name ".*" | LC_ALL=C sort | xargs sha256sum > SHA256SUMS
 
 test: $(BUILT)
 	cargo test --workspace --locked

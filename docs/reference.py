@@ -63,6 +63,11 @@ def config() -> str:
     return "\n\n".join(_Fields(json.loads(softsense.config_schema())).sections())
 
 
+def _word(choice: dict[str, Any]) -> str:
+    """What a config says for a choice without fields; one that has no word of its own is the name of a user's code."""
+    return f"`{choice['const']}`" if "const" in choice else "`file.py:name`"
+
+
 class _Fields:
     """Walks the schema: a section for each table of fields and for each choice that has fields.
 
@@ -106,7 +111,7 @@ class _Fields:
         lines = ["| choice | |", "|---|---|"]
         for choice in schema["oneOf"]:
             if "properties" not in choice:
-                lines.append(f"| `{choice['const']}` | {_cell(choice.get('description', ''))} |")
+                lines.append(f"| {_word(choice)} | {_cell(choice.get('description', ''))} |")
                 continue
             (key, field), *_ = choice["properties"].items()
             lines.append(f"| `{key}`: {self._type(f'{path}.{key}', field)} | {_cell(choice.get('description', ''))} |")
@@ -148,7 +153,7 @@ class _Fields:
             kind = "table" if "properties" in schema else "choice"
             return f"[{kind}](#config-{_slug(name if name in self.shared else path)})"
         if "oneOf" in schema:
-            return ", ".join(f"`{choice['const']}`" for choice in schema["oneOf"])
+            return ", ".join(map(_word, schema["oneOf"]))
         if "enum" in schema:
             return ", ".join(f"`{choice}`" for choice in schema["enum"])
         kinds = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]

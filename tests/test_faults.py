@@ -125,7 +125,13 @@ def test_a_log_that_cannot_be_written_costs_the_log_alone(
     assert cli.main(["run", str(config), *set_small, "--requests-log", "--out", str(out)]) == 2
     said = capsys.readouterr()
     assert said.err == f"error: {out}/requests.parquet: cannot write: No space left on device; all else is written\n"
-    assert sorted(path.name for path in out.iterdir()) == ["config.toml", "run.png", "summary.json", "table.txt"]
+    assert sorted(path.name for path in out.iterdir()) == [
+        "config.toml",
+        "results.json",
+        "run.png",
+        "summary.json",
+        "table.txt",
+    ]
     result = softsense.run(config, overrides=set_small[1::2], log_requests=tmp_path / "log.parquet")
     assert result.summary["requests"] == 3000
     with pytest.raises(softsense.FileError, match="No space left"):
@@ -317,7 +323,10 @@ def test_ctrl_c_ends_a_sweep_and_its_processes_in_silence(tmp_path: Path, after_
 
 
 def test_runs_differ_in_nothing_but_what_is_of_the_machine(softsense_command: Softsense, tmp_path: Path) -> None:
-    """The summary has it under one name; the table and the report in one column, named as what it is."""
+    """The summary has it under one name; the table and the report in one column, named as what it is.
+
+    When it was asked, and how, is in `results.json` alone.
+    """
     from conftest import SMALL
 
     small = [word for text in SMALL for word in ("--set", text)]
@@ -331,6 +340,11 @@ def test_runs_differ_in_nothing_but_what_is_of_the_machine(softsense_command: So
             for run in [*summary["policies"], summary["baseline"]]:
                 assert run.pop("machine").keys() == {"wall_s", "setup_s", "requests_per_s", "peak_rss_bytes"}
             return summary
+        if path.name == "results.json":
+            manifest = json.loads(path.read_text())
+            assert manifest.pop("date_utc")
+            assert manifest.pop("command")[-1] == path.parent.name
+            return manifest
         if path.name == "table.txt":
             assert "of wall clock" in path.read_text()
             return re.sub(r" +[\d,]+$", "", path.read_text(), flags=re.MULTILINE)

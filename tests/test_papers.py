@@ -225,7 +225,16 @@ def test_claims_report_and_pictures_are_written(
     use(monkeypatch, tiny_paper([tiny_figure("1", 200), tiny_figure("extra", 200)]))
     assert cli.main(["reproduce", "tiny", "--out", str(tmp_path / "out")]) == 0
     names = sorted(path.name for path in (tmp_path / "out").iterdir() if path.name != ".progress.json")
-    assert names == ["claims.json", "extra.csv", "extra.png", "fig01.csv", "fig01.png", "report.html", "report.md"]
+    assert names == [
+        "claims.json",
+        "extra.csv",
+        "extra.png",
+        "fig01.csv",
+        "fig01.png",
+        "report.html",
+        "report.md",
+        "results.json",
+    ]
     claims = json.loads((tmp_path / "out" / "claims.json").read_text())
     assert [list(claim) for claim in claims] == [KEYS, KEYS]
     assert claims[0]["lo"] <= claims[0]["measured"] <= claims[0]["hi"]
@@ -263,7 +272,7 @@ def test_ctrl_c_keeps_the_figures_that_were_complete(
     interrupt_once_there_is(tmp_path / "fig01.png")
     assert cli.main(["reproduce", "tiny", "--jobs", "3", "--out", str(tmp_path)]) == 130
     names = sorted(path.name for path in tmp_path.iterdir() if path.name != ".progress.json")
-    assert names == ["claims.json", "fig01.csv", "fig01.png", "report.html", "report.md"]
+    assert names == ["claims.json", "fig01.csv", "fig01.png", "report.html", "report.md", "results.json"]
     assert all("Interrupted" in (tmp_path / f"report.{kind}").read_text() for kind in ("md", "html"))
     assert "interrupted" in capsys.readouterr().err
 
@@ -318,7 +327,14 @@ def test_all_papers_meet_on_one_page(
     monkeypatch.setattr(papers, "papers", lambda: [first, second])
     out = tmp_path / "out"
     assert cli.main(["reproduce", "all", "--out", str(out)]) == 0
-    assert sorted(path.name for path in out.iterdir()) == ["claims.json", "report.html", "report.md", "small", "tiny"]
+    assert sorted(path.name for path in out.iterdir()) == [
+        "claims.json",
+        "report.html",
+        "report.md",
+        "results.json",
+        "small",
+        "tiny",
+    ]
     assert {"claims.json", "report.html", "report.md"} < {path.name for path in (out / "tiny").iterdir()}
     claims = json.loads((out / "claims.json").read_text())
     assert [row["id"] for name in ("tiny", "small") for row in claims[name]] == ["claim_1", "claim_2"]
