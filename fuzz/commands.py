@@ -25,7 +25,7 @@ from pathlib import Path
 
 import click
 
-from softsense import cli
+from softsense import cli, following
 
 SMALL = [
     "geometry.channels=1",
@@ -38,6 +38,9 @@ SMALL = [
 PROMISED = {0, 2, 130}
 PATIENCE_S = 0.25
 """After so long at most a command hears Ctrl-C."""
+
+KEPT = {".lock", following.NAME, following.PLAN}
+"""Hidden files that stay beside results."""
 
 SWEEP = """
 config = "mlc-25nm"
@@ -207,7 +210,8 @@ def broken(code: int, complained: str, folder: Path) -> str | None:
     errors = [text for text in complained.splitlines() if text.startswith("error: ")]
     if code == 2 and (len(errors) != 1 or not complained.rstrip().endswith(errors[0])):
         return f"not one line: {complained!r}"
-    if left := [path.name for path in folder.rglob("*") if path.name.startswith(".") and path.name != ".lock"]:
+    hidden = (path.name for path in folder.rglob("*") if path.name.startswith("."))
+    if left := [name for name in hidden if name not in KEPT]:
         return f"left behind: {left}"
     return None
 

@@ -271,6 +271,10 @@ ERRORS: dict[str, Rows] = {
         (["bch-2KB-t57", "--picture", "p.png"], ["bch-2KB-t57", "LDPC"]),
     ],
     "code hardware": [
+        (
+            ["flash-8/9", "--message-bits", "9223372036854775808"],
+            ["--message-bits", "9,223,372,036,854,775,808", "2^32"],
+        ),
         *CODES,
         (["flash-8/9", "--node-nm", "7"], ["--node-nm", "7", "28"]),
         (["flash-8/9", "--checks-per-cycle", "0"], ["--checks-per-cycle", "0", "from 1"]),

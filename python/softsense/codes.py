@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from softsense import _core
-from softsense._core import Code, CodeError, StopFlag
+from softsense._core import Code, CodeError, ConfigError, StopFlag
 from softsense.background import in_background
 from softsense.base import Interrupted
 
@@ -192,6 +192,9 @@ def hardware(code: Code, **circuit: Any) -> dict[str, Any]:
     >>> found["decoder"]["cycles"], found["decoder"]["us"]
     (1119, 11.19)
     """
+    for name, value in circuit.items():
+        if isinstance(value, int) and not 0 <= value < 2**32:
+            raise ConfigError(f"{name}: found {value:,}, expected a whole number from 0, below 2^32")
     return _core.code_hardware(code, **circuit)
 
 
