@@ -42,6 +42,8 @@ set = {SMALL}
 LONGEST_S = 120
 KEPT = ("store", "points")
 """What works go on from; the rest are results."""
+TIMED = (".progress.json", "results.json")
+"""Files that say when a command ran, and how far it is."""
 
 
 @dataclass(frozen=True)
@@ -121,11 +123,14 @@ def ended(process: subprocess.Popen[bytes]) -> Ended:
 
 
 def results(work: Work, folder: Path) -> dict[str, str]:
-    """SHA-256 of each file that the work made and that is a result."""
+    """SHA-256 of each file that the work made and that is a result; those that tell the time are none."""
     return {
         str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
         for path in sorted(folder.rglob("*"))
-        if path.is_file() and path.name not in work.inputs and not set(path.relative_to(folder).parts) & set(KEPT)
+        if path.is_file()
+        and path.name not in work.inputs
+        and not set(path.relative_to(folder).parts) & set(KEPT)
+        and not path.name.endswith(TIMED)
     }
 
 
