@@ -6,26 +6,18 @@ use softsense_base::Ns;
 use softsense_ssd::checked::CheckedConfig;
 use softsense_ssd::ftl::Location;
 use softsense_ssd::request::{Request, RequestKind};
-use support::{request, run, shipped};
+use support::{request, run, small_disksim};
 
 // Of configs/disksim-ssd.toml, in nanoseconds.
 const SENSE: u64 = 25_000;
 const TRANSFER: u64 = 102_400;
 const PROGRAM: u64 = 200_000;
 
-fn small(more: &[&str]) -> CheckedConfig {
-    let base = [
-        "geometry.blocks_per_plane=32",
-        "ftl.gc_low_watermark_blocks=2",
-        "ftl.gc_high_watermark_blocks=2",
-        "ftl.over_provisioning=0.3",
-    ];
-    shipped("disksim-ssd.toml", &[&base[..], more].concat())
-}
-
 /// A synchronous gang of eight elements: one that has pages eight times as large.
 fn gang(more: &[&str]) -> CheckedConfig {
-    small(&[&["geometry.codewords_per_page=8", "ftl.whole_pages=true", "host.partial_write=copy_back"], more].concat())
+    small_disksim(
+        &[&["geometry.codewords_per_page=8", "ftl.whole_pages=true", "host.partial_write=copy_back"], more].concat(),
+    )
 }
 
 /// Responses of requests that arrive at the same time, by their number.
@@ -51,7 +43,7 @@ fn planes_of_a_busy_unit_take_turns() {
         ("chip", [one, one + transfer, 2 * one]),
         ("channel", [one, 2 * one, 3 * one]),
     ] {
-        let config = small(&[shape, &format!("flash.busy_unit={unit}"), "bus.transfer_us=10.0"]);
+        let config = small_disksim(&[shape, &format!("flash.busy_unit={unit}"), "bus.transfer_us=10.0"]);
         assert_eq!(responses(&config, &[(Read, 0, 1), (Read, 4, 1), (Read, 8, 1)]), expected, "{unit}");
     }
 }
@@ -62,7 +54,8 @@ fn writes_stay_in_their_pool() {
     let shape = "geometry={ channels = 4, chips_per_channel = 2, dies_per_chip = 1, planes_per_die = 2, blocks_per_plane = 32 }";
     for (pool, pools, planes) in [("channel", 4, 4), ("chip", 8, 2), ("plane", 16, 1)] {
         for choice in ["in_turn", "most_free"] {
-            let config = small(&[shape, &format!("ftl.allocation_pool={pool}"), &format!("ftl.plane_choice={choice}")]);
+            let config =
+                small_disksim(&[shape, &format!("ftl.allocation_pool={pool}"), &format!("ftl.plane_choice={choice}")]);
             let user = config.user_codewords();
             // Odd strides, so that every page meets every turn of the stripe.
             let writes = (0..3 * user).map(|i| request(Write, Ns(i * 100_000), i * 7 % user, 1)).collect();
@@ -86,7 +79,7 @@ fn writes_stay_in_their_pool() {
 #[test]
 fn pools_that_are_elements_work_at_the_same_time() {
     let one = TRANSFER + PROGRAM;
-    let found = responses(&small(&[]), &[(Write, 0, 1), (Write, 1, 1), (Write, 8, 1)]);
+    let found = responses(&small_disksim(&[]), &[(Write, 0, 1), (Write, 1, 1), (Write, 8, 1)]);
     assert_eq!(found, [one, one, 2 * one]);
 }
 
@@ -94,13 +87,13 @@ fn pools_that_are_elements_work_at_the_same_time() {
 /// pages is written: writes stay in the plane that was erased last.
 #[test]
 fn the_most_free_plane_is_written() {
-    let config = small(&["geometry.channels=1", "geometry.planes_per_die=4"]);
+    let config = small_disksim(&["geometry.channels=1", "geometry.planes_per_die=4"]);
     let user = config.user_codewords();
     let writes: Vec<Request> = (0..4 * user).map(|i| request(Write, Ns(i * 10_000_000), i % user, 1)).collect();
     let mut plane_changes = Vec::new();
     for choice in ["in_turn", "most_free"] {
         let config =
-            small(&["geometry.channels=1", "geometry.planes_per_die=4", &format!("ftl.plane_choice={choice}")]);
+            small_disksim(&["geometry.channels=1", "geometry.planes_per_die=4", &format!("ftl.plane_choice={choice}")]);
         let simulation = run(&config, writes.clone());
         let planes: Vec<u32> = (0..user)
             .map(|lcn| match simulation.ftl().locate(lcn) {
@@ -156,15 +149,15 @@ fn reads_of_data_in_flight_wait_for_it_or_do_not() {
     let memory = 1_000;
     let one = TRANSFER + PROGRAM;
     let at_once = [(Write, 5, 1), (Read, 5, 1)];
-    assert_eq!(responses(&small(&["host.serves_in_flight=true"]), &at_once), [one, memory]);
-    assert_eq!(responses(&small(&[]), &at_once), [one, one + SENSE + TRANSFER]);
+    assert_eq!(responses(&small_disksim(&["host.serves_in_flight=true"]), &at_once), [one, memory]);
+    assert_eq!(responses(&small_disksim(&[]), &at_once), [one, one + SENSE + TRANSFER]);
 }
 
 /// Where a cache register is for looking ahead only, a read looks ahead as ever, and nobody else is sensed before it has left.
 #[test]
 fn a_register_for_look_ahead_leaves_units_serial() {
     let device = |register_for: &str, p_fail: f64| {
-        small(&[
+        small_disksim(&[
             "flash.cache_register=true",
             &format!("flash.cache_register_for={register_for}"),
             "read.policy=look_ahead",

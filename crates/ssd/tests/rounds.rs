@@ -6,7 +6,7 @@ mod support;
 use softsense_base::Ns;
 use softsense_ssd::checked::CheckedConfig;
 use softsense_ssd::request::RequestKind::{self, Read, Write};
-use support::{request, run, shipped};
+use support::{request, run, small_disksim};
 
 // Of configs/disksim-ssd.toml, in nanoseconds: an operation, its transfer with it, and a page on the bus.
 const SENSE: u64 = 25_000;
@@ -16,13 +16,7 @@ const WRITE: u64 = TRANSFER + 200_000;
 
 /// Pages 0 to 7 are in eight elements, one on each channel, and so on.
 fn gang(more: &[&str]) -> CheckedConfig {
-    let base = [
-        "geometry.blocks_per_plane=32",
-        "ftl.gc_low_watermark_blocks=2",
-        "ftl.gc_high_watermark_blocks=2",
-        "ftl.over_provisioning=0.3",
-    ];
-    shipped("disksim-ssd.toml", &[&base[..], more].concat())
+    small_disksim(more)
 }
 
 /// One element of four parallel units with two planes each: page p is in unit p mod 4.

@@ -12,7 +12,7 @@ import click
 from softsense import ConfigError
 from softsense.cli.completing import complete_cells, complete_code, complete_config, complete_policies, named_code
 from softsense.cli.exits import INTERRUPTED
-from softsense.cli.options import LEVELS, placement_option, server_options
+from softsense.cli.options import LEVELS, pe_cycles_option, placement_option, server_options
 from softsense.cli.output import check_picture, say_address
 from softsense.files import replacing
 
@@ -32,14 +32,7 @@ from softsense.files import replacing
     shell_complete=complete_cells,
     help="A shipped model or a TOML file; default: those of the config, or mlc.",
 )
-@click.option(
-    "--pe",
-    "--pe-cycles",
-    "pe_cycles",
-    default=10_000,
-    type=click.IntRange(0, 10**6),
-    help="Program/erase cycles; default: 10000.",
-)
+@pe_cycles_option(10_000, "--pe", "--pe-cycles")
 @click.option(
     "--retention", default="365d", metavar="TIME", help="Since the codeword was written, such as 365d (default) or 12h."
 )

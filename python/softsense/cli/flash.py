@@ -8,9 +8,8 @@ from pathlib import Path
 import click
 
 from softsense import Cells, ConfigError, _core
-from softsense.cli.completing import complete_cells, named
 from softsense.cli.flash_making import flash_calibrate, flash_fit, flash_grid, flash_inference, flash_references
-from softsense.cli.options import LEVELS, placement_option
+from softsense.cli.options import LEVELS, cells_argument, pe_cycles_option, placement_option
 from softsense.cli.output import check_picture, show_rows
 from softsense.files import replacing
 
@@ -28,15 +27,8 @@ def flash_group() -> None:
 
 
 @flash_group.command("show")
-@click.argument("name", metavar="[CELLS]", default="mlc", shell_complete=complete_cells, callback=named(Cells.names))
-@click.option(
-    "--pe-cycles",
-    "--pe",
-    "pe_cycles",
-    default=10_000,
-    type=click.IntRange(0, 10**6),
-    help="Program/erase cycles; default: 10000.",
-)
+@cells_argument("mlc")
+@pe_cycles_option(10_000)
 @click.option("--retention-days", default=365.0, type=float, help="Days since the cells were written; default: 365.")
 @click.option(
     "--level",
@@ -99,9 +91,7 @@ def flash_show(
 
 
 @flash_group.command("rber")
-@click.argument(
-    "name", metavar="[CELLS]", default="tlc-measured", shell_complete=complete_cells, callback=named(Cells.names)
-)
+@cells_argument("tlc-measured")
 @click.option(
     "--pe-cycles", "--pe", "pe_cycles", default="0,1000,2000,3000", metavar="LIST", help="Default: 0,1000,2000,3000."
 )
@@ -136,23 +126,14 @@ def flash_rber(
 
 
 @flash_group.command("disturb")
-@click.argument(
-    "name", metavar="[CELLS]", default="tlc-measured", shell_complete=complete_cells, callback=named(Cells.names)
-)
+@cells_argument("tlc-measured")
 @click.option(
     "--reads",
     default="0,1e4,3e4,1e5,2e5,3e5,5e5,7e5,1e6",
     metavar="LIST",
     help="Of the block; default: 0,1e4,3e4,1e5,2e5,3e5,5e5,7e5,1e6.",
 )
-@click.option(
-    "--pe-cycles",
-    "--pe",
-    "pe_cycles",
-    default=1000,
-    type=click.IntRange(0, 10**6),
-    help="Program/erase cycles; default: 1000.",
-)
+@pe_cycles_option(1000)
 @click.option("--retention-days", default=0.0, type=click.FloatRange(0, 4e5), help="Days since the write; default: 0.")
 @click.option("--wordlines", default=256, type=click.IntRange(3, 10**6), help="Of a block; default: 256.")
 @click.option("--picture", type=click.Path(path_type=Path), metavar="FILE", help="Draw it: .png, .svg or .pdf.")
@@ -181,18 +162,9 @@ def flash_disturb(
 
 
 @flash_group.command("measure")
-@click.argument(
-    "name", metavar="[CELLS]", default="tlc-measured", shell_complete=complete_cells, callback=named(Cells.names)
-)
+@cells_argument("tlc-measured")
 @click.option("--code", default="flash-8/9", metavar="CODE", help="Whose checks are counted; default: flash-8/9.")
-@click.option(
-    "--pe-cycles",
-    "--pe",
-    "pe_cycles",
-    default=3000,
-    type=click.IntRange(0, 10**6),
-    help="Program/erase cycles; default: 3000.",
-)
+@pe_cycles_option(3000)
 @click.option(
     "--retention-days", default=90.0, type=click.FloatRange(0, 4e5), help="Days since the write; default: 90."
 )

@@ -9,20 +9,13 @@ from typing import Any
 import click
 
 import softsense
-from softsense.cli.completing import complete_cells, named
-from softsense.cli.options import LEVELS, config_argument, config_options, force_option, together
+from softsense.cli.options import LEVELS, cells_argument, config_argument, config_options, force_option, together
 from softsense.cli.output import check_suffix, check_writable
 from softsense.files import replacing
 
 # What is made for cells by age, and stands in their file.
 _placing_options = together(
-    click.argument(
-        "name",
-        metavar="[CELLS]",
-        default="tlc-measured",
-        shell_complete=complete_cells,
-        callback=named(softsense.Cells.names),
-    ),
+    cells_argument("tlc-measured"),
     click.option("--table", default="flash-8-9", metavar="TABLE", help="Decode table of the code; default: flash-8-9."),
     click.option(
         "--step-v", default=0.0125, help="References stand at multiples of it off the default; default: 0.0125."
@@ -52,6 +45,19 @@ def _ages(pe_cycles: str, retention_days: str) -> dict[str, Any]:
     }
 
 
+def _check(out: Path | None, force: bool) -> None:
+    """Whether the file can be written that is asked for, before anything is made."""
+    if out:
+        check_suffix(out, ".toml")
+        check_writable(out, force)
+
+
+def _write(out: Path | None, toml: str) -> None:
+    if out:
+        with replacing(out) as path:
+            path.write_text(toml)
+
+
 @click.command("references")
 @_placing_options
 @click.option("--entries", default=12, type=click.IntRange(1, 100), help="At most, the default references among them.")
@@ -72,9 +78,7 @@ def flash_references(
     """
     from softsense import retry_tables, tables
 
-    if out:
-        check_suffix(out, ".toml")
-        check_writable(out, force)
+    _check(out, force)
     made = retry_tables.make(
         name,
         table=table,
@@ -82,9 +86,7 @@ def flash_references(
         step_v=step_v,
         **_ages(pe_cycles, retention_days),
     )
-    if out:
-        with replacing(out) as path:
-            path.write_text(made.toml)
+    _write(out, made.toml)
     if as_json:
         known = {"retry_table_v": made.offsets_v, "made_for": made.made_for}
         click.echo(json.dumps({**known, "decoded": made.decoded, "worst": made.worst}, indent=2))
@@ -121,9 +123,7 @@ def flash_inference(
     """
     from softsense import inference, tables
 
-    if out:
-        check_suffix(out, ".toml")
-        check_writable(out, force)
+    _check(out, force)
     made = inference.make(
         name,
         table=table,
@@ -133,9 +133,7 @@ def flash_inference(
         counted_cells=cells,
         **_ages(pe_cycles, retention_days),
     )
-    if out:
-        with replacing(out) as path:
-            path.write_text(made.toml)
+    _write(out, made.toml)
     if as_json:
         rest = {"boundaries": made.boundaries, "default_fails": made.default_fails, "best_fails": made.best_fails}
         click.echo(json.dumps({"inference": made.fields, **rest}, indent=2))
@@ -172,9 +170,7 @@ def flash_fit(
     """
     from softsense import measured_cells, tables
 
-    if out:
-        check_suffix(out, ".toml")
-        check_writable(out, force)
+    _check(out, force)
     found = measured_cells.fit(file, mapping.replace("-", "_"), unit_v=unit_v, temperature_c=temperature)
     if out:
         with replacing(out) as path:
@@ -196,9 +192,7 @@ def flash_grid(file: Path, out: Path | None, force: bool) -> None:
     """
     from softsense import measured_cells
 
-    if out:
-        check_suffix(out, ".toml")
-        check_writable(out, force)
+    _check(out, force)
     found = measured_cells.rber_grid(file)
     if out:
         with replacing(out) as path:

@@ -8,8 +8,16 @@ from typing import Any
 
 import click
 
-from softsense import _core
-from softsense.cli.completing import complete_code, complete_config, complete_placement, named_code, one_of
+from softsense import Cells, _core
+from softsense.cli.completing import (
+    complete_cells,
+    complete_code,
+    complete_config,
+    complete_placement,
+    named,
+    named_code,
+    one_of,
+)
 
 # That of `sampling.Goal`, which would load NumPy; a test compares them.
 LEVELS = click.IntRange(1, _core.MAX_LEVEL)
@@ -39,6 +47,25 @@ def together(*options: Decorator) -> Decorator:
 no_progress_option = click.option(
     "--no-progress", is_flag=True, help="Show no progress: no bars on a terminal, no lines elsewhere."
 )
+
+
+def cells_argument(default: str) -> Decorator:
+    """The cells that a command looks at: a name or a file."""
+    return click.argument(
+        "name", metavar="[CELLS]", default=default, shell_complete=complete_cells, callback=named(Cells.names)
+    )
+
+
+def pe_cycles_option(default: int, *names: str) -> Decorator:
+    """One age; `names` where the help has another first than `--pe-cycles`."""
+    return click.option(
+        *(names or ("--pe-cycles", "--pe")),
+        "pe_cycles",
+        default=default,
+        type=click.IntRange(0, 10**6),
+        help=f"Program/erase cycles; default: {default}.",
+    )
+
 
 worker_options = together(
     click.option("--workers", type=click.IntRange(1, 1024), help="Threads; default: one per CPU."),

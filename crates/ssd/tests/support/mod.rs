@@ -33,6 +33,17 @@ impl RequestSource for Listed {
     }
 }
 
+/// DiskSim's machine with few blocks.
+pub fn small_disksim(more: &[&str]) -> CheckedConfig {
+    let base = [
+        "geometry.blocks_per_plane=32",
+        "ftl.gc_low_watermark_blocks=2",
+        "ftl.gc_high_watermark_blocks=2",
+        "ftl.over_provisioning=0.3",
+    ];
+    shipped("disksim-ssd.toml", &[&base[..], more].concat())
+}
+
 pub fn config(toml: &str) -> CheckedConfig {
     CheckedConfig::from_toml(toml, "test.toml", &[]).unwrap()
 }
