@@ -19,6 +19,7 @@ import pytest
 
 from conftest import Folder
 from softsense import ConfigError, FileError, cli, flash, papers
+from softsense.folders import Results
 from softsense.papers import (
     HOLDS,
     IN_DIRECTION,
@@ -335,7 +336,10 @@ def test_all_papers_meet_on_one_page(
         "small",
         "tiny",
     ]
-    assert {"claims.json", "report.html", "report.md"} < {path.name for path in (out / "tiny").iterdir()}
+    assert {"claims.json", "report.html", "report.md", "results.json"} < {
+        path.name for path in (out / "tiny").iterdir()
+    }
+    assert [row["id"] for row in Results.open(out / "small").rows()] == ["claim_2"]
     claims = json.loads((out / "claims.json").read_text())
     assert [row["id"] for name in ("tiny", "small") for row in claims[name]] == ["claim_1", "claim_2"]
     report = (out / "report.md").read_text()

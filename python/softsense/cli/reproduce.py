@@ -86,10 +86,14 @@ def reproduce_command(
     parts = [part.strip() for text in figures for part in text.split(",")]
     # What is wrong is said before anything runs.
     todo = [(paper, paper.chosen(parts), papers.with_traces(paper.plan(full), traces)) for paper in chosen]
-    asked = {"paper": name, "figures": parts, "full": full, "traces": str(traces.resolve()) if traces else None}
-    # --full takes the place of --quick: they are of one paper, on the same traces.
-    known_by = {"paper": name, "traces": asked["traces"]}
-    manifest = Manifest("reproduce", command_line(), asked=asked, known_by=known_by)
+    of_traces = str(traces.resolve()) if traces else None
+
+    def manifest_of(paper: str) -> Manifest:
+        asked = {"paper": paper, "figures": parts, "full": full, "traces": of_traces}
+        # --full takes the place of --quick: they are of one paper, on the same traces.
+        return Manifest("reproduce", command_line(), asked=asked, known_by={"paper": paper, "traces": of_traces})
+
+    manifest = manifest_of(name)
     out = out or default_folder(Path("out") / name, manifest)
     results: list[papers.Reproduction] = []
     written: list[Path] = []
@@ -123,6 +127,8 @@ def reproduce_command(
                     followed.ended(following.INTERRUPTED)
                 elif result.interrupted:
                     followed.forget()
+                if everything and result.figures:
+                    of_its_own.sign(manifest_of(paper.name), of_its_own.written(), interrupted=result.interrupted)
                 written += of_its_own.written()
             if result.figures:
                 results.append(result)
