@@ -216,6 +216,7 @@ fn of_span<'py>(py: Python<'py>, span: &Span) -> PyResult<Bound<'py, PyDict>> {
         Resource::Decoder => "decoder",
     };
     let what = match span.action {
+        Action::Command => "command",
         Action::Sense => "sense",
         Action::Hold => "hold",
         Action::Transfer => "transfer",

@@ -92,6 +92,7 @@ impl Geometry {
         };
         let planes_per_round = match flash.rounds {
             None => planes_per_busy_unit,
+            Some(RoundsSpec { among: RoundsAmong::Die, .. }) => spec.planes_per_die,
             Some(RoundsSpec { among: RoundsAmong::Chip, .. }) => planes_per_chip,
             Some(RoundsSpec { among: RoundsAmong::Channels(channels), .. }) => {
                 if channels == 0 || !spec.channels.is_multiple_of(channels) {
@@ -241,6 +242,16 @@ impl Geometry {
     #[inline]
     pub fn channel_of(&self, plane: u32) -> u32 {
         self.unit_and_channel[plane as usize].1
+    }
+
+    /// The channel of a busy unit.
+    pub(crate) fn channel_of_unit(&self, unit: u32) -> u32 {
+        self.channel_of(unit * self.planes_per_busy_unit)
+    }
+
+    /// The die of a busy unit that is no larger than one.
+    pub(crate) fn die_of_unit(&self, unit: u32) -> u32 {
+        unit * self.planes_per_busy_unit / self.planes_per_die
     }
 
     /// The chip of a plane, numbered over the device.

@@ -84,7 +84,13 @@ fn device(draw: &mut Draw) -> String {
     if ways == 1 && !suspends && draw.once_in(3) {
         let chip = busy_unit != "channel" && draw.once_in(2);
         let among = if chip { "\"chip\"".to_owned() } else { format!("{{ channels = {} }}", 1 + draw.below(channels)) };
-        toml += &format!("rounds = {{ among = {among}, take = \"{}\" }}\n", draw.one(&["first_of_each", "batch"]));
+        let among = if busy_unit == "plane" && draw.once_in(2) { "\"die\"".to_owned() } else { among };
+        let takes: &[&str] = if busy_unit == "plane" {
+            &["first_of_each", "batch", "multi_plane", "multi_plane_any_page"]
+        } else {
+            &["first_of_each", "batch"]
+        };
+        toml += &format!("rounds = {{ among = {among}, take = \"{}\" }}\n", draw.one(takes));
     }
     if draw.once_in(3) {
         toml += &format!("unit_queue = {}\n", 1 + draw.below(3));

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _WHATS = {
+    "command": "command",
     "sense": "sensing",
     "hold": "plane kept",
     "transfer": "transfer",
@@ -22,6 +23,7 @@ _WHATS = {
 }
 
 _SPAN_COLOURS = {
+    "command": "#8fbf95",
     "sense": "#1f6fad",
     "hold": "#bcd7ee",
     "transfer": "#3f9448",

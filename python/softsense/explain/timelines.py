@@ -16,7 +16,7 @@ def summed(read: dict[str, Any]) -> dict[str, Any]:
         return sum(s["to_ns"] - s["from_ns"] for s in chosen if not wasted or s["wasted"])
 
     in_vain = total(what="sense", wasted=True)
-    sense, transfer, decode = total(what="sense") - in_vain, total(what="transfer"), total(resource="decoder")
+    sense, transfer, decode = total(what="sense") - in_vain, total(resource="bus"), total(resource="decoder")
     return {
         "levels": [step["level"] for step in read["steps"]],
         "decoded": read["decoded"],

@@ -47,6 +47,7 @@ _VOLTAGES = 320
 _BITS = ("#0072b2", "#e69f00")
 _KEPT = 256
 _SPANS = {
+    "command": ("command", colours.PARTS["wait_bus"]),
     "sense": ("sensing", colours.PARTS["sense"]),
     "hold": ("plane kept", colours.PARTS["wait_plane"]),
     "transfer": ("transfer", colours.PARTS["transfer"]),

@@ -59,7 +59,7 @@ impl CheckedConfig {
     }
 
     /// All that cannot go together: a new feature that goes without another is a row here.
-    fn clashes(&self) -> [Clash; 38] {
+    fn clashes(&self) -> [Clash; 39] {
         let config = &self.config;
         let (decoder, flash, reliability) = (&config.decoder, &config.flash, &config.reliability);
         let layouts = self.layouts();
@@ -347,6 +347,13 @@ impl CheckedConfig {
                 flash.busy_unit == BusyUnit::Channel && several,
                 "flash.busy_unit",
                 "found `channel` with `ftl.interleaving.ways` above 1, expected chips that work at the same time".into(),
+            ),
+            clash(
+                flash.rounds.is_some_and(|rounds| rounds.take.is_multi_plane() || rounds.among == RoundsAmong::Die)
+                    && flash.busy_unit != BusyUnit::Plane,
+                "flash.rounds",
+                "found commands to planes of a die with busy units that are larger, expected `flash.busy_unit = \"plane\"`"
+                    .into(),
             ),
             // Units that begin together are parts of what is named.
             clash(

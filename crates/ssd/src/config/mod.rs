@@ -29,7 +29,7 @@ use serde::{Deserialize, Serialize};
 use softsense_base::Result;
 use softsense_link::{ReadSpec, ReliabilitySpec};
 
-pub use bus::BusSpec;
+pub use bus::{BusFirst, BusSpec};
 pub use decoder::{BchDecoderSpec, BchLane, BypassSpec, DecodeTime, DecoderPlacement, DecoderSpec, LdpcDecoderSpec};
 pub use encoder::EncoderSpec;
 pub use energy::{DecoderEnergy, EnergySpec};

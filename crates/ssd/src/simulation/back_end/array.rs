@@ -302,6 +302,22 @@ impl Array {
         self.units[unit as usize].queue(turn).pop_front()
     }
 
+    /// The work of one kind that waits, the next one first.
+    pub(super) fn waiting_works(&self, unit: u32, turn: Turn) -> impl Iterator<Item = Work> {
+        let entry = &self.units[unit as usize];
+        match turn {
+            Turn::Retry => entry.retries.iter(),
+            Turn::Read => entry.reads.iter(),
+            Turn::Other => entry.others.iter(),
+        }
+        .copied()
+    }
+
+    /// Takes the work of one kind that is at a place of its queue.
+    pub(super) fn remove(&mut self, unit: u32, turn: Turn, at: usize) -> Option<Work> {
+        self.units[unit as usize].queue(turn).remove(at)
+    }
+
     /// Operations of one kind that wait.
     pub(super) fn waiting_for(&self, unit: u32, turn: Turn) -> usize {
         let entry = &self.units[unit as usize];

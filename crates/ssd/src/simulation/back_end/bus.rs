@@ -1,14 +1,18 @@
-//! Channels: one bus each, first come, first served.
+//! Channels: one bus each. What it carries first of what waits is the config's.
 
 use std::collections::VecDeque;
 
 use softsense_base::Ns;
 
 use super::super::kernel::Kernel;
+use super::array::Work;
+use crate::config::BusFirst;
 use crate::events::Event;
 
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Transfer {
+    /// The command and the address of what a unit is to do.
+    Command { unit: u32, work: Work },
     /// What a part of a read has of a codeword.
     Read { part: u32, codeword: u32 },
     /// A part of a program: a page.
@@ -18,6 +22,8 @@ pub(super) enum Transfer {
 #[derive(Debug, Default)]
 struct Channel {
     on_bus: Option<Transfer>,
+    /// What goes before all that is in the queue.
+    first: VecDeque<Transfer>,
     queue: VecDeque<Transfer>,
     busy_ns: u64,
     /// Since when the codeword on the bus is whole, but its decoders have no room for it.
@@ -27,21 +33,33 @@ struct Channel {
 #[derive(Debug)]
 pub(super) struct Bus {
     channels: Vec<Channel>,
+    first: BusFirst,
 }
 
 impl Bus {
-    pub(super) fn new(channels: u32) -> Self {
-        Self { channels: (0..channels).map(|_| Channel::default()).collect() }
+    pub(super) fn new(channels: u32, first: BusFirst) -> Self {
+        Self { channels: (0..channels).map(|_| Channel::default()).collect(), first }
+    }
+
+    #[inline]
+    fn goes_first(&self, transfer: Transfer) -> bool {
+        match self.first {
+            BusFirst::FirstCome => false,
+            BusFirst::Commands => matches!(transfer, Transfer::Command { .. }),
+            BusFirst::ReadData => matches!(transfer, Transfer::Read { .. }),
+        }
     }
 
     /// A transfer wants the bus: it is given back to begin at once, or waits its turn.
     #[inline]
     pub(super) fn submit(&mut self, channel: u32, transfer: Transfer) -> Option<Transfer> {
+        let first = self.goes_first(transfer);
         let entry = &mut self.channels[channel as usize];
-        if entry.on_bus.is_none() && entry.queue.is_empty() {
+        if entry.on_bus.is_none() && entry.queue.is_empty() && entry.first.is_empty() {
             return Some(transfer);
         }
-        entry.queue.push_back(transfer);
+        let queue = if first { &mut entry.first } else { &mut entry.queue };
+        queue.push_back(transfer);
         None
     }
 
@@ -68,7 +86,7 @@ impl Bus {
     #[inline]
     pub(super) fn next(&mut self, channel: u32) -> Option<Transfer> {
         let entry = &mut self.channels[channel as usize];
-        if entry.on_bus.is_some() { None } else { entry.queue.pop_front() }
+        if entry.on_bus.is_some() { None } else { entry.first.pop_front().or_else(|| entry.queue.pop_front()) }
     }
 
     /// The codeword on the bus has arrived, and stays until decoders have room.

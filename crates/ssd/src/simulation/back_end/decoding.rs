@@ -66,7 +66,10 @@ impl BackEnd {
             return;
         }
         let (_, member) = self.reads.of_part(arrived.part);
-        let page = |member| self.sense_time(codeword.read, member, *step) + self.transfer_time(codeword, member);
+        let page = |member| {
+            let sense = self.sense_time(codeword.read, member, *step);
+            self.timing.command + sense + self.transfer_time(codeword, member)
+        };
         if decode > Ns::ZERO {
             kernel.statistics.read_service += self.crossing_time(*step);
         }
@@ -180,13 +183,20 @@ impl BackEnd {
         let first = self.reads.part_number(read, from);
         let Part { sensing_from, waited_for, .. } = *self.reads.part(first);
         let Part { sensed_at, .. } = *self.reads.part(arrived.part);
+        let (mut commands, mut addressed_for) = (Ns::ZERO, Ns::ZERO);
+        if self.timing.command > Ns::ZERO {
+            for part in first..=arrived.part {
+                commands += self.timing.command;
+                addressed_for += self.reads.part(part).addressed_for;
+            }
+        }
         let op = &mut self.reads.reads[read];
         op.time.wait_plane += sensing_from - op.queued_at;
         op.waited_for.iter_mut().zip(waited_for).for_each(|(sum, more)| *sum += more);
         op.counted += 1;
-        op.time.sense += sensed_at - sensing_from;
-        op.time.wait_bus += arrived.at - transfer - sensed_at;
-        op.time.transfer += transfer;
+        op.time.sense += sensed_at - sensing_from - addressed_for;
+        op.time.wait_bus += arrived.at - transfer - sensed_at + addressed_for - commands;
+        op.time.transfer += transfer + commands;
         op.time.wait_decoder += began - arrived.at;
         op.time.decode += kernel.now - began;
         if matches!(op.order.owner, ReadOwner::Request(_)) {

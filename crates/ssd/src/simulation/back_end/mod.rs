@@ -157,7 +157,7 @@ impl BackEnd {
             tells_levels,
             array: Array::new(geometry.busy_units()),
             rounds: Rounds::new(spec.flash.rounds, &geometry),
-            bus: Bus::new(geometry.channels()),
+            bus: Bus::new(geometry.channels(), spec.bus.first),
             decoders: Decoders::new(config),
             encoders: Encoders::new(config),
             links: Links::new(config),

@@ -3,6 +3,7 @@
 use softsense_link::Step;
 
 use super::BackEnd;
+use super::array::Work;
 use super::bus::Transfer;
 use super::phase::Phase;
 
@@ -20,6 +21,8 @@ pub enum Resource {
 /// What a resource does for a read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Action {
+    /// A command and its address cross the bus, or wait for it with the array taken.
+    Command,
     /// The array senses a page.
     Sense,
     /// A sensed page stays in the array: for the cache register, the bus or the outcome of the attempt before.
@@ -61,6 +64,7 @@ impl BackEnd {
                 (read.attempts + 1, read.ahead.expect("a further attempt is sensed ahead"))
             };
             let (action, (attempt, step)) = match self.array.phase(number) {
+                Phase::Addressed => (Action::Command, now(of)),
                 Phase::Sensing => (Action::Sense, now(of)),
                 Phase::Sensed => (Action::Hold, now(of)),
                 Phase::SensingAhead => (Action::Sense, ahead()),
@@ -79,7 +83,11 @@ impl BackEnd {
                 let (attempt, step) = now(part);
                 Some(Occupied { resource: Resource::Bus, number, action: Action::Transfer, attempt, step })
             }
-            Transfer::Program(_) => None,
+            Transfer::Command { work: Work::Read(part), .. } => {
+                let (attempt, step) = now(part);
+                Some(Occupied { resource: Resource::Bus, number, action: Action::Command, attempt, step })
+            }
+            Transfer::Program(_) | Transfer::Command { .. } => None,
         });
         let decoders = self.decoders.at_work().map(|(number, arrived)| {
             let (attempt, step) = now(arrived.part);

@@ -4,6 +4,8 @@
 pub(super) enum Phase {
     #[default]
     Free,
+    /// Taking a command and its address from the bus, where that takes time, or waiting for the bus.
+    Addressed,
     Sensing,
     /// A page is in the array: it waits for the cache register, or, without one, is being transferred.
     Sensed,
@@ -23,6 +25,8 @@ pub(super) enum Phase {
 /// What is done to an array.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Command {
+    /// It is to sense or to erase, and will be told over the bus.
+    Address,
     Sense,
     SenseAhead,
     /// What was sensed ahead is what comes next.
@@ -42,8 +46,9 @@ pub(super) enum Command {
 
 impl Phase {
     #[cfg(test)]
-    const ALL: [Phase; 10] = [
+    const ALL: [Phase; 11] = [
         Phase::Free,
+        Phase::Addressed,
         Phase::Sensing,
         Phase::Sensed,
         Phase::SensingAhead,
@@ -59,13 +64,15 @@ impl Phase {
     #[inline(always)]
     pub(super) const fn after(self, command: Command) -> Option<Phase> {
         use Command::{
-            Adopt, End, Erase, Leave, Load, Program, Reset, ResumeErase, ResumeProgram, Sense, SenseAhead, Suspend,
+            Address, Adopt, End, Erase, Leave, Load, Program, Reset, ResumeErase, ResumeProgram, Sense, SenseAhead,
+            Suspend,
         };
         Some(match (self, command) {
-            (Phase::Free, Sense) => Phase::Sensing,
+            (Phase::Free, Address) => Phase::Addressed,
+            (Phase::Free | Phase::Addressed, Sense) => Phase::Sensing,
             (Phase::Free, SenseAhead) => Phase::SensingAhead,
             (Phase::Free, Load) => Phase::Loading,
-            (Phase::Free, Erase) => Phase::Erasing,
+            (Phase::Free | Phase::Addressed, Erase) => Phase::Erasing,
             (Phase::Sensing, End) => Phase::Sensed,
             (Phase::Sensed, Leave) => Phase::Free,
             (Phase::SensingAhead, End) => Phase::SensedAhead,
@@ -86,7 +93,8 @@ impl Phase {
 mod tests {
     use super::*;
 
-    const COMMANDS: [Command; 12] = [
+    const COMMANDS: [Command; 13] = [
+        Command::Address,
         Command::Sense,
         Command::SenseAhead,
         Command::Adopt,
@@ -122,12 +130,15 @@ mod tests {
         assert_eq!(reached_from(Phase::Free).len(), Phase::ALL.len());
         for phase in Phase::ALL {
             assert!(reached_from(phase).contains(&Phase::Free), "{phase:?} is never left");
-            let begins = [Command::Sense, Command::SenseAhead, Command::Load, Command::Erase];
+            let begins = [Command::Address, Command::SenseAhead, Command::Load];
             let begins = begins.into_iter().chain([Command::ResumeProgram, Command::ResumeErase]).collect::<Vec<_>>();
             assert!(
                 begins.iter().all(|&command| phase.after(command).is_some() == (phase == Phase::Free)),
                 "{phase:?}"
             );
+            for told in [Command::Sense, Command::Erase] {
+                assert_eq!(phase.after(told).is_some(), matches!(phase, Phase::Free | Phase::Addressed), "{phase:?}");
+            }
             assert!(COMMANDS.iter().any(|&command| phase.after(command).is_some()));
         }
     }

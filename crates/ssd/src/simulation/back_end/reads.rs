@@ -44,6 +44,8 @@ pub(super) struct Read {
 pub(super) struct Part {
     /// First attempt: when its sensing began.
     pub(super) sensing_from: Ns,
+    /// How long it then took until the array had its command.
+    pub(super) addressed_for: Ns,
     pub(super) sensed_at: Ns,
     /// What it waited for until then; while it waits, for how long its array had been taken by each before.
     pub(super) waited_for: Taken,

@@ -3,6 +3,9 @@
 //! A round begins when all of its units are free. Each takes one of what waits for it: what would be its turn without rounds, or,
 //! where a round is of a batch, what is left of that. A round waits for what its units have begun, which waits for buses and
 //! decoders as ever, and for no unit. So that goes on to have one direction.
+//!
+//! A multi-plane command is a round of planes of one die. The planes of a round lead in turn: what the leader does says what fits
+//! beside it.
 
 use std::ops::Range;
 
@@ -24,6 +27,33 @@ pub(super) struct Rounds {
     began: Vec<Ns>,
     /// Of each unit: reads that go first in the batch, and the rest of it, that have not begun. None where a round takes what there is.
     left: Option<Vec<Left>>,
+    /// Where rounds are multi-plane commands.
+    commands: Option<Commands>,
+}
+
+/// Multi-plane commands.
+#[derive(Debug)]
+struct Commands {
+    any_page: bool,
+    /// Of each group of units that begin together: the command under way, and which unit leads next.
+    under_way: Vec<Option<MultiPlane>>,
+    leads_next: Vec<u32>,
+}
+
+/// What operations of one command have in common.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct MultiPlane {
+    die: u32,
+    operation: Operation,
+    /// The page in its block; none where it does not matter.
+    page: Option<u32>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Operation {
+    Read,
+    Program,
+    Erase,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -41,6 +71,11 @@ impl Rounds {
             units,
             began: vec![Ns::ZERO; (all / units) as usize],
             left: (spec.take == RoundsTake::Batch).then(|| vec![Left::default(); all as usize]),
+            commands: spec.take.is_multi_plane().then(|| Commands {
+                any_page: spec.take == RoundsTake::MultiPlaneAnyPage,
+                under_way: vec![None; (all / units) as usize],
+                leads_next: vec![0; (all / units) as usize],
+            }),
         })
     }
 
@@ -55,15 +90,52 @@ impl BackEnd {
     /// Whether work for a unit that is free may begin now: no other one of its round is busy, or has begun before this instant. Who comes
     /// while a batch is served waits for the next one.
     #[inline]
-    pub(super) fn may_begin(&mut self, now: Ns, unit: u32) -> bool {
-        let Some(rounds) = &mut self.rounds else { return true };
-        let began = &mut rounds.began[(unit / rounds.units) as usize];
-        let joins = rounds.left.is_none() && *began == now && self.array.waiting(unit) == 0;
-        let begins = joins || rounds.with(unit).all(|unit| self.array.phase(unit) == Phase::Free);
-        if begins {
-            rounds.began[(unit / rounds.units) as usize] = now;
+    pub(super) fn may_begin(&mut self, now: Ns, unit: u32, work: Work) -> bool {
+        if self.rounds.is_none() { true } else { self.joins_round(now, unit, work) }
+    }
+
+    fn joins_round(&mut self, now: Ns, unit: u32, work: Work) -> bool {
+        let command = self.multi_plane(unit, work);
+        let rounds = self.rounds.as_mut().expect("units wait for one another");
+        let group = (unit / rounds.units) as usize;
+        let fits = rounds.commands.as_ref().is_none_or(|commands| commands.under_way[group] == command);
+        let joins = rounds.left.is_none() && rounds.began[group] == now && self.array.waiting(unit) == 0 && fits;
+        let all_free = rounds.with(unit).all(|unit| self.array.phase(unit) == Phase::Free);
+        if joins || all_free {
+            rounds.began[group] = now;
+            if let Some(commands) = &mut rounds.commands {
+                commands.under_way[group] = command;
+            }
         }
-        begins
+        joins || all_free
+    }
+
+    /// What of a multi-plane command work is; nothing where there are none.
+    fn multi_plane(&self, unit: u32, work: Work) -> Option<MultiPlane> {
+        let commands = self.rounds.as_ref()?.commands.as_ref()?;
+        let (operation, page) = match work {
+            Work::Read(part) => (Operation::Read, Some(self.reads.reads[self.reads.of_part(part).0].order.group.page)),
+            Work::Program(part) => (Operation::Program, Some(self.programs[self.reads.of_part(part).0].group.page)),
+            Work::Erase { .. } => (Operation::Erase, None),
+        };
+        let page = page.filter(|_| !commands.any_page);
+        Some(MultiPlane { die: self.geometry.die_of_unit(unit), operation, page })
+    }
+
+    /// The next command of units that are free, and whose turn it is of each: what waits first by its kind, of the unit that leads.
+    fn next_command(&mut self, units: Range<u32>) -> Option<(MultiPlane, Turn)> {
+        let rounds = self.rounds.as_ref()?;
+        let (count, group) = (rounds.units, (units.start / rounds.units) as usize);
+        let leads_next = rounds.commands.as_ref()?.leads_next[group];
+        let turns = [Turn::Retry, Turn::Read, Turn::Other].into_iter();
+        let (leader, turn, work) = turns
+            .flat_map(|turn| (0..count).map(move |offset| ((leads_next + offset) % count, turn)))
+            .find_map(|(at, turn)| Some((at, turn, self.array.waiting_works(units.start + at, turn).next()?)))?;
+        let command = self.multi_plane(units.start + leader, work)?;
+        let commands = self.rounds.as_mut()?.commands.as_mut()?;
+        commands.under_way[group] = Some(command);
+        commands.leads_next[group] = (leader + 1) % count;
+        Some((command, turn))
     }
 
     /// For how long what a unit is for has been taken by each, up to now. A unit that is free while others of its round are busy is
@@ -88,9 +160,14 @@ impl BackEnd {
         }
         let ended = self.array.taken_by(unit);
         let reads = self.begin_round_of_batch(units.clone());
+        let command = self.next_command(units.clone());
         for unit in units {
             self.array.waited(kernel.now, unit, ended);
-            if let Some(work) = self.next_of_round(unit, reads) {
+            let next = match command {
+                Some((command, turn)) => self.next_of_command(unit, command, turn),
+                None => self.next_of_round(unit, reads),
+            };
+            if let Some(work) = next {
                 self.rounds.as_mut().expect("as before").began[group] = kernel.now;
                 self.begin(kernel, unit, work);
             }
@@ -109,6 +186,15 @@ impl BackEnd {
         }
         let reads = |unit| self.array.waiting_for(unit, Turn::Retry) + left[unit as usize].reads > 0;
         Some(units.clone().any(reads))
+    }
+
+    /// What of a unit's work fits a command. Reads that go first may overtake one another; other work may not: pages of a block are
+    /// programmed in order, and reads of data on its way wait for its program.
+    fn next_of_command(&mut self, unit: u32, command: MultiPlane, turn: Turn) -> Option<Work> {
+        let looked_at = if turn == Turn::Other { 1 } else { usize::MAX };
+        let fits = |work| self.multi_plane(unit, work) == Some(command);
+        let at = self.array.waiting_works(unit, turn).take(looked_at).position(fits)?;
+        self.array.remove(unit, turn, at)
     }
 
     fn next_of_round(&mut self, unit: u32, reads: Option<bool>) -> Option<Work> {

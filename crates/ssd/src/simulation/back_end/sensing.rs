@@ -40,7 +40,7 @@ impl BackEnd {
         if let Work::Read(part) = work {
             self.reads.part(part).waited_for = self.taken(kernel.now, unit);
         }
-        if !self.may_begin(kernel.now, unit) {
+        if !self.may_begin(kernel.now, unit, work) {
             self.array.wait(unit, work, turn);
         } else if let Some(work) = self.array.submit(unit, work, turn) {
             self.begin(kernel, unit, work);
@@ -88,13 +88,17 @@ impl BackEnd {
         match work {
             Work::Read(part) => {
                 let (read, member) = self.reads.of_part(part);
-                let duration = self.sense(kernel, read, member, self.reads.reads[read].step);
                 let taken = self.array.taken(kernel.now, unit);
                 let state = self.reads.part(part);
                 state.sensing_from = kernel.now;
                 state.waited_for = std::array::from_fn(|by| taken[by] - state.waited_for[by]);
                 self.array.take(kernel.now, unit, self.taken_by_read(read));
-                self.array.run(kernel, unit, Command::Sense, part, duration);
+                if self.timing.command == Ns::ZERO {
+                    self.commanded(kernel, unit, work);
+                } else {
+                    let channel = self.channel_of(self.reads.reads[read].order.group, member);
+                    self.address(kernel, unit, channel, part, work);
+                }
             }
             Work::Program(part) => {
                 let (program, member) = self.reads.of_part(part);
@@ -110,8 +114,36 @@ impl BackEnd {
                 kernel.statistics.energy.erase += self.energy.erase;
                 kernel.statistics.energy.background += self.energy.erase;
                 self.array.take(kernel.now, unit, TakenBy::Erases);
+                if self.timing.command == Ns::ZERO {
+                    self.commanded(kernel, unit, work);
+                } else {
+                    let channel = self.geometry.channel_of_unit(unit);
+                    self.address(kernel, unit, channel, superblock, work);
+                }
+            }
+        }
+    }
+
+    /// A unit that has been taken is told over the bus what to do.
+    fn address(&mut self, kernel: &mut Kernel, unit: u32, channel: u32, of: u32, work: Work) {
+        self.array.command(kernel.now, unit, Command::Address, of);
+        self.request_bus(kernel, channel, Transfer::Command { unit, work });
+    }
+
+    /// A unit knows what it has to do: its array begins.
+    pub(super) fn commanded(&mut self, kernel: &mut Kernel, unit: u32, work: Work) {
+        match work {
+            Work::Read(part) => {
+                let (read, member) = self.reads.of_part(part);
+                let duration = self.sense(kernel, read, member, self.reads.reads[read].step);
+                let state = self.reads.part(part);
+                state.addressed_for = kernel.now - state.sensing_from;
+                self.array.run(kernel, unit, Command::Sense, part, duration);
+            }
+            Work::Erase { superblock } => {
                 self.array.run(kernel, unit, Command::Erase, superblock, self.timing.erase);
             }
+            Work::Program(_) => unreachable!("its command comes with its data"),
         }
     }
 

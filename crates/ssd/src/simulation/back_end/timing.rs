@@ -18,6 +18,8 @@ pub(super) struct Timing {
     pub(super) erase: Ns,
     pub(super) reset: Ns,
     pub(super) suspend: Option<SuspendTiming>,
+    /// Command and address of an operation on the bus.
+    pub(super) command: Ns,
     pub(super) transfer: Ns,
     pub(super) transfer_extra_level: Ns,
     /// Of a byte on the bus, where codes differ in their length.
@@ -94,7 +96,7 @@ impl Timing {
         let page_types = types.iter().map(|page_type| page_type.timing(predict_at(PredictorPlace::Die)));
         let draws = Stream::new(spec.seed, Purpose::SenseSpread);
         let spreads = types.iter().map(|page_type| AddedTime::new(&page_type.sense_spread, draws));
-        let transfer = Ns::from_us(spec.bus.transfer_us);
+        let (transfer, command) = (Ns::from_us(spec.bus.transfer_us), Ns::from_us(spec.bus.command_us));
         Self {
             page_types: page_types.collect(),
             spreads: spreads.collect(),
@@ -108,14 +110,16 @@ impl Timing {
                 least_run: Ns::from_us(suspend.least_run_us),
                 longest: suspend.longest_us.map_or(Ns(u64::MAX), Ns::from_us),
             }),
+            command,
             transfer,
             transfer_extra_level: Ns::from_us(spec.bus.transfer_extra_level_us),
             byte_ns: 1000.0 * config.byte_us(),
             // Where a code rate says how much data a codeword holds, pages have so many of them and no more.
-            program_transfer: match &spec.reliability {
-                ReliabilitySpec::Adaptive(adaptive) => transfer.times(adaptive.codewords_per_page.into()),
-                _ => transfer.times(u64::from(spec.geometry.codewords_per_page)),
-            },
+            program_transfer: command
+                + match &spec.reliability {
+                    ReliabilitySpec::Adaptive(adaptive) => transfer.times(adaptive.codewords_per_page.into()),
+                    _ => transfer.times(u64::from(spec.geometry.codewords_per_page)),
+                },
             known_cells_transfer: Ns::from_us(spec.bus.transfer_us * known_cells),
             predict_in_controller: predict_at(PredictorPlace::Controller),
             decode: match &spec.decoder.time {

@@ -43,6 +43,7 @@ impl BackEnd {
                 self.transfer_time(&self.reads.codewords[codeword], self.reads.of_part(part).1)
             }
             Transfer::Program(_) => self.timing.program_transfer,
+            Transfer::Command { .. } => self.timing.command,
         };
         self.bus.begin(kernel, channel, transfer, duration);
     }
@@ -89,6 +90,7 @@ impl BackEnd {
                     self.page_transferred(kernel, self.unit_of(self.reads.reads[read].order.group, member));
                 }
             }
+            Transfer::Command { unit, work } => self.commanded(kernel, unit, work),
             Transfer::Program(part) => {
                 let (program, member) = self.reads.of_part(part);
                 self.page_left_encoders(kernel, program, channel);
