@@ -63,6 +63,7 @@ NAVIGATION = {
         "model/host",
         "model/ssd-timing",
         "model/disksim",
+        "model/mqsim",
         "model/fit",
         "model/read-policies",
         "model/reliability",

@@ -1,13 +1,14 @@
 //! The configs that come with softsense.
 
 /// Their names and texts.
-pub(crate) const SHIPPED: [(&str, &str); 10] = [
+pub(crate) const SHIPPED: [(&str, &str); 11] = [
     ("disksim-ssd", include_str!("../../configs/disksim-ssd.toml")),
     ("mlc-25nm", include_str!("../../configs/mlc-25nm.toml")),
     ("mlc-lae", include_str!("../../configs/mlc-lae.toml")),
     ("mlc-lae-unsqueezed", include_str!("../../configs/mlc-lae-unsqueezed.toml")),
     ("mlc-lae-worst-case", include_str!("../../configs/mlc-lae-worst-case.toml")),
     ("mlc-laldpc", include_str!("../../configs/mlc-laldpc.toml")),
+    ("mqsim-ssd", include_str!("../../configs/mqsim-ssd.toml")),
     ("qlc-3d", include_str!("../../configs/qlc-3d.toml")),
     ("tlc-3d", include_str!("../../configs/tlc-3d.toml")),
     ("tlc-enterprise", include_str!("../../configs/tlc-enterprise.toml")),
