@@ -107,3 +107,25 @@ fn planes_of_a_die_take_one_command_together() {
     let found = responses(&multi("multi_plane"), &fits);
     assert_eq!(found, [read, 2 * read - 1, 3 * read + TRANSFER - 1, 2 * read + TRANSFER - 1]);
 }
+
+/// Is the next page loaded while one is programmed? A plane then takes what programs take, or what the bus takes if that is more; a page
+/// that is loaded goes before a read that has come since, and a read that waits already goes before what is not.
+#[test]
+fn the_next_page_is_loaded_while_one_is_programmed() {
+    let load = COMMAND + TRANSFER;
+    for (cached, expected) in [("false", 10 * (load + PROGRAM)), ("true", load + 10 * PROGRAM)] {
+        let device = device(1, 1, &[&format!("flash.cache_program={cached}")]);
+        let writes: Vec<_> = (0..10).map(|lcn| (Write, lcn, 0)).collect();
+        assert_eq!(*responses(&device, &writes).last().unwrap(), expected, "{cached}");
+    }
+    // Programs that take less than their transfers: the bus decides.
+    let quick = device(1, 1, &["flash.cache_program=true", "flash.page_types=[{ name = 'page', program_us = 10.0 }]"]);
+    let writes: Vec<_> = (0..10).map(|lcn| (Write, lcn, 0)).collect();
+    assert_eq!(*responses(&quick, &writes).last().unwrap(), 10 * load + 10_000);
+    let ahead = device(1, 1, &["flash.cache_program=true"]);
+    let read = COMMAND + SENSE + TRANSFER;
+    let late = responses(&ahead, &[(Write, 0, 0), (Write, 1, 0), (Read, 9, load + 1)]);
+    assert_eq!(late[1..], [load + 2 * PROGRAM, load + 2 * PROGRAM + read - load - 1]);
+    let early = responses(&ahead, &[(Write, 0, 0), (Read, 9, 1), (Write, 1, 2)]);
+    assert_eq!(early[1..], [load + PROGRAM + read - 1, load + PROGRAM + read + load + PROGRAM - 2]);
+}

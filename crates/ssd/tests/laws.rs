@@ -81,7 +81,11 @@ fn device(draw: &mut Draw) -> String {
         toml += "shared_sensing = false\n";
     }
     let suspends = draw.once_in(3);
-    if ways == 1 && !suspends && draw.once_in(3) {
+    let programs_ahead = !suspends && draw.once_in(4);
+    if programs_ahead {
+        toml += "cache_program = true\n";
+    }
+    if ways == 1 && !suspends && !programs_ahead && draw.once_in(3) {
         let chip = busy_unit != "channel" && draw.once_in(2);
         let among = if chip { "\"chip\"".to_owned() } else { format!("{{ channels = {} }}", 1 + draw.below(channels)) };
         let among = if busy_unit == "plane" && draw.once_in(2) { "\"die\"".to_owned() } else { among };

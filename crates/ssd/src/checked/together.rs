@@ -59,7 +59,7 @@ impl CheckedConfig {
     }
 
     /// All that cannot go together: a new feature that goes without another is a row here.
-    fn clashes(&self) -> [Clash; 39] {
+    fn clashes(&self) -> [Clash; 41] {
         let config = &self.config;
         let (decoder, flash, reliability) = (&config.decoder, &config.flash, &config.reliability);
         let layouts = self.layouts();
@@ -373,6 +373,17 @@ impl CheckedConfig {
                 flash.rounds.is_some() && flash.suspend.is_some(),
                 "flash.rounds",
                 "found with `flash.suspend`, expected units that begin together, or programs and erases that make way".into(),
+            ),
+            // The register that reads would need while a program rests has the next page.
+            clash(
+                flash.cache_program && flash.suspend.is_some(),
+                "flash.cache_program",
+                "found with `flash.suspend`, expected one register that holds the next page, or programs that make way".into(),
+            ),
+            clash(
+                flash.cache_program && flash.rounds.is_some(),
+                "flash.cache_program",
+                "found with `flash.rounds`, expected units that do not wait for one another".into(),
             ),
             // Planes of several chips are written at once, or take turns.
             clash(

@@ -25,6 +25,10 @@ pub struct FlashSpec {
     pub cache_register: bool,
     /// What the cache register is for, where there is one.
     pub cache_register_for: CacheRegisterFor,
+    /// Whether the next page to be programmed is loaded while the array programs (cache program). A page that is being loaded goes next, before
+    /// reads that have come since.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub cache_program: bool,
     /// What does one thing at a time: a plane, or a whole die, chip or channel. A channel that does is a gang of chips that share bus
     /// and control.
     pub busy_unit: BusyUnit,
@@ -59,6 +63,7 @@ impl Default for FlashSpec {
             suspend: None,
             cache_register: true,
             cache_register_for: CacheRegisterFor::AnyRead,
+            cache_program: false,
             busy_unit: BusyUnit::Plane,
             rounds: None,
             shared_sensing: true,

@@ -60,6 +60,14 @@ struct Suspended {
     left: Ns,
 }
 
+/// A page that is to be programmed when the array has programmed another.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct NextProgram {
+    pub(super) part: u32,
+    /// Whether all of it has crossed the bus.
+    pub(super) loaded: bool,
+}
+
 /// A plane, or a die whose planes take turns.
 #[derive(Debug)]
 pub(super) struct Unit {
@@ -72,6 +80,8 @@ pub(super) struct Unit {
     /// being this one.
     ends: Key,
     suspended: Option<Suspended>,
+    /// The part of a program whose page is loaded, or being loaded, while the array programs another.
+    next_program: Option<NextProgram>,
     /// Of the program or erase that it is at: since when it has run, how often it has been suspended, and the event at which that may
     /// happen, if a read waits for it; 0 without one.
     runs_since: Ns,
@@ -96,6 +106,7 @@ impl Default for Unit {
             register: NONE,
             ends: 0,
             suspended: None,
+            next_program: None,
             runs_since: Ns::ZERO,
             suspensions: 0,
             may_suspend: 0,
@@ -289,6 +300,35 @@ impl Array {
         }
         self.wait(unit, work, turn);
         None
+    }
+
+    /// The program that is to be loaded while a unit programs: what waits first, if no read goes before it.
+    pub(super) fn load_next(&mut self, unit: u32) -> Option<u32> {
+        let entry = &mut self.units[unit as usize];
+        let is_free_to_load = entry.phase == Phase::Programming && entry.next_program.is_none();
+        if !is_free_to_load || !entry.retries.is_empty() || !entry.reads.is_empty() {
+            return None;
+        }
+        let Some(&Work::Program(part)) = entry.others.front() else { return None };
+        entry.others.pop_front();
+        entry.next_program = Some(NextProgram { part, loaded: false });
+        Some(part)
+    }
+
+    /// The page of a program has crossed the bus: whether that is one which waits for the array to have programmed another.
+    pub(super) fn is_loaded_ahead(&mut self, unit: u32, part: u32) -> bool {
+        match &mut self.units[unit as usize].next_program {
+            Some(next) if next.part == part => {
+                next.loaded = true;
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// The program whose page is loaded, or being loaded, and whose turn it is now.
+    pub(super) fn take_next_program(&mut self, unit: u32) -> Option<NextProgram> {
+        self.units[unit as usize].next_program.take()
     }
 
     /// Puts work in its queue.

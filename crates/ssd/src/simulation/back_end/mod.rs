@@ -93,6 +93,7 @@ pub(super) struct BackEnd {
     /// Whether any step is sensed before the outcome of the one before it is known.
     may_look_ahead: bool,
     cache_register: bool,
+    cache_program: bool,
     /// Whether only what is sensed ahead is sensed while a page is transferred.
     registers_for_look_ahead: bool,
     /// Whether it is told of each codeword at which level it was decoded.
@@ -153,6 +154,7 @@ impl BackEnd {
             },
             spec: read,
             cache_register: spec.flash.cache_register,
+            cache_program: spec.flash.cache_program,
             registers_for_look_ahead: spec.flash.cache_register_for == CacheRegisterFor::LookAhead,
             tells_levels,
             array: Array::new(geometry.busy_units()),

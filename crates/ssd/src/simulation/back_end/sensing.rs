@@ -46,7 +46,55 @@ impl BackEnd {
             self.begin(kernel, unit, work);
         } else if turn != Turn::Other {
             self.make_way(kernel, unit);
+        } else {
+            self.load_ahead(kernel, unit);
         }
+    }
+
+    /// The next page is loaded while a unit programs, if it can be.
+    #[inline]
+    fn load_ahead(&mut self, kernel: &mut Kernel, unit: u32) {
+        if self.cache_program
+            && let Some(part) = self.array.load_next(unit)
+        {
+            let (program, member) = self.reads.of_part(part);
+            let channel = self.channel_of(self.programs[program].group, member);
+            self.request_bus(kernel, channel, Transfer::Program(part));
+        }
+    }
+
+    /// Takes a free unit for a program, whose page comes over the bus.
+    fn take_for_program(&mut self, kernel: &mut Kernel, unit: u32, part: u32) {
+        let (program, _) = self.reads.of_part(part);
+        let is_of_host = self.programs[program].owner.is_of_host();
+        let by = if is_of_host { TakenBy::HostPrograms } else { TakenBy::BackgroundPrograms };
+        self.array.take(kernel.now, unit, by);
+        self.array.command(kernel.now, unit, Command::Load, part);
+    }
+
+    /// The page of a program has crossed the bus: its array begins.
+    pub(super) fn begin_program(&mut self, kernel: &mut Kernel, unit: u32, part: u32) {
+        let (program, _) = self.reads.of_part(part);
+        let Program { group, owner, merges, energy, .. } = self.programs[program];
+        let page_type = self.geometry.page_type_of(self.geometry.turn(group.page, 0).1);
+        kernel.statistics.operations.programs += 1;
+        kernel.statistics.energy.program += energy;
+        if owner.is_of_host() {
+            kernel.statistics.energy.writes += energy;
+        } else {
+            kernel.statistics.energy.background += energy;
+        }
+        let timing = &self.timing.page_types[page_type as usize];
+        let mut duration = timing.program;
+        if merges {
+            duration += timing.sense;
+            kernel.statistics.operations.senses += 1;
+            kernel.statistics.energy.sense += self.energy.sense;
+            kernel.statistics.energy.writes += self.energy.sense;
+        }
+        self.array.run(kernel, unit, Command::Program, part, duration);
+        self.make_way(kernel, unit);
+        self.load_ahead(kernel, unit);
     }
 
     /// A program or erase is suspended for reads that wait for its array and are hurried, as soon as it may be, if that lets
@@ -102,10 +150,7 @@ impl BackEnd {
             }
             Work::Program(part) => {
                 let (program, member) = self.reads.of_part(part);
-                let is_of_host = self.programs[program].owner.is_of_host();
-                let by = if is_of_host { TakenBy::HostPrograms } else { TakenBy::BackgroundPrograms };
-                self.array.take(kernel.now, unit, by);
-                self.array.command(kernel.now, unit, Command::Load, part);
+                self.take_for_program(kernel, unit, part);
                 let channel = self.channel_of(self.programs[program].group, member);
                 self.request_bus(kernel, channel, Transfer::Program(part));
             }
@@ -242,6 +287,15 @@ impl BackEnd {
     fn next_work(&mut self, kernel: &mut Kernel, unit: u32) {
         if self.rounds.is_some() {
             return self.next_round(kernel, unit);
+        }
+        if self.cache_program
+            && let Some(next) = self.array.take_next_program(unit)
+        {
+            self.take_for_program(kernel, unit, next.part);
+            if next.loaded {
+                self.begin_program(kernel, unit, next.part);
+            }
+            return;
         }
         let suspended = self.timing.suspend.zip(self.array.suspended_since(unit));
         let has_rested = |(suspend, since): (SuspendTiming, Ns)| kernel.now - since >= suspend.longest;

@@ -4,12 +4,12 @@ use softsense_base::Ns;
 use softsense_link::Step;
 
 use super::super::kernel::Kernel;
+use super::BackEnd;
 use super::array::NONE;
 use super::bus::Transfer;
 use super::decoders::Arrived;
-use super::phase::{Command, Phase};
+use super::phase::Phase;
 use super::reads::{Codeword, Progress};
-use super::{BackEnd, Program};
 
 impl BackEnd {
     pub(super) fn start_transfers(&mut self, kernel: &mut Kernel, part: u32) {
@@ -94,26 +94,10 @@ impl BackEnd {
             Transfer::Program(part) => {
                 let (program, member) = self.reads.of_part(part);
                 self.page_left_encoders(kernel, program, channel);
-                let Program { group, owner, merges, energy, .. } = self.programs[program];
-                let page_type = self.geometry.page_type_of(self.geometry.turn(group.page, 0).1);
-                kernel.statistics.operations.programs += 1;
-                kernel.statistics.energy.program += energy;
-                if owner.is_of_host() {
-                    kernel.statistics.energy.writes += energy;
-                } else {
-                    kernel.statistics.energy.background += energy;
+                let unit = self.unit_of(self.programs[program].group, member);
+                if !self.array.is_loaded_ahead(unit, part) {
+                    self.begin_program(kernel, unit, part);
                 }
-                let timing = &self.timing.page_types[page_type as usize];
-                let mut duration = timing.program;
-                if merges {
-                    duration += timing.sense;
-                    kernel.statistics.operations.senses += 1;
-                    kernel.statistics.energy.sense += self.energy.sense;
-                    kernel.statistics.energy.writes += self.energy.sense;
-                }
-                let unit = self.unit_of(group, member);
-                self.array.run(kernel, unit, Command::Program, part, duration);
-                self.make_way(kernel, unit);
             }
         }
         if let Some(transfer) = self.bus.next(channel) {
