@@ -67,6 +67,23 @@ def pe_cycles_option(default: int, *names: str) -> Decorator:
     )
 
 
+def retention_option(default: str, help_text: str) -> Decorator:
+    """How long data lies. Elsewhere it is a number of days, by either name here, too."""
+
+    def in_days(_context: click.Context, _parameter: click.Parameter, given: str) -> str:
+        return f"{given}d" if given.replace(".", "", 1).isdecimal() else given
+
+    return click.option(
+        "--retention",
+        "--retention-days",
+        "retention",
+        default=default,
+        metavar="TIME",
+        callback=in_days,
+        help=help_text,
+    )
+
+
 worker_options = together(
     click.option("--workers", type=click.IntRange(1, 1024), help="Threads; default: one per CPU."),
     click.option("--dask", metavar="ADDRESS", help="Work on a Dask cluster instead, such as tcp://host:8786."),
