@@ -399,7 +399,6 @@ def test_what_a_table_does_not_reach_is_said_first_or_an_error(
             ["flash", "show", "mlc", "--placement", "mutual_information"],
             ["flash", "show", "mlc", "--placement", "Mutual-Information"],
         ),
-        (["lifetime", "mlc-25nm", "--tables", "adaptive-5-6"], ["lifetime", "mlc-25nm", "--tables", "adaptive_5/6"]),
     ],
     ids=lambda words: " ".join(words),
 )

@@ -27,6 +27,7 @@ PAPERS = (
     "read-retry",
 )
 
+PLACEMENTS = ("mutual_information", "nested", "uniform")
 SHELLS = ("bash", "zsh", "fish")
 FAULTS = ("kill-die", "kill-plane", "kill-block", "flip-bits", "drop-power", "heal")
 
@@ -86,6 +87,7 @@ class Name(click.Choice[str]):
 named_code = named(lambda: (name for name, _ in Code.entries()))
 
 named_cells = named(Cells.names)
+named_placement = named(lambda: PLACEMENTS)
 named_tables = named_in_list(_core.decode_tables)
 
 complete_config = _completing(lambda: (config["name"] for config in softsense.configs()), files=True)
@@ -97,4 +99,4 @@ complete_policy = _completing(lambda: (policy["name"] for policy in softsense.po
 complete_policies = _completing(lambda: ("all", *(policy["name"] for policy in softsense.policies())), several=True)
 complete_written = one_of("csv", "mqsim", "disksim")
 complete_fault = one_of(*FAULTS)
-complete_placement = one_of("mutual_information", "nested", "uniform")
+complete_placement = one_of(*PLACEMENTS)

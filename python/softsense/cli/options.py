@@ -16,6 +16,7 @@ from softsense.cli.completing import (
     complete_placement,
     named,
     named_code,
+    named_placement,
     one_of,
 )
 
@@ -204,6 +205,7 @@ placement_option = click.option(
     default="mutual_information",
     metavar="HOW",
     shell_complete=complete_placement,
+    callback=named_placement,
     help="mutual_information (default), nested or uniform.",
 )
 
@@ -219,6 +221,7 @@ sampling_options = together(
         default="mutual_information",
         metavar="HOW",
         shell_complete=complete_placement,
+        callback=named_placement,
         help="Where references stand: mutual_information (default), nested, uniform or uniform:STEP_V.",
     ),
     click.option("--decoder", default="min-sum", metavar="NAME", help="Of LDPC codes, as in `code bench`."),

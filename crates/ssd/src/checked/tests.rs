@@ -216,7 +216,8 @@ fn names_may_be_spelled_in_other_ways() {
         config(&text("flash_8_9", "mlc", "cost-benefit", "_"), &["ftl.over-provisioning=0.3", "read.policy=two-step"]);
     assert_eq!(over.config().ftl.over_provisioning, 0.3);
     assert!(over.to_toml().contains("policy = \"two_step\""));
-    let set = |set: &str| CheckedConfig::open("TLC_3D", &["read.references=cells".into(), set.into()]).unwrap().to_toml();
+    let set =
+        |set: &str| CheckedConfig::open("TLC_3D", &["read.references=cells".into(), set.into()]).unwrap().to_toml();
     let cells = "reliability.table.rber.threshold_voltage";
     assert_eq!(set(&format!("{cells}=tlc_2_3_2")), set(&format!("{cells}=tlc-2-3-2")));
 }
