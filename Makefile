@@ -36,7 +36,7 @@ help:
 	@echo "make docs    documentation site in out/site; warnings are errors"
 	@echo "make lint    formats, lints, types, generated files up to date"
 	@echo "make format  format Rust and Python"
-	@echo "make schema  regenerate schema/config.schema.json"
+	@echo "make schema  regenerate schema/config.schema.json and schema/sweep.schema.json"
 	@echo "make lock    renew requirements.lock and requirements-docs.lock"
 	@echo "make clean   remove the virtual environment and everything built"
 
@@ -100,6 +100,7 @@ lint: $(BUILT)
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/softsense config schema | diff - schema/config.schema.json
+	$(BIN)/softsense config schema --sweep | diff - schema/sweep.schema.json
 
 format: $(INSTALLED)
 	cargo fmt --all
@@ -108,6 +109,7 @@ format: $(INSTALLED)
 
 schema: $(BUILT)
 	$(BIN)/softsense config schema > $(VENV)/schema.json && mv $(VENV)/schema.json schema/config.schema.json
+	$(BIN)/softsense config schema --sweep > $(VENV)/schema.json && mv $(VENV)/schema.json schema/sweep.schema.json
 
 # pip-compile leaves out where bchlib has wheels.
 MARK_BCHLIB := s/^\(bchlib==[^ ]*\)/\1 ; python_version < "3.13" and sys_platform == "linux"/

@@ -2,7 +2,7 @@
 
 A line is a command of softsense with arguments and options that its help names, their values right, odd, or wrong. It
 runs in a folder with files of every kind, whole and broken, and hears Ctrl-C if it takes longer than a moment. It must
-end as docs/when-things-go-wrong.md promises: with exit code 0, 2 or 130, at most one line of complaint, and no file
+end as docs/when-things-go-wrong.md promises: with exit code 0, 2 or 130, at most one complaint, and no file
 that is half written.
 """
 
@@ -207,9 +207,11 @@ def broken(code: int, complained: str, folder: Path) -> str | None:
         return f"exit code {code}: {complained[-500:]}"
     if "Traceback" in complained:
         return complained
-    errors = [text for text in complained.splitlines() if text.startswith("error: ")]
-    if code == 2 and (len(errors) != 1 or not complained.rstrip().endswith(errors[0])):
-        return f"not one line: {complained!r}"
+    lines = complained.rstrip().splitlines()
+    errors = [at for at, text in enumerate(lines) if text.startswith("error: ")]
+    # A line for each fault, of which all but the first are indented.
+    if code == 2 and (len(errors) != 1 or not all(text.startswith("       ") for text in lines[errors[0] + 1 :])):
+        return f"not one complaint: {complained!r}"
     hidden = (path.name for path in folder.rglob("*") if path.name.startswith("."))
     if left := [name for name in hidden if name not in KEPT]:
         return f"left behind: {left}"

@@ -16,6 +16,7 @@ import pytest
 
 import softsense
 from conftest import CONFIGS, ROOT, Softsense
+from softsense import cli
 
 POLICIES = ["ideal", "two_step", "look_ahead", "progressive", "look_ahead_progressive"]
 
@@ -375,3 +376,38 @@ def test_what_a_table_does_not_reach_is_said_first_or_an_error(
     said = "(100 %) were at raw bit error rates that the decode table does not reach"
     assert (said in done.stdout) == beyond
     assert not beyond or done.stdout.index(said) < done.stdout.index("Response time of requests")
+
+
+# Names.
+
+
+@pytest.mark.parametrize(
+    ("plain", "other"),
+    [
+        (["config", "show", "tlc-3d"], ["config", "show", "TLC_3D"]),
+        (
+            ["config", "show", "tlc-3d", "--set", "read.policy=look_ahead", "--set", "ftl.victims=cost_benefit"],
+            ["config", "show", "tlc-3d", "--set", "read.policy=look-ahead", "--set", "ftl.victims=Cost-Benefit"],
+        ),
+        (
+            ["config", "show", "tlc-3d", "--set", "reliability.table.file=flash-8-9"],
+            ["config", "show", "tlc-3d", "--set", "Reliability.Table.File=flash_8/9"],
+        ),
+        (["code", "show", "flash-8/9"], ["code", "show", "flash_8_9"]),
+        (["flash", "show", "tlc-2-3-2", "--pe-cycles", "10"], ["flash", "show", "TLC_2_3_2", "--pe", "10"]),
+        (
+            ["flash", "show", "mlc", "--placement", "mutual_information"],
+            ["flash", "show", "mlc", "--placement", "Mutual-Information"],
+        ),
+    ],
+    ids=lambda words: " ".join(words),
+)
+def test_a_name_is_the_same_however_it_is_spelled(
+    capfd: pytest.CaptureFixture[str], plain: list[str], other: list[str]
+) -> None:
+    """What is printed is always its own spelling."""
+    told = []
+    for arguments in (plain, other):
+        assert cli.main(arguments) == 0
+        told.append(capfd.readouterr().out)
+    assert told[0] == told[1]

@@ -1,4 +1,4 @@
-"""Is every kind of bad input, to every command, one line that names the place, with exit code 2 and nothing written?
+"""Is every kind of bad input, to every command, one error that names the place, with exit code 2 and nothing written?
 
 The commands are those that click knows: one without rows here fails.
 """
@@ -737,9 +737,29 @@ def test_bad_input_is_one_error(
     assert code == 2, printed
     assert "Traceback" not in printed.err
     # What a trace was recognised as is said before it turns out not to fit, with the results of a run.
-    *_, message = printed.err.splitlines()
-    assert message.startswith("error: "), printed.err
+    before_it, mark, message = printed.err.rpartition("error: ")
+    assert mark, printed.err
+    assert not before_it or before_it.endswith("\n"), printed.err
+    # A line for each fault, of which all but the first are indented.
+    assert all(line.startswith("       ") for line in message.splitlines()[1:]), printed.err
     assert "\x1b" not in printed.err + printed.out
     for word in says:
         assert word in message, f"{word} not in {message}"
     assert contents(folder) == before, "something was left behind"
+
+
+def test_all_faults_of_a_config_are_told_in_one_block(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (folder / "three.toml").write_text("[bus]\ntransfer_us = -1.0\n[ftl]\nover-provisioning = 2.0\n")
+    wrong = ["--set", "host.max_outstanding=0", "--set", "geometry.channels=0"]
+    assert cli.main(["config", "check", "three.toml", *wrong]) == 2
+    first, *others = capfd.readouterr().err.splitlines()
+    assert first.startswith("error: --set geometry.channels: found 0")
+    assert [line.split(": found ")[0] for line in others] == [
+        "       three.toml:2: bus.transfer_us",
+        "       three.toml:4: ftl.over_provisioning",
+        "       --set host.max_outstanding",
+    ]
+    assert (
+        cli.main(["config", "check", "three.toml", "--set", "nonsense", "--set", "wings=2", "--set", "ftl.ovr=1"]) == 2
+    )
+    assert len(capfd.readouterr().err.splitlines()) == 3

@@ -26,7 +26,7 @@ from hypothesis import strategies as st
 
 import softsense
 from conftest import ROOT, SMALL, Softsense
-from softsense import FileError, SoftsenseError, points
+from softsense import ConfigError, FileError, SoftsenseError, points
 from softsense import sweep as sweeping
 from softsense.designs import pareto
 from softsense.points import working
@@ -241,6 +241,70 @@ def test_a_bad_sweep_file_is_one_error_that_names_the_place(
     assert str(error.value).startswith("s.toml")
     for word in says:
         assert word in str(error.value)
+
+
+def test_all_that_is_wrong_with_a_sweep_file_is_told_with_its_line() -> None:
+    text = """config = "tlc-3d"
+policies = ["two-stp"]
+seeds = [1, -1]
+constraints = ["p99.9 < 2 ms", "latncy < 1"]
+polcies = "all"
+
+[grid]
+ftl.over-provisioning = [0.2]
+"decoder.placement" = 3
+"""
+    with pytest.raises(ConfigError) as error:
+        parsed(text)
+    expected = [
+        ("s.toml:2: policies: unknown policy 'two-stp'", "did you mean `two_step`?"),
+        ("s.toml:3: seeds: found [1, -1], expected a list of whole numbers", ""),
+        ("s.toml:9: grid: decoder.placement: found 3, expected a list", ""),
+        ("s.toml:5: polcies: found unknown field `polcies`", "did you mean `policies`?"),
+    ]
+    lines = str(error.value).splitlines()
+    assert len(lines) == len(expected), error.value
+    for line, (head, tail) in zip(lines, expected, strict=True):
+        assert line.startswith(head), line
+        assert line.endswith(tail), line
+    # What is wrong with columns is told as soon as it is known what is swept.
+    with pytest.raises(ConfigError) as error:
+        parsed(text.replace("= 3", "= [{ pool = 1 }]"))
+    assert len(str(error.value).splitlines()) == 4
+    assert "s.toml:4: constraints[1]: found unknown column `latncy`" in str(error.value)
+
+
+def test_names_in_a_sweep_file_may_be_spelled_in_other_ways() -> None:
+    plain = """
+    config = "tlc-3d"
+    policies = ["look_ahead_progressive", "two_step:restart"]
+    [grid]
+    "ftl.over_provisioning" = [0.1, 0.2]
+    "reliability.table.file" = ["flash-8-9"]
+    """
+    other = """
+    config = "TLC_3D"
+    policies = ["Look-Ahead-Progressive", "two-step:Restart"]
+    [grid]
+    ftl.over-provisioning = [0.1, 0.2]
+    "reliability.table.file" = ["flash_8/9"]
+    """
+    one, two = Planned(parsed(plain)), Planned(parsed(other))
+    assert [point.id for point in one.points] == [point.id for point in two.points]
+    assert [point.setting for point in one.points] == [point.setting for point in two.points]
+    assert [point.policy for point in one.points] == [point.policy for point in two.points]
+
+
+def test_the_schema_of_sweep_files_has_what_they_may_say() -> None:
+    from softsense.sweep_models import schema
+
+    known = json.loads(schema())
+    assert known == json.loads((ROOT / "schema" / "sweep.schema.json").read_text())
+    assert {"config", "search", "grid", "frontier"} <= known["properties"].keys()
+    for file in (ROOT / "examples").glob("*.toml"):
+        first, *_ = file.read_text().splitlines()
+        assert first == "#:schema ../schema/sweep.schema.json"
+        Sweep.open(file)
 
 
 @pytest.mark.parametrize(

@@ -54,6 +54,27 @@ def policies() -> list[dict[str, Any]]:
     controller does: a bound for the others).
     """
 
+def own_path(path: str) -> str:
+    """A config path in the names that fields have: `ftl.over-provisioning` is `ftl.over_provisioning`.
+
+    What leads nowhere is given back.
+    """
+
+def toml_lines(text: str) -> list[tuple[list[str], int]]:
+    """The line of every key, and of every element of a list, in a text of TOML, with the path to it, indices as text.
+
+    Nothing of what is no TOML.
+    """
+
+def spelled_like(name: str, known: list[str]) -> str | None:
+    """The one of `known` that `name` means, however it is spelled: with another of `/`, `-` and `_`, or other capitals.
+
+    None if there is no such name, or several.
+    """
+
+def nearest(name: str, known: list[str]) -> str | None:
+    """The one of `known` that was probably meant by `name`. None where all are far from it."""
+
 class Config:
     """A checked configuration of device, error correction and workload."""
 

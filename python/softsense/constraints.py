@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from softsense import _core
 from softsense._core import ConfigError
 
 _OPERATORS: dict[str, Callable[[float, float], bool]] = {
@@ -26,7 +27,7 @@ _OPERATORS: dict[str, Callable[[float, float], bool]] = {
     ">": operator.gt,
     "=": operator.eq,
 }
-_GRAMMAR = re.compile(r"\s*([A-Za-z_][\w.]*)\s*(<=|>=|==|=|<|>)\s*([+-]?[\d_.]+(?:[eE][+-]?\d+)?)\s*([^\s\d]+)?\s*")
+_GRAMMAR = re.compile(r"\s*([A-Za-z_][\w.-]*)\s*(<=|>=|==|=|<|>)\s*([+-]?[\d_.]+(?:[eE][+-]?\d+)?)\s*([^\s\d]+)?\s*")
 _BYTES = {"B": 1.0} | {f"{p}iB": 1024.0**i for i, p in enumerate("KMGT", 1)} | {"kB": 1e3, "MB": 1e6, "GB": 1e9}
 _UNITS: dict[str, dict[str, float]] = {
     "_us": {"ns": 1e-3, "us": 1.0, "µs": 1.0, "ms": 1e3, "s": 1e6},
@@ -138,6 +139,9 @@ def resolve(name: str, columns: Iterable[str]) -> str:
     spelled = _spelled(name.removeprefix("response."))
     if (column := short.get(name) or short.get(spelled)) is not None:
         return column
+    # As in configs, `-` is as good as `_`; it has a meaning of its own nowhere in a column.
+    if (other := _core.spelled_like(name, [*known, *short])) is not None:
+        return short.get(other, other)
     several = [column for column in known if column.rpartition(".")[2] == name]
     if several:
         raise ConfigError(f"found `{name}`, which several columns end with, expected one of {', '.join(several)}")

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
-from softsense.points import LIFETIME_COLUMNS, NOT_SIMULATED, device
+from softsense.points import BATCH, LIFETIME_COLUMNS, NOT_SIMULATED, device
 from softsense.read_policies import knows_level
 
 if TYPE_CHECKING:
@@ -260,6 +260,7 @@ class Judged:
                 "trace": group.trace,
                 **group.setting,
                 "seeds": len(group.rows),
+                **({BATCH: group.rows[0][BATCH]} if BATCH in group.rows[0] else {}),
                 "can_be_built": group.buildable,
                 "verdict": verdict,
             }

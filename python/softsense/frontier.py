@@ -11,7 +11,7 @@ from softsense._core import build_info
 from softsense.base import inline
 from softsense.colours import BASELINE, INK, POLICIES, SERIES, SPARE
 from softsense.designs import Design, Frontier, Group, pareto, tally
-from softsense.points import NOT_SIMULATED
+from softsense.points import BATCH, NOT_SIMULATED
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -93,10 +93,19 @@ def shown(value: Any) -> str:
 
 
 def outcome(result: SweepResult) -> str:
-    """How many points there are, in a sentence."""
+    """How many points there are, in a sentence; of a search, how they were chosen, in another."""
     failed, missing = len(result.failures), result.count(NOT_SIMULATED)
     done = f"{len(result.frame) - failed - missing:,} of {len(result.frame):,} points are simulated"
-    return f"{done}, {failed:,} failed." if failed else f"{done}."
+    told = f"{done}, {failed:,} failed." if failed else f"{done}."
+    return f"{told} {_searched(result)}" if result.sweep.search else told
+
+
+def _searched(result: SweepResult) -> str:
+    """What a search has done."""
+    batches = result.frame[BATCH]
+    best = {number for frontier in result.frontiers for design in frontier.best for number in design.points}
+    late = batches.filter(result.frame["point"].is_in(sorted(best))).n_unique()
+    return f"A search chose them in {batches.n_unique():,} batches; {late:,} of these have a design on a frontier."
 
 
 def finding(result: SweepResult) -> str:
@@ -147,7 +156,7 @@ def table(result: SweepResult) -> str:
         if not frontier.best:
             blocks += [] if result.interrupted else [f"{title(frontier)}\n{_why_none(frontier)}"]
             continue
-        heads, rows = _listed(frontier)
+        heads, rows = _listed(result, frontier)
         left = len(rows) - _MOST_ROWS
         lines = _aligned([heads, *rows[:_MOST_ROWS]])
         more = [f"and {left:,} more"] if left > 0 else []
@@ -184,16 +193,26 @@ def _bounds(frontier: Frontier) -> list[str]:
     return [f"cannot be built, and bounds what can: {'; '.join(told)}"] if told else []
 
 
-def _listed(frontier: Frontier) -> tuple[list[str], list[list[str]]]:
-    """The frontier as heads and cells."""
+def _listed(result: SweepResult, frontier: Frontier) -> tuple[list[str], list[list[str]]]:
+    """The frontier as heads and cells; of a search with the batches that its designs were asked for in."""
+    searched = result.sweep.search is not None
     names = short(list(frontier.best[0].setting))
     policy = frontier.best[0].policy is not None
-    heads = [*(["policy"] if policy else []), *names.values(), frontier.pair.x, frontier.pair.y, "points"]
+    heads = [
+        *(["policy"] if policy else []),
+        *names.values(),
+        frontier.pair.x,
+        frontier.pair.y,
+        *([BATCH] if searched else []),
+        "points",
+    ]
     rows = []
     for design in frontier.best:
         cells = [design.policy or ""] if policy else []
         cells += [shown(value) for value in design.setting.values()]
-        rows.append([*cells, shown(design.x), shown(design.y), _numbers(design.points)])
+        batches = sorted({result.planned.points[number - 1].batch or 0 for number in design.points})
+        cells += [shown(design.x), shown(design.y), *([_numbers(batches)] if searched else [])]
+        rows.append([*cells, _numbers(design.points)])
     return heads, rows
 
 
@@ -406,7 +425,7 @@ def report(result: SweepResult) -> str:
                     note=note,
                 )
             )
-            heads, rows = _listed(frontier)
+            heads, rows = _listed(result, frontier)
             parts.append(Table("On the frontier", heads, rows))
         said = _said(frontier) if frontier.best else f"{_why_none(frontier).capitalize()}."
         sections.append(Section(title(frontier), [said, *_bounds(frontier)], parts))
@@ -437,7 +456,8 @@ def _all_points(result: SweepResult) -> Table:
     swept = list(result.sweep.columns.values())
     told = list(dict.fromkeys(name for each in result.frontiers for name in (each.pair.x, each.pair.y)))
     told = [name for name in told if name in result.frame.columns]
-    columns = ["point", *swept, "policy", "trace", "seed", "status", *told]
+    batch = [BATCH] if result.sweep.search else []
+    columns = ["point", *swept, "policy", "trace", "seed", *batch, "status", *told]
     names = short(swept)
     rows = result.frame.head(_MOST_POINTS).select(columns).to_dicts()
     # What is the same everywhere tells nothing.

@@ -21,38 +21,54 @@ def policy_names(policies: Sequence[str] | str) -> list[str]:
 
     >>> policy_names("two_step:restart, two_step:incremental, ideal")
     ['two_step:restart', 'two_step:incremental', 'ideal']
+    >>> policy_names("Look-Ahead-Progressive")
+    ['look_ahead_progressive']
     """
-    known = [policy["name"] for policy in _core.policies()]
+    known = _known()
     items = policies.split(",") if isinstance(policies, str) else list(policies)
     names: list[str] = []
+    faults: list[str] = []
     for item in (item.strip() for item in items):
         if item == "all":
             names += known
         elif split_policy(item)[0] in known or ":" in split_policy(item)[0]:
-            names.append(item)
+            names.append(":".join(filter(None, split_policy(item))))
         else:
-            raise ConfigError(
+            near = _core.nearest(item, known)
+            hint = f"; did you mean `{near}`?" if near else ""
+            faults.append(
                 f"policies: unknown policy '{item}', expected all or some of {', '.join(known)}, or one of your own, "
-                "such as my_policies.py:Ladder"
+                f"such as my_policies.py:Ladder{hint}"
             )
+    if faults:
+        raise ConfigError("\n".join(faults))
     if not names:
         raise ConfigError(f"policies: none named, expected all or some of {', '.join(known)}")
     return list(dict.fromkeys(names))
 
 
+def _known() -> list[str]:
+    return [policy["name"] for policy in _core.policies()]
+
+
 def split_policy(policy: str) -> tuple[str, str]:
     """A policy as it was asked for, taken apart into its name and its retry; "" where that is the configuration's.
 
+    Shipped ones may be spelled in other ways, such as `two-step:Restart`.
+
     >>> split_policy("two_step:restart"), split_policy("ideal")
     (('two_step', 'restart'), ('ideal', ''))
+    >>> split_policy("two-step:Restart")
+    ('two_step', 'restart')
     >>> split_policy("my_policies.py:Ladder"), split_policy("my_policies.py:Ladder:incremental")
     (('my_policies.py:Ladder', ''), ('my_policies.py:Ladder', 'incremental'))
     """
     name, _, retry = policy.rpartition(":")
+    known = _known()
     # One of your own has a colon in its name.
-    if ":" in name or retry in _RETRIES or name in {known["name"] for known in _core.policies()}:
-        return name, retry
-    return policy, ""
+    if ":" in name or retry in _RETRIES or _core.spelled_like(name, known):
+        return _core.spelled_like(name, known) or name, _core.spelled_like(retry, list(_RETRIES)) or retry
+    return _core.spelled_like(policy, known) or policy, ""
 
 
 def knows_level(policy: str) -> bool:

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import CancelledError, Executor, Future
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
@@ -29,6 +29,7 @@ from softsense.base import Interrupted, Progress, inline
 from softsense.files import replacing
 from softsense.latin_hypercube import LatinHypercube, Range
 from softsense.points import (
+    BATCH,
     FAILED,
     LIFETIME_COLUMNS,
     NOT_SIMULATED,
@@ -45,6 +46,7 @@ from softsense.points import (
     write_parquet,
 )
 from softsense.runner import InFlight, chosen_workers, hearing_ctrl_c
+from softsense.search import Search
 from softsense.sweep_file import Pair, Sweep, TraceFile
 
 if TYPE_CHECKING:
@@ -53,7 +55,7 @@ if TYPE_CHECKING:
 
     from softsense.designs import Frontier, Judged
 
-__all__ = ["LatinHypercube", "Pair", "Planned", "Range", "Sweep", "SweepResult", "TraceFile", "sweep"]
+__all__ = ["LatinHypercube", "Pair", "Planned", "Range", "Search", "Sweep", "SweepResult", "TraceFile", "sweep"]
 
 _MOST_ELSEWHERE = 1024
 _DIED = "the process that simulated it died, expected it to go on: out of memory? (fewer --workers need less)"
@@ -64,9 +66,10 @@ class SweepResult:
     """What a sweep found.
 
     Attributes:
-        planned: the sweep and its points.
+        planned: the sweep and its points, of a search those that it asked for.
         frame: a row for each point in their order, as in `sweep.parquet`: `point`, `id`, the swept fields, `policy`,
-            `trace`, `seed`, `status` (`ok`, `failed` or `lifetime failed`), `error`, and the numbers of the summary.
+            `trace`, `seed`, of a search its `batch`, `status` (`ok`, `failed` or `lifetime failed`), `error`, and the
+            numbers of the summary.
         simulated: points that this call simulated; the others had been kept.
         folder: where results are.
         written: the files that were written there.
@@ -88,7 +91,8 @@ class SweepResult:
     @property
     def failures(self) -> pl.DataFrame:
         """The points that failed, without their numbers, as in `failures.csv`."""
-        first = ["point", "id", *self.sweep.columns.values(), "policy", "trace", "seed", "status", "error"]
+        batch = [BATCH] if self.sweep.search else []
+        first = ["point", "id", *self.sweep.columns.values(), "policy", "trace", "seed", *batch, "status", "error"]
         return self.frame.filter(self.frame["error"].is_not_null()).select(first)
 
     @cached_property
@@ -150,6 +154,7 @@ def sweep(
     out: str | os.PathLike[str] | None = None,
     workers: int | Executor | Any | None = None,
     progress: Progress | None = None,
+    on_batch: Callable[[Planned], None] | None = None,
 ) -> SweepResult:
     """Simulate the points of a sweep that are not finished yet, and write the results.
 
@@ -163,6 +168,7 @@ def sweep(
         workers: processes of this machine (default: one per CPU), each with the memory of a whole device; or any
             executor; or a Dask client, whose workers need the same softsense and see the same files.
         progress: called now and then with what is being done, the finished points and the finished fraction.
+        on_batch: called whenever a search has asked for more points.
 
     Processes are spawned: a script that calls this needs `if __name__ == "__main__":`.
 
@@ -170,19 +176,28 @@ def sweep(
         SoftsenseError: the sweep, its config, a trace, the folder or the workers are wrong; the message names it.
         Interrupted: Ctrl-C; its `result` is what there was by then, and everything finished is kept.
     """
+    from softsense.designs import Judged
+
     if isinstance(spec, Planned):
         planned = spec
     else:
         planned = Planned(spec if isinstance(spec, Sweep) else Sweep.open(spec), progress)
     folder = Path("out") / planned.sweep.name if out is None else Path(out)
     with Kept(folder / "points") as kept:
-        known = len(kept.ids & planned.jobs.keys())
-        todo = [job for jobs in (planned.jobs, planned.lifetimes) for job in jobs.values() if job.id not in kept.ids]
-        count = chosen_workers(workers)
-        failures, interrupted = _carry_out(planned, todo, kept, count, progress)
+        known = set(kept.ids)
+        failures: dict[str, str] = {}
+        with _Hands(chosen_workers(workers)) as hands:
+            while True:
+                jobs = (*planned.jobs.values(), *planned.lifetimes.values())
+                todo = [job for job in jobs if job.id not in kept.ids and job.id not in failures]
+                interrupted = _carry_out(planned, todo, kept, hands, progress, failures)
+                if interrupted or not planned.go_on(lambda: Judged(_result(planned, kept, failures, folder))):
+                    break
+                if on_batch:
+                    on_batch(planned)
         kept.merge()
         frame = _frame(planned, kept, failures)
-        simulated = len(kept.ids & planned.jobs.keys()) - known
+        simulated = len((kept.ids & planned.jobs.keys()) - known)
         result = SweepResult(planned, frame, simulated, folder, interrupted=interrupted)
         if interrupted:
             raise Interrupted(result)
@@ -190,28 +205,69 @@ def sweep(
     return result
 
 
+class _Hands:
+    """Who simulates: processes of this machine, which are begun when they are needed, or an executor."""
+
+    def __init__(self, workers: int | Executor | Any) -> None:
+        self.most = 2 * workers if isinstance(workers, int) else _MOST_ELSEWHERE
+        self._workers = workers
+        self.processes: Processes | None = None
+
+    def __enter__(self) -> _Hands:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close(stop=False)
+
+    def flight(self, todo: Sequence[Job]) -> InFlight[Job]:
+        """Jobs that wait for them."""
+        if isinstance(self._workers, int):
+            if self.processes is None and todo:
+                self.processes = Processes(self._workers)
+            submit = self.processes.submit if self.processes else _nobody
+        else:
+            workers = self._workers
+            executor: Executor = workers.get_executor() if hasattr(workers, "get_executor") else workers
+
+            def submit(job: Job) -> Future[Any]:
+                return executor.submit(work, job)
+
+        found = InFlight(submit, self.most)
+        found.waiting.extend(todo)
+        return found
+
+    def close(self, stop: bool) -> None:
+        """End the processes, if `stop` even where they are at work."""
+        if self.processes:
+            self.processes.close(stop=stop)
+            self.processes = None
+
+
+def _nobody(job: Job) -> Future[Any]:
+    raise AssertionError(f"{job.id} is to be done by nobody")
+
+
 def _carry_out(
-    planned: Planned, todo: Sequence[Job], kept: Kept, workers: int | Executor | Any, progress: Progress | None
-) -> tuple[dict[str, str], bool]:
-    """Do jobs; returns why some failed, by identity, and whether it was interrupted."""
-    processes: Processes | None = None
-    if isinstance(workers, int):
-        processes = Processes(min(workers, max(1, len(todo))))
-        flight = InFlight(processes.submit, 2 * workers)
-    else:
-        executor: Executor = workers.get_executor() if hasattr(workers, "get_executor") else workers
-        flight = InFlight(lambda job: executor.submit(work, job), _MOST_ELSEWHERE)
-    flight.waiting.extend(todo)
-    most = flight.most
-    every = len(planned.jobs) + len(planned.lifetimes)
-    failures: dict[str, str] = {}
+    planned: Planned,
+    todo: Sequence[Job],
+    kept: Kept,
+    hands: _Hands,
+    progress: Progress | None,
+    failures: dict[str, str],
+) -> bool:
+    """Do jobs, and take note of why some failed, by identity; returns whether it was interrupted."""
+    flight = hands.flight(todo)
+    most, processes = flight.most, hands.processes
+    # What a search has not asked for yet comes on top.
+    coming = planned.size - len(planned.points)
     # Jobs in flight when a process died, one of which was its end: each is tried again by itself.
     suspected: set[str] = set()
 
     def report() -> None:
         if progress:
-            done = every - len(flight.waiting) - len(flight.running)
-            progress(f"sweeping {planned.sweep.name}", done, done / max(1, every))
+            here = len(planned.jobs) + len(planned.lifetimes)
+            done = here - len(flight.waiting) - len(flight.running)
+            progress(f"sweeping {planned.sweep.name}", done, done / max(1, here + coming))
 
     def outcome(job: Job, future: Future[Any]) -> Outcome | None:
         """What came of a job; None if it is to be tried again."""
@@ -265,10 +321,15 @@ def _carry_out(
         finally:
             running = bool(flight)
             flight.cancel()
-            if processes:
-                processes.close(stop=running)
+            if running:
+                hands.close(stop=True)
             keep(flight.rest())
-    return failures, any(job.id not in kept.ids and job.id not in failures for job in todo)
+    return any(job.id not in kept.ids and job.id not in failures for job in todo)
+
+
+def _result(planned: Planned, kept: Kept, failures: Mapping[str, str], folder: Path) -> SweepResult:
+    """What there is so far."""
+    return SweepResult(planned, _frame(planned, kept, failures), 0, folder)
 
 
 def _frame(planned: Planned, kept: Kept, failures: Mapping[str, str]) -> pl.DataFrame:
@@ -285,6 +346,8 @@ def _frame(planned: Planned, kept: Kept, failures: Mapping[str, str]) -> pl.Data
     columns["policy"] = pl.Series([point.policy for point in points], dtype=pl.String)
     columns["trace"] = pl.Series([point.trace for point in points], dtype=pl.String)
     columns["seed"] = pl.Series([point.seed for point in points], dtype=pl.UInt64)
+    if sweep.search:
+        columns[BATCH] = pl.Series([point.batch for point in points], dtype=pl.Int64)
 
     def ended(point: Point) -> tuple[str, str | None]:
         if error := point.error or failures.get(point.id):

@@ -5,32 +5,26 @@
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import math
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 from softsense import _core
-from softsense._core import MAX_LEVEL, ConfigError, FileError
-from softsense.base import inline
+from softsense._core import ConfigError
 from softsense.constraints import Constraint, parse, resolve
-from softsense.latin_hypercube import LatinHypercube, Range
-from softsense.points import LIFETIME_COLUMNS, SUMMARY_COLUMNS
-from softsense.read_policies import policy_names
-from softsense.traces import OPTIONS
+from softsense.latin_hypercube import LatinHypercube
+from softsense.points import BATCH, LIFETIME_COLUMNS, SUMMARY_COLUMNS
 
 if TYPE_CHECKING:
     from softsense.lifetime import Demand
-
-_BEYOND = ("reject", "wrap", "scale")
-_KINDS = {str: "text", int: "a whole number from 0", bool: "true or false"}
-_BETTER = ("lower", "higher")
-_MOST_POINTS = 1_000_000
+    from softsense.search import Search
+    from softsense.sweep_models import FrontierModel, TraceModel
 
 
 @dataclass(frozen=True)
@@ -71,6 +65,7 @@ class Sweep:
         overrides: fields replaced in all points, each written as `workload.requests=20000`.
         grid: config fields, each with its values; all combinations are simulated.
         latin_hypercube: samples instead of a grid.
+        search: designs that an optimiser asks for, instead of a grid.
         policies: read policies such as `two_step` or `two_step:restart`; none for that of the config.
         seeds: none for that of the config.
         traces: none for the config's workload.
@@ -98,6 +93,7 @@ class Sweep:
     equal_area: bool = False
     constraints: tuple[Constraint, ...] = ()
     all_designs: bool = False
+    search: Search | None = None
 
     @staticmethod
     def open(path: str | os.PathLike[str]) -> Sweep:
@@ -105,7 +101,7 @@ class Sweep:
 
         Raises:
             FileError: it cannot be read.
-            ConfigError: it is not what a sweep file can be; the message names the line or the field.
+            ConfigError: it is not what a sweep file can be; the message has a line for each fault, with its place.
         """
         file = Path(path)
         return Sweep.parse(_core.read_text(file), str(file))
@@ -116,12 +112,13 @@ class Sweep:
 
         Raises `ConfigError` or `FileError`.
         """
-        return _Parser(text, origin).sweep()
+        return _Reader(text, origin).sweep()
 
     @property
     def fields(self) -> list[str]:
         """The config fields that are swept."""
-        return list(self.latin_hypercube.fields if self.latin_hypercube else self.grid)
+        space = self.latin_hypercube or self.search
+        return list(space.fields if space else self.grid)
 
     @property
     def columns(self) -> dict[str, str]:
@@ -129,311 +126,200 @@ class Sweep:
         return _columns(self.fields)
 
     def settings(self) -> list[dict[str, Any]]:
-        """The values of the swept fields: of the grid, the last field changes fastest."""
+        """The values of the swept fields: of the grid, the last field changes fastest; none that a search asks for."""
+        if self.search:
+            return []
         if self.latin_hypercube:
             return self.latin_hypercube.draw()
         return [dict(zip(self.grid, values, strict=True)) for values in itertools.product(*self.grid.values())]
 
     @property
     def size(self) -> int:
-        """The number of points."""
-        samples = self.latin_hypercube.samples if self.latin_hypercube else math.prod(map(len, self.grid.values()))
-        return samples * math.prod(max(1, len(each)) for each in (self.policies, self.traces, self.seeds))
+        """The number of points; of a search, at most."""
+        samples = math.prod(map(len, self.grid.values()))
+        policies = len(self.policies)
+        if self.latin_hypercube:
+            samples = self.latin_hypercube.samples
+        elif self.search:
+            # The policy is a part of a design that is asked for.
+            samples, policies = self.search.designs, 1
+        return samples * math.prod(max(1, many) for many in (policies, len(self.traces), len(self.seeds)))
 
 
 def _columns(fields: Iterable[str]) -> dict[str, str]:
-    taken = {*SUMMARY_COLUMNS, *LIFETIME_COLUMNS}
+    taken = {*SUMMARY_COLUMNS, *LIFETIME_COLUMNS, BATCH}
     return {name: f"config.{name}" if name in taken else name for name in fields}
 
 
-class _Parser:
-    """Reads a sweep file; whatever is wrong with it names its place, what was found and what was expected."""
+class _Reader:
+    """Reads a sweep file, and takes note of all that is wrong with it."""
 
     def __init__(self, text: str, origin: str) -> None:
         import tomllib
 
-        self._origin, self._folder = origin, Path(origin).parent
+        self._text, self._origin, self._folder = text, origin, Path(origin).parent
+        self._faults: list[str] = []
         try:
-            self._all: dict[str, Any] = tomllib.loads(text)
+            self._table: dict[str, Any] = tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:
             found = re.fullmatch(r"(.*) \(at (?:line (\d+), column \d+|end of document)\)", str(error))
             what, line = (found[1], found[2] or text.count("\n") + 1) if found else (str(error), 1)
             raise ConfigError(f"{origin}:{line}: {what}, expected TOML") from None
 
     def sweep(self) -> Sweep:
-        known = {
-            "config",
-            "policies",
-            "seeds",
-            "traces",
-            "beyond",
-            "set",
-            "grid",
-            "latin_hypercube",
-            "frontier",
-            "equal_area",
-            "constraints",
-        }
-        self._known(self._all, known, "")
-        config = self._all.get("config")
-        if not isinstance(config, str) or not config:
-            self._wrong("config", config, "the name of a shipped configuration, or a file beside this one")
-        overrides = self._strings("set", "fields to replace, such as workload.requests=20000")
-        for i, text in enumerate(overrides):
-            if not re.fullmatch(r"\s*[\w.]+\s*=.*", text, re.DOTALL):
-                self._wrong(f"set[{i}]", text, "a field to replace, such as workload.requests=20000")
-        policies = self._policies()
-        seeds = self._seeds()
-        beyond = self._all.get("beyond", "reject")
-        if beyond not in _BEYOND:
-            self._wrong("beyond", beyond, f"one of {', '.join(_BEYOND)}")
-        equal_area = self._all.get("equal_area", False)
-        if type(equal_area) is not bool:
-            self._wrong("equal_area", equal_area, "true or false")
-        if "grid" in self._all and "latin_hypercube" in self._all:
-            raise self._error("grid", "found both [grid] and [latin_hypercube], expected one of them")
-        grid, hypercube = self._grid(), self._latin_hypercube()
-        fields = [*grid, *(hypercube.fields if hypercube else ())]
-        demand, pairs, all_designs = self._frontier(fields)
+        from softsense.sweep_models import MOST_POINTS, read
+
+        said, faults = read(self._table)
+        for place, message in faults:
+            self._fault(place, message)
+        sections = [name for name in ("grid", "latin_hypercube", "search") if name in self._table]
+        if len(sections) > 1:
+            told = " and ".join(f"[{name}]" for name in sections)
+            self._fault((sections[1],), f"found both {told}, expected one of them")
+        if said is None:
+            # What is right by itself may still be wrong with the rest; columns are known if what is swept is.
+            wrong = {place[0] for place, _ in faults}
+            rest = {key: value for key, value in self._table.items() if key not in wrong}
+            if wrong.isdisjoint(("grid", "latin_hypercube", "search", "frontier")):
+                said, _ = read({"config": "unknown"} | rest)
+            if said is None:
+                raise self._error()
+        for name in ("latin_hypercube", "search"):
+            if (space := getattr(said, name)) and not space.fields:
+                self._fault((name,), "found no fields, expected some, each with { from = ..., to = ... }, or a list")
+        hypercube, search = said.hypercube(), said.searched()
+        fields = [*said.grid, *(each for space in (hypercube, search) if space for each in space.fields)]
+        demand, pairs = self._frontier(said.frontier, fields)
         sweep = Sweep(
-            self._beside(config),
+            self._beside(said.config),
             Path(self._origin).stem,
-            tuple(overrides),
-            grid,
+            tuple(map(_replaced, said.set)),
+            said.grid,
             hypercube,
-            tuple(policies),
-            tuple(seeds),
-            self._traces(),
-            beyond,
+            tuple(said.policies),
+            tuple(said.seeds),
+            self._traces(said.traces),
+            said.beyond,
             pairs,
             demand,
             self._origin,
-            equal_area,
-            self._constraints(fields, demand is not None),
-            all_designs,
+            said.equal_area,
+            self._constraints(said.constraints, fields, demand is not None),
+            said.frontier.all,
+            search,
         )
         self._once(sweep)
-        if sweep.size > _MOST_POINTS:
-            raise self._error("", f"found {sweep.size:,} points, expected at most {_MOST_POINTS:,}")
+        if sweep.size > MOST_POINTS:
+            self._fault((), f"found {sweep.size:,} points, expected at most {MOST_POINTS:,}")
+        if self._faults:
+            raise self._error()
         return sweep
 
-    def _error(self, place: str, message: str) -> ConfigError:
-        return ConfigError(f"{self._origin}: {place}: {message}" if place else f"{self._origin}: {message}")
+    def _error(self) -> ConfigError:
+        return ConfigError("\n".join(dict.fromkeys(self._faults)))
 
-    def _wrong(self, place: str, found: Any, expected: str) -> NoReturn:
-        raise self._error(place, f"found {'nothing' if found is None else _shown(found)}, expected {expected}")
+    def _fault(self, place: tuple[str, ...], message: str) -> None:
+        """Take note of a fault: at a key, an element of a list, or one of both in these."""
+        told = ""
+        for i, part in enumerate(place):
+            if part.isdecimal():
+                told += f"[{part}]"
+            elif i == 1 and place[0] in ("grid", "latin_hypercube", "search") and part in self._fields(place[0]):
+                told += f": {part}"
+            else:
+                told += f".{part}" if told else part
+        line = self._line(place)
+        origin = f"{self._origin}:{line}" if line else self._origin
+        self._faults.append(f"{origin}: {told}: {message}" if told else f"{origin}: {message}")
 
-    def _known(self, table: Mapping[str, Any], known: Iterable[str], place: str) -> None:
-        for key in table:
-            if key not in known:
-                raise self._error(place, f"found unknown field `{key}`, expected one of {', '.join(sorted(known))}")
+    def _fields(self, section: str) -> set[str]:
+        """What of a section is no key of its own."""
+        own = {"latin_hypercube": {"samples", "seed"}, "search": {"designs", "batch", "seed", "sampler"}}
+        return {part for place in self._places if place[0] == section for part in _joined(place[1:])} - own.get(
+            section, set()
+        )
+
+    @cached_property
+    def _places(self) -> dict[tuple[str, ...], int]:
+        """The line of each key and each element in the file."""
+        return {tuple(place): line for place, line in _core.toml_lines(self._text)}
+
+    def _line(self, place: tuple[str, ...]) -> int | None:
+        """The line of a place, or of the nearest one around it that is in the file."""
+        by_parts = {tuple(_split(other)): line for other, line in self._places.items()}
+        parts = _split(place)
+        while parts:
+            if (line := by_parts.get(tuple(parts))) is not None:
+                return line
+            parts = parts[:-1]
+        return None
 
     def _beside(self, config: str) -> str:
         """A file beside the sweep, or else a name, which only the core knows."""
         file = self._folder / config
         return str(file) if file.is_file() or Path(config).suffix or "/" in config else config
 
-    def _strings(self, key: str, expected: str) -> list[str]:
-        values = self._all.get(key, [])
-        if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
-            self._wrong(key, values, f"a list of {expected}")
-        return values
-
-    def _policies(self) -> list[str]:
-        if "policies" not in self._all:
-            return []
-        if self._all["policies"] == "all":
-            return policy_names("all")
-        try:
-            return policy_names(self._strings("policies", "read policies, such as two_step or two_step:restart"))
-        except ConfigError as error:
-            raise ConfigError(f"{self._origin}: {error}") from None
-
-    def _seeds(self) -> list[int]:
-        seeds = self._all.get("seeds", [])
-        good = isinstance(seeds, list) and all(type(seed) is int and 0 <= seed < 2**63 for seed in seeds)
-        if not good or ("seeds" in self._all and not seeds) or len(set(seeds)) < len(seeds):
-            self._wrong("seeds", seeds, "a list of whole numbers from 0, each once")
-        found: list[int] = seeds
-        return found
-
-    def _traces(self) -> tuple[TraceFile, ...]:
-        entries = self._all.get("traces", [])
-        if not isinstance(entries, list) or ("traces" in self._all and not entries):
-            self._wrong("traces", entries, "a list of files, or [[traces]] tables with file")
+    def _traces(self, said: Sequence[TraceModel]) -> tuple[TraceFile, ...]:
         traces: list[TraceFile] = []
-        for i, entry in enumerate(entries):
-            place = f"traces[{i}]"
-            table = {"file": entry} if isinstance(entry, str) else entry
-            if not isinstance(table, dict) or "file" not in table:
-                self._wrong(place, entry, "a file, or a table with file")
-            self._known(table, ("file", "name", *OPTIONS), place)
-            for key, value in table.items():
-                kind = OPTIONS.get(key, str)
-                if type(value) is not kind or value == "" or (isinstance(value, int) and not 0 <= value < 2**32):
-                    self._wrong(f"{place}.{key}", value, _KINDS[kind])
-            if table.get("format", "").endswith(".toml"):  # It lies beside the sweep.
-                table = {**table, "format": os.fspath(self._folder / table["format"])}
-            options = tuple((key, table[key]) for key in OPTIONS if key in table)
-            trace = TraceFile(self._folder / table["file"], str(table.get("name", table["file"])), options)
+        for i, each in enumerate(said):
+            options = dict(each.options)
+            if options.get("format", "").endswith(".toml"):  # It lies beside the sweep.
+                options["format"] = os.fspath(self._folder / options["format"])
+            trace = TraceFile(self._folder / each.file, each.name or each.file, tuple(options.items()))
             if not trace.file.is_file():
-                raise FileError(f"{self._origin}: {place}: {trace.file}: found no such file, expected a trace")
+                self._fault(("traces", str(i)), f"{trace.file}: found no such file, expected a trace")
             if trace.name in (other.name for other in traces):
-                self._wrong(place, trace.name, "every trace once, or a `name` for each")
+                self._fault(
+                    ("traces", str(i)), f"found `{trace.name}`, expected every trace once, or a `name` for each"
+                )
             traces.append(trace)
         return tuple(traces)
 
-    def _grid(self) -> dict[str, list[Any]]:
-        grid: dict[str, list[Any]] = {}
-        for name, values in self._leaves("grid", lambda value: not isinstance(value, dict)):
-            self._values(f"grid: {name}", values)
-            grid[name] = values
-        return grid
-
-    def _values(self, place: str, values: Any) -> None:
-        if not isinstance(values, list) or not values:
-            self._wrong(place, values, "a list of values, such as [0.1, 0.2]")
-        for i, value in enumerate(values):
-            if not _plain(value):
-                self._wrong(f"{place}[{i}]", value, "a number, text, true or false, or a list or table of these")
-
-    def _latin_hypercube(self) -> LatinHypercube | None:
-        if "latin_hypercube" not in self._all:
-            return None
-        leaves = dict(self._leaves("latin_hypercube", lambda v: not isinstance(v, dict) or "from" in v or "to" in v))
-        samples, seed = leaves.pop("samples", None), leaves.pop("seed", 1)
-        if type(samples) is not int or not 1 <= samples <= _MOST_POINTS:
-            self._wrong("latin_hypercube.samples", samples, f"a whole number from 1 to {_MOST_POINTS:,}")
-        if type(seed) is not int:
-            self._wrong("latin_hypercube.seed", seed, "a whole number")
-        if not leaves:
-            raise self._error("latin_hypercube", "found no fields, expected some, each with { from = ..., to = ... }")
-        fields: dict[str, Range | Sequence[Any]] = {}
-        for name, value in leaves.items():
-            place = f"latin_hypercube: {name}"
-            if isinstance(value, list):
-                self._values(place, value)
-                fields[name] = value
-            else:
-                fields[name] = self._range(place, value)
-        return LatinHypercube(samples, fields, seed)
-
-    def _range(self, place: str, value: Any) -> Range:
-        if not isinstance(value, dict):
-            self._wrong(place, value, "{ from = ..., to = ... }, or a list of values")
-        self._known(value, ("from", "to", "log", "whole"), place)
-        ends: list[Any] = [value.get(key) for key in ("from", "to")]
-        for key, end in zip(("from", "to"), ends, strict=True):
-            if type(end) not in (int, float) or not math.isfinite(end):
-                self._wrong(f"{place}.{key}", end, "a number")
-        log, whole = value.get("log", False), value.get("whole", False)
-        for key, chosen in (("log", log), ("whole", whole)):
-            if type(chosen) is not bool:
-                self._wrong(f"{place}.{key}", chosen, "true or false")
-        low, high = ends
-        if not low < high:
-            self._wrong(f"{place}.to", high, f"more than {low}, which `from` is")
-        if log and low <= 0:
-            self._wrong(f"{place}.from", low, "more than 0, as it is logarithmic")
-        if whole and not all(type(end) is int for end in ends):
-            self._wrong(place, value, "whole numbers for `from` and `to`, as values are to be whole")
-        return Range(low, high, log, whole)
-
-    def _leaves(self, section: str, is_leaf: Callable[[Any], bool]) -> Iterator[tuple[str, Any]]:
-        """The fields of a section: with quotes around them or without, when TOML takes their dots for tables."""
-        table = self._all.get(section, {})
-        if not isinstance(table, dict):
-            self._wrong(section, table, f"a table [{section}] of config fields")
-
-        def walk(prefix: str, table: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-            for key, value in table.items():
-                if is_leaf(value):
-                    yield prefix + key, value
-                else:
-                    yield from walk(f"{prefix}{key}.", value)
-
-        found: set[str] = set()
-        for name, value in walk("", table):
-            if not re.fullmatch(r"\w+(\.\w+)*", name):
-                self._wrong(section, name, 'a config field, such as "ftl.over_provisioning"')
-            if name in found:
-                self._wrong(section, name, "every field once")
-            found.add(name)
-            yield name, value
-
-    def _constraints(self, fields: Sequence[str], lifetime: bool) -> tuple[Constraint, ...]:
+    def _constraints(self, said: Sequence[str], fields: Sequence[str], lifetime: bool) -> tuple[Constraint, ...]:
         columns = dict.fromkeys(_columns(fields).values(), float) | SUMMARY_COLUMNS
         columns |= LIFETIME_COLUMNS if lifetime else {}
         found = []
-        for i, text in enumerate(self._strings("constraints", "conditions, such as `p99.9 < 2 ms`")):
+        for i, text in enumerate(said):
             try:
                 found.append(parse(text, columns))
             except ConfigError as error:
                 more = "" if lifetime else " (columns of lifetimes need `lifetime = true` in [frontier])"
-                raise self._error(f"constraints[{i}]", f"{error}{more if 'unknown' in str(error) else ''}") from None
+                self._fault(("constraints", str(i)), f"{error}{more if 'unknown' in str(error) else ''}")
         return tuple(found)
 
-    def _frontier(self, fields: Sequence[str]) -> tuple[Demand | None, tuple[Pair, ...], bool]:
-        table = self._all.get("frontier", {})
-        if not isinstance(table, dict):
-            self._wrong("frontier", table, "a table [frontier]")
-        self._known(table, ("pairs", "lifetime", "all"), "frontier")
-        all_designs = table.get("all", False)
-        if type(all_designs) is not bool:
-            self._wrong("frontier.all", all_designs, "true or false")
-        demand = self._demand(table.get("lifetime", False))
-        known = [*_columns(fields).values(), *SUMMARY_COLUMNS]
-        known += LIFETIME_COLUMNS if demand else ()
-        if "pairs" not in table:
-            return demand, (LATENCY_ENERGY, LIFETIME_CAPACITY) if demand else (LATENCY_ENERGY,), all_designs
-        entries = table["pairs"]
-        if not isinstance(entries, list):
-            self._wrong("frontier.pairs", entries, "a list of { x = ..., y = ..., better = [...] }")
+    def _frontier(self, said: FrontierModel, fields: Sequence[str]) -> tuple[Demand | None, tuple[Pair, ...]]:
+        demand = None
+        if said.lifetime is not None:
+            from softsense.lifetime import Demand
+
+            demand = Demand(**said.lifetime.model_dump(exclude_unset=True))
+        known = [*_columns(fields).values(), *SUMMARY_COLUMNS, *(LIFETIME_COLUMNS if demand else ())]
+        if said.pairs is None:
+            return demand, (LATENCY_ENERGY, LIFETIME_CAPACITY) if demand else (LATENCY_ENERGY,)
         pairs = []
-        for i, entry in enumerate(entries):
-            place = f"frontier.pairs[{i}]"
-            if not isinstance(entry, dict) or not {"x", "y"} <= entry.keys():
-                self._wrong(place, entry, "{ x = ..., y = ..., better = [...] }")
-            self._known(entry, ("x", "y", "better"), place)
+        for i, pair in enumerate(said.pairs):
             named: dict[str, str] = {}
             for axis in ("x", "y"):
+                written = getattr(pair, axis)
                 try:
-                    named[axis] = resolve(str(entry[axis]), known)
-                except ConfigError:
+                    named[axis] = resolve(written, known)
+                except ConfigError as error:
                     more = "" if demand else " (those of lifetimes need `lifetime = true`)"
-                    self._wrong(f"{place}.{axis}", entry[axis], f"a column{more}: {', '.join(known)}")
-            better = entry.get("better", ["lower", "lower"])
-            if not isinstance(better, list) or len(better) != 2 or not all(each in _BETTER for each in better):
-                self._wrong(f"{place}.better", better, "two of lower and higher, for x and y")
-            pairs.append(Pair(named["x"], named["y"], (better[0], better[1])))
-        return demand, tuple(pairs), all_designs
-
-    def _demand(self, lifetime: Any) -> Demand | None:
-        if lifetime is False:
-            return None
-        from softsense.lifetime import Demand
-
-        if lifetime is True:
-            return Demand()
-        place = "frontier.lifetime"
-        if not isinstance(lifetime, dict):
-            self._wrong(place, lifetime, "true, false, or a table of uber, mean_iterations and level")
-        self._known(lifetime, ("uber", "mean_iterations", "level"), place)
-        for key, value in lifetime.items():
-            good = type(value) is int and 1 <= value <= MAX_LEVEL if key == "level" else type(value) in (int, float)
-            if not good or not value > 0:
-                expected = f"a level from 1 to {MAX_LEVEL}" if key == "level" else "a number above 0"
-                self._wrong(f"{place}.{key}", value, expected)
-        return Demand(**lifetime)
+                    hint = str(error).rpartition(": ")[2] if "did you mean" in str(error) else ""
+                    expected = f"a column{more}: {', '.join(known)}{'; ' if hint else ''}{hint}"
+                    self._fault(("frontier", "pairs", str(i), axis), f"found `{written}`, expected {expected}")
+            if len(named) == 2:
+                pairs.append(Pair(named["x"], named["y"], (pair.better[0], pair.better[1])))
+        return demand, tuple(pairs)
 
     def _once(self, sweep: Sweep) -> None:
         """No field may be set in two ways: which of them would count is anybody's guess."""
         places = {"seed": "seeds", "read.policy": "policies"}
-        section = "latin_hypercube" if sweep.latin_hypercube else "grid"
+        section = "latin_hypercube" if sweep.latin_hypercube else "search" if sweep.search else "grid"
         for name in sweep.fields:
             for reserved, key in places.items():
                 if name == reserved or reserved.startswith(f"{name}."):
-                    self._wrong(section, name, f"`{key}` at the top of the file instead")
+                    self._fault((section,), f"found `{name}`, expected `{key}` at the top of the file instead")
         swept = [(name, section) for name in sweep.fields]
         swept += [("seed", "seeds")] if sweep.seeds else []
         swept += [("read.policy", "policies")] if sweep.policies else []
@@ -446,21 +332,21 @@ class _Parser:
                 lost.append((one, other))
         for (inner, here), (outer, there) in lost:
             part = "" if inner == outer else f", a part of {outer}"
-            raise self._error(here, f"found {inner}{part}, which is in {there}, too, expected it in one of them")
+            self._fault((here,), f"found {inner}{part}, which is in {there}, too, expected it in one of them")
 
 
-def _shown(value: Any) -> str:
-    """A value of a sweep file, as people would write it."""
-    with contextlib.suppress(TypeError):
-        text = inline(value) if not isinstance(value, str) else f"`{value}`"
-        return text if len(text) <= 200 else f"{text[:200]}..."
-    return str(value)
+def _replaced(text: str) -> str:
+    """An override, its field in its own name."""
+    path, _, value = text.partition("=")
+    return f"{_core.own_path(path.strip())}={value.strip()}"
 
 
-def _plain(value: Any) -> bool:
-    """Whether a value may stand in a config."""
-    if isinstance(value, dict):
-        return all(map(_plain, value.values()))
-    if isinstance(value, list):
-        return all(map(_plain, value))
-    return isinstance(value, str | bool | int) or (isinstance(value, float) and math.isfinite(value))
+def _split(place: Sequence[str]) -> list[str]:
+    """A place in steps, dots of quoted keys being steps, too."""
+    return [_core.own_path(step) for part in place for step in part.split(".")]
+
+
+def _joined(place: Sequence[str]) -> Iterator[str]:
+    """All paths that begin as a place does."""
+    for end in range(1, len(place) + 1):
+        yield _core.own_path(".".join(place[:end]))

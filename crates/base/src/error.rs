@@ -15,12 +15,14 @@ pub fn shipped_or_file<'a>(
     kind: ErrorKind,
     what: &str,
 ) -> Result<(Cow<'a, str>, String)> {
-    if let Some((name, text)) = shipped.iter().find(|(name, _)| *name == name_or_path) {
+    let names = || shipped.iter().map(|(name, _)| *name);
+    let canonical = crate::canonical(name_or_path, names(), directory);
+    if let Some((name, text)) = shipped.iter().find(|(name, _)| *name == canonical) {
         return Ok(((*text).into(), (*name).into()));
     }
     let path = directory.join(name_or_path);
     let text = crate::read_text(&path).map_err(|error| {
-        let mut names: Vec<_> = shipped.iter().map(|(name, _)| *name).collect();
+        let mut names: Vec<_> = names().collect();
         // The one that was probably meant stands first.
         names.sort_by_key(|name| crate::distance(name_or_path, name));
         let said = said(&error);
@@ -47,13 +49,15 @@ pub enum ErrorKind {
     Own,
 }
 
-/// Bad input: the place (config path, or file and line), what was found and what was expected.
+/// Bad input: the place (config path, or file and line), what was found and what was expected. It may be one of several faults that were
+/// found together: see [`Faults`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Error {
     kind: ErrorKind,
     place: String,
     message: String,
     source: Option<Said>,
+    others: Vec<Error>,
 }
 
 /// What code of a user's own has said. Two are equal if they are one.
@@ -74,7 +78,7 @@ pub type Result<T> = std::result::Result<T, Error>;
 impl Error {
     /// An error of `kind` at `place` (such as `ftl.over_provisioning` or `hm_0.csv:17`).
     pub fn new(kind: ErrorKind, place: impl Into<String>, message: impl Into<String>) -> Self {
-        Self { kind, place: place.into(), message: message.into(), source: None }
+        Self { kind, place: place.into(), message: message.into(), source: None, others: Vec::new() }
     }
 
     /// What code of a user's own, of a name, has said.
@@ -122,11 +126,85 @@ impl Error {
     pub fn message(&self) -> &str {
         &self.message
     }
+
+    /// The same faults, each as `change` makes it.
+    #[must_use]
+    pub fn each(self, mut change: impl FnMut(Error) -> Error) -> Self {
+        let mut faults = Faults::default();
+        self.apart().into_iter().for_each(|fault| faults.add(change(fault)));
+        faults.error.expect("there is at least one fault")
+    }
+
+    /// Whether the first fault of both is the same.
+    fn is(&self, other: &Self) -> bool {
+        (self.kind, &self.place, &self.message) == (other.kind, &other.place, &other.message)
+    }
+
+    /// All faults, each by itself.
+    fn apart(mut self) -> Vec<Error> {
+        let others = std::mem::take(&mut self.others);
+        std::iter::once(self).chain(others).collect()
+    }
 }
 
 impl fmt::Display for Error {
+    /// A line for each fault.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.place.is_empty() { f.write_str(&self.message) } else { write!(f, "{}: {}", self.place, self.message) }
+        if !self.place.is_empty() {
+            write!(f, "{}: ", self.place)?;
+        }
+        f.write_str(&self.message)?;
+        self.others.iter().try_for_each(|other| write!(f, "\n{other}"))
+    }
+}
+
+/// All that is wrong with an input, so that whoever mends it hears everything at once.
+///
+/// Each part is checked by itself; a check that only makes sense where others have passed asks [`Faults::none`] before.
+#[derive(Debug, Default)]
+pub struct Faults {
+    error: Option<Error>,
+}
+
+impl Faults {
+    /// Takes note of a fault, or of several that were found together; one that is known is not told twice.
+    pub fn add(&mut self, error: Error) {
+        for fault in error.apart() {
+            match &mut self.error {
+                None => self.error = Some(fault),
+                Some(first) if first.is(&fault) || first.others.iter().any(|other| other.is(&fault)) => {}
+                Some(first) => first.others.push(fault),
+            }
+        }
+    }
+
+    /// Takes note of what is wrong, and gives what is right.
+    pub fn see<T>(&mut self, result: Result<T>) -> Option<T> {
+        result.map_err(|error| self.add(error)).ok()
+    }
+
+    /// Whether nothing is wrong so far.
+    pub fn none(&self) -> bool {
+        self.error.is_none()
+    }
+
+    /// Everything that was found, as one error: of the kind of the first.
+    ///
+    /// # Errors
+    /// When anything was.
+    pub fn end(self) -> Result<()> {
+        self.error.map_or(Ok(()), Err)
+    }
+
+    /// What came of it where nothing was found.
+    ///
+    /// # Errors
+    /// When anything was.
+    ///
+    /// # Panics
+    /// When there is neither a fault nor a value.
+    pub fn end_with<T>(self, value: Option<T>) -> Result<T> {
+        self.end().map(|()| value.expect("what has no fault has a value"))
     }
 }
 
@@ -164,4 +242,30 @@ pub fn expect_whole(path: impl Into<String>, value: u32, low: u32, high: u32) ->
 /// The line of byte `at` of `text`, from 1.
 pub fn line_of(text: &str, at: usize) -> usize {
     text[..at.min(text.len())].matches('\n').count() + 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Is everything that is wrong told once, in the order in which it was found, and found again one by one?
+    #[test]
+    fn faults_are_told_together() {
+        let mut faults = Faults::default();
+        assert!(faults.none());
+        assert_eq!(faults.see(expect_whole("a", 3, 1, 5)), Some(()));
+        for (path, value) in [("a", 7), ("b", 9), ("a", 7)] {
+            assert_eq!(faults.see(expect_whole(path, value, 1, 5)), None);
+        }
+        let error = faults.end().unwrap_err();
+        let told = "a: found 7, expected a whole number from 1 to 5\nb: found 9, expected a whole number from 1 to 5";
+        assert_eq!(error.to_string(), told);
+        let elsewhere = error.each(|fault| Error::config(format!("x.{}", fault.place()), fault.message()));
+        assert_eq!(elsewhere.to_string(), told.replace("a: ", "x.a: ").replace("b: ", "x.b: "));
+        let mut more = Faults::default();
+        more.add(Error::config("first", "is wrong"));
+        more.add(elsewhere);
+        assert_eq!(more.end().unwrap_err().to_string().lines().count(), 3);
+        assert_eq!(Faults::default().end(), Ok(()));
+    }
 }

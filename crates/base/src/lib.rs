@@ -60,7 +60,7 @@ mod stream;
 mod units;
 mod wording;
 
-pub use error::{Error, ErrorKind, Result, expect_number, expect_whole, line_of, shipped_or_file};
+pub use error::{Error, ErrorKind, Faults, Result, expect_number, expect_whole, line_of, shipped_or_file};
 pub use files::{UnfinishedFile, read_text};
 pub use histogram::{Histogram, ResponseSummary, Slowest, SumsByDuration};
 pub use own::{OwnName, or_own};
@@ -70,4 +70,4 @@ pub use statistics::{
 };
 pub use stream::{Purpose, Stream};
 pub use units::{Ns, Pj, TotalNs, format_bytes, format_count, format_duration};
-pub use wording::{distance, plain};
+pub use wording::{canonical, distance, nearest, plain, spelled_like, unknown_name};

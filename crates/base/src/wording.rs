@@ -1,4 +1,41 @@
-//! Messages of libraries in words for people.
+//! Names as people write them, and messages of libraries in words for people.
+
+use std::path::Path;
+
+/// How a name is compared: `flash-8/9`, `flash-8-9` and `Flash_8_9` are one.
+fn spelled(name: &str) -> String {
+    name.chars().map(|c| if matches!(c, '/' | '_' | ' ') { '-' } else { c.to_ascii_lowercase() }).collect()
+}
+
+/// The one of `known` that somebody wrote, however he spelled it: with another of `/`, `-` and `_`, or other capitals. None if there is
+/// no such name, or several.
+pub fn spelled_like<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let wanted = spelled(written);
+    let mut found = None;
+    for name in known {
+        if name == written {
+            return Some(name);
+        }
+        if spelled(name) == wanted {
+            // Two that differ in nothing else have to be written as they are.
+            found = if found.is_none() { Some(Some(name)) } else { Some(None) };
+        }
+    }
+    found.flatten()
+}
+
+/// The shipped thing that somebody means, by its own name; what names none is given back, and so is another spelling that is a file in
+/// `directory`.
+pub fn canonical<'w, 's: 'w>(
+    written: &'w str,
+    shipped: impl IntoIterator<Item = &'s str>,
+    directory: &Path,
+) -> &'w str {
+    match spelled_like(written, shipped) {
+        Some(name) if name == written || !directory.join(written).exists() => name,
+        _ => written,
+    }
+}
 
 /// How many letters must be put in, taken out or changed to make `a` of `b`, whatever their case.
 ///
@@ -32,7 +69,7 @@ pub fn plain(message: &str) -> String {
         Some((found, expected)) => format!("found {}, expected {}", value(found), kind(expected)),
         None => message,
     };
-    match nearest(&text) {
+    match unknown_name(&text).and_then(|(name, known)| nearest(name, known)) {
         Some(name) => format!("{text}; did you mean `{name}`?"),
         None => text,
     }
@@ -70,12 +107,19 @@ fn kind(expected: &str) -> String {
     }
 }
 
-/// Of the names that "unknown field `x`, expected one of `y`, `z`" lists the one that was probably meant.
-fn nearest(message: &str) -> Option<&str> {
+/// The name that a deserializer does not know, and those that it does: of "unknown field `x`, expected one of `y`, `z`".
+pub fn unknown_name(message: &str) -> Option<(&str, impl Iterator<Item = &str>)> {
     let known = message.strip_prefix("unknown field `").or_else(|| message.strip_prefix("unknown variant `"))?;
     let (name, rest) = known.split_once('`')?;
-    let names = rest.strip_prefix(", expected one of ")?.split(", ").map(|each| each.trim_matches('`'));
-    let best = names.min_by_key(|known| distance(name, known))?;
+    let rest = rest.strip_prefix(", expected ")?;
+    let names = rest.strip_prefix("one of ").unwrap_or(rest);
+    // Two are "`y` or `z`".
+    Some((name, names.split([',', ' ']).filter_map(|each| each.strip_prefix('`')?.strip_suffix('`'))))
+}
+
+/// Of the names that there are the one that was probably meant; none where all are far from what somebody wrote.
+pub fn nearest<'k>(name: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
+    let best = known.into_iter().min_by_key(|known| distance(name, known))?;
     let (other, distance) = distance(name, best);
     // Names as far apart as one is long have nothing in common.
     (!other || 3 * distance <= name.len().max(3)).then_some(best)
@@ -109,12 +153,36 @@ mod tests {
                 "unknown variant `lru`, expected one of `greedy`, `fifo`",
             ),
             (
+                "unknown field `fifi`, expected `greedy` or `fifo`",
+                "unknown field `fifi`, expected `greedy` or `fifo`; did you mean `fifo`?",
+            ),
+            (
                 "unknown field `over`, expected one of `mapping`, `over_provisioning`",
                 "unknown field `over`, expected one of `mapping`, `over_provisioning`; did you mean `over_provisioning`?",
             ),
         ] {
             assert_eq!(plain(said), expected);
         }
+    }
+
+    /// Is a name the same with other separators, and never one of two?
+    #[test]
+    fn spellings_are_one_name() {
+        let known = ["flash-8/9", "tlc-2-3-2", "look_ahead", "a-b", "a_b"];
+        for (written, expected) in [
+            ("flash-8-9", Some("flash-8/9")),
+            ("flash_8_9", Some("flash-8/9")),
+            ("TLC_2_3_2", Some("tlc-2-3-2")),
+            ("look-ahead", Some("look_ahead")),
+            ("a_b", Some("a_b")),
+            ("a/b", None),
+            ("flash-89", None),
+        ] {
+            assert_eq!(spelled_like(written, known), expected, "{written}");
+        }
+        let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+        assert_eq!(canonical("CARGO.toml", ["cargo.toml"], here), "cargo.toml", "no file is called so");
+        assert_eq!(canonical("Cargo.toml", ["cargo.toml"], here), "Cargo.toml", "a file is");
     }
 
     #[test]

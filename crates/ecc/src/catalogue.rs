@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use softsense_base::{Error, Result, distance, read_text};
+use softsense_base::{Error, Result, canonical, distance, read_text, spelled_like};
 
 use crate::bch::BchCode;
 use crate::bits;
@@ -124,7 +124,8 @@ impl Code {
     /// # Errors
     /// An unknown name: the names there are, the one that is most like it first.
     pub fn shipped(name: &str) -> Result<Self> {
-        match SHIPPED.iter().find(|entry| entry.name == name) {
+        let wanted = spelled_like(name, Self::names());
+        match SHIPPED.iter().find(|entry| Some(entry.name) == wanted) {
             Some(entry) => Ok(entry.compile()),
             None => Err(unknown(name)),
         }
@@ -157,7 +158,8 @@ impl Code {
             };
             return Ok(Self::Ldpc(Arc::new(LdpcCode::new(code.parity_check(), RedundantChecks::Accept)?)));
         }
-        if let Some(entry) = SHIPPED.iter().find(|entry| entry.name == name) {
+        let wanted = canonical(name, Self::names(), Path::new(""));
+        if let Some(entry) = SHIPPED.iter().find(|entry| entry.name == wanted) {
             return Ok(entry.compile());
         }
         let path = Path::new(name);

@@ -75,6 +75,7 @@ impl FromStr for Algorithm {
     /// Without a schedule it is layered, and without a width min-sum is in f32 and sum-product in f64; bare `min-sum` is
     /// [`Algorithm::MinSum`].
     fn from_str(text: &str) -> Result<Self> {
+        let text = &*text.replace('_', "-");
         match text {
             "min-sum" => return Ok(Self::MinSum(Width::Adaptive)),
             "min-sum-8bit" => return Ok(Self::MinSum(Width::Eight { largest: MOST_LARGEST })),

@@ -1,6 +1,6 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use softsense_base::{Error, OwnName, Result, expect_number, expect_whole, or_own, shipped_or_own};
+use softsense_base::{Error, Faults, OwnName, Result, expect_number, expect_whole, or_own, shipped_or_own};
 use softsense_nand::{CellSpec, InferredBy, ReferencesAt};
 
 use crate::{History, MAX_LEVEL, Observation, Reliability, Step};
@@ -252,12 +252,14 @@ impl Retry {
 impl ReadSpec {
     /// Checks the ranges.
     pub fn check(&self) -> Result<()> {
+        let mut faults = Faults::default();
         if !(1..=MAX_LEVEL).contains(&self.max_level) {
             let message = format!("found {}, expected a level from 1 to {MAX_LEVEL}", self.max_level);
-            return Err(Error::config("read.max_level", message));
+            faults.add(Error::config("read.max_level", message));
         }
-        expect_whole("read.retry_sensing_percent", self.retry_sensing_percent.into(), 1, 100)?;
-        self.predictor.map_or(Ok(()), |predictor| predictor.check())
+        faults.see(expect_whole("read.retry_sensing_percent", self.retry_sensing_percent.into(), 1, 100));
+        faults.see(self.predictor.map_or(Ok(()), |predictor| predictor.check()));
+        faults.end()
     }
 
     /// The same, with what a reliability has of what it asks for: entries of a retry table, sensings of a search, what references are

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use softsense_base::{Error, Purpose, Result, Stream, expect_number, expect_whole};
+use softsense_base::{Error, Purpose, Result, Stream, canonical, expect_number, expect_whole};
 use softsense_ecc::catalogue::Code;
 use softsense_ecc::hardware::LdpcShape;
 use softsense_nand::{CellSpec, Factors, InferredBy, Placement, Rber, RberModel, ReadDisturb, Variation, Wear};
@@ -304,6 +304,33 @@ impl Flash {
 /// The probability `p` as a threshold on 64 uniform bits.
 fn threshold(p: f64) -> u64 {
     if p >= 1.0 { u64::MAX } else { (p * 2f64.powi(64)) as u64 }
+}
+
+impl ReliabilitySpec {
+    /// The same, in which shipped tables, codes and cells have the names that they are shipped by, however they were written.
+    #[must_use]
+    pub fn in_own_names(mut self, directory: &Path) -> Self {
+        let table = |file: &mut String| *file = canonical(file, DecodeTable::shipped(), directory).to_owned();
+        match &mut self {
+            Self::Perfect | Self::Fixed { .. } => {}
+            Self::Table(spec) => {
+                table(&mut spec.file);
+                spec.rber.use_own_names(directory);
+            }
+            Self::Adaptive(spec) => {
+                spec.rates.iter_mut().for_each(|rate| table(&mut rate.file));
+                spec.rber.use_own_names(directory);
+            }
+            Self::Bch(spec) => spec.rber.use_own_names(directory),
+            Self::Exact(spec) => {
+                spec.code = canonical(&spec.code, Code::names(), directory).to_owned();
+                // Decoders are written with `-`.
+                spec.decoder = spec.decoder.replace('_', "-");
+                spec.rber.use_own_names(directory);
+            }
+        }
+        self
+    }
 }
 
 impl Reliability {

@@ -4,7 +4,7 @@ use std::sync::{Mutex, PoisonError};
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use softsense_base::{Error, ErrorKind, Result, binomial_tail, line_of, plain, shipped_or_file};
+use softsense_base::{Error, ErrorKind, Result, binomial_tail, canonical, line_of, plain, shipped_or_file};
 use softsense_ecc::bch::BchCode;
 use softsense_ecc::catalogue::Code;
 use softsense_ecc::hardware::LdpcShape;
@@ -143,6 +143,7 @@ impl DecodeTable {
     pub fn open(name_or_path: &str, directory: &Path) -> Result<Self> {
         // Sweeps open the shipped ones again and again.
         static OPENED: Mutex<BTreeMap<&str, DecodeTable>> = Mutex::new(BTreeMap::new());
+        let name_or_path = canonical(name_or_path, Self::shipped(), directory);
         let Some(shipped) = Self::shipped().find(|name| *name == name_or_path) else {
             return Self::read(name_or_path, directory);
         };

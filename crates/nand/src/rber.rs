@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use softsense_base::{Result, expect_number};
+use softsense_base::{Result, canonical, expect_number};
 
-use crate::cells::MAX_PAGES;
+use crate::cells::{MAX_PAGES, ONE_BIT};
 use crate::equivalent::equivalent_rber;
 use crate::rber_grid::{CompiledGrid, RberGrid};
 use crate::sensing::MAX_LEVEL;
@@ -213,6 +213,14 @@ impl RberModel {
     /// Whether the model names its cells instead of describing them.
     pub fn names_cells(&self) -> bool {
         matches!(self, RberModel::ThresholdVoltage(NamedCells::Named(_)))
+    }
+
+    /// Gives shipped cells the name that they are shipped by, however it was written.
+    pub fn use_own_names(&mut self, directory: &Path) {
+        if let RberModel::ThresholdVoltage(NamedCells::Named(name)) = self {
+            let (prefix, of) = name.split_at(if name.starts_with(ONE_BIT) { ONE_BIT.len() } else { 0 });
+            *name = format!("{prefix}{}", canonical(of, CellSpec::shipped(), directory));
+        }
     }
 
     /// The cells of a model by threshold voltages that is open.

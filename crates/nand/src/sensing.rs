@@ -2,7 +2,7 @@ use std::str::FromStr;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use softsense_base::{Error, Result, expect_number, maximum};
+use softsense_base::{Error, Result, expect_number, maximum, spelled_like};
 
 use crate::Cells;
 use crate::cells::MAX_STATES;
@@ -48,7 +48,7 @@ impl FromStr for Placement {
             Error::config("placement", message)
         };
         let placement = match text.split_once(':') {
-            None if text == "mutual_information" => Placement::MutualInformation,
+            None if spelled_like(text, ["mutual_information"]).is_some() => Placement::MutualInformation,
             None if text == "nested" => Placement::Nested,
             None if text == "uniform" => Placement::Uniform { step_v: None },
             Some(("uniform", step)) => Placement::Uniform { step_v: Some(step.parse().map_err(|_| expected())?) },

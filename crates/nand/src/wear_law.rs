@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use softsense_base::{Error, Result};
+use softsense_base::{Error, Result, spelled_like};
 
 use crate::{RberModel, Wear};
 
@@ -22,7 +22,7 @@ impl FromStr for WearLaw {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        match text {
+        match spelled_like(text, ["power_law", "exponential"]).unwrap_or(text) {
             "power_law" => Ok(Self::PowerLaw),
             "exponential" => Ok(Self::Exponential),
             _ => Err(Error::config("law", format!("found `{text}`, expected `power_law` or `exponential`"))),

@@ -6,7 +6,7 @@ use numpy::ndarray::Array2;
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use softsense_base::{Error, Purpose, Stream, expect_number, expect_whole};
+use softsense_base::{Error, Purpose, Stream, expect_number, expect_whole, plain, spelled_like, unknown_name};
 use softsense_ecc::channel::LARGEST_REGION_LLR;
 use softsense_link::MAX_LEVEL;
 use softsense_nand::{
@@ -130,8 +130,14 @@ impl Cells {
             .into_iter()
             .map(|(pe_cycles, retention_hours, mean, sigma)| Measurement { pe_cycles, retention_hours, mean, sigma })
             .collect();
-        let mapping: Mapping = serde_json::from_value(mapping.into())
-            .map_err(|error| raise(Error::config("mapping", error.to_string())))?;
+        let named = |name: &str| serde_json::from_value::<Mapping>(name.into()).map_err(|error| error.to_string());
+        let mapping = named(mapping)
+            .or_else(|said| {
+                // However it is spelled.
+                let meant = unknown_name(&said).and_then(|(name, known)| spelled_like(name, known).map(str::to_owned));
+                meant.map_or(Err(said), |meant| named(&meant))
+            })
+            .map_err(|said| raise(Error::config("mapping", plain(&said))))?;
         let (found, expected) = (measurements.first().map_or(0, |first| first.mean.len()), mapping.states());
         if found != expected {
             let message = format!("found measurements of {found} states, expected {expected}, those of the mapping");

@@ -36,7 +36,12 @@ use softsense_ssd::trace::{self, Beyond, TraceSpec};
 /// Labels and values, for people.
 type Rows = Vec<(String, String)>;
 
-create_exception!(softsense, SoftsenseError, PyException, "Bad input; the message is one line and names the place.");
+create_exception!(
+    softsense,
+    SoftsenseError,
+    PyException,
+    "Bad input; the message has a line for each fault, which names its place."
+);
 create_exception!(
     softsense,
     ConfigError,
@@ -616,6 +621,33 @@ fn policies(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
     Policy::ALL.into_iter().map(dict).collect()
 }
 
+/// A config path in the names that fields have: `ftl.over-provisioning` is `ftl.over_provisioning`. What leads nowhere is given
+/// back.
+#[pyfunction]
+fn own_path(path: &str) -> String {
+    softsense_ssd::checked::own_path(path)
+}
+
+/// The line of every key, and of every element of a list, in a text of TOML, with the path to it, indices as text. Nothing of what is
+/// no TOML.
+#[pyfunction]
+fn toml_lines(text: &str) -> Vec<(Vec<String>, usize)> {
+    softsense_ssd::checked::toml_lines(text)
+}
+
+/// The one of `known` that `name` means, however it is spelled: with another of `/`, `-` and `_`, or other capitals. None if there is
+/// no such name, or several.
+#[pyfunction]
+fn spelled_like(name: &str, known: Vec<String>) -> Option<String> {
+    softsense_base::spelled_like(name, known.iter().map(String::as_str)).map(str::to_owned)
+}
+
+/// The one of `known` that was probably meant by `name`. None where all are far from it.
+#[pyfunction]
+fn nearest(name: &str, known: Vec<String>) -> Option<String> {
+    softsense_base::nearest(name, known.iter().map(String::as_str)).map(str::to_owned)
+}
+
 /// A file that appears whole, when it is finished, or not at all; `path` is where it is until then. Raises FileError.
 #[pyclass(module = "softsense._core")]
 struct UnfinishedFile {
@@ -742,5 +774,9 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(read_text, module)?)?;
     module.add_function(wrap_pyfunction!(keep_panics_quiet, module)?)?;
     module.add_function(wrap_pyfunction!(last_panic, module)?)?;
+    module.add_function(wrap_pyfunction!(own_path, module)?)?;
+    module.add_function(wrap_pyfunction!(toml_lines, module)?)?;
+    module.add_function(wrap_pyfunction!(spelled_like, module)?)?;
+    module.add_function(wrap_pyfunction!(nearest, module)?)?;
     module.add_function(wrap_pyfunction!(policies, module)?)
 }

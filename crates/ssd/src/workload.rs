@@ -11,7 +11,7 @@ mod mmpp;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use softsense_base::{Error, Purpose, Result, Stream, format_bytes, format_count};
+use softsense_base::{Error, Faults, Purpose, Result, Stream, format_bytes, format_count};
 
 use self::addresses::Region;
 use self::arrivals::Clock;
@@ -104,49 +104,44 @@ impl WorkloadSpec {
     /// # Errors
     /// The config path, what was found and what was expected.
     pub fn check(&self) -> Result<()> {
-        let error = |field: &str, message: String| Err(Error::config(format!("workload.{field}"), message));
+        let mut faults = Faults::default();
+        let mut fault = |field: &str, message: String| faults.add(Error::config(format!("workload.{field}"), message));
         if self.requests == 0 {
-            return error("requests", "found 0, expected at least 1".to_owned());
+            fault("requests", "found 0, expected at least 1".to_owned());
         }
         if !(0.0..=1.0).contains(&self.read_fraction) {
-            return error("read_fraction", format!("found {}, expected a number from 0 to 1", self.read_fraction));
+            fault("read_fraction", format!("found {}, expected a number from 0 to 1", self.read_fraction));
         }
         if !(0.0..=1.0).contains(&self.read_after_write) {
-            return error(
-                "read_after_write",
-                format!("found {}, expected a number from 0 to 1", self.read_after_write),
-            );
+            fault("read_after_write", format!("found {}, expected a number from 0 to 1", self.read_after_write));
         }
         if self.align_bytes == 0 || self.align_bytes > 1 << 40 {
-            return error("align_bytes", format!("found {}, expected 1 to 2^40 bytes", self.align_bytes));
+            fault("align_bytes", format!("found {}, expected 1 to 2^40 bytes", self.align_bytes));
         }
         if self.sizes.is_empty() {
-            return error("sizes", "found none, expected at least one size".to_owned());
+            fault("sizes", "found none, expected at least one size".to_owned());
         }
         let mut total = 0.0;
         for (i, size) in self.sizes.iter().enumerate() {
             if size.bytes == 0 || size.bytes > MAX_REQUEST_BYTES {
-                return error(&format!("sizes[{i}].bytes"), format!("found {}, expected 1 to 2^30 bytes", size.bytes));
+                fault(&format!("sizes[{i}].bytes"), format!("found {}, expected 1 to 2^30 bytes", size.bytes));
             }
             if !(0.0..=1.0).contains(&size.share) {
-                return error(
-                    &format!("sizes[{i}].share"),
-                    format!("found {}, expected a number from 0 to 1", size.share),
-                );
+                fault(&format!("sizes[{i}].share"), format!("found {}, expected a number from 0 to 1", size.share));
             }
             total += size.share;
         }
-        if (total - 1.0).abs() > 1e-6 {
-            return error("sizes", format!("found shares that add up to {total}, expected 1"));
+        if !self.sizes.is_empty() && (total - 1.0).abs() > 1e-6 {
+            fault("sizes", format!("found shares that add up to {total}, expected 1"));
         }
-        self.addresses.check()?;
-        self.arrivals.check(self.requests)?;
         if let Some(footprint) = self.footprint_bytes
             && footprint < self.align_bytes
         {
-            return error("footprint_bytes", format!("found {footprint}, expected at least align_bytes"));
+            fault("footprint_bytes", format!("found {footprint}, expected at least align_bytes"));
         }
-        Ok(())
+        faults.see(self.addresses.check());
+        faults.see(self.arrivals.check(self.requests));
+        faults.end()
     }
 
     /// The requests, for a device of `capacity_bytes`; a pure function of the spec, `seed` and `capacity_bytes`.

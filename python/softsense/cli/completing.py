@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -27,6 +27,7 @@ PAPERS = (
     "read-retry",
 )
 
+PLACEMENTS = ("mutual_information", "nested", "uniform")
 SHELLS = ("bash", "zsh", "fish")
 FAULTS = ("kill-die", "kill-plane", "kill-block", "flip-bits", "drop-power", "heal")
 
@@ -52,20 +53,42 @@ def one_of(*names: str) -> Completer:
     return _completing(lambda: names)
 
 
-def named(names: Callable[[], Iterable[str]]) -> Callable[[click.Context, click.Parameter, str], str]:
-    """A name of what comes with softsense, where it is written with another of `/`, `-` and `_`; all else as it is."""
+def named(names: Callable[[], Iterable[str]]) -> Callable[[click.Context, click.Parameter, Any], Any]:
+    """A name of what comes with softsense, however it is spelled; a file, and all else, as it is."""
 
-    def spelled(name: str) -> str:
-        return name.replace("/", "-").replace("_", "-")
-
-    def known(_context: click.Context, _parameter: click.Parameter, given: str) -> str:
-        found = [name for name in names() if spelled(name) == spelled(given)]
-        return found[0] if len(found) == 1 and not Path(given).exists() else given
+    def known(_context: click.Context, _parameter: click.Parameter, given: str | None) -> str | None:
+        if given is None:
+            return None
+        found = _core.spelled_like(given, list(names()))
+        return found if found and not Path(given).exists() else given
 
     return known
 
 
+def named_in_list(names: Callable[[], Iterable[str]]) -> Callable[[click.Context, click.Parameter, str], str]:
+    """Names with commas between, each as of `named`."""
+    one = named(names)
+
+    def known(context: click.Context, parameter: click.Parameter, given: str) -> str:
+        # The commas of `bch:m=15,t=57` are none between names, and no shipped name has a part of one.
+        return ",".join(one(context, parameter, word.strip()) for word in given.split(","))
+
+    return known
+
+
+class Name(click.Choice[str]):
+    """One of these names, however it is spelled."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Its own spelling."""
+        return super().convert(_core.spelled_like(value, list(self.choices)) or value, param, ctx)
+
+
 named_code = named(lambda: (name for name, _ in Code.entries()))
+
+named_cells = named(Cells.names)
+named_placement = named(lambda: PLACEMENTS)
+named_tables = named_in_list(_core.decode_tables)
 
 complete_config = _completing(lambda: (config["name"] for config in softsense.configs()), files=True)
 complete_code = _completing(lambda: (name for name, _ in Code.entries()), files=True)
@@ -76,4 +99,4 @@ complete_policy = _completing(lambda: (policy["name"] for policy in softsense.po
 complete_policies = _completing(lambda: ("all", *(policy["name"] for policy in softsense.policies())), several=True)
 complete_written = one_of("csv", "mqsim", "disksim")
 complete_fault = one_of(*FAULTS)
-complete_placement = one_of("mutual_information", "nested", "uniform")
+complete_placement = one_of(*PLACEMENTS)

@@ -100,6 +100,12 @@ def config_ages(
 
 
 @config_group.command("schema")
-def config_schema() -> None:
-    """Print the JSON schema of configurations."""
-    click.echo(softsense.config_schema().rstrip("\n"))
+@click.option("--sweep", is_flag=True, help="Of sweep files instead.")
+def config_schema(sweep: bool) -> None:
+    """Print the JSON schema of configurations, for editors."""
+    if sweep:
+        from softsense import sweep_models
+
+        click.echo(sweep_models.schema().rstrip("\n"))
+    else:
+        click.echo(softsense.config_schema().rstrip("\n"))

@@ -87,7 +87,7 @@ def _command(arguments: list[str] | None) -> int:
         words = sys.argv[1:] if arguments is None else arguments
         code = cli.main(arguments, prog_name="softsense", standalone_mode=False, obj=["softsense", *words])
     except SoftsenseError as error:
-        return complain(str(error))
+        return complain(*str(error).splitlines())
     except SystemExit as ended:
         # With 1 click ends where nobody reads.
         if ended.code == 1:

@@ -64,7 +64,8 @@ def _report_bug(error: BaseException) -> int:
     return _BUG
 
 
-def complain(message: str) -> int:
-    """Say in one line what is wrong with the input, and return the exit code."""
-    print(f"error: {' '.join(message.split())}", file=sys.stderr)
+def complain(*faults: str) -> int:
+    """Say what is wrong with the input, a line for each fault, and return the exit code."""
+    lines = "\n       ".join(" ".join(fault.split()) for fault in faults)
+    print(f"error: {lines}", file=sys.stderr)
     return _BAD_INPUT

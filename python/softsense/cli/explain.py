@@ -10,9 +10,16 @@ from typing import Any
 import click
 
 from softsense import ConfigError
-from softsense.cli.completing import complete_cells, complete_code, complete_config, complete_policies, named_code
+from softsense.cli.completing import (
+    complete_cells,
+    complete_code,
+    complete_config,
+    complete_policies,
+    named_cells,
+    named_code,
+)
 from softsense.cli.exits import INTERRUPTED
-from softsense.cli.options import LEVELS, pe_cycles_option, placement_option, server_options
+from softsense.cli.options import LEVELS, pe_cycles_option, placement_option, retention_option, server_options
 from softsense.cli.output import check_picture, say_address
 from softsense.files import replacing
 
@@ -30,12 +37,11 @@ from softsense.files import replacing
     "--cells",
     metavar="NAME",
     shell_complete=complete_cells,
+    callback=named_cells,
     help="A shipped model or a TOML file; default: those of the config, or mlc.",
 )
 @pe_cycles_option(10_000, "--pe", "--pe-cycles")
-@click.option(
-    "--retention", default="365d", metavar="TIME", help="Since the codeword was written, such as 365d (default) or 12h."
-)
+@retention_option("365d", "Since the codeword was written, such as 365d (default) or 12h; a number alone is days.")
 @click.option("--page", default="upper", metavar="PAGE", help="The page it is in: its name or number; default: upper.")
 @click.option(
     "--code",

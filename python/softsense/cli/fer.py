@@ -11,7 +11,7 @@ import click
 
 import softsense
 from softsense import Interrupted, following
-from softsense.cli.completing import complete_cells
+from softsense.cli.completing import complete_cells, named_cells
 from softsense.cli.exits import INTERRUPTED
 from softsense.cli.measuring import measuring
 from softsense.cli.options import code_argument, folder_option, no_progress_option, sampling_options
@@ -40,6 +40,7 @@ from softsense.folders import Manifest
     "--cells",
     metavar="NAME",
     shell_complete=complete_cells,
+    callback=named_cells,
     help="Read cells, a shipped model or a TOML file, instead of at --rber.",
 )
 @click.option("--pe-cycles", "--pe", "pe_cycles", default="", metavar="LIST", help="Program/erase cycles of the cells.")

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from softsense import Cells, ConfigError, _core
+from softsense.cli.completing import Name, named_code
 from softsense.cli.flash_making import flash_calibrate, flash_fit, flash_grid, flash_inference, flash_references
 from softsense.cli.options import LEVELS, cells_argument, pe_cycles_option, placement_option
 from softsense.cli.output import check_picture, show_rows
@@ -40,7 +41,7 @@ def flash_group() -> None:
 @_temperature_option
 @click.option(
     "--references",
-    type=click.Choice(["default", "tracked"]),
+    type=Name(["default", "tracked"]),
     help="Where hard references stand: the chip's default, or where they are best at this age; default: the model's.",
 )
 @click.option(
@@ -163,7 +164,13 @@ def flash_disturb(
 
 @flash_group.command("measure")
 @cells_argument("tlc-measured")
-@click.option("--code", default="flash-8/9", metavar="CODE", help="Whose checks are counted; default: flash-8/9.")
+@click.option(
+    "--code",
+    default="flash-8/9",
+    metavar="CODE",
+    callback=named_code,
+    help="Whose checks are counted; default: flash-8/9.",
+)
 @pe_cycles_option(3000)
 @click.option(
     "--retention-days", default=90.0, type=click.FloatRange(0, 4e5), help="Days since the write; default: 90."

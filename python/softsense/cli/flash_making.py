@@ -171,7 +171,7 @@ def flash_fit(
     from softsense import measured_cells, tables
 
     _check(out, force)
-    found = measured_cells.fit(file, mapping.replace("-", "_"), unit_v=unit_v, temperature_c=temperature)
+    found = measured_cells.fit(file, mapping, unit_v=unit_v, temperature_c=temperature)
     if out:
         with replacing(out) as path:
             path.write_text(found.toml)

@@ -12,7 +12,7 @@ import click
 
 import softsense
 from softsense import ConfigError
-from softsense.cli.completing import complete_tables
+from softsense.cli.completing import Name, complete_tables, named_tables
 from softsense.cli.options import LEVELS, config_argument, config_options, folder_option, no_progress_option
 from softsense.cli.output import Folder, check_picture, command_line, progress_bars
 from softsense.files import replacing
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     metavar="LIST",
     default="",
     shell_complete=complete_tables,
+    callback=named_tables,
     help="Decode tables, one for each code; default: that of the config.",
 )
 @click.option(
@@ -127,12 +128,12 @@ def design_group() -> None:
 @click.option(
     "--law",
     default="power_law",
-    type=click.Choice(["power_law", "exponential"]),
+    type=Name(["power_law", "exponential"]),
     help="What is laid through the points: power_law (default) or exponential.",
 )
 @click.option(
     "--stages",
-    type=click.Choice(["points", "room"]),
+    type=Name(["points", "room"]),
     help="A stage ends at each of the points (default with --rber), or lasts as long as the strongest code that fits.",
 )
 @click.option(
@@ -144,14 +145,13 @@ def design_group() -> None:
 )
 @click.option("--oob-bytes", type=int, help="Out-of-band area of a unit, bytes; default: that of CONFIG.")
 @click.option("--uber", default=1e-15, help="Failed codewords for each bit of data read, at most; default: 1e-15.")
-@click.option(
-    "--code", default="bch", type=click.Choice(["bch", "ldpc"]), help="bch (default), or measured LDPC codes."
-)
+@click.option("--code", default="bch", type=Name(["bch", "ldpc"]), help="bch (default), or measured LDPC codes.")
 @click.option(
     "--tables",
     metavar="LIST",
     default="",
     shell_complete=complete_tables,
+    callback=named_tables,
     help="Of LDPC codes, decode tables to choose from; default: the shipped adaptive-*.",
 )
 @click.option("--level", default=1, type=LEVELS, help="Of LDPC codes, the read level; default: 1, hard decision.")

@@ -16,6 +16,7 @@ from softsense.cli.completing import (
     complete_placement,
     named,
     named_code,
+    named_placement,
     one_of,
 )
 
@@ -64,6 +65,23 @@ def pe_cycles_option(default: int, *names: str) -> Decorator:
         default=default,
         type=click.IntRange(0, 10**6),
         help=f"Program/erase cycles; default: {default}.",
+    )
+
+
+def retention_option(default: str, help_text: str) -> Decorator:
+    """How long data lies. Elsewhere it is a number of days, by either name here, too."""
+
+    def in_days(_context: click.Context, _parameter: click.Parameter, given: str) -> str:
+        return f"{given}d" if given.replace(".", "", 1).isdecimal() else given
+
+    return click.option(
+        "--retention",
+        "--retention-days",
+        "retention",
+        default=default,
+        metavar="TIME",
+        callback=in_days,
+        help=help_text,
     )
 
 
@@ -187,6 +205,7 @@ placement_option = click.option(
     default="mutual_information",
     metavar="HOW",
     shell_complete=complete_placement,
+    callback=named_placement,
     help="mutual_information (default), nested or uniform.",
 )
 
@@ -202,6 +221,7 @@ sampling_options = together(
         default="mutual_information",
         metavar="HOW",
         shell_complete=complete_placement,
+        callback=named_placement,
         help="Where references stand: mutual_information (default), nested, uniform or uniform:STEP_V.",
     ),
     click.option("--decoder", default="min-sum", metavar="NAME", help="Of LDPC codes, as in `code bench`."),

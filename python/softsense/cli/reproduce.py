@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 import softsense
-from softsense import ConfigError
+from softsense import ConfigError, _core
 from softsense.api import default_jobs
 from softsense.cli.completing import PAPERS, one_of
 from softsense.cli.exits import INTERRUPTED
@@ -19,8 +19,12 @@ from softsense.cli.output import Folder, command_line, progress_bars
 from softsense.folders import Manifest, default_folder
 
 
+def _paper(context: click.Context, parameter: click.Parameter, given: str | None) -> str | None:
+    return given and (_core.spelled_like(given, [*PAPERS, "all"]) or given)
+
+
 @click.command("reproduce")
-@click.argument("name", metavar="[PAPER|all]", required=False, shell_complete=one_of(*PAPERS, "all"))
+@click.argument("name", metavar="[PAPER|all]", required=False, shell_complete=one_of(*PAPERS, "all"), callback=_paper)
 @click.option("--list", "listing", is_flag=True, help="List the papers and their figures.")
 @click.option(
     "--figure", "figures", multiple=True, metavar="N[,N...]", help="Only these figures; repeatable; default: all."

@@ -16,7 +16,7 @@ from softsense import ConfigError
 from softsense.background import in_background
 from softsense.cli.completing import complete_fault, one_of
 from softsense.cli.exits import INTERRUPTED
-from softsense.cli.options import config_argument, config_options
+from softsense.cli.options import config_argument, config_options, retention_option
 from softsense.cli.output import check_suffix, check_writable, width
 
 _drive_argument = click.argument("drive", metavar="DRIVE", type=click.Path(path_type=Path))
@@ -97,7 +97,7 @@ def serve_command(
 
 @click.command("age")
 @_drive_argument
-@click.option("--retention", metavar="TIME", default="0s", help="So long its data lies, such as 365d or 12h.")
+@retention_option("0s", "So long its data lies, such as 365d or 12h; a number alone is days.")
 @click.option("--temperature", default=40.0, metavar="C", help="Meanwhile, degrees Celsius; default: 40.")
 @click.option(
     "--pe", "--pe-cycles", "pe_cycles", default=0, type=click.IntRange(0, 10**6), help="More P/E cycles of every block."

@@ -38,7 +38,7 @@ def sweep_command(
     as_json: bool,
     no_progress: bool,
 ) -> int:
-    """Simulate a grid or a Latin hypercube of config fields, read policies, traces and seeds.
+    """Simulate a grid, a Latin hypercube or a search of config fields, with read policies, traces and seeds.
 
     Finished points are kept at once: the same command goes on where it was stopped or killed, to the same bytes on any
     workers. Designs that lose data, cannot serve the load or break a constraint are told first, and are on no frontier;
@@ -66,7 +66,13 @@ def sweep_command(
                 following.following(path / following.NAME, "sweep", spec.name, report) as followed,
             ):
                 followed.plan(path / following.PLAN, planned.to_dict())
-                result = sweep.sweep(planned, out=path, workers=executor or workers, progress=followed)
+
+                def plan_again(planned: points.Planned) -> None:
+                    followed.plan(path / following.PLAN, planned.to_dict())
+
+                result = sweep.sweep(
+                    planned, out=path, workers=executor or workers, progress=followed, on_batch=plan_again
+                )
         except Interrupted as interruption:
             interrupted, result = True, interruption.result
         if as_json:

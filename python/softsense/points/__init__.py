@@ -3,12 +3,21 @@
 A point's identity is a hash of all that its numbers depend on, so numbers that are kept never have to be found again.
 """
 
-from softsense.points.columns import FAILED, LIFETIME_COLUMNS, NOT_SIMULATED, OK, SUMMARY_COLUMNS, WITHOUT_LIFETIME
+from softsense.points.columns import (
+    BATCH,
+    FAILED,
+    LIFETIME_COLUMNS,
+    NOT_SIMULATED,
+    OK,
+    SUMMARY_COLUMNS,
+    WITHOUT_LIFETIME,
+)
 from softsense.points.kept import STORE_VERSION, Kept, write_parquet
 from softsense.points.planned import Job, Planned, Point, device
 from softsense.points.working import Outcome, Processes, flat, work
 
 __all__ = [
+    "BATCH",
     "FAILED",
     "LIFETIME_COLUMNS",
     "NOT_SIMULATED",

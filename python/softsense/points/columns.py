@@ -15,6 +15,9 @@ WITHOUT_LIFETIME = "lifetime failed"
 NOT_SIMULATED = "not simulated"
 """The status of what an interrupted sweep had not reached; never in a file."""
 
+BATCH = "batch"
+"""The column of a search that says in which of its batches a point was asked for."""
+
 _TIMES = ("mean_us", "p50_us", "p95_us", "p99_us", "p999_us", "p9999_us", "max_us")
 
 _NUMBERS: dict[str, tuple[str, ...]] = {

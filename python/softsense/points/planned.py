@@ -8,20 +8,23 @@ import json
 import os
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from softsense import _core
 from softsense._core import Config, ConfigError, SoftsenseError
 from softsense.base import Progress, inline
 from softsense.files import sha256_of
 from softsense.points.kept import STORE_VERSION
-from softsense.read_policies import split_policy
+from softsense.read_policies import knows_level, split_policy
 from softsense.traces import Trace
 
 if TYPE_CHECKING:
+    from softsense.designs import Group, Judged
     from softsense.lifetime import Demand
+    from softsense.search import Searching, Told, Wanted
     from softsense.sweep_file import Sweep, TraceFile
 
 
@@ -39,6 +42,7 @@ class Point:
         lifetime_id: the same for the lifetime of its device; None if none is wanted.
         open_loop: whether requests come at times of their own, however long earlier ones take.
         error: why it cannot be simulated, if that is known.
+        batch: of a search, in which of its batches it was asked for, from 1.
     """
 
     number: int
@@ -50,6 +54,7 @@ class Point:
     lifetime_id: str | None = None
     error: str | None = None
     open_loop: bool = False
+    batch: int | None = None
 
 
 @dataclass(frozen=True)
@@ -70,12 +75,15 @@ class Job:
 class Planned:
     """The points of a sweep, with their configs checked and their traces scanned.
 
+    Of a search these are the points of the first batch, until it is told what came of them.
+
     Args:
         sweep: what is to be simulated.
         progress: called now and then with what is being done, 0, and the completed fraction.
 
     Raises:
-        ConfigError: no point at all can be simulated; the message says why not the first one.
+        ConfigError: no point at all can be simulated, of a search none of its first batch; the message says why not the
+            first one. Or there is no optimiser for a search.
         SoftsenseError: the config or a trace cannot be read.
     """
 
@@ -84,7 +92,8 @@ class Planned:
         try:
             base = Config.open(sweep.config)
         except SoftsenseError as error:
-            raise type(error)(f"{sweep.origin}: config: {error}") from None
+            told = (f"{sweep.origin}: config: {fault}" for fault in str(error).splitlines())
+            raise type(error)("\n".join(told)) from None
         self._text = base.to_toml()
         # Files that a config names are beside it, those that a shipped config is given beside the sweep. Workers may be
         # in another folder.
@@ -110,26 +119,84 @@ class Planned:
         """Devices whose lifetime is to be found, likewise."""
         self.points: list[Point] = []
         """All of them, in order."""
+        self._batches = 0
+        self._batch: list[tuple[Wanted, list[int]]] = []
+        self._searching = self._search() if sweep.search else None
+        self._next_batch()
         for setting in sweep.settings():
-            self._add(setting)
+            self._add(setting, sweep.policies or (None,))
         if all(point.error for point in self.points):
             first = self.points[0].error
             raise ConfigError(f"{sweep.origin}: found no point that can be simulated, expected some; point 1: {first}")
 
+    @property
+    def size(self) -> int:
+        """How many points there are, or will be in the end."""
+        if not self._searching:
+            return len(self.points)
+        return self._searching.designs * max(1, len(self.sweep.traces)) * max(1, len(self.sweep.seeds))
+
+    def go_on(self, judged: Callable[[], Judged]) -> bool:
+        """Tell a search what came of its last batch, and add the points of the next; whether there are any.
+
+        Args:
+            judged: the designs so far, judged.
+        """
+        if not self._searching:
+            return False
+        from softsense.search import hopeless, objectives, told
+
+        wanted, _ = objectives(self.sweep)
+        groups: dict[int, Group] = {row["point"]: group for group in judged().groups for row in group.rows}
+        came: dict[str, Told] = {}
+        for design, numbers in self._batch:
+            # One that lost a seed is none to go by.
+            whole = all(number in groups for number in numbers)
+            found = list({id(groups[number]): groups[number] for number in numbers if whole}.values())
+            came[design.key] = told(found, wanted, self.sweep.all_designs) if whole else hopeless()
+        self._searching.tell(came)
+        return self._next_batch()
+
+    def _search(self) -> Searching:
+        from softsense.search import Searching, objectives
+
+        sweep = self.sweep
+        assert sweep.search
+        # Who knows the level in advance is on no frontier.
+        policies = [each for each in sweep.policies if sweep.all_designs or not knows_level(each)]
+        if sweep.policies and not policies:
+            message = f"found {', '.join(sweep.policies)} alone, which cannot be built, expected others for a search"
+            raise ConfigError(f"{sweep.origin}: policies: {message}")
+        _, better = objectives(sweep)
+        return Searching(sweep.search, policies, better)
+
+    def _next_batch(self) -> bool:
+        self._batch = []
+        for wanted in self._searching.ask() if self._searching else ():
+            before = len(self.points)
+            self._batches += not self._batch
+            self._add(wanted.setting, (wanted.policy,))
+            self._batch.append((wanted, [point.number for point in self.points[before:]]))
+        return bool(self._batch)
+
     def describe(self) -> list[tuple[str, str]]:
         """Label and value rows for people: how many points of what, and what traces were recognised as."""
         sweep = self.sweep
-        if sweep.latin_hypercube:
+        if sweep.search:
+            designs = self._searching.designs if self._searching else 0
+            parts = [f"{designs:,} designs by a search of {', '.join(sweep.fields)}, {sweep.search.batch} at a time"]
+        elif sweep.latin_hypercube:
             parts = [f"{sweep.latin_hypercube.samples:,} samples of {', '.join(sweep.fields)}"]
         else:
             parts = [f"{len(values)} x {name}" for name, values in sweep.grid.items()]
         for many, one in ((sweep.policies, "policies"), (sweep.traces, "traces"), (sweep.seeds, "seeds")):
             parts += [f"{len(many)} {one}"] if len(many) > 1 else []
+        searched = sweep.policies if sweep.search else ()
         rows = [
-            ("sweep", f"{sweep.origin}: {len(self.points):,} points{': ' if parts else ''}{', '.join(parts)}"),
+            ("sweep", f"{sweep.origin}: {self.size:,} points{': ' if parts else ''}{', '.join(parts)}"),
             ("config", sweep.config),
             *(("set", text) for text in sweep.overrides),
-            ("policies", ", ".join(dict.fromkeys(point.policy for point in self.points if point.policy))),
+            ("policies", ", ".join(dict.fromkeys((*searched, *(p.policy for p in self.points if p.policy))))),
         ]
         if self._area is not None:
             got = "; ".join(dict.fromkeys(self._got))
@@ -192,13 +259,14 @@ class Planned:
         rows = dict(opened.describe())
         self._described.append(("trace", ", ".join(f"{key} {rows[key]}" for key in told if key in rows)))
 
-    def _add(self, setting: Mapping[str, Any]) -> None:
+    def _add(self, setting: Mapping[str, Any], policies: Sequence[str | None]) -> None:
         """The points of one setting: policies, then traces, then seeds, which change fastest."""
         sweep = self.sweep
+        batch = self._batches or None
         fields = tuple(f"{name}={inline(value)}" for name, value in setting.items())
         traces: list[str | None] = [trace.name for trace in sweep.traces] or [None]
         lifetime_id: str | None = None
-        for policy, trace, seed in itertools.product(sweep.policies or (None,), traces, sweep.seeds or (None,)):
+        for policy, trace, seed in itertools.product(policies, traces, sweep.seeds or (None,)):
             number = len(self.points) + 1
             overrides = (*sweep.overrides, *fields, *_asked_for(policy, seed))
             try:
@@ -211,16 +279,17 @@ class Planned:
             except SoftsenseError as error:
                 identity = _identity("failed", self._text, *overrides, *map(str, (policy, trace, seed)))
                 why = self.plain(str(error))
-                self.points.append(Point(number, identity, setting, policy, trace, seed, error=why))
+                self.points.append(Point(number, identity, setting, policy, trace, seed, error=why, batch=batch))
                 continue
             identity = self._job(self.jobs, config, overrides, self._traces[trace] if trace else None, None)
             if sweep.lifetime and lifetime_id is None:
                 lifetime_id = self._lifetime(setting, sweep.lifetime)
             resolved = json.loads(config.to_json())
+            named = {name: _own_name(value, resolved, name) for name, value in setting.items()}
             told = policy or resolved["read"]["policy"]
             arrivals = resolved["workload"]["arrivals"] if trace is None else "recorded"
             open_loop = "open_loop" in resolved["host"]["issue"] and arrivals != "immediate"
-            point = Point(number, identity, setting, told, trace, resolved["seed"], lifetime_id, open_loop=open_loop)
+            point = Point(number, identity, named, told, trace, resolved["seed"], lifetime_id, None, open_loop, batch)
             self.points.append(point)
 
     def _bought(self, config: Config, setting: Mapping[str, Any]) -> list[str]:
@@ -268,10 +337,19 @@ class Planned:
 
     def plain(self, message: str) -> str:
         """Why a point fails, the same wherever config and traces lie: their paths are no part of a result."""
-        message = re.sub(rf"^({re.escape(self._origin)}(:\d+)?: |--set:? )", "", message)
+        message = re.sub(rf"^({re.escape(self._origin)}(:\d+)?: |--set:? )", "", message, flags=re.MULTILINE)
+        message = "; ".join(message.splitlines())
         for name, (path, _, _) in self._traces.items():
             message = message.replace(path, name)
         return message.replace("--beyond wrap or --beyond scale", 'beyond = "wrap" or "scale"')
+
+
+def _own_name(value: Any, resolved: Any, path: str) -> Any:
+    """A swept value as the config calls it: a name may be spelled in other ways."""
+    for step in path.split("."):
+        resolved = resolved.get(step) if isinstance(resolved, dict) else None
+    same = isinstance(value, str) and isinstance(resolved, str) and _core.spelled_like(value, [resolved])
+    return resolved if same else value
 
 
 def device(setting: Mapping[str, Any]) -> dict[str, Any]:

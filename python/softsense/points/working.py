@@ -64,7 +64,7 @@ def work(job: Job) -> Outcome:
     except _StopError:
         return Outcome(sha256, stopped=True)
     except SoftsenseError as error:
-        return Outcome(sha256, error=" ".join(str(error).split()))
+        return Outcome(sha256, error="; ".join(" ".join(line.split()) for line in str(error).splitlines()))
     except (KeyboardInterrupt, SystemExit):
         raise
     except BaseException as error:

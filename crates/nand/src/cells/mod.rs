@@ -38,6 +38,9 @@ pub use shortened_sensing::ShortenedSensing;
 pub use valley_search::ValleySearch;
 pub use valleys::{ValleyPoint, states_of_valleys};
 
+/// Before the name of cells that hold one bit only.
+pub(crate) const ONE_BIT: &str = "pslc:";
+
 /// Specifications that ship with softsense, by name.
 const SHIPPED: [(&str, &str); 6] = [
     ("mlc", include_str!("../../cells/mlc.toml")),
@@ -308,7 +311,7 @@ impl CellSpec {
     /// # Errors
     /// A file that cannot be read, is not TOML of this shape, or has a field out of range.
     pub fn open(name_or_path: &str, directory: &Path) -> Result<Self> {
-        if let Some(of) = name_or_path.strip_prefix("pslc:") {
+        if let Some(of) = name_or_path.strip_prefix(ONE_BIT) {
             return Self::open(of, directory).map(Self::with_one_bit);
         }
         let (text, origin) = shipped_or_file(&SHIPPED, name_or_path, directory, ErrorKind::Config, "a file of cells")?;

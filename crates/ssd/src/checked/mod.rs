@@ -11,11 +11,13 @@ mod together;
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
-use softsense_base::{Error, ErrorKind, Result, shipped_or_file};
+use softsense_base::{Error, ErrorKind, Faults, Result, shipped_or_file};
 use softsense_link::{AgedBch, ByAge, Reliability, ReliabilitySpec};
 
 use crate::config::read::Source;
+pub use crate::config::read::toml_lines;
 use crate::config::set::Override;
+pub use crate::config::set::own_path;
 use crate::config::{Config, DecodeTime, MODEL_VERSION, Mapping, PreconditionSpec, SHIPPED};
 use crate::format::{BlockLayout, PageFormat, UnitCode};
 use crate::geometry::Geometry;
@@ -59,9 +61,12 @@ impl CheckedConfig {
     }
 
     fn read(text: &str, origin: Option<&str>, directory: PathBuf, overrides: &[String]) -> Result<Self> {
-        let overrides = overrides.iter().map(|text| Override::new(text)).collect::<Result<Vec<_>>>()?;
-        let source = Source::new(text, origin, &overrides)?;
-        Self::new(source.config()?, directory).map_err(|error| source.locate(&error))
+        let mut faults = Faults::default();
+        let overrides: Vec<_> = overrides.iter().filter_map(|text| faults.see(Override::new(text))).collect();
+        let mut source = Source::new(text, origin)?;
+        overrides.iter().for_each(|each| _ = faults.see(source.set(each)));
+        let config = faults.see(source.config());
+        Self::new(faults.end_with(config)?, directory).map_err(|error| error.each(|fault| source.locate(&fault)))
     }
 
     /// Checks a config; relative paths in it are taken from `directory`.
@@ -69,10 +74,14 @@ impl CheckedConfig {
     /// # Errors
     /// Names the config path, what was found and what was expected.
     pub fn new(config: Config, directory: PathBuf) -> Result<Self> {
-        config.check()?;
+        let config = config.in_own_names(&directory);
+        let mut faults = Faults::default();
+        faults.see(config.check());
+        // It does not depend on the other stations.
+        let reliability = faults.see(Reliability::new(&config.reliability, config.seed, &directory));
+        let reliability = faults.end_with(reliability)?;
         let geometry = Geometry::new(&config.geometry, &config.flash, &config.ftl)?;
         let start_ages = StartAges::new(&config.precondition, &geometry, config.seed)?;
-        let reliability = Reliability::new(&config.reliability, config.seed, &directory)?;
         let own = Own::default();
         let checked = Self { config, directory, geometry, start_ages, reliability, own };
         checked.check_together()?;

@@ -146,6 +146,82 @@ fn what_the_over_provisioning_error_asks_for_is_enough() {
     assert!(with(asked).is_ok(), "{message}");
 }
 
+/// Is everything that is wrong told at once: overrides that are none, then fields, then values, within a station and across?
+#[test]
+fn all_faults_are_told_at_once() {
+    let told = |text: &str, overrides: &[&str]| {
+        let overrides: Vec<String> = overrides.iter().map(ToString::to_string).collect();
+        CheckedConfig::from_toml(text, "t.toml", &overrides).unwrap_err().to_string()
+    };
+    let same = |found: String, expected: &[&str]| {
+        assert_eq!(found.lines().count(), expected.len(), "{found}");
+        for expected in expected {
+            assert!(found.lines().any(|line| line.starts_with(expected)), "{found}\nexpected: {expected}");
+        }
+    };
+    same(
+        told(
+            "bus.transfer_us = -1.0\n[ftl]\nover_provisioning = 2.0\ngc_low_watermark_blocks = 1",
+            &["geometry.channels=0"],
+        ),
+        &[
+            "--set geometry.channels: found 0",
+            "t.toml:1: bus.transfer_us: found -1",
+            "t.toml:3: ftl.over_provisioning: found 2",
+            "t.toml:4: ftl.gc_low_watermark_blocks: found 1",
+        ],
+    );
+    same(
+        told(
+            "seed = \"x\"\n[ftl]\nover = 0.1\nvictims = \"lru\"\n[flash]\npage_types = [{ sense = 1 }]",
+            &["wings=2", "nonsense", "flash.page_types[9].sense_us=1"],
+        ),
+        &[
+            "--set nonsense: expected PATH=VALUE",
+            "--set flash.page_types[9].sense_us=1: found index 9",
+            "t.toml:1: seed: found string",
+            "t.toml:6: flash.page_types[0].sense: unknown field",
+            "t.toml:3: ftl.over: unknown field",
+            "t.toml:4: ftl.victims: unknown variant",
+            "--set wings: unknown field",
+        ],
+    );
+    same(
+        told(
+            "[reliability.table]\nfile = \"flash-9-9\"\nmost_beyond = 0.1\n[reliability.table.rber]\nconstant = { rber = 0.1 }",
+            &["host.max_outstanding=0"],
+        ),
+        &["--set host.max_outstanding: found 0", "t.toml: flash-9-9"],
+    );
+}
+
+/// Is a name taken for what it means however it is spelled, in a file and an override, and is the run the same one?
+#[test]
+fn names_may_be_spelled_in_other_ways() {
+    let text = |file: &str, cells: &str, victims: &str, key: &str| {
+        format!(
+            "[read]\npolicy = \"look{key}ahead{key}progressive\"\n[ftl]\nover{key}provisioning = 0.2\nvictims = \"{victims}\"\n\
+             [reliability.table]\nfile = \"{file}\"\nrber = {{ threshold{key}voltage = \"{cells}\" }}\n"
+        )
+    };
+    let config = |text: &str, overrides: &[&str]| {
+        let overrides: Vec<String> = overrides.iter().map(ToString::to_string).collect();
+        CheckedConfig::from_toml(text, "t.toml", &overrides).unwrap()
+    };
+    let plain = config(&text("flash-8-9", "mlc", "cost_benefit", "_"), &["decoder.placement.per_channel=2"]);
+    let other = config(&text("flash-8/9", "MLC", "Cost-Benefit", "-"), &["decoder.placement.per-channel=2"]);
+    assert_eq!(plain.to_toml(), other.to_toml());
+    assert_eq!(plain.sha256(), other.sha256());
+    let over =
+        config(&text("flash_8_9", "mlc", "cost-benefit", "_"), &["ftl.over-provisioning=0.3", "read.policy=two-step"]);
+    assert_eq!(over.config().ftl.over_provisioning, 0.3);
+    assert!(over.to_toml().contains("policy = \"two_step\""));
+    let set =
+        |set: &str| CheckedConfig::open("TLC_3D", &["read.references=cells".into(), set.into()]).unwrap().to_toml();
+    let cells = "reliability.table.rber.threshold_voltage";
+    assert_eq!(set(&format!("{cells}=tlc_2_3_2")), set(&format!("{cells}=tlc-2-3-2")));
+}
+
 /// Errors name the line, or the path, what was found and what was expected.
 #[test]
 fn errors_name_the_place() {

@@ -1,6 +1,6 @@
 //! What stands in several stations at once: what cannot go together, and numbers that must fit one another.
 
-use softsense_base::{Error, Result, expect_whole};
+use softsense_base::{Error, Faults, Result, expect_whole};
 use softsense_link::{AgedBch, HardReferences, Observable, PredictorPlace, ReliabilitySpec};
 use softsense_nand::Wear;
 
@@ -29,19 +29,23 @@ impl CheckedConfig {
         self.check_adaptive()?;
         self.check_bch()?;
         self.check_clashes()?;
-        self.check_start()?;
-        self.check_decoders()?;
-        self.check_exact()?;
-        self.check_max_level()?;
-        self.check_write_buffer()
+        let mut faults = Faults::default();
+        faults.see(self.check_start());
+        faults.see(self.check_decoders());
+        faults.see(self.check_exact());
+        faults.see(self.check_max_level());
+        faults.see(self.check_write_buffer());
+        faults.end()
     }
 
     /// Whether choices go together, and reads want what the reliability knows.
     pub(super) fn check_clashes(&self) -> Result<()> {
-        match self.clashes().into_iter().find(|clash| clash.found) {
-            Some(clash) => Err(Error::config(clash.path, clash.message)),
-            None => Ok(()),
-        }
+        let mut faults = Faults::default();
+        self.clashes()
+            .into_iter()
+            .filter(|clash| clash.found)
+            .for_each(|clash| faults.add(Error::config(clash.path, clash.message)));
+        faults.end()
     }
 
     /// Raw bit error rates have to be known at the age at which the run starts.

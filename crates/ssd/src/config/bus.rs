@@ -1,6 +1,6 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use softsense_base::Result;
+use softsense_base::{Faults, Result};
 
 use super::duration::check_us;
 
@@ -40,9 +40,11 @@ impl Default for BusSpec {
 impl BusSpec {
     /// Checks the ranges.
     pub(super) fn check(&self) -> Result<()> {
-        check_us("bus.transfer_us", self.transfer_us)?;
-        check_us("bus.transfer_extra_level_us", self.transfer_extra_level_us)?;
-        check_us("bus.command_us", self.command_us)
+        let mut faults = Faults::default();
+        faults.see(check_us("bus.transfer_us", self.transfer_us));
+        faults.see(check_us("bus.transfer_extra_level_us", self.transfer_extra_level_us));
+        faults.see(check_us("bus.command_us", self.command_us));
+        faults.end()
     }
 
     /// Some words for people.

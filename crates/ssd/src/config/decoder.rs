@@ -1,6 +1,6 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use softsense_base::{Error, Result, expect_number, expect_whole};
+use softsense_base::{Error, Faults, Result, expect_number, expect_whole};
 use softsense_ecc::catalogue::Code;
 use softsense_ecc::hardware::{BchDecoderCircuit, LdpcDecoderCircuit, LdpcShape, Node};
 
@@ -167,17 +167,19 @@ impl LdpcDecoderSpec {
     }
 
     fn check(&self) -> Result<()> {
-        expect_number("decoder.time.ldpc.clock_mhz", self.clock_mhz, 1e-3, 1e5)?;
-        expect_whole("decoder.time.ldpc.checks_per_cycle", self.checks_per_cycle, 1, 1 << 16)?;
-        expect_whole("decoder.time.ldpc.message_bits", self.message_bits, 2, 16)?;
+        let mut faults = Faults::default();
+        faults.see(expect_number("decoder.time.ldpc.clock_mhz", self.clock_mhz, 1e-3, 1e5));
+        faults.see(expect_whole("decoder.time.ldpc.checks_per_cycle", self.checks_per_cycle, 1, 1 << 16));
+        faults.see(expect_whole("decoder.time.ldpc.message_bits", self.message_bits, 2, 16));
         match Code::shipped(&self.code) {
-            Ok(Code::Ldpc(_)) => Ok(()),
+            Ok(Code::Ldpc(_)) => {}
             Ok(Code::Bch(_)) => {
                 let message = format!("found the BCH code `{}`, expected a shipped LDPC code", self.code);
-                Err(Error::config("decoder.time.ldpc.code", message))
+                faults.add(Error::config("decoder.time.ldpc.code", message));
             }
-            Err(error) => Err(Error::config("decoder.time.ldpc.code", error.message())),
+            Err(error) => faults.add(Error::config("decoder.time.ldpc.code", error.message())),
         }
+        faults.end()
     }
 }
 
@@ -294,18 +296,19 @@ impl BchDecoderSpec {
     }
 
     fn check(&self) -> Result<()> {
-        expect_number("decoder.time.bch.clock_mhz", self.clock_mhz, 1e-3, 1e5)?;
+        let mut faults = Faults::default();
+        faults.see(expect_number("decoder.time.bch.clock_mhz", self.clock_mhz, 1e-3, 1e5));
         for (field, found) in [
             ("syndrome_bits_per_cycle", self.syndrome_bits_per_cycle),
             ("key_equation_multipliers", self.key_equation_multipliers),
             ("search_bits_per_cycle", self.search_bits_per_cycle),
         ] {
-            expect_whole(format!("decoder.time.bch.{field}"), found, 1, 1 << 16)?;
+            faults.see(expect_whole(format!("decoder.time.bch.{field}"), found, 1, 1 << 16));
         }
         if let Some(correctable) = self.engine_correctable {
-            expect_whole("decoder.time.bch.engine_correctable", correctable, 1, 1 << 16)?;
+            faults.see(expect_whole("decoder.time.bch.engine_correctable", correctable, 1, 1 << 16));
         }
-        Ok(())
+        faults.end()
     }
 }
 
@@ -343,17 +346,19 @@ impl DecodeTime {
 impl DecoderSpec {
     /// Checks the ranges.
     pub(super) fn check(&self) -> Result<()> {
-        self.placement.check("decoder")?;
-        expect_whole("decoder.codewords_at_once", self.codewords_at_once, 1, 1 << 20)?;
+        let mut faults = Faults::default();
+        faults.see(self.placement.check("decoder"));
+        faults.see(expect_whole("decoder.codewords_at_once", self.codewords_at_once, 1, 1 << 20));
         if let Some(bypass) = self.bypass {
-            expect_whole("decoder.bypass.codeword_bits", bypass.codeword_bits, 1, 1 << 30)?;
-            expect_whole("decoder.bypass.errors", bypass.errors, 0, bypass.codeword_bits)?;
+            faults.see(expect_whole("decoder.bypass.codeword_bits", bypass.codeword_bits, 1, 1 << 30));
+            faults.see(expect_whole("decoder.bypass.errors", bypass.errors, 0, bypass.codeword_bits));
         }
         if let Some(codewords) = self.buffer_codewords {
-            expect_whole("decoder.buffer_codewords", codewords, 0, 1 << 24)?;
+            faults.see(expect_whole("decoder.buffer_codewords", codewords, 0, 1 << 24));
         }
-        Node::new("decoder.node_nm", self.node_nm)?;
-        self.time.check()
+        faults.see(Node::new("decoder.node_nm", self.node_nm));
+        faults.see(self.time.check());
+        faults.end()
     }
 
     /// A circuit of fixed hardware, which codewords of different codes share.

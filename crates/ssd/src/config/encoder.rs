@@ -1,6 +1,6 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use softsense_base::{Result, expect_whole};
+use softsense_base::{Faults, Result, expect_whole};
 
 use super::decoder::DecoderPlacement;
 use super::duration::check_us;
@@ -29,9 +29,13 @@ impl Default for EncoderSpec {
 impl EncoderSpec {
     /// Checks the ranges.
     pub(super) fn check(&self) -> Result<()> {
-        self.placement.check("encoder")?;
-        check_us("encoder.time_us", self.time_us)?;
-        self.buffer_codewords.map_or(Ok(()), |found| expect_whole("encoder.buffer_codewords", found, 1, 1 << 24))
+        let mut faults = Faults::default();
+        faults.see(self.placement.check("encoder"));
+        faults.see(check_us("encoder.time_us", self.time_us));
+        if let Some(codewords) = self.buffer_codewords {
+            faults.see(expect_whole("encoder.buffer_codewords", codewords, 1, 1 << 24));
+        }
+        faults.end()
     }
 
     /// Some words for people.

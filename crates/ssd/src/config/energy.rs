@@ -1,6 +1,6 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use softsense_base::{Result, expect_number};
+use softsense_base::{Faults, Result, expect_number};
 
 /// What an attempt to decode a codeword costs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
@@ -57,6 +57,7 @@ impl Default for EnergySpec {
 impl EnergySpec {
     /// Checks the ranges.
     pub(super) fn check(&self) -> Result<()> {
+        let mut faults = Faults::default();
         // So that no field is forgotten.
         let EnergySpec {
             sense_uj,
@@ -80,8 +81,8 @@ impl EnergySpec {
             ("predict_uj", predict_uj),
         ] {
             // So that 10^9 operations add up in 64 bits of picojoules.
-            expect_number(format!("energy.{field}"), uj, 0.0, 1e4)?;
+            faults.see(expect_number(format!("energy.{field}"), uj, 0.0, 1e4));
         }
-        Ok(())
+        faults.end()
     }
 }

@@ -1,6 +1,6 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use softsense_base::{Error, Ns, Result, expect_number, expect_whole};
+use softsense_base::{Error, Faults, Ns, Result, expect_number, expect_whole};
 use softsense_link::Step;
 
 use super::duration::check_us;
@@ -182,12 +182,14 @@ fn usual_most_suspensions() -> u32 {
 
 impl SuspendSpec {
     fn check(&self) -> Result<()> {
-        check_us("flash.suspend.program_us", self.program_us)?;
-        check_us("flash.suspend.erase_us", self.erase_us)?;
-        check_us("flash.suspend.resume_us", self.resume_us)?;
-        expect_whole("flash.suspend.most", self.most, 1, 1 << 20)?;
-        check_us("flash.suspend.least_run_us", self.least_run_us)?;
-        self.longest_us.map_or(Ok(()), |us| check_us("flash.suspend.longest_us", us))
+        let mut faults = Faults::default();
+        faults.see(check_us("flash.suspend.program_us", self.program_us));
+        faults.see(check_us("flash.suspend.erase_us", self.erase_us));
+        faults.see(check_us("flash.suspend.resume_us", self.resume_us));
+        faults.see(expect_whole("flash.suspend.most", self.most, 1, 1 << 20));
+        faults.see(check_us("flash.suspend.least_run_us", self.least_run_us));
+        faults.see(self.longest_us.map_or(Ok(()), |us| check_us("flash.suspend.longest_us", us)));
+        faults.end()
     }
 }
 
@@ -219,27 +221,29 @@ pub enum BusyUnit {
 impl FlashSpec {
     /// Checks the ranges.
     pub(super) fn check(&self) -> Result<()> {
+        let mut faults = Faults::default();
         if !(1..=16).contains(&self.page_types.len()) {
             let message = format!("found {} page types, expected 1 to 16", self.page_types.len());
-            return Err(Error::config("flash.page_types", message));
+            faults.add(Error::config("flash.page_types", message));
         }
         for (index, page_type) in self.page_types.iter().enumerate() {
             let path = |field: &str| format!("flash.page_types[{index}].{field}");
-            check_us(path("sense_us"), page_type.sense_us)?;
-            check_spread(&path("sense_spread"), &page_type.sense_spread)?;
-            check_us(path("sense_extra_level_us"), page_type.sense_extra_level_us)?;
-            check_us(path("program_us"), page_type.program_us)?;
-            expect_number(path("rber_factor"), page_type.rber_factor, 0.0, 100.0)?;
+            faults.see(check_us(path("sense_us"), page_type.sense_us));
+            faults.see(check_spread(&path("sense_spread"), &page_type.sense_spread));
+            faults.see(check_us(path("sense_extra_level_us"), page_type.sense_extra_level_us));
+            faults.see(check_us(path("program_us"), page_type.program_us));
+            faults.see(expect_number(path("rber_factor"), page_type.rber_factor, 0.0, 100.0));
         }
-        expect_whole("flash.pe_cycles_per_erase", self.pe_cycles_per_erase, 1, 100_000)?;
+        faults.see(expect_whole("flash.pe_cycles_per_erase", self.pe_cycles_per_erase, 1, 100_000));
         if let Some(bound) = self.unit_queue {
-            expect_whole("flash.unit_queue", bound, 1, 1 << 24)?;
+            faults.see(expect_whole("flash.unit_queue", bound, 1, 1 << 24));
         }
         if let Some(suspend) = &self.suspend {
-            suspend.check()?;
+            faults.see(suspend.check());
         }
-        check_us("flash.erase_us", self.erase_us)?;
-        check_us("flash.reset_us", self.reset_us)
+        faults.see(check_us("flash.erase_us", self.erase_us));
+        faults.see(check_us("flash.reset_us", self.reset_us));
+        faults.end()
     }
 
     /// One line for people.

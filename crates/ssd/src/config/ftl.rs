@@ -1,6 +1,6 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use softsense_base::{Error, OwnName, Result, expect_whole, or_own, shipped_or_own};
+use softsense_base::{Error, Faults, OwnName, Result, expect_whole, or_own, shipped_or_own};
 
 use super::interleaving::InterleavingSpec;
 use super::mapping::Mapping;
@@ -180,11 +180,12 @@ pub enum StripeLevel {
 impl FtlSpec {
     /// Checks the ranges; how much over-provisioning is needed at least depends on the device.
     pub(super) fn check(&self) -> Result<()> {
+        let mut faults = Faults::default();
         use StripeLevel::{Channel, Chip, Die, Plane};
         if ![Channel, Chip, Die, Plane].iter().all(|level| self.stripe.contains(level)) {
             let message =
                 format!("found {:?}, expected each of channel, chip, die and plane once", self.stripe).to_lowercase();
-            return Err(Error::config("ftl.stripe", message));
+            faults.add(Error::config("ftl.stripe", message));
         }
         let pool = self.allocation_pool.levels();
         if !pool.iter().all(|level| self.stripe[..pool.len()].contains(level)) {
@@ -192,29 +193,30 @@ impl FtlSpec {
                 "found {:?}, expected a stripe that begins with {pool:?}: logical pages take turns in its order",
                 self.allocation_pool
             );
-            return Err(Error::config("ftl.allocation_pool", message.to_lowercase()));
+            faults.add(Error::config("ftl.allocation_pool", message.to_lowercase()));
         }
         let over_provisioning = self.over_provisioning;
         if !(over_provisioning > 0.0 && over_provisioning < 1.0) {
             let message = format!(
                 "found {over_provisioning}, expected a share above 0 and below 1: garbage collection needs room"
             );
-            return Err(Error::config("ftl.over_provisioning", message));
+            faults.add(Error::config("ftl.over_provisioning", message));
         }
-        expect_whole("ftl.gc_low_watermark_blocks", self.gc_low_watermark_blocks, 2, 1 << 20)?;
+        faults.see(expect_whole("ftl.gc_low_watermark_blocks", self.gc_low_watermark_blocks, 2, 1 << 20));
         if self.gc_high_watermark_blocks < self.gc_low_watermark_blocks {
             let message = format!(
                 "found {}, expected at least gc_low_watermark_blocks, {}",
                 self.gc_high_watermark_blocks, self.gc_low_watermark_blocks
             );
-            return Err(Error::config("ftl.gc_high_watermark_blocks", message));
+            faults.add(Error::config("ftl.gc_high_watermark_blocks", message));
         }
         if let Some(spread) = self.wear_levelling_spread {
-            expect_whole("ftl.wear_levelling_spread", spread, 1, 1 << 20)?;
+            faults.see(expect_whole("ftl.wear_levelling_spread", spread, 1, 1 << 20));
         }
-        self.read_reclaim.as_ref().map_or(Ok(()), ReadReclaimSpec::check)?;
-        self.victims.check()?;
-        self.mapping.check()?;
-        self.interleaving.check()
+        faults.see(self.read_reclaim.as_ref().map_or(Ok(()), ReadReclaimSpec::check));
+        faults.see(self.victims.check());
+        faults.see(self.mapping.check());
+        faults.see(self.interleaving.check());
+        faults.end()
     }
 }

@@ -1,6 +1,6 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use softsense_base::{Error, Result, expect_whole, format_bytes};
+use softsense_base::{Error, Faults, Result, expect_whole, format_bytes};
 
 /// The least data of a codeword, bytes.
 pub(crate) const MIN_CODEWORD_BYTES: u64 = 512;
@@ -60,6 +60,7 @@ impl GeometrySpec {
     /// # Errors
     /// Names the field, or `geometry` where a product is too large.
     pub fn check(&self) -> Result<()> {
+        let mut faults = Faults::default();
         for (field, value, high) in [
             ("ssds", self.ssds, 256),
             ("channels", self.channels, 1024),
@@ -70,13 +71,17 @@ impl GeometrySpec {
             ("pages_per_block", self.pages_per_block, 32_768),
             ("codewords_per_page", self.codewords_per_page, 128),
         ] {
-            expect_whole(format!("geometry.{field}"), value, 1, high)?;
+            faults.see(expect_whole(format!("geometry.{field}"), value, 1, high));
         }
         let bytes = u64::from(self.codeword_bytes);
         if !(MIN_CODEWORD_BYTES..=1 << 20).contains(&bytes) || !bytes.is_multiple_of(512) {
             let message = format!("found {bytes}, expected a multiple of 512 from 512 to 1048576");
-            return Err(Error::config("geometry.codeword_bytes", message));
+            faults.add(Error::config("geometry.codeword_bytes", message));
         }
+        if !faults.none() {
+            return faults.end();
+        }
+        // Of counts that are right by themselves there may still be too many together.
         let product = |counts: &[u32]| counts.iter().fold(1, |product: u128, &n| product * u128::from(n));
         let planes =
             product(&[self.ssds, self.channels, self.chips_per_channel, self.dies_per_chip, self.planes_per_die]);
@@ -88,10 +93,10 @@ impl GeometrySpec {
             (planes, "planes", MAX_PLANES),
         ] {
             if found > most {
-                return Err(Error::config("geometry", format!("found {found} {what}, expected at most {most}")));
+                faults.add(Error::config("geometry", format!("found {found} {what}, expected at most {most}")));
             }
         }
-        Ok(())
+        faults.end()
     }
 
     /// User data of a page, bytes.

@@ -1,6 +1,6 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use softsense_base::{Error, Result, expect_number, expect_whole, format_bytes};
+use softsense_base::{Error, Faults, Result, expect_number, expect_whole, format_bytes};
 
 use super::duration::check_us;
 use super::spread::{SpreadPart, check_spread};
@@ -60,9 +60,11 @@ pub struct ServiceSpec {
 
 impl ServiceSpec {
     fn check(&self) -> Result<()> {
-        check_us("host.service.overhead_us", self.overhead_us)?;
-        check_spread("host.service.spread", &self.spread)?;
-        expect_number("host.service.hit_fraction", self.hit_fraction, 0.0, 1.0)
+        let mut faults = Faults::default();
+        faults.see(check_us("host.service.overhead_us", self.overhead_us));
+        faults.see(check_spread("host.service.spread", &self.spread));
+        faults.see(expect_number("host.service.hit_fraction", self.hit_fraction, 0.0, 1.0));
+        faults.end()
     }
 }
 
@@ -164,28 +166,30 @@ pub enum PartialWrite {
 impl HostSpec {
     /// Checks the ranges; a page has `page_bytes` of user data.
     pub(super) fn check(&self, page_bytes: u64) -> Result<()> {
-        match self.issue {
-            Issue::OpenLoop { time_scale } => expect_number("host.issue.open_loop.time_scale", time_scale, 1e-9, 1e9)?,
+        let mut faults = Faults::default();
+        let most = faults.see(expect_whole("host.max_outstanding", self.max_outstanding, 1, MAX_INDEX / 2));
+        let most = most.map_or(MAX_INDEX / 2, |()| self.max_outstanding);
+        faults.see(match self.issue {
+            Issue::OpenLoop { time_scale } => expect_number("host.issue.open_loop.time_scale", time_scale, 1e-9, 1e9),
             Issue::ClosedLoop { queue_depth } => {
-                expect_whole("host.issue.closed_loop.queue_depth", queue_depth, 1, self.max_outstanding)?;
+                expect_whole("host.issue.closed_loop.queue_depth", queue_depth, 1, most)
             }
-        }
-        expect_whole("host.max_outstanding", self.max_outstanding, 1, MAX_INDEX / 2)?;
-        check_us("host.controller_memory_us", self.controller_memory_us)?;
-        self.service.as_ref().map_or(Ok(()), ServiceSpec::check)?;
-        self.read_buffer.as_ref().map_or(Ok(()), |buffer| buffer.check(page_bytes))?;
+        });
+        faults.see(check_us("host.controller_memory_us", self.controller_memory_us));
+        faults.see(self.service.as_ref().map_or(Ok(()), ServiceSpec::check));
+        faults.see(self.read_buffer.as_ref().map_or(Ok(()), |buffer| buffer.check(page_bytes)));
         if self.write_buffer_replacement == WriteBufferReplacement::Lru && self.write_buffer_bytes == 0 {
             let message = "found `lru` without `host.write_buffer_bytes`, expected a write buffer";
-            return Err(Error::config("host.write_buffer_replacement", message));
+            faults.add(Error::config("host.write_buffer_replacement", message));
         }
         let buffer = self.write_buffer_bytes;
         if buffer != 0 && !(page_bytes..=MAX_BUFFER_BYTES).contains(&buffer) {
             let message = format!(
                 "found {buffer}, expected 0 for none, or at least one page of {page_bytes} bytes and at most 16 GiB"
             );
-            return Err(Error::config("host.write_buffer_bytes", message));
+            faults.add(Error::config("host.write_buffer_bytes", message));
         }
-        Ok(())
+        faults.end()
     }
 
     /// One line for people.

@@ -1,6 +1,6 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use softsense_base::{Result, expect_number, expect_whole};
+use softsense_base::{Faults, Result, expect_number, expect_whole};
 
 use super::duration::check_us;
 
@@ -39,8 +39,10 @@ impl LinkSpec {
     }
 
     fn check(&self, path: &str) -> Result<()> {
-        expect_number(format!("{path}.bandwidth_gb_per_s"), self.bandwidth_gb_per_s, 1e-6, 1e9)?;
-        check_us(format!("{path}.latency_us"), self.latency_us)
+        let mut faults = Faults::default();
+        faults.see(expect_number(format!("{path}.bandwidth_gb_per_s"), self.bandwidth_gb_per_s, 1e-6, 1e9));
+        faults.see(check_us(format!("{path}.latency_us"), self.latency_us));
+        faults.end()
     }
 
     fn describe(&self) -> String {
@@ -51,9 +53,11 @@ impl LinkSpec {
 impl InterconnectSpec {
     /// Checks the ranges.
     pub(super) fn check(&self) -> Result<()> {
-        expect_whole("interconnect.codeword_bytes", self.codeword_bytes, 1, 1 << 27)?;
-        self.ssd_link.check("interconnect.ssd_link")?;
-        self.switch.check("interconnect.switch")
+        let mut faults = Faults::default();
+        faults.see(expect_whole("interconnect.codeword_bytes", self.codeword_bytes, 1, 1 << 27));
+        faults.see(self.ssd_link.check("interconnect.ssd_link"));
+        faults.see(self.switch.check("interconnect.switch"));
+        faults.end()
     }
 
     /// Some words for people.

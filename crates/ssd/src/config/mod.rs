@@ -24,9 +24,12 @@ pub(crate) mod set;
 mod shipped;
 mod spread;
 
+use std::path::Path;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use softsense_base::Result;
+use softsense_base::{Faults, Result, canonical};
+use softsense_ecc::catalogue::Code;
 use softsense_link::{ReadSpec, ReliabilitySpec};
 
 pub use bus::{BusFirst, BusSpec};
@@ -113,18 +116,30 @@ impl Default for Config {
 impl Config {
     /// Checks each station by itself.
     pub(crate) fn check(&self) -> Result<()> {
-        self.geometry.check()?;
-        self.flash.check()?;
-        self.bus.check()?;
-        self.decoder.check()?;
-        self.encoder.as_ref().map_or(Ok(()), EncoderSpec::check)?;
-        self.interconnect.as_ref().map_or(Ok(()), InterconnectSpec::check)?;
-        self.read.check()?;
-        self.ftl.check()?;
-        self.energy.check()?;
-        self.host.check(self.geometry.page_bytes())?;
-        self.precondition.check()?;
-        self.workload.as_ref().map_or(Ok(()), WorkloadSpec::check)
+        let mut faults = Faults::default();
+        faults.see(self.geometry.check());
+        faults.see(self.flash.check());
+        faults.see(self.bus.check());
+        faults.see(self.decoder.check());
+        faults.see(self.encoder.as_ref().map_or(Ok(()), EncoderSpec::check));
+        faults.see(self.interconnect.as_ref().map_or(Ok(()), InterconnectSpec::check));
+        faults.see(self.read.check());
+        faults.see(self.ftl.check());
+        faults.see(self.energy.check());
+        faults.see(self.host.check(self.geometry.page_bytes()));
+        faults.see(self.precondition.check());
+        faults.see(self.workload.as_ref().map_or(Ok(()), WorkloadSpec::check));
+        faults.end()
+    }
+
+    /// The same, in which shipped codes, tables and cells have the names that they are shipped by, however they were written.
+    #[must_use]
+    pub(crate) fn in_own_names(mut self, directory: &Path) -> Self {
+        self.reliability = self.reliability.in_own_names(directory);
+        if let DecodeTime::Ldpc(ldpc) = &mut self.decoder.time {
+            ldpc.code = canonical(&ldpc.code, Code::names(), directory).to_owned();
+        }
+        self
     }
 }
 

@@ -1,6 +1,6 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use softsense_base::{Error, Result, expect_number, expect_whole};
+use softsense_base::{Error, Faults, Result, expect_number, expect_whole};
 
 /// The state the device starts in, set directly: it costs no simulated operation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -79,21 +79,22 @@ pub enum Layout {
 impl PreconditionSpec {
     /// Checks the ranges.
     pub(super) fn check(&self) -> Result<()> {
-        expect_number("precondition.mapped_fraction", self.mapped_fraction, 0.0, 1.0)?;
-        self.age().check("precondition")?;
+        let mut faults = Faults::default();
+        faults.see(expect_number("precondition.mapped_fraction", self.mapped_fraction, 0.0, 1.0));
+        faults.see(self.age().check("precondition"));
         for (index, age) in self.ssds.iter().enumerate() {
-            age.check(&format!("precondition.ssds[{index}]"))?;
+            faults.see(age.check(&format!("precondition.ssds[{index}]")));
         }
         if !(0.0..1.0).contains(&self.pe_cycles_spread) {
             let message = format!("found {}, expected a share from 0 to below 1", self.pe_cycles_spread);
-            return Err(Error::config("precondition.pe_cycles_spread", message));
+            faults.add(Error::config("precondition.pe_cycles_spread", message));
         }
         if self.layout == Layout::SteadyState && self.mapped_fraction == 0.0 {
             let message =
                 "found `steady_state` with mapped_fraction = 0, expected more: it is what has been overwritten";
-            return Err(Error::config("precondition.layout", message));
+            faults.add(Error::config("precondition.layout", message));
         }
-        Ok(())
+        faults.end()
     }
 
     /// The age of all SSDs that have none of their own.
@@ -142,9 +143,11 @@ impl PreconditionSpec {
 
 impl SsdAge {
     fn check(&self, path: &str) -> Result<()> {
-        expect_number(format!("{path}.retention_days"), self.retention_days, 0.0, 36_500.0)?;
-        expect_number(format!("{path}.block_reads"), self.block_reads, 0.0, 1e9)?;
-        expect_whole(format!("{path}.pe_cycles"), self.pe_cycles, 0, 10_000_000)
+        let mut faults = Faults::default();
+        faults.see(expect_number(format!("{path}.retention_days"), self.retention_days, 0.0, 36_500.0));
+        faults.see(expect_number(format!("{path}.block_reads"), self.block_reads, 0.0, 1e9));
+        faults.see(expect_whole(format!("{path}.pe_cycles"), self.pe_cycles, 0, 10_000_000));
+        faults.end()
     }
 
     /// A few words for people.

@@ -4,7 +4,7 @@
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use softsense_base::{Error, Result};
+use softsense_base::{Error, Result, spelled_like};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -52,6 +52,16 @@ enum Step {
     Element(i64),
 }
 
+impl Step {
+    /// The name of a field.
+    fn name(&self) -> Option<&str> {
+        match self {
+            Step::Field(name) => Some(name),
+            Step::Element(_) => None,
+        }
+    }
+}
+
 impl Override {
     /// Takes `PATH=VALUE` apart. The value is of TOML, or a bare word, which is taken as a string.
     ///
@@ -62,7 +72,7 @@ impl Override {
         let Some((path, value)) = text.split_once('=') else {
             return Err(bad("expected PATH=VALUE, such as ftl.over_provisioning=0.28".into()));
         };
-        let path = steps(path.trim()).map_err(bad)?;
+        let path = in_own_names(steps(path.trim()).map_err(bad)?);
         let value = value.trim();
         let document = format!("value = {value}");
         let document = match DeTable::parse(&document) {
@@ -115,6 +125,48 @@ fn steps(path: &str) -> std::result::Result<Vec<Step>, String> {
         }
     }
     Ok(steps)
+}
+
+/// A path in the names that fields have, where it is written with `-` or capitals; what is no field stays as it is.
+fn in_own_names(mut path: Vec<Step>) -> Vec<Step> {
+    static SCHEMA: LazyLock<serde_json::Value> =
+        LazyLock::new(|| serde_json::to_value(schemars::schema_for!(Config)).expect("a schema is plain data"));
+    let is_own = |name: &str| name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
+    if path.iter().filter_map(Step::name).all(is_own) {
+        return path;
+    }
+    let mut at = vec![&*SCHEMA];
+    for step in &mut path {
+        at = alternatives(&SCHEMA, at);
+        let Step::Field(name) = step else {
+            at = at.into_iter().filter_map(|schema| schema.get("items")).collect();
+            continue;
+        };
+        let known = || at.iter().filter_map(|schema| schema["properties"].as_object());
+        if let Some(own) = spelled_like(name, known().flat_map(|fields| fields.keys().map(String::as_str))) {
+            *name = own.to_owned();
+        }
+        at = known().filter_map(|fields| fields.get(name.as_str())).collect();
+    }
+    path
+}
+
+/// What a schema may be, with everything that it refers to.
+fn alternatives<'s>(root: &'s serde_json::Value, schemas: Vec<&'s serde_json::Value>) -> Vec<&'s serde_json::Value> {
+    let mut found = schemas;
+    let mut next = 0;
+    while let Some(&schema) = found.get(next) {
+        found.extend(["oneOf", "anyOf"].iter().filter_map(|key| schema[*key].as_array()).flatten());
+        found.extend(schema["$ref"].as_str().and_then(|reference| root.pointer(&reference[1..])));
+        next += 1;
+    }
+    found
+}
+
+/// A path of `--set`, or of a swept field, in the names that fields have: `ftl.over-provisioning` is `ftl.over_provisioning`. What leads
+/// nowhere is given back.
+pub fn own_path(path: &str) -> String {
+    steps(path).map_or_else(|_| path.to_owned(), |steps| written(&in_own_names(steps)))
 }
 
 /// A path as people write it.
@@ -198,6 +250,52 @@ pub(super) fn at<'t, 'a>(config: &'t Value<'a>, path: &str) -> Option<&'t Value<
     })
 }
 
+/// Takes the field at a path out, with the whole list where the path goes through one; whether there was one.
+pub(super) fn remove(config: &mut Value<'_>, path: &str) -> bool {
+    let Ok(steps) = steps(path) else { return false };
+    let fields: Vec<&str> = steps.iter().map_while(Step::name).collect();
+    let Some((last, before)) = fields.split_last() else { return false };
+    let parent = before.iter().try_fold(config, |at, name| table_of(at)?.get_mut(*name));
+    parent.and_then(table_of).is_some_and(|table| table.remove(*last).is_some())
+}
+
+/// Gives what is called `name` at a path its other name: the text there, the field there, or a field of the table there. Whether there
+/// was one, and none of that other name.
+pub(super) fn rename(config: &mut Value<'_>, path: &str, name: &str, other: &str) -> bool {
+    let Ok(steps) = steps(path) else { return false };
+    let into = |at: Option<&mut Value<'_>>| {
+        let Some(table) = at.and_then(table_of).filter(|table| !table.contains_key(other)) else { return false };
+        let Some((key, value)) = table.remove_entry(name) else { return false };
+        table.insert(Spanned::new(key.span(), other.to_owned().into()), value);
+        true
+    };
+    if let Some(DeValue::String(text)) = value_mut(config, &steps).map(Spanned::get_mut)
+        && *text == name
+    {
+        *text = other.to_owned().into();
+        return true;
+    }
+    match steps.split_last() {
+        Some((last, before)) if last.name() == Some(name) => into(value_mut(config, before)),
+        _ => into(value_mut(config, &steps)),
+    }
+}
+
+fn table_of<'t, 'a>(value: &'t mut Value<'a>) -> Option<&'t mut DeTable<'a>> {
+    match value.get_mut() {
+        DeValue::Table(table) => Some(table),
+        _ => None,
+    }
+}
+
+fn value_mut<'t, 'a>(config: &'t mut Value<'a>, steps: &[Step]) -> Option<&'t mut Value<'a>> {
+    steps.iter().try_fold(config, |at, step| match (step, at.get_mut()) {
+        (Step::Field(name), DeValue::Table(table)) => table.get_mut(name.as_str()),
+        (Step::Element(index), DeValue::Array(list)) => list.get_mut(usize::try_from(*index).ok()?),
+        _ => None,
+    })
+}
+
 /// The value of a document that has one alone.
 fn only_value(document: &str) -> Value<'_> {
     let table = DeTable::parse(document).expect("it has been parsed before").into_inner();
@@ -250,6 +348,21 @@ mod tests {
         walk(&schema, &schema, "", &mut found);
         found.sort_unstable();
         assert_eq!(found, CHOICES);
+    }
+
+    /// Is a field meant that is written with another of `-` and `_`, in whichever choice it stands?
+    #[test]
+    fn paths_have_the_names_of_fields() {
+        for (path, expected) in [
+            ("ftl.over-provisioning", "ftl.over_provisioning"),
+            ("flash.page-types[1].sense-us", "flash.page_types[1].sense_us"),
+            ("decoder.placement.per-channel", "decoder.placement.per_channel"),
+            ("Reliability.Table.RBER.threshold-voltage", "reliability.table.rber.threshold_voltage"),
+            ("no-such.over-provisioning", "no-such.over-provisioning"),
+            ("a[", "a["),
+        ] {
+            assert_eq!(own_path(path), expected);
+        }
     }
 
     /// Does a path say what it was taken apart into, and each wrong one why it is?

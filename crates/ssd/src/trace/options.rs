@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use softsense_base::spelled_like;
 
 /// A trace format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -115,9 +116,10 @@ impl FromStr for Format {
     type Err = String;
 
     fn from_str(text: &str) -> std::result::Result<Self, String> {
+        let wanted = spelled_like(text, Format::ALL.map(Format::name));
         Format::ALL
             .into_iter()
-            .find(|format| format.name() == text)
+            .find(|format| Some(format.name()) == wanted)
             .ok_or_else(|| format!("found `{text}`, expected {}, or a file that ends in .toml", Format::names()))
     }
 }
@@ -326,6 +328,8 @@ mod tests {
         for beyond in [Beyond::Reject, Beyond::Wrap, Beyond::Scale] {
             assert_eq!(beyond.to_string().parse(), Ok(beyond));
         }
-        assert!("MSR".parse::<Format>().is_err());
+        assert_eq!("MSR".parse(), Ok(Format::Msr));
+        assert_eq!("alibaba_2020".parse(), "alibaba-2020".parse::<Format>());
+        assert!("msrs".parse::<Format>().is_err());
     }
 }
