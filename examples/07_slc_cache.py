@@ -61,12 +61,15 @@ for name, cache in CACHES.items():
     done = result.summary
     print(f"{name:18} write amplification {done['writes_detail']['write_amplification']:.2f}", end="")
     if found := done.get("slc_cache"):
-        print(f", {found['cached_share']:.0%} of the writes cached, {found['folded_codewords'] * 4096 / GIB:.2f} GiB folded")
+        folded = found["folded_codewords"] * 4096 / GIB
+        print(f", {found['cached_share']:.0%} of the writes cached, {folded:.2f} GiB folded")
     else:
         print()
 axes.axvline(BURST / GIB, color="grey", linestyle=":")
-axes.annotate(f"{PAUSE_S} s pause", (BURST / GIB, axes.get_ylim()[1]), (4, -12), textcoords="offset points", color="grey")
-axes.set(xlabel="written (GiB)", ylabel="bandwidth (GB/s)", ylim=(0, None), title="Sequential writing, 32 requests at a time")
+top = (BURST / GIB, axes.get_ylim()[1])
+axes.annotate(f"{PAUSE_S} s pause", top, (4, -12), textcoords="offset points", color="grey")
+axes.set_title("Sequential writing, 32 requests at a time")
+axes.set(xlabel="written (GiB)", ylabel="bandwidth (GB/s)", ylim=(0, None))
 axes.legend(loc="center", bbox_to_anchor=(0.42, 0.55))
 figure.savefig("slc-cache.png", dpi=150)
 print("drawn into slc-cache.png")
