@@ -70,6 +70,7 @@ NAVIGATION = {
         "model/decode-table",
         "model/ftl",
         "model/dftl",
+        "model/slc-cache",
         "model/interleaving",
         "model/energy",
         "model/adaptive-rates",

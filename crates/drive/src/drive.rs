@@ -142,6 +142,7 @@ impl Drive {
             (!of.flash.shared_sensing, "flash.shared_sensing", "true"),
             (of.ftl.allocation_pool != AllocationPool::Ssd, "ftl.allocation_pool", "ssd"),
             (of.ftl.whole_pages, "ftl.whole_pages", "false"),
+            (of.ftl.slc_cache.is_some(), "ftl.slc_cache", "none"),
             (of.host.partial_write == PartialWrite::CopyBack, "host.partial_write", "read_modify_write or pad"),
         ] {
             if found {

@@ -25,6 +25,7 @@ mod precondition;
 mod read_counts;
 mod read_reclaim;
 mod reads;
+mod slc_cache;
 mod space_saving;
 mod victims;
 mod writing;
@@ -50,6 +51,7 @@ use placement::OwnPlacement;
 use precondition::{Device, Start};
 use read_counts::ReadCounts;
 use read_reclaim::ReadReclaim;
+use slc_cache::SlcCache;
 use victims::{SharedRule, VictimRule, Victims};
 
 pub use crate::format::{BlockLayout, Piece};
@@ -108,6 +110,16 @@ pub enum Writer {
     Translation = 3,
     /// Garbage collection of translation pages.
     GcTranslation = 4,
+    /// The host, in the SLC cache.
+    Slc = 5,
+    /// The host, in the SLC cache, where what it writes does not fill a group and is not interleaved.
+    SlcPlain = 6,
+    /// Folding of the SLC cache.
+    Fold = 7,
+}
+
+impl Writer {
+    const COUNT: usize = 8;
 }
 
 /// Pages that are read or programmed together. With interleaving, pages of the same index in the blocks of a superblock: all of
@@ -125,6 +137,8 @@ pub struct Group {
     members: u32,
     /// How many those are.
     pages: u8,
+    /// Whether their cells hold one bit.
+    slc: bool,
 }
 
 impl Group {
@@ -144,6 +158,12 @@ impl Group {
     #[inline]
     pub fn pages(self) -> u32 {
         u32::from(self.pages)
+    }
+
+    /// Whether their cells hold one bit.
+    #[inline]
+    pub fn slc(self) -> bool {
+        self.slc
     }
 
     /// The first of the members.
@@ -181,6 +201,8 @@ struct Block {
     closed: bool,
     /// Whether its codewords are divided among its blocks.
     interleaved: bool,
+    /// Whether its cells hold one bit.
+    slc: bool,
 }
 
 #[derive(Debug)]
@@ -189,7 +211,7 @@ struct PlaneSet {
     /// Superblocks that garbage collection has taken and not erased yet.
     being_collected: u32,
     /// The open superblock of each [`Writer`], and how many of its pages have been given out. Members take turns.
-    open: [Option<(u32, u32)>; 5],
+    open: [Option<(u32, u32)>; Writer::COUNT],
     victims: Victims,
     /// Whether codewords are interleaved here.
     interleaves: bool,
@@ -230,6 +252,8 @@ pub struct PageMap {
     read_reclaim: Option<ReadReclaim>,
     /// Absent where pass-through voltages are nominal.
     pass_through: Option<PassThrough>,
+    /// Absent where all cells hold all their bits.
+    slc_cache: Option<SlcCache>,
     /// Pages of each block whose program has ended. Programs of a block end in order. Of an interleaved superblock,
     /// those whose whole group has been programmed.
     programmed: Vec<u16>,
@@ -318,7 +342,7 @@ impl PageMap {
             config.own_victims()?.map(|own| Arc::new(Mutex::new(AtWork::new(own))) as _);
         let set = |set| PlaneSet {
             free: (set * per_plane..(set + 1) * per_plane).collect(),
-            open: [None; 5],
+            open: [None; Writer::COUNT],
             being_collected: 0,
             victims: Victims::new(
                 spec,
@@ -345,7 +369,7 @@ impl PageMap {
             let worn = (set * per_plane..(set + 1) * per_plane).map(|superblock| ages.pe_cycles(superblock));
             Levelling { most_pe_cycles: worn.max().unwrap_or(0), ..Levelling::default() }
         };
-        Ok(Self {
+        let mut map = Self {
             gc_low_watermark_blocks: spec.gc_low_watermark_blocks as usize,
             gc_high_watermark_blocks: spec.gc_high_watermark_blocks as usize,
             start: Start::Empty,
@@ -361,6 +385,7 @@ impl PageMap {
                 .map(|(disturb, spec)| ReadReclaim::new(config, spec, disturb.adjacent_stress))
                 .transpose()?,
             pass_through,
+            slc_cache: SlcCache::new(config),
             programmed: vec![0; (geometry.planes() * per_plane) as usize],
             blocks: vec![Block::default(); (geometry.sets() * per_plane) as usize],
             sets: (0..geometry.sets()).map(set).collect(),
@@ -395,7 +420,9 @@ impl PageMap {
             translation_at: 0,
             gain: Gain::default(),
             geometry: geometry.clone(),
-        })
+        };
+        map.set_up_slc_cache();
+        Ok(map)
     }
 
     /// What rules of the user's own have cost so far.
@@ -454,8 +481,7 @@ impl PageMap {
     /// P/E cycles of a superblock: those at the start, and what erases since count as.
     #[inline]
     pub fn pe_cycles(&self, superblock: u32) -> u32 {
-        let since = self.erases(superblock).saturating_mul(self.pe_cycles_per_erase);
-        self.start_ages.pe_cycles(superblock).saturating_add(since)
+        self.start_ages.pe_cycles(superblock).saturating_add(self.pe_cycles_since(superblock))
     }
 
     /// The age whose code a superblock uses: its P/E cycles, but where codes follow what is observed.
@@ -522,6 +548,20 @@ impl PageMap {
         (erases().min().unwrap_or(0), erases().max().unwrap_or(0))
     }
 
+    /// Panics unless each superblock is free, open or closed, and nothing else, as it is when nothing is under way. Slow: for tests.
+    pub fn assert_at_rest(&self) {
+        for (set, state) in (0..).zip(&self.sets) {
+            let per_set = self.geometry.blocks_per_plane();
+            let all = set * per_set..(set + 1) * per_set;
+            let closed = all.clone().filter(|&superblock| self.blocks[superblock as usize].closed);
+            let open = state.open.iter().flatten().map(|&(superblock, _)| superblock);
+            let free = state.free.iter().copied().chain(self.free_of_cache(set));
+            let mut found: Vec<u32> = closed.chain(open).chain(free).collect();
+            found.sort_unstable();
+            assert_eq!(found, all.collect::<Vec<_>>(), "superblocks of set {set}");
+        }
+    }
+
     /// Panics unless map, owners, valid counts and lists agree. Slow: for tests.
     pub fn assert_consistent(&self) {
         let mut valid = vec![0; self.blocks.len()];
@@ -537,10 +577,11 @@ impl PageMap {
             assert_eq!(entry.valid, valid[block], "valid codewords of block {block}");
         }
         let mut held: Vec<u32> = self.sets.iter().flat_map(|set| set.victims.held(&self.blocks)).collect();
+        held.append(&mut self.closed_slc());
         held.sort_unstable();
         let closed = |superblock: &u32| self.blocks[*superblock as usize].closed;
         let closed: Vec<u32> = (0..self.blocks.len() as u32).filter(closed).collect();
-        assert_eq!(held, closed, "the victim rules hold all closed superblocks, each once");
+        assert_eq!(held, closed, "the victim rules and the SLC cache hold all closed superblocks, each once");
     }
 }
 

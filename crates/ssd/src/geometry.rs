@@ -43,6 +43,8 @@ pub struct Geometry {
     pages_per_block: u32,
     codewords_per_page: u32,
     page_types: u32,
+    /// Pages of a wordline that is no SLC; none where no block is.
+    bits_per_cell: u32,
     ways: u32,
     blocks_per_superblock: u32,
     divisors: Divisors,
@@ -115,6 +117,7 @@ impl Geometry {
             pages_per_block: spec.pages_per_block,
             codewords_per_page: spec.codewords_per_page,
             page_types: flash.page_types.len() as u32,
+            bits_per_cell: ftl.slc_cache.as_ref().map_or(0, |cache| cache.bits_per_cell(flash.page_types.len() as u32)),
             ways: if divides { ways } else { 1 },
             blocks_per_superblock: ways,
             divisors: Divisors {
@@ -265,16 +268,34 @@ impl Geometry {
         self.unit_and_channel[plane as usize].0
     }
 
-    /// The kind of a page, by its index in the block.
+    /// The kind of a page, by its index in the block; of an SLC block one beyond all others.
+    ///
+    /// # Arguments
+    /// - `slc`: whether its block is one.
     #[inline]
-    pub fn page_type_of(&self, page_in_block: u32) -> u32 {
-        page_in_block % self.page_types
+    pub fn page_type_of(&self, page_in_block: u32, slc: bool) -> u32 {
+        if slc { self.page_types } else { page_in_block % self.page_types }
     }
 
-    /// The wordline of a page, by its index in the block: each type has one page of it.
+    /// The wordline of a page, by its index in the block: each type has one page of it, and of an SLC block it is one page.
+    ///
+    /// # Arguments
+    /// - `slc`: whether its block is one.
     #[inline]
-    pub fn wordline_of(&self, page_in_block: u32) -> u32 {
-        page_in_block / self.page_types
+    pub fn wordline_of(&self, page_in_block: u32, slc: bool) -> u32 {
+        // Where several pages of a wordline are of one type, all pages are taken for wordlines.
+        if slc { page_in_block * self.bits_per_cell / self.page_types } else { page_in_block / self.page_types }
+    }
+
+    /// Pages of a block in which a cell holds one bit.
+    #[inline]
+    pub fn pages_per_slc_block(&self) -> u32 {
+        self.pages_per_block.div_ceil(self.bits_per_cell)
+    }
+
+    /// Pages of a superblock in which a cell holds one bit.
+    pub fn pages_per_slc_superblock(&self) -> u32 {
+        self.pages_per_slc_block() * self.blocks_per_superblock
     }
 
     /// The pages of a wordline, by their indices in its block.

@@ -12,8 +12,8 @@ use crate::request::{Request, RequestKind, RequestSource};
 use crate::simulation::{CodewordSample, LogRow, Simulation};
 use crate::summary::{
     CodeRatesSummary, CodewordReads, EncoderSummary, EnergySummary, GcSummary, InterconnectSummary, MachineSummary,
-    MappingSummary, OwnSummary, ReadBufferSummary, ReadReclaimSummary, ReadTimeUs, Responses, SlowestReads, Summary,
-    WritesDetail,
+    MappingSummary, OwnSummary, ReadBufferSummary, ReadReclaimSummary, ReadTimeUs, Responses, SlcCacheSummary,
+    SlowestReads, Summary, WritesDetail,
 };
 use crate::trace::{Beyond, Trace};
 
@@ -172,7 +172,7 @@ impl Run {
             retries: mean_us(time.retries),
         };
         let slowest = [1.0, 0.01, 0.001].into_iter().filter_map(|share| SlowestReads::of(&s.reads_by_duration, share));
-        let moved = s.gc_codewords_programmed + s.reclaim_codewords_programmed;
+        let moved = s.gc_codewords_programmed + s.reclaim_codewords_programmed + s.folded_codewords_programmed;
         let for_data = s.host_codewords_programmed + moved + s.padding_codewords;
         let programmed = match &spec.reliability {
             // What parity takes of the data space is written, too.
@@ -257,6 +257,29 @@ impl Run {
                 wordlines: s.reclaimed_wordlines,
                 codewords: s.reclaim_codewords_programmed,
                 counter_bytes_per_block: reclaim.counter_bytes_per_block(self.config.geometry().wordlines_per_block()),
+            }),
+            slc_cache: self.simulation.ftl().slc_room_and_valid().map(|(room, valid)| {
+                let of_host = |codewords: u64| {
+                    (s.host_codewords_written > 0).then(|| codewords as f64 / s.host_codewords_written as f64)
+                };
+                SlcCacheSummary {
+                    cached_codewords: s.slc_codewords_programmed,
+                    direct_codewords: s.host_codewords_programmed - s.slc_codewords_programmed,
+                    folded_codewords: s.folded_codewords_programmed,
+                    cached_share: share(
+                        s.slc_codewords_programmed,
+                        s.host_codewords_programmed - s.slc_codewords_programmed,
+                    ),
+                    host_write_amplification: of_host(s.host_codewords_programmed),
+                    fold_write_amplification: of_host(s.folded_codewords_programmed),
+                    gc_write_amplification: of_host(s.gc_codewords_programmed),
+                    codewords_read: s.slc_codewords_read,
+                    read_share: share(s.slc_codewords_read, count - s.slc_codewords_read),
+                    blocks_folded: s.folded_blocks,
+                    blocks_folded_in_idle_time: s.folded_blocks_in_idle_time,
+                    capacity_bytes: room * u64::from(spec.geometry.codeword_bytes),
+                    valid_bytes: valid * u64::from(spec.geometry.codeword_bytes),
+                }
             }),
             read_buffer: spec.host.read_buffer.as_ref().map(|_| ReadBufferSummary {
                 hits: s.read_buffer_hits,

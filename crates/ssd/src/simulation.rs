@@ -17,6 +17,7 @@
 mod back_end;
 mod device;
 mod host;
+mod idle;
 mod kernel;
 mod medium;
 mod owners;
@@ -119,6 +120,12 @@ impl Simulation {
             self.assert_everything_ended();
             return Ok(false);
         };
+        if let Event::IdleFor { .. } = event
+            && self.host.is_idle()
+        {
+            // Nobody waits for what would be done in idle time after the last request: the run ends without it.
+            return Ok(true);
+        }
         self.device.kernel.now = instant(key);
         if self.now() > LATEST {
             let message = format!(
@@ -138,6 +145,11 @@ impl Simulation {
             Event::EncodeDone { encoder } => back_end.encode_done(kernel, encoder),
             Event::Crossed { crossing } => back_end.crossed(kernel, crossing),
             Event::MemoryDone { moved } => self.host.moved(kernel, moved),
+            Event::IdleFor { ssd } => {
+                if self.device.asks_whether_idle(ssd) {
+                    self.write_path.fold_in_idle_time(&mut self.device, ssd);
+                }
+            }
         }
         self.pass_on();
         self.fill_queue()?;
@@ -179,6 +191,9 @@ impl Simulation {
                     device.ftl.read_ends(group, sensings, owner.is_of_host());
                     if !failed {
                         device.keep(owner, group);
+                    }
+                    if owner.is_of_host() {
+                        device.host_ended(group.set);
                     }
                     self.read_ended(owner);
                     self.write_path.read_ended(&mut self.device, group);

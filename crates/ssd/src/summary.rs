@@ -54,6 +54,9 @@ pub struct Summary {
     pub gc: GcSummary,
     /// Read reclaim; `null` without it.
     pub read_reclaim: Option<ReadReclaimSummary>,
+    /// The SLC cache; not there without one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub slc_cache: Option<SlcCacheSummary>,
     /// The read buffer; not there without one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub read_buffer: Option<ReadBufferSummary>,
@@ -328,6 +331,38 @@ pub struct ReadReclaimSummary {
     pub codewords: u64,
     /// Memory of a controller for the counters that it goes by, bytes a block.
     pub counter_bytes_per_block: u32,
+}
+
+/// The SLC cache.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct SlcCacheSummary {
+    /// Codewords of the host that were programmed to it.
+    pub cached_codewords: u64,
+    /// Those that passed it by.
+    pub direct_codewords: u64,
+    /// Codewords that folding has programmed.
+    pub folded_codewords: u64,
+    /// Share of what was programmed for the host that went to it; `null` where nothing was.
+    pub cached_share: Option<f64>,
+    /// Codewords programmed for the host over those that it wrote; `null` without writes. This part of write amplification is below 1
+    /// where a write buffer coalesces.
+    pub host_write_amplification: Option<f64>,
+    /// Codewords programmed by folding over those that the host wrote; `null` without writes.
+    pub fold_write_amplification: Option<f64>,
+    /// Codewords programmed by garbage collection over those that the host wrote; `null` without writes.
+    pub gc_write_amplification: Option<f64>,
+    /// Codewords of the host's reads that were read from it.
+    pub codewords_read: u64,
+    /// Their share of all that were read from flash; `null` where none were.
+    pub read_share: Option<f64>,
+    /// Blocks (of several that are erased together, these) that were chosen to be folded.
+    pub blocks_folded: u64,
+    /// Those of them that were chosen in idle time.
+    pub blocks_folded_in_idle_time: u64,
+    /// Data that its blocks have room for at the end, bytes: without free ones that it might take.
+    pub capacity_bytes: u64,
+    /// Data in it at the end that nothing has replaced, bytes.
+    pub valid_bytes: u64,
 }
 
 /// What operations cost, uJ.

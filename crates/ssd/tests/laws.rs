@@ -46,8 +46,9 @@ impl Draw {
     }
 }
 
-/// A device with features drawn from all there are, as TOML.
-fn device(draw: &mut Draw) -> String {
+/// A device with features drawn from all there are, as TOML; those of an SLC cache from draws of their own, with which others stay
+/// what they were before there was one.
+fn device(draw: &mut Draw, cache: &mut Draw) -> String {
     let ssds = draw.one(&[1, 1, 1, 2, 3]);
     let (channels, chips) = (draw.one(&[1, 2]), draw.one(&[1, 2]));
     let ways = if draw.once_in(3) { channels * chips } else { 1 };
@@ -379,7 +380,29 @@ fn device(draw: &mut Draw) -> String {
             toml += &format!("[[precondition.ssds]]\npe_cycles = {age}\nretention_days = {days:?}\n");
         }
     }
+    let by_age = toml.contains("[reliability.adaptive]") || by_bch;
+    if !by_age && !toml.contains("read_reclaim.wordline") && cache.once_in(2) {
+        toml += &slc_cache(cache, page_types);
+    }
     toml
+}
+
+/// An SLC cache that few requests fill, and that is folded in short pauses.
+fn slc_cache(draw: &mut Draw, page_types: u64) -> String {
+    let size = match draw.below(2) {
+        0 => format!("static.blocks = {}", 2 + draw.below(3)),
+        _ => format!("dynamic = {{ least_blocks = {}, most_blocks = {} }}", draw.below(3), draw.one(&[2, 4, 30])),
+    };
+    let bits = if page_types == 1 { format!("bits_per_cell = {}\n", 2 + draw.below(3)) } else { String::new() };
+    format!(
+        "[ftl.slc_cache]\nsize.{size}\nwhen_full = \"{}\"\nfold_below_blocks = {}\nidle_after_us = {:?}\n{bits}cells = {{ wear = \
+         {:?}, rber_factor = {:?} }}\n",
+        draw.one(&["direct", "fold"]),
+        draw.below(3),
+        draw.one(&[0.0, 5.0, 300.0, 1e4]),
+        draw.one(&[0.0, 0.5, 1.0]),
+        draw.one(&[0.01, 1.0]),
+    )
 }
 
 /// Read reclaim with limits that a few reads reach.
@@ -462,6 +485,7 @@ fn check(toml: &str, config: &CheckedConfig, asked: Vec<Request>) {
     let statistics = done.statistics();
     assert_eq!(statistics.completed(), count, "every request completes");
     done.ftl().assert_consistent();
+    done.ftl().assert_at_rest();
     let read_only = statistics.read_only_from.is_some() || done.buffered_codewords() > 0;
     assert!(!read_only || done.ftl().shrinks(), "a device whose room stays refuses nothing");
     for (&lcn, entry) in &units {
@@ -500,7 +524,8 @@ fn check(toml: &str, config: &CheckedConfig, asked: Vec<Request>) {
 /// The outcome of a case: why its device is refused, if it is.
 fn outcome(case: u64) -> Option<String> {
     let mut draw = Draw { stream: Stream::new(18, Purpose::Workload), case, next: 0 };
-    let toml = device(&mut draw);
+    let mut cache = Draw { stream: Stream::new(19, Purpose::Workload), case, next: 0 };
+    let toml = device(&mut draw, &mut cache);
     let config = match CheckedConfig::from_toml(&toml, "law.toml", &[]) {
         Ok(config) => config,
         Err(error) => {

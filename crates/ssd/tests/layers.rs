@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// All modules, the lowest first. One that is not named belongs to the one that it is in.
-const ORDER: [&str; 47] = [
+const ORDER: [&str; 49] = [
     "events",
     "recency",
     "request",
@@ -24,6 +24,7 @@ const ORDER: [&str; 47] = [
     "config::interleaving",
     "config::mapping",
     "config::read_reclaim",
+    "config::slc_cache",
     "config::ftl",
     "config::energy",
     "config::host",
@@ -42,6 +43,7 @@ const ORDER: [&str; 47] = [
     "simulation::owners",
     "simulation::statistics",
     "simulation::kernel",
+    "simulation::idle",
     "simulation::back_end",
     "simulation::medium",
     "simulation::translation",

@@ -61,6 +61,11 @@ _NUMBERS: dict[str, tuple[str, ...]] = {
         "most_block_reads:n",
     ),
     "read_reclaim": ("blocks:n", "wordlines:n", "codewords:n", "counter_bytes_per_block:n"),
+    "slc_cache": (
+        *("cached_codewords:n", "direct_codewords:n", "folded_codewords:n", "cached_share", "host_write_amplification"),
+        *("fold_write_amplification", "gc_write_amplification", "codewords_read:n", "read_share", "blocks_folded:n"),
+        *("blocks_folded_in_idle_time:n", "capacity_bytes:n", "valid_bytes:n"),
+    ),
     "mapping": (
         *("hit_ratio", "read_hit_ratio", "evictions:n", "dirty_evictions:n", "translation_reads:n"),
         "translation_programs:n",

@@ -39,7 +39,7 @@ def of_comparison(comparison: Comparison, title: str | None = None) -> str:
         _time_split(comparison),
         _levels(comparison),
         _energy(comparison),
-        Section("What the device did", parts=_tables(comparison, "device", "read_reclaim", "mapping")),
+        Section("What the device did", parts=_tables(comparison, "device", "read_reclaim", "slc_cache", "mapping")),
     ]
     return html(
         f"{name}: {title or _workload_name(runs[0])}",

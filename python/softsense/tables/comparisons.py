@@ -169,6 +169,19 @@ def blocks(comparison: Comparison) -> list[Block]:
         ]
         found.append(Block("read_reclaim", "Read reclaim", "policy", names, columns))
 
+    if any(s.get("slc_cache") for s in summaries):
+        columns = [
+            column("writes\ncached %", as_percent, "slc_cache", "cached_share"),
+            column("codewords\nfolded", as_count, "slc_cache", "folded_codewords"),
+            column("amplif. by\nthe host", lambda v: as_number(v, 3), "slc_cache", "host_write_amplification"),
+            column("by\nfolding", lambda v: as_number(v, 3), "slc_cache", "fold_write_amplification"),
+            column("by\nGC", lambda v: as_number(v, 3), "slc_cache", "gc_write_amplification"),
+            column("reads\nfrom it %", as_percent, "slc_cache", "read_share"),
+            column("blocks\nfolded", as_count, "slc_cache", "blocks_folded"),
+            column("in idle\ntime", as_count, "slc_cache", "blocks_folded_in_idle_time"),
+        ]
+        found.append(Block("slc_cache", "SLC cache", "policy", names, columns))
+
     if any(s["mapping"] for s in summaries):
         columns = [
             column("hit\nratio", lambda v: as_number(v, 3), "mapping", "hit_ratio"),

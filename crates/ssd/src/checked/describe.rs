@@ -3,7 +3,7 @@ use softsense_link::{FixedDraw, PredictorPlace, ReadSpec, ReliabilitySpec, Remem
 use softsense_nand::InferredBy;
 
 use super::{CheckedConfig, DecoderHardware};
-use crate::config::{Config, EncoderSpec, InterconnectSpec, ReadReclaimSpec};
+use crate::config::{Config, EncoderSpec, InterconnectSpec, ReadReclaimSpec, SlcCacheSpec};
 
 impl CheckedConfig {
     /// Label and value rows for people.
@@ -33,6 +33,7 @@ impl CheckedConfig {
             ("mapping", ftl.mapping.describe()),
             ("victims", ftl.victims.describe()),
             ("read reclaim", ftl.read_reclaim.as_ref().map(ReadReclaimSpec::describe)),
+            ("SLC cache", ftl.slc_cache.as_ref().map(SlcCacheSpec::describe)),
         ]
         .into_iter()
         .filter_map(|(label, value)| Some((label.to_string(), value?)))

@@ -104,6 +104,7 @@ impl CheckedConfig {
         config.geometry.ssds = 1;
         config.ftl.mapping = Mapping::Page;
         config.ftl.read_reclaim = None;
+        config.ftl.slc_cache = None;
         config.host.read_buffer = None;
         config.precondition = PreconditionSpec::default();
         config.read.max_level = reliability.levels();

@@ -58,7 +58,7 @@ impl CheckedConfig {
             seed: self.config.seed,
             max_level: self.config.read.max_level,
             retry_entries: self.reliability.retries(),
-            page_types: self.config.flash.page_types.len() as u32,
+            page_types: self.page_types(),
             ssds: geometry.ssds(),
             planes: geometry.planes_of_ssd(),
             sets: geometry.sets(),
@@ -67,6 +67,11 @@ impl CheckedConfig {
             codewords_per_block: geometry.codewords_per_superblock(),
             user_codewords: self.user_codewords(),
         }
+    }
+
+    /// Page types that reads meet: that of SLC blocks comes last, where there are any.
+    fn page_types(&self) -> u32 {
+        self.config.flash.page_types.len() as u32 + u32::from(self.config.ftl.slc_cache.is_some())
     }
 
     /// The read policy of the user's own, asked for all that can be asked for before a run.
@@ -80,8 +85,7 @@ impl CheckedConfig {
             return Ok(None);
         };
         let traits = self.own.policy.as_ref().expect("it was made").traits.clone();
-        let page_types = self.config.flash.page_types.len() as u32;
-        let steps = StepsThere::new(max_level, retry, page_types, &self.reliability);
+        let steps = StepsThere::new(max_level, retry, self.page_types(), &self.reliability);
         AskedPolicy::new(name, policy, traits, steps).map(Some)
     }
 

@@ -38,16 +38,22 @@ impl CheckedConfig {
             codewords => codewords.div_ceil(in_sets) + 3,
         };
         let free = u64::from(ftl.gc_high_watermark_blocks);
-        let needed = free + open + 1 + in_vain + translation;
+        // What an SLC cache always has, the open block of its folding, and its own where they may be any.
+        let cache = ftl.slc_cache.as_ref().map_or(0, |cache| {
+            let (least, most) = cache.size.least_and_most();
+            u64::from(least) + 1 + if most > least { open - 1 } else { 0 }
+        });
+        let needed = free + open + 1 + in_vain + translation + cache;
         let blocks = f64::from(blocks);
         if over_provisioning * blocks < needed as f64 {
             let message = format!(
                 "found {over_provisioning}, which leaves {:.1} spare blocks of {blocks} in a plane; expected at least {}, \
                  which leaves {needed}: {} free ones, {open} open ones, one to collect, {in_vain} for pages that stay \
-                 filled in part and {translation} for translation pages",
+                 filled in part{} and {translation} for translation pages",
                 over_provisioning * blocks,
                 (needed as f64 / blocks * 1e4).ceil() / 1e4,
-                free
+                free,
+                if cache > 0 { format!(", {cache} for the SLC cache") } else { String::new() }
             );
             return Err(Error::config("ftl.over_provisioning", message));
         }

@@ -63,7 +63,7 @@ impl CheckedConfig {
     }
 
     /// All that cannot go together: a new feature that goes without another is a row here.
-    fn clashes(&self) -> [Clash; 41] {
+    fn clashes(&self) -> [Clash; 45] {
         let config = &self.config;
         let (decoder, flash, reliability) = (&config.decoder, &config.flash, &config.reliability);
         let layouts = self.layouts();
@@ -82,6 +82,8 @@ impl CheckedConfig {
             self.reliability.layer_factor(wordline, wordlines) != self.reliability.layer_factor(0, wordlines)
         });
         let gathered = self.gathers_writes();
+        let (slc, page_types) = (config.ftl.slc_cache.as_ref(), flash.page_types.len() as u32);
+        let by_age = matches!(reliability, ReliabilitySpec::Bch(_) | ReliabilitySpec::Adaptive(_));
         let (divides, several) = (self.geometry.ways() > 1, self.geometry.blocks_per_superblock() > 1);
         let has_tables = matches!(reliability, ReliabilitySpec::Table(_) | ReliabilitySpec::Adaptive(_));
         let clash = |found, path, message| Clash { found, path, message };
@@ -410,6 +412,37 @@ impl CheckedConfig {
                     && matches!(reliability, ReliabilitySpec::Bch(_) | ReliabilitySpec::Adaptive(_)),
                 "flash.shared_sensing",
                 "found false with codes that change with age, expected true, or codewords of one unit in one page".into(),
+            ),
+            // Its blocks have one room for data, and reads one error rate, whatever their age.
+            clash(
+                slc.is_some() && by_age,
+                "ftl.slc_cache",
+                "found with codes of `reliability.bch` or `adaptive`, which change with age, expected a code for all blocks".into(),
+            ),
+            // A wordline of it is one page, and its error rate is a factor on that of others.
+            clash(
+                slc.is_some() && reclaims_wordlines,
+                "ftl.slc_cache",
+                "found with `ftl.read_reclaim.wordline`, expected `block`, or no read reclaim".into(),
+            ),
+            clash(
+                slc.is_some() && self.reliability.is_exact() && self.reliability.pages().is_some(),
+                "ftl.slc_cache",
+                "found with real decodes of cells of several bits, expected `reliability.table`, or raw bit error rates without \
+                 threshold voltages"
+                    .into(),
+            ),
+            // A wordline is one page of it.
+            clash(
+                slc.is_some_and(|cache| {
+                    let bits = cache.bits_per_cell(page_types);
+                    bits < 2 || ![1, bits].contains(&page_types)
+                }),
+                "ftl.slc_cache.bits_per_cell",
+                format!(
+                    "found {} with {page_types} page types, expected 2 or more, and as many page types, or one for all",
+                    slc.map_or(0, |cache| cache.bits_per_cell(page_types))
+                ),
             ),
             // Where data lies at the start is a product, or a permutation, over blocks of an SSD that have equal room.
             clash(

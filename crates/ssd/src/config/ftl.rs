@@ -5,6 +5,7 @@ use softsense_base::{Error, Faults, OwnName, Result, expect_whole, or_own, shipp
 use super::interleaving::InterleavingSpec;
 use super::mapping::Mapping;
 use super::read_reclaim::ReadReclaimSpec;
+use super::slc_cache::SlcCacheSpec;
 
 /// The flash translation layer and its garbage collection.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -40,6 +41,9 @@ pub struct FtlSpec {
     /// Read reclaim: which data is moved before reads have disturbed it too much, `{ block = { reads = 54560 } }` or
     /// `{ wordline = { effective_reads = [458304.0] } }`. Without it none is.
     pub read_reclaim: Option<ReadReclaimSpec>,
+    /// An SLC cache, `{ size = { static = { blocks = 8 } } }`. Without it there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub slc_cache: Option<SlcCacheSpec>,
 }
 
 impl Default for FtlSpec {
@@ -58,6 +62,7 @@ impl Default for FtlSpec {
             victims: VictimSpec::Greedy,
             wear_levelling_spread: None,
             read_reclaim: None,
+            slc_cache: None,
         }
     }
 }
@@ -214,6 +219,7 @@ impl FtlSpec {
             faults.see(expect_whole("ftl.wear_levelling_spread", spread, 1, 1 << 20));
         }
         faults.see(self.read_reclaim.as_ref().map_or(Ok(()), ReadReclaimSpec::check));
+        faults.see(self.slc_cache.as_ref().map_or(Ok(()), SlcCacheSpec::check));
         faults.see(self.victims.check());
         faults.see(self.mapping.check());
         faults.see(self.interleaving.check());

@@ -22,6 +22,7 @@ mod read_reclaim;
 mod rounds;
 pub(crate) mod set;
 mod shipped;
+mod slc_cache;
 mod spread;
 
 use std::path::Path;
@@ -48,6 +49,7 @@ pub use precondition::{Layout, PreconditionSpec, SsdAge, TranslationPages};
 pub use read_reclaim::{ReadReclaimSpec, WordlineReclaimSpec};
 pub use rounds::{RoundsAmong, RoundsSpec, RoundsTake};
 pub(crate) use shipped::{SHIPPED, about};
+pub use slc_cache::{SlcCacheSize, SlcCacheSpec, SlcCellsSpec, WhenFull};
 pub(crate) use spread::AddedTime;
 pub use spread::SpreadPart;
 

@@ -45,6 +45,12 @@ impl PageMap {
             && free < if running { self.gc_high_watermark_blocks } else { self.gc_low_watermark_blocks }
     }
 
+    /// Whether a set should be collected, or its SLC cache folded.
+    #[inline]
+    pub fn wants_room(&self, set: u32, running: bool) -> bool {
+        self.wants_gc(set, running) || self.wants_folding(set)
+    }
+
     /// Whether a device that has shrunk collects without an end: as often as to have gone through all blocks twenty times, on behalf
     /// of nobody, and there was never more room for it. Devices that keep their room gain a little each time, if often not at once:
     /// three times were enough for the slowest that random ones have shown.
@@ -130,6 +136,9 @@ impl PageMap {
             if let Some(pass_through) = &mut self.pass_through {
                 pass_through.erased(block);
             }
+        }
+        if self.is_slc(superblock) {
+            return self.erased_slc(set, superblock);
         }
         let state = &mut self.sets[set as usize];
         state.free.push_back(superblock);

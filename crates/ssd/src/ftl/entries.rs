@@ -107,7 +107,7 @@ impl PageMap {
             prefetch(&self.blocks, self.geometry.superblock_of(place).into());
             prefetch(&self.programmed, block.into());
             if let Some(read_counts) = &self.read_counts {
-                read_counts.prefetch(block, self.geometry.wordline_of(page));
+                read_counts.prefetch(block, self.geometry.wordline_of(page, false));
             }
             if let Some(written_s) = &self.written_s {
                 written_s.prefetch(place / u64::from(self.geometry.codewords_per_page()));
@@ -146,7 +146,7 @@ impl PageMap {
             let superblock = self.geometry.superblock_of(place);
             let entry = &mut self.blocks[superblock as usize];
             entry.valid -= 1;
-            if entry.closed {
+            if entry.closed && !entry.slc {
                 let set = self.geometry.set_of_superblock(superblock) as usize;
                 self.sets[set].victims.fell(&mut self.blocks, superblock);
             }

@@ -11,27 +11,31 @@ impl PageMap {
         let (block, page, slot) = geometry.split(place);
         let (plane, _) = geometry.split_block(block);
         if geometry.blocks_per_superblock() == 1 {
-            return (Group { set: plane, superblock: block, page, members: 1, pages: 1 }, slot);
+            return (
+                Group { set: plane, superblock: block, page, members: 1, pages: 1, slc: self.is_slc(block) },
+                slot,
+            );
         }
         let (set, member) = geometry.set_of(plane);
         let superblock = geometry.superblock_of(place);
+        let slc = self.is_slc(superblock);
         if geometry.ways() == 1 {
             let (page, _) = geometry.back(member, page);
-            return (Group { set, superblock, page, members: 1, pages: 1 }, slot);
+            return (Group { set, superblock, page, members: 1, pages: 1, slc }, slot);
         }
         let (members, pages) = self.members(superblock, member);
-        (Group { set, superblock, page, members, pages }, geometry.units_of(member).start + slot)
+        (Group { set, superblock, page, members, pages, slc }, geometry.units_of(member).start + slot)
     }
 
     /// The pages at page `index` of a superblock of a set, its blocks taking turns.
     #[inline]
     pub fn group_at(&self, set: u32, superblock: u32, index: u32) -> Group {
-        let ways = self.geometry.ways();
+        let (ways, slc) = (self.geometry.ways(), self.is_slc(superblock));
         if ways == 1 {
-            return Group { set, superblock, page: index, members: 1, pages: 1 };
+            return Group { set, superblock, page: index, members: 1, pages: 1, slc };
         }
         let (members, pages) = self.members(superblock, index % ways);
-        Group { set, superblock, page: index / ways, members, pages }
+        Group { set, superblock, page: index / ways, members, pages, slc }
     }
 
     /// The members that hold parts of what is written to member `member` of a superblock, and their number.
@@ -48,7 +52,10 @@ impl PageMap {
     /// Which pages the codewords of a superblock are in.
     #[inline]
     pub fn layout(&self, superblock: u32) -> &BlockLayout {
-        self.layouts.at(|| self.code_age(superblock))
+        match self.slc_layout(superblock) {
+            Some(layout) => layout,
+            None => self.layouts.at(|| self.code_age(superblock)),
+        }
     }
 
     /// The same pages, and what more of their superblock units are in.

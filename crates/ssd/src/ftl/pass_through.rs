@@ -66,7 +66,7 @@ impl PageMap {
         let Some(PassThrough { invalid_wordlines, .. }) = &self.pass_through else { return };
         let (block, page, _) = self.geometry.split(place);
         if let Some(invalid) = invalid_wordlines.get(block.into()).checked_sub(1)
-            && self.data_in(block, self.geometry.wordline_of(page)).next().is_none()
+            && self.data_in(block, self.geometry.wordline_of(page, false)).next().is_none()
         {
             self.note_invalid_wordlines(block, invalid + 1);
         }

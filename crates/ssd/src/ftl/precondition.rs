@@ -404,7 +404,8 @@ impl PageMap {
         let translation = self.codewords - self.user_codewords();
         let pages_of_row = u64::from(self.geometry.sets()) * u64::from(self.geometry.pages_per_superblock());
         let for_translation = translation.div_ceil(pages_of_row) as u32;
-        let closed = self.geometry.blocks_per_plane() - self.gc_high_watermark_blocks as u32 - for_translation;
+        let free = self.sets[0].free.len() as u32;
+        let closed = free - self.gc_high_watermark_blocks as u32 - for_translation;
         let state = |ssd| SteadyState::new(&self.device(), self.layout_at_start(ssd), closed, (mapped_fraction, seed));
         let states: Box<[SteadyState]> = (0..self.geometry.ssds()).map(state).collect();
         for set in 0..self.geometry.sets() {

@@ -236,6 +236,9 @@ impl PageMap {
     }
 
     fn withdraw(&mut self, set: u32, superblock: u32) {
+        if self.is_slc(superblock) {
+            return self.withdraw_slc(set, superblock);
+        }
         self.sets[set as usize].victims.withdraw(&mut self.blocks, superblock);
         let pe_cycles = self.pe_cycles(superblock);
         if let Some(levelling) = self.levelling.get_mut(set as usize) {

@@ -22,7 +22,7 @@ impl PageMap {
         }
         for member in group.members() {
             let (member, page) = self.geometry.turn(group.page, member);
-            let wordline = self.geometry.wordline_of(page);
+            let wordline = self.geometry.wordline_of(page, group.slc);
             let block = self.geometry.block_in(group.superblock, member);
             let spared = u64::from(sensings) * self.spared_by_a_sensing(block);
             if let Some(read_counts) = &mut self.read_counts {
@@ -47,7 +47,8 @@ impl PageMap {
     pub fn effective_reads(&self, group: Group, member: u32) -> f64 {
         let Some(read_counts) = &self.read_counts else { return 0.0 };
         let (member, page) = self.geometry.turn(group.page, member);
-        let (block, wordline) = (self.geometry.block_in(group.superblock, member), self.geometry.wordline_of(page));
+        let (block, wordline) =
+            (self.geometry.block_in(group.superblock, member), self.geometry.wordline_of(page, group.slc));
         let before = self.reads_before_the_run(group.superblock, self.geometry.page_in(group.superblock, page, member));
         let of_run = read_counts.effective(block, wordline);
         if before > 0.0 { of_run + read_counts.effective_if_spread(before, wordline) } else { of_run }

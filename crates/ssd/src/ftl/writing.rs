@@ -63,8 +63,7 @@ impl PageMap {
             let turns = if interleaves && fills { ways - at % ways } else { 1 };
             self.stripe_at[of_pool] = if at + turns == planes { 0 } else { at + turns };
             passed += turns;
-            let writer = if interleaves && !fills { Writer::HostPlain } else { Writer::Host };
-            if let Some(group) = self.open(set, writer) {
+            if let Some(group) = self.open_in(set, interleaves && !fills) {
                 return Some(group);
             }
         }
@@ -90,7 +89,8 @@ impl PageMap {
         let state = &self.sets[self.geometry.set_of(plane).0 as usize];
         let in_open = state.open[Writer::Host as usize].map_or(0, |(_, given)| pages - given);
         // What is being collected is as good as free: writes are given out long before the erase that precedes them.
-        (state.free.len() as u32 + state.being_collected) * pages + in_open
+        let in_cache = self.free_slc_pages(self.geometry.set_of(plane).0);
+        (state.free.len() as u32 + state.being_collected) * pages + in_open + in_cache
     }
 
     /// The plane whose turn it is when a logical codeword is written.
@@ -121,43 +121,52 @@ impl PageMap {
     /// takes one at most, and gives one back.
     #[inline]
     pub fn open(&mut self, set: u32, writer: Writer) -> Option<Group> {
-        let keep = if matches!(writer, Writer::Gc | Writer::GcTranslation) { 0 } else { 1 };
-        let (ways, pages) = (self.geometry.ways(), self.geometry.pages_per_superblock());
-        let state = &mut self.sets[set as usize];
-        let open = &mut state.open[writer as usize];
-        let (superblock, given) = match *open {
+        let (superblock, given) = match self.sets[set as usize].open[writer as usize] {
             Some(at) => at,
             None => {
-                if state.free.len() <= keep {
-                    return None;
-                }
-                let superblock = if self.levelling.is_empty() {
-                    state.free.pop_front()
-                } else {
-                    // What is moved has not been written for long: it goes where wear is greatest, the host's data where it is
-                    // least.
-                    let pe_cycles = |at: &usize| {
-                        let superblock = state.free[*at];
-                        let since = self.blocks[superblock as usize].erases.saturating_mul(self.pe_cycles_per_erase);
-                        self.start_ages.pe_cycles(superblock).saturating_add(since)
-                    };
-                    let at = 0..state.free.len();
-                    let at = if keep == 0 { at.max_by_key(pe_cycles) } else { at.min_by_key(pe_cycles) };
-                    at.and_then(|at| state.free.remove(at))
+                let superblock = match writer {
+                    Writer::Slc | Writer::SlcPlain => self.take_for_cache(set)?,
+                    Writer::Fold => self.take_for_folding(set)?,
+                    Writer::Gc | Writer::GcTranslation => self.take_free(set, true)?,
+                    Writer::Host | Writer::HostPlain | Writer::Translation => {
+                        if self.sets[set as usize].free.len() <= 1 {
+                            return None;
+                        }
+                        self.take_free(set, false)?
+                    }
                 };
-                let superblock = superblock.expect("there are free blocks");
-                self.blocks[superblock as usize].interleaved =
-                    state.interleaves && matches!(writer, Writer::Host | Writer::Gc);
+                self.blocks[superblock as usize].interleaved = self.sets[set as usize].interleaves
+                    && matches!(writer, Writer::Host | Writer::Gc | Writer::Slc | Writer::Fold);
                 (superblock, 0)
             }
         };
+        let (ways, pages) = (self.geometry.ways(), self.pages_of(superblock));
         let together = if self.blocks[superblock as usize].interleaved { ways } else { 1 };
-        *open = (given + together < pages).then_some((superblock, given + together));
+        let next = (given + together < pages).then_some((superblock, given + together));
+        self.sets[set as usize].open[writer as usize] = next;
         match writer {
-            Writer::Host | Writer::HostPlain => self.gain = Gain::default(),
-            Writer::Gc | Writer::GcTranslation | Writer::Translation => self.gain.pages -= i64::from(together),
+            Writer::Host | Writer::HostPlain | Writer::Slc | Writer::SlcPlain => self.gain = Gain::default(),
+            Writer::Gc | Writer::GcTranslation | Writer::Translation | Writer::Fold => {
+                self.gain.pages -= i64::from(together)
+            }
         }
         Some(self.group_at(set, superblock, given))
+    }
+
+    /// Takes a free superblock of a set; `None` where there is none.
+    ///
+    /// # Arguments
+    /// - `cold`: whether it is for data that has not been written for long, which goes where wear is greatest, while the host's goes
+    ///   where it is least, if wear is levelled.
+    pub(super) fn take_free(&mut self, set: u32, cold: bool) -> Option<u32> {
+        if self.levelling.is_empty() {
+            return self.sets[set as usize].free.pop_front();
+        }
+        let free = &self.sets[set as usize].free;
+        let pe_cycles = |at: &usize| self.pe_cycles(free[*at]);
+        let at = 0..free.len();
+        let at = if cold { at.max_by_key(pe_cycles) } else { at.min_by_key(pe_cycles) };
+        at.and_then(|at| self.sets[set as usize].free.remove(at))
     }
 
     /// Puts `lcn` at `slot` of pages that were given out, from 0 up to their [`Self::room`].
@@ -173,6 +182,7 @@ impl PageMap {
     /// Notes that the programs of all pages of a group have ended, at `now_s` seconds of the run.
     pub fn programmed(&mut self, group: Group, now_s: u64) {
         let pages = self.geometry.pages_per_block();
+        let of_block = if group.slc { self.geometry.pages_per_slc_block() } else { pages };
         let (_, page) = self.geometry.turn(group.page, 0);
         for member in group.members() {
             let (member, _) = self.geometry.turn(group.page, member);
@@ -185,9 +195,9 @@ impl PageMap {
                 written_s.set(page, (now_s + 1).min(u32::MAX.into()));
             }
         }
-        if page + 1 == pages
+        if page + 1 == of_block
             && (0..self.geometry.blocks_per_superblock()).all(|member| {
-                u32::from(self.programmed[self.geometry.block_in(group.superblock, member) as usize]) == pages
+                u32::from(self.programmed[self.geometry.block_in(group.superblock, member) as usize]) == of_block
             })
         {
             self.close(group.set, group.superblock);
@@ -197,6 +207,9 @@ impl PageMap {
 
     /// All pages of a superblock have been written: it can be collected.
     pub(super) fn close(&mut self, set: u32, superblock: u32) {
+        if self.is_slc(superblock) {
+            return self.close_slc(set, superblock);
+        }
         self.sets[set as usize].victims.closed(&mut self.blocks, superblock);
         let pe_cycles = self.pe_cycles(superblock);
         if let Some(levelling) = self.levelling.get_mut(set as usize) {

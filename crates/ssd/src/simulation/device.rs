@@ -6,6 +6,7 @@ use softsense_base::{OwnName, Result};
 use softsense_link::{FewErrors, Observable, OwnCost, Questions};
 
 use super::back_end::{BackEnd, ReadOrder};
+use super::idle::IdleTime;
 use super::kernel::{Completion, Kernel};
 use super::medium::Medium;
 use super::owners::{ProgramOwner, ReadOwner};
@@ -25,6 +26,8 @@ pub(super) struct Device {
     medium: Medium,
     pub(super) back_end: BackEnd,
     read_buffer: Option<ReadBuffer>,
+    /// Absent where nothing is done in idle time.
+    idle: Option<IdleTime>,
     reads_first: bool,
 }
 
@@ -76,6 +79,7 @@ impl Device {
                 .read_buffer
                 .as_ref()
                 .map(|buffer| ReadBuffer::new(buffer, spec.geometry.page_bytes())),
+            idle: IdleTime::new(config),
             reads_first: spec.host.reads_first,
             geometry,
         })
@@ -102,6 +106,9 @@ impl Device {
     /// - `units`: in their order, by their slots, counted from the first that may begin in the page of the group.
     pub(super) fn read(&mut self, owner: ReadOwner, group: Group, units: &[u32]) {
         self.ftl.read_begins(group.superblock);
+        if owner.is_of_host() {
+            self.host_began(group.set);
+        }
         let group = self.ftl.with_all_of(group, units);
         let Self { kernel, geometry, ftl, translation, medium, back_end, .. } = self;
         let remembered_level = match translation {
@@ -128,6 +135,7 @@ impl Device {
         let statistics = &mut kernel.statistics;
         medium.each_codeword(kernel.now, ftl, &order, units, |codeword| {
             if let ReadOwner::Request(_) = owner {
+                statistics.slc_codewords_read += u64::from(group.slc()) * u64::from(codeword.units);
                 // Without interleaving, a codeword in two pages is one that crosses them.
                 statistics.crossing_units += u64::from(ftl.crosses_pages() && codeword.parts > 1);
                 statistics.beyond_table += u64::from(medium.is_beyond_table(&codeword.fate));
@@ -214,21 +222,55 @@ impl Device {
     /// - `merges`: whether the flash first senses old data that is programmed with them.
     #[inline(always)]
     pub(super) fn program(&mut self, group: Group, codewords: u32, owner: ProgramOwner, merges: bool) {
+        if owner.is_of_host() {
+            self.host_began(group.set);
+        }
         let statistics = &mut self.kernel.statistics;
         statistics.padding_codewords += u64::from(self.ftl.room(group) - codewords);
         let codewords = u64::from(codewords);
         match owner {
             ProgramOwner::Request { .. } | ProgramOwner::Buffer { .. } => {
                 statistics.host_codewords_programmed += codewords;
+                if group.slc() {
+                    statistics.slc_codewords_programmed += codewords;
+                }
             }
             ProgramOwner::Collection => statistics.gc_codewords_programmed += codewords,
             ProgramOwner::Reclaim => statistics.reclaim_codewords_programmed += codewords,
+            ProgramOwner::Fold => statistics.folded_codewords_programmed += codewords,
             ProgramOwner::Translation { .. } => statistics.translation_codewords_programmed += codewords,
         }
         let Self { ftl, medium, kernel, .. } = self;
         let pe_cycles = ftl.pe_cycles(group.superblock);
         let codewords = || medium.codewords_of_page(ftl, group);
         self.back_end.program(kernel, group, owner, merges, pe_cycles, codewords);
+    }
+
+    // ---- Idle time ----
+
+    #[inline]
+    fn host_began(&mut self, set: u32) {
+        if let Some(idle) = &mut self.idle {
+            idle.began(self.geometry.ssd_of_set(set));
+        }
+    }
+
+    /// A read or a program of the host has ended in a set.
+    #[inline]
+    pub(super) fn host_ended(&mut self, set: u32) {
+        if let Some(idle) = &mut self.idle {
+            idle.ended(&mut self.kernel, self.geometry.ssd_of_set(set));
+        }
+    }
+
+    /// Whether the SSD of a set has had no operation of the host for as long as idle time asks for.
+    pub(super) fn is_idle(&self, set: u32) -> bool {
+        self.idle.as_ref().is_some_and(|idle| idle.is_idle(self.geometry.ssd_of_set(set), self.kernel.now))
+    }
+
+    /// The same of an SSD, when an event asks.
+    pub(super) fn asks_whether_idle(&mut self, ssd: u32) -> bool {
+        self.idle.as_mut().is_some_and(|idle| idle.asked(&mut self.kernel, ssd))
     }
 
     // ---- Translation pages ----

@@ -28,7 +28,7 @@ pub(super) struct Medium {
     reliability: Arc<Reliability>,
     /// How the host reads.
     read_spec: ReadSpec,
-    /// Factor on the raw bit error rate of each page type.
+    /// Factor on the raw bit error rate of each page type, and of pages of SLC blocks.
     rber_factors: Vec<f64>,
     /// Of each block that was read, the bits of its factor on the raw bit error rate; 0 of the others. They are noted by who only
     /// reads the medium.
@@ -55,12 +55,14 @@ impl Medium {
         };
         let blocks = if reliability.needs_age() { geometry.planes() * geometry.blocks_per_plane() } else { 0 };
         let wordlines = geometry.wordlines_per_block();
+        let page_types = spec.flash.page_types.iter().map(|page_type| page_type.rber_factor);
+        let of_slc = spec.ftl.slc_cache.as_ref().map(|cache| cache.cells.rber_factor);
         Self {
             geometry,
             read_spec: spec.read.with_what_is_known(&reliability),
             layer_factors: (0..wordlines).map(|wordline| reliability.layer_factor(wordline, wordlines)).collect(),
             block_factors: (0..blocks).map(|_| AtomicU64::new(0)).collect(),
-            rber_factors: spec.flash.page_types.iter().map(|page_type| page_type.rber_factor).collect(),
+            rber_factors: page_types.chain(of_slc).collect(),
             units_by_age: match &spec.reliability {
                 ReliabilitySpec::Adaptive(adaptive) => {
                     let units = adaptive.rates.iter().map(|rate| (rate.to_pe_cycles, rate.units));
@@ -214,20 +216,21 @@ impl Medium {
         let (member, in_block) = self.geometry.turn(group.page, member);
         let plane = self.geometry.plane_of(group.set, member);
         let page = self.geometry.page_in(group.superblock, in_block, member);
-        let page_type = self.geometry.page_type_of(in_block);
+        let page_type = self.geometry.page_type_of(in_block, group.slc());
         let now_s = now.as_secs();
         let retention_hours = match ftl.written_s(page) {
             Some(written_s) => (now_s - f64::from(written_s)).max(0.0) / 3600.0,
             None => ftl.start_ages().retention_hours(self.geometry.ssd_of_set(group.set)) + now_s / 3600.0,
         };
-        let (block, wordline) = (self.geometry.block_in(group.superblock, member), self.geometry.wordline_of(in_block));
+        let (block, wordline) =
+            (self.geometry.block_in(group.superblock, member), self.geometry.wordline_of(in_block, group.slc()));
         CellAge {
             code_age: ftl.code_age(group.superblock),
             block_factor: self.block_factor(plane, block)
                 * self.layer_factors[wordline as usize]
                 * self.reliability.wordline_factor(block.into(), wordline),
             page,
-            page_type: (self.rber_factors.len() > 1).then_some(page_type as usize),
+            page_type: (self.rber_factors.len() > 1 && !group.slc()).then_some(page_type as usize),
             page_type_factor: self.rber_factors[page_type as usize],
             wear: Wear { pe_cycles: ftl.pe_cycles(group.superblock), retention_hours, effective_reads },
         }
@@ -270,7 +273,7 @@ impl Medium {
             Some(CodewordSample {
                 chip,
                 block,
-                page_type: self.geometry.page_type_of(self.geometry.turn(group.page, 0).1) as u8,
+                page_type: self.geometry.page_type_of(self.geometry.turn(group.page, 0).1, group.slc()) as u8,
                 rber,
                 p_fail_hard: p_fail(1),
                 p_fail: p_fail(deepest),

@@ -39,6 +39,8 @@ pub(super) enum ProgramOwner {
     Collection,
     /// Read reclaim of the set.
     Reclaim,
+    /// Folding of the SLC cache of the set.
+    Fold,
 }
 
 impl ProgramOwner {

@@ -252,6 +252,16 @@ pub struct Statistics {
     pub reclaimed_wordlines: u64,
     /// Codewords that it has programmed.
     pub reclaim_codewords_programmed: u64,
+    /// Those of the host's that were programmed to the SLC cache.
+    pub slc_codewords_programmed: u64,
+    /// Those that its folding has programmed.
+    pub folded_codewords_programmed: u64,
+    /// Blocks (of several that are erased together, these) that have been chosen to be folded.
+    pub folded_blocks: u64,
+    /// Those of them that were chosen in idle time.
+    pub folded_blocks_in_idle_time: u64,
+    /// Host codeword reads from the SLC cache.
+    pub slc_codewords_read: u64,
     /// Operations.
     pub operations: Operations,
     /// What they cost.

@@ -20,8 +20,8 @@ pub(super) enum Work {
     Read(u32),
     /// A part of a program, numbered like those of reads.
     Program(u32),
-    /// One of the blocks of a superblock.
-    Erase { superblock: u32 },
+    /// One of the blocks of a superblock; whether its cells hold one bit.
+    Erase { superblock: u32, slc: bool },
 }
 
 /// Which of the work that waits goes first.

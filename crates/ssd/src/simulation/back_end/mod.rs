@@ -149,7 +149,8 @@ impl BackEnd {
             remembered: RememberedReferences::new(&read, &geometry, &reliability),
             predictor: read.predictor.and_then(|predictor| reliability.predictor(&predictor)),
             shows_known_cells: match read.infers_by {
-                Some(InferredBy::Sentinels) => (0..page_types).map(shows).collect(),
+                // Pages of SLC blocks come last, and show none.
+                Some(InferredBy::Sentinels) => (0..page_types).map(shows).chain([false]).collect(),
                 Some(InferredBy::ShareOfOnes) | None => Vec::new(),
             },
             spec: read,
@@ -181,7 +182,7 @@ impl BackEnd {
     #[inline]
     pub(super) fn new_read(&mut self, kernel: &Kernel, order: ReadOrder) -> u32 {
         let (_, page) = self.geometry.turn(order.group.page, 0);
-        self.reads.insert(order, self.geometry.page_type_of(page), kernel.now)
+        self.reads.insert(order, self.geometry.page_type_of(page, order.group.slc()), kernel.now)
     }
 
     #[inline(always)]
@@ -250,11 +251,14 @@ impl BackEnd {
     }
 
     /// Begins to erase the blocks of a superblock.
-    pub(super) fn erase(&mut self, kernel: &mut Kernel, set: u32, superblock: u32) {
+    ///
+    /// # Arguments
+    /// - `slc`: whether their cells hold one bit.
+    pub(super) fn erase(&mut self, kernel: &mut Kernel, set: u32, superblock: u32, slc: bool) {
         self.remembered.erased(superblock);
         for member in 0..self.geometry.blocks_per_superblock() {
             let unit = self.geometry.busy_unit_of(self.geometry.plane_of(set, member));
-            self.submit(kernel, unit, Work::Erase { superblock }, Turn::Other);
+            self.submit(kernel, unit, Work::Erase { superblock, slc }, Turn::Other);
         }
     }
 

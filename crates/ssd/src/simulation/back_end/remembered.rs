@@ -33,8 +33,11 @@ impl RememberedReferences {
     }
 
     fn key(&self, geometry: &Geometry, group: Group) -> (u32, u32) {
-        let layer =
-            self.layers.get(geometry.wordline_of(geometry.turn(group.page, 0).1) as usize).copied().unwrap_or(0);
+        let layer = self
+            .layers
+            .get(geometry.wordline_of(geometry.turn(group.page, 0).1, group.slc()) as usize)
+            .copied()
+            .unwrap_or(0);
         (group.superblock, layer)
     }
 

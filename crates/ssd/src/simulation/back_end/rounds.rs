@@ -16,6 +16,7 @@ use super::BackEnd;
 use super::array::{Taken, Turn, Work};
 use super::phase::Phase;
 use crate::config::{RoundsSpec, RoundsTake};
+use crate::ftl::Group;
 use crate::geometry::Geometry;
 
 /// Which units begin together, and what of batches they have yet to begin.
@@ -45,6 +46,8 @@ struct Commands {
 struct MultiPlane {
     die: u32,
     operation: Operation,
+    /// Whether it is of pages, or blocks, whose cells hold one bit.
+    slc: bool,
     /// The page in its block; none where it does not matter.
     page: Option<u32>,
 }
@@ -113,13 +116,14 @@ impl BackEnd {
     /// What of a multi-plane command work is; nothing where there are none.
     fn multi_plane(&self, unit: u32, work: Work) -> Option<MultiPlane> {
         let commands = self.rounds.as_ref()?.commands.as_ref()?;
-        let (operation, page) = match work {
-            Work::Read(part) => (Operation::Read, Some(self.reads.reads[self.reads.of_part(part).0].order.group.page)),
-            Work::Program(part) => (Operation::Program, Some(self.programs[self.reads.of_part(part).0].group.page)),
-            Work::Erase { .. } => (Operation::Erase, None),
+        let of_group = |group: Group| (group.slc(), Some(group.page));
+        let (operation, (slc, page)) = match work {
+            Work::Read(part) => (Operation::Read, of_group(self.reads.reads[self.reads.of_part(part).0].order.group)),
+            Work::Program(part) => (Operation::Program, of_group(self.programs[self.reads.of_part(part).0].group)),
+            Work::Erase { slc, .. } => (Operation::Erase, (slc, None)),
         };
         let page = page.filter(|_| !commands.any_page);
-        Some(MultiPlane { die: self.geometry.die_of_unit(unit), operation, page })
+        Some(MultiPlane { die: self.geometry.die_of_unit(unit), operation, slc, page })
     }
 
     /// The next command of units that are free, and whose turn it is of each: what waits first by its kind, of the unit that leads.

@@ -76,7 +76,7 @@ impl BackEnd {
     pub(super) fn begin_program(&mut self, kernel: &mut Kernel, unit: u32, part: u32) {
         let (program, _) = self.reads.of_part(part);
         let Program { group, owner, merges, energy, .. } = self.programs[program];
-        let page_type = self.geometry.page_type_of(self.geometry.turn(group.page, 0).1);
+        let page_type = self.geometry.page_type_of(self.geometry.turn(group.page, 0).1, group.slc());
         kernel.statistics.operations.programs += 1;
         kernel.statistics.energy.program += energy;
         if owner.is_of_host() {
@@ -154,7 +154,7 @@ impl BackEnd {
                 let channel = self.channel_of(self.programs[program].group, member);
                 self.request_bus(kernel, channel, Transfer::Program(part));
             }
-            Work::Erase { superblock } => {
+            Work::Erase { superblock, .. } => {
                 kernel.statistics.operations.erases += 1;
                 kernel.statistics.energy.erase += self.energy.erase;
                 kernel.statistics.energy.background += self.energy.erase;
@@ -185,8 +185,9 @@ impl BackEnd {
                 state.addressed_for = kernel.now - state.sensing_from;
                 self.array.run(kernel, unit, Command::Sense, part, duration);
             }
-            Work::Erase { superblock } => {
-                self.array.run(kernel, unit, Command::Erase, superblock, self.timing.erase);
+            Work::Erase { superblock, slc } => {
+                let duration = if slc { self.timing.erase_slc } else { self.timing.erase };
+                self.array.run(kernel, unit, Command::Erase, superblock, duration);
             }
             Work::Program(_) => unreachable!("its command comes with its data"),
         }
@@ -226,8 +227,11 @@ impl BackEnd {
             return self.timing.page_types[page_type.unwrap_or(0)].of(step);
         }
         let one = member == 0 || self.geometry.ways() > 1;
-        let page_type =
-            if one { page_type } else { self.geometry.page_type_of(self.geometry.turn(group.page, member).1) };
+        let page_type = if one {
+            page_type
+        } else {
+            self.geometry.page_type_of(self.geometry.turn(group.page, member).1, group.slc())
+        };
         let page =
             (u64::from(group.set) << 32 | u64::from(group.superblock), u64::from(group.page) << 8 | u64::from(member));
         self.timing.sensing(page_type, step, page)

@@ -6,16 +6,19 @@ use softsense_link::{ByAge, Outcome, Predictor, PredictorPlace, ReliabilitySpec,
 
 use super::decoders::Lane;
 use crate::checked::CheckedConfig;
-use crate::config::{self, AddedTime, DecoderEnergy, PageTiming};
+use crate::config::{self, AddedTime, DecoderEnergy, PageTiming, SlcCellsSpec};
 use crate::format::UnitCode;
 
 /// Durations of everything.
 #[derive(Debug)]
 pub(super) struct Timing {
+    /// Pages of SLC blocks come last.
     pub(super) page_types: Vec<PageTiming>,
     /// What sensing takes longer in some pages than in others, by type.
     spreads: Vec<AddedTime>,
     pub(super) erase: Ns,
+    /// Of a block whose cells hold one bit.
+    pub(super) erase_slc: Ns,
     pub(super) reset: Ns,
     pub(super) suspend: Option<SuspendTiming>,
     /// Command and address of an operation on the bus.
@@ -92,15 +95,18 @@ impl Timing {
             let us = predictor.filter(|predictor| predictor.place == place);
             us.map_or(Ns::ZERO, |predictor| Ns::from_us(predictor.predict_us))
         };
-        let types = &spec.flash.page_types;
-        let page_types = types.iter().map(|page_type| page_type.timing(predict_at(PredictorPlace::Die)));
+        let slc = spec.ftl.slc_cache.as_ref().map(|cache| &cache.cells);
+        let of_slc = slc.map(SlcCellsSpec::as_page_type);
+        let types = || spec.flash.page_types.iter().chain(&of_slc);
+        let page_types = types().map(|page_type| page_type.timing(predict_at(PredictorPlace::Die)));
         let draws = Stream::new(spec.seed, Purpose::SenseSpread);
-        let spreads = types.iter().map(|page_type| AddedTime::new(&page_type.sense_spread, draws));
+        let spreads = types().map(|page_type| AddedTime::new(&page_type.sense_spread, draws));
         let (transfer, command) = (Ns::from_us(spec.bus.transfer_us), Ns::from_us(spec.bus.command_us));
         Self {
             page_types: page_types.collect(),
             spreads: spreads.collect(),
             erase: Ns::from_us(spec.flash.erase_us),
+            erase_slc: Ns::from_us(slc.map_or(spec.flash.erase_us, |cells| cells.erase_us)),
             reset: Ns::from_us(spec.flash.reset_us),
             suspend: spec.flash.suspend.map(|suspend| SuspendTiming {
                 program: Ns::from_us(suspend.program_us),

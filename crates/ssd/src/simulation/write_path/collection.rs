@@ -19,8 +19,10 @@ use crate::ftl::{Group, Held, Reclaim, Writer};
 
 /// What data is moved for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Task {
+pub(super) enum Task {
     GarbageCollection,
+    /// Of a superblock of the SLC cache.
+    Fold,
     ReclaimBlock,
     ReclaimWordline,
 }
@@ -49,8 +51,11 @@ pub(super) struct Collection {
 }
 
 impl WritePath {
-    /// Begins to collect a set, if there is anything to be gained.
+    /// Begins to fold the cache of a set, where that comes first, or to collect the set, if there is anything to be gained.
     pub(super) fn begin_collection(&mut self, device: &mut Device, set: u32) {
+        if self.begin_folding(device, set) || !device.ftl.wants_gc(set, true) {
+            return;
+        }
         let Some(victim) = device.ftl.take_victim(set) else { return };
         device.ftl.prefetch_written(victim);
         let statistics = &mut device.kernel.statistics;
@@ -58,7 +63,7 @@ impl WritePath {
         statistics.gc_victims_to_level_wear += u64::from(device.ftl.has_levelled(set));
         statistics.gc_victim_valid += u64::from(device.ftl.valid(victim));
         statistics.gc_victim_room += device.ftl.room_of(victim);
-        let pages = 0..device.geometry.pages_per_superblock();
+        let pages = 0..device.ftl.pages_of(victim);
         self.move_data(device, set, Task::GarbageCollection, victim, pages);
     }
 
@@ -68,21 +73,21 @@ impl WritePath {
         if !device.ftl.wants_reclaim(set) || self.collections[set as usize].is_some() {
             return;
         }
-        if device.ftl.wants_gc(set, false) {
+        if device.ftl.wants_room(set, false) {
             self.begin_collection(device, set);
         }
         if self.collections[set as usize].is_none()
             && let Some(Reclaim { superblock, wordline }) = device.ftl.take_reclaim(set)
         {
             let (task, pages) = match wordline {
-                None => (Task::ReclaimBlock, 0..device.geometry.pages_per_superblock()),
+                None => (Task::ReclaimBlock, 0..device.ftl.pages_of(superblock)),
                 Some(wordline) => (Task::ReclaimWordline, device.geometry.pages_of(wordline)),
             };
             self.move_data(device, set, task, superblock, pages);
         }
     }
 
-    fn move_data(&mut self, device: &mut Device, set: u32, task: Task, victim: u32, pages: Range<u32>) {
+    pub(super) fn move_data(&mut self, device: &mut Device, set: u32, task: Task, victim: u32, pages: Range<u32>) {
         let mut collection = Collection {
             task,
             victim,
@@ -106,7 +111,7 @@ impl WritePath {
     fn at_work(&mut self, device: &Device, set: u32, task: Task) -> &mut u32 {
         let room = &mut self.rooms[device.geometry.ssd_of_set(set) as usize];
         match task {
-            Task::GarbageCollection => &mut room.collecting,
+            Task::GarbageCollection | Task::Fold => &mut room.collecting,
             Task::ReclaimBlock | Task::ReclaimWordline => &mut room.reclaiming,
         }
     }
@@ -135,7 +140,8 @@ impl WritePath {
             self.wordline_moved(device, set);
         } else if !device.ftl.is_being_read(job.victim) {
             job.erasing = device.geometry.blocks_per_superblock();
-            device.back_end.erase(&mut device.kernel, set, job.victim);
+            let slc = device.ftl.is_slc(job.victim);
+            device.back_end.erase(&mut device.kernel, set, job.victim, slc);
         }
     }
 
@@ -163,8 +169,13 @@ impl WritePath {
             return;
         }
         // A victim holds translation pages, or data.
-        let writer = job.collected.first().map_or(Writer::Gc, |held| ftl.collector_of(held.lcn));
-        let owner = if job.task == Task::GarbageCollection { ProgramOwner::Collection } else { ProgramOwner::Reclaim };
+        let collector = job.collected.first().map_or(Writer::Gc, |held| ftl.collector_of(held.lcn));
+        let (writer, owner) = match job.task {
+            Task::GarbageCollection => (collector, ProgramOwner::Collection),
+            Task::ReclaimBlock | Task::ReclaimWordline => (collector, ProgramOwner::Reclaim),
+            // The cache holds data alone.
+            Task::Fold => (Writer::Fold, ProgramOwner::Fold),
+        };
         if job.task == Task::ReclaimWordline && !ftl.has_room_beside_last(set, writer) {
             job.gives_up();
             return;
@@ -213,8 +224,10 @@ impl WritePath {
         device.erased(superblock);
         let task = self.task_ended(device, set);
         device.kernel.statistics.reclaimed_blocks += u64::from(task == Task::ReclaimBlock);
-        if device.ftl.wants_gc(set, task == Task::GarbageCollection) {
+        if device.ftl.wants_room(set, task == Task::GarbageCollection) {
             self.begin_collection(device, set);
+        } else if task == Task::Fold {
+            self.begin_folding(device, set);
         }
         self.resume_stalled_writes(device, device.geometry.ssd_of_set(set));
         self.reclaim(device, set);
@@ -226,7 +239,7 @@ impl WritePath {
         self.task_ended(device, set);
         self.make_room_again(device, device.geometry.ssd_of_set(set));
         // What would have begun it meanwhile found the set at work.
-        if self.collections[set as usize].is_none() && device.ftl.wants_gc(set, false) {
+        if self.collections[set as usize].is_none() && device.ftl.wants_room(set, false) {
             self.begin_collection(device, set);
         }
         self.reclaim(device, set);

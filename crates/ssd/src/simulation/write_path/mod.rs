@@ -1,5 +1,5 @@
-//! The write path: read-modify-write of partly covered codewords, the write buffer, page programs, garbage collection and read
-//! reclaim.
+//! The write path: read-modify-write of partly covered codewords, the write buffer, page programs, garbage collection, read
+//! reclaim and folding.
 //!
 //! With interleaving, codewords of a request that fill a group are programmed to all its chips at once, and done together.
 //! What does not fill one is written plain or padded, as the config says. A group is never changed: an update of part of
@@ -7,6 +7,7 @@
 
 mod buffer;
 mod collection;
+mod folding;
 mod room;
 
 use std::collections::HashSet;
@@ -204,8 +205,8 @@ impl WritePath {
         device.program(group, codewords, owner, merges);
         let set = group.set;
         self.rooms[device.geometry.ssd_of_set(set) as usize].programming += 1;
-        let for_collection = matches!(owner, ProgramOwner::Collection | ProgramOwner::Reclaim);
-        if !for_collection && self.collections[set as usize].is_none() && device.ftl.wants_gc(set, false) {
+        let for_collection = matches!(owner, ProgramOwner::Collection | ProgramOwner::Reclaim | ProgramOwner::Fold);
+        if !for_collection && self.collections[set as usize].is_none() && device.ftl.wants_room(set, false) {
             self.begin_collection(device, set);
         }
     }
@@ -217,6 +218,9 @@ impl WritePath {
         self.rooms[ssd as usize].programming -= 1;
         let Ns(now) = device.kernel.now;
         device.ftl.programmed(group, now / NS_PER_S);
+        if owner.is_of_host() {
+            device.host_ended(group.set);
+        }
         match owner {
             ProgramOwner::Request { request, codewords } => {
                 let pe_cycles = device.ftl.pe_cycles(group.superblock);
@@ -233,7 +237,9 @@ impl WritePath {
                     device.write_back(page);
                 }
             }
-            ProgramOwner::Collection | ProgramOwner::Reclaim => self.collected_programmed(device, group.set),
+            ProgramOwner::Collection | ProgramOwner::Reclaim | ProgramOwner::Fold => {
+                self.collected_programmed(device, group.set);
+            }
         }
         self.make_room_again(device, ssd);
         self.reclaim(device, group.set);

@@ -43,7 +43,7 @@ impl WritePath {
         if self.rooms[ssd as usize].collecting == 0 {
             let sets = device.geometry.sets() / device.geometry.ssds();
             for set in ssd * sets..(ssd + 1) * sets {
-                if self.collections[set as usize].is_none() && device.ftl.wants_gc(set, false) {
+                if self.collections[set as usize].is_none() && device.ftl.wants_room(set, false) {
                     self.begin_collection(device, set);
                 }
             }

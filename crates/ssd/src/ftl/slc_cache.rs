@@ -1,0 +1,287 @@
+//! The SLC cache: superblocks in which a cell holds one bit. The host writes to them while there are any; what they hold is folded,
+//! moved to others, in the order in which they were filled.
+//!
+//! A set always has some of them, and may take free superblocks beside these, which it gives back when they have been folded.
+//! A folded superblock frees more than it takes, as it holds less than others: a set whose cache gives back makes room by
+//! folding before it collects garbage. One that keeps its superblocks folds while garbage collection has left room for that.
+
+use std::collections::VecDeque;
+
+use super::{Group, PageMap, Writer};
+use crate::checked::CheckedConfig;
+use crate::config::WhenFull;
+use crate::format::BlockLayout;
+use crate::geometry::Geometry;
+
+#[derive(Debug)]
+pub(super) struct SlcCache {
+    /// Superblocks that a set always has, and has at most.
+    least: usize,
+    most: usize,
+    /// Free superblocks of other kind that it leaves.
+    leaves: usize,
+    /// Folding is wanted when it can open fewer superblocks than this.
+    fold_below: usize,
+    waits_when_full: bool,
+    /// Of an SLC superblock.
+    layout: BlockLayout,
+    pages_per_superblock: u32,
+    /// P/E cycles that one with a bit a cell counts as.
+    wear: f64,
+    /// How often each superblock was erased as an SLC one.
+    erases: Vec<u32>,
+    sets: Vec<SlcSet>,
+}
+
+/// SLC superblocks of a set.
+#[derive(Debug, Clone, Default)]
+struct SlcSet {
+    free: VecDeque<u32>,
+    /// Full ones, in the order in which they were filled.
+    closed: VecDeque<u32>,
+    /// All of them.
+    owned: usize,
+    /// The superblock that folding goes on with when its open one is full.
+    next_for_folding: Option<u32>,
+}
+
+impl SlcCache {
+    pub(super) fn new(config: &CheckedConfig) -> Option<Self> {
+        let (geometry, ftl) = (config.geometry(), &config.config().ftl);
+        let spec = ftl.slc_cache.as_ref()?;
+        let (least, most) = spec.size.least_and_most();
+        let set = |set| {
+            let free: VecDeque<u32> = Self::kept(geometry, least, set).collect();
+            SlcSet { owned: free.len(), free, ..SlcSet::default() }
+        };
+        let pages = geometry.pages_per_slc_block() * geometry.blocks_in_turn();
+        Some(Self {
+            least: least as usize,
+            most: most as usize,
+            leaves: ftl.gc_high_watermark_blocks as usize,
+            fold_below: spec.fold_below() as usize,
+            waits_when_full: spec.when_full == WhenFull::Fold,
+            layout: BlockLayout::whole(pages, geometry.codewords_per_page()),
+            pages_per_superblock: geometry.pages_per_slc_superblock(),
+            wear: spec.cells.wear,
+            erases: vec![0; (geometry.sets() * geometry.blocks_per_plane()) as usize],
+            sets: (0..geometry.sets()).map(set).collect(),
+        })
+    }
+
+    /// Superblocks that a set starts with as SLC ones: its last.
+    fn kept(geometry: &Geometry, least: u32, set: u32) -> std::ops::Range<u32> {
+        let end = (set + 1) * geometry.blocks_per_plane();
+        end - least..end
+    }
+
+    /// Superblocks that a set can open, with so many free ones of other kind.
+    fn can_open(&self, set: u32, free: usize) -> usize {
+        let of = &self.sets[set as usize];
+        of.free.len() + (self.most - of.owned).min(free.saturating_sub(self.leaves))
+    }
+
+    /// Whether a set gives its next superblock back when it has been folded.
+    fn gives_back(&self, set: u32) -> bool {
+        self.sets[set as usize].owned > self.least
+    }
+}
+
+impl PageMap {
+    /// Makes the superblocks SLC ones that a set of the cache always has.
+    pub(super) fn set_up_slc_cache(&mut self) {
+        let Some(cache) = &self.slc_cache else { return };
+        for (set, of) in self.sets.iter_mut().zip(&cache.sets) {
+            set.free.truncate(set.free.len() - of.free.len());
+            of.free.iter().for_each(|&superblock| self.blocks[superblock as usize].slc = true);
+        }
+    }
+
+    /// Whether cells of a superblock hold one bit.
+    #[inline]
+    pub fn is_slc(&self, superblock: u32) -> bool {
+        self.slc_cache.is_some() && self.blocks[superblock as usize].slc
+    }
+
+    /// The layout of a superblock of the cache; none of others.
+    #[inline]
+    pub(super) fn slc_layout(&self, superblock: u32) -> Option<&BlockLayout> {
+        self.slc_cache.as_ref().filter(|_| self.blocks[superblock as usize].slc).map(|cache| &cache.layout)
+    }
+
+    /// Pages of a superblock.
+    #[inline]
+    pub fn pages_of(&self, superblock: u32) -> u32 {
+        match &self.slc_cache {
+            Some(cache) if self.blocks[superblock as usize].slc => cache.pages_per_superblock,
+            _ => self.geometry.pages_per_superblock(),
+        }
+    }
+
+    /// P/E cycles that erases of a superblock since the start of the run count as.
+    #[inline]
+    pub(super) fn pe_cycles_since(&self, superblock: u32) -> u32 {
+        let erases = self.blocks[superblock as usize].erases;
+        let Some(cache) = &self.slc_cache else { return erases.saturating_mul(self.pe_cycles_per_erase) };
+        let of_slc = cache.erases[superblock as usize];
+        let counted = f64::from(erases - of_slc) + f64::from(of_slc) * cache.wear;
+        (counted * f64::from(self.pe_cycles_per_erase)) as u32
+    }
+
+    /// The next pages for the host in a set: of the cache, where that has any, or of other superblocks, unless it is waited for.
+    ///
+    /// # Arguments
+    /// - `plain`: whether what is written is not interleaved where the set interleaves.
+    #[inline]
+    pub(super) fn open_in(&mut self, set: u32, plain: bool) -> Option<Group> {
+        if self.slc_cache.is_some() {
+            let group = self.open(set, if plain { Writer::SlcPlain } else { Writer::Slc });
+            if group.is_some() || self.waits_for_folding(set) {
+                return group;
+            }
+        }
+        self.open(set, if plain { Writer::HostPlain } else { Writer::Host })
+    }
+
+    /// Whether writes to a set wait for folding: there is a full superblock, or one whose programs or whose folding are under way.
+    fn waits_for_folding(&self, set: u32) -> bool {
+        let Some(cache) = self.slc_cache.as_ref().filter(|cache| cache.waits_when_full) else { return false };
+        let (of, open) = (&cache.sets[set as usize], &self.sets[set as usize].open);
+        let opened = [Writer::Slc, Writer::SlcPlain].into_iter().filter(|&writer| open[writer as usize].is_some());
+        of.owned > of.free.len() + opened.count()
+    }
+
+    /// Takes a superblock of a set for its cache: one that it has, or a free one.
+    pub(super) fn take_for_cache(&mut self, set: u32) -> Option<u32> {
+        let cache = self.slc_cache.as_mut()?;
+        let of = &mut cache.sets[set as usize];
+        if let Some(superblock) = of.free.pop_front() {
+            return Some(superblock);
+        }
+        if of.owned >= cache.most || self.sets[set as usize].free.len() <= cache.leaves {
+            return None;
+        }
+        of.owned += 1;
+        let superblock = self.take_free(set, false)?;
+        self.blocks[superblock as usize].slc = true;
+        Some(superblock)
+    }
+
+    /// The superblock that folding goes on with in a set; there is one where [folding](Self::take_to_fold) has begun.
+    pub(super) fn take_for_folding(&mut self, set: u32) -> Option<u32> {
+        self.slc_cache.as_mut()?.sets[set as usize].next_for_folding.take()
+    }
+
+    /// Pages that the host can still write in the cache of a set.
+    pub(super) fn free_slc_pages(&self, set: u32) -> u32 {
+        let Some(cache) = &self.slc_cache else { return 0 };
+        let state = &self.sets[set as usize];
+        let in_open = state.open[Writer::Slc as usize].map_or(0, |(_, given)| cache.pages_per_superblock - given);
+        cache.can_open(set, state.free.len()) as u32 * cache.pages_per_superblock + in_open
+    }
+
+    /// Whether the cache of a set has so little room that it is folded, whatever the load.
+    #[inline]
+    pub fn wants_folding(&self, set: u32) -> bool {
+        self.slc_cache.as_ref().is_some_and(|cache| {
+            cache.can_open(set, self.sets[set as usize].free.len()) < cache.fold_below
+                && !cache.sets[set as usize].closed.is_empty()
+        })
+    }
+
+    /// Takes the superblock of the cache of a set that was filled first, to be folded, if folding is due and there is room for what
+    /// it holds.
+    ///
+    /// # Arguments
+    /// - `idle`: whether the host does nothing.
+    pub fn take_to_fold(&mut self, set: u32, idle: bool) -> Option<u32> {
+        let cache = self.slc_cache.as_ref()?;
+        let state = &self.sets[set as usize];
+        let (free, gives_back) = (state.free.len(), cache.gives_back(set));
+        // Collection comes first where folding frees nothing that others may write to.
+        let is_due = if gives_back {
+            idle || self.wants_folding(set) || free < self.gc_high_watermark_blocks
+        } else {
+            (idle || self.wants_folding(set)) && free >= self.gc_low_watermark_blocks
+        };
+        let &superblock = cache.sets[set as usize].closed.front()?;
+        let pages = self.geometry.pages_per_superblock();
+        let in_open = state.open[Writer::Fold as usize].map_or(0, |(_, given)| pages - given);
+        let has_next = cache.sets[set as usize].next_for_folding.is_some();
+        let needed = if self.valid(superblock) == 0 { 0 } else { cache.pages_per_superblock };
+        let needs_next = in_open < needed && !has_next;
+        // One that is given back makes up for the last free one.
+        if !is_due || (needs_next && free <= usize::from(!gives_back)) {
+            return None;
+        }
+        if needs_next {
+            // Now, before the host takes it.
+            let next = self.take_free(set, false);
+            self.slc_cache.as_mut()?.sets[set as usize].next_for_folding = next;
+        }
+        self.withdraw_slc(set, superblock);
+        Some(superblock)
+    }
+
+    /// A superblock of the cache is full.
+    pub(super) fn close_slc(&mut self, set: u32, superblock: u32) {
+        self.blocks[superblock as usize].closed = true;
+        let cache = self.slc_cache.as_mut().expect("it has SLC superblocks");
+        cache.sets[set as usize].closed.push_back(superblock);
+    }
+
+    /// A full superblock of the cache is taken.
+    pub(super) fn withdraw_slc(&mut self, set: u32, superblock: u32) {
+        self.blocks[superblock as usize].closed = false;
+        let cache = self.slc_cache.as_mut().expect("it has SLC superblocks");
+        cache.sets[set as usize].closed.retain(|&other| other != superblock);
+    }
+
+    /// A superblock of the cache has been erased: the cache keeps it, or gives it back.
+    pub(super) fn erased_slc(&mut self, set: u32, superblock: u32) {
+        let cache = self.slc_cache.as_mut().expect("it has SLC superblocks");
+        cache.erases[superblock as usize] += 1;
+        let gives_back = cache.gives_back(set);
+        let of = &mut cache.sets[set as usize];
+        if gives_back {
+            of.owned -= 1;
+            self.blocks[superblock as usize].slc = false;
+            self.sets[set as usize].free.push_back(superblock);
+        } else {
+            of.free.push_back(superblock);
+        }
+    }
+
+    /// Codewords that the cache has room for as it is, and how many of it are current; nothing without one.
+    pub fn slc_room_and_valid(&self) -> Option<(u64, u64)> {
+        let cache = self.slc_cache.as_ref()?;
+        let of_superblock = u64::from(self.geometry.ways()) * u64::from(cache.layout.codewords());
+        let owned: usize = cache.sets.iter().map(|of| of.owned).sum();
+        let valid = self.blocks.iter().filter(|block| block.slc).map(|block| u64::from(block.valid));
+        Some((owned as u64 * of_superblock, valid.sum()))
+    }
+
+    /// Free superblocks of a set that the cache has, or its folding.
+    pub(super) fn free_of_cache(&self, set: u32) -> Vec<u32> {
+        let of = self.slc_cache.as_ref().map(|cache| &cache.sets[set as usize]);
+        of.into_iter().flat_map(|of| of.free.iter().copied().chain(of.next_for_folding)).collect()
+    }
+
+    /// Panics unless the cache and the blocks agree. Slow: for tests.
+    ///
+    /// # Returns
+    /// The full superblocks of the cache.
+    pub(super) fn closed_slc(&self) -> Vec<u32> {
+        let Some(cache) = &self.slc_cache else { return Vec::new() };
+        for (set, of) in (0..).zip(&cache.sets) {
+            let first = set * self.geometry.blocks_per_plane();
+            let slc = |superblock: &u32| self.blocks[*superblock as usize].slc;
+            let owned = (first..first + self.geometry.blocks_per_plane()).filter(slc).count();
+            assert_eq!(owned, of.owned, "SLC superblocks of set {set}");
+            assert!((cache.least..=cache.most).contains(&owned), "the cache of set {set} keeps its bounds");
+            assert!(of.free.iter().chain(&of.closed).all(slc), "the cache of set {set} has SLC superblocks");
+            assert!(!self.sets[set as usize].free.iter().any(slc), "none is free for others in set {set}");
+        }
+        cache.sets.iter().flat_map(|of| of.closed.iter().copied()).collect()
+    }
+}
