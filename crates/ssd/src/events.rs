@@ -41,6 +41,11 @@ pub enum Event {
         /// Which ones: an index of the simulation's moves.
         moved: u32,
     },
+    /// Garbage collection of a set is to look again whether it goes on.
+    Wake {
+        /// The set.
+        set: u32,
+    },
 }
 
 /// An event and when it happens. From the top: 64 bits of time, 39 of rank among all that was ever
@@ -70,6 +75,7 @@ impl Event {
             Event::MemoryDone { moved } => (3, moved),
             Event::EncodeDone { encoder } => (4, encoder),
             Event::Crossed { crossing } => (5, crossing),
+            Event::Wake { set } => (6, set),
         };
         assert!(index < MAX_INDEX, "fewer than 2^22 of anything are under way");
         kind << INDEX_BITS | index
@@ -84,7 +90,8 @@ impl Event {
             2 => Event::DecodeDone { decoder: index },
             3 => Event::MemoryDone { moved: index },
             4 => Event::EncodeDone { encoder: index },
-            _ => Event::Crossed { crossing: index },
+            5 => Event::Crossed { crossing: index },
+            _ => Event::Wake { set: index },
         }
     }
 }

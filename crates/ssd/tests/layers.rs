@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// All modules, the lowest first. One that is not named belongs to the one that it is in.
-const ORDER: [&str; 47] = [
+const ORDER: [&str; 50] = [
     "events",
     "recency",
     "request",
@@ -13,6 +13,7 @@ const ORDER: [&str; 47] = [
     "workload",
     "trace",
     "config::duration",
+    "config::admission",
     "config::spread",
     "config::geometry",
     "config::rounds",
@@ -24,6 +25,7 @@ const ORDER: [&str; 47] = [
     "config::interleaving",
     "config::mapping",
     "config::read_reclaim",
+    "config::gc_pacing",
     "config::ftl",
     "config::energy",
     "config::host",
@@ -44,6 +46,7 @@ const ORDER: [&str; 47] = [
     "simulation::kernel",
     "simulation::back_end",
     "simulation::medium",
+    "simulation::admission",
     "simulation::translation",
     "simulation::read_buffer",
     "simulation::device",
