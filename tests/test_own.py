@@ -66,7 +66,10 @@ def tutorial_files(folder: Path) -> None:
     for block in re.findall(shown, TUTORIAL + COLLECTION, re.DOTALL | re.MULTILINE):
         name, text = block.removeprefix("# ").split("\n", 1)
         files[name] = files.get(name, "") + text
-    python, toml = ["my_collection.py", "my_compiled.py", "my_policies.py", "my_rules.py"], ["calm.toml", "collection-sweep.toml"]
+    python, toml = (
+        ["my_collection.py", "my_compiled.py", "my_policies.py", "my_rules.py"],
+        ["calm.toml", "collection-sweep.toml"],
+    )
     assert sorted(files) == sorted([*python, *toml, "own-sweep.toml"])
     for name, text in files.items():
         (folder / name).write_text(text)

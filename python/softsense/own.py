@@ -2,9 +2,10 @@
 
 A configuration names a class, `my_policies.py:Ladder` (a file beside the configuration, or in the working folder) or
 `my_policies:Ladder` (a module that Python can import), as its `read.policy`, `ftl.victims`, `ftl.plane_choice`,
-`ftl.gc_pacing`, `host.read_buffer.admission` or `ftl.mapping.demand.admission`. What such classes are asked, and what they may answer, is told by
-`ReadSeen`, `ReadStep`, `ClosedBlocks`, `WritePlanes`, `PacedPlane`, `MissedPage`, `MissedEntry` and `Device`;
-docs/tutorials/your-own-read-policy.md and your-own-collection-and-caches.md have one of each.
+`ftl.gc_pacing`, `host.read_buffer.admission` or `ftl.mapping.demand.admission`. What such classes are asked, and what
+they may answer, is told by `ReadSeen`, `ReadStep`, `ClosedBlocks`, `WritePlanes`, `PacedPlane`, `MissedPage`,
+`MissedEntry` and `Device`; docs/tutorials/your-own-read-policy.md and your-own-collection-and-caches.md have one of
+each.
 
 Opening such a configuration runs that file. Its text is part of the identity of a run, and goes with the points of a
 sweep to whatever process simulates them; what it imports does not.

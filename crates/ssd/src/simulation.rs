@@ -4,6 +4,7 @@
 //!   host          requests come in, and complete
 //!   write_path    read-modify-write, write buffers, programs, garbage collection, read reclaim
 //!   device        the map, the one way to read, and what both stand on:
+//!     admission     what caches take in of what they miss
 //!     translation   which map entries are at hand, where the map is in flash
 //!     read_buffer   pages that were read lately
 //!     medium        codewords in pages and their fates

@@ -133,16 +133,26 @@ fn paced_collection_moves_what_missing_blocks_ask_for() {
     }
 }
 
-/// Bursts of reads and writes. Reads that meet collection wait for it less where it makes way, and nothing else of the device differs in kind.
+/// Bursts of reads and writes, and erases that take long. Reads that meet collection wait for it less where it makes way, and nothing else of the device differs in kind.
 #[test]
 fn preemptible_collection_makes_way_for_reads() {
     let stream = Stream::new(5, Purpose::Workload);
     let with = |more: &[&str]| {
-        let config =
-            device(&[more, &["host.issue={ open_loop = { time_scale = 1.0 } }", "host.reads_first=false"]].concat());
+        let config = device(
+            &[
+                more,
+                &[
+                    "host.issue={ open_loop = { time_scale = 1.0 } }",
+                    "host.reads_first=false",
+                    "flash.erase_us=15000.0",
+                ],
+            ]
+            .concat(),
+        );
         let kind = |index| if stream.bits(index, 1) % 2 == 0 { RequestKind::Read } else { RequestKind::Write };
         let lcn = |index| stream.bits(index, 0) % config.user_codewords();
-        let requests = (0..8_000).map(|index| request(kind(index), Ns(40_000_000 * (index / 40)), lcn(index), 1));
+        let requests = (0..8_000)
+            .map(|index| request(kind(index), Ns(100_000_000 * (index / 40) + 300_000 * (index % 40)), lcn(index), 1));
         let simulation = run(&config, requests.collect());
         let statistics = simulation.statistics();
         let programmed = statistics.gc_codewords_programmed + statistics.host_codewords_programmed;
