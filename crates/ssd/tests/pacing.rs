@@ -149,7 +149,7 @@ fn preemptible_collection_makes_way_for_reads() {
             ]
             .concat(),
         );
-        let kind = |index| if stream.bits(index, 1) % 2 == 0 { RequestKind::Read } else { RequestKind::Write };
+        let kind = |index| if stream.bits(index, 1).is_multiple_of(2) { RequestKind::Read } else { RequestKind::Write };
         let lcn = |index| stream.bits(index, 0) % config.user_codewords();
         let requests = (0..8_000)
             .map(|index| request(kind(index), Ns(100_000_000 * (index / 40) + 300_000 * (index % 40)), lcn(index), 1));

@@ -276,11 +276,6 @@ impl Array {
         entry.retries.iter().chain(&entry.reads).copied()
     }
 
-    /// All that waits for a unit.
-    pub(super) fn waiting_work(&self, unit: u32) -> impl Iterator<Item = Work> {
-        self.waiting_reads(unit).chain(self.units[unit as usize].others.iter().copied())
-    }
-
     /// Whether an event ends what the array is at.
     #[inline]
     pub(super) fn ends_with(&self, unit: u32, key: Key) -> bool {

@@ -1,7 +1,7 @@
 //! Whether the host waits for planes, which pacing of garbage collection asks.
 
 use super::BackEnd;
-use super::array::{TakenBy, Work};
+use super::array::{TakenBy, Turn, Work};
 use super::phase::Phase;
 
 impl BackEnd {
@@ -18,7 +18,9 @@ impl BackEnd {
             Work::Program(part) => self.programs[self.reads.of_part(part).0].owner.is_of_host(),
             Work::Erase { .. } => false,
         };
-        self.units_of(set).any(|unit| self.array.waiting_work(unit).any(is_of_host))
+        let turns = [Turn::Retry, Turn::Read, Turn::Other];
+        let waiting = |unit| turns.into_iter().flat_map(move |turn| self.array.waiting_works(unit, turn));
+        self.units_of(set).any(|unit| waiting(unit).any(is_of_host))
     }
 
     /// Whether operations of the host wait for a busy unit of a set, or are at work there.
