@@ -30,6 +30,7 @@ NAVIGATION = {
         "one-page-from-program-to-decode",
         "tutorials/your-own-code",
         "tutorials/your-own-read-policy",
+        "tutorials/your-own-collection-and-caches",
         "tutorials/your-own-policy-in-rust",
         "tutorials/mounting",
         "sweeps",

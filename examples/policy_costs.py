@@ -43,6 +43,21 @@ class Turns:
         return planes.in_turn
 
 
+class AtOnce:
+    """Collection between the watermarks, asked for each page that is written or moved."""
+
+    def pace(self, plane):
+        wanted = plane.free_blocks < (plane.high_watermark if plane.collecting else plane.low_watermark)
+        return wanted or plane.valid is not None
+
+
+class All:
+    """All that is missed enters the cache."""
+
+    def admit(self, missed):
+        return True
+
+
 class Rounds:
     """All planes in turn, a round of them at once."""
 
@@ -84,10 +99,17 @@ def main() -> None:
             "Python victims": ['ftl.victims="costs.py:Blocks"'],
             "Python placement, each page": ['ftl.plane_choice="costs.py:Turns"'],
             "Python placement, each round": ['ftl.plane_choice="costs.py:Rounds"'],
+            "Python pacing": ['ftl.gc_pacing="costs.py:AtOnce"'],
         }
+        buffered = [requests, "host.read_buffer.bytes=4194304"]
+        admissions = {"shipped": [], "Python admission": ['host.read_buffer.admission="costs.py:All"']}
         reading = {what: [requests, f'read.policy="{policy}"'] for what, policy in policies.items()}
         table("reads: two_step", arguments, reading)
         table("writes", arguments, {what: [*writes, *rule] for what, rule in rules.items()})
+        mapped = [requests, "ftl.mapping.demand.cache_bytes=65536"]
+        entries = {"shipped": [], "Python admission": ['ftl.mapping.demand.admission="costs.py:All"']}
+        table("reads: read buffer", arguments, {what: [*buffered, *rule] for what, rule in admissions.items()})
+        table("reads: mapping cache", arguments, {what: [*mapped, *rule] for what, rule in entries.items()})
 
 
 def table(title: str, arguments: argparse.Namespace, runs: dict[str, list[str]]) -> None:

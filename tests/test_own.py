@@ -21,7 +21,9 @@ from softsense.own import load
 from softsense.read_policies import policy_names, split_policy
 from softsense.sweep import sweep
 
-TUTORIAL = (ROOT / "docs/tutorials/your-own-read-policy.md").read_text()
+TUTORIALS = ROOT / "docs/tutorials"
+TUTORIAL = (TUTORIALS / "your-own-read-policy.md").read_text()
+COLLECTION = (TUTORIALS / "your-own-collection-and-caches.md").read_text()
 
 TWO_STEP = """
 class Tabulated:
@@ -58,17 +60,22 @@ def measured(overrides: list[str], config: str = "mlc-25nm") -> tuple[dict[str, 
 
 
 def tutorial_files(folder: Path) -> None:
-    """The files that it shows, by the name in their first line."""
+    """The files that they show, by the name in their first line."""
     files: dict[str, str] = {}
-    for block in re.findall(r"^```(?:python|toml)\n(# \S+\.(?:py|toml)\n.*?)^```", TUTORIAL, re.DOTALL | re.MULTILINE):
+    shown = r"^```(?:python|toml)\n(# \S+\.(?:py|toml)\n.*?)^```"
+    for block in re.findall(shown, TUTORIAL + COLLECTION, re.DOTALL | re.MULTILINE):
         name, text = block.removeprefix("# ").split("\n", 1)
         files[name] = files.get(name, "") + text
-    assert sorted(files) == ["my_compiled.py", "my_policies.py", "my_rules.py", "own-sweep.toml"]
+    python, toml = (
+        ["my_collection.py", "my_compiled.py", "my_policies.py", "my_rules.py"],
+        ["calm.toml", "collection-sweep.toml"],
+    )
+    assert sorted(files) == sorted([*python, *toml, "own-sweep.toml"])
     for name, text in files.items():
         (folder / name).write_text(text)
 
 
-COMMANDS = re.findall(r"^\$ softsense (.*)$", TUTORIAL, re.MULTILINE)
+COMMANDS = re.findall(r"^\$ softsense (.*)$", TUTORIAL + COLLECTION, re.MULTILINE)
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -89,13 +96,26 @@ def test_the_tutorial_runs(command: str, softsense_command: Softsense, tmp_path:
         shipped, own, _ = summary["policies"]
         assert own["codeword_reads"]["level_histogram"][1] > 0
         assert shipped["codeword_reads"]["level_histogram"][1] == 0
+    for name in re.findall(r"my_collection\.py:\w+", command):
+        assert re.search(rf"{name}: asked [\d,]+ times in", done.stderr)
     if "my_rules" in command:
         assert re.search(r"my_rules\.py:WarmLast: asked [\d,]+ times in", done.stderr)
         assert re.search(r"my_rules\.py:Apart: asked [\d,]+ times in", done.stderr)
 
 
 def test_the_tutorial_has_commands_of_each_kind() -> None:
-    assert sorted(command.split()[0] for command in COMMANDS) == ["compare", "compare", "run", "run", "sweep"]
+    assert sorted(command.split()[0] for command in COMMANDS) == [
+        *["compare"] * 2,
+        *["run"] * 5,
+        *["sweep"] * 2,
+    ]
+
+
+def test_what_is_shipped_is_a_config(tmp_path: Path) -> None:
+    tutorial_files(tmp_path)
+    summary = softsense.run(tmp_path / "calm.toml", overrides=SMALL).summary
+    assert summary["gc"]["pacing"]["least_free_blocks"] > 2
+    assert summary["read_buffer"]["refused_pages"] > 0
 
 
 def test_what_the_tutorial_says_of_mistakes_is_said(here: Callable[[str], Path]) -> None:
@@ -103,6 +123,10 @@ def test_what_the_tutorial_says_of_mistakes_is_said(here: Callable[[str], Path])
     with pytest.raises(ConfigError) as caught:
         softsense.run("mlc-25nm", policy="my_policies.py:Ladder", overrides=SMALL)
     assert f"error: {caught.value}\n" in TUTORIAL
+    here("class Patient:\n    def pace(self, plane):\n        return 'soon'\n", "my_collection.py")
+    with pytest.raises(ConfigError) as caught:
+        softsense.run("mlc-25nm", overrides=[*WRITES, "ftl.gc_pacing=my_collection.py:Patient"])
+    assert f"error: {caught.value}\n" in COLLECTION
 
 
 def test_costs_are_measured(tmp_path: Path) -> None:
@@ -113,6 +137,8 @@ def test_costs_are_measured(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "Python, tabulated" in done.stdout
     assert "Python placement, each round" in done.stdout
+    assert "Python pacing" in done.stdout
+    assert "Python admission" in done.stdout
 
 
 # What they decide.
@@ -237,6 +263,53 @@ def test_rules_of_ones_own_are_shipped_ones(here: Callable[[str], Path]) -> None
     rounds, [fewer] = measured([*WRITES, "ftl.plane_choice=own.py:Round"])
     assert fewer["calls"] <= each["calls"] / 3
     assert rounds["requests"] == in_turn["requests"]
+
+
+def without_pacing(summary: dict[str, Any]) -> dict[str, Any]:
+    return {**summary, "gc": {key: value for key, value in summary["gc"].items() if key != "pacing"}}
+
+
+def test_pacing_of_ones_own_is_shipped_pacing(here: Callable[[str], Path]) -> None:
+    here(
+        "class AtOnce:\n"
+        "    def wanted(self, plane):\n"
+        "        return plane.free_blocks < (plane.high_watermark if plane.collecting else plane.low_watermark)\n"
+        "    def pace(self, plane):\n"
+        "        return plane.valid is not None or self.wanted(plane)\n"
+        "class Preemptible(AtOnce):\n"
+        "    def pace(self, plane):\n"
+        "        assert plane.free_blocks > plane.reserve and plane.idle_us >= 0\n"
+        "        return self.wanted(plane) and not plane.host_waits\n"
+        "class Never:\n"
+        "    def pace(self, plane): return False\n"
+    )
+    fields = [*WRITES, "ftl.gc_low_watermark_blocks=4"]
+    at_once = measured(fields)[0]
+    own, [cost] = measured([*fields, "ftl.gc_pacing=own.py:AtOnce"])
+    assert without_pacing(own) == at_once
+    assert cost["calls"] > at_once["gc"]["blocks_reclaimed"] > 0
+    own, _ = measured([*fields, "ftl.gc_pacing=own.py:Preemptible"])
+    shipped, _ = measured([*fields, "ftl.gc_pacing=preemptible"])
+    assert own == shipped
+    assert shipped["gc"]["pacing"]["pauses"] > 0
+    never, _ = measured([*fields, "ftl.gc_pacing=own.py:Never"])
+    assert never["requests"] == at_once["requests"]
+    assert never["gc"]["pacing"]["at_reserve"] > never["gc"]["blocks_reclaimed"] > 0
+
+
+def test_an_admission_of_ones_own_is_the_shipped_one(here: Callable[[str], Path]) -> None:
+    here("class Second:\n    def admit(self, page): return page.misses > 1\n")
+    buffer = [*SMALL, "host.read_buffer.bytes=262144"]
+    shipped = measured([*buffer, "host.read_buffer.admission=second_miss"])[0]
+    own, [cost] = measured([*buffer, "host.read_buffer.admission=own.py:Second"])
+    assert own == shipped
+    assert cost["calls"] >= own["read_buffer"]["refused_pages"] > 0
+    assert own["read_buffer"] != measured(buffer)[0]["read_buffer"]
+    cache = [*SMALL, "ftl.mapping.demand.cache_bytes=4096"]
+    shipped = measured([*cache, "ftl.mapping.demand.admission=second_miss"])[0]
+    own, [cost] = measured([*cache, "ftl.mapping.demand.admission=own.py:Second"])
+    assert own == shipped
+    assert cost["calls"] >= own["mapping"]["refused_entries"] > 0
 
 
 # Names.
@@ -369,6 +442,32 @@ def test_errors_of_ones_own_end_with_their_traceback(
         "AttributeError: page_type: found a policy" if where == "undeclared" else "IndexError: list index out of range"
     )
     assert shown[-1].startswith(kind)
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("field", "method"),
+    [
+        ("ftl.gc_pacing", "pace"),
+        ("host.read_buffer.admission", "admit"),
+        ("ftl.mapping.demand.admission", "admit"),
+    ],
+)
+def test_errors_of_rules_end_the_run_with_their_traceback(
+    field: str, method: str, softsense_command: Softsense, tmp_path: Path
+) -> None:
+    (tmp_path / "own.py").write_text(
+        f"class A:\n    asked = 0\n    def {method}(self, seen):\n        self.asked += 1\n"
+        "        return True if self.asked < 20 else [][3]  # where it is wrong\n"
+    )
+    fields = [*WRITES, "workload.read_fraction=0.5", "host.read_buffer.bytes=262144", f"{field}=own.py:A"]
+    sets = [word for value in fields for word in ("--set", value)]
+    done = softsense_command("run", "mlc-25nm", *sets, "--out", "out", "--no-progress")
+    assert (done.returncode, done.stdout.count("wrote")) == (1, 0), done.stderr
+    shown = done.stderr[done.stderr.index("Traceback") :].splitlines()
+    assert any("where it is wrong" in line for line in shown)
+    assert "python/softsense" not in "\n".join(shown)
+    assert shown[-1] == "IndexError: list index out of range"
     assert not (tmp_path / "out").exists()
 
 

@@ -253,6 +253,55 @@ class WritePlanes:
     def __len__(self) -> int:
         """How many planes there are."""
 
+class PacedPlane:
+    """A plane, or a set of planes with interleaved codewords, as a pacing of garbage collection sees it.
+
+    `set`, its number; `free_blocks`, and `free_pages` with those of the block that the host has open; `low_watermark`,
+    `high_watermark` and `reserve` of the config, blocks; `host_waits`, whether operations of the host wait for the
+    plane, and `idle_us`, for how long none has been at work there; `collecting`, whether a victim is being collected or
+    has just been erased, and its `valid` codewords, None without one; `pages_written` by the host since the run began,
+    and `pages_moved` by garbage collection.
+    """
+
+    set: int
+    free_blocks: int
+    free_pages: int
+    low_watermark: int
+    high_watermark: int
+    reserve: int
+    host_waits: bool
+    idle_us: float
+    collecting: bool
+    valid: int | None
+    pages_written: int
+    pages_moved: int
+
+class MissedPage:
+    """A page that the read buffer has not, as an admission sees it when a read of it begins.
+
+    `codeword`, the first logical codeword that is asked for of it, and how many `codewords` are; `request_bytes`;
+    `for_write`, whether it is read for a write that covers a codeword in part; `misses`, how often it has been missed,
+    this time with it, while it was among the pages that are remembered; `free_pages` of the buffer.
+    """
+
+    codeword: int
+    codewords: int
+    request_bytes: int
+    for_write: bool
+    misses: int
+    free_pages: int
+
+class MissedEntry:
+    """An entry of the map that the mapping cache has not, as an admission sees it when a read has its translation page.
+
+    `codeword`, its logical codeword; how many `codewords` of the read have entries in the same translation page;
+    `misses`, how often it has been missed, this time with it, while it was among the entries that are remembered.
+    """
+
+    codeword: int
+    codewords: int
+    misses: int
+
 class Device:
     """The device, as a policy or rule of your own is told when a run begins, if its constructor takes an argument.
 

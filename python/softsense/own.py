@@ -1,9 +1,11 @@
 """Policies and rules of your own: found by name, and run by the core.
 
 A configuration names a class, `my_policies.py:Ladder` (a file beside the configuration, or in the working folder) or
-`my_policies:Ladder` (a module that Python can import), as its `read.policy`, `ftl.victims` or `ftl.plane_choice`. What
-such classes are asked, and what they may answer, is told by `ReadSeen`, `ReadStep`, `ClosedBlocks`, `WritePlanes` and
-`Device`; docs/tutorials/your-own-read-policy.md has one of each.
+`my_policies:Ladder` (a module that Python can import), as its `read.policy`, `ftl.victims`, `ftl.plane_choice`,
+`ftl.gc_pacing`, `host.read_buffer.admission` or `ftl.mapping.demand.admission`. What such classes are asked, and what
+they may answer, is told by `ReadSeen`, `ReadStep`, `ClosedBlocks`, `WritePlanes`, `PacedPlane`, `MissedPage`,
+`MissedEntry` and `Device`; docs/tutorials/your-own-read-policy.md and your-own-collection-and-caches.md have one of
+each.
 
 Opening such a configuration runs that file. Its text is part of the identity of a run, and goes with the points of a
 sweep to whatever process simulates them; what it imports does not.
@@ -27,14 +29,43 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from softsense._core import MAX_STEPS, ClosedBlocks, ConfigError, Device, ReadSeen, ReadStep, WritePlanes
+from softsense._core import (
+    MAX_STEPS,
+    ClosedBlocks,
+    ConfigError,
+    Device,
+    MissedEntry,
+    MissedPage,
+    PacedPlane,
+    ReadSeen,
+    ReadStep,
+    WritePlanes,
+)
 
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["ClosedBlocks", "Device", "ReadSeen", "ReadStep", "WritePlanes", "compiled_read", "compiled_signature"]
+__all__ = [
+    "ClosedBlocks",
+    "Device",
+    "MissedEntry",
+    "MissedPage",
+    "PacedPlane",
+    "ReadSeen",
+    "ReadStep",
+    "WritePlanes",
+    "compiled_read",
+    "compiled_signature",
+]
 
-_METHODS = {"read.policy": "next", "ftl.victims": "choose", "ftl.plane_choice": "place"}
+_METHODS = {
+    "read.policy": "next",
+    "ftl.victims": "choose",
+    "ftl.plane_choice": "place",
+    "ftl.gc_pacing": "pace",
+    "host.read_buffer.admission": "admit",
+    "ftl.mapping.demand.admission": "admit",
+}
 
 _NOTHING: Mapping[str, str] = types.MappingProxyType({})
 _provided: contextvars.ContextVar[Mapping[str, str]] = contextvars.ContextVar("provided", default=_NOTHING)

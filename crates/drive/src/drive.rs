@@ -8,7 +8,7 @@ use softsense_ecc::catalogue::Code;
 use softsense_link::{ReadSpec, ReliabilitySpec, StoredReader};
 use softsense_nand::{Factors, Rber, ReferencesAt, States};
 use softsense_ssd::checked::CheckedConfig;
-use softsense_ssd::config::{AllocationPool, BusyUnit, PartialWrite, ReadReclaimSpec};
+use softsense_ssd::config::{AllocationPool, BusyUnit, GcPacing, PartialWrite, ReadReclaimSpec};
 
 use crate::Shape;
 use crate::image::{Identity, Image};
@@ -143,6 +143,8 @@ impl Drive {
             (of.ftl.allocation_pool != AllocationPool::Ssd, "ftl.allocation_pool", "ssd"),
             (of.ftl.whole_pages, "ftl.whole_pages", "false"),
             (of.ftl.slc_cache.is_some(), "ftl.slc_cache", "none"),
+            (of.ftl.gc_pacing != GcPacing::AtOnce, "ftl.gc_pacing", "at_once"),
+            (of.ftl.gc_idle.is_some(), "ftl.gc_idle", "none"),
             (of.host.partial_write == PartialWrite::CopyBack, "host.partial_write", "read_modify_write or pad"),
         ] {
             if found {

@@ -736,6 +736,9 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<own::ReadSeen>()?;
     module.add_class::<own::ClosedBlocks>()?;
     module.add_class::<own::WritePlanes>()?;
+    module.add_class::<own::PacedPlane>()?;
+    module.add_class::<own::MissedPage>()?;
+    module.add_class::<own::MissedEntry>()?;
     module.add_class::<own::Device>()?;
     module.add_class::<timeline::LoneRead>()?;
     module.add_class::<drive::DriveServer>()?;

@@ -1,9 +1,11 @@
-//! Policies and rules that users have written in Python, as the core asks them; and what they are shown.
+//! Policies and rules that users have written in Python, as the core asks them; and what they are shown. Rules of the FTL and of caches are
+//! in [`rules`].
+
+mod rules;
 
 use std::sync::Arc;
 use std::time::Instant;
 
-use numpy::{IntoPyArray, PyArray1};
 use pyo3::PyClass;
 use pyo3::exceptions::{PyAttributeError, PyValueError};
 use pyo3::prelude::*;
@@ -12,11 +14,10 @@ use softsense_base::{Error, ErrorKind, OwnName, Result};
 use softsense_link::{MOST_STEPS, Observes, OwnRead, OwnStep, PolicyTraits, ReadPolicy, Retry, Watched};
 use softsense_nand::ReferencesAt;
 use softsense_ssd::checked::CheckedConfig;
-use softsense_ssd::own::{
-    Candidates, ChooseVictim, Own, OwnDevice, OwnPolicy, OwnThing, PlaceWrites, Planes as PlanesThere,
-};
+use softsense_ssd::own::{Own, OwnDevice, OwnPolicy, OwnThing};
 
 use crate::raise;
+pub(crate) use rules::{ClosedBlocks, MissedEntry, MissedPage, PacedPlane, WritePlanes};
 
 /// Where a module or file has its text.
 pub(crate) type Sources = Vec<(String, String)>;
@@ -54,18 +55,14 @@ pub(crate) fn with_own(py: Python<'_>, checked: CheckedConfig) -> PyResult<(Chec
                 });
                 own.policy = Some(OwnPolicy { traits, policy });
             }
-            "ftl.victims" => {
-                let make = maker(loaded.unbind(), name);
-                let victims =
-                    move |device: &OwnDevice| make(device).map(|asked| Box::new(asked) as Box<dyn ChooseVictim>);
-                own.victims = Some(OwnThing::new(identity, victims));
+            "ftl.victims" => own.victims = Some(rule(identity, loaded, name, |asked| Box::new(asked))),
+            "ftl.plane_choice" => own.placement = Some(rule(identity, loaded, name, |asked| Box::new(asked))),
+            "ftl.gc_pacing" => own.pacing = Some(rule(identity, loaded, name, |asked| Box::new(asked))),
+            "host.read_buffer.admission" => own.pages = Some(rule(identity, loaded, name, |asked| Box::new(asked))),
+            "ftl.mapping.demand.admission" => {
+                own.entries = Some(rule(identity, loaded, name, |asked| Box::new(asked)));
             }
-            _ => {
-                let make = maker(loaded.unbind(), name);
-                let placement =
-                    move |device: &OwnDevice| make(device).map(|asked| Box::new(asked) as Box<dyn PlaceWrites>);
-                own.placement = Some(OwnThing::new(identity, placement));
-            }
+            _ => unreachable!("{path} names nothing of the user's own"),
         }
     }
     Ok((checked.with_own(own).map_err(raise)?, sources))
@@ -101,6 +98,17 @@ fn maker(loaded: Py<PyAny>, name: OwnName) -> impl Fn(&OwnDevice) -> Result<Aske
         attached(name, |py| loaded.call_method1(py, "make", (device,)).map_err(|error| said(py, name, error)))
             .map(|object| Asked { name, object, spent_s: 0.0 })
     }
+}
+
+/// A rule whose objects are made of a class.
+fn rule<T: ?Sized + 'static>(
+    identity: String,
+    loaded: Bound<'_, PyAny>,
+    name: OwnName,
+    boxed: fn(Asked) -> Box<T>,
+) -> OwnThing<T> {
+    let make = maker(loaded.unbind(), name);
+    OwnThing::new(identity, move |device: &OwnDevice| make(device).map(boxed))
 }
 
 /// Does something in Python, unless that has ended meanwhile.
@@ -474,129 +482,6 @@ impl ReadSeen {
     #[getter]
     fn remembered_level(&self) -> PyResult<u8> {
         self.see("remembered_level", self.observes.remembered_level, self.read.remembered_level)
-    }
-}
-
-// ---- Victims ----
-
-impl ChooseVictim for Asked {
-    fn choose(&mut self, candidates: &Candidates) -> Result<usize> {
-        let name = self.name;
-        self.ask("choose", ClosedBlocks { candidates: candidates.clone() }, |answer| {
-            answer.extract().map_err(|_| bad(name, "choose", answer, "the index of a block"))
-        })
-    }
-
-    fn spent_s(&self) -> f64 {
-        self.spent_s
-    }
-}
-
-/// The closed blocks of a plane that are worth collecting, as a rule for victims sees them: arrays (int64, shape (n,)) in the order in
-/// which the blocks were closed.
-#[pyclass(module = "softsense._core", frozen)]
-pub(crate) struct ClosedBlocks {
-    candidates: Candidates,
-}
-
-fn array<'py, T: Copy + Into<u64>>(py: Python<'py>, values: &[T]) -> Bound<'py, PyArray1<i64>> {
-    values.iter().map(|&value| value.into() as i64).collect::<Vec<_>>().into_pyarray(py)
-}
-
-#[pymethods]
-impl ClosedBlocks {
-    /// The plane, or the set of planes with interleaved codewords.
-    #[getter]
-    fn set(&self) -> u32 {
-        self.candidates.set
-    }
-
-    /// Their numbers in the device.
-    #[getter]
-    fn blocks<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
-        array(py, &self.candidates.blocks)
-    }
-
-    /// Their valid codewords.
-    #[getter]
-    fn valid<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
-        array(py, &self.candidates.valid)
-    }
-
-    /// How many blocks of the plane were closed since, themselves with them: 1 for the last.
-    #[getter]
-    fn age<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
-        array(py, &self.candidates.age)
-    }
-
-    /// Their erases since the start of the run.
-    #[getter]
-    fn erases<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
-        array(py, &self.candidates.erases)
-    }
-
-    fn __len__(&self) -> usize {
-        self.candidates.blocks.len()
-    }
-}
-
-// ---- Placement ----
-
-impl PlaceWrites for Asked {
-    fn place(&mut self, planes: &PlanesThere) -> Result<Vec<u32>> {
-        let name = self.name;
-        self.ask("place", WritePlanes { planes: planes.clone() }, |answer| {
-            let one = answer.extract::<u32>().map(|plane| vec![plane]);
-            one.or_else(|_| answer.extract())
-                .map_err(|_| bad(name, "place", answer, "the index of a plane, or several of them"))
-        })
-    }
-
-    fn spent_s(&self) -> f64 {
-        self.spent_s
-    }
-}
-
-/// The planes that a write may go to, in the order of the stripe, as a placement sees them.
-#[pyclass(module = "softsense._core", frozen)]
-pub(crate) struct WritePlanes {
-    planes: PlanesThere,
-}
-
-#[pymethods]
-impl WritePlanes {
-    /// The SSD.
-    #[getter]
-    fn ssd(&self) -> u32 {
-        self.planes.ssd
-    }
-
-    /// The first logical codeword that is to be written.
-    #[getter]
-    fn codeword(&self) -> u64 {
-        self.planes.codeword
-    }
-
-    /// How many codewords wait to be written with it.
-    #[getter]
-    fn codewords(&self) -> u32 {
-        self.planes.codewords
-    }
-
-    /// The index of the plane whose turn it is.
-    #[getter]
-    fn in_turn(&self) -> u32 {
-        self.planes.in_turn
-    }
-
-    /// Free pages of each plane (int64, shape (n,)): those of free blocks, of the open one, and of those that are being collected.
-    #[getter]
-    fn free_pages<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
-        array(py, &self.planes.free_pages)
-    }
-
-    fn __len__(&self) -> usize {
-        self.planes.free_pages.len()
     }
 }
 

@@ -77,6 +77,7 @@ fn own() -> Own {
         placement: Some(OwnThing::new("hot_apart 1", |device: &OwnDevice| {
             Ok(Box::new(HotApart::new(device)) as Box<dyn PlaceWrites>)
         })),
+        ..Own::default()
     }
 }
 

@@ -46,6 +46,11 @@ pub enum Event {
         /// The SSD.
         ssd: u32,
     },
+    /// Garbage collection of a set is to look again whether it goes on.
+    Wake {
+        /// The set.
+        set: u32,
+    },
 }
 
 /// An event and when it happens. From the top: 64 bits of time, 39 of rank among all that was ever
@@ -76,6 +81,7 @@ impl Event {
             Event::EncodeDone { encoder } => (4, encoder),
             Event::Crossed { crossing } => (5, crossing),
             Event::IdleFor { ssd } => (6, ssd),
+            Event::Wake { set } => (7, set),
         };
         assert!(index < MAX_INDEX, "fewer than 2^22 of anything are under way");
         kind << INDEX_BITS | index
@@ -91,7 +97,8 @@ impl Event {
             3 => Event::MemoryDone { moved: index },
             4 => Event::EncodeDone { encoder: index },
             5 => Event::Crossed { crossing: index },
-            _ => Event::IdleFor { ssd: index },
+            6 => Event::IdleFor { ssd: index },
+            _ => Event::Wake { set: index },
         }
     }
 }

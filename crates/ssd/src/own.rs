@@ -1,4 +1,5 @@
-//! What users have written themselves, handed over beside a config that names it: a read policy, a rule for victims, a placement.
+//! What users have written themselves, handed over beside a config that names it: a read policy, a rule for victims, a placement, a
+//! pacing of garbage collection, admissions to caches.
 //!
 //! A config stays plain data. It has a name, such as `read.policy = "my_policies.py:Ladder"`; whoever runs it looks that up and
 //! gives what is found to [`CheckedConfig::with_own`](crate::checked::CheckedConfig::with_own). Here is what such things are, and
@@ -97,6 +98,118 @@ pub struct Planes {
     pub free_pages: Vec<u32>,
 }
 
+/// Says when garbage collection of a set works.
+pub trait PaceCollection: Send + Sync {
+    /// What collection of a set does now. It is asked when the host, or the map, programs in the set; while collection is at work, or
+    /// fewer superblocks are free than the low watermark, also when an operation of the host on its planes ends; before each page that
+    /// is moved, before an erase, and after it. At the reserve nothing is asked.
+    ///
+    /// # Errors
+    /// What its code says; the run ends with it.
+    fn pace(&mut self, set: &PacedSet) -> Result<Pace>;
+
+    /// How long it has taken so far, s, where it measures that.
+    fn spent_s(&self) -> f64 {
+        0.0
+    }
+}
+
+/// What collection of a set does now.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Pace {
+    /// It takes a victim, or the next step with the one that it has: a page, or the erase.
+    Go,
+    /// Nothing, until it is asked again.
+    Pause,
+    /// The same, and it is asked again after so many us, above 0 and taken for 1 below that, whatever happens.
+    PauseUs(f64),
+}
+
+/// A set, as a pacing of garbage collection sees it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PacedSet {
+    /// The set.
+    pub set: u32,
+    /// Free superblocks.
+    pub free_blocks: u32,
+    /// Free pages: those of free superblocks and of those that the host has open.
+    pub free_pages: u32,
+    /// Free superblocks below which collection is wanted.
+    pub low_watermark: u32,
+    /// Those at which it no longer is.
+    pub high_watermark: u32,
+    /// Free superblocks at which nobody is asked any more.
+    pub reserve: u32,
+    /// Whether operations of the host wait for a plane of the set.
+    pub host_waits: bool,
+    /// How long no operation of the host has been at work on a plane of the set, us; 0 while one is, or waits.
+    pub idle_us: f64,
+    /// Whether a victim is being collected, or has just been erased.
+    pub collecting: bool,
+    /// Valid codewords of the victim that is being collected: none of another.
+    pub valid: Option<u32>,
+    /// Pages that the host, or the map, has programmed in the set since the run began.
+    pub pages_written: u64,
+    /// Pages that collection has read there.
+    pub pages_moved: u64,
+}
+
+/// Says what the read buffer takes in.
+pub trait AdmitPages: Send + Sync {
+    /// Whether a page that it has not is read whole, and kept. It is asked when the read begins.
+    ///
+    /// # Errors
+    /// What its code says; the run ends with it.
+    fn admit(&mut self, page: &MissedPage) -> Result<bool>;
+
+    /// How long it has taken so far, s, where it measures that.
+    fn spent_s(&self) -> f64 {
+        0.0
+    }
+}
+
+/// A page, or pages that units cross, that the read buffer has not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MissedPage {
+    /// The first logical codeword that is asked for of it.
+    pub codeword: u64,
+    /// How many are.
+    pub codewords: u32,
+    /// Bytes of the request.
+    pub request_bytes: u64,
+    /// Whether it is read for a write that covers a codeword in part.
+    pub for_write: bool,
+    /// How often it has been missed, this time with it, while it was among the pages that are remembered.
+    pub misses: u32,
+    /// Pages that there is room for without dropping one.
+    pub free_pages: u32,
+}
+
+/// Says what the mapping cache takes in.
+pub trait AdmitEntries: Send + Sync {
+    /// Whether an entry that a read has missed is kept. It is asked when its translation page is in the controller's memory.
+    ///
+    /// # Errors
+    /// What its code says; the run ends with it.
+    fn admit(&mut self, entry: &MissedEntry) -> Result<bool>;
+
+    /// How long it has taken so far, s, where it measures that.
+    fn spent_s(&self) -> f64 {
+        0.0
+    }
+}
+
+/// An entry of the map that the mapping cache has not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MissedEntry {
+    /// Its logical codeword.
+    pub codeword: u64,
+    /// Codewords of the read with entries in the same translation page.
+    pub codewords: u32,
+    /// How often it has been missed, this time with it, while it was among the entries that are remembered.
+    pub misses: u32,
+}
+
 /// Makes something of a user's own for a run.
 type Make<T> = dyn Fn(&OwnDevice) -> Result<Box<T>> + Send + Sync;
 
@@ -152,6 +265,12 @@ pub struct Own {
     pub victims: Option<OwnThing<dyn ChooseVictim>>,
     /// What `ftl.plane_choice` names.
     pub placement: Option<OwnThing<dyn PlaceWrites>>,
+    /// What `ftl.gc_pacing` names.
+    pub pacing: Option<OwnThing<dyn PaceCollection>>,
+    /// What `host.read_buffer.admission` names.
+    pub pages: Option<OwnThing<dyn AdmitPages>>,
+    /// What `ftl.mapping.demand.admission` names.
+    pub entries: Option<OwnThing<dyn AdmitEntries>>,
 }
 
 impl Own {
@@ -160,7 +279,10 @@ impl Own {
         let policy = self.policy.as_ref().map(|own| own.policy.identity());
         let victims = self.victims.as_ref().map(OwnThing::identity);
         let placement = self.placement.as_ref().map(OwnThing::identity);
-        [policy, victims, placement].into_iter().flatten()
+        let pacing = self.pacing.as_ref().map(OwnThing::identity);
+        let pages = self.pages.as_ref().map(OwnThing::identity);
+        let entries = self.entries.as_ref().map(OwnThing::identity);
+        [policy, victims, placement, pacing, pages, entries].into_iter().flatten()
     }
 }
 

@@ -7,13 +7,13 @@ use softsense_base::{Error, Histogram, Ns, Result, TotalNs};
 use softsense_link::ReliabilitySpec;
 
 use crate::checked::CheckedConfig;
-use crate::config::{MODEL_VERSION, Mapping};
+use crate::config::{CacheAdmission, MODEL_VERSION, Mapping};
 use crate::request::{Request, RequestKind, RequestSource};
 use crate::simulation::{CodewordSample, LogRow, Simulation};
 use crate::summary::{
-    CodeRatesSummary, CodewordReads, EncoderSummary, EnergySummary, GcSummary, InterconnectSummary, MachineSummary,
-    MappingSummary, OwnSummary, ReadBufferSummary, ReadReclaimSummary, ReadTimeUs, Responses, SlcCacheSummary,
-    SlowestReads, Summary, WritesDetail,
+    CodeRatesSummary, CodewordReads, EncoderSummary, EnergySummary, GcPacingSummary, GcSummary, InterconnectSummary,
+    MachineSummary, MappingSummary, OwnSummary, ReadBufferSummary, ReadReclaimSummary, ReadTimeUs, Responses,
+    SlcCacheSummary, SlowestReads, Summary, WritesDetail,
 };
 use crate::trace::{Beyond, Trace};
 
@@ -251,6 +251,13 @@ impl Run {
                 least_erases,
                 most_erases,
                 most_block_reads: self.simulation.ftl().most_block_reads(),
+                pacing: self.simulation.is_paced().then(|| GcPacingSummary {
+                    pauses: s.gc_pacing.pauses,
+                    at_reserve: s.gc_pacing.at_reserve,
+                    idle_blocks: s.gc_pacing.idle_victims,
+                    least_free_blocks: s.gc_pacing.least_free_blocks(),
+                    mean_free_blocks: s.gc_pacing.mean_free_blocks(),
+                }),
             },
             read_reclaim: spec.ftl.read_reclaim.as_ref().map(|reclaim| ReadReclaimSummary {
                 blocks: s.reclaimed_blocks,
@@ -281,10 +288,11 @@ impl Run {
                     valid_bytes: valid * u64::from(spec.geometry.codeword_bytes),
                 }
             }),
-            read_buffer: spec.host.read_buffer.as_ref().map(|_| ReadBufferSummary {
+            read_buffer: spec.host.read_buffer.as_ref().map(|buffer| ReadBufferSummary {
                 hits: s.read_buffer_hits,
                 misses: s.read_buffer_misses,
                 hit_ratio: share(s.read_buffer_hits, s.read_buffer_misses),
+                refused_pages: (!buffer.takes_all()).then_some(s.read_buffer_refused),
                 along: s.read_along_codewords,
                 modify_hits: s.read_buffer_modify_hits,
                 modify_misses: s.read_buffer_modify_misses,
@@ -299,6 +307,7 @@ impl Run {
                     read_hits: s.mapping_read_hits,
                     read_misses: s.mapping_read_misses,
                     read_hit_ratio: share(s.mapping_read_hits, s.mapping_read_misses),
+                    refused_entries: (demand.admission != CacheAdmission::Always).then_some(s.mapping_refused),
                     evictions: s.mapping_evictions,
                     dirty_evictions: s.mapping_dirty_evictions,
                     translation_reads: s.translation_reads,

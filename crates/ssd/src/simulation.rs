@@ -4,6 +4,7 @@
 //!   host          requests come in, and complete
 //!   write_path    read-modify-write, write buffers, programs, garbage collection, read reclaim
 //!   device        the map, the one way to read, and what both stand on:
+//!     admission     what caches take in of what they miss
 //!     translation   which map entries are at hand, where the map is in flash
 //!     read_buffer   pages that were read lately
 //!     medium        codewords in pages and their fates
@@ -14,6 +15,7 @@
 //! Each station changes its own fields, and calls those below it. What it has done for those above it tells the kernel, as a
 //! `Completion`; [`Simulation`] passes these on when the station is done. A test of the sources keeps it so.
 
+mod admission;
 mod back_end;
 mod device;
 mod host;
@@ -42,7 +44,9 @@ use device::Device;
 use host::{Host, LATEST};
 use kernel::Completion;
 use owners::ReadOwner;
-pub use statistics::{CodewordSample, Energy, LogRow, Operations, PARTS_OF_READS, ReadTime, Statistics, Utilisation};
+pub use statistics::{
+    CodewordSample, Energy, LogRow, Operations, PARTS_OF_READS, PacingCounts, ReadTime, Statistics, Utilisation,
+};
 use translation::{Access, LookUp, Translation, Waiting};
 use write_path::WritePath;
 
@@ -68,7 +72,7 @@ impl Simulation {
     pub fn new(config: &CheckedConfig, source: Box<dyn RequestSource>, log_requests: bool) -> Result<Self> {
         let mut simulation = Self {
             host: Host::new(config, source),
-            write_path: WritePath::new(config),
+            write_path: WritePath::new(config)?,
             device: Device::new(config, log_requests)?,
             wanted: Vec::new(),
             shared_sensing: config.config().flash.shared_sensing,
@@ -77,7 +81,7 @@ impl Simulation {
         };
         simulation.host.schedule_arrival(&mut simulation.device)?;
         simulation.fill_queue()?;
-        simulation.device.check_own()?;
+        simulation.check_own()?;
         Ok(simulation)
     }
 
@@ -112,7 +116,8 @@ impl Simulation {
             return Ok(true);
         }
         let Some((key, event)) = self.device.kernel.events.pop() else {
-            if self.write_path.start_flushing(&mut self.device) {
+            if self.write_path.start_flushing(&mut self.device) || self.write_path.finish_collections(&mut self.device)
+            {
                 self.pass_on();
                 self.check_own()?;
                 return Ok(true);
@@ -125,6 +130,12 @@ impl Simulation {
         {
             // Nobody waits for what would be done in idle time after the last request: the run ends without it.
             return Ok(true);
+        }
+        if self.write_path.is_paced() && self.host.is_idle() {
+            self.write_path.requests_are_over();
+            if let Event::Wake { .. } = event {
+                return Ok(true);
+            }
         }
         self.device.kernel.now = instant(key);
         if self.now() > LATEST {
@@ -144,6 +155,7 @@ impl Simulation {
             Event::DecodeDone { decoder } => back_end.decode_done(kernel, decoder),
             Event::EncodeDone { encoder } => back_end.encode_done(kernel, encoder),
             Event::Crossed { crossing } => back_end.crossed(kernel, crossing),
+            Event::Wake { set } => self.write_path.woken(&mut self.device, set, key),
             Event::MemoryDone { moved } => self.host.moved(kernel, moved),
             Event::IdleFor { ssd } => {
                 if self.device.asks_whether_idle(ssd) {
@@ -159,7 +171,7 @@ impl Simulation {
 
     #[inline]
     fn check_own(&mut self) -> Result<()> {
-        if self.has_own { self.device.check_own() } else { Ok(()) }
+        if self.has_own { self.device.check_own().and_then(|()| self.write_path.check_own()) } else { Ok(()) }
     }
 
     /// In a closed loop, lets requests in as long as there is room.
@@ -187,16 +199,16 @@ impl Simulation {
                     host.charge(request, energy);
                     host.codewords_read(&mut device.kernel, request, codewords, level, retries);
                 }
-                Completion::ReadEnded { owner, group, sensings, failed } => {
+                Completion::ReadEnded { owner, group, sensings, keeps } => {
                     device.ftl.read_ends(group, sensings, owner.is_of_host());
-                    if !failed {
-                        device.keep(owner, group);
+                    if keeps {
+                        device.keep(group);
                     }
                     if owner.is_of_host() {
                         device.host_ended(group.set);
                     }
                     self.read_ended(owner);
-                    self.write_path.read_ended(&mut self.device, group);
+                    self.write_path.read_ended(&mut self.device, owner, group);
                 }
                 Completion::WriteBackRead { page } => write_path.program_translation(device, page),
                 Completion::CodewordsWritten { request, codewords, energy } => {
@@ -292,7 +304,7 @@ impl Simulation {
     fn loaded(&mut self, page: u32) {
         let translation = self.device.translation.as_mut().expect("there are translation pages");
         for Waiting { request, codewords, access } in translation.loaded(page) {
-            codewords.clone().for_each(|lcn| self.device.cache_entry(lcn));
+            codewords.clone().for_each(|lcn| self.device.cache_entry(lcn, access, &codewords));
             self.access(request, codewords, access);
         }
     }
@@ -310,7 +322,7 @@ impl Simulation {
     /// Reads codewords for a request: those of one page, or group, with one sensing.
     fn read(&mut self, request: u32, codewords: Range<Lcn>) {
         let device = &mut self.device;
-        let owner = ReadOwner::Request(request);
+        let (owner, bytes) = (ReadOwner::Request(request), self.host.request(request).bytes);
         let mut in_memory = 0;
         let mut group: Option<Group> = None;
         self.wanted.clear();
@@ -331,8 +343,7 @@ impl Simulation {
                         }
                         _ => {
                             if let Some(of) = group.replace(this) {
-                                self.host.also(request, device.whole_pages(owner, of, &mut self.wanted));
-                                device.read(owner, of, &self.wanted);
+                                self.host.also(request, device.read_for_host(owner, of, &mut self.wanted, bytes));
                                 self.wanted.clear();
                             }
                             self.wanted.push(unit);
@@ -350,8 +361,7 @@ impl Simulation {
             }
         }
         if let Some(of) = group {
-            self.host.also(request, device.whole_pages(owner, of, &mut self.wanted));
-            device.read(owner, of, &self.wanted);
+            self.host.also(request, device.read_for_host(owner, of, &mut self.wanted, bytes));
         }
         if in_memory > 0 {
             self.host.finish_in_memory(&mut device.kernel, request, in_memory);
@@ -362,7 +372,9 @@ impl Simulation {
 
     /// What asking things of the user's own has cost so far.
     pub fn own_costs(&self) -> Vec<(OwnName, OwnCost)> {
-        self.device.own_costs(self.own_policy)
+        let mut costs = self.device.own_costs(self.own_policy);
+        costs.extend(self.write_path.own_cost());
+        costs
     }
 
     /// What was measured so far.
@@ -383,6 +395,11 @@ impl Simulation {
     /// Codewords that the write buffer holds.
     pub fn buffered_codewords(&self) -> u64 {
         self.write_path.buffered_codewords()
+    }
+
+    /// Whether garbage collection may pause.
+    pub(crate) fn is_paced(&self) -> bool {
+        self.write_path.is_paced()
     }
 
     /// Requests that came in, whether or not they have completed.

@@ -318,6 +318,24 @@ pub struct GcSummary {
     pub most_erases: u32,
     /// Sensings of the block that was read most between two of its erases, all within the run; `null` where reads disturb no cells.
     pub most_block_reads: Option<u64>,
+    /// How it was paced; not there where it goes on at once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pacing: Option<GcPacingSummary>,
+}
+
+/// Garbage collection that does not go on at once.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct GcPacingSummary {
+    /// How often a collection that had begun was asked for, and paused.
+    pub pauses: u64,
+    /// Steps that it took at the reserve of free blocks, whatever was said.
+    pub at_reserve: u64,
+    /// Blocks that were collected because the host left their plane alone.
+    pub idle_blocks: u64,
+    /// The fewest free blocks of a plane in which the host was programming; `null` where it never did.
+    pub least_free_blocks: Option<u32>,
+    /// Free blocks, with the share of the open one that is free, of the planes in which it was programming, in the mean.
+    pub mean_free_blocks: Option<f64>,
 }
 
 /// Read reclaim: data that is moved before reads have disturbed it too much.
@@ -424,6 +442,9 @@ pub struct ReadBufferSummary {
     pub misses: u64,
     /// Hits over both; `null` without any.
     pub hit_ratio: Option<f64>,
+    /// Pages that it had not, and did not take in; not there where it takes all in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub refused_pages: Option<u64>,
     /// Codewords of the pages of misses that nobody had asked for: `codeword_reads` counts them among the others.
     pub along: u64,
     /// Codewords that a write covers in part, and that it had.
@@ -449,6 +470,9 @@ pub struct MappingSummary {
     pub read_misses: u64,
     /// Hits of reads over both; `null` without any.
     pub read_hit_ratio: Option<f64>,
+    /// Entries that reads needed, and that it did not take in; not there where it takes all in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub refused_entries: Option<u64>,
     /// Entries that had to go.
     pub evictions: u64,
     /// Those of them that had changed.

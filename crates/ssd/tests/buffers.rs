@@ -3,8 +3,9 @@
 
 mod support;
 
-use softsense_base::Ns;
+use softsense_base::{Ns, Result};
 use softsense_ssd::checked::CheckedConfig;
+use softsense_ssd::own::{AdmitPages, MissedPage, Own, OwnDevice, OwnThing};
 use softsense_ssd::request::{Request, RequestKind};
 use softsense_ssd::simulation::Simulation;
 use support::{request, run, shipped, units_of};
@@ -183,4 +184,73 @@ fn bad_buffers_are_named() {
     assert!(error.contains("host.read_buffer: found with codewords that lie in pages of several chips"), "{error}");
     let error = CheckedConfig::from_toml("", "", &["flash.pe_cycles_per_erase=0".into()]).unwrap_err().to_string();
     assert!(error.contains("flash.pe_cycles_per_erase: found 0"), "{error}");
+}
+
+struct Admitting<F>(F);
+
+impl<F: FnMut(&MissedPage) -> bool + Send + Sync> AdmitPages for Admitting<F> {
+    fn admit(&mut self, page: &MissedPage) -> Result<bool> {
+        Ok((self.0)(page))
+    }
+}
+
+/// A buffer with an admission of the user's own.
+fn admitting(admit: impl FnMut(&MissedPage) -> bool + Clone + Send + Sync + 'static) -> CheckedConfig {
+    let make = move |_: &OwnDevice| Ok(Box::new(Admitting(admit.clone())) as Box<dyn AdmitPages>);
+    let own = Own { pages: Some(OwnThing::new("admission", make)), ..Own::default() };
+    device(&["host.read_buffer={ bytes = 32768, admission = 'own.py:Admitting' }"]).with_own(own).unwrap()
+}
+
+/// A page that is missed for the first time is read for what was asked for, and not kept; the second time whole. Pages that were missed
+/// too long ago are new again.
+#[test]
+fn a_second_miss_is_admitted() {
+    let with = |history: &str| {
+        let config = device(&[&format!("host.read_buffer={{ bytes = 32768, admission = 'second_miss'{history} }}")]);
+        let mut done = run(&config, reads(&[0, 1, 0, 2, 4, 3, 2]));
+        (responses(&mut done), done.statistics().read_buffer_refused)
+    };
+    let (alone, whole) = (75.0 + 20.0 + 8.0, 75.0 + 20.0 + 20.0 + 8.0);
+    assert_eq!(with(""), (vec![alone, whole, 1.5, alone, alone, whole, 1.5], 3));
+    assert_eq!(with(", history_pages = 1"), (vec![alone, whole, 1.5, alone, alone, alone, whole], 4));
+}
+
+/// A scan of large requests leaves what small ones read again and again where it is.
+#[test]
+fn scans_enter_nothing() {
+    let hits = |more: &str| {
+        let config = device(&[&format!("host.read_buffer={{ bytes = 32768{more} }}")]);
+        let requests = (0..100u64).map(|i| match i % 2 {
+            0 => request(RequestKind::Read, Ns(i * 10_000_000), i / 2 % 4 * 2, 1),
+            _ => request(RequestKind::Read, Ns(i * 10_000_000), 100 + 8 * i, 8),
+        });
+        let done = run(&config, requests.collect());
+        (done.statistics().read_buffer_hits, done.statistics().read_buffer_refused)
+    };
+    assert_eq!(hits("").0, 0);
+    // All but the first of each of four pages; four pages of fifty requests stay outside.
+    assert_eq!(hits(", largest_request_bytes = 16384"), (46, 200));
+    // The second miss of each is admitted, if it is remembered until then.
+    assert_eq!(hits(", admission = 'second_miss', history_pages = 64").0, 42);
+    assert_eq!(hits(", admission = 'second_miss'").0, 0);
+}
+
+/// Does an admission of one's own that says what a shipped one does give the same run, and what does it see?
+#[test]
+fn own_admissions_are_shipped_ones() {
+    let asked: Vec<u64> = (0..400).map(|i| (i * i * 7 + i) % 23).collect();
+    let outcome = |config: &CheckedConfig| {
+        let mut done = run(config, reads(&asked));
+        (responses(&mut done), done.statistics().read_buffer_hits, done.statistics().operations.senses)
+    };
+    assert_eq!(outcome(&admitting(|_| true)), outcome(&device(&[BUFFER])));
+    let second = device(&["host.read_buffer={ bytes = 32768, admission = 'second_miss' }"]);
+    assert_eq!(outcome(&admitting(|page| page.misses > 1)), outcome(&second));
+    assert_ne!(outcome(&second).0, outcome(&device(&[BUFFER])).0);
+    let sees = admitting(|page| {
+        assert_eq!((page.codewords, page.request_bytes, page.for_write), (1, 4096, false));
+        assert!(page.codeword < 23 && page.free_pages <= 4);
+        page.codeword != 5
+    });
+    assert_eq!(run(&sees, reads(&[5, 5, 7, 7])).statistics().read_buffer_hits, 1);
 }

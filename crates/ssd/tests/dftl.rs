@@ -3,8 +3,9 @@
 
 mod support;
 
-use softsense_base::{Ns, Purpose, Stream};
+use softsense_base::{Ns, Purpose, Result, Stream};
 use softsense_ssd::checked::CheckedConfig;
+use softsense_ssd::own::{AdmitEntries, MissedEntry, Own, OwnDevice, OwnThing};
 use softsense_ssd::request::{Request, RequestKind};
 use support::{request, run, shipped};
 
@@ -202,5 +203,33 @@ fn collection_in_vain_ends() {
         assert_eq!(done.statistics().completed(), u64::from(count));
         done.ftl().assert_consistent();
         assert!(done.ftl().collects_in_vain(), "{} victims were enough", done.statistics().gc_victims);
+    }
+}
+
+/// Reads of one entry after the other, and of one again and again: what is read once leaves the cache to what is read again.
+#[test]
+fn a_scan_leaves_entries_that_are_read_again() {
+    let with = |admission: &str| {
+        let cache = "cache_bytes = 64, entry_bytes = 8, history_entries = 100";
+        let mapping = format!("ftl.mapping={{ demand = {{ {cache}, admission = '{admission}' }} }}");
+        let own = |_: &OwnDevice| Ok(Box::new(Again) as Box<dyn AdmitEntries>);
+        let own = Own { entries: Some(OwnThing::new("", own)), ..Own::default() };
+        let config = level_3(&[&mapping]).with_own(own).unwrap();
+        // Of a hundred entries each once, and of four in turn between them.
+        let lcns = (0..100).flat_map(|i| (0..3).map(move |k| if k == 0 { i % 4 } else { 1000 + 3 * i + k }));
+        let done = run(&config, apart(lcns.map(|lcn| (RequestKind::Read, lcn))));
+        (done.statistics().mapping_read_hits, done.statistics().mapping_refused)
+    };
+    assert_eq!(with("always"), (0, 0));
+    assert_eq!(with("second_miss"), (92, 204));
+    assert_eq!(with("own.py:Again"), with("second_miss"));
+}
+
+struct Again;
+
+impl AdmitEntries for Again {
+    fn admit(&mut self, entry: &MissedEntry) -> Result<bool> {
+        assert_eq!(entry.codewords, 1);
+        Ok(entry.misses > 1)
     }
 }

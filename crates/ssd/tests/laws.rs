@@ -14,9 +14,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
-use softsense_base::{Ns, Purpose, Stream};
+use softsense_base::{Ns, Purpose, Result, Stream};
 use softsense_ssd::checked::CheckedConfig;
 use softsense_ssd::ftl::Location;
+use softsense_ssd::own::{
+    AdmitEntries, AdmitPages, MissedEntry, MissedPage, Own, OwnDevice, OwnThing, Pace, PaceCollection, PacedSet,
+};
 use softsense_ssd::request::{Request, RequestKind};
 use softsense_ssd::simulation::Simulation;
 
@@ -225,11 +228,12 @@ fn device(draw: &mut Draw, cache: &mut Draw) -> String {
         draw.one(&["incremental", "restart"]),
         references,
     );
-    toml += &format!(
-        "[ftl]\nover_provisioning = {}\ngc_low_watermark_blocks = 2\ngc_high_watermark_blocks = {}\n",
-        draw.one(&[0.65, 0.75]),
-        draw.one(&[2, 3]),
-    );
+    toml += &format!("[ftl]\nover_provisioning = {}\n", draw.one(&[0.65, 0.75]),);
+    toml += &if draw.once_in(2) {
+        gc_pacing(draw)
+    } else {
+        format!("gc_low_watermark_blocks = 2\ngc_high_watermark_blocks = {}\n", draw.one(&[2, 3]))
+    };
     let whole_pages = placed && draw.once_in(2);
     let static_pool = placed && draw.once_in(2);
     if placed {
@@ -273,6 +277,10 @@ fn device(draw: &mut Draw, cache: &mut Draw) -> String {
             draw.below(3),
             draw.once_in(2),
         );
+        if draw.once_in(2) {
+            let admission = draw.one(&["second_miss", "law.py:Anyhow"]);
+            toml += &format!("admission = \"{admission}\"\nhistory_entries = {}\n", 1 + draw.below(40));
+        }
     }
     let placement = draw.one(&["per_channel", "per_ssd", "pool"]);
     let engine = by_bch && draw.once_in(2);
@@ -352,6 +360,16 @@ fn device(draw: &mut Draw, cache: &mut Draw) -> String {
     }
     if (ways == 1 || squeezed) && draw.once_in(3) {
         toml += &format!("read_buffer.bytes = {}\n", per_page * unit * draw.one(&[1, 3, 16]));
+        if draw.once_in(2) {
+            let admission = draw.one(&["always", "second_miss", "law.py:Anyhow"]);
+            toml += &format!(
+                "read_buffer.admission = \"{admission}\"\nread_buffer.history_pages = {}\n",
+                1 + draw.below(9)
+            );
+        }
+        if draw.once_in(3) {
+            toml += &format!("read_buffer.largest_request_bytes = {}\n", unit * draw.below(6));
+        }
     }
     if placed && encoder.is_none() {
         toml += &format!("serves_in_flight = {}\n", draw.once_in(2));
@@ -381,7 +399,8 @@ fn device(draw: &mut Draw, cache: &mut Draw) -> String {
         }
     }
     let by_age = toml.contains("[reliability.adaptive]") || by_bch;
-    if !by_age && !toml.contains("read_reclaim.wordline") && cache.once_in(2) {
+    let is_paced = toml.contains("gc_pacing") || toml.contains("gc_idle");
+    if !by_age && !is_paced && !toml.contains("read_reclaim.wordline") && cache.once_in(2) {
         toml += &slc_cache(cache, page_types);
     }
     toml
@@ -403,6 +422,100 @@ fn slc_cache(draw: &mut Draw, page_types: u64) -> String {
         draw.one(&[0.0, 0.5, 1.0]),
         draw.one(&[0.01, 1.0]),
     )
+}
+
+/// Garbage collection that pauses, by rules of which one answers at random.
+fn gc_pacing(draw: &mut Draw) -> String {
+    let low = 2 + draw.below(3);
+    let mut toml = format!(
+        "gc_low_watermark_blocks = {low}\ngc_high_watermark_blocks = {}\ngc_reserve_blocks = {}\ngc_pacing = {}\n",
+        low + draw.below(2),
+        1 + draw.below(low - 1),
+        draw.one(&[
+            "\"preemptible\"",
+            "{ paced = { moves_per_write = 0.5 } }",
+            "{ paced = { moves_per_write = 6.0 } }",
+            "\"law.py:Anyhow\"",
+            "\"law.py:Never\"",
+            "\"at_once\"",
+        ]),
+    );
+    if draw.once_in(2) {
+        let (after_us, least_stale) = (draw.one(&[0.0, 30.0, 5000.0]), draw.one(&[0.1, 0.6]));
+        toml += &format!("gc_idle = {{ after_us = {after_us:?}, least_stale = {least_stale:?} }}\n");
+    }
+    toml
+}
+
+/// Answers at random.
+struct Anyhow {
+    stream: Stream,
+    asked: u64,
+}
+
+impl Anyhow {
+    fn new(device: &OwnDevice) -> Self {
+        Self { stream: Stream::new(device.seed, Purpose::Workload), asked: 0 }
+    }
+
+    fn answer(&mut self) -> u64 {
+        self.asked += 1;
+        self.stream.bits(1 << 40, self.asked)
+    }
+}
+
+impl PaceCollection for Anyhow {
+    fn pace(&mut self, set: &PacedSet) -> Result<Pace> {
+        assert!(set.free_blocks > set.reserve, "at the reserve nobody is asked");
+        Ok(match self.answer() % 4 {
+            0 => Pace::Pause,
+            1 => Pace::PauseUs(1.0 + (self.answer() % 3000) as f64),
+            _ => Pace::Go,
+        })
+    }
+}
+
+impl AdmitPages for Anyhow {
+    fn admit(&mut self, page: &MissedPage) -> Result<bool> {
+        assert!(page.misses > 0 && page.codewords > 0);
+        Ok(self.answer().is_multiple_of(2))
+    }
+}
+
+impl AdmitEntries for Anyhow {
+    fn admit(&mut self, entry: &MissedEntry) -> Result<bool> {
+        assert!(entry.misses > 0 && entry.codewords > 0);
+        Ok(self.answer().is_multiple_of(2))
+    }
+}
+
+/// Lets collection do nothing.
+struct Never;
+
+impl PaceCollection for Never {
+    fn pace(&mut self, _: &PacedSet) -> Result<Pace> {
+        Ok(Pace::Pause)
+    }
+}
+
+/// What of a user's own a device names.
+fn own(config: &CheckedConfig) -> Own {
+    let mut own = Own::default();
+    for (path, name) in config.own_names() {
+        match (path, name.item()) {
+            ("ftl.gc_pacing", "Never") => {
+                own.pacing = Some(OwnThing::new("", |_: &OwnDevice| Ok(Box::new(Never) as Box<dyn PaceCollection>)));
+            }
+            ("ftl.gc_pacing", _) => {
+                own.pacing = Some(OwnThing::new("", |device: &OwnDevice| Ok(Box::new(Anyhow::new(device)) as _)));
+            }
+            ("host.read_buffer.admission", _) => {
+                own.pages = Some(OwnThing::new("", |device: &OwnDevice| Ok(Box::new(Anyhow::new(device)) as _)));
+            }
+            _ => own.entries = Some(OwnThing::new("", |device: &OwnDevice| Ok(Box::new(Anyhow::new(device)) as _))),
+        }
+    }
+    own
 }
 
 /// Read reclaim with limits that a few reads reach.
@@ -527,7 +640,10 @@ fn outcome(case: u64) -> Option<String> {
     let mut cache = Draw { stream: Stream::new(19, Purpose::Workload), case, next: 0 };
     let toml = device(&mut draw, &mut cache);
     let config = match CheckedConfig::from_toml(&toml, "law.toml", &[]) {
-        Ok(config) => config,
+        Ok(config) => {
+            let own = own(&config);
+            config.with_own(own).expect("what is named is there")
+        }
         Err(error) => {
             let error = error.to_string();
             assert!(error.contains("expected"), "case {case} is refused without a reason: {error}\n{toml}");

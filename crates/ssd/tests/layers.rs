@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// All modules, the lowest first. One that is not named belongs to the one that it is in.
-const ORDER: [&str; 49] = [
+const ORDER: [&str; 52] = [
     "events",
     "recency",
     "request",
@@ -13,6 +13,7 @@ const ORDER: [&str; 49] = [
     "workload",
     "trace",
     "config::duration",
+    "config::admission",
     "config::spread",
     "config::geometry",
     "config::rounds",
@@ -25,6 +26,7 @@ const ORDER: [&str; 49] = [
     "config::mapping",
     "config::read_reclaim",
     "config::slc_cache",
+    "config::gc_pacing",
     "config::ftl",
     "config::energy",
     "config::host",
@@ -46,6 +48,7 @@ const ORDER: [&str; 49] = [
     "simulation::idle",
     "simulation::back_end",
     "simulation::medium",
+    "simulation::admission",
     "simulation::translation",
     "simulation::read_buffer",
     "simulation::device",

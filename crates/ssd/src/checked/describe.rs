@@ -3,7 +3,7 @@ use softsense_link::{FixedDraw, PredictorPlace, ReadSpec, ReliabilitySpec, Remem
 use softsense_nand::InferredBy;
 
 use super::{CheckedConfig, DecoderHardware};
-use crate::config::{Config, EncoderSpec, InterconnectSpec, ReadReclaimSpec, SlcCacheSpec};
+use crate::config::{Config, EncoderSpec, GcIdleSpec, InterconnectSpec, ReadReclaimSpec, SlcCacheSpec};
 
 impl CheckedConfig {
     /// Label and value rows for people.
@@ -32,6 +32,8 @@ impl CheckedConfig {
             ("interleaving", ftl.interleaving.describe()),
             ("mapping", ftl.mapping.describe()),
             ("victims", ftl.victims.describe()),
+            ("collection", ftl.gc_pacing.describe()),
+            ("idle collection", ftl.gc_idle.as_ref().map(GcIdleSpec::describe)),
             ("read reclaim", ftl.read_reclaim.as_ref().map(ReadReclaimSpec::describe)),
             ("SLC cache", ftl.slc_cache.as_ref().map(SlcCacheSpec::describe)),
         ]

@@ -4,8 +4,8 @@ use softsense_base::{Error, OwnName, Result};
 use softsense_link::{AskedPolicy, ReadSpec, StepsThere, Watched};
 
 use super::CheckedConfig;
-use crate::config::{PlaneChoice, VictimSpec};
-use crate::own::{ChooseVictim, Own, OwnDevice, PlaceWrites, made};
+use crate::config::{GcPacing, Mapping, PlaneChoice, VictimSpec};
+use crate::own::{AdmitEntries, AdmitPages, ChooseVictim, Own, OwnDevice, PaceCollection, PlaceWrites, made};
 
 impl CheckedConfig {
     /// What the config names as the user's own, with the path of each.
@@ -14,6 +14,9 @@ impl CheckedConfig {
             ("read.policy", self.config.read.policy.own()),
             ("ftl.victims", self.config.ftl.victims.own()),
             ("ftl.plane_choice", self.config.ftl.plane_choice.own()),
+            ("ftl.gc_pacing", self.config.ftl.gc_pacing.own()),
+            ("host.read_buffer.admission", self.own_page_admission()),
+            ("ftl.mapping.demand.admission", self.own_entry_admission()),
         ];
         named.into_iter().filter_map(|(path, name)| Some((path, name?)))
     }
@@ -105,5 +108,40 @@ impl CheckedConfig {
     pub(crate) fn own_placement(&self) -> Result<Option<(OwnName, Box<dyn PlaceWrites>)>> {
         let name = PlaneChoice::own(self.config.ftl.plane_choice);
         made("ftl.plane_choice", name, self.own.placement.as_ref(), &self.own_device())
+    }
+
+    fn own_page_admission(&self) -> Option<OwnName> {
+        self.config.host.read_buffer.as_ref().and_then(|buffer| buffer.admission.own())
+    }
+
+    fn own_entry_admission(&self) -> Option<OwnName> {
+        if let Mapping::Demand(demand) = self.config.ftl.mapping { demand.admission.own() } else { None }
+    }
+
+    /// The admission to the read buffer of the user's own.
+    ///
+    /// # Errors
+    /// When it was not handed over, or its code fails.
+    pub(crate) fn own_pages(&self) -> Result<Option<(OwnName, Box<dyn AdmitPages>)>> {
+        let thing = self.own.pages.as_ref();
+        made("host.read_buffer.admission", self.own_page_admission(), thing, &self.own_device())
+    }
+
+    /// The admission to the mapping cache of the user's own.
+    ///
+    /// # Errors
+    /// When it was not handed over, or its code fails.
+    pub(crate) fn own_entries(&self) -> Result<Option<(OwnName, Box<dyn AdmitEntries>)>> {
+        let thing = self.own.entries.as_ref();
+        made("ftl.mapping.demand.admission", self.own_entry_admission(), thing, &self.own_device())
+    }
+
+    /// The pacing of garbage collection of the user's own.
+    ///
+    /// # Errors
+    /// When it was not handed over, or its code fails.
+    pub(crate) fn own_pacing(&self) -> Result<Option<(OwnName, Box<dyn PaceCollection>)>> {
+        let name = GcPacing::own(self.config.ftl.gc_pacing);
+        made("ftl.gc_pacing", name, self.own.pacing.as_ref(), &self.own_device())
     }
 }

@@ -6,8 +6,8 @@ use softsense_nand::Wear;
 
 use super::CheckedConfig;
 use crate::config::{
-    AllocationPool, BusyUnit, DecodeTime, DecoderEnergy, Layout, Mapping, PartialWrite, PlaneChoice, ReadReclaimSpec,
-    RoundsAmong, TranslationPages,
+    AllocationPool, BusyUnit, DecodeTime, DecoderEnergy, GcPacing, Layout, Mapping, PartialWrite, PlaneChoice,
+    ReadReclaimSpec, RoundsAmong, TranslationPages,
 };
 use crate::events::MAX_INDEX;
 use crate::format::BlockLayout;
@@ -63,7 +63,7 @@ impl CheckedConfig {
     }
 
     /// All that cannot go together: a new feature that goes without another is a row here.
-    fn clashes(&self) -> [Clash; 45] {
+    fn clashes(&self) -> [Clash; 46] {
         let config = &self.config;
         let (decoder, flash, reliability) = (&config.decoder, &config.flash, &config.reliability);
         let layouts = self.layouts();
@@ -418,6 +418,12 @@ impl CheckedConfig {
                 slc.is_some() && by_age,
                 "ftl.slc_cache",
                 "found with codes of `reliability.bch` or `adaptive`, which change with age, expected a code for all blocks".into(),
+            ),
+            // Folding has an idle time of its own, and goes first.
+            clash(
+                slc.is_some() && (config.ftl.gc_pacing != GcPacing::AtOnce || config.ftl.gc_idle.is_some()),
+                "ftl.slc_cache",
+                "found with `ftl.gc_pacing` or `ftl.gc_idle`, expected garbage collection `at_once`".into(),
             ),
             // A wordline of it is one page, and its error rate is a factor on that of others.
             clash(

@@ -2,6 +2,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use softsense_base::{Error, Faults, OwnName, Result, expect_whole, or_own, shipped_or_own};
 
+use super::gc_pacing::{GcIdleSpec, GcPacing};
 use super::interleaving::InterleavingSpec;
 use super::mapping::Mapping;
 use super::read_reclaim::ReadReclaimSpec;
@@ -32,6 +33,17 @@ pub struct FtlSpec {
     pub gc_low_watermark_blocks: u32,
     /// Garbage collection of a plane ends when it has this many free blocks.
     pub gc_high_watermark_blocks: u32,
+    /// When garbage collection that is wanted works: `"at_once"`, `"preemptible"`, `{ paced = { moves_per_write = 4.0 } }` or a rule of
+    /// your own, `"my_rules.py:AtNight"`.
+    #[serde(skip_serializing_if = "GcPacing::is_default")]
+    pub gc_pacing: GcPacing,
+    /// From so many free blocks of a plane down its garbage collection works whatever `gc_pacing` says: the hard limit, 1 or more and
+    /// below the low watermark.
+    #[serde(skip_serializing_if = "is_one")]
+    pub gc_reserve_blocks: u32,
+    /// Garbage collection on idle time, `{ after_us = 10000.0, least_stale = 0.25 }`. Without it there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gc_idle: Option<GcIdleSpec>,
     /// Which block garbage collection takes: `"greedy"`, `"fifo"`, `"cost_benefit"`, `{ random_greedy = { choices = 10 } }` or
     /// a rule of your own, `"my_rules.py:Oldest"`.
     pub victims: VictimSpec,
@@ -59,12 +71,20 @@ impl Default for FtlSpec {
             mapping: Mapping::Page,
             gc_low_watermark_blocks: 3,
             gc_high_watermark_blocks: 4,
+            gc_pacing: GcPacing::default(),
+            gc_reserve_blocks: 1,
+            gc_idle: None,
             victims: VictimSpec::Greedy,
             wear_levelling_spread: None,
             read_reclaim: None,
             slc_cache: None,
         }
     }
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde wants a reference")]
+fn is_one(value: &u32) -> bool {
+    *value == 1
 }
 
 /// Where in its SSD a write may go. DiskSim's "allocation pool logic".
@@ -215,6 +235,9 @@ impl FtlSpec {
             );
             faults.add(Error::config("ftl.gc_high_watermark_blocks", message));
         }
+        self.gc_pacing.check()?;
+        expect_whole("ftl.gc_reserve_blocks", self.gc_reserve_blocks, 1, self.gc_low_watermark_blocks - 1)?;
+        self.gc_idle.as_ref().map_or(Ok(()), GcIdleSpec::check)?;
         if let Some(spread) = self.wear_levelling_spread {
             faults.see(expect_whole("ftl.wear_levelling_spread", spread, 1, 1 << 20));
         }

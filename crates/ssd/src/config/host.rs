@@ -2,6 +2,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use softsense_base::{Error, Faults, Result, expect_number, expect_whole, format_bytes};
 
+use super::admission::CacheAdmission;
 use super::duration::check_us;
 use super::spread::{SpreadPart, check_spread};
 use crate::events::MAX_INDEX;
@@ -92,10 +93,35 @@ impl WriteBufferReplacement {
 pub struct ReadBufferSpec {
     /// Its size, bytes: at least a page, at most 16 GiB. As many pages fit as their data says.
     pub bytes: u64,
+    /// Which pages that it has not it takes in: `"always"`, `"second_miss"` or a rule of your own, `"my_rules.py:Often"`. Of others what
+    /// was asked for is read, and nothing of them is kept.
+    #[serde(default, skip_serializing_if = "CacheAdmission::is_default")]
+    pub admission: CacheAdmission,
+    /// Pages of which `admission` remembers how often they were missed: those that were missed last. As many as the buffer has room for
+    /// if it is not said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub history_pages: Option<u32>,
+    /// Requests of more bytes than this enter nothing, whatever `admission` says, so that scans do not empty the buffer. Without it
+    /// requests of any size do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub largest_request_bytes: Option<u64>,
 }
 
 impl ReadBufferSpec {
+    /// Whether it takes in whatever is read.
+    pub(crate) fn takes_all(&self) -> bool {
+        self.admission == CacheAdmission::Always && self.largest_request_bytes.is_none()
+    }
+
+    fn describe(&self) -> String {
+        let most = self.largest_request_bytes.map(|bytes| format!(", requests to {}", format_bytes(bytes)));
+        format!("{}{}{}", format_bytes(self.bytes), self.admission.describe(), most.unwrap_or_default())
+    }
+
     fn check(&self, page_bytes: u64) -> Result<()> {
+        if let Some(pages) = self.history_pages {
+            expect_whole("host.read_buffer.history_pages", pages, 1, 1 << 24)?;
+        }
         if !(page_bytes..=MAX_BUFFER_BYTES).contains(&self.bytes) {
             let message = format!(
                 "found {}, expected at least one page of {page_bytes} bytes and at most 16 GiB; no `host.read_buffer` for none",
@@ -205,10 +231,8 @@ impl HostSpec {
                 WriteBufferReplacement::Lru => format!("{}, least recently written first", format_bytes(bytes)),
             },
         };
-        let read_buffer = self
-            .read_buffer
-            .as_ref()
-            .map_or_else(String::new, |buffer| format!("; read buffer {}", format_bytes(buffer.bytes)));
+        let read_buffer =
+            self.read_buffer.as_ref().map_or_else(String::new, |buffer| format!("; read buffer {}", buffer.describe()));
         let service = self.service.as_ref().map_or_else(String::new, |service| {
             format!("; overhead {} us, {:.2} % of reads from memory", service.overhead_us, service.hit_fraction * 100.0)
         });

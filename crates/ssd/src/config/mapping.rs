@@ -2,6 +2,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use softsense_base::{Error, Result, expect_whole, format_bytes};
 
+use super::admission::CacheAdmission;
+
 /// Where the map from logical codewords to places is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -25,6 +27,14 @@ pub struct DemandSpec {
     pub entry_bytes: u32,
     /// Which entry goes when another is needed.
     pub eviction: Eviction,
+    /// Which entries that reads have missed it takes in: `"always"`, `"second_miss"` or a rule of your own, `"my_rules.py:Often"`. Entries
+    /// of what is written enter always.
+    #[serde(skip_serializing_if = "CacheAdmission::is_default")]
+    pub admission: CacheAdmission,
+    /// Entries of which `admission` remembers how often they were missed: those that were missed last. As many as the cache has room for
+    /// if it is not said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub history_entries: Option<u32>,
     /// Whether an entry remembers the level at which its codeword was last read, from which the next read starts.
     pub remember_levels: bool,
     /// After so many reads that succeeded at once at the remembered level, one level less is tried; 0 for never, as in the
@@ -41,6 +51,8 @@ impl Default for DemandSpec {
             cache_bytes: 65_536,
             entry_bytes: 8,
             eviction: Eviction::Lru,
+            admission: CacheAdmission::default(),
+            history_entries: None,
             remember_levels: false,
             lower_after_reads: 0,
             remember_translation_levels: false,
@@ -79,6 +91,9 @@ impl Mapping {
     pub(super) fn check(&self) -> Result<()> {
         let Mapping::Demand(demand) = self else { return Ok(()) };
         expect_whole("ftl.mapping.demand.entry_bytes", demand.entry_bytes, 1, 512)?;
+        if let Some(entries) = demand.history_entries {
+            expect_whole("ftl.mapping.demand.history_entries", entries, 1, 1 << 24)?;
+        }
         let (least, most) = (u64::from(demand.entry_bytes), 1 << 34);
         if !(least..=most).contains(&demand.cache_bytes) {
             let message =
@@ -103,6 +118,7 @@ impl Mapping {
             (true, true) => ", read levels remembered, also of translation pages",
         };
         let (size, entries) = (format_bytes(demand.cache_bytes), demand.capacity());
-        Some(format!("in flash, cache of {size} for {entries} entries, {eviction}{levels}"))
+        let admission = demand.admission.describe();
+        Some(format!("in flash, cache of {size} for {entries} entries{admission}, {eviction}{levels}"))
     }
 }

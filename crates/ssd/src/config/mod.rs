@@ -4,6 +4,7 @@
 //! Each station of the device has a file here with its spec, the defaults, the ranges, and how it is told to people. What cannot
 //! be said of one station alone stands above, in [`crate::checked`].
 
+mod admission;
 mod bus;
 mod decoder;
 mod duration;
@@ -11,6 +12,7 @@ mod encoder;
 mod energy;
 mod flash;
 mod ftl;
+mod gc_pacing;
 mod geometry;
 mod host;
 mod interconnect;
@@ -33,12 +35,14 @@ use softsense_base::{Faults, Result, canonical};
 use softsense_ecc::catalogue::Code;
 use softsense_link::{ReadSpec, ReliabilitySpec};
 
+pub use admission::CacheAdmission;
 pub use bus::{BusFirst, BusSpec};
 pub use decoder::{BchDecoderSpec, BchLane, BypassSpec, DecodeTime, DecoderPlacement, DecoderSpec, LdpcDecoderSpec};
 pub use encoder::EncoderSpec;
 pub use energy::{DecoderEnergy, EnergySpec};
 pub use flash::{BusyUnit, CacheRegisterFor, FlashSpec, PageTiming, PageTypeSpec, SuspendSpec};
 pub use ftl::{AllocationPool, FtlSpec, PlaneChoice, StripeLevel, VictimSpec};
+pub use gc_pacing::{GcIdleSpec, GcPacing};
 pub(crate) use geometry::MIN_CODEWORD_BYTES;
 pub use geometry::{GeometrySpec, MAX_BLOCKS, MAX_CODEWORDS};
 pub use host::{HostSpec, Issue, PartialWrite, ReadBufferSpec, ServiceSpec, Spread, WriteBufferReplacement};

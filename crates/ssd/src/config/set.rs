@@ -11,11 +11,12 @@ use toml::de::{DeTable, DeValue};
 use super::Config;
 
 /// Fields that are one of several things with fields of their own: setting a field of one of these chooses it.
-const CHOICES: [&str; 20] = [
+const CHOICES: [&str; 21] = [
     "decoder.placement",
     "decoder.time",
     "encoder.placement",
     "flash.rounds.among",
+    "ftl.gc_pacing",
     "ftl.interleaving.groups",
     "ftl.mapping",
     "ftl.mapping.demand.eviction",

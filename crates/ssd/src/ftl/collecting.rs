@@ -1,7 +1,7 @@
 //! When to collect, and which superblock; what an erase leaves.
 
-use super::PageMap;
 use super::victims::VictimRule;
+use super::{PageMap, Writer};
 use crate::format::BlockLayout;
 
 impl PageMap {
@@ -51,6 +51,18 @@ impl PageMap {
         self.wants_gc(set, running) || self.wants_folding(set)
     }
 
+    /// Free superblocks of a set.
+    pub fn free_superblocks(&self, set: u32) -> u32 {
+        self.sets[set as usize].free.len() as u32
+    }
+
+    /// Free pages of a set that the host can program: those of its free superblocks and of those that the host has open.
+    pub fn free_pages_of(&self, set: u32) -> u32 {
+        let (state, pages) = (&self.sets[set as usize], self.geometry.pages_per_superblock());
+        let of_open = |writer: Writer| state.open[writer as usize].map_or(0, |(_, given)| pages - given);
+        state.free.len() as u32 * pages + of_open(Writer::Host) + of_open(Writer::HostPlain)
+    }
+
     /// Whether a device that has shrunk collects without an end: as often as to have gone through all blocks twenty times, on behalf
     /// of nobody, and there was never more room for it. Devices that keep their room gain a little each time, if often not at once:
     /// three times were enough for the slowest that random ones have shown.
@@ -62,11 +74,18 @@ impl PageMap {
     /// Takes the closed superblock that the rule for victims chooses, or, to level wear, the least worn one; `None` when
     /// collecting would gain nothing, because none has a group's worth of stale or empty places.
     pub fn take_victim(&mut self, set: u32) -> Option<u32> {
-        if let Some(superblock) = self.take_least_worn(set) {
+        self.take_victim_of(set, u32::MAX)
+    }
+
+    /// The same of those with so many valid codewords at most; where that is a bound at all, not to level wear.
+    pub fn take_victim_of(&mut self, set: u32, most_valid: u32) -> Option<u32> {
+        if most_valid == u32::MAX
+            && let Some(superblock) = self.take_least_worn(set)
+        {
             self.sets[set as usize].being_collected += 1;
             return Some(superblock);
         }
-        let most = self.most_worth_collecting(set);
+        let most = self.most_worth_collecting(set).min(most_valid);
         let victim = self.sets[set as usize].victims.take(&mut self.blocks, most)?;
         self.sets[set as usize].being_collected += 1;
         let pe_cycles = self.pe_cycles(victim);

@@ -1,5 +1,6 @@
 //! What the write path stands on: the map, the mapping cache and the back end, and the one way to read.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use softsense_base::{OwnName, Result};
@@ -10,9 +11,9 @@ use super::idle::IdleTime;
 use super::kernel::{Completion, Kernel};
 use super::medium::Medium;
 use super::owners::{ProgramOwner, ReadOwner};
-use super::read_buffer::ReadBuffer;
+use super::read_buffer::{Asked, ReadBuffer};
 use super::statistics::CodewordSample;
-use super::translation::Translation;
+use super::translation::{Access, Translation};
 use crate::checked::CheckedConfig;
 use crate::config::{DecodeTime, Layout, Mapping};
 use crate::ftl::{Group, Lcn, Location, PageMap, Place};
@@ -63,7 +64,7 @@ impl Device {
                 let pages = config.translation_codewords();
                 let mapped = (pages as f64 * start.mapped_fraction).ceil() as u32;
                 ftl.fill_translation_pages(mapped, start.translation_pages);
-                Some(Translation::new(demand, spec.geometry.codeword_bytes, user_codewords)?)
+                Some(Translation::new(demand, spec.geometry.codeword_bytes, user_codewords, config.own_entries()?)?)
             }
         };
         let parts_per_read = if ftl.crosses_pages() { geometry.pages_per_run() + 1 } else { geometry.ways() };
@@ -78,7 +79,8 @@ impl Device {
                 .host
                 .read_buffer
                 .as_ref()
-                .map(|buffer| ReadBuffer::new(buffer, spec.geometry.page_bytes())),
+                .map(|buffer| Ok(ReadBuffer::new(buffer, spec.geometry.page_bytes(), config.own_pages()?)))
+                .transpose()?,
             idle: IdleTime::new(config),
             reads_first: spec.host.reads_first,
             geometry,
@@ -91,13 +93,17 @@ impl Device {
     /// What it has said.
     pub(super) fn check_own(&mut self) -> Result<()> {
         self.kernel.failure.take().map_or(Ok(()), Err)?;
+        self.read_buffer.as_ref().map_or(Ok(()), ReadBuffer::check_own)?;
+        self.translation.as_ref().map_or(Ok(()), Translation::check_own)?;
         self.ftl.check_own()
     }
 
     /// What it has cost so far.
     pub(super) fn own_costs(&self, policy: Option<OwnName>) -> Vec<(OwnName, OwnCost)> {
         let asked = self.back_end.own.as_ref().map(|own| own.cost());
-        policy.zip(asked).into_iter().chain(self.ftl.own_costs()).collect()
+        let pages = self.read_buffer.as_ref().and_then(ReadBuffer::own_cost);
+        let entries = self.translation.as_ref().and_then(Translation::own_cost);
+        policy.zip(asked).into_iter().chain(self.ftl.own_costs()).chain(pages).chain(entries).collect()
     }
 
     /// Begins to read units of a group.
@@ -105,6 +111,11 @@ impl Device {
     /// # Arguments
     /// - `units`: in their order, by their slots, counted from the first that may begin in the page of the group.
     pub(super) fn read(&mut self, owner: ReadOwner, group: Group, units: &[u32]) {
+        self.read_to(owner, group, units, false);
+    }
+
+    /// The same; the read buffer may keep it.
+    fn read_to(&mut self, owner: ReadOwner, group: Group, units: &[u32], keeps: bool) {
         self.ftl.read_begins(group.superblock);
         if owner.is_of_host() {
             self.host_began(group.set);
@@ -130,6 +141,7 @@ impl Device {
             // Garbage collection's reads are in no more of a hurry than its programs: they wait with them. Nor does a read overtake the
             // program of its data.
             hurried: self.reads_first && owner.is_of_host() && !ftl.awaits_program(group),
+            keeps,
         };
         let read = back_end.new_read(kernel, order);
         let statistics = &mut kernel.statistics;
@@ -148,11 +160,6 @@ impl Device {
     /// Begins to read one unit at a place.
     pub(super) fn read_place(&mut self, owner: ReadOwner, place: Place) {
         let (group, unit) = self.ftl.group_of(place);
-        if self.read_buffer.is_some() && matches!(owner, ReadOwner::Modify { .. }) {
-            let mut units = vec![unit];
-            self.whole_pages(owner, group, &mut units);
-            return self.read(owner, group, &units);
-        }
         self.read(owner, group, &[unit]);
     }
 
@@ -173,16 +180,24 @@ impl Device {
         found
     }
 
-    /// Where pages are read whole, for the read buffer: all units that their sensing brings along, in place of those asked for.
+    /// Begins to read units of a group for a request of so many bytes: pages that the read buffer takes in are read whole, with all units
+    /// that their sensing brings along.
     ///
     /// # Arguments
-    /// - `units`: of a group, as [`Self::read`] takes them.
+    /// - `units`: of the group, as [`Self::read`] takes them.
     ///
     /// # Returns
     /// How many were not asked for.
     #[inline]
-    pub(super) fn whole_pages(&mut self, owner: ReadOwner, group: Group, units: &mut Vec<u32>) -> u32 {
-        if self.read_buffer.is_none() {
+    pub(super) fn read_for_host(
+        &mut self,
+        owner: ReadOwner,
+        group: Group,
+        units: &mut Vec<u32>,
+        request_bytes: u64,
+    ) -> u32 {
+        if self.read_buffer.is_none() || !self.is_admitted(owner, group, units, request_bytes) {
+            self.read(owner, group, units);
             return 0;
         }
         let (asked, all) = (units.len(), self.ftl.with_all_of(group, units));
@@ -195,15 +210,37 @@ impl Device {
         if matches!(owner, ReadOwner::Request(_)) {
             self.kernel.statistics.read_along_codewords += u64::from(along);
         }
+        self.read_to(owner, group, units, true);
         along
     }
 
-    /// A read has ended, and all of it was decoded: what the host reads is kept.
+    /// Begins to read one unit at a place for a request of so many bytes, which covers it in part.
+    pub(super) fn read_to_modify(&mut self, owner: ReadOwner, place: Place, request_bytes: u64) {
+        let (group, unit) = self.ftl.group_of(place);
+        self.read_for_host(owner, group, &mut vec![unit], request_bytes);
+    }
+
+    /// Whether the read buffer takes in the pages of a read.
+    fn is_admitted(&mut self, owner: ReadOwner, group: Group, units: &[u32], request_bytes: u64) -> bool {
+        let Some(buffer) = &mut self.read_buffer else { return false };
+        let asked = Asked {
+            codeword: || {
+                let place = self.geometry.place(group.superblock, group.page, units[0]);
+                self.ftl.owner(place).unwrap_or_default()
+            },
+            codewords: units.len() as u32,
+            request_bytes,
+            for_write: matches!(owner, ReadOwner::Modify { .. }),
+        };
+        let admitted = buffer.admits(&self.geometry, group, asked);
+        self.kernel.statistics.read_buffer_refused += u64::from(!admitted);
+        admitted
+    }
+
+    /// A read has ended, and all of it was decoded: it is kept.
     #[inline]
-    pub(super) fn keep(&mut self, owner: ReadOwner, group: Group) {
-        if let Some(buffer) = &mut self.read_buffer
-            && matches!(owner, ReadOwner::Request(_) | ReadOwner::Modify { .. })
-        {
+    pub(super) fn keep(&mut self, group: Group) {
+        if let Some(buffer) = &mut self.read_buffer {
             buffer.keep_pages(&self.geometry, &self.ftl, group);
         }
     }
@@ -299,9 +336,16 @@ impl Device {
         }
     }
 
-    /// Takes the entry of a codeword from its translation page into the cache.
-    pub(super) fn cache_entry(&mut self, lcn: Lcn) {
+    /// Takes the entry of a codeword from its translation page into the cache, if that is to have it.
+    ///
+    /// # Arguments
+    /// - `codewords`: those with entries there that are read or written with it.
+    pub(super) fn cache_entry(&mut self, lcn: Lcn, access: Access, codewords: &Range<Lcn>) {
         let translation = self.translation.as_mut().expect("there are translation pages");
+        if access == Access::Read && !translation.admits(lcn, codewords) {
+            self.kernel.statistics.mapping_refused += 1;
+            return;
+        }
         if let Some(page) = translation.take_in(&mut self.kernel.statistics, lcn) {
             self.write_back(page);
         }

@@ -2,12 +2,20 @@
 //!
 //! It goes by where data lies. What is overwritten or moved lies elsewhere, so that the map alone says what is stale; only an
 //! erased block has to be forgotten.
+//!
+//! What it takes in is decided when a read of it begins, by the size of the request, by how often the page was missed lately, or by a
+//! rule of the user's own.
 
 use std::collections::HashMap;
 
+use softsense_base::{OwnName, Result};
+use softsense_link::OwnCost;
+
+use super::admission::Admission;
 use crate::config::ReadBufferSpec;
 use crate::ftl::{Group, PageMap, Place};
 use crate::geometry::Geometry;
+use crate::own::{AdmitPages, MissedPage};
 use crate::recency::Recency;
 
 #[derive(Debug)]
@@ -20,6 +28,21 @@ pub(super) struct ReadBuffer {
     /// Lines in use, by their last use.
     used: Recency,
     vacant: Vec<u32>,
+    largest_request_bytes: u64,
+    /// Absent where all is taken in that is small enough.
+    admission: Option<Admission<dyn AdmitPages>>,
+}
+
+/// What a read asks for of pages.
+pub(super) struct Asked<F> {
+    /// The first codeword.
+    pub(super) codeword: F,
+    /// How many.
+    pub(super) codewords: u32,
+    /// Bytes of the request.
+    pub(super) request_bytes: u64,
+    /// Whether it is a write that covers a codeword in part.
+    pub(super) for_write: bool,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -31,9 +54,47 @@ struct Line {
 
 impl ReadBuffer {
     /// An empty buffer of so many pages.
-    pub(super) fn new(spec: &ReadBufferSpec, page_bytes: u64) -> Self {
+    pub(super) fn new(spec: &ReadBufferSpec, page_bytes: u64, own: Option<(OwnName, Box<dyn AdmitPages>)>) -> Self {
         let capacity = (spec.bytes / page_bytes) as u32;
-        Self { capacity, lines: HashMap::new(), pages: Vec::new(), used: Recency::default(), vacant: Vec::new() }
+        Self {
+            capacity,
+            lines: HashMap::new(),
+            pages: Vec::new(),
+            used: Recency::default(),
+            vacant: Vec::new(),
+            largest_request_bytes: spec.largest_request_bytes.unwrap_or(u64::MAX),
+            admission: Admission::new(spec.admission, spec.history_pages.unwrap_or(capacity), own),
+        }
+    }
+
+    /// Whether a rule of the user's own has answered well.
+    ///
+    /// # Errors
+    /// What it has said.
+    pub(super) fn check_own(&self) -> Result<()> {
+        self.admission.as_ref().map_or(Ok(()), Admission::check_own)
+    }
+
+    /// What asking it has cost so far.
+    pub(super) fn own_cost(&self) -> Option<(OwnName, OwnCost)> {
+        self.admission.as_ref()?.own_cost(<dyn AdmitPages>::spent_s)
+    }
+
+    /// Whether the pages of a group, of which a read misses something, are taken in. A page of which something is here stays.
+    pub(super) fn admits(&mut self, geometry: &Geometry, group: Group, asked: Asked<impl Fn() -> u64>) -> bool {
+        if asked.request_bytes > self.largest_request_bytes {
+            return false;
+        }
+        let free_pages = self.capacity - self.used.len() as u32;
+        let Some(admission) = &mut self.admission else { return true };
+        let (page, _) = Self::page_of(geometry, geometry.place(group.superblock, group.page, 0));
+        if self.lines.contains_key(&page) {
+            return true;
+        }
+        let Asked { codeword, codewords, request_bytes, for_write } = asked;
+        admission.admits(page, |rule, misses| {
+            rule.admit(&MissedPage { codeword: codeword(), codewords, request_bytes, for_write, misses, free_pages })
+        })
     }
 
     /// Whether the unit at a place is here; if so, its page was used.
@@ -97,6 +158,9 @@ impl ReadBuffer {
             if let Some(line) = self.lines.remove(&page) {
                 self.used.remove(line);
                 self.vacant.push(line);
+            }
+            if let Some(admission) = &mut self.admission {
+                admission.forget(page);
             }
         }
     }

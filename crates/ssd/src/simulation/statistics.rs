@@ -121,6 +121,41 @@ pub struct Energy {
     pub background: Pj,
 }
 
+/// What pacing of garbage collection has done.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct PacingCounts {
+    /// How often collection that had a victim paused, or went on pausing when it was asked for.
+    pub pauses: u64,
+    /// Steps that were not asked for, at the reserve of free blocks.
+    pub at_reserve: u64,
+    /// Victims that were taken because the host left their plane alone.
+    pub idle_victims: u64,
+    /// The fewest free blocks of a plane in which the host was programming, and one more; 0 where it never did.
+    least_free: u32,
+    /// Pages that it programmed, and the sum of free blocks, with the share of the open one, at each.
+    pages: u64,
+    free: f64,
+}
+
+impl PacingCounts {
+    /// The host programs in a plane with so many free blocks; and so many with the share of the open one.
+    pub(super) fn saw(&mut self, whole: u32, free: f64) {
+        self.least_free = if self.pages == 0 { whole + 1 } else { self.least_free.min(whole + 1) };
+        self.pages += 1;
+        self.free += free;
+    }
+
+    /// The fewest free blocks of a plane in which the host was programming.
+    pub fn least_free_blocks(&self) -> Option<u32> {
+        self.least_free.checked_sub(1)
+    }
+
+    /// Free blocks of the planes in which the host was programming, with the share of the open one, in the mean.
+    pub fn mean_free_blocks(&self) -> Option<f64> {
+        (self.pages > 0).then(|| self.free / self.pages as f64)
+    }
+}
+
 impl Energy {
     /// All of it.
     pub fn total(&self) -> Pj {
@@ -214,6 +249,10 @@ pub struct Statistics {
     pub read_buffer_hits: u64,
     /// Those that lay in flash, and that it had not.
     pub read_buffer_misses: u64,
+    /// Entries that the mapping cache had not, and did not take in.
+    pub mapping_refused: u64,
+    /// Pages that it had not, and did not take in.
+    pub read_buffer_refused: u64,
     /// Codewords that the host did not ask for, and that were read with what it did, for the read buffer.
     pub read_along_codewords: u64,
     /// Codewords that a write covers in part, and that the read buffer had.
@@ -246,6 +285,8 @@ pub struct Statistics {
     pub gc_victim_valid: u64,
     /// Codewords that they had room for.
     pub gc_victim_room: u64,
+    /// What pacing of garbage collection has done.
+    pub gc_pacing: PacingCounts,
     /// Blocks that read reclaim has moved and erased.
     pub reclaimed_blocks: u64,
     /// Wordlines whose data it has moved.

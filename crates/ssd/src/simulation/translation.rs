@@ -12,11 +12,14 @@
 
 use std::ops::Range;
 
-use softsense_base::Result;
+use softsense_base::{OwnName, Result};
+use softsense_link::OwnCost;
 
+use super::admission::Admission;
 use super::statistics::Statistics;
 use crate::config::DemandSpec;
 use crate::ftl::{Evicted, Lcn, MappingCache, PageMap};
+use crate::own::{AdmitEntries, MissedEntry};
 
 /// What codewords are translated for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,6 +68,8 @@ struct WriteBack {
 #[derive(Debug)]
 pub(super) struct Translation {
     cache: MappingCache,
+    /// None where all is taken in.
+    admission: Option<Admission<dyn AdmitEntries>>,
     remember_levels: bool,
     lower_after_reads: u32,
     remember_translation_levels: bool,
@@ -73,11 +78,17 @@ pub(super) struct Translation {
 }
 
 impl Translation {
-    pub(super) fn new(spec: &DemandSpec, codeword_bytes: u32, user_codewords: u64) -> Result<Self> {
+    pub(super) fn new(
+        spec: &DemandSpec,
+        codeword_bytes: u32,
+        user_codewords: u64,
+        own: Option<(OwnName, Box<dyn AdmitEntries>)>,
+    ) -> Result<Self> {
         let capacity = spec.capacity();
         let per_page = codeword_bytes / spec.entry_bytes;
         Ok(Self {
             cache: MappingCache::new(capacity, spec.eviction, user_codewords, per_page)?,
+            admission: Admission::new(spec.admission, spec.history_entries.unwrap_or(capacity), own),
             remember_levels: spec.remember_levels,
             lower_after_reads: spec.lower_after_reads,
             remember_translation_levels: spec.remember_translation_levels,
@@ -137,6 +148,29 @@ impl Translation {
     /// Who waited for a translation page that is in the controller's memory now.
     pub(super) fn loaded(&mut self, page: u32) -> Vec<Waiting> {
         std::mem::take(&mut self.directory[page as usize].waiting)
+    }
+
+    /// Whether an entry that a read needed is to be kept: one that is there is.
+    pub(super) fn admits(&mut self, lcn: Lcn, codewords: &Range<Lcn>) -> bool {
+        let Some(admission) = &mut self.admission else { return true };
+        if self.cache.level(lcn).is_some() {
+            return true;
+        }
+        let codewords = (codewords.end - codewords.start) as u32;
+        admission.admits(lcn, |rule, misses| rule.admit(&MissedEntry { codeword: lcn, codewords, misses }))
+    }
+
+    /// Whether a rule of the user's own has answered well.
+    ///
+    /// # Errors
+    /// What it has said.
+    pub(super) fn check_own(&self) -> Result<()> {
+        self.admission.as_ref().map_or(Ok(()), Admission::check_own)
+    }
+
+    /// What asking it has cost so far.
+    pub(super) fn own_cost(&self) -> Option<(OwnName, OwnCost)> {
+        self.admission.as_ref()?.own_cost(<dyn AdmitEntries>::spent_s)
     }
 
     /// Takes the entry of a codeword from its page. The translation page that has to be written back, if an entry goes for it

@@ -166,12 +166,12 @@ impl BackEnd {
 
     /// Every codeword of a read has been decoded or given up.
     fn end_read(&mut self, kernel: &mut Kernel, read: u32) {
-        let Read { order: ReadOrder { owner, group, .. }, time, waited_for, counted, sensings, failed, .. } =
+        let Read { order: ReadOrder { owner, group, keeps, .. }, time, waited_for, counted, sensings, failed, .. } =
             self.reads.reads[read];
         if matches!(owner, ReadOwner::Request(_)) {
             kernel.statistics.read_ended(time, waited_for, counted);
         }
         self.reads.remove(read);
-        kernel.report(Completion::ReadEnded { owner, group, sensings, failed });
+        kernel.report(Completion::ReadEnded { owner, group, sensings, keeps: keeps && !failed });
     }
 }

@@ -36,6 +36,7 @@ mod rounds;
 mod sensing;
 mod timing;
 mod transfers;
+mod waiting;
 
 use std::sync::Arc;
 

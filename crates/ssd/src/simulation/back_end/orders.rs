@@ -20,6 +20,8 @@ pub(in super::super) struct ReadOrder {
     pub(in super::super) remembered_level: u8,
     /// Whether it goes before programs and erases.
     pub(in super::super) hurried: bool,
+    /// Whether the read buffer takes it in.
+    pub(in super::super) keeps: bool,
 }
 
 /// A codeword that is to be read. Its number in the device is that of its place times the codewords of a unit, and which it is.

@@ -15,6 +15,7 @@ use std::ops::Range;
 use super::super::device::Device;
 use super::super::owners::{ProgramOwner, ReadOwner};
 use super::WritePath;
+use super::pacing::Stage;
 use crate::ftl::{Group, Held, Reclaim, Writer};
 
 /// What data is moved for.
@@ -51,12 +52,28 @@ pub(super) struct Collection {
 }
 
 impl WritePath {
-    /// Begins to fold the cache of a set, where that comes first, or to collect the set, if there is anything to be gained.
-    pub(super) fn begin_collection(&mut self, device: &mut Device, set: u32) {
-        if self.begin_folding(device, set) || !device.ftl.wants_gc(set, true) {
-            return;
+    /// Begins to fold the cache of a set at which nothing is at work, or to collect the set, if that is wanted and there is anything to be gained.
+    #[inline]
+    pub(super) fn begin_if_wanted(&mut self, device: &mut Device, set: u32, stage: Stage) {
+        if let Some(pacing) = &mut self.pacing {
+            if let Some(most_valid) = pacing.lets(device, set, stage, None) {
+                self.begin_collection(device, set, most_valid);
+            }
+        } else if device.ftl.wants_room(set, stage == Stage::Next)
+            // Folding comes first.
+            && !self.begin_folding(device, set)
+            && device.ftl.wants_gc(set, true)
+        {
+            self.begin_collection(device, set, u32::MAX);
         }
-        let Some(victim) = device.ftl.take_victim(set) else { return };
+    }
+
+    /// Begins to collect a set, if there is anything to be gained of superblocks with so many valid codewords at most.
+    fn begin_collection(&mut self, device: &mut Device, set: u32, most_valid: u32) {
+        let Some(victim) = device.ftl.take_victim_of(set, most_valid) else { return };
+        if let Some(pacing) = &mut self.pacing {
+            pacing.began(device, set, most_valid);
+        }
         device.ftl.prefetch_written(victim);
         let statistics = &mut device.kernel.statistics;
         statistics.gc_victims += 1;
@@ -73,9 +90,7 @@ impl WritePath {
         if !device.ftl.wants_reclaim(set) || self.collections[set as usize].is_some() {
             return;
         }
-        if device.ftl.wants_room(set, false) {
-            self.begin_collection(device, set);
-        }
+        self.begin_if_wanted(device, set, Stage::Start);
         if self.collections[set as usize].is_none()
             && let Some(Reclaim { superblock, wordline }) = device.ftl.take_reclaim(set)
         {
@@ -121,12 +136,23 @@ impl WritePath {
     }
 
     /// Does whatever the collection of a set can do now.
-    fn continue_collection(&mut self, device: &mut Device, set: u32) {
+    pub(super) fn continue_collection(&mut self, device: &mut Device, set: u32) {
+        let is_paced = self.is_paced();
         loop {
             let job = self.collection(set);
-            if !job.reading.is_empty() || job.erasing > 0 || job.read_on(device, set) {
+            if !job.reading.is_empty() || job.erasing > 0 {
                 return;
             }
+            if job.may_pause(is_paced) && !self.goes_on(device, set, Stage::Move) {
+                return;
+            }
+            if self.collection(set).read_on(device, set) {
+                if let Some(pacing) = &mut self.pacing {
+                    pacing.moves(set, 1);
+                }
+                return;
+            }
+            let job = self.collection(set);
             if job.collected.is_empty() && !job.cut {
                 break;
             }
@@ -139,6 +165,11 @@ impl WritePath {
         if job.task == Task::ReclaimWordline {
             self.wordline_moved(device, set);
         } else if !device.ftl.is_being_read(job.victim) {
+            let is_reclaim = job.task != Task::GarbageCollection;
+            if !is_reclaim && !self.goes_on(device, set, Stage::Erase) {
+                return;
+            }
+            let job = self.collection(set);
             job.erasing = device.geometry.blocks_per_superblock();
             let slc = device.ftl.is_slc(job.victim);
             device.back_end.erase(&mut device.kernel, set, job.victim, slc);
@@ -206,11 +237,14 @@ impl WritePath {
 
     /// A read of a superblock has ended; a victim may have waited for that, or something be due now.
     #[inline]
-    pub(in super::super) fn read_ended(&mut self, device: &mut Device, group: Group) {
+    pub(in super::super) fn read_ended(&mut self, device: &mut Device, owner: ReadOwner, group: Group) {
         if self.collections[group.set as usize].as_ref().is_some_and(|job| job.victim == group.superblock) {
             self.continue_collection(device, group.set);
         }
         self.reclaim(device, group.set);
+        if self.is_paced() && owner.is_of_host() {
+            self.paced_by_end(device, group.set);
+        }
     }
 
     /// A block of a superblock has been erased.
@@ -224,9 +258,9 @@ impl WritePath {
         device.erased(superblock);
         let task = self.task_ended(device, set);
         device.kernel.statistics.reclaimed_blocks += u64::from(task == Task::ReclaimBlock);
-        if device.ftl.wants_room(set, task == Task::GarbageCollection) {
-            self.begin_collection(device, set);
-        } else if task == Task::Fold {
+        let stage = if task == Task::GarbageCollection { Stage::Next } else { Stage::Start };
+        self.begin_if_wanted(device, set, stage);
+        if task == Task::Fold && self.collections[set as usize].is_none() {
             self.begin_folding(device, set);
         }
         self.resume_stalled_writes(device, device.geometry.ssd_of_set(set));
@@ -239,8 +273,8 @@ impl WritePath {
         self.task_ended(device, set);
         self.make_room_again(device, device.geometry.ssd_of_set(set));
         // What would have begun it meanwhile found the set at work.
-        if self.collections[set as usize].is_none() && device.ftl.wants_room(set, false) {
-            self.begin_collection(device, set);
+        if self.collections[set as usize].is_none() {
+            self.begin_if_wanted(device, set, Stage::Start);
         }
         self.reclaim(device, set);
     }
@@ -248,11 +282,25 @@ impl WritePath {
     fn task_ended(&mut self, device: &Device, set: u32) -> Task {
         let Collection { task, .. } = self.collections[set as usize].take().expect("collection was at work");
         *self.at_work(device, set, task) -= 1;
+        if let Some(pacing) = &mut self.pacing {
+            pacing.ended(set);
+        }
         task
     }
 }
 
 impl Collection {
+    /// Whether it is asked, where collections are, whether it moves the next page.
+    #[inline]
+    fn may_pause(&self, is_paced: bool) -> bool {
+        is_paced && self.task == Task::GarbageCollection && !self.pages.is_empty()
+    }
+
+    /// Valid codewords of a victim of garbage collection.
+    pub(super) fn valid(&self, device: &Device) -> Option<u32> {
+        (self.task == Task::GarbageCollection).then(|| device.ftl.valid(self.victim))
+    }
+
     fn gives_up(&mut self) {
         self.gave_up = true;
         self.pages = 0..0;

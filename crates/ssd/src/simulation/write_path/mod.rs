@@ -8,12 +8,13 @@
 mod buffer;
 mod collection;
 mod folding;
+mod pacing;
 mod room;
 
 use std::collections::HashSet;
 use std::ops::Range;
 
-use softsense_base::Ns;
+use softsense_base::{Ns, Result};
 
 use super::device::Device;
 use super::kernel::Completion;
@@ -24,6 +25,7 @@ use crate::ftl::{Group, Lcn, Location};
 use crate::request::Request;
 use buffer::WriteBuffer;
 use collection::Collection;
+use pacing::{Pacing, Stage};
 use room::Room;
 
 pub(super) struct WritePath {
@@ -41,17 +43,21 @@ pub(super) struct WritePath {
     cut: Vec<Option<u32>>,
     /// Of each set.
     collections: Vec<Option<Collection>>,
+    /// None where garbage collection never pauses.
+    pacing: Option<Box<Pacing>>,
     /// Translation pages that wait for room in flash.
     stalled_translations: Vec<u32>,
 }
 
 impl WritePath {
-    pub(super) fn new(config: &CheckedConfig) -> Self {
+    /// # Errors
+    /// When something of the user's own that works here cannot be made.
+    pub(super) fn new(config: &CheckedConfig) -> Result<Self> {
         let (spec, geometry) = (config.config(), config.geometry());
         let ssds = geometry.ssds();
         let slots = (config.write_buffer_codewords() / u64::from(ssds)) as u32;
         let buffers = if slots == 0 { 0 } else { ssds };
-        Self {
+        Ok(Self {
             codeword_bytes: u64::from(spec.geometry.codeword_bytes),
             partial_write: spec.host.partial_write,
             to_merge: HashSet::new(),
@@ -60,8 +66,9 @@ impl WritePath {
             keeps: spec.host.write_buffer_replacement == WriteBufferReplacement::Lru,
             cut: vec![None; geometry.sets() as usize],
             collections: (0..geometry.sets()).map(|_| None).collect(),
+            pacing: Pacing::new(config)?,
             stalled_translations: Vec::new(),
-        }
+        })
     }
 
     /// Codewords that the write buffers hold.
@@ -94,7 +101,7 @@ impl WritePath {
                 return false;
             }
             device.kernel.statistics.read_modify_writes += 1;
-            device.read_place(owner, place);
+            device.read_to_modify(owner, place, asked.bytes);
             true
         };
         let Range { mut start, mut end } = codewords;
@@ -206,8 +213,14 @@ impl WritePath {
         let set = group.set;
         self.rooms[device.geometry.ssd_of_set(set) as usize].programming += 1;
         let for_collection = matches!(owner, ProgramOwner::Collection | ProgramOwner::Reclaim | ProgramOwner::Fold);
-        if !for_collection && self.collections[set as usize].is_none() && device.ftl.wants_room(set, false) {
-            self.begin_collection(device, set);
+        if for_collection {
+            return;
+        }
+        if self.is_paced() {
+            return self.paced_by_write(device, group);
+        }
+        if self.collections[set as usize].is_none() {
+            self.begin_if_wanted(device, set, Stage::Start);
         }
     }
 
@@ -243,6 +256,9 @@ impl WritePath {
         }
         self.make_room_again(device, ssd);
         self.reclaim(device, group.set);
+        if self.is_paced() && !matches!(owner, ProgramOwner::Collection | ProgramOwner::Reclaim) {
+            self.paced_by_end(device, group.set);
+        }
     }
 
     // ---- Translation pages ----

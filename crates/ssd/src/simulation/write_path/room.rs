@@ -7,6 +7,7 @@ use softsense_base::Pj;
 use super::super::device::Device;
 use super::super::kernel::Completion;
 use super::WritePath;
+use super::pacing::Stage;
 use crate::ftl::Lcn;
 
 #[derive(Debug, Clone, Default)]
@@ -40,11 +41,11 @@ impl WritePath {
     /// codewords may all stand in blocks whose programs have not ended; then the next end tries again.
     pub(super) fn make_room(&mut self, device: &mut Device, ssd: u32) {
         self.rooms[ssd as usize].blocked = true;
-        if self.rooms[ssd as usize].collecting == 0 {
+        if self.nothing_makes_room(ssd) {
             let sets = device.geometry.sets() / device.geometry.ssds();
             for set in ssd * sets..(ssd + 1) * sets {
-                if self.collections[set as usize].is_none() && device.ftl.wants_room(set, false) {
-                    self.begin_collection(device, set);
+                if self.collections[set as usize].is_none() {
+                    self.begin_if_wanted(device, set, Stage::Start);
                 }
             }
             if self.rooms[ssd as usize].is_still() {
@@ -54,10 +55,15 @@ impl WritePath {
         }
     }
 
+    /// Whether no collection of an SSD is under way that is certain to free a block soon: none at all, or one that may pause.
+    #[inline]
+    fn nothing_makes_room(&self, ssd: u32) -> bool {
+        self.rooms[ssd as usize].collecting == 0 || self.is_paced()
+    }
+
     /// A program of an SSD has ended, or a wordline has been reclaimed: what found no room tries again, if no collection is under way.
     pub(super) fn make_room_again(&mut self, device: &mut Device, ssd: u32) {
-        let room = &self.rooms[ssd as usize];
-        if room.blocked && room.collecting == 0 {
+        if self.rooms[ssd as usize].blocked && self.nothing_makes_room(ssd) {
             self.make_room(device, ssd);
         }
     }
@@ -107,8 +113,7 @@ impl WritePath {
         if !self.buffers.is_empty() {
             self.admit_to_buffer(device, ssd);
         }
-        let room = &self.rooms[ssd as usize];
-        if !room.stalled.is_empty() && room.collecting == 0 {
+        if !self.rooms[ssd as usize].stalled.is_empty() && self.nothing_makes_room(ssd) {
             self.make_room(device, ssd);
         }
     }

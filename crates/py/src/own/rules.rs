@@ -1,0 +1,335 @@
+//! Rules of the FTL and of caches that users have written in Python, and what they are shown.
+
+use numpy::{IntoPyArray, PyArray1};
+use pyo3::prelude::*;
+use softsense_base::{OwnName, Result};
+use softsense_ssd::own::{
+    AdmitEntries, AdmitPages, Candidates, ChooseVictim, MissedEntry as EntryThere, MissedPage as PageThere, Pace,
+    PaceCollection, PacedSet, PlaceWrites, Planes as PlanesThere,
+};
+
+use super::{Asked, bad};
+
+// ---- Victims ----
+
+impl ChooseVictim for Asked {
+    fn choose(&mut self, candidates: &Candidates) -> Result<usize> {
+        let name = self.name;
+        self.ask("choose", ClosedBlocks { candidates: candidates.clone() }, |answer| {
+            answer.extract().map_err(|_| bad(name, "choose", answer, "the index of a block"))
+        })
+    }
+
+    fn spent_s(&self) -> f64 {
+        self.spent_s
+    }
+}
+
+/// The closed blocks of a plane that are worth collecting, as a rule for victims sees them: arrays (int64, shape (n,)) in the order in
+/// which the blocks were closed.
+#[pyclass(module = "softsense._core", frozen)]
+pub(crate) struct ClosedBlocks {
+    candidates: Candidates,
+}
+
+fn array<'py, T: Copy + Into<u64>>(py: Python<'py>, values: &[T]) -> Bound<'py, PyArray1<i64>> {
+    values.iter().map(|&value| value.into() as i64).collect::<Vec<_>>().into_pyarray(py)
+}
+
+#[pymethods]
+impl ClosedBlocks {
+    /// The plane, or the set of planes with interleaved codewords.
+    #[getter]
+    fn set(&self) -> u32 {
+        self.candidates.set
+    }
+
+    /// Their numbers in the device.
+    #[getter]
+    fn blocks<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
+        array(py, &self.candidates.blocks)
+    }
+
+    /// Their valid codewords.
+    #[getter]
+    fn valid<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
+        array(py, &self.candidates.valid)
+    }
+
+    /// How many blocks of the plane were closed since, themselves with them: 1 for the last.
+    #[getter]
+    fn age<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
+        array(py, &self.candidates.age)
+    }
+
+    /// Their erases since the start of the run.
+    #[getter]
+    fn erases<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
+        array(py, &self.candidates.erases)
+    }
+
+    fn __len__(&self) -> usize {
+        self.candidates.blocks.len()
+    }
+}
+
+// ---- Placement ----
+
+impl PlaceWrites for Asked {
+    fn place(&mut self, planes: &PlanesThere) -> Result<Vec<u32>> {
+        let name = self.name;
+        self.ask("place", WritePlanes { planes: planes.clone() }, |answer| {
+            let one = answer.extract::<u32>().map(|plane| vec![plane]);
+            one.or_else(|_| answer.extract())
+                .map_err(|_| bad(name, "place", answer, "the index of a plane, or several of them"))
+        })
+    }
+
+    fn spent_s(&self) -> f64 {
+        self.spent_s
+    }
+}
+
+/// The planes that a write may go to, in the order of the stripe, as a placement sees them.
+#[pyclass(module = "softsense._core", frozen)]
+pub(crate) struct WritePlanes {
+    planes: PlanesThere,
+}
+
+#[pymethods]
+impl WritePlanes {
+    /// The SSD.
+    #[getter]
+    fn ssd(&self) -> u32 {
+        self.planes.ssd
+    }
+
+    /// The first logical codeword that is to be written.
+    #[getter]
+    fn codeword(&self) -> u64 {
+        self.planes.codeword
+    }
+
+    /// How many codewords wait to be written with it.
+    #[getter]
+    fn codewords(&self) -> u32 {
+        self.planes.codewords
+    }
+
+    /// The index of the plane whose turn it is.
+    #[getter]
+    fn in_turn(&self) -> u32 {
+        self.planes.in_turn
+    }
+
+    /// Free pages of each plane (int64, shape (n,)): those of free blocks, of the open one, and of those that are being collected.
+    #[getter]
+    fn free_pages<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
+        array(py, &self.planes.free_pages)
+    }
+
+    fn __len__(&self) -> usize {
+        self.planes.free_pages.len()
+    }
+}
+
+// ---- Pacing of garbage collection ----
+
+impl PaceCollection for Asked {
+    fn pace(&mut self, set: &PacedSet) -> Result<Pace> {
+        let name = self.name;
+        self.ask("pace", PacedPlane { set: *set }, |answer| {
+            if let Ok(goes_on) = answer.extract::<bool>() {
+                return Ok(if goes_on { Pace::Go } else { Pace::Pause });
+            }
+            let us =
+                answer.extract().map_err(|_| bad(name, "pace", answer, "True, False, or microseconds to pause"))?;
+            Ok(Pace::PauseUs(us))
+        })
+    }
+
+    fn spent_s(&self) -> f64 {
+        self.spent_s
+    }
+}
+
+/// A plane, or a set of planes with interleaved codewords, as a pacing of garbage collection sees it.
+#[pyclass(module = "softsense._core", frozen)]
+pub(crate) struct PacedPlane {
+    set: PacedSet,
+}
+
+#[pymethods]
+impl PacedPlane {
+    /// The number of the plane, or set.
+    #[getter]
+    fn set(&self) -> u32 {
+        self.set.set
+    }
+
+    /// Free blocks.
+    #[getter]
+    fn free_blocks(&self) -> u32 {
+        self.set.free_blocks
+    }
+
+    /// Free pages: those of free blocks, and of those that the host has open.
+    #[getter]
+    fn free_pages(&self) -> u32 {
+        self.set.free_pages
+    }
+
+    /// `ftl.gc_low_watermark_blocks`.
+    #[getter]
+    fn low_watermark(&self) -> u32 {
+        self.set.low_watermark
+    }
+
+    /// `ftl.gc_high_watermark_blocks`.
+    #[getter]
+    fn high_watermark(&self) -> u32 {
+        self.set.high_watermark
+    }
+
+    /// `ftl.gc_reserve_blocks`: at so many free blocks nobody is asked.
+    #[getter]
+    fn reserve(&self) -> u32 {
+        self.set.reserve
+    }
+
+    /// Whether operations of the host wait for the plane.
+    #[getter]
+    fn host_waits(&self) -> bool {
+        self.set.host_waits
+    }
+
+    /// How long no operation of the host has been at work there, us; 0 while one is, or waits.
+    #[getter]
+    fn idle_us(&self) -> f64 {
+        self.set.idle_us
+    }
+
+    /// Whether a victim is being collected, or has just been erased.
+    #[getter]
+    fn collecting(&self) -> bool {
+        self.set.collecting
+    }
+
+    /// Valid codewords of the victim that is being collected; None without one.
+    #[getter]
+    fn valid(&self) -> Option<u32> {
+        self.set.valid
+    }
+
+    /// Pages that the host, or the map, has programmed there since the run began.
+    #[getter]
+    fn pages_written(&self) -> u64 {
+        self.set.pages_written
+    }
+
+    /// Pages that garbage collection has read there.
+    #[getter]
+    fn pages_moved(&self) -> u64 {
+        self.set.pages_moved
+    }
+}
+
+// ---- Admission to caches ----
+
+fn admitted(name: OwnName, answer: &Bound<'_, PyAny>) -> Result<bool> {
+    answer.extract().map_err(|_| bad(name, "admit", answer, "True or False"))
+}
+
+impl AdmitPages for Asked {
+    fn admit(&mut self, page: &PageThere) -> Result<bool> {
+        let name = self.name;
+        self.ask("admit", MissedPage { page: *page }, |answer| admitted(name, answer))
+    }
+
+    fn spent_s(&self) -> f64 {
+        self.spent_s
+    }
+}
+
+/// A page that the read buffer has not, as an admission sees it when a read of it begins.
+#[pyclass(module = "softsense._core", frozen)]
+pub(crate) struct MissedPage {
+    page: PageThere,
+}
+
+#[pymethods]
+impl MissedPage {
+    /// The first logical codeword that is asked for of it.
+    #[getter]
+    fn codeword(&self) -> u64 {
+        self.page.codeword
+    }
+
+    /// How many codewords are asked for of it.
+    #[getter]
+    fn codewords(&self) -> u32 {
+        self.page.codewords
+    }
+
+    /// Bytes of the request.
+    #[getter]
+    fn request_bytes(&self) -> u64 {
+        self.page.request_bytes
+    }
+
+    /// Whether it is read for a write that covers a codeword in part.
+    #[getter]
+    fn for_write(&self) -> bool {
+        self.page.for_write
+    }
+
+    /// How often it has been missed, this time with it, while it was among the pages that are remembered.
+    #[getter]
+    fn misses(&self) -> u32 {
+        self.page.misses
+    }
+
+    /// Pages that the buffer has room for without dropping one.
+    #[getter]
+    fn free_pages(&self) -> u32 {
+        self.page.free_pages
+    }
+}
+
+impl AdmitEntries for Asked {
+    fn admit(&mut self, entry: &EntryThere) -> Result<bool> {
+        let name = self.name;
+        self.ask("admit", MissedEntry { entry: *entry }, |answer| admitted(name, answer))
+    }
+
+    fn spent_s(&self) -> f64 {
+        self.spent_s
+    }
+}
+
+/// An entry of the map that the mapping cache has not, as an admission sees it when a read has its translation page.
+#[pyclass(module = "softsense._core", frozen)]
+pub(crate) struct MissedEntry {
+    entry: EntryThere,
+}
+
+#[pymethods]
+impl MissedEntry {
+    /// Its logical codeword.
+    #[getter]
+    fn codeword(&self) -> u64 {
+        self.entry.codeword
+    }
+
+    /// Codewords of the read with entries in the same translation page.
+    #[getter]
+    fn codewords(&self) -> u32 {
+        self.entry.codewords
+    }
+
+    /// How often it has been missed, this time with it, while it was among the entries that are remembered.
+    #[getter]
+    fn misses(&self) -> u32 {
+        self.entry.misses
+    }
+}

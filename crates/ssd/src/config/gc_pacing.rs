@@ -1,0 +1,90 @@
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use softsense_base::{OwnName, Result, expect_number, or_own, shipped_or_own};
+
+use super::duration::check_us;
+
+/// When garbage collection of a plane, which is wanted, works.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case", deny_unknown_fields, remote = "Self")]
+#[schemars(transform = or_own)]
+pub enum GcPacing {
+    /// Until it has made room, whatever waits: its operations stand in the same queues as those of the host.
+    #[default]
+    AtOnce,
+    /// Between two pages, and before an erase, it pauses as long as operations of the host wait for its plane.
+    Preemptible,
+    /// It moves so many pages for each that the host, or the map, programs in its plane: none at the low watermark, more in
+    /// proportion to the free blocks that are missing there.
+    Paced {
+        /// Pages that are moved for each one at the reserve, 0.01 to 1,000.
+        moves_per_write: f64,
+    },
+    /// What a rule of the user's own says: a [`PaceCollection`](crate::own::PaceCollection), which is handed over beside the config.
+    #[serde(skip)]
+    Own(OwnName),
+}
+
+shipped_or_own!(GcPacing);
+
+impl GcPacing {
+    pub(super) fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Checks the ranges.
+    pub(super) fn check(self) -> Result<()> {
+        match self {
+            Self::AtOnce | Self::Preemptible | Self::Own(_) => Ok(()),
+            Self::Paced { moves_per_write } => {
+                expect_number("ftl.gc_pacing.paced.moves_per_write", moves_per_write, 0.01, 1e3)
+            }
+        }
+    }
+
+    /// The name of a rule of the user's own.
+    pub fn own(self) -> Option<OwnName> {
+        if let Self::Own(name) = self { Some(name) } else { None }
+    }
+
+    /// One line for people; none where it goes on at once.
+    pub(crate) fn describe(self) -> Option<String> {
+        match self {
+            Self::AtOnce => None,
+            Self::Preemptible => Some("pauses while the host waits".to_string()),
+            Self::Paced { moves_per_write } => {
+                Some(format!("up to {moves_per_write} pages moved for each one written"))
+            }
+            Self::Own(name) => Some(format!("as {name} says")),
+        }
+    }
+}
+
+/// Garbage collection of a plane that the host leaves alone.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct GcIdleSpec {
+    /// How long no operation of the host has been at work in the plane, us.
+    pub after_us: f64,
+    /// The least share of a block's places that are stale or empty for it to be collected then, above 0, at most 1.
+    pub least_stale: f64,
+}
+
+impl Default for GcIdleSpec {
+    fn default() -> Self {
+        Self { after_us: 10_000.0, least_stale: 0.25 }
+    }
+}
+
+impl GcIdleSpec {
+    /// Checks the ranges.
+    pub(super) fn check(&self) -> Result<()> {
+        check_us("ftl.gc_idle.after_us", self.after_us)?;
+        expect_number("ftl.gc_idle.least_stale", self.least_stale, 1e-6, 1.0)
+    }
+
+    /// One line for people.
+    pub(crate) fn describe(&self) -> String {
+        format!("after {} us, of blocks of which {} % is stale", self.after_us, self.least_stale * 100.0)
+    }
+}

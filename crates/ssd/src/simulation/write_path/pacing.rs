@@ -1,0 +1,374 @@
+//! When garbage collection of a set begins, goes on and pauses, where that is not at once.
+//!
+//! A set is asked for when the host, or the map, programs in it. A set whose collection pauses is asked for again when an operation of the
+//! host ends on one of its busy units, and when the time is over that its rule, or idle time, has set. From the reserve of free
+//! superblocks down collection goes on without being asked: the host leaves the last one to it, so that no rule can stop writes.
+
+use softsense_base::{Ns, OwnName, Result};
+use softsense_link::OwnCost;
+
+use super::super::device::Device;
+use super::WritePath;
+use crate::checked::CheckedConfig;
+use crate::config::GcPacing;
+use crate::events::{Event, Key, instant};
+use crate::ftl::Group;
+use crate::own::{AtWork, Pace, PaceCollection, PacedSet};
+
+/// What collection of a set is about to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// It has no victim.
+    Start,
+    /// Its victim has just been erased: the next one.
+    Next,
+    /// To move the next page of its victim.
+    Move,
+    /// To erase its victim.
+    Erase,
+}
+
+/// Any victim that is worth it.
+const ANY: u32 = u32::MAX;
+
+#[derive(Debug)]
+enum Rule {
+    AtOnce,
+    Preemptible,
+    Paced { moves_per_write: f64 },
+    Own(AtWork<dyn PaceCollection>),
+}
+
+#[derive(Debug)]
+struct Idle {
+    after: Ns,
+    /// Valid codewords of what is collected then.
+    most_valid: u32,
+}
+
+/// What is known of a set.
+#[derive(Debug, Clone, Default)]
+struct PaceOf {
+    /// Pages that may be moved, of what was written.
+    credit: f64,
+    /// When an operation of the host last began to wait, or ended.
+    host_at: Ns,
+    /// The event at which it is asked for again; 0 without one.
+    wakes: Key,
+    /// Whether collection would go on if it were let to.
+    held: bool,
+    /// Whether its victim is collected whatever the rule says, because nothing else is left to happen.
+    overruled: bool,
+    /// Victims since an operation of the host last ended: those that make no room are bounded by this.
+    victims: u32,
+    pages_written: u64,
+    pages_moved: u64,
+}
+
+#[derive(Debug)]
+pub(super) struct Pacing {
+    rule: Rule,
+    idle: Option<Idle>,
+    low: u32,
+    high: u32,
+    reserve: u32,
+    /// Whether all requests are done: nothing is begun then but what the watermarks ask for.
+    is_over: bool,
+    sets: Vec<PaceOf>,
+    /// Of each set those that share a busy unit with it, itself among them.
+    sharing: Vec<Vec<u32>>,
+}
+
+impl Pacing {
+    /// None where collection goes on at once.
+    ///
+    /// # Errors
+    /// When a rule of the user's own cannot be made.
+    pub(super) fn new(config: &CheckedConfig) -> Result<Option<Box<Self>>> {
+        let (spec, geometry) = (&config.config().ftl, config.geometry());
+        let rule = match (spec.gc_pacing, config.own_pacing()?) {
+            (_, Some(own)) => Rule::Own(AtWork::new(own)),
+            (GcPacing::Preemptible, _) => Rule::Preemptible,
+            (GcPacing::Paced { moves_per_write }, _) => Rule::Paced { moves_per_write },
+            (GcPacing::AtOnce | GcPacing::Own(_), _) => Rule::AtOnce,
+        };
+        let idle = spec.gc_idle.as_ref().map(|idle| Idle {
+            after: Ns::from_us(idle.after_us),
+            most_valid: (f64::from(geometry.codewords_per_superblock()) * (1.0 - idle.least_stale)) as u32,
+        });
+        if matches!(rule, Rule::AtOnce) && idle.is_none() {
+            return Ok(None);
+        }
+        let sets = geometry.sets();
+        let mut of_unit = vec![Vec::new(); geometry.busy_units() as usize];
+        let units = |set| {
+            let planes = (0..geometry.blocks_per_superblock()).map(move |member| geometry.plane_of(set, member));
+            planes.map(|plane| geometry.busy_unit_of(plane) as usize)
+        };
+        for set in 0..sets {
+            units(set).for_each(|unit| of_unit[unit].push(set));
+        }
+        let sharing = |set| {
+            let mut sharing: Vec<u32> = units(set).flat_map(|unit| of_unit[unit].iter().copied()).collect();
+            sharing.sort_unstable();
+            sharing.dedup();
+            sharing
+        };
+        Ok(Some(Box::new(Self {
+            rule,
+            idle,
+            low: spec.gc_low_watermark_blocks,
+            high: spec.gc_high_watermark_blocks,
+            reserve: spec.gc_reserve_blocks,
+            is_over: false,
+            sharing: (0..sets).map(sharing).collect(),
+            sets: vec![PaceOf::default(); sets as usize],
+        })))
+    }
+
+    /// Which victims collection of a set may take now, or go on with: those with so many valid codewords at most; `None` where it pauses.
+    pub(super) fn lets(&mut self, device: &mut Device, set: u32, stage: Stage, valid: Option<u32>) -> Option<u32> {
+        let free = device.ftl.free_superblocks(set);
+        let at_work = matches!(stage, Stage::Move | Stage::Erase);
+        let of_set = &mut self.sets[set as usize];
+        of_set.held = false;
+        if device.ftl.collects_in_vain() {
+            return at_work.then_some(ANY);
+        }
+        if free <= self.reserve {
+            device.kernel.statistics.gc_pacing.at_reserve += 1;
+            return Some(ANY);
+        }
+        if at_work && of_set.overruled {
+            return Some(ANY);
+        }
+        let wanted = free < if stage == Stage::Start { self.low } else { self.high };
+        // What goes round in blocks that it has filled itself makes no room.
+        let in_vain = of_set.victims > device.geometry.blocks_per_plane();
+        if !at_work && (in_vain || self.is_over && !wanted) {
+            return None;
+        }
+        let idle_ns = Self::idle_ns(of_set, device, set);
+        let goes_on = match &mut self.rule {
+            Rule::AtOnce => wanted,
+            Rule::Preemptible => wanted && !device.back_end.host_waits(set),
+            Rule::Paced { .. } => wanted && (stage != Stage::Move || of_set.credit >= 1.0),
+            Rule::Own(_) => self.asks(device, set, stage, valid, idle_ns),
+        };
+        let of_set = &mut self.sets[set as usize];
+        if goes_on {
+            return Some(ANY);
+        }
+        if let Some(idle) = &self.idle
+            && idle_ns >= idle.after.0
+        {
+            return Some(idle.most_valid);
+        }
+        of_set.held = at_work || free < self.low;
+        device.kernel.statistics.gc_pacing.pauses += u64::from(at_work);
+        None
+    }
+
+    /// What a rule of the user's own says.
+    fn asks(&mut self, device: &mut Device, set: u32, stage: Stage, valid: Option<u32>, idle_ns: u64) -> bool {
+        let of_set = &self.sets[set as usize];
+        let seen = PacedSet {
+            set,
+            free_blocks: device.ftl.free_superblocks(set),
+            free_pages: device.ftl.free_pages_of(set),
+            low_watermark: self.low,
+            high_watermark: self.high,
+            reserve: self.reserve,
+            host_waits: device.back_end.host_waits(set),
+            idle_us: idle_ns as f64 / 1e3,
+            collecting: stage != Stage::Start,
+            valid,
+            pages_written: of_set.pages_written,
+            pages_moved: of_set.pages_moved,
+        };
+        let Rule::Own(own) = &mut self.rule else { unreachable!("it is asked where there is one") };
+        let check = |pace: Pace| match pace {
+            Pace::PauseUs(us) if !(us > 0.0 && us <= 1e12) => {
+                Err(format!("pace: found {us} us, expected above 0, and 1e12 at most"))
+            }
+            pace => Ok(pace),
+        };
+        // Where it has failed collection goes on, until the run ends for that.
+        match own.ask(|rule| rule.pace(&seen), check).unwrap_or(Pace::Go) {
+            Pace::Go => true,
+            Pace::Pause => false,
+            Pace::PauseUs(us) => {
+                // Not at this instant again.
+                self.wake(device, set, Ns::from_us(us.max(1.0)));
+                false
+            }
+        }
+    }
+
+    /// How long the host has left a set alone.
+    fn idle_ns(of_set: &PaceOf, device: &Device, set: u32) -> u64 {
+        if device.back_end.host_is_at(set) { 0 } else { device.kernel.now.0 - of_set.host_at.0 }
+    }
+
+    /// A set is asked for again after `duration` at the latest.
+    fn wake(&mut self, device: &mut Device, set: u32, duration: Ns) {
+        let wakes = &mut self.sets[set as usize].wakes;
+        if *wakes == 0 || instant(*wakes) > device.kernel.now + duration {
+            *wakes = device.kernel.schedule(duration, Event::Wake { set });
+        }
+    }
+
+    /// An operation of the host is in a set, or has ended there.
+    fn host_at(&mut self, device: &mut Device, set: u32) {
+        let of_set = &mut self.sets[set as usize];
+        (of_set.host_at, of_set.victims) = (device.kernel.now, 0);
+        if let Some(Idle { after, .. }) = self.idle {
+            self.wake(device, set, after);
+        }
+    }
+
+    /// Pages are programmed for the host, or the map.
+    fn written(&mut self, device: &mut Device, group: Group) {
+        let set = group.set;
+        let of_set = &mut self.sets[set as usize];
+        of_set.pages_written += u64::from(group.pages());
+        let pages = device.geometry.pages_per_superblock();
+        let free = f64::from(device.ftl.free_pages_of(set)) / f64::from(pages);
+        device.kernel.statistics.gc_pacing.saw(device.ftl.free_superblocks(set), free);
+        if let Rule::Paced { moves_per_write } = self.rule {
+            let missing = (f64::from(self.low) - free) / f64::from(self.low - self.reserve);
+            let credit = of_set.credit + moves_per_write * missing.clamp(0.0, 1.0) * f64::from(group.pages());
+            of_set.credit = credit.min(pages.into());
+        }
+        self.host_at(device, set);
+    }
+
+    /// Collection has begun to read a page, or pages.
+    pub(super) fn moves(&mut self, set: u32, pages: u32) {
+        let of_set = &mut self.sets[set as usize];
+        of_set.pages_moved += u64::from(pages);
+        of_set.credit = (of_set.credit - f64::from(pages)).max(0.0);
+    }
+
+    /// Collection has taken a victim: one of so many that are worth it.
+    pub(super) fn began(&mut self, device: &mut Device, set: u32, most_valid: u32) {
+        self.sets[set as usize].victims += 1;
+        device.kernel.statistics.gc_pacing.idle_victims += u64::from(most_valid != ANY);
+    }
+
+    /// The victim of a set has been erased.
+    pub(super) fn ended(&mut self, set: u32) {
+        self.sets[set as usize].overruled = false;
+    }
+}
+
+impl WritePath {
+    /// Whether garbage collection may pause.
+    #[inline]
+    pub(in super::super) fn is_paced(&self) -> bool {
+        self.pacing.is_some()
+    }
+
+    /// All requests are done.
+    pub(in super::super) fn requests_are_over(&mut self) {
+        if let Some(pacing) = &mut self.pacing {
+            pacing.is_over = true;
+        }
+    }
+
+    /// Whether a rule of the user's own has answered well.
+    ///
+    /// # Errors
+    /// What it has said.
+    pub(in super::super) fn check_own(&self) -> Result<()> {
+        match self.pacing.as_deref() {
+            Some(Pacing { rule: Rule::Own(own), .. }) => own.check(),
+            _ => Ok(()),
+        }
+    }
+
+    /// What asking it has cost so far.
+    pub(in super::super) fn own_cost(&self) -> Option<(OwnName, OwnCost)> {
+        match self.pacing.as_deref() {
+            Some(Pacing { rule: Rule::Own(own), .. }) => Some(own.cost(<dyn PaceCollection>::spent_s)),
+            _ => None,
+        }
+    }
+
+    /// Whether collection of a set may take its next step.
+    #[inline]
+    pub(super) fn goes_on(&mut self, device: &mut Device, set: u32, stage: Stage) -> bool {
+        let Some(pacing) = &mut self.pacing else { return true };
+        let valid = self.collections[set as usize].as_ref().and_then(|job| job.valid(device));
+        pacing.lets(device, set, stage, valid).is_some()
+    }
+
+    /// Begins to collect a set at which nothing is at work, or goes on with that, if it is let to.
+    fn ask_for(&mut self, device: &mut Device, set: u32) {
+        match &self.collections[set as usize] {
+            None => self.begin_if_wanted(device, set, Stage::Start),
+            Some(_) => self.continue_collection(device, set),
+        }
+    }
+
+    /// Pages are programmed in a set for the host, or the map.
+    #[inline(never)]
+    pub(super) fn paced_by_write(&mut self, device: &mut Device, group: Group) {
+        let Some(pacing) = &mut self.pacing else { return };
+        pacing.written(device, group);
+        self.ask_for(device, group.set);
+    }
+
+    /// An operation of the host has ended in a set: those that share its busy units may have waited for that.
+    #[inline(never)]
+    pub(super) fn paced_by_end(&mut self, device: &mut Device, set: u32) {
+        let Some(pacing) = &mut self.pacing else { return };
+        pacing.host_at(device, set);
+        self.ask_for_held(device, set);
+    }
+
+    /// Asks again for the sets that share a busy unit with one, if they pause.
+    fn ask_for_held(&mut self, device: &mut Device, set: u32) {
+        for at in 0.. {
+            let Some(pacing) = &self.pacing else { return };
+            let Some(&other) = pacing.sharing[set as usize].get(at) else { return };
+            if pacing.sets[other as usize].held {
+                self.ask_for(device, other);
+            }
+        }
+    }
+
+    /// The time is over after which a set is to be asked for again.
+    pub(in super::super) fn woken(&mut self, device: &mut Device, set: u32, key: Key) {
+        let Some(pacing) = &mut self.pacing else { return };
+        let of_set = &mut pacing.sets[set as usize];
+        if of_set.wakes != key {
+            return;
+        }
+        of_set.wakes = 0;
+        let idle_ns = Pacing::idle_ns(of_set, device, set);
+        if let Some(Idle { after, .. }) = pacing.idle
+            && idle_ns < after.0
+        {
+            // The host is at it, which will say when it has ended; or has been since.
+            if !device.back_end.host_is_at(set) {
+                pacing.wake(device, set, Ns(after.0 - idle_ns));
+            }
+        }
+        self.ask_for(device, set);
+    }
+
+    /// Nothing is left to happen: collections that pause come to their ends. Whether there was one.
+    pub(in super::super) fn finish_collections(&mut self, device: &mut Device) -> bool {
+        let Some(pacing) = &mut self.pacing else { return false };
+        let at_work = |set: &u32| self.collections[*set as usize].is_some();
+        let paused: Vec<u32> = (0..self.collections.len() as u32).filter(at_work).collect();
+        for &set in &paused {
+            pacing.sets[set as usize].overruled = true;
+        }
+        for &set in &paused {
+            self.ask_for(device, set);
+        }
+        !paused.is_empty()
+    }
+}
