@@ -106,6 +106,8 @@ def _request_frame(chunks: list[dict[str, Any]]) -> pl.DataFrame:
         "retries": pl.UInt16,
         "energy_uj": pl.Float64,
     }
+    if chunks and "tenant" in chunks[0]:
+        types["tenant"] = pl.UInt16
     if not chunks:
         return pl.DataFrame(schema=types)
     columns = {name: np.concatenate([chunk[name] for chunk in chunks]) for name in types}

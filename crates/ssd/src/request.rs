@@ -41,3 +41,16 @@ pub trait RequestSource: Send + Sync {
     /// How much of the stream has been read, in [0, 1].
     fn fraction_read(&self) -> f64;
 }
+
+/// No requests.
+pub(crate) struct NoRequests;
+
+impl RequestSource for NoRequests {
+    fn next_request(&mut self) -> Result<Option<Request>> {
+        Ok(None)
+    }
+
+    fn fraction_read(&self) -> f64 {
+        1.0
+    }
+}

@@ -14,12 +14,14 @@
 //! Each station changes its own fields, and calls those below it. What it has done for those above it tells the kernel, as a
 //! `Completion`; [`Simulation`] passes these on when the station is done. A test of the sources keeps it so.
 
+mod arbiter;
 mod back_end;
 mod device;
 mod host;
 mod kernel;
 mod medium;
 mod owners;
+mod queue;
 mod read_buffer;
 mod statistics;
 mod translation;
@@ -38,10 +40,13 @@ use crate::request::{RequestKind, RequestSource};
 use back_end::Ended;
 pub use back_end::{Action, LinkShares, Occupied, Resource};
 use device::Device;
-use host::{Host, LATEST};
-use kernel::Completion;
+use host::Host;
+pub use host::Sources;
+use kernel::{Completion, LATEST};
 use owners::ReadOwner;
-pub use statistics::{CodewordSample, Energy, LogRow, Operations, PARTS_OF_READS, ReadTime, Statistics, Utilisation};
+pub use statistics::{
+    CodewordSample, Energy, LogRow, Operations, PARTS_OF_READS, ReadTime, Statistics, TenantStatistics, Utilisation,
+};
 use translation::{Access, LookUp, Translation, Waiting};
 use write_path::WritePath;
 
@@ -65,8 +70,23 @@ impl Simulation {
     /// # Errors
     /// When the first request cannot be read, memory is short, or something of the user's own is missing or fails.
     pub fn new(config: &CheckedConfig, source: Box<dyn RequestSource>, log_requests: bool) -> Result<Self> {
+        Self::of(config, Sources::One(source), log_requests)
+    }
+
+    /// The same, serving one source of requests or that of each tenant of the config.
+    ///
+    /// # Errors
+    /// Those of [`Self::new`].
+    ///
+    /// # Panics
+    /// When there are not as many sources as tenants.
+    pub fn of(config: &CheckedConfig, sources: Sources, log_requests: bool) -> Result<Self> {
+        let tenants = match &sources {
+            Sources::One(_) => 0,
+            Sources::Tenants(sources) => sources.len(),
+        };
         let mut simulation = Self {
-            host: Host::new(config, source),
+            host: Host::new(config, sources),
             write_path: WritePath::new(config),
             device: Device::new(config, log_requests)?,
             wanted: Vec::new(),
@@ -74,8 +94,8 @@ impl Simulation {
             has_own: config.own_names().next().is_some(),
             own_policy: config.config().read.policy.own(),
         };
-        simulation.host.schedule_arrival(&mut simulation.device)?;
-        simulation.fill_queue()?;
+        simulation.device.kernel.statistics.expect_tenants(tenants);
+        simulation.host.schedule_arrivals(&mut simulation.device)?;
         simulation.device.check_own()?;
         Ok(simulation)
     }
@@ -106,7 +126,7 @@ impl Simulation {
             && let Some(request) = self.host.next_in(&mut self.device)?
         {
             self.serve(request);
-            self.host.schedule_arrival(&mut self.device)?;
+            self.host.schedule_arrivals(&mut self.device)?;
             self.check_own()?;
             return Ok(true);
         }
@@ -140,7 +160,6 @@ impl Simulation {
             Event::MemoryDone { moved } => self.host.moved(kernel, moved),
         }
         self.pass_on();
-        self.fill_queue()?;
         self.check_own()?;
         Ok(true)
     }
@@ -148,16 +167,6 @@ impl Simulation {
     #[inline]
     fn check_own(&mut self) -> Result<()> {
         if self.has_own { self.device.check_own() } else { Ok(()) }
-    }
-
-    /// In a closed loop, lets requests in as long as there is room.
-    fn fill_queue(&mut self) -> Result<()> {
-        while self.host.is_closed_loop()
-            && let Some(request) = self.host.next_in(&mut self.device)?
-        {
-            self.serve(request);
-        }
-        Ok(())
     }
 
     /// Passes on what stations have told, to those it is for.
@@ -171,8 +180,9 @@ impl Simulation {
                 }
                 Completion::Seen { superblock, seen } => device.ftl.see(superblock, seen),
                 Completion::Charged { request, energy } => host.charge(request, energy),
-                Completion::CodewordsRead { request, codewords, level, retries, energy } => {
+                Completion::CodewordsRead { request, codewords, level, retries, decoded, energy } => {
                     host.charge(request, energy);
+                    host.count_read(&mut device.kernel, request, decoded);
                     host.codewords_read(&mut device.kernel, request, codewords, level, retries);
                 }
                 Completion::ReadEnded { owner, group, sensings, failed } => {

@@ -6,6 +6,7 @@ use softsense_base::{Ns, OwnName, Pj, ResponseSummary, Slowest, SumsByDuration};
 use softsense_link::OwnCost;
 
 use crate::simulation::{Energy, Operations, PARTS_OF_READS, Utilisation};
+use crate::tenants::TenantSummary;
 
 /// The result of a run.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -24,7 +25,7 @@ pub struct Summary {
     pub retry: String,
     /// Where failure probabilities came from.
     pub reliability: String,
-    /// Where the requests came from: `{"trace": ...}` or `{"workload": ...}`.
+    /// Where the requests came from: `{"trace": ...}`, `{"workload": ...}`, or `{"tenants": ...}` with as much of each.
     pub source: serde_json::Value,
     /// Whether the run was stopped before its end; the numbers then cover what had completed.
     pub interrupted: bool,
@@ -40,6 +41,9 @@ pub struct Summary {
     pub machine: MachineSummary,
     /// Simulated time of the last completion, s.
     pub simulated_s: f64,
+    /// What each tenant got, in the order of the config; not there where there are none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tenants: Vec<TenantSummary>,
     /// Response times.
     pub response: Responses,
     /// Codewords that the host read.

@@ -18,7 +18,7 @@ use softsense_base::{Ns, Purpose, Stream};
 use softsense_ssd::checked::CheckedConfig;
 use softsense_ssd::ftl::Location;
 use softsense_ssd::request::{Request, RequestKind};
-use softsense_ssd::simulation::Simulation;
+use softsense_ssd::simulation::{Simulation, TenantStatistics};
 
 /// Cases without a number of them in the environment: half a minute on two cores.
 const CASES: u64 = 6_000;
@@ -379,6 +379,33 @@ fn device(draw: &mut Draw) -> String {
             toml += &format!("[[precondition.ssds]]\npe_cycles = {age}\nretention_days = {days:?}\n");
         }
     }
+    if draw.once_in(4) {
+        toml += &tenants(draw);
+    }
+    toml
+}
+
+/// Several tenants, each of the whole device, so that requests made for one may be anyone's.
+fn tenants(draw: &mut Draw) -> String {
+    let scheme = draw
+        .one(&["\"round_robin\"", "{ weighted_round_robin = { high_weight = 3, medium_weight = 2, low_weight = 1 } }"]);
+    let mut toml = format!(
+        "[host.arbitration]\nscheme = {scheme}\nburst = {}\nfetched_commands = {}\n",
+        draw.one(&[1, 4]),
+        draw.one(&[1, 3, 64])
+    );
+    for index in 0..2 + draw.below(2) {
+        toml += &format!(
+            "[[host.tenants]]\nname = \"{index}\"\nworkload = {{}}\nnamespace = \"whole\"\npriority = \"{}\"\nweight = {}\n\
+             submission_queue_depth = {}\n",
+            draw.one(&["urgent", "high", "medium", "low"]),
+            1 + draw.below(3),
+            draw.one(&[40, 64]),
+        );
+        if draw.once_in(2) {
+            toml += draw.one(&["issue.open_loop.time_scale = 0.5\n", "issue.closed_loop.queue_depth = 5\n"]);
+        }
+    }
     toml
 }
 
@@ -434,7 +461,8 @@ struct Asked {
 
 fn check(toml: &str, config: &CheckedConfig, asked: Vec<Request>) {
     let unit = u64::from(config.config().geometry.codeword_bytes);
-    let one_by_one = toml.contains("queue_depth = 1\n");
+    let tenants = config.config().host.tenants.len();
+    let one_by_one = toml.contains("queue_depth = 1\n") && tenants == 0;
     let mut units: HashMap<u64, Asked> = HashMap::new();
     let fresh: Simulation = support::simulation(config, Vec::new());
     for lcn in 0..config.user_codewords() {
@@ -458,9 +486,15 @@ fn check(toml: &str, config: &CheckedConfig, asked: Vec<Request>) {
         }
     }
     let count = asked.len() as u64;
-    let done = support::run(config, asked);
+    let done = if tenants == 0 { support::run(config, asked) } else { support::run_by_turns(config, &asked) };
     let statistics = done.statistics();
     assert_eq!(statistics.completed(), count, "every request completes");
+    if tenants > 0 {
+        let of_tenants = |of: fn(&TenantStatistics) -> u64| statistics.tenants.iter().map(of).sum::<u64>();
+        assert_eq!(of_tenants(|tenant| tenant.completed()), count, "every request is a tenant's");
+        assert_eq!(of_tenants(|tenant| tenant.uncorrectable), statistics.uncorrectable, "so is every codeword");
+        assert_eq!(of_tenants(|tenant| tenant.codewords_read), statistics.codewords_read());
+    }
     done.ftl().assert_consistent();
     let read_only = statistics.read_only_from.is_some() || done.buffered_codewords() > 0;
     assert!(!read_only || done.ftl().shrinks(), "a device whose room stays refuses nothing");

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// All modules, the lowest first. One that is not named belongs to the one that it is in.
-const ORDER: [&str; 47] = [
+const ORDER: [&str; 52] = [
     "events",
     "recency",
     "request",
@@ -14,6 +14,8 @@ const ORDER: [&str; 47] = [
     "trace",
     "config::duration",
     "config::spread",
+    "config::issue",
+    "config::tenants",
     "config::geometry",
     "config::rounds",
     "config::flash",
@@ -48,8 +50,11 @@ const ORDER: [&str; 47] = [
     "simulation::read_buffer",
     "simulation::device",
     "simulation::write_path",
+    "simulation::arbiter",
+    "simulation::queue",
     "simulation::host",
     "simulation",
+    "tenants",
     "summary",
     "run",
     "timeline",

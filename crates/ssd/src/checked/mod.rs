@@ -6,8 +6,10 @@ mod hardware;
 mod own;
 mod room;
 mod shipped;
+mod tenants;
 mod together;
 
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
@@ -16,7 +18,7 @@ use softsense_link::{AgedBch, ByAge, Reliability, ReliabilitySpec};
 
 use crate::config::read::Source;
 use crate::config::set::Override;
-use crate::config::{Config, DecodeTime, MODEL_VERSION, Mapping, PreconditionSpec, SHIPPED};
+use crate::config::{Config, DecodeTime, MODEL_VERSION, Mapping, PreconditionSpec, SHIPPED, TenantSpec};
 use crate::format::{BlockLayout, PageFormat, UnitCode};
 use crate::geometry::Geometry;
 use crate::own::Own;
@@ -77,6 +79,7 @@ impl CheckedConfig {
         let checked = Self { config, directory, geometry, start_ages, reliability, own };
         checked.check_together()?;
         checked.check_room()?;
+        checked.namespaces()?;
         Ok(checked)
     }
 
@@ -96,6 +99,8 @@ impl CheckedConfig {
         config.ftl.mapping = Mapping::Page;
         config.ftl.read_reclaim = None;
         config.host.read_buffer = None;
+        config.host.tenants = Vec::new();
+        config.host.arbitration = None;
         config.precondition = PreconditionSpec::default();
         config.read.max_level = reliability.levels();
         let checked = "it is that of a checked one";
@@ -132,6 +137,11 @@ impl CheckedConfig {
         &self.reliability
     }
 
+    /// Whether several users share the device.
+    pub fn has_tenants(&self) -> bool {
+        !self.config.host.tenants.is_empty()
+    }
+
     /// The synthetic workload.
     ///
     /// # Errors
@@ -148,6 +158,13 @@ impl CheckedConfig {
     /// # Errors
     /// When the config has none, or it does not fit the device.
     pub fn describe_workload(&self) -> Result<Vec<(String, String)>> {
+        if self.has_tenants() {
+            let tenants = self.config.host.tenants.iter().zip(self.namespaces()?);
+            let row = |(tenant, bytes): (&TenantSpec, Range<u64>)| {
+                (format!("tenant {}", tenant.name), tenant.describe(bytes.end - bytes.start))
+            };
+            return Ok(tenants.map(row).collect());
+        }
         let workload = self.workload()?;
         workload.source(self.config.seed, self.user_bytes())?;
         Ok(workload.describe())

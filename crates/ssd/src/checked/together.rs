@@ -59,7 +59,7 @@ impl CheckedConfig {
     }
 
     /// All that cannot go together: a new feature that goes without another is a row here.
-    fn clashes(&self) -> [Clash; 41] {
+    fn clashes(&self) -> [Clash; 42] {
         let config = &self.config;
         let (decoder, flash, reliability) = (&config.decoder, &config.flash, &config.reliability);
         let layouts = self.layouts();
@@ -82,6 +82,12 @@ impl CheckedConfig {
         let has_tables = matches!(reliability, ReliabilitySpec::Table(_) | ReliabilitySpec::Adaptive(_));
         let clash = |found, path, message| Clash { found, path, message };
         [
+            // Requests come from one or the others.
+            clash(
+                self.has_tenants() && config.workload.is_some(),
+                "host.tenants",
+                "found with `workload`, expected one of them: each tenant has a workload, or a trace, of its own".into(),
+            ),
             // Where no read goes first, none has anything suspended.
             clash(
                 flash.suspend.is_some() && !config.host.reads_first,

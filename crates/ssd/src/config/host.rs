@@ -3,7 +3,9 @@ use serde::{Deserialize, Serialize};
 use softsense_base::{Error, Result, expect_number, expect_whole, format_bytes};
 
 use super::duration::check_us;
+use super::issue::Issue;
 use super::spread::{SpreadPart, check_spread};
+use super::tenants::{self, ArbitrationSpec, TenantSpec};
 use crate::events::MAX_INDEX;
 
 /// The largest write buffer, bytes: 16 GiB.
@@ -42,6 +44,12 @@ pub struct HostSpec {
     /// What a request takes beside its flash; nothing without it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub service: Option<ServiceSpec>,
+    /// Several users of the device, each with requests and a submission queue of its own, in place of `[workload]` or a trace.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tenants: Vec<TenantSpec>,
+    /// How the controller chooses among their submission queues; without it by round robin.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub arbitration: Option<ArbitrationSpec>,
 }
 
 /// What every request takes beside its flash: the host's software, the link, the controller's firmware. It occupies nothing of the
@@ -119,6 +127,8 @@ impl Default for HostSpec {
             read_buffer: None,
             controller_memory_us: 1.0,
             service: None,
+            tenants: Vec::new(),
+            arbitration: None,
         }
     }
 }
@@ -131,22 +141,6 @@ pub enum Spread {
     RoundRobin,
     /// Each SSD has an equal part of the address space.
     Address,
-}
-
-/// When requests are issued.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case", deny_unknown_fields)]
-pub enum Issue {
-    /// At their recorded times, multiplied by `time_scale` (0.5 doubles the load).
-    OpenLoop {
-        /// Factor on arrival times.
-        time_scale: f64,
-    },
-    /// As soon as fewer than `queue_depth` are outstanding; recorded times are not looked at.
-    ClosedLoop {
-        /// Requests outstanding.
-        queue_depth: u32,
-    },
 }
 
 /// What a write that covers a mapped codeword in part does.
@@ -164,15 +158,11 @@ pub enum PartialWrite {
 impl HostSpec {
     /// Checks the ranges; a page has `page_bytes` of user data.
     pub(super) fn check(&self, page_bytes: u64) -> Result<()> {
-        match self.issue {
-            Issue::OpenLoop { time_scale } => expect_number("host.issue.open_loop.time_scale", time_scale, 1e-9, 1e9)?,
-            Issue::ClosedLoop { queue_depth } => {
-                expect_whole("host.issue.closed_loop.queue_depth", queue_depth, 1, self.max_outstanding)?;
-            }
-        }
+        self.issue.check("host.issue", self.max_outstanding)?;
         expect_whole("host.max_outstanding", self.max_outstanding, 1, MAX_INDEX / 2)?;
         check_us("host.controller_memory_us", self.controller_memory_us)?;
         self.service.as_ref().map_or(Ok(()), ServiceSpec::check)?;
+        tenants::check(&self.tenants, self.issue, self.arbitration.as_ref())?;
         self.read_buffer.as_ref().map_or(Ok(()), |buffer| buffer.check(page_bytes))?;
         if self.write_buffer_replacement == WriteBufferReplacement::Lru && self.write_buffer_bytes == 0 {
             let message = "found `lru` without `host.write_buffer_bytes`, expected a write buffer";
@@ -190,10 +180,7 @@ impl HostSpec {
 
     /// One line for people.
     pub(crate) fn describe(&self) -> String {
-        let issue = match self.issue {
-            Issue::OpenLoop { time_scale } => format!("open loop, time scale {time_scale}"),
-            Issue::ClosedLoop { queue_depth } => format!("closed loop, queue depth {queue_depth}"),
-        };
+        let issue = self.issue.describe();
         let buffer = match self.write_buffer_bytes {
             0 => "none".into(),
             bytes => match self.write_buffer_replacement {

@@ -15,6 +15,7 @@ mod geometry;
 mod host;
 mod interconnect;
 mod interleaving;
+mod issue;
 mod mapping;
 mod precondition;
 pub(crate) mod read;
@@ -23,6 +24,7 @@ mod rounds;
 pub(crate) mod set;
 mod shipped;
 mod spread;
+mod tenants;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -37,9 +39,10 @@ pub use flash::{BusyUnit, CacheRegisterFor, FlashSpec, PageTiming, PageTypeSpec,
 pub use ftl::{AllocationPool, FtlSpec, PlaneChoice, StripeLevel, VictimSpec};
 pub(crate) use geometry::MIN_CODEWORD_BYTES;
 pub use geometry::{GeometrySpec, MAX_BLOCKS, MAX_CODEWORDS};
-pub use host::{HostSpec, Issue, PartialWrite, ReadBufferSpec, ServiceSpec, Spread, WriteBufferReplacement};
+pub use host::{HostSpec, PartialWrite, ReadBufferSpec, ServiceSpec, Spread, WriteBufferReplacement};
 pub use interconnect::{InterconnectSpec, LinkSpec};
 pub use interleaving::{InterleavedGroups, InterleavingSpec, Remainder};
+pub use issue::Issue;
 pub use mapping::{DemandSpec, Eviction, Mapping};
 pub use precondition::{Layout, PreconditionSpec, SsdAge, TranslationPages};
 pub use read_reclaim::{ReadReclaimSpec, WordlineReclaimSpec};
@@ -47,6 +50,8 @@ pub use rounds::{RoundsAmong, RoundsSpec, RoundsTake};
 pub(crate) use shipped::{SHIPPED, about};
 pub(crate) use spread::AddedTime;
 pub use spread::SpreadPart;
+pub(crate) use tenants::within;
+pub use tenants::{ArbitrationScheme, ArbitrationSpec, Namespace, Priority, TenantSpec, TenantTrace};
 
 use crate::workload::WorkloadSpec;
 

@@ -1,23 +1,21 @@
 //! The host: where requests come from, when they are let in, and when they are done.
 
-use std::collections::VecDeque;
 use std::ops::Range;
 
-use softsense_base::{Error, Ns, Pj, Purpose, Result, Stream};
+use softsense_base::{Ns, Pj, Purpose, Result, Stream};
 
+use super::arbiter::Arbiter;
 use super::device::Device;
 use super::kernel::Kernel;
+use super::queue::Queue;
 use super::statistics::LogRow;
 use crate::checked::CheckedConfig;
-use crate::config::{AddedTime, Issue, ServiceSpec};
-use crate::events::{Event, Key, MAX_INDEX, instant};
+use crate::config::{AddedTime, ServiceSpec};
+use crate::events::{Event, MAX_INDEX};
 use crate::ftl::{Lcn, Location};
 use crate::geometry::MIN_CODEWORD_BYTES;
 use crate::request::{MAX_REQUEST_BYTES, Request, RequestKind, RequestSource};
 use crate::slab::Slab;
-
-/// Half of what nanoseconds in 64 bits can count, so that whatever begins before it ends in time: 292 years.
-pub(super) const LATEST: Ns = Ns(u64::MAX / 2);
 
 /// So many codewords of requests may be under way for another request to come in: what the device remembers is bounded, however
 /// large requests are. At 4 KiB these are 4 GiB.
@@ -26,15 +24,22 @@ const MOST_CODEWORDS_UNDER_WAY: u64 = 1 << 20;
 // Each codeword may be on its way between host and controller memory by itself, under an index in an event.
 const _: () = assert!(MOST_CODEWORDS_UNDER_WAY + MAX_REQUEST_BYTES / MIN_CODEWORD_BYTES < MAX_INDEX as u64);
 
-/// Requests read before their turn.
-const READ_AHEAD: usize = 4;
+/// Where requests come from.
+pub enum Sources {
+    /// All from one source.
+    One(Box<dyn RequestSource>),
+    /// One for each tenant of the config.
+    Tenants(Vec<Box<dyn RequestSource>>),
+}
 
 /// A request inside the device.
 #[derive(Debug, Clone, Copy)]
 struct Active {
     request: Request,
-    /// Its number in the stream, from 0.
+    /// Its number among all that came in, from 0.
     number: u64,
+    /// The queue that it came from.
+    queue: u16,
     /// Codewords that are not done yet.
     remaining: u32,
     max_level: u8,
@@ -67,7 +72,14 @@ impl Service {
 }
 
 pub(super) struct Host {
-    issue: Issue,
+    /// One for each tenant, or one of all requests.
+    queues: Vec<Queue>,
+    /// Where there are tenants.
+    arbiter: Option<Arbiter>,
+    /// Of each queue the request that is due, and when it came.
+    due: Vec<Option<(Ns, Request)>>,
+    /// Which queues have one that can be let in.
+    ready: Vec<bool>,
     codeword_bytes: u64,
     max_outstanding: usize,
     codewords_under_way: u64,
@@ -75,13 +87,6 @@ pub(super) struct Host {
     unit_queue: usize,
     controller_memory: Ns,
     service: Option<Service>,
-    source: Box<dyn RequestSource>,
-    /// The next request and the key of its arrival; with a closed loop nothing waits here.
-    arriving: Option<(Key, Request)>,
-    read_ahead: VecDeque<Request>,
-    /// In a closed loop, the next request, which waits for room.
-    held: Option<Request>,
-    source_ended: bool,
     issued: u64,
     requests: Slab<Active>,
     /// Codewords on their way between host and controller memory: how many, of which request. None where all codewords of it are done,
@@ -90,30 +95,43 @@ pub(super) struct Host {
 }
 
 impl Host {
-    pub(super) fn new(config: &CheckedConfig, source: Box<dyn RequestSource>) -> Self {
+    /// Serves one source of requests, or that of each tenant.
+    pub(super) fn new(config: &CheckedConfig, sources: Sources) -> Self {
         let spec = config.config();
+        let codeword_bytes = u64::from(spec.geometry.codeword_bytes);
+        let (host, issue) = (&spec.host, spec.host.issue);
+        let mut max_outstanding = host.max_outstanding;
+        let (queues, arbiter) = match sources {
+            Sources::One(source) => (vec![Queue::new(issue, codeword_bytes, source)], None),
+            Sources::Tenants(sources) => {
+                assert_eq!(sources.len(), host.tenants.len(), "each tenant has requests of its own");
+                let arbitration = host.arbitration.unwrap_or_default();
+                max_outstanding = max_outstanding.min(arbitration.fetched_commands);
+                let queues = host.tenants.iter().zip(sources);
+                let queues = queues.map(|(tenant, source)| Queue::of_tenant(tenant, issue, codeword_bytes, source));
+                (queues.collect(), Some(Arbiter::new(&arbitration, &host.tenants)))
+            }
+        };
         Self {
-            issue: spec.host.issue,
-            codeword_bytes: u64::from(spec.geometry.codeword_bytes),
-            max_outstanding: spec.host.max_outstanding as usize,
+            due: vec![None; queues.len()],
+            ready: vec![false; queues.len()],
+            queues,
+            arbiter,
+            codeword_bytes,
+            max_outstanding: max_outstanding as usize,
             codewords_under_way: 0,
             unit_queue: spec.flash.unit_queue.map_or(usize::MAX, |bound| bound as usize),
-            controller_memory: Ns::from_us(spec.host.controller_memory_us),
-            service: spec.host.service.as_ref().map(|service| Service::new(service, spec.seed)),
-            source,
-            arriving: None,
-            read_ahead: VecDeque::with_capacity(READ_AHEAD),
-            held: None,
-            source_ended: false,
+            controller_memory: Ns::from_us(host.controller_memory_us),
+            service: host.service.as_ref().map(|service| Service::new(service, spec.seed)),
             issued: 0,
             requests: Slab::default(),
             moves: Slab::default(),
         }
     }
 
-    /// How much of the stream of requests has been read, in [0, 1].
+    /// How much of the requests has been read, in [0, 1].
     pub(super) fn fraction_read(&self) -> f64 {
-        self.source.fraction_read()
+        self.queues.iter().map(Queue::fraction_read).sum::<f64>() / self.queues.len() as f64
     }
 
     /// Requests that came in, whether or not they have completed.
@@ -123,103 +141,56 @@ impl Host {
 
     /// Whether every request was read, and none is under way.
     pub(super) fn is_idle(&self) -> bool {
-        self.source_ended && self.arriving.is_none() && self.held.is_none() && self.requests.len() == 0
+        self.queues.iter().all(Queue::is_empty) && self.requests.len() == 0
     }
 
     // ---- Requests come in ----
 
-    /// Lets the next request in, if there is room for it: which it is among those under way. In an open loop it [is
-    /// due](Self::is_due), and the clock is put forward to its arrival.
-    pub(super) fn next_in(&mut self, device: &mut Device) -> Result<Option<u32>> {
-        match self.issue {
-            Issue::OpenLoop { .. } => {
-                let Some((key, request)) = self.arriving else { return Ok(None) };
-                if self.requests.len() >= self.max_outstanding
-                    || self.codewords_under_way >= MOST_CODEWORDS_UNDER_WAY
-                    || !self.has_room_for(device, &request)
-                {
-                    return Ok(None);
-                }
-                // An arrival that had to wait for a place at the host comes in now, its wait counted.
-                device.kernel.now = device.kernel.now.max(instant(key));
-                self.arriving = None;
-                Ok(Some(self.admit(device, request)))
-            }
-            Issue::ClosedLoop { queue_depth } => {
-                if self.requests.len() >= queue_depth as usize || self.codewords_under_way >= MOST_CODEWORDS_UNDER_WAY {
-                    return Ok(None);
-                }
-                let next = match self.held.take() {
-                    Some(held) => Some(held),
-                    None => self.next_request(device)?,
-                };
-                let Some(mut request) = next else { return Ok(None) };
-                if !self.has_room_for(device, &request) {
-                    self.held = Some(request);
-                    return Ok(None);
-                }
-                request.arrival = device.kernel.now;
-                Ok(Some(self.admit(device, request)))
-            }
-        }
-    }
-
-    /// Whether a request arrives, or has arrived and waited for room, before anything else happens: in an open loop.
+    /// Whether a request waits, or arrives before anything else happens.
     #[inline]
     pub(super) fn is_due(&self, kernel: &Kernel) -> bool {
-        match &self.arriving {
-            Some((key, _)) => kernel.events.next_key().is_none_or(|next| *key < next),
-            None => false,
+        self.queues.iter().any(|queue| queue.is_due(kernel))
+    }
+
+    /// Lets in a request that [is due](Self::is_due), if there is room for it: which it is among those under way. The clock is put
+    /// forward to its arrival; one that has waited comes in now, its wait counted.
+    pub(super) fn next_in(&mut self, device: &mut Device) -> Result<Option<u32>> {
+        if self.requests.len() >= self.max_outstanding || self.codewords_under_way >= MOST_CODEWORDS_UNDER_WAY {
+            return Ok(None);
         }
+        let Some((queue, at)) = self.next_queue(device)? else { return Ok(None) };
+        device.kernel.now = device.kernel.now.max(at);
+        let (request, found_full) = self.queues[queue].fetch(device.kernel.now);
+        if found_full {
+            device.kernel.statistics.found_queue_full(queue);
+        }
+        Ok(Some(self.admit(device, request, queue)))
+    }
+
+    /// The queue whose request is let in next, and when that came.
+    fn next_queue(&mut self, device: &mut Device) -> Result<Option<(usize, Ns)>> {
+        if self.arbiter.is_none() {
+            let due = self.queues[0].due(device)?;
+            let has_room = due.is_some_and(|(_, request)| self.has_room_for(device, &request));
+            return Ok(due.filter(|_| has_room).map(|(at, _)| (0, at)));
+        }
+        // What arrives in future is fetched when nothing waits.
+        let mut at = Ns(u64::MAX);
+        for (queue, due) in self.queues.iter_mut().zip(&mut self.due) {
+            *due = if queue.is_due(&device.kernel) { queue.due(device)? } else { None };
+            at = due.map_or(at, |(came, _)| at.min(came.max(device.kernel.now)));
+        }
+        for index in 0..self.queues.len() {
+            let due = self.due[index];
+            self.ready[index] = due.is_some_and(|(came, request)| came <= at && self.has_room_for(device, &request));
+        }
+        let arbiter = self.arbiter.as_mut().expect("there are tenants");
+        Ok(arbiter.next(&self.ready).map(|queue| (queue, at)))
     }
 
     /// In an open loop, reads the next request and schedules its arrival.
-    pub(super) fn schedule_arrival(&mut self, device: &mut Device) -> Result<()> {
-        let Issue::OpenLoop { time_scale } = self.issue else { return Ok(()) };
-        let Some(mut request) = self.next_request(device)? else { return Ok(()) };
-        if time_scale != 1.0 {
-            request.arrival = Ns((request.arrival.0 as f64 * time_scale).round() as u64);
-        }
-        if request.arrival > LATEST {
-            let message = format!(
-                "found request {} arriving after {:.0} s at time scale {time_scale}, expected at most {:.0} s",
-                self.issued,
-                request.arrival.as_secs(),
-                LATEST.as_secs()
-            );
-            return Err(Error::config("host.issue.open_loop", message));
-        }
-        let key = device.kernel.events.key(request.arrival);
-        self.arriving = Some((key, request));
-        Ok(())
-    }
-
-    /// Whether requests come in as others complete.
-    #[inline]
-    pub(super) fn is_closed_loop(&self) -> bool {
-        matches!(self.issue, Issue::ClosedLoop { .. })
-    }
-
-    /// The next request. Some are read ahead, so that what they need of the FTL is in the CPU's caches
-    /// when their turn comes: first the map entry, then, two requests later, what it points at.
-    fn next_request(&mut self, device: &mut Device) -> Result<Option<Request>> {
-        while self.read_ahead.len() < READ_AHEAD && !self.source_ended {
-            match self.source.next_request()? {
-                Some(request) => {
-                    let lcn = (request.offset_bytes / self.codeword_bytes) as Lcn;
-                    device.ftl.prefetch(lcn);
-                    if let Some(translation) = &device.translation {
-                        translation.cache().prefetch(lcn);
-                    }
-                    self.read_ahead.push_back(request);
-                }
-                None => self.source_ended = true,
-            }
-        }
-        if let Some(soon) = self.read_ahead.get(READ_AHEAD / 2) {
-            device.ftl.prefetch_block((soon.offset_bytes / self.codeword_bytes) as Lcn);
-        }
-        Ok(self.read_ahead.pop_front())
+    pub(super) fn schedule_arrivals(&mut self, device: &mut Device) -> Result<()> {
+        self.queues.iter_mut().try_for_each(|queue| queue.schedule_arrival(device))
     }
 
     /// Whether the queues of the busy units that a request wants first are below their bound.
@@ -241,7 +212,7 @@ impl Host {
         }
     }
 
-    fn admit(&mut self, device: &Device, request: Request) -> u32 {
+    fn admit(&mut self, device: &Device, request: Request, queue: usize) -> u32 {
         let number = self.issued;
         self.issued += 1;
         let end = request.offset_bytes + request.bytes;
@@ -257,6 +228,7 @@ impl Host {
         self.requests.insert(Active {
             request,
             number,
+            queue: queue as u16,
             remaining: codewords,
             max_level: 0,
             retries: 0,
@@ -323,6 +295,14 @@ impl Host {
         self.requests[request].energy += energy;
     }
 
+    /// A codeword of a request was read, which counts for its tenant.
+    #[inline]
+    pub(super) fn count_read(&self, kernel: &mut Kernel, request: u32, decoded: bool) {
+        if self.arbiter.is_some() {
+            kernel.statistics.read_for_tenant(usize::from(self.requests[request].queue), decoded);
+        }
+    }
+
     /// Codewords of a request were read, decoded or not.
     #[inline]
     pub(super) fn codewords_read(&mut self, kernel: &mut Kernel, request: u32, codewords: u32, level: u8, retries: u8) {
@@ -357,10 +337,22 @@ impl Host {
     fn complete(&mut self, kernel: &mut Kernel, request: u32) {
         let active = self.requests[request];
         self.requests.remove(request);
-        let Active { request, number, max_level, retries, energy, .. } = active;
+        let Active { request, number, queue, max_level, retries, energy, .. } = active;
+        self.queues[usize::from(queue)].completed(kernel.now);
         let Request { arrival, kind, offset_bytes, bytes } = request;
         let response = kernel.now - arrival;
-        let row = LogRow { request: number, arrival, kind, offset_bytes, bytes, response, max_level, retries, energy };
+        let row = LogRow {
+            request: number,
+            tenant: queue,
+            arrival,
+            kind,
+            offset_bytes,
+            bytes,
+            response,
+            max_level,
+            retries,
+            energy,
+        };
         kernel.statistics.complete(row);
     }
 }
