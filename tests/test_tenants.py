@@ -68,7 +68,7 @@ def test_fairness_is_that_of_lone_runs() -> None:
     for name, alone in found.alone.items():
         (lone,) = (tenant for tenant in alone.summary["tenants"] if tenant["requests"])
         (shared,) = (tenant for tenant in found.together.summary["tenants"] if tenant["name"] == name)
-        assert lone["name"] == name and lone["requests"] == shared["requests"]
+        assert (lone["name"], lone["requests"]) == (name, shared["requests"])
         assert found.slowdowns[name] == pytest.approx(shared["all"]["mean_us"] / lone["all"]["mean_us"])
     slowdowns = found.slowdowns.values()
     assert found.slowdowns["light"] > 2 > found.slowdowns["heavy"] > 1
@@ -112,6 +112,9 @@ def test_the_command_writes_what_it_says(tmp_path: Path, softsense_command: Soft
     done = softsense_command("fairness", file, "--json", "--no-progress")
     assert json.loads(done.stdout)["slowdowns"] == summary["slowdowns"]
     done = softsense_command("run", file, "--out", "run", "--no-progress")
-    assert "tenant light" in done.stdout and "Tenants (response in us)" in done.stdout
+    assert "tenant light" in done.stdout
+    assert "Tenants (response in us)" in done.stdout
     done = softsense_command("fairness", file, "--set", "host.tenants[0].weight=0")
-    assert done.returncode == 2 and done.stderr.startswith("error: ") and "weight: found 0" in done.stderr
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: ")
+    assert "weight: found 0" in done.stderr

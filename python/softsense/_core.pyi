@@ -55,7 +55,7 @@ def policies() -> list[dict[str, Any]]:
     """
 
 def fairness_json(alone_us: Sequence[float], shared_us: Sequence[float]) -> str:
-    """How fair a device is to tenants whose mean responses alone and beside the others are given, us, in the same order.
+    """How fair a device is to tenants with these mean responses alone and beside the others, us, in the same order.
 
     JSON of `slowdowns`, `fairness`, `max_slowdown`, `weighted_speedup` and `harmonic_speedup`; see `softsense.tenants`.
     """

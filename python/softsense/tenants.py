@@ -82,7 +82,7 @@ class Fairness:
 
     @property
     def table(self) -> pl.DataFrame:
-        """A row for each tenant: `tenant`, `slowdown`, and alone and together mean and p99 of its responses and IOPS."""
+        """A row for each tenant: `tenant`, `slowdown`; alone and together mean and p99 of its responses, and IOPS."""
         import polars as pl
 
         rows = []
@@ -112,7 +112,7 @@ def fairness(
     jobs: int | None = None,
     progress: Progress | None = None,
 ) -> Fairness:
-    """Simulate the tenants of a configuration together, and each of them alone with the same requests.
+    r"""Simulate the tenants of a configuration together, and each of them alone with the same requests.
 
     Slowdown, fairness and weighted speedup are those of Tavakkol et al., FLIN (ISCA 2018) and MQSim (FAST 2018), by mean
     response; harmonic speedup is that of Luo et al. (ISPASS 2001). Results do not depend on `jobs`.
@@ -129,8 +129,9 @@ def fairness(
         Interrupted: Ctrl-C; its `result` is None, or what all runs had measured.
 
     >>> from softsense import Config, fairness
-    >>> tenant = 'name = "{}"\\nworkload = {{ requests = 300, read_fraction = {}, arrivals = "immediate" }}'
-    >>> toml = "".join(f"[[host.tenants]]\\n{tenant.format(*each)}\\n" for each in (("reader", 1.0), ("writer", 0.0)))
+    >>> tenant = 'name = "{}"\nworkload = {{ requests = 300, read_fraction = {}, arrivals = "immediate" }}'
+    >>> two = [tenant.format(name, share) for name, share in (("reader", 1.0), ("writer", 0.0))]
+    >>> toml = "".join(f"[[host.tenants]]\n{each}\n" for each in two)
     >>> small = ["geometry.channels=1", "geometry.blocks_per_plane=256"]
     >>> found = fairness(Config.from_toml(toml, "two.toml", small))
     >>> found.slowdowns["reader"] > found.slowdowns["writer"] > 1

@@ -11,9 +11,9 @@ use crate::config::{MODEL_VERSION, Mapping};
 use crate::request::{NoRequests, RequestKind};
 use crate::simulation::{CodewordSample, LogRow, Simulation, Sources};
 use crate::summary::{
-    CodeRatesSummary, CodewordReads, EncoderSummary, EnergySummary, GcSummary, InterconnectSummary, MachineSummary,
-    MappingSummary, OwnSummary, ReadBufferSummary, ReadReclaimSummary, ReadTimeUs, Responses, SlowestReads, Summary,
-    WritesDetail,
+    CodeRatesSummary, CodewordReads, EncoderSummary, EnergySummary, GcSummary, HostLinkSummary, InterconnectSummary,
+    MachineSummary, MappingSummary, OwnSummary, ReadBufferSummary, ReadReclaimSummary, ReadTimeUs, Responses,
+    SlowestReads, Summary, WritesDetail,
 };
 use crate::tenants::{self, TenantSummary};
 use crate::trace::{Beyond, Trace};
@@ -289,6 +289,11 @@ impl Run {
                 }),
             },
             encoder: self.simulation.encoder_share().map(|utilisation| EncoderSummary { utilisation }),
+            host_link: (self.simulation.host_link_shares().zip(spec.host.link)).map(|(shares, link)| HostLinkSummary {
+                gb_per_s: link.speed.gb_per_s(),
+                to_device: shares.to_device,
+                to_host: shares.to_host,
+            }),
             interconnect: self.simulation.link_shares().map(|shares| InterconnectSummary {
                 mean_us: mean_us(s.interconnect_time),
                 link_from_ssds: shares.from_ssds,

@@ -18,7 +18,9 @@ mod arbiter;
 mod back_end;
 mod device;
 mod host;
+mod host_link;
 mod kernel;
+mod lane;
 mod medium;
 mod owners;
 mod queue;
@@ -42,6 +44,7 @@ pub use back_end::{Action, LinkShares, Occupied, Resource};
 use device::Device;
 use host::Host;
 pub use host::Sources;
+pub use host_link::HostLinkShares;
 use kernel::{Completion, LATEST};
 use owners::ReadOwner;
 pub use statistics::{
@@ -125,7 +128,9 @@ impl Simulation {
         if self.host.is_due(&self.device.kernel)
             && let Some(request) = self.host.next_in(&mut self.device)?
         {
-            self.serve(request);
+            if self.host.is_at_device(&mut self.device.kernel, request) {
+                self.serve(request);
+            }
             self.host.schedule_arrivals(&mut self.device)?;
             self.check_own()?;
             return Ok(true);
@@ -157,7 +162,11 @@ impl Simulation {
             Event::DecodeDone { decoder } => back_end.decode_done(kernel, decoder),
             Event::EncodeDone { encoder } => back_end.encode_done(kernel, encoder),
             Event::Crossed { crossing } => back_end.crossed(kernel, crossing),
-            Event::MemoryDone { moved } => self.host.moved(kernel, moved),
+            Event::MemoryDone { moved } => {
+                if let Some(fetched) = self.host.moved(kernel, moved) {
+                    self.serve(fetched);
+                }
+            }
         }
         self.pass_on();
         self.check_own()?;
@@ -419,6 +428,11 @@ impl Simulation {
     /// Mean busy shares of links and the switch up to now; none where there are none.
     pub fn link_shares(&self) -> Option<LinkShares> {
         self.device.back_end.link_shares(self.now())
+    }
+
+    /// Mean busy shares of the link to the host up to now; none where there is none.
+    pub fn host_link_shares(&self) -> Option<HostLinkShares> {
+        self.host.link_shares(self.now())
     }
 
     /// What reads occupy now.

@@ -65,6 +65,9 @@ pub struct Summary {
     pub mapping: Option<MappingSummary>,
     /// Encoders; `null` where encoding takes no time.
     pub encoder: Option<EncoderSummary>,
+    /// The link to the host; not there without one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub host_link: Option<HostLinkSummary>,
     /// Links and the switch; `null` without them.
     pub interconnect: Option<InterconnectSummary>,
     /// Code rates; `null` unless `reliability` is `adaptive`.
@@ -78,6 +81,17 @@ pub struct Summary {
 pub struct EncoderSummary {
     /// Mean busy share.
     pub utilisation: f64,
+}
+
+/// The link between host and device.
+#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
+pub struct HostLinkSummary {
+    /// Data that crosses it in each direction, GB/s.
+    pub gb_per_s: f64,
+    /// Mean busy share of the way to the device, with data that is written.
+    pub to_device: f64,
+    /// Of the way to the host, with data that was read.
+    pub to_host: f64,
 }
 
 /// Links between SSDs and a pool of decoders or encoders, and the switch: mean busy shares, of links those of all SSDs.

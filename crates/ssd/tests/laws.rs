@@ -355,6 +355,10 @@ fn device(draw: &mut Draw) -> String {
     if placed && encoder.is_none() {
         toml += &format!("serves_in_flight = {}\n", draw.once_in(2));
     }
+    if draw.once_in(4) {
+        let speed = draw.one(&["bandwidth_gb_per_s = 0.05", "pcie = { generation = 4, lanes = 4 }"]);
+        toml += &format!("link = {{ speed = {{ {speed} }}, latency_us = {:?} }}\n", draw.one(&[0.0, 3.0]));
+    }
     toml += &match draw.below(3) {
         0 => "issue.open_loop.time_scale = 1.0\n".to_owned(),
         1 => "issue.closed_loop.queue_depth = 1\n".to_owned(),

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// All modules, the lowest first. One that is not named belongs to the one that it is in.
-const ORDER: [&str; 52] = [
+const ORDER: [&str; 55] = [
     "events",
     "recency",
     "request",
@@ -15,6 +15,7 @@ const ORDER: [&str; 52] = [
     "config::duration",
     "config::spread",
     "config::issue",
+    "config::host_link",
     "config::tenants",
     "config::geometry",
     "config::rounds",
@@ -44,6 +45,7 @@ const ORDER: [&str; 52] = [
     "simulation::owners",
     "simulation::statistics",
     "simulation::kernel",
+    "simulation::lane",
     "simulation::back_end",
     "simulation::medium",
     "simulation::translation",
@@ -52,6 +54,7 @@ const ORDER: [&str; 52] = [
     "simulation::write_path",
     "simulation::arbiter",
     "simulation::queue",
+    "simulation::host_link",
     "simulation::host",
     "simulation",
     "tenants",

@@ -3,6 +3,7 @@ use serde::{Deserialize, Serialize};
 use softsense_base::{Error, Result, expect_number, expect_whole, format_bytes};
 
 use super::duration::check_us;
+use super::host_link::HostLinkSpec;
 use super::issue::Issue;
 use super::spread::{SpreadPart, check_spread};
 use super::tenants::{self, ArbitrationSpec, TenantSpec};
@@ -44,6 +45,9 @@ pub struct HostSpec {
     /// What a request takes beside its flash; nothing without it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub service: Option<ServiceSpec>,
+    /// The link to the host; without it data and commands take no time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub link: Option<HostLinkSpec>,
     /// Several users of the device, each with requests and a submission queue of its own, in place of `[workload]` or a trace.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tenants: Vec<TenantSpec>,
@@ -127,6 +131,7 @@ impl Default for HostSpec {
             read_buffer: None,
             controller_memory_us: 1.0,
             service: None,
+            link: None,
             tenants: Vec::new(),
             arbitration: None,
         }
@@ -162,6 +167,7 @@ impl HostSpec {
         expect_whole("host.max_outstanding", self.max_outstanding, 1, MAX_INDEX / 2)?;
         check_us("host.controller_memory_us", self.controller_memory_us)?;
         self.service.as_ref().map_or(Ok(()), ServiceSpec::check)?;
+        self.link.as_ref().map_or(Ok(()), HostLinkSpec::check)?;
         tenants::check(&self.tenants, self.issue, self.arbitration.as_ref())?;
         self.read_buffer.as_ref().map_or(Ok(()), |buffer| buffer.check(page_bytes))?;
         if self.write_buffer_replacement == WriteBufferReplacement::Lru && self.write_buffer_bytes == 0 {
@@ -195,6 +201,7 @@ impl HostSpec {
         let service = self.service.as_ref().map_or_else(String::new, |service| {
             format!("; overhead {} us, {:.2} % of reads from memory", service.overhead_us, service.hit_fraction * 100.0)
         });
-        format!("{issue}; write buffer {buffer}{read_buffer}{service}")
+        let link = self.link.map_or_else(String::new, |link| format!("; link {}", link.describe()));
+        format!("{issue}; write buffer {buffer}{read_buffer}{service}{link}")
     }
 }

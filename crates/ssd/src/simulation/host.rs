@@ -6,6 +6,7 @@ use softsense_base::{Ns, Pj, Purpose, Result, Stream};
 
 use super::arbiter::Arbiter;
 use super::device::Device;
+use super::host_link::{HostLink, HostLinkShares};
 use super::kernel::Kernel;
 use super::queue::Queue;
 use super::statistics::LogRow;
@@ -42,9 +43,25 @@ struct Active {
     queue: u16,
     /// Codewords that are not done yet.
     remaining: u32,
+    /// Bytes of a read that have not set out for the host yet, where there is a link to it.
+    to_give: u64,
     max_level: u8,
     retries: u16,
     energy: Pj,
+}
+
+/// Something that is on its way, of a request. Each stands for codewords that are not done, so that there are no more of these than
+/// codewords under way.
+#[derive(Debug, Clone, Copy)]
+enum Move {
+    /// Its command, with data that it writes, to the device.
+    Command(u32),
+    /// So many codewords through controller memory.
+    InMemory(u32, u32),
+    /// So many codewords to the host.
+    ToHost(u32, u32),
+    /// The rest of its service, when all codewords are done.
+    Service(u32),
 }
 
 /// What requests take beside their flash.
@@ -89,9 +106,8 @@ pub(super) struct Host {
     service: Option<Service>,
     issued: u64,
     requests: Slab<Active>,
-    /// Codewords on their way between host and controller memory: how many, of which request. None where all codewords of it are done,
-    /// and its service is not.
-    moves: Slab<(u32, u32)>,
+    link: Option<HostLink>,
+    moves: Slab<Move>,
 }
 
 impl Host {
@@ -123,10 +139,16 @@ impl Host {
             unit_queue: spec.flash.unit_queue.map_or(usize::MAX, |bound| bound as usize),
             controller_memory: Ns::from_us(host.controller_memory_us),
             service: host.service.as_ref().map(|service| Service::new(service, spec.seed)),
+            link: host.link.as_ref().map(HostLink::new),
             issued: 0,
             requests: Slab::default(),
             moves: Slab::default(),
         }
+    }
+
+    /// Mean busy shares of the link to the host; none where there is none.
+    pub(super) fn link_shares(&self, now: Ns) -> Option<HostLinkShares> {
+        self.link.as_ref().map(|link| link.busy_shares(now))
     }
 
     /// How much of the requests has been read, in [0, 1].
@@ -230,6 +252,7 @@ impl Host {
             number,
             queue: queue as u16,
             remaining: codewords,
+            to_give: request.bytes,
             max_level: 0,
             retries: 0,
             energy: Pj::default(),
@@ -272,21 +295,41 @@ impl Host {
             .is_some_and(|service| service.hits.uniform(self.requests[request].number, 0) < service.hit_fraction)
     }
 
-    /// `codewords` of a request need no flash: they are done once they have crossed controller memory.
-    pub(super) fn finish_in_memory(&mut self, kernel: &mut Kernel, request: u32, codewords: u32) {
-        let moved = self.moves.insert((request, codewords));
-        kernel.schedule(self.controller_memory.times(u64::from(codewords)), Event::MemoryDone { moved });
+    /// Whether a request that has been let in is in the device at once. Over a link it gets there later, and is given back by
+    /// [`Self::moved`] then.
+    #[inline]
+    pub(super) fn is_at_device(&mut self, kernel: &mut Kernel, request: u32) -> bool {
+        let Some(link) = &mut self.link else { return true };
+        let Request { kind, bytes, .. } = self.requests[request].request;
+        let takes = link.fetch(kernel.now, if kind == RequestKind::Write { bytes } else { 0 });
+        self.on_its_way(kernel, takes, Move::Command(request));
+        false
     }
 
-    /// Codewords have crossed controller memory.
-    pub(super) fn moved(&mut self, kernel: &mut Kernel, moved: u32) {
-        let (request, codewords) = self.moves[moved];
+    fn on_its_way(&mut self, kernel: &mut Kernel, takes: Ns, what: Move) {
+        let moved = self.moves.insert(what);
+        kernel.schedule(takes, Event::MemoryDone { moved });
+    }
+
+    /// `codewords` of a request need no flash: they are done once they have crossed controller memory.
+    pub(super) fn finish_in_memory(&mut self, kernel: &mut Kernel, request: u32, codewords: u32) {
+        self.on_its_way(kernel, self.controller_memory.times(u64::from(codewords)), Move::InMemory(request, codewords));
+    }
+
+    /// Something has got where it was on its way to. Returns a request whose command is in the device now.
+    pub(super) fn moved(&mut self, kernel: &mut Kernel, moved: u32) -> Option<u32> {
+        let what = self.moves[moved];
         self.moves.remove(moved);
-        if codewords == 0 {
-            self.codewords_under_way -= 1;
-            return self.complete(kernel, request);
+        match what {
+            Move::Command(request) => return Some(request),
+            Move::InMemory(request, codewords) => self.codewords_done(kernel, request, codewords),
+            Move::ToHost(request, codewords) => self.codewords_given(kernel, request, codewords),
+            Move::Service(request) => {
+                self.codewords_under_way -= 1;
+                self.complete(kernel, request);
+            }
         }
-        self.codewords_done(kernel, request, codewords);
+        None
     }
 
     /// What an operation for a request has cost.
@@ -312,25 +355,46 @@ impl Host {
         self.codewords_done(kernel, request, codewords);
     }
 
-    /// `codewords` of a request are done; with the last one, and its service, the request completes.
+    /// `codewords` of a request are done: with the host, or over a link on their way to it.
     #[inline]
     pub(super) fn codewords_done(&mut self, kernel: &mut Kernel, request: u32, codewords: u32) {
+        if self.link.is_some() && self.requests[request].request.kind == RequestKind::Read {
+            return self.give(kernel, request, codewords);
+        }
+        self.codewords_given(kernel, request, codewords);
+    }
+
+    /// Codewords of a read set out for the host, of which it gets the bytes that it asked for.
+    fn give(&mut self, kernel: &mut Kernel, request: u32, codewords: u32) {
+        let (active, link) = (&mut self.requests[request], self.link.as_mut().expect("there is a link"));
+        let bytes = active.to_give.min(u64::from(codewords) * self.codeword_bytes);
+        active.to_give -= bytes;
+        let takes = link.give(kernel.now, bytes);
+        self.on_its_way(kernel, takes, Move::ToHost(request, codewords));
+    }
+
+    /// The host has `codewords` of a request, or knows that they are written. With the last one, and its service, the request
+    /// completes.
+    #[inline]
+    fn codewords_given(&mut self, kernel: &mut Kernel, request: u32, codewords: u32) {
         let active = &mut self.requests[request];
         active.remaining -= codewords;
         self.codewords_under_way -= u64::from(codewords);
         if active.remaining > 0 {
             return;
         }
-        match &self.service {
-            None => self.complete(kernel, request),
-            Some(service) => {
-                let takes = service.takes(active.number);
-                let moved = self.moves.insert((request, 0));
-                kernel.schedule(takes, Event::MemoryDone { moved });
-                // What has an index is counted.
-                self.codewords_under_way += 1;
-            }
+        if self.service.is_none() && self.link.is_none() {
+            return self.complete(kernel, request);
         }
+        let (number, is_read) = (active.number, active.request.kind == RequestKind::Read);
+        let mut takes = self.service.as_ref().map_or(Ns::ZERO, |service| service.takes(number));
+        // What was read says itself that it is there.
+        if let Some(link) = self.link.as_mut().filter(|_| !is_read) {
+            takes += link.give(kernel.now, 0);
+        }
+        self.on_its_way(kernel, takes, Move::Service(request));
+        // What has an index is counted.
+        self.codewords_under_way += 1;
     }
 
     #[inline]

@@ -1,4 +1,4 @@
-//! Several users of one device: what each gets, under each arbitration.
+//! The host: what each of several users of a device gets, under each arbitration, and what the link to the device costs.
 
 mod support;
 
@@ -205,4 +205,50 @@ fn wrong_tenants_are_refused() {
             "{error}\n{toml}"
         );
     }
+}
+
+/// Does a lone request take as long as without a link, and its command, its data and its completion besides?
+#[test]
+fn a_link_adds_latency_and_the_time_of_the_data() {
+    let with = |link: &str| support::config(&format!("{DEVICE}[host]\n{link}"));
+    let (plain, linked) = (with(""), with("link = { speed.bandwidth_gb_per_s = 0.5, latency_us = 3.0 }\n"));
+    let lone = |kind, codewords: u64| {
+        vec![support::request(kind, Ns::ZERO, 0, codewords), support::request(kind, Ns::from_us(1e5), 40, codewords)]
+    };
+    for (kind, codewords, of_data) in
+        [(RequestKind::Read, 1, 1), (RequestKind::Write, 1, 1), (RequestKind::Write, 8, 8), (RequestKind::Trim, 8, 0)]
+    {
+        let responses = |config| {
+            let log = support::run(config, lone(kind, codewords)).take_log();
+            log.iter().map(|row| row.response.0).collect::<Vec<_>>()
+        };
+        let data = 4096 * of_data * 2;
+        let expected: Vec<u64> = responses(&plain).iter().map(|response| response + 6000 + data).collect();
+        assert_eq!(responses(&linked), expected, "{kind:?} of {codewords}");
+    }
+    // Codewords that are read one after the other set out as they come: the last one waits for none.
+    let last = |config| support::run(config, lone(RequestKind::Read, 8)).take_log()[0].response.0;
+    let more = last(&linked) - last(&plain);
+    assert!((6000 + 4096 * 2..=6000 + 8 * 4096 * 2).contains(&more), "{more}");
+}
+
+/// Does a link that is narrower than the flash carry what it can, each way as if there were no other?
+#[test]
+fn a_narrow_link_is_full_in_both_directions() {
+    let toml = format!(
+        "{DEVICE}[host]\nissue.closed_loop.queue_depth = 64\nwrite_buffer_bytes = 1048576\n\
+         link = {{ speed.bandwidth_gb_per_s = 0.004, latency_us = 5.0 }}\n"
+    );
+    let config = support::config(&toml);
+    let requests = (0..4000).map(|i| {
+        let kind = if i % 2 == 0 { RequestKind::Read } else { RequestKind::Write };
+        support::request(kind, Ns::ZERO, (i * 37) % 500, 1)
+    });
+    let done = support::run(&config, requests.collect());
+    let shares = done.host_link_shares().unwrap();
+    let seconds = done.statistics().last_completion.as_secs();
+    // As many bytes each way.
+    let expected = 2000.0 * 4096.0 / 4e6;
+    assert!((seconds / expected - 1.0).abs() < 0.02, "{seconds} s, expected {expected} s");
+    assert!(shares.to_device > 0.97 && shares.to_host > 0.97, "{shares:?}");
 }
