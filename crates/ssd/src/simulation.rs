@@ -257,7 +257,10 @@ impl Simulation {
                     self.translate(index, codewords, Access::Read);
                 }
             }
-            RequestKind::Write => self.translate(index, self.host.touched_by(&request), Access::Write),
+            RequestKind::Write => {
+                self.write_path.expect(index, self.host.placement(index));
+                self.translate(index, self.host.touched_by(&request), Access::Write);
+            }
             RequestKind::Trim => {
                 for lcn in self.host.covered_by(&request) {
                     self.device.ftl.unmap(lcn);

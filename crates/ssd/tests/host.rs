@@ -252,3 +252,33 @@ fn a_narrow_link_is_full_in_both_directions() {
     assert!((seconds / expected - 1.0).abs() < 0.02, "{seconds} s, expected {expected} s");
     assert!(shares.to_device > 0.97 && shares.to_host > 0.97, "{shares:?}");
 }
+
+/// Do placement handles keep apart what is overwritten often and what is not, so that less has to be moved?
+#[test]
+fn placement_keeps_hot_and_cold_data_apart() {
+    let amplification = |placement: u32, skewed: bool| {
+        // Nine of ten writes go to a tenth of the addresses, or half of them to half.
+        let (hot, of_hot) = if skewed { (0.1, 90_000) } else { (0.5, 50_000) };
+        let tenant = |name, fraction: f64, requests, placement| {
+            format!(
+                "[[host.tenants]]\nname = \"{name}\"\nnamespace.fraction = {fraction}\nplacement = {placement}\n\
+                 workload = {{ requests = {requests}, read_fraction = 0.0, arrivals.poisson.requests_per_s = {requests}.0 }}\n"
+            )
+        };
+        let toml = format!(
+            "{}layout = \"steady_state\"\n[host]\narbitration.fetched_commands = 65536\n{}{}",
+            DEVICE.replace("over_provisioning = 0.3", "over_provisioning = 0.45"),
+            tenant("hot", hot, of_hot, placement),
+            tenant("cold", 1.0 - hot, 100_000 - of_hot, 0),
+        );
+        let mut run = Run::new(&support::config(&toml), Requests::Workload, false).unwrap();
+        while run.advance(1_000_000).unwrap() {}
+        run.summary(false).writes_detail.write_amplification.unwrap()
+    };
+    let (mixed, apart) = (amplification(0, true), amplification(1, true));
+    println!("hot and cold: {mixed} together, {apart} apart");
+    assert!(apart < 0.9 * mixed, "{apart} apart, {mixed} together");
+    let (mixed, apart) = (amplification(0, false), amplification(1, false));
+    println!("alike: {mixed} together, {apart} apart");
+    assert!((apart / mixed - 1.0).abs() < 0.05, "where all are alike there is nothing to keep apart: {apart}, {mixed}");
+}

@@ -384,13 +384,16 @@ fn device(draw: &mut Draw) -> String {
         }
     }
     if draw.once_in(4) {
-        toml += &tenants(draw);
+        toml += &tenants(draw, buffer == 0 && ways == 1);
     }
     toml
 }
 
 /// Several tenants, each of the whole device, so that requests made for one may be anyone's.
-fn tenants(draw: &mut Draw) -> String {
+///
+/// # Arguments
+/// - `placed`: whether what they write may be kept apart.
+fn tenants(draw: &mut Draw, placed: bool) -> String {
     let scheme = draw
         .one(&["\"round_robin\"", "{ weighted_round_robin = { high_weight = 3, medium_weight = 2, low_weight = 1 } }"]);
     let mut toml = format!(
@@ -406,6 +409,9 @@ fn tenants(draw: &mut Draw) -> String {
             1 + draw.below(3),
             draw.one(&[40, 64]),
         );
+        if placed && draw.once_in(2) {
+            toml += &format!("placement = {}\n", draw.below(3));
+        }
         if draw.once_in(2) {
             toml += draw.one(&["issue.open_loop.time_scale = 0.5\n", "issue.closed_loop.queue_depth = 5\n"]);
         }

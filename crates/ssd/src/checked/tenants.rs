@@ -6,6 +6,11 @@ use super::CheckedConfig;
 use crate::config::Namespace;
 
 impl CheckedConfig {
+    /// Placement handles of writes: 1 where nobody says otherwise.
+    pub(crate) fn placement_handles(&self) -> u32 {
+        1 + self.config.host.tenants.iter().map(|tenant| tenant.placement).max().unwrap_or(0)
+    }
+
     /// The bytes of the device that each tenant sees, in whole codewords; none where there are no tenants.
     ///
     /// # Errors

@@ -59,7 +59,7 @@ impl CheckedConfig {
     }
 
     /// All that cannot go together: a new feature that goes without another is a row here.
-    fn clashes(&self) -> [Clash; 42] {
+    fn clashes(&self) -> [Clash; 44] {
         let config = &self.config;
         let (decoder, flash, reliability) = (&config.decoder, &config.flash, &config.reliability);
         let layouts = self.layouts();
@@ -87,6 +87,19 @@ impl CheckedConfig {
                 self.has_tenants() && config.workload.is_some(),
                 "host.tenants",
                 "found with `workload`, expected one of them: each tenant has a workload, or a trace, of its own".into(),
+            ),
+            // A buffer programs pages of what was written longest ago, whoever wrote it.
+            clash(
+                self.placement_handles() > 1 && config.host.write_buffer_bytes > 0,
+                "host.tenants",
+                "found `placement` with `host.write_buffer_bytes`, expected 0: pages of the buffer hold what several have written"
+                    .into(),
+            ),
+            // What does not fill a group has a block of its own already.
+            clash(
+                self.placement_handles() > 1 && divides,
+                "host.tenants",
+                "found `placement` with codewords that lie in pages of several chips, expected `ftl.interleaving.ways = 1`".into(),
             ),
             // Where no read goes first, none has anything suspended.
             clash(

@@ -14,6 +14,9 @@ const MAX_TENANTS: usize = 1 << 12;
 /// The deepest submission queue, as of NVMe.
 const MAX_SUBMISSION_QUEUE: u32 = 1 << 16;
 
+/// Placement handles: as many reclaim unit handles as drives with flexible data placement have.
+const PLACEMENT_HANDLES: u32 = 8;
+
 /// Commands of one turn at most.
 const MAX_TURN: u32 = 1 << 16;
 
@@ -41,6 +44,10 @@ pub struct TenantSpec {
     /// Its turn among queues of its class, or of all where there are no classes, is so many times `host.arbitration.burst`.
     #[serde(default = "one")]
     pub weight: u32,
+    /// The placement handle of its writes, 0 to 7: writes of different handles go to different blocks, until garbage collection moves
+    /// them together.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub placement: u32,
     /// Commands that its submission queue has room for. A request that arrives when it is full waits at the host, and is counted.
     #[serde(default = "default_submission_queue")]
     pub submission_queue_depth: u32,
@@ -250,6 +257,7 @@ impl TenantSpec {
         }
         expect_whole(format!("{path}.submission_queue_depth"), self.submission_queue_depth, 1, MAX_SUBMISSION_QUEUE)?;
         self.issue.unwrap_or(default).check(&format!("{path}.issue"), self.submission_queue_depth)?;
+        expect_whole(format!("{path}.placement"), self.placement, 0, PLACEMENT_HANDLES - 1)?;
         expect_whole(format!("{path}.weight"), self.weight, 1, MAX_TURN / burst)?;
         match self.namespace {
             Namespace::Fraction(share) if !(share > 0.0 && share <= 1.0) => {
@@ -273,9 +281,10 @@ impl TenantSpec {
         };
         let issue = self.issue.map_or_else(String::new, |issue| format!("; {}", issue.describe()));
         let weight = if self.weight == 1 { String::new() } else { format!(", weight {}", self.weight) };
+        let placement = if self.placement == 0 { String::new() } else { format!(", placement {}", self.placement) };
         let idle = if self.idle { "idle; " } else { "" };
         let priority = format!("{:?}", self.priority).to_lowercase();
-        format!("{idle}{of}{issue}; namespace {}; priority {priority}{weight}", format_bytes(bytes))
+        format!("{idle}{of}{issue}; namespace {}; priority {priority}{weight}{placement}", format_bytes(bytes))
     }
 }
 

@@ -42,7 +42,9 @@ impl PageMap {
     /// # Arguments
     /// - `first`: what is to be written, of which a rule of the user's own is told.
     /// - `codewords`: how many of a request wait to be written. They are interleaved where they fill a group.
-    pub fn open_for_host(&mut self, ssd: u32, pool: u32, first: Lcn, codewords: u32) -> Option<Group> {
+    /// - `handle`: where the host wants it placed: writes of different handles go to different superblocks.
+    pub fn open_for_host(&mut self, ssd: u32, pool: u32, first: Lcn, codewords: u32, handle: u8) -> Option<Group> {
+        self.handle = handle;
         let ways = self.geometry.ways() as usize;
         let fills = ways > 1 && (codewords >= self.geometry.codewords_per_group() || self.remainder == Remainder::Pad);
         // Planes of a pool stand in the stripe at distances of as many as there are pools.
@@ -88,7 +90,11 @@ impl PageMap {
         let pages = self.geometry.pages_per_superblock();
         let plane = self.geometry.stripe(ssd)[at * self.pools as usize + pool as usize];
         let state = &self.sets[self.geometry.set_of(plane).0 as usize];
-        let in_open = state.open[Writer::Host as usize].map_or(0, |(_, given)| pages - given);
+        let in_open = match self.handle {
+            0 => state.open[Writer::Host as usize],
+            handle => state.open_for_handles[usize::from(handle) - 1],
+        };
+        let in_open = in_open.map_or(0, |(_, given)| pages - given);
         // What is being collected is as good as free: writes are given out long before the erase that precedes them.
         (state.free.len() as u32 + state.being_collected) * pages + in_open
     }
@@ -124,7 +130,10 @@ impl PageMap {
         let keep = if matches!(writer, Writer::Gc | Writer::GcTranslation) { 0 } else { 1 };
         let (ways, pages) = (self.geometry.ways(), self.geometry.pages_per_superblock());
         let state = &mut self.sets[set as usize];
-        let open = &mut state.open[writer as usize];
+        let open = match self.handle {
+            handle @ 1.. if writer == Writer::Host => &mut state.open_for_handles[usize::from(handle) - 1],
+            _ => &mut state.open[writer as usize],
+        };
         let (superblock, given) = match *open {
             Some(at) => at,
             None => {

@@ -137,6 +137,7 @@ mod tests {
                 namespace: Namespace::Rest,
                 priority,
                 weight,
+                placement: 0,
                 submission_queue_depth: 1,
                 idle: false,
             })

@@ -95,6 +95,8 @@ pub(super) struct Host {
     arbiter: Option<Arbiter>,
     /// Of each queue the request that is due, and when it came.
     due: Vec<Option<(Ns, Request)>>,
+    /// The placement handle of what each writes.
+    placements: Vec<u8>,
     /// Which queues have one that can be let in.
     ready: Vec<bool>,
     codeword_bytes: u64,
@@ -130,6 +132,10 @@ impl Host {
         };
         Self {
             due: vec![None; queues.len()],
+            placements: match arbiter {
+                None => vec![0],
+                Some(_) => host.tenants.iter().map(|tenant| tenant.placement as u8).collect(),
+            },
             ready: vec![false; queues.len()],
             queues,
             arbiter,
@@ -263,6 +269,12 @@ impl Host {
     #[inline]
     pub(super) fn request(&self, index: u32) -> Request {
         self.requests[index].request
+    }
+
+    /// The placement handle of what a request writes.
+    #[inline]
+    pub(super) fn placement(&self, request: u32) -> u8 {
+        self.placements[usize::from(self.requests[request].queue)]
     }
 
     /// The codewords that a request covers at least in part.

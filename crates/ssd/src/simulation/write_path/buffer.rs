@@ -144,7 +144,7 @@ impl WritePath {
             }
             let waiting = buffer.pending.len() as u32;
             let first = buffer.pending.oldest().map_or(0, |slot| buffer.held[slot as usize]);
-            let Some(group) = device.ftl.open_for_host(ssd, 0, first, waiting) else {
+            let Some(group) = device.ftl.open_for_host(ssd, 0, first, waiting, 0) else {
                 self.make_room(device, ssd);
                 return left;
             };

@@ -42,6 +42,8 @@ pub(super) struct WritePath {
     collections: Vec<Option<Collection>>,
     /// Translation pages that wait for room in flash.
     stalled_translations: Vec<u32>,
+    /// Of each request under way its placement handle; none where there is one handle.
+    handles: Option<Vec<u8>>,
 }
 
 impl WritePath {
@@ -60,6 +62,7 @@ impl WritePath {
             cut: vec![None; geometry.sets() as usize],
             collections: (0..geometry.sets()).map(|_| None).collect(),
             stalled_translations: Vec::new(),
+            handles: (config.placement_handles() > 1).then(Vec::new),
         }
     }
 
@@ -71,6 +74,20 @@ impl WritePath {
     /// Whether no write and no collection is stuck.
     pub(super) fn is_idle(&self) -> bool {
         self.rooms.iter().all(Room::is_idle) && self.stalled_translations.is_empty()
+    }
+
+    /// A request that writes comes in, whose data is to be placed by this handle.
+    #[inline]
+    pub(super) fn expect(&mut self, request: u32, handle: u8) {
+        if let Some(handles) = &mut self.handles {
+            handles.resize(handles.len().max(request as usize + 1), 0);
+            handles[request as usize] = handle;
+        }
+    }
+
+    #[inline]
+    fn handle(&self, request: u32) -> u8 {
+        self.handles.as_ref().map_or(0, |handles| handles[request as usize])
     }
 
     /// Writes codewords for a request, of which the first and the last may be covered in part.
@@ -127,14 +144,14 @@ impl WritePath {
 
     /// Writes codewords `first`, `first + step`, ... to an SSD; what finds no room waits.
     fn write_to_ssd(&mut self, device: &mut Device, ssd: u32, request: u32, first: Lcn, step: u64, count: u32) {
-        let mut written = 0;
+        let (mut written, handle) = (0, self.handle(request));
         while written < count {
             let left = count - written;
             let stalled = &mut self.rooms[ssd as usize].stalled;
             let next = first + u64::from(written) * step;
             let (pool, of_page) = device.ftl.pool_of(next);
             let left = left.min(of_page);
-            let group = if stalled.is_empty() { device.ftl.open_for_host(ssd, pool, next, left) } else { None };
+            let group = if stalled.is_empty() { device.ftl.open_for_host(ssd, pool, next, left, handle) } else { None };
             let Some(group) = group else {
                 stalled.extend((written..count).map(|index| (request, first + u64::from(index) * step)));
                 self.make_room(device, ssd);

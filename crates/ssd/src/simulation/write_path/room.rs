@@ -98,7 +98,7 @@ impl WritePath {
             let adjacent = stalled.iter().take(most).zip(expected).take_while(|&(&at, expected)| at == expected);
             let (pool, of_page) = device.ftl.pool_of(first);
             let adjacent = (adjacent.count() as u32).min(of_page);
-            let Some(group) = device.ftl.open_for_host(ssd, pool, first, adjacent) else { break };
+            let Some(group) = device.ftl.open_for_host(ssd, pool, first, adjacent, self.handle(request)) else { break };
             let count = device.ftl.room(group).min(adjacent);
             self.rooms[ssd as usize].stalled.drain(..count as usize);
             let codewords = (0..count).map(|index| first + u64::from(index) * step);
