@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import softsense
-from conftest import Softsense
+from conftest import ROOT, Softsense
 from softsense import Config, ConfigError, tables
 
 DEVICE = """
@@ -54,6 +54,11 @@ def test_results_say_what_each_tenant_got() -> None:
     compared = softsense.compare(config(), policies="two_step,ideal")
     (block,) = (block for block in tables.blocks(compared) if block.about == "tenants")
     assert block.names[:3] == ["no soft sensing, light", "no soft sensing, heavy", "two_step, light"]
+
+
+def test_the_example_fits() -> None:
+    example = softsense.load_config(ROOT / "examples" / "configs" / "tenants.toml")
+    assert [label for label, _ in example.describe_workload()] == ["tenant database", "tenant backup"]
 
 
 def test_a_config_without_tenants_has_none() -> None:

@@ -10,7 +10,7 @@ from softsense._core import FileError
 if TYPE_CHECKING:
     import polars as pl
 
-_REQUEST_KINDS = ("read", "write", "trim")
+_REQUEST_KINDS = ("read", "write", "trim", "flush", "fua_write")
 MOST_LOGGED = 200_000
 
 

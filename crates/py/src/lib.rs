@@ -523,7 +523,7 @@ impl Run {
     }
 
     /// The columns of the requests that have completed since the last call: `request` (uint64),
-    /// `arrival_ns` (uint64), `kind` (uint8: 0 read, 1 write, 2 trim), `offset_bytes` (uint64), `bytes`
+    /// `arrival_ns` (uint64), `kind` (uint8: 0 read, 1 write, 2 trim, 3 flush, 4 write with FUA), `offset_bytes` (uint64), `bytes`
     /// (uint64), `response_ns` (uint64), `max_level` (uint8), `retries` (uint16), `energy_uj` (float64); with tenants also
     /// `tenant` (uint16).
     fn take_log<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {

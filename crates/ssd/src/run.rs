@@ -145,8 +145,9 @@ impl Run {
         let statistics = self.simulation.statistics();
         match kind {
             Some(RequestKind::Read) => statistics.reads.clone(),
-            Some(RequestKind::Write) => statistics.writes.clone(),
+            Some(RequestKind::Write | RequestKind::FuaWrite) => statistics.writes.clone(),
             Some(RequestKind::Trim) => statistics.trims.clone(),
+            Some(RequestKind::Flush) => statistics.flushes.clone(),
             None => statistics.all(),
         }
     }
@@ -203,6 +204,7 @@ impl Run {
             reads: s.reads.count(),
             writes: s.writes.count(),
             trims: s.trims.count(),
+            flushes: s.flushes.count(),
             machine: MachineSummary {
                 wall_s: self.wall_s,
                 setup_s: self.setup_s,
@@ -214,7 +216,12 @@ impl Run {
             tenants: (self.config.config().host.tenants.iter().zip(&s.tenants))
                 .map(|(tenant, counted)| TenantSummary::new(&tenant.name, counted))
                 .collect(),
-            response: Responses { read: s.reads.summary(), write: s.writes.summary(), all: s.all().summary() },
+            response: Responses {
+                read: s.reads.summary(),
+                write: s.writes.summary(),
+                flush: (s.flushes.count() > 0).then(|| s.flushes.summary()),
+                all: s.all().summary(),
+            },
             codeword_reads: CodewordReads {
                 count,
                 mean_us: mean_us(time.total()),

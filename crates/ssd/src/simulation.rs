@@ -257,8 +257,9 @@ impl Simulation {
                     self.translate(index, codewords, Access::Read);
                 }
             }
-            RequestKind::Write => {
-                self.write_path.expect(index, self.host.placement(index));
+            RequestKind::Write | RequestKind::FuaWrite => {
+                let through = request.kind == RequestKind::FuaWrite;
+                self.write_path.expect(index, self.host.placement(index), through);
                 self.translate(index, self.host.touched_by(&request), Access::Write);
             }
             RequestKind::Trim => {
@@ -268,6 +269,7 @@ impl Simulation {
                 }
                 self.host.finish_in_memory(&mut self.device.kernel, index, 1);
             }
+            RequestKind::Flush => self.write_path.flush(&mut self.device, index),
         }
         self.pass_on();
     }

@@ -37,6 +37,9 @@ pub struct Summary {
     pub writes: u64,
     /// Completed trims.
     pub trims: u64,
+    /// Completed flushes; not there where there were none.
+    #[serde(skip_serializing_if = "is_none")]
+    pub flushes: u64,
     /// What the simulation cost its computer: the only numbers that differ when the same run is done again.
     pub machine: MachineSummary,
     /// Simulated time of the last completion, s.
@@ -74,6 +77,11 @@ pub struct Summary {
     pub code_rates: Option<CodeRatesSummary>,
     /// Mean busy shares.
     pub utilisation: Utilisation,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
+fn is_none(count: &u64) -> bool {
+    *count == 0
 }
 
 /// Encoders.
@@ -163,7 +171,10 @@ pub struct Responses {
     pub read: ResponseSummary,
     /// Of writes.
     pub write: ResponseSummary,
-    /// Of all requests, trims among them.
+    /// Of flushes; not there where there were none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub flush: Option<ResponseSummary>,
+    /// Of all requests, trims and flushes among them.
     pub all: ResponseSummary,
 }
 

@@ -69,8 +69,10 @@ pub struct TenantSummary {
     pub name: String,
     /// Its completed requests.
     pub requests: u64,
-    /// Completed trims: what is neither read nor write.
+    /// Completed trims.
     pub trims: u64,
+    /// Completed flushes.
+    pub flushes: u64,
     /// From its first arrival to its last completion, s.
     pub span_s: f64,
     /// Completed requests over that, per s; `null` without any.
@@ -101,6 +103,7 @@ impl TenantSummary {
             name: name.to_owned(),
             requests,
             trims: tenant.trims.count(),
+            flushes: tenant.flushes.count(),
             span_s,
             iops: per_s(requests as f64),
             read_mb_per_s: per_s(tenant.read_bytes as f64 * 1e-6),

@@ -257,19 +257,20 @@ fn a_narrow_link_is_full_in_both_directions() {
 #[test]
 fn placement_keeps_hot_and_cold_data_apart() {
     let amplification = |placement: u32, skewed: bool| {
-        // Nine of ten writes go to a tenth of the addresses, or half of them to half.
-        let (hot, of_hot) = if skewed { (0.1, 90_000) } else { (0.5, 50_000) };
+        // Nine of ten writes, of a page each, go to a tenth of the addresses, or half of them to half.
+        let (hot, of_hot) = if skewed { (0.1, 54_000) } else { (0.5, 30_000) };
         let tenant = |name, fraction: f64, requests, placement| {
             format!(
                 "[[host.tenants]]\nname = \"{name}\"\nnamespace.fraction = {fraction}\nplacement = {placement}\n\
-                 workload = {{ requests = {requests}, read_fraction = 0.0, arrivals.poisson.requests_per_s = {requests}.0 }}\n"
+                 [host.tenants.workload]\nrequests = {requests}\nread_fraction = 0.0\nalign_bytes = 8192\n\
+                 sizes = [{{ bytes = 8192, share = 1.0 }}]\narrivals.poisson.requests_per_s = {}.0\n",
+                requests / 10
             )
         };
         let toml = format!(
-            "{}layout = \"steady_state\"\n[host]\narbitration.fetched_commands = 65536\n{}{}",
-            DEVICE.replace("over_provisioning = 0.3", "over_provisioning = 0.45"),
+            "{DEVICE}layout = \"steady_state\"\n[host]\narbitration.fetched_commands = 65536\n{}{}",
             tenant("hot", hot, of_hot, placement),
-            tenant("cold", 1.0 - hot, 100_000 - of_hot, 0),
+            tenant("cold", 1.0 - hot, 60_000 - of_hot, 0),
         );
         let mut run = Run::new(&support::config(&toml), Requests::Workload, false).unwrap();
         while run.advance(1_000_000).unwrap() {}
@@ -281,4 +282,52 @@ fn placement_keeps_hot_and_cold_data_apart() {
     let (mixed, apart) = (amplification(0, false), amplification(1, false));
     println!("alike: {mixed} together, {apart} apart");
     assert!((apart / mixed - 1.0).abs() < 0.05, "where all are alike there is nothing to keep apart: {apart}, {mixed}");
+}
+
+/// Does a flush take as long as what the write buffer holds takes to be programmed, a write with FUA as one without a buffer, and
+/// neither any longer where the buffer is power-protected?
+#[test]
+fn flushes_wait_for_what_is_buffered() {
+    let with = |lines: &str| support::config(&format!("{DEVICE}[host]\ncontroller_memory_us = 2.0\n{lines}"));
+    let lone = |config: &CheckedConfig, kinds: &[RequestKind]| -> Vec<f64> {
+        let requests = kinds.iter().zip(0..).map(|(&kind, i)| {
+            let codewords = if kind == RequestKind::Flush { 0 } else { 1 };
+            support::request(kind, Ns::from_us(1e5 * f64::from(i)), u64::from(codewords) * 7, codewords)
+        });
+        let mut log = support::run(config, requests.collect()).take_log();
+        log.sort_by_key(|row| row.request);
+        log.iter().map(|row| row.response.as_us()).collect()
+    };
+    use RequestKind::{Flush, FuaWrite, Write};
+    let [programmed, flushed] = lone(&with(""), &[Write, Flush])[..] else { panic!("there are two") };
+    assert_eq!(flushed, 2.0, "without a buffer all that has completed is in flash");
+    assert!(programmed > 100.0);
+    let buffer = "write_buffer_bytes = 1048576\n";
+    // The second flush finds nothing; pages of two are programmed for one codeword.
+    let responses = lone(&with(buffer), &[Flush, Write, Flush, Flush]);
+    assert_eq!(responses, [2.0, 2.0, programmed, 2.0]);
+    assert_eq!(lone(&with(buffer), &[FuaWrite, Flush]), [programmed, 2.0]);
+    // What was buffered before is stale when a write with FUA has gone past it.
+    let config = with(buffer);
+    let [_, fua, _] = lone(&config, &[Write, FuaWrite, Flush])[..] else { panic!("there are three") };
+    assert!((fua / programmed - 1.0).abs() < 1.0, "{fua}");
+    let protected = format!("{buffer}write_buffer_power_protected = true\n");
+    assert_eq!(lone(&with(&protected), &[Write, Flush, FuaWrite, Flush]), [2.0; 4]);
+}
+
+/// Does a flush leave to itself what is written after it?
+#[test]
+fn flushes_wait_for_nothing_that_comes_later() {
+    let config = support::config(&format!("{DEVICE}[host]\nwrite_buffer_bytes = 1048576\n"));
+    let at = |us: f64, kind, codewords| support::request(kind, Ns::from_us(us), 7, codewords);
+    let mut requests = vec![at(0.0, RequestKind::Write, 1), at(50.0, RequestKind::Flush, 0)];
+    let alone = support::run(&config, requests.clone()).statistics().flushes.max();
+    // So much that all planes are at work for long.
+    requests.push(at(51.0, RequestKind::Write, 100));
+    let beside = support::run(&config, requests.clone()).statistics().flushes.max();
+    assert_eq!(alone, beside);
+    requests.swap(1, 2);
+    (requests[1].arrival, requests[2].arrival) = (requests[2].arrival, requests[1].arrival);
+    let behind = support::run(&config, requests).statistics().flushes.max();
+    assert!(behind > beside, "{behind:?}, {beside:?}");
 }

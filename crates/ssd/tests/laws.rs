@@ -346,6 +346,9 @@ fn device(draw: &mut Draw) -> String {
             (false, false) => draw.one(&["read_modify_write", "pad"]),
         },
     );
+    if buffer > 0 && draw.once_in(5) {
+        toml += "write_buffer_power_protected = true\n";
+    }
     if buffer > 0 && draw.once_in(3) {
         toml += "write_buffer_replacement = \"lru\"\n";
     }
@@ -439,6 +442,8 @@ fn requests(draw: &mut Draw, config: &CheckedConfig) -> Vec<Request> {
     let count = draw.one(&[20, 60, 200]);
     let hot = (user / draw.one(&[1, 4, 16])).max(unit);
     let spacing = draw.one(&[0, 2_000, 200_000]);
+    // Where units cross pages, a page that is programmed in part would cut one for good.
+    let may_flush = !config.layouts().iter().any(|layout| layout.crosses_pages());
     (0..count)
         .map(|index| {
             let kind = draw.one(&[
@@ -449,7 +454,14 @@ fn requests(draw: &mut Draw, config: &CheckedConfig) -> Vec<Request> {
                 RequestKind::Write,
                 RequestKind::Write,
                 RequestKind::Trim,
+                RequestKind::FuaWrite,
+                RequestKind::Flush,
             ]);
+            let flushes = matches!(kind, RequestKind::Flush | RequestKind::FuaWrite);
+            let kind = if flushes && !may_flush { RequestKind::Write } else { kind };
+            if kind == RequestKind::Flush {
+                return Request { arrival: Ns(index * spacing), kind, offset_bytes: 0, bytes: 0 };
+            }
             // Now and then not in whole units.
             let grain = if draw.once_in(3) { 512.min(unit / 2) } else { unit };
             let bytes = (grain * (1 + draw.below(12))).min(hot);
@@ -485,7 +497,8 @@ fn check(toml: &str, config: &CheckedConfig, asked: Vec<Request>) {
         let touched = request.offset_bytes / unit..end.div_ceil(unit);
         match request.kind {
             RequestKind::Read => units_read += touched.end - touched.start,
-            RequestKind::Write => touched.for_each(|lcn| {
+            RequestKind::Flush => {}
+            RequestKind::Write | RequestKind::FuaWrite => touched.for_each(|lcn| {
                 let entry = units.get_mut(&lcn).unwrap();
                 (entry.written, entry.last_written) = (true, true);
             }),

@@ -6,6 +6,14 @@ use super::CheckedConfig;
 use crate::config::Namespace;
 
 impl CheckedConfig {
+    /// Whether workloads have flushes, or writes with FUA.
+    pub(super) fn flushes(&self) -> bool {
+        let tenants = self.config.host.tenants.iter().filter_map(|tenant| tenant.workload.as_ref());
+        tenants
+            .chain(&self.config.workload)
+            .any(|workload| workload.flush_fraction > 0.0 || workload.fua_fraction > 0.0)
+    }
+
     /// Placement handles of writes: 1 where nobody says otherwise.
     pub(crate) fn placement_handles(&self) -> u32 {
         1 + self.config.host.tenants.iter().map(|tenant| tenant.placement).max().unwrap_or(0)

@@ -59,7 +59,7 @@ impl CheckedConfig {
     }
 
     /// All that cannot go together: a new feature that goes without another is a row here.
-    fn clashes(&self) -> [Clash; 44] {
+    fn clashes(&self) -> [Clash; 45] {
         let config = &self.config;
         let (decoder, flash, reliability) = (&config.decoder, &config.flash, &config.reliability);
         let layouts = self.layouts();
@@ -93,6 +93,14 @@ impl CheckedConfig {
                 self.placement_handles() > 1 && config.host.write_buffer_bytes > 0,
                 "host.tenants",
                 "found `placement` with `host.write_buffer_bytes`, expected 0: pages of the buffer hold what several have written"
+                    .into(),
+            ),
+            // A page that is programmed before it is full cuts a unit that goes on in the next page.
+            clash(
+                crosses_pages && self.flushes(),
+                "workload",
+                "found `flush_fraction` or `fua_fraction` with codes of `reliability.bch` whose parity takes room of the data, expected 0: \
+                 units cross pages"
                     .into(),
             ),
             // What does not fill a group has a block of its own already.

@@ -35,6 +35,9 @@ pub struct HostSpec {
     /// Which of what it holds a write buffer programs, and when.
     #[serde(skip_serializing_if = "WriteBufferReplacement::is_default")]
     pub write_buffer_replacement: WriteBufferReplacement,
+    /// Whether what it holds outlives a loss of power: flushes then complete at once, and writes with FUA when the buffer has them.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub write_buffer_power_protected: bool,
     /// Pages of flash that were read for the host lately, decoded, in the controller's memory: what lies there is read, or read
     /// because a write covers it in part, in `controller_memory_us`. Without it nothing that was read is kept.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -128,6 +131,7 @@ impl Default for HostSpec {
             partial_write: PartialWrite::ReadModifyWrite,
             write_buffer_bytes: 0,
             write_buffer_replacement: WriteBufferReplacement::default(),
+            write_buffer_power_protected: false,
             read_buffer: None,
             controller_memory_us: 1.0,
             service: None,
@@ -174,6 +178,10 @@ impl HostSpec {
             let message = "found `lru` without `host.write_buffer_bytes`, expected a write buffer";
             return Err(Error::config("host.write_buffer_replacement", message));
         }
+        if self.write_buffer_power_protected && self.write_buffer_bytes == 0 {
+            let message = "found true without `host.write_buffer_bytes`, expected a write buffer";
+            return Err(Error::config("host.write_buffer_power_protected", message));
+        }
         let buffer = self.write_buffer_bytes;
         if buffer != 0 && !(page_bytes..=MAX_BUFFER_BYTES).contains(&buffer) {
             let message = format!(
@@ -202,6 +210,7 @@ impl HostSpec {
             format!("; overhead {} us, {:.2} % of reads from memory", service.overhead_us, service.hit_fraction * 100.0)
         });
         let link = self.link.map_or_else(String::new, |link| format!("; link {}", link.describe()));
-        format!("{issue}; write buffer {buffer}{read_buffer}{service}{link}")
+        let protected = if self.write_buffer_power_protected { " (power-protected)" } else { "" };
+        format!("{issue}; write buffer {buffer}{protected}{read_buffer}{service}{link}")
     }
 }

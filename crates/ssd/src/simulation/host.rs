@@ -235,8 +235,8 @@ impl Host {
                 Location::Flash(place) => has_room(device.geometry.split_block(device.geometry.block_of(place)).0),
                 Location::Unmapped | Location::Memory(_) | Location::InFlight => true,
             }),
-            RequestKind::Write => has_room(device.ftl.next_plane(codewords.start)),
-            RequestKind::Trim => true,
+            RequestKind::Write | RequestKind::FuaWrite => has_room(device.ftl.next_plane(codewords.start)),
+            RequestKind::Trim | RequestKind::Flush => true,
         }
     }
 
@@ -246,11 +246,11 @@ impl Host {
         let end = request.offset_bytes + request.bytes;
         assert!(end <= device.ftl.user_codewords() * self.codeword_bytes, "requests fit the device");
         let codewords = match request.kind {
-            RequestKind::Read | RequestKind::Write => {
+            RequestKind::Read | RequestKind::Write | RequestKind::FuaWrite => {
                 let codewords = self.touched_by(&request);
                 (codewords.end - codewords.start) as u32
             }
-            RequestKind::Trim => 1,
+            RequestKind::Trim | RequestKind::Flush => 1,
         };
         self.codewords_under_way += u64::from(codewords);
         self.requests.insert(Active {
@@ -313,7 +313,7 @@ impl Host {
     pub(super) fn is_at_device(&mut self, kernel: &mut Kernel, request: u32) -> bool {
         let Some(link) = &mut self.link else { return true };
         let Request { kind, bytes, .. } = self.requests[request].request;
-        let takes = link.fetch(kernel.now, if kind == RequestKind::Write { bytes } else { 0 });
+        let takes = link.fetch(kernel.now, if kind.is_write() { bytes } else { 0 });
         self.on_its_way(kernel, takes, Move::Command(request));
         false
     }

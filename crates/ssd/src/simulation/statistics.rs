@@ -162,6 +162,8 @@ pub struct TenantStatistics {
     pub writes: Histogram,
     /// Response times of trims.
     pub trims: Histogram,
+    /// Response times of flushes.
+    pub flushes: Histogram,
     /// Bytes of completed reads.
     pub read_bytes: u64,
     /// Bytes of completed writes.
@@ -185,11 +187,12 @@ impl TenantStatistics {
                 self.reads.record(row.response);
                 self.read_bytes += row.bytes;
             }
-            RequestKind::Write => {
+            RequestKind::Write | RequestKind::FuaWrite => {
                 self.writes.record(row.response);
                 self.written_bytes += row.bytes;
             }
             RequestKind::Trim => self.trims.record(row.response),
+            RequestKind::Flush => self.flushes.record(row.response),
         }
         self.first_arrival = Some(self.first_arrival.map_or(row.arrival, |first| first.min(row.arrival)));
         self.last_completion = row.arrival + row.response;
@@ -197,7 +200,7 @@ impl TenantStatistics {
 
     /// Completed requests.
     pub fn completed(&self) -> u64 {
-        self.reads.count() + self.writes.count() + self.trims.count()
+        self.reads.count() + self.writes.count() + self.trims.count() + self.flushes.count()
     }
 
     /// Response times of all requests.
@@ -205,6 +208,7 @@ impl TenantStatistics {
         let mut all = self.reads.clone();
         all.merge(&self.writes);
         all.merge(&self.trims);
+        all.merge(&self.flushes);
         all
     }
 
@@ -223,6 +227,8 @@ pub struct Statistics {
     pub writes: Histogram,
     /// Response times of trims.
     pub trims: Histogram,
+    /// Response times of flushes.
+    pub flushes: Histogram,
     /// When the last request completed.
     pub last_completion: Ns,
     /// Host codeword reads from flash that ended at level 1, 2, ...
@@ -346,7 +352,7 @@ impl Statistics {
     /// Completed requests.
     #[inline]
     pub fn completed(&self) -> u64 {
-        self.reads.count() + self.writes.count() + self.trims.count()
+        self.reads.count() + self.writes.count() + self.trims.count() + self.flushes.count()
     }
 
     /// Host codewords read from flash.
@@ -369,6 +375,7 @@ impl Statistics {
         let mut all = self.reads.clone();
         all.merge(&self.writes);
         all.merge(&self.trims);
+        all.merge(&self.flushes);
         all
     }
 
@@ -376,8 +383,9 @@ impl Statistics {
     pub(super) fn complete(&mut self, row: LogRow) {
         match row.kind {
             RequestKind::Read => self.reads.record(row.response),
-            RequestKind::Write => self.writes.record(row.response),
+            RequestKind::Write | RequestKind::FuaWrite => self.writes.record(row.response),
             RequestKind::Trim => self.trims.record(row.response),
+            RequestKind::Flush => self.flushes.record(row.response),
         }
         self.last_completion = row.arrival + row.response;
         if let Some(tenant) = self.tenants.get_mut(usize::from(row.tenant)) {

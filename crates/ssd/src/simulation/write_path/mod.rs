@@ -9,7 +9,7 @@ mod buffer;
 mod collection;
 mod room;
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::ops::Range;
 
 use softsense_base::Ns;
@@ -21,7 +21,7 @@ use crate::checked::CheckedConfig;
 use crate::config::{PartialWrite, WriteBufferReplacement};
 use crate::ftl::{Group, Lcn, Location};
 use crate::request::Request;
-use buffer::WriteBuffer;
+use buffer::{WaitingFlush, WriteBuffer};
 use collection::Collection;
 use room::Room;
 
@@ -44,6 +44,12 @@ pub(super) struct WritePath {
     stalled_translations: Vec<u32>,
     /// Of each request under way its placement handle; none where there is one handle.
     handles: Option<Vec<u8>>,
+    /// Requests under way that write past the write buffers.
+    through: BTreeSet<u32>,
+    /// Whether what the write buffers hold outlives a loss of power.
+    protected: bool,
+    /// Flushes that wait for what the write buffers held.
+    flushes: Vec<WaitingFlush>,
 }
 
 impl WritePath {
@@ -62,6 +68,9 @@ impl WritePath {
             cut: vec![None; geometry.sets() as usize],
             collections: (0..geometry.sets()).map(|_| None).collect(),
             stalled_translations: Vec::new(),
+            through: BTreeSet::new(),
+            protected: spec.host.write_buffer_power_protected,
+            flushes: Vec::new(),
             handles: (config.placement_handles() > 1).then(Vec::new),
         }
     }
@@ -73,12 +82,19 @@ impl WritePath {
 
     /// Whether no write and no collection is stuck.
     pub(super) fn is_idle(&self) -> bool {
-        self.rooms.iter().all(Room::is_idle) && self.stalled_translations.is_empty()
+        self.rooms.iter().all(Room::is_idle) && self.flushes.is_empty() && self.stalled_translations.is_empty()
     }
 
-    /// A request that writes comes in, whose data is to be placed by this handle.
+    /// A request that writes comes in, whose data is to be placed by this handle, and whether it is to complete in flash.
     #[inline]
-    pub(super) fn expect(&mut self, request: u32, handle: u8) {
+    pub(super) fn expect(&mut self, request: u32, handle: u8, through: bool) {
+        if !self.buffers.is_empty() && !self.protected {
+            if through {
+                self.through.insert(request);
+            } else {
+                self.through.remove(&request);
+            }
+        }
         if let Some(handles) = &mut self.handles {
             handles.resize(handles.len().max(request as usize + 1), 0);
             handles[request as usize] = handle;
@@ -133,7 +149,7 @@ impl WritePath {
             codewords.clone().for_each(|lcn| device.entry_changed(lcn));
         }
         for (ssd, first, step, count) in device.ftl.by_ssd(codewords) {
-            if self.buffers.is_empty() {
+            if self.buffers.is_empty() || self.through.contains(&request) {
                 self.write_to_ssd(device, ssd, request, first, step, count);
             } else {
                 let codewords = (0..count).map(|index| (request, first + u64::from(index) * step));

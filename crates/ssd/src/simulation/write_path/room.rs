@@ -76,6 +76,8 @@ impl WritePath {
         for (request, _) in refused {
             device.kernel.report(Completion::CodewordsWritten { request, codewords: 1, energy: Pj::default() });
         }
+        // What was accepted and finds no room is as much in flash as it will ever be.
+        self.end_flushes(device, |flush| flush.of.retain(|&(of, _)| of != ssd));
         // Translation pages go to any SSD: while one is at work, there may be room yet.
         if self.rooms.iter().all(Room::is_still) {
             for page in std::mem::take(&mut self.stalled_translations) {
