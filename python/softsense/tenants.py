@@ -114,8 +114,8 @@ def fairness(
 ) -> Fairness:
     r"""Simulate the tenants of a configuration together, and each of them alone with the same requests.
 
-    Slowdown, fairness and weighted speedup are those of Tavakkol et al., FLIN (ISCA 2018) and MQSim (FAST 2018), by mean
-    response; harmonic speedup is that of Luo et al. (ISPASS 2001). Results do not depend on `jobs`.
+    Slowdown, fairness and weighted speedup are those of Tavakkol et al., FLIN (ISCA 2018) and MQSim (FAST 2018), by
+    mean response; harmonic speedup is that of Luo et al. (ISPASS 2001). Results do not depend on `jobs`.
 
     Args:
         config: a TOML file or a `Config`, with at least two tenants that issue requests.
@@ -129,7 +129,8 @@ def fairness(
         Interrupted: Ctrl-C; its `result` is None, or what all runs had measured.
 
     >>> from softsense import Config, fairness
-    >>> tenant = 'name = "{}"\nworkload = {{ requests = 300, read_fraction = {}, arrivals = "immediate" }}'
+    >>> workload = 'workload = {{ requests = 300, read_fraction = {}, arrivals = "immediate" }}'
+    >>> tenant = 'name = "{}"\n' + workload
     >>> two = [tenant.format(name, share) for name, share in (("reader", 1.0), ("writer", 0.0))]
     >>> toml = "".join(f"[[host.tenants]]\n{each}\n" for each in two)
     >>> small = ["geometry.channels=1", "geometry.blocks_per_plane=256"]

@@ -15,7 +15,7 @@ use crate::summary::{
     MachineSummary, MappingSummary, OwnSummary, ReadBufferSummary, ReadReclaimSummary, ReadTimeUs, Responses,
     SlowestReads, Summary, WritesDetail,
 };
-use crate::tenants::{self, TenantSummary};
+use crate::tenants::{self, TenantSources, TenantSummary};
 use crate::trace::{Beyond, Trace};
 
 /// Where the requests of a run come from.
@@ -65,8 +65,8 @@ impl Run {
                 (Sources::One(Box::new(reader)), serde_json::json!({ "trace": trace.stats() }), opened_s)
             }
             Requests::Workload if config.has_tenants() => {
-                let (sources, description, scan_s) = tenants::sources(config)?;
-                (Sources::Tenants(sources), description, scan_s)
+                let TenantSources { sources, told, scan_s } = tenants::sources(config)?;
+                (Sources::Tenants(sources), told, scan_s)
             }
             Requests::Workload => {
                 let workload = config.workload()?;

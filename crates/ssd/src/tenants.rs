@@ -31,13 +31,23 @@ impl<S: RequestSource> RequestSource for Within<S> {
     }
 }
 
-/// The requests of each tenant, what they are for the summary, and how long scanning traces took, s.
+/// Where the requests of tenants come from.
+pub(crate) struct TenantSources {
+    /// Of each tenant.
+    pub(crate) sources: Vec<Box<dyn RequestSource>>,
+    /// What they are, for the summary.
+    pub(crate) told: Value,
+    /// How long scanning traces took, s.
+    pub(crate) scan_s: f64,
+}
+
+/// The requests of each tenant.
 ///
 /// A tenant's requests are a function of the seed, its number and its namespace, whether others issue any or not.
 ///
 /// # Errors
 /// A trace that cannot be read, or a trace or workload that does not fit its namespace: with the config path of the tenant.
-pub(crate) fn sources(config: &CheckedConfig) -> Result<(Vec<Box<dyn RequestSource>>, Value, f64)> {
+pub(crate) fn sources(config: &CheckedConfig) -> Result<TenantSources> {
     let (mut sources, mut told, mut scan_s) = (Vec::new(), Vec::new(), 0.0);
     for ((index, tenant), bytes) in config.config().host.tenants.iter().enumerate().zip(config.namespaces()?) {
         let path = format!("host.tenants[{index}]");
@@ -59,7 +69,7 @@ pub(crate) fn sources(config: &CheckedConfig) -> Result<(Vec<Box<dyn RequestSour
         sources.push(source);
         told.push(json!({ "name": tenant.name, "first_byte": first_byte, "bytes": capacity, "source": of }));
     }
-    Ok((sources, json!({ "tenants": told }), scan_s))
+    Ok(TenantSources { sources, told: json!({ "tenants": told }), scan_s })
 }
 
 /// What one tenant got.

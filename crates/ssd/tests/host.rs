@@ -258,7 +258,7 @@ fn a_narrow_link_is_full_in_both_directions() {
 fn placement_keeps_hot_and_cold_data_apart() {
     let amplification = |placement: u32, skewed: bool| {
         // Nine of ten writes, of a page each, go to a tenth of the addresses, or half of them to half.
-        let (hot, of_hot) = if skewed { (0.1, 54_000) } else { (0.5, 30_000) };
+        let (hot, of_hot) = if skewed { (0.1, 135_000) } else { (0.5, 75_000) };
         let tenant = |name, fraction: f64, requests, placement| {
             format!(
                 "[[host.tenants]]\nname = \"{name}\"\nnamespace.fraction = {fraction}\nplacement = {placement}\n\
@@ -270,7 +270,7 @@ fn placement_keeps_hot_and_cold_data_apart() {
         let toml = format!(
             "{DEVICE}layout = \"steady_state\"\n[host]\narbitration.fetched_commands = 65536\n{}{}",
             tenant("hot", hot, of_hot, placement),
-            tenant("cold", 1.0 - hot, 60_000 - of_hot, 0),
+            tenant("cold", 1.0 - hot, 150_000 - of_hot, 0),
         );
         let mut run = Run::new(&support::config(&toml), Requests::Workload, false).unwrap();
         while run.advance(1_000_000).unwrap() {}
@@ -278,10 +278,10 @@ fn placement_keeps_hot_and_cold_data_apart() {
     };
     let (mixed, apart) = (amplification(0, true), amplification(1, true));
     println!("hot and cold: {mixed} together, {apart} apart");
-    assert!(apart < 0.9 * mixed, "{apart} apart, {mixed} together");
+    assert!(apart < 0.94 * mixed, "{apart} apart, {mixed} together");
     let (mixed, apart) = (amplification(0, false), amplification(1, false));
     println!("alike: {mixed} together, {apart} apart");
-    assert!((apart / mixed - 1.0).abs() < 0.05, "where all are alike there is nothing to keep apart: {apart}, {mixed}");
+    assert!((apart / mixed - 1.0).abs() < 0.01, "where all are alike there is nothing to keep apart: {apart}, {mixed}");
 }
 
 /// Does a flush take as long as what the write buffer holds takes to be programmed, a write with FUA as one without a buffer, and
@@ -292,7 +292,7 @@ fn flushes_wait_for_what_is_buffered() {
     let lone = |config: &CheckedConfig, kinds: &[RequestKind]| -> Vec<f64> {
         let requests = kinds.iter().zip(0..).map(|(&kind, i)| {
             let codewords = if kind == RequestKind::Flush { 0 } else { 1 };
-            support::request(kind, Ns::from_us(1e5 * f64::from(i)), u64::from(codewords) * 7, codewords)
+            support::request(kind, Ns::from_us(1e5 * f64::from(i)), codewords * 7, codewords)
         });
         let mut log = support::run(config, requests.collect()).take_log();
         log.sort_by_key(|row| row.request);
