@@ -25,6 +25,7 @@ import softsense
 import softsense.flash
 import softsense.lifetime
 import softsense.splitting
+import softsense.tenants
 import softsense.traps
 from conftest import ROOT
 from softsense import _core, read_policies, results
@@ -44,13 +45,14 @@ MODULES = (
         softsense.lifetime,
         softsense.splitting,
     ),
+    softsense.tenants,
     softsense.traps,
     *(events, faults, units),
     _core,
 )
 # Errors and results, which others raise and return, and what takes long.
 WITHOUT_EXAMPLE = {
-    *("BuiltTable", "FerResult", "Interrupted", "Store", "build_table"),
+    *("BuiltTable", "Fairness", "FerResult", "Interrupted", "Store", "build_table"),
     *("CodeError", "ConfigError", "FileError", "SoftsenseError", "TableError", "TraceError"),
 }
 

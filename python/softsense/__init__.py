@@ -7,7 +7,8 @@ The main question, in three lines::
     comparison = softsense.compare("configs/mlc-25nm.toml", "trace.csv")
     print(comparison.table)
 
-`run` measures one read policy, `compare` several on the same codewords with the same random draws. `Code` is an LDPC
+`run` measures one read policy, `compare` several on the same codewords with the same random draws; `fairness` measures
+what tenants of one device do to one another. `Code` is an LDPC
 or BCH code with its encoder and decoders, and `bench` measures it (see `softsense.codes`); `Cells` are flash cells at
 an age; `find_traps` finds the absorbing sets that make a code's error floor; `measure_fer` finds frame error rates
 down to 1e-15, keeps its counts in a `Store`, and `build_table` makes decode tables of them. Configurations, traces
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     from softsense.decode_tables import BuiltTable, build_table
     from softsense.results import Comparison, RunResult
     from softsense.store import Store
+    from softsense.tenants import Fairness, fairness
     from softsense.traces import Trace
     from softsense.traps import Traps, find_traps
 
@@ -61,6 +63,7 @@ __all__ = [
     "ConfigError",
     "DecodeResult",
     "Decoder",
+    "Fairness",
     "FerResult",
     "FileError",
     "Interrupted",
@@ -79,6 +82,7 @@ __all__ = [
     "compare",
     "config_schema",
     "configs",
+    "fairness",
     "find_traps",
     "load_config",
     "measure_fer",
@@ -95,6 +99,7 @@ _HOMES = {
     "decode_tables": ("BuiltTable", "build_table"),
     "results": ("Comparison", "RunResult"),
     "store": ("Store",),
+    "tenants": ("Fairness", "fairness"),
     "traces": ("Trace",),
     "traps": ("Traps", "find_traps"),
 }

@@ -75,6 +75,12 @@ def spelled_like(name: str, known: list[str]) -> str | None:
 def nearest(name: str, known: list[str]) -> str | None:
     """The one of `known` that was probably meant by `name`. None where all are far from it."""
 
+def fairness_json(alone_us: Sequence[float], shared_us: Sequence[float]) -> str:
+    """How fair a device is to tenants with these mean responses alone and beside the others, us, in the same order.
+
+    JSON of `slowdowns`, `fairness`, `max_slowdown`, `weighted_speedup` and `harmonic_speedup`; see `softsense.tenants`.
+    """
+
 class Config:
     """A checked configuration of device, error correction and workload."""
 
@@ -98,7 +104,7 @@ class Config:
     def describe(self) -> list[tuple[str, str]]:
         """Label and value rows for people."""
     def describe_workload(self) -> list[tuple[str, str]]:
-        """Label and value rows of the `[workload]` section."""
+        """Label and value rows of the `[workload]` section, or of the tenants."""
     def write_workload(
         self, to: str | os.PathLike[str], format: str = "mqsim", progress: Callable[[float], None] | None = None
     ) -> int:
@@ -434,7 +440,7 @@ class Run:
     def distribution(self, kind: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Response times in us and the fraction of `read`, `write` or `all` requests at or below each."""
     def take_log(self) -> dict[str, NDArray[np.generic]]:
-        """The columns of the requests that have completed since the last call."""
+        """The columns of the requests that have completed since the last call; `tenant` where there are tenants."""
 
 class Code:
     """An LDPC or a BCH code, compiled and checked. It never changes; threads may share it.

@@ -82,7 +82,7 @@ def run(
     >>> result.requests.columns[:4]
     ['request', 'arrival_ns', 'kind', 'offset_bytes']
     """
-    base = _configured(config, overrides, seed, policy)
+    base = configured(config, overrides, seed, policy)
     name = policy or json.loads(base.to_json())["read"]["policy"]
     with LogDirectory(log_requests) as logs:
         task = Task(name, base, logs.log(name))
@@ -137,7 +137,7 @@ def compare(
     True
     """
     names = policy_names(policies)
-    base = _configured(config, overrides, seed, None)
+    base = configured(config, overrides, seed, None)
     with LogDirectory(log_requests) as logs:
         tasks: list[Task] = []
         # BCH codes are read by hard decisions alone, and the time of their decoders is that of errors.
@@ -179,9 +179,10 @@ def parallelism_of(config: Config, reference: Config) -> list[str]:
     return config.parallelism_of_area(hardware["total_mm2"])
 
 
-def _configured(
+def configured(
     config: str | os.PathLike[str] | Config, overrides: Sequence[str], seed: int | None, policy: str | None
 ) -> Config:
+    """The configuration in a file, or given, with fields, seed and policy replaced."""
     if isinstance(config, Config):
         changes = as_overrides(overrides, seed, policy)
         return config.with_overrides(changes) if changes else config

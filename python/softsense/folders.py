@@ -30,7 +30,7 @@ class Manifest:
     """What a folder of results says of itself.
 
     Attributes:
-        kind: the command: `run`, `compare`, `sweep`, `reproduce`, `fit`, `fer` or `lifetime`.
+        kind: the command: `run`, `compare`, `fairness`, `sweep`, `reproduce`, `fit`, `fer` or `lifetime`.
         command: the words of the command line.
         config: `name` and `sha256` of the resolved config; None where there is none.
         traces: what `of_trace` says of each; empty where the config's workload ran.

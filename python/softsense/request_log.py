@@ -10,7 +10,7 @@ from softsense._core import FileError
 if TYPE_CHECKING:
     import polars as pl
 
-_REQUEST_KINDS = ("read", "write", "trim")
+_REQUEST_KINDS = ("read", "write", "trim", "flush", "fua_write")
 MOST_LOGGED = 200_000
 
 
@@ -106,6 +106,8 @@ def _request_frame(chunks: list[dict[str, Any]]) -> pl.DataFrame:
         "retries": pl.UInt16,
         "energy_uj": pl.Float64,
     }
+    if chunks and "tenant" in chunks[0]:
+        types["tenant"] = pl.UInt16
     if not chunks:
         return pl.DataFrame(schema=types)
     columns = {name: np.concatenate([chunk[name] for chunk in chunks]) for name in types}

@@ -71,10 +71,10 @@ class RunResult:
     def requests(self) -> pl.DataFrame:
         """One row per request in order of completion; needs `log_requests`.
 
-        Columns: request (u64), arrival_ns (u64), kind (read, write, trim), offset_bytes (u64), bytes (u64),
-        response_ns (u64), max_level (u8, the highest read level that any of its codewords needed, 0 if none was read),
-        retries (u16), energy_uj (f64, of its own operations: without garbage collection and programs from the write
-        buffer).
+        Columns: request (u64), arrival_ns (u64), kind (read, write, trim, flush, fua_write), offset_bytes (u64),
+        bytes (u64), response_ns (u64), max_level (u8, the highest read level that any of its codewords needed, 0 if none
+        was read), retries (u16), energy_uj (f64, of its own operations: without garbage collection and programs from
+        the write buffer); where there are tenants also tenant (u16, its number in the config, from 0).
         """
         if self._log is None:
             raise ValueError("requests were not logged: pass log_requests=True, or a path to a Parquet file")

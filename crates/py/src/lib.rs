@@ -31,6 +31,7 @@ use softsense_ssd::checked::{self, CheckedConfig};
 use softsense_ssd::config::{self, MODEL_VERSION};
 use softsense_ssd::request::RequestKind;
 use softsense_ssd::run::{self, Requests};
+use softsense_ssd::tenants::Fairness;
 use softsense_ssd::trace::{self, Beyond, TraceSpec};
 
 /// Labels and values, for people.
@@ -212,13 +213,13 @@ impl Config {
         self.checked.reliability().needs_age()
     }
 
-    /// Whether there is a `[workload]` section.
+    /// Whether there is a `[workload]` section, or tenants: what runs without a trace.
     #[getter]
     fn has_workload(&self) -> bool {
-        self.checked.config().workload.is_some()
+        self.checked.config().workload.is_some() || self.checked.has_tenants()
     }
 
-    /// Label and value rows of the `[workload]` section. Raises ConfigError when there is none, or it does
+    /// Label and value rows of the `[workload]` section, or of the tenants. Raises ConfigError when there is none, or it does
     /// not fit the device.
     fn describe_workload(&self) -> PyResult<Rows> {
         self.checked.describe_workload().map_err(raise)
@@ -527,8 +528,9 @@ impl Run {
     }
 
     /// The columns of the requests that have completed since the last call: `request` (uint64),
-    /// `arrival_ns` (uint64), `kind` (uint8: 0 read, 1 write, 2 trim), `offset_bytes` (uint64), `bytes`
-    /// (uint64), `response_ns` (uint64), `max_level` (uint8), `retries` (uint16), `energy_uj` (float64).
+    /// `arrival_ns` (uint64), `kind` (uint8: 0 read, 1 write, 2 trim, 3 flush, 4 write with FUA), `offset_bytes` (uint64), `bytes`
+    /// (uint64), `response_ns` (uint64), `max_level` (uint8), `retries` (uint16), `energy_uj` (float64); with tenants also
+    /// `tenant` (uint16).
     fn take_log<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let rows = self.run.take_log();
         let columns = PyDict::new(py);
@@ -546,6 +548,10 @@ impl Run {
         columns.set_item("retries", retries.into_pyarray(py))?;
         let energies: Vec<f64> = rows.iter().map(|row| row.energy.as_uj()).collect();
         columns.set_item("energy_uj", energies.into_pyarray(py))?;
+        if !self.run.tenants().is_empty() {
+            let tenants: Vec<u16> = rows.iter().map(|row| row.tenant).collect();
+            columns.set_item("tenant", tenants.into_pyarray(py))?;
+        }
         Ok(columns)
     }
 }
@@ -646,6 +652,14 @@ fn spelled_like(name: &str, known: Vec<String>) -> Option<String> {
 #[pyfunction]
 fn nearest(name: &str, known: Vec<String>) -> Option<String> {
     softsense_base::nearest(name, known.iter().map(String::as_str)).map(str::to_owned)
+}
+
+/// How fair a device is to its tenants, by their mean responses alone and beside the others, us, in the same order: JSON of
+/// `slowdowns`, `fairness`, `max_slowdown`, `weighted_speedup` and `harmonic_speedup`. Raises ConfigError.
+#[pyfunction]
+fn fairness_json(alone_us: Vec<f64>, shared_us: Vec<f64>) -> PyResult<String> {
+    let fairness = Fairness::new(&alone_us, &shared_us).map_err(raise)?;
+    serde_json::to_string(&fairness).map_err(|error| PyValueError::new_err(error.to_string()))
 }
 
 /// A file that appears whole, when it is finished, or not at all; `path` is where it is until then. Raises FileError.
@@ -773,6 +787,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(build_info, module)?)?;
     module.add_function(wrap_pyfunction!(config_schema, module)?)?;
     module.add_function(wrap_pyfunction!(configs, module)?)?;
+    module.add_function(wrap_pyfunction!(fairness_json, module)?)?;
     module.add_function(wrap_pyfunction!(check_environment, module)?)?;
     module.add_function(wrap_pyfunction!(read_text, module)?)?;
     module.add_function(wrap_pyfunction!(keep_panics_quiet, module)?)?;

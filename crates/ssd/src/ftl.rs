@@ -212,6 +212,8 @@ struct PlaneSet {
     being_collected: u32,
     /// The open superblock of each [`Writer`], and how many of its pages have been given out. Members take turns.
     open: [Option<(u32, u32)>; Writer::COUNT],
+    /// Likewise, of the host's placement handles from 1 on: that of 0 is among those above.
+    open_for_handles: Vec<Option<(u32, u32)>>,
     victims: Victims,
     /// Whether codewords are interleaved here.
     interleaves: bool,
@@ -278,6 +280,8 @@ pub struct PageMap {
     addresses: Addresses,
     /// Where the stripe of each pool of each SSD goes on, counted in planes of the pool.
     stripe_at: Vec<usize>,
+    /// The placement handle of what the host writes next.
+    handle: u8,
     /// Pools of an SSD: a write may go anywhere in that of its logical page.
     pools: u32,
     /// Whether a write goes to the plane with the most free pages.
@@ -343,6 +347,7 @@ impl PageMap {
         let set = |set| PlaneSet {
             free: (set * per_plane..(set + 1) * per_plane).collect(),
             open: [None; Writer::COUNT],
+            open_for_handles: vec![None; config.placement_handles() as usize - 1],
             being_collected: 0,
             victims: Victims::new(
                 spec,
@@ -409,6 +414,7 @@ impl PageMap {
             },
             wear_levelling_spread: spec.wear_levelling_spread.unwrap_or(u32::MAX),
             addresses: Addresses::new(config),
+            handle: 0,
             stripe_at: vec![0; (geometry.ssds() * pools) as usize],
             pools,
             to_most_free: spec.plane_choice == PlaneChoice::MostFree,

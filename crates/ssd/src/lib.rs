@@ -14,6 +14,7 @@
 //! - [`ftl`]: the page map, allocation and victim choice; the mapping cache. It decides, and takes no time.
 //! - [`simulation`]: stations (host, write path, translation, array, bus, decoders) on one event queue. A station calls those
 //!   below it, and tells those above what it has done.
+//! - [`tenants`]: several users of one device, and how fair it is to them.
 //! - [`run`] and [`summary`]: a simulation with a clock on the wall, and its result. [`timeline`]: a simulation of one read, looked
 //!   at event by event.
 //!
@@ -64,6 +65,7 @@ pub mod simulation;
 mod slab;
 pub mod start_ages;
 pub mod summary;
+pub mod tenants;
 pub mod timeline;
 pub mod trace;
 pub mod workload;

@@ -13,6 +13,18 @@ pub enum RequestKind {
     Write,
     /// Declares the data of a range dead (TRIM, discard).
     Trim,
+    /// Completes when what was written before and is in a volatile write buffer is in flash.
+    Flush,
+    /// A write that completes when it is in flash, whatever write buffer there is (force unit access).
+    FuaWrite,
+}
+
+impl RequestKind {
+    /// Whether it stores data.
+    #[inline]
+    pub fn is_write(self) -> bool {
+        matches!(self, Self::Write | Self::FuaWrite)
+    }
 }
 
 /// The largest read or write: 1 GiB. What a request still has to do is held in memory, and no system issues larger ones.
@@ -29,7 +41,7 @@ pub struct Request {
     pub kind: RequestKind,
     /// First byte, in the address space of the simulated device.
     pub offset_bytes: u64,
-    /// How many bytes; never zero.
+    /// How many bytes; zero for a flush alone.
     pub bytes: u64,
 }
 
@@ -40,4 +52,17 @@ pub trait RequestSource: Send + Sync {
 
     /// How much of the stream has been read, in [0, 1].
     fn fraction_read(&self) -> f64;
+}
+
+/// No requests.
+pub(crate) struct NoRequests;
+
+impl RequestSource for NoRequests {
+    fn next_request(&mut self) -> Result<Option<Request>> {
+        Ok(None)
+    }
+
+    fn fraction_read(&self) -> f64 {
+        1.0
+    }
 }

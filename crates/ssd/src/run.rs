@@ -8,20 +8,21 @@ use softsense_link::ReliabilitySpec;
 
 use crate::checked::CheckedConfig;
 use crate::config::{CacheAdmission, MODEL_VERSION, Mapping};
-use crate::request::{Request, RequestKind, RequestSource};
-use crate::simulation::{CodewordSample, LogRow, Simulation};
+use crate::request::{NoRequests, RequestKind};
+use crate::simulation::{CodewordSample, LogRow, Simulation, Sources};
 use crate::summary::{
-    CodeRatesSummary, CodewordReads, EncoderSummary, EnergySummary, GcPacingSummary, GcSummary, InterconnectSummary,
-    MachineSummary, MappingSummary, OwnSummary, ReadBufferSummary, ReadReclaimSummary, ReadTimeUs, Responses,
-    SlcCacheSummary, SlowestReads, Summary, WritesDetail,
+    CodeRatesSummary, CodewordReads, EncoderSummary, EnergySummary, GcPacingSummary, GcSummary, HostLinkSummary,
+    InterconnectSummary, MachineSummary, MappingSummary, OwnSummary, ReadBufferSummary, ReadReclaimSummary, ReadTimeUs,
+    Responses, SlcCacheSummary, SlowestReads, Summary, WritesDetail,
 };
+use crate::tenants::{self, TenantSources, TenantSummary};
 use crate::trace::{Beyond, Trace};
 
 /// Where the requests of a run come from.
 pub enum Requests<'a> {
     /// A trace, and what happens to addresses beyond the device.
     Trace(&'a Trace, Beyond),
-    /// The config's `[workload]`.
+    /// The config's `[workload]`, or its tenants.
     Workload,
 }
 
@@ -37,18 +38,6 @@ pub fn sample_codewords(config: &CheckedConfig, count: u32) -> Result<Vec<Codewo
     Ok(Simulation::new(config, Box::new(NoRequests), false)?.sample_codewords(count))
 }
 
-struct NoRequests;
-
-impl RequestSource for NoRequests {
-    fn next_request(&mut self) -> Result<Option<Request>> {
-        Ok(None)
-    }
-
-    fn fraction_read(&self) -> f64 {
-        1.0
-    }
-}
-
 /// One run.
 pub struct Run {
     simulation: Simulation,
@@ -62,23 +51,31 @@ impl Run {
     /// Sets up: checks that the requests fit the device, builds it, preconditions it.
     ///
     /// # Errors
-    /// When the trace does not fit the device, or there is neither trace nor `[workload]`.
+    /// When the trace does not fit the device, there is neither trace nor `[workload]`, or a trace beside tenants.
     pub fn new(config: &CheckedConfig, requests: Requests, log_requests: bool) -> Result<Self> {
-        let (source, description, opened_s) = match requests {
+        let (sources, description, opened_s) = match requests {
+            Requests::Trace(..) if config.has_tenants() => {
+                let message = "found with a trace to replay, expected one of them: a tenant names its own trace";
+                return Err(Error::config("host.tenants", message));
+            }
             Requests::Trace(trace, beyond) => {
                 let opened = Instant::now();
                 let reader = trace.requests(config.user_bytes(), beyond)?;
                 let opened_s = trace.scan_s() + opened.elapsed().as_secs_f64();
-                (Box::new(reader) as Box<_>, serde_json::json!({ "trace": trace.stats() }), opened_s)
+                (Sources::One(Box::new(reader)), serde_json::json!({ "trace": trace.stats() }), opened_s)
+            }
+            Requests::Workload if config.has_tenants() => {
+                let TenantSources { sources, told, scan_s } = tenants::sources(config)?;
+                (Sources::Tenants(sources), told, scan_s)
             }
             Requests::Workload => {
                 let workload = config.workload()?;
                 let source = workload.source(config.config().seed, config.user_bytes())?;
-                (Box::new(source) as Box<_>, serde_json::json!({ "workload": workload }), 0.0)
+                (Sources::One(Box::new(source)), serde_json::json!({ "workload": workload }), 0.0)
             }
         };
         let begun = Instant::now();
-        let simulation = Simulation::new(config, source, log_requests)?;
+        let simulation = Simulation::of(config, sources, log_requests)?;
         let setup_s = begun.elapsed().as_secs_f64();
         Ok(Self { simulation, config: config.clone(), source: description, setup_s, wall_s: opened_s })
     }
@@ -148,10 +145,16 @@ impl Run {
         let statistics = self.simulation.statistics();
         match kind {
             Some(RequestKind::Read) => statistics.reads.clone(),
-            Some(RequestKind::Write) => statistics.writes.clone(),
+            Some(RequestKind::Write | RequestKind::FuaWrite) => statistics.writes.clone(),
             Some(RequestKind::Trim) => statistics.trims.clone(),
+            Some(RequestKind::Flush) => statistics.flushes.clone(),
             None => statistics.all(),
         }
+    }
+
+    /// The names of tenants, as rows of the log number them; none where there are none.
+    pub fn tenants(&self) -> Vec<&str> {
+        self.config.config().host.tenants.iter().map(|tenant| tenant.name.as_str()).collect()
     }
 
     /// What was measured so far.
@@ -201,6 +204,7 @@ impl Run {
             reads: s.reads.count(),
             writes: s.writes.count(),
             trims: s.trims.count(),
+            flushes: s.flushes.count(),
             machine: MachineSummary {
                 wall_s: self.wall_s,
                 setup_s: self.setup_s,
@@ -209,7 +213,15 @@ impl Run {
                 own: self.simulation.own_costs().into_iter().map(OwnSummary::from).collect(),
             },
             simulated_s: s.last_completion.as_secs(),
-            response: Responses { read: s.reads.summary(), write: s.writes.summary(), all: s.all().summary() },
+            tenants: (self.config.config().host.tenants.iter().zip(&s.tenants))
+                .map(|(tenant, counted)| TenantSummary::new(&tenant.name, counted))
+                .collect(),
+            response: Responses {
+                read: s.reads.summary(),
+                write: s.writes.summary(),
+                flush: (s.flushes.count() > 0).then(|| s.flushes.summary()),
+                all: s.all().summary(),
+            },
             codeword_reads: CodewordReads {
                 count,
                 mean_us: mean_us(time.total()),
@@ -316,6 +328,11 @@ impl Run {
                 }),
             },
             encoder: self.simulation.encoder_share().map(|utilisation| EncoderSummary { utilisation }),
+            host_link: (self.simulation.host_link_shares().zip(spec.host.link)).map(|(shares, link)| HostLinkSummary {
+                gb_per_s: link.speed.gb_per_s(),
+                to_device: shares.to_device,
+                to_host: shares.to_host,
+            }),
             interconnect: self.simulation.link_shares().map(|shares| InterconnectSummary {
                 mean_us: mean_us(s.interconnect_time),
                 link_from_ssds: shares.from_ssds,

@@ -16,13 +16,17 @@
 //! `Completion`; [`Simulation`] passes these on when the station is done. A test of the sources keeps it so.
 
 mod admission;
+mod arbiter;
 mod back_end;
 mod device;
 mod host;
+mod host_link;
 mod idle;
 mod kernel;
+mod lane;
 mod medium;
 mod owners;
+mod queue;
 mod read_buffer;
 mod statistics;
 mod translation;
@@ -41,11 +45,14 @@ use crate::request::{RequestKind, RequestSource};
 use back_end::Ended;
 pub use back_end::{Action, LinkShares, Occupied, Resource};
 use device::Device;
-use host::{Host, LATEST};
-use kernel::Completion;
+use host::Host;
+pub use host::Sources;
+pub use host_link::HostLinkShares;
+use kernel::{Completion, LATEST};
 use owners::ReadOwner;
 pub use statistics::{
-    CodewordSample, Energy, LogRow, Operations, PARTS_OF_READS, PacingCounts, ReadTime, Statistics, Utilisation,
+    CodewordSample, Energy, LogRow, Operations, PARTS_OF_READS, PacingCounts, ReadTime, Statistics, TenantStatistics,
+    Utilisation,
 };
 use translation::{Access, LookUp, Translation, Waiting};
 use write_path::WritePath;
@@ -70,8 +77,23 @@ impl Simulation {
     /// # Errors
     /// When the first request cannot be read, memory is short, or something of the user's own is missing or fails.
     pub fn new(config: &CheckedConfig, source: Box<dyn RequestSource>, log_requests: bool) -> Result<Self> {
+        Self::of(config, Sources::One(source), log_requests)
+    }
+
+    /// The same, serving one source of requests or that of each tenant of the config.
+    ///
+    /// # Errors
+    /// Those of [`Self::new`].
+    ///
+    /// # Panics
+    /// When there are not as many sources as tenants.
+    pub fn of(config: &CheckedConfig, sources: Sources, log_requests: bool) -> Result<Self> {
+        let tenants = match &sources {
+            Sources::One(_) => 0,
+            Sources::Tenants(sources) => sources.len(),
+        };
         let mut simulation = Self {
-            host: Host::new(config, source),
+            host: Host::new(config, sources),
             write_path: WritePath::new(config)?,
             device: Device::new(config, log_requests)?,
             wanted: Vec::new(),
@@ -79,8 +101,8 @@ impl Simulation {
             has_own: config.own_names().next().is_some(),
             own_policy: config.config().read.policy.own(),
         };
-        simulation.host.schedule_arrival(&mut simulation.device)?;
-        simulation.fill_queue()?;
+        simulation.device.kernel.statistics.expect_tenants(tenants);
+        simulation.host.schedule_arrivals(&mut simulation.device)?;
         simulation.check_own()?;
         Ok(simulation)
     }
@@ -110,8 +132,10 @@ impl Simulation {
         if self.host.is_due(&self.device.kernel)
             && let Some(request) = self.host.next_in(&mut self.device)?
         {
-            self.serve(request);
-            self.host.schedule_arrival(&mut self.device)?;
+            if self.host.is_at_device(&mut self.device.kernel, request) {
+                self.serve(request);
+            }
+            self.host.schedule_arrivals(&mut self.device)?;
             self.check_own()?;
             return Ok(true);
         }
@@ -156,15 +180,18 @@ impl Simulation {
             Event::EncodeDone { encoder } => back_end.encode_done(kernel, encoder),
             Event::Crossed { crossing } => back_end.crossed(kernel, crossing),
             Event::Wake { set } => self.write_path.woken(&mut self.device, set, key),
-            Event::MemoryDone { moved } => self.host.moved(kernel, moved),
             Event::IdleFor { ssd } => {
                 if self.device.asks_whether_idle(ssd) {
                     self.write_path.fold_in_idle_time(&mut self.device, ssd);
                 }
             }
+            Event::MemoryDone { moved } => {
+                if let Some(fetched) = self.host.moved(kernel, moved) {
+                    self.serve(fetched);
+                }
+            }
         }
         self.pass_on();
-        self.fill_queue()?;
         self.check_own()?;
         Ok(true)
     }
@@ -172,16 +199,6 @@ impl Simulation {
     #[inline]
     fn check_own(&mut self) -> Result<()> {
         if self.has_own { self.device.check_own().and_then(|()| self.write_path.check_own()) } else { Ok(()) }
-    }
-
-    /// In a closed loop, lets requests in as long as there is room.
-    fn fill_queue(&mut self) -> Result<()> {
-        while self.host.is_closed_loop()
-            && let Some(request) = self.host.next_in(&mut self.device)?
-        {
-            self.serve(request);
-        }
-        Ok(())
     }
 
     /// Passes on what stations have told, to those it is for.
@@ -195,8 +212,9 @@ impl Simulation {
                 }
                 Completion::Seen { superblock, seen } => device.ftl.see(superblock, seen),
                 Completion::Charged { request, energy } => host.charge(request, energy),
-                Completion::CodewordsRead { request, codewords, level, retries, energy } => {
+                Completion::CodewordsRead { request, codewords, level, retries, decoded, energy } => {
                     host.charge(request, energy);
+                    host.count_read(&mut device.kernel, request, decoded);
                     host.codewords_read(&mut device.kernel, request, codewords, level, retries);
                 }
                 Completion::ReadEnded { owner, group, sensings, keeps } => {
@@ -265,7 +283,11 @@ impl Simulation {
                     self.translate(index, codewords, Access::Read);
                 }
             }
-            RequestKind::Write => self.translate(index, self.host.touched_by(&request), Access::Write),
+            RequestKind::Write | RequestKind::FuaWrite => {
+                let through = request.kind == RequestKind::FuaWrite;
+                self.write_path.expect(index, self.host.placement(index), through);
+                self.translate(index, self.host.touched_by(&request), Access::Write);
+            }
             RequestKind::Trim => {
                 for lcn in self.host.covered_by(&request) {
                     self.device.ftl.unmap(lcn);
@@ -273,6 +295,7 @@ impl Simulation {
                 }
                 self.host.finish_in_memory(&mut self.device.kernel, index, 1);
             }
+            RequestKind::Flush => self.write_path.flush(&mut self.device, index),
         }
         self.pass_on();
     }
@@ -441,6 +464,11 @@ impl Simulation {
     /// Mean busy shares of links and the switch up to now; none where there are none.
     pub fn link_shares(&self) -> Option<LinkShares> {
         self.device.back_end.link_shares(self.now())
+    }
+
+    /// Mean busy shares of the link to the host up to now; none where there is none.
+    pub fn host_link_shares(&self) -> Option<HostLinkShares> {
+        self.host.link_shares(self.now())
     }
 
     /// What reads occupy now.

@@ -6,6 +6,7 @@ use softsense_base::{Ns, OwnName, Pj, ResponseSummary, Slowest, SumsByDuration};
 use softsense_link::OwnCost;
 
 use crate::simulation::{Energy, Operations, PARTS_OF_READS, Utilisation};
+use crate::tenants::TenantSummary;
 
 /// The result of a run.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -24,7 +25,7 @@ pub struct Summary {
     pub retry: String,
     /// Where failure probabilities came from.
     pub reliability: String,
-    /// Where the requests came from: `{"trace": ...}` or `{"workload": ...}`.
+    /// Where the requests came from: `{"trace": ...}`, `{"workload": ...}`, or `{"tenants": ...}` with as much of each.
     pub source: serde_json::Value,
     /// Whether the run was stopped before its end; the numbers then cover what had completed.
     pub interrupted: bool,
@@ -36,10 +37,16 @@ pub struct Summary {
     pub writes: u64,
     /// Completed trims.
     pub trims: u64,
+    /// Completed flushes; not there where there were none.
+    #[serde(skip_serializing_if = "is_none")]
+    pub flushes: u64,
     /// What the simulation cost its computer: the only numbers that differ when the same run is done again.
     pub machine: MachineSummary,
     /// Simulated time of the last completion, s.
     pub simulated_s: f64,
+    /// What each tenant got, in the order of the config; not there where there are none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tenants: Vec<TenantSummary>,
     /// Response times.
     pub response: Responses,
     /// Codewords that the host read.
@@ -64,6 +71,9 @@ pub struct Summary {
     pub mapping: Option<MappingSummary>,
     /// Encoders; `null` where encoding takes no time.
     pub encoder: Option<EncoderSummary>,
+    /// The link to the host; not there without one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub host_link: Option<HostLinkSummary>,
     /// Links and the switch; `null` without them.
     pub interconnect: Option<InterconnectSummary>,
     /// Code rates; `null` unless `reliability` is `adaptive`.
@@ -72,11 +82,27 @@ pub struct Summary {
     pub utilisation: Utilisation,
 }
 
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
+fn is_none(count: &u64) -> bool {
+    *count == 0
+}
+
 /// Encoders.
 #[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
 pub struct EncoderSummary {
     /// Mean busy share.
     pub utilisation: f64,
+}
+
+/// The link between host and device.
+#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
+pub struct HostLinkSummary {
+    /// Data that crosses it in each direction, GB/s.
+    pub gb_per_s: f64,
+    /// Mean busy share of the way to the device, with data that is written.
+    pub to_device: f64,
+    /// Of the way to the host, with data that was read.
+    pub to_host: f64,
 }
 
 /// Links between SSDs and a pool of decoders or encoders, and the switch: mean busy shares, of links those of all SSDs.
@@ -148,7 +174,10 @@ pub struct Responses {
     pub read: ResponseSummary,
     /// Of writes.
     pub write: ResponseSummary,
-    /// Of all requests, trims among them.
+    /// Of flushes; not there where there were none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub flush: Option<ResponseSummary>,
+    /// Of all requests, trims and flushes among them.
     pub all: ResponseSummary,
 }
 

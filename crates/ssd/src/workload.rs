@@ -46,6 +46,17 @@ pub struct WorkloadSpec {
     pub read_after_write: f64,
     /// Requests start at multiples of this, in bytes.
     pub align_bytes: u64,
+    /// The probability, from 0 to 1, that a request is a flush, and neither read nor write.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub flush_fraction: f64,
+    /// The probability, from 0 to 1, that a write is to be in flash before it completes (force unit access).
+    #[serde(skip_serializing_if = "is_zero")]
+    pub fua_fraction: f64,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
+fn is_zero(share: &f64) -> bool {
+    *share == 0.0
 }
 
 /// A request size and its probability.
@@ -71,6 +82,8 @@ impl Default for WorkloadSpec {
             written_bytes: None,
             read_after_write: 0.0,
             align_bytes: 4096,
+            flush_fraction: 0.0,
+            fua_fraction: 0.0,
         }
     }
 }
@@ -89,6 +102,8 @@ mod draw {
     pub const NEXT_STATE: u64 = 7;
     /// The state of arrivals at the first request.
     pub const FIRST_STATE: u64 = 8;
+    pub const FLUSH: u64 = 9;
+    pub const FUA: u64 = 10;
     /// The first of as many as an address needs.
     pub const ADDRESS: u64 = 16;
     /// The first index of the draws that belong to no request: the keys of the permutation of hot blocks.
@@ -114,6 +129,11 @@ impl WorkloadSpec {
         }
         if !(0.0..=1.0).contains(&self.read_after_write) {
             fault("read_after_write", format!("found {}, expected a number from 0 to 1", self.read_after_write));
+        }
+        for (field, share) in [("flush_fraction", self.flush_fraction), ("fua_fraction", self.fua_fraction)] {
+            if !(0.0..=1.0).contains(&share) {
+                fault(field, format!("found {share}, expected a number from 0 to 1"));
+            }
         }
         if self.align_bytes == 0 || self.align_bytes > 1 << 40 {
             fault("align_bytes", format!("found {}, expected 1 to 2^40 bytes", self.align_bytes));
@@ -185,6 +205,8 @@ impl WorkloadSpec {
             sizes,
             align_bytes: self.align_bytes,
             regions,
+            flush_fraction: self.flush_fraction,
+            fua_fraction: self.fua_fraction,
             read_after_write: self.read_after_write,
             written: Vec::new(),
             writes: 0,
@@ -210,6 +232,12 @@ impl WorkloadSpec {
         if self.read_after_write > 0.0 {
             reads += &format!(", {:.1} % of them of what was written before", self.read_after_write * 100.0);
         }
+        if self.flush_fraction > 0.0 {
+            reads += &format!(" of what is no flush; {:.2} % flushes", self.flush_fraction * 100.0);
+        }
+        if self.fua_fraction > 0.0 {
+            reads += &format!("; {:.2} % of writes with FUA", self.fua_fraction * 100.0);
+        }
         [
             ("requests", format_count(self.requests)),
             ("reads", reads),
@@ -234,6 +262,8 @@ pub struct Workload {
     align_bytes: u64,
     /// Where writes go, and, if that is another, where reads do.
     regions: Vec<Region>,
+    flush_fraction: f64,
+    fua_fraction: f64,
     read_after_write: f64,
     /// Where the last writes went, a ring.
     written: Vec<u64>,
@@ -291,10 +321,15 @@ impl RequestSource for Workload {
         let read = self.stream.uniform(i, draw::KIND) < self.read_fraction;
         let bytes = self.bytes(i);
         let arrival = self.clock.arrival(&self.stream, i);
+        if self.flush_fraction > 0.0 && self.stream.uniform(i, draw::FLUSH) < self.flush_fraction {
+            return Ok(Some(Request { arrival, kind: RequestKind::Flush, offset_bytes: 0, bytes: 0 }));
+        }
+        let fua = self.fua_fraction > 0.0 && self.stream.uniform(i, draw::FUA) < self.fua_fraction;
         let (kind, offset_bytes) = if read {
             (RequestKind::Read, self.read_offset(i, bytes))
         } else {
-            (RequestKind::Write, self.write_offset(i, bytes))
+            let kind = if fua { RequestKind::FuaWrite } else { RequestKind::Write };
+            (kind, self.write_offset(i, bytes))
         };
         Ok(Some(Request { arrival, kind, offset_bytes, bytes }))
     }

@@ -423,8 +423,7 @@ fn real_codes_lose_nothing_within_their_limits() {
             reads += 1;
             reads % 4 == 0
         }
-        RequestKind::Write => true,
-        RequestKind::Trim => false,
+        kind => kind == RequestKind::Write,
     });
     let expected = served(&config, &requests);
     let simulation = run(&config, requests);

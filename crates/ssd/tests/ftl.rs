@@ -73,8 +73,8 @@ fn expected(config: &CheckedConfig, requests: &[Request]) -> HashMap<u64, bool> 
     for r in requests {
         let end = r.offset_bytes + r.bytes;
         match r.kind {
-            RequestKind::Read => {}
-            RequestKind::Write => {
+            RequestKind::Read | RequestKind::Flush => {}
+            RequestKind::Write | RequestKind::FuaWrite => {
                 (r.offset_bytes / CODEWORD..end.div_ceil(CODEWORD)).for_each(|lcn| {
                     mapped.insert(lcn, true);
                 });

@@ -21,7 +21,7 @@ use softsense_ssd::own::{
     AdmitEntries, AdmitPages, MissedEntry, MissedPage, Own, OwnDevice, OwnThing, Pace, PaceCollection, PacedSet,
 };
 use softsense_ssd::request::{Request, RequestKind};
-use softsense_ssd::simulation::Simulation;
+use softsense_ssd::simulation::{Simulation, TenantStatistics};
 
 /// Cases without a number of them in the environment: half a minute on two cores.
 const CASES: u64 = 6_000;
@@ -355,6 +355,9 @@ fn device(draw: &mut Draw, cache: &mut Draw) -> String {
             (false, false) => draw.one(&["read_modify_write", "pad"]),
         },
     );
+    if buffer > 0 && draw.once_in(5) {
+        toml += "write_buffer_power_protected = true\n";
+    }
     if buffer > 0 && draw.once_in(3) {
         toml += "write_buffer_replacement = \"lru\"\n";
     }
@@ -373,6 +376,10 @@ fn device(draw: &mut Draw, cache: &mut Draw) -> String {
     }
     if placed && encoder.is_none() {
         toml += &format!("serves_in_flight = {}\n", draw.once_in(2));
+    }
+    if draw.once_in(4) {
+        let speed = draw.one(&["bandwidth_gb_per_s = 0.05", "pcie = { generation = 4, lanes = 4 }"]);
+        toml += &format!("link = {{ speed = {{ {speed} }}, latency_us = {:?} }}\n", draw.one(&[0.0, 3.0]));
     }
     toml += &match draw.below(3) {
         0 => "issue.open_loop.time_scale = 1.0\n".to_owned(),
@@ -402,6 +409,40 @@ fn device(draw: &mut Draw, cache: &mut Draw) -> String {
     let is_paced = toml.contains("gc_pacing") || toml.contains("gc_idle");
     if !by_age && !is_paced && !toml.contains("read_reclaim.wordline") && cache.once_in(2) {
         toml += &slc_cache(cache, page_types);
+    }
+    if draw.once_in(4) {
+        let has_cache = toml.contains("[ftl.slc_cache]");
+        toml += &tenants(draw, buffer == 0 && ways == 1 && !has_cache);
+    }
+    toml
+}
+
+/// Several tenants, each of the whole device, so that requests made for one may be anyone's.
+///
+/// # Arguments
+/// - `placed`: whether what they write may be kept apart.
+fn tenants(draw: &mut Draw, placed: bool) -> String {
+    let scheme = draw
+        .one(&["\"round_robin\"", "{ weighted_round_robin = { high_weight = 3, medium_weight = 2, low_weight = 1 } }"]);
+    let mut toml = format!(
+        "[host.arbitration]\nscheme = {scheme}\nburst = {}\nfetched_commands = {}\n",
+        draw.one(&[1, 4]),
+        draw.one(&[1, 3, 64])
+    );
+    for index in 0..2 + draw.below(2) {
+        toml += &format!(
+            "[[host.tenants]]\nname = \"{index}\"\nworkload = {{}}\nnamespace = \"whole\"\npriority = \"{}\"\nweight = {}\n\
+             submission_queue_depth = {}\n",
+            draw.one(&["urgent", "high", "medium", "low"]),
+            1 + draw.below(3),
+            draw.one(&[40, 64]),
+        );
+        if placed && draw.once_in(2) {
+            toml += &format!("placement = {}\n", draw.below(3));
+        }
+        if draw.once_in(2) {
+            toml += draw.one(&["issue.open_loop.time_scale = 0.5\n", "issue.closed_loop.queue_depth = 5\n"]);
+        }
     }
     toml
 }
@@ -538,6 +579,8 @@ fn requests(draw: &mut Draw, config: &CheckedConfig) -> Vec<Request> {
     let count = draw.one(&[20, 60, 200]);
     let hot = (user / draw.one(&[1, 4, 16])).max(unit);
     let spacing = draw.one(&[0, 2_000, 200_000]);
+    // Where units cross pages, a page that is programmed in part would cut one for good.
+    let may_flush = !config.layouts().iter().any(|layout| layout.crosses_pages());
     (0..count)
         .map(|index| {
             let kind = draw.one(&[
@@ -548,7 +591,14 @@ fn requests(draw: &mut Draw, config: &CheckedConfig) -> Vec<Request> {
                 RequestKind::Write,
                 RequestKind::Write,
                 RequestKind::Trim,
+                RequestKind::FuaWrite,
+                RequestKind::Flush,
             ]);
+            let flushes = matches!(kind, RequestKind::Flush | RequestKind::FuaWrite);
+            let kind = if flushes && !may_flush { RequestKind::Write } else { kind };
+            if kind == RequestKind::Flush {
+                return Request { arrival: Ns(index * spacing), kind, offset_bytes: 0, bytes: 0 };
+            }
             // Now and then not in whole units.
             let grain = if draw.once_in(3) { 512.min(unit / 2) } else { unit };
             let bytes = (grain * (1 + draw.below(12))).min(hot);
@@ -570,7 +620,8 @@ struct Asked {
 
 fn check(toml: &str, config: &CheckedConfig, asked: Vec<Request>) {
     let unit = u64::from(config.config().geometry.codeword_bytes);
-    let one_by_one = toml.contains("queue_depth = 1\n");
+    let tenants = config.config().host.tenants.len();
+    let one_by_one = toml.contains("queue_depth = 1\n") && tenants == 0;
     let mut units: HashMap<u64, Asked> = HashMap::new();
     let fresh: Simulation = support::simulation(config, Vec::new());
     for lcn in 0..config.user_codewords() {
@@ -583,7 +634,8 @@ fn check(toml: &str, config: &CheckedConfig, asked: Vec<Request>) {
         let touched = request.offset_bytes / unit..end.div_ceil(unit);
         match request.kind {
             RequestKind::Read => units_read += touched.end - touched.start,
-            RequestKind::Write => touched.for_each(|lcn| {
+            RequestKind::Flush => {}
+            RequestKind::Write | RequestKind::FuaWrite => touched.for_each(|lcn| {
                 let entry = units.get_mut(&lcn).unwrap();
                 (entry.written, entry.last_written) = (true, true);
             }),
@@ -594,9 +646,15 @@ fn check(toml: &str, config: &CheckedConfig, asked: Vec<Request>) {
         }
     }
     let count = asked.len() as u64;
-    let done = support::run(config, asked);
+    let done = if tenants == 0 { support::run(config, asked) } else { support::run_by_turns(config, &asked) };
     let statistics = done.statistics();
     assert_eq!(statistics.completed(), count, "every request completes");
+    if tenants > 0 {
+        let of_tenants = |of: fn(&TenantStatistics) -> u64| statistics.tenants.iter().map(of).sum::<u64>();
+        assert_eq!(of_tenants(|tenant| tenant.completed()), count, "every request is a tenant's");
+        assert_eq!(of_tenants(|tenant| tenant.uncorrectable), statistics.uncorrectable, "so is every codeword");
+        assert_eq!(of_tenants(|tenant| tenant.codewords_read), statistics.codewords_read());
+    }
     done.ftl().assert_consistent();
     done.ftl().assert_at_rest();
     let read_only = statistics.read_only_from.is_some() || done.buffered_codewords() > 0;

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// All modules, the lowest first. One that is not named belongs to the one that it is in.
-const ORDER: [&str; 52] = [
+const ORDER: [&str; 60] = [
     "events",
     "recency",
     "request",
@@ -15,6 +15,9 @@ const ORDER: [&str; 52] = [
     "config::duration",
     "config::admission",
     "config::spread",
+    "config::issue",
+    "config::host_link",
+    "config::tenants",
     "config::geometry",
     "config::rounds",
     "config::flash",
@@ -46,6 +49,7 @@ const ORDER: [&str; 52] = [
     "simulation::statistics",
     "simulation::kernel",
     "simulation::idle",
+    "simulation::lane",
     "simulation::back_end",
     "simulation::medium",
     "simulation::admission",
@@ -53,8 +57,12 @@ const ORDER: [&str; 52] = [
     "simulation::read_buffer",
     "simulation::device",
     "simulation::write_path",
+    "simulation::arbiter",
+    "simulation::queue",
+    "simulation::host_link",
     "simulation::host",
     "simulation",
+    "tenants",
     "summary",
     "run",
     "timeline",

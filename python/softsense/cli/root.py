@@ -9,6 +9,7 @@ from softsense.cli.code import code_group
 from softsense.cli.completing import SHELLS
 from softsense.cli.config import config_group
 from softsense.cli.explain import explain_command
+from softsense.cli.fairness import fairness_command
 from softsense.cli.fer import fer
 from softsense.cli.fit import fit_command
 from softsense.cli.flash import flash_group
@@ -64,6 +65,7 @@ def completion_command(shell: str) -> None:
 for _command in (
     run,
     compare,
+    fairness_command,
     policies_command,
     trace,
     config_group,

@@ -38,6 +38,7 @@ def of_comparison(comparison: Comparison, title: str | None = None) -> str:
         _responses(comparison),
         _time_split(comparison),
         _levels(comparison),
+        Section("What each tenant got", parts=_tables(comparison, "tenants")),
         _energy(comparison),
         Section("What the device did", parts=_tables(comparison, "device", "read_reclaim", "slc_cache", "mapping")),
     ]

@@ -18,6 +18,7 @@ from softsense.tables.of_cells import (
 )
 from softsense.tables.of_codes import bench, code, codes, configs, design, hardware, lifetime
 from softsense.tables.of_rates import decode_table, fer
+from softsense.tables.of_tenants import fairness
 from softsense.tables.of_traps import traps
 
 __all__ = [
@@ -37,6 +38,7 @@ __all__ = [
     "decode_table",
     "describe",
     "design",
+    "fairness",
     "fer",
     "finding",
     "hardware",

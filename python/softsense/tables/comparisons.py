@@ -160,6 +160,13 @@ def blocks(comparison: Comparison) -> list[Block]:
     ]
     found.append(Block("device", "Device", "policy", names, columns))
 
+    tenants = [(name, tenant) for name, s in zip(names, summaries, strict=True) for tenant in s.get("tenants", [])]
+    if tenants:
+        labels = [tenant["name"] if len(runs) == 1 else f"{name}, {tenant['name']}" for name, tenant in tenants]
+        found.append(
+            Block("tenants", "Tenants (response in us)", "tenant", labels, _of_tenants([t for _, t in tenants]))
+        )
+
     if any(s["read_reclaim"] for s in summaries):
         columns = [
             column("blocks\nreclaimed", as_count, "read_reclaim", "blocks"),
@@ -193,6 +200,24 @@ def blocks(comparison: Comparison) -> list[Block]:
         ]
         found.append(Block("mapping", "Mapping cache and translation pages", "policy", names, columns))
     return found
+
+
+def _of_tenants(tenants: Sequence[dict[str, Any]]) -> list[Column]:
+    columns = [("\nrequests", [as_count(tenant["requests"]) for tenant in tenants])]
+    for kind in ("read", "write"):
+        if any(tenant[kind]["count"] for tenant in tenants):
+            columns += [
+                (f"{kind}\n{label}", [as_us(tenant[kind][f"{stat}_us"]) for tenant in tenants])
+                for stat, label in (("mean", "mean"), ("p99", "p99"), ("p999", "p99.9"))
+            ]
+    return [
+        *columns,
+        ("requests\nper s", [as_number(tenant["iops"], 0) for tenant in tenants]),
+        ("read\nMB/s", [as_number(tenant["read_mb_per_s"], 1) for tenant in tenants]),
+        ("written\nMB/s", [as_number(tenant["write_mb_per_s"], 1) for tenant in tenants]),
+        ("uncor-\nrectable", [as_count(tenant["uncorrectable"]) for tenant in tenants]),
+        ("found\nqueue full", [as_count(tenant["found_queue_full"]) for tenant in tenants]),
+    ]
 
 
 def _at(summary: dict[str, Any], *path: str) -> Any:

@@ -28,6 +28,7 @@ impl CheckedConfig {
             ("reliability", Some(self.describe_reliability())),
             ("read", Some(read)),
             ("host", Some(host.describe())),
+            ("arbitration", self.has_tenants().then(|| host.arbitration.unwrap_or_default().describe())),
             ("start", Some(precondition.describe())),
             ("interleaving", ftl.interleaving.describe()),
             ("mapping", ftl.mapping.describe()),

@@ -6,8 +6,10 @@ mod hardware;
 mod own;
 mod room;
 mod shipped;
+mod tenants;
 mod together;
 
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
@@ -18,7 +20,7 @@ use crate::config::read::Source;
 pub use crate::config::read::toml_lines;
 use crate::config::set::Override;
 pub use crate::config::set::own_path;
-use crate::config::{Config, DecodeTime, MODEL_VERSION, Mapping, PreconditionSpec, SHIPPED};
+use crate::config::{Config, DecodeTime, MODEL_VERSION, Mapping, PreconditionSpec, SHIPPED, TenantSpec};
 use crate::format::{BlockLayout, PageFormat, UnitCode};
 use crate::geometry::Geometry;
 use crate::own::Own;
@@ -86,6 +88,7 @@ impl CheckedConfig {
         let checked = Self { config, directory, geometry, start_ages, reliability, own };
         checked.check_together()?;
         checked.check_room()?;
+        checked.namespaces()?;
         Ok(checked)
     }
 
@@ -106,6 +109,8 @@ impl CheckedConfig {
         config.ftl.read_reclaim = None;
         config.ftl.slc_cache = None;
         config.host.read_buffer = None;
+        config.host.tenants = Vec::new();
+        config.host.arbitration = None;
         config.precondition = PreconditionSpec::default();
         config.read.max_level = reliability.levels();
         let checked = "it is that of a checked one";
@@ -142,6 +147,11 @@ impl CheckedConfig {
         &self.reliability
     }
 
+    /// Whether several users share the device.
+    pub fn has_tenants(&self) -> bool {
+        !self.config.host.tenants.is_empty()
+    }
+
     /// The synthetic workload.
     ///
     /// # Errors
@@ -158,6 +168,13 @@ impl CheckedConfig {
     /// # Errors
     /// When the config has none, or it does not fit the device.
     pub fn describe_workload(&self) -> Result<Vec<(String, String)>> {
+        if self.has_tenants() {
+            let tenants = self.config.host.tenants.iter().zip(self.namespaces()?);
+            let row = |(tenant, bytes): (&TenantSpec, Range<u64>)| {
+                (format!("tenant {}", tenant.name), tenant.describe(bytes.end - bytes.start))
+            };
+            return Ok(tenants.map(row).collect());
+        }
         let workload = self.workload()?;
         workload.source(self.config.seed, self.user_bytes())?;
         Ok(workload.describe())

@@ -12,13 +12,13 @@ impl CheckedConfig {
     pub(super) fn check_room(&self) -> Result<()> {
         let ftl = &self.config.ftl;
         let over_provisioning = ftl.over_provisioning;
-        // One block of each plane is open for the host, one for garbage collection, and with interleaving one for what does not
+        // One block of each plane is open for the host (with placement handles for each of them), one for garbage collection, and with interleaving one for what does not
         // fill a group; the free ones up to the high watermark and one block to collect come on top. A block is worth collecting
         // when it has a page's worth (with interleaving, a group's) of stale places: up to one less in each block may have to
         // be left as it is. With so much to spare, some plane always has a block to collect when no plane can be written.
         let blocks = self.config.geometry.blocks_per_plane;
         let plain_too = self.geometry.ways() > 1 && ftl.interleaving.remainder == Remainder::Plain;
-        let open = if plain_too { 3 } else { 2_u64 };
+        let open = if plain_too { 3 } else { 2_u64 } + u64::from(self.placement_handles() - 1);
         let left = self.geometry.codewords_per_group() - 1;
         // Where units cross pages, two pages' worth.
         let crosses_pages = self.layouts().iter().any(BlockLayout::crosses_pages);

@@ -63,7 +63,7 @@ impl CheckedConfig {
     }
 
     /// All that cannot go together: a new feature that goes without another is a row here.
-    fn clashes(&self) -> [Clash; 46] {
+    fn clashes(&self) -> [Clash; 51] {
         let config = &self.config;
         let (decoder, flash, reliability) = (&config.decoder, &config.flash, &config.reliability);
         let layouts = self.layouts();
@@ -88,6 +88,33 @@ impl CheckedConfig {
         let has_tables = matches!(reliability, ReliabilitySpec::Table(_) | ReliabilitySpec::Adaptive(_));
         let clash = |found, path, message| Clash { found, path, message };
         [
+            // Requests come from one or the others.
+            clash(
+                self.has_tenants() && config.workload.is_some(),
+                "host.tenants",
+                "found with `workload`, expected one of them: each tenant has a workload, or a trace, of its own".into(),
+            ),
+            // A buffer programs pages of what was written longest ago, whoever wrote it.
+            clash(
+                self.placement_handles() > 1 && config.host.write_buffer_bytes > 0,
+                "host.tenants",
+                "found `placement` with `host.write_buffer_bytes`, expected 0: pages of the buffer hold what several have written"
+                    .into(),
+            ),
+            // A page that is programmed before it is full cuts a unit that goes on in the next page.
+            clash(
+                crosses_pages && self.flushes(),
+                "workload",
+                "found `flush_fraction` or `fua_fraction` with codes of `reliability.bch` whose parity takes room of the data, expected 0: \
+                 units cross pages"
+                    .into(),
+            ),
+            // What does not fill a group has a block of its own already.
+            clash(
+                self.placement_handles() > 1 && divides,
+                "host.tenants",
+                "found `placement` with codewords that lie in pages of several chips, expected `ftl.interleaving.ways = 1`".into(),
+            ),
             // Where no read goes first, none has anything suspended.
             clash(
                 flash.suspend.is_some() && !config.host.reads_first,
@@ -418,6 +445,12 @@ impl CheckedConfig {
                 slc.is_some() && by_age,
                 "ftl.slc_cache",
                 "found with codes of `reliability.bch` or `adaptive`, which change with age, expected a code for all blocks".into(),
+            ),
+            // Blocks of the cache hold what several tenants have written.
+            clash(
+                slc.is_some() && self.placement_handles() > 1,
+                "ftl.slc_cache",
+                "found with `placement` of tenants, expected one handle for all".into(),
             ),
             // Folding has an idle time of its own, and goes first.
             clash(

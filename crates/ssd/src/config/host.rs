@@ -4,7 +4,10 @@ use softsense_base::{Error, Faults, Result, expect_number, expect_whole, format_
 
 use super::admission::CacheAdmission;
 use super::duration::check_us;
+use super::host_link::HostLinkSpec;
+use super::issue::Issue;
 use super::spread::{SpreadPart, check_spread};
+use super::tenants::{self, ArbitrationSpec, TenantSpec};
 use crate::events::MAX_INDEX;
 
 /// The largest write buffer, bytes: 16 GiB.
@@ -33,6 +36,9 @@ pub struct HostSpec {
     /// Which of what it holds a write buffer programs, and when.
     #[serde(skip_serializing_if = "WriteBufferReplacement::is_default")]
     pub write_buffer_replacement: WriteBufferReplacement,
+    /// Whether what it holds outlives a loss of power: flushes then complete at once, and writes with FUA when the buffer has them.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub write_buffer_power_protected: bool,
     /// Pages of flash that were read for the host lately, decoded, in the controller's memory: what lies there is read, or read
     /// because a write covers it in part, in `controller_memory_us`. Without it nothing that was read is kept.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -43,6 +49,15 @@ pub struct HostSpec {
     /// What a request takes beside its flash; nothing without it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub service: Option<ServiceSpec>,
+    /// The link to the host; without it data and commands take no time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub link: Option<HostLinkSpec>,
+    /// Several users of the device, each with requests and a submission queue of its own, in place of `[workload]` or a trace.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tenants: Vec<TenantSpec>,
+    /// How the controller chooses among their submission queues; without it by round robin.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub arbitration: Option<ArbitrationSpec>,
 }
 
 /// What every request takes beside its flash: the host's software, the link, the controller's firmware. It occupies nothing of the
@@ -144,9 +159,13 @@ impl Default for HostSpec {
             partial_write: PartialWrite::ReadModifyWrite,
             write_buffer_bytes: 0,
             write_buffer_replacement: WriteBufferReplacement::default(),
+            write_buffer_power_protected: false,
             read_buffer: None,
             controller_memory_us: 1.0,
             service: None,
+            link: None,
+            tenants: Vec::new(),
+            arbitration: None,
         }
     }
 }
@@ -159,22 +178,6 @@ pub enum Spread {
     RoundRobin,
     /// Each SSD has an equal part of the address space.
     Address,
-}
-
-/// When requests are issued.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case", deny_unknown_fields)]
-pub enum Issue {
-    /// At their recorded times, multiplied by `time_scale` (0.5 doubles the load).
-    OpenLoop {
-        /// Factor on arrival times.
-        time_scale: f64,
-    },
-    /// As soon as fewer than `queue_depth` are outstanding; recorded times are not looked at.
-    ClosedLoop {
-        /// Requests outstanding.
-        queue_depth: u32,
-    },
 }
 
 /// What a write that covers a mapped codeword in part does.
@@ -195,18 +198,19 @@ impl HostSpec {
         let mut faults = Faults::default();
         let most = faults.see(expect_whole("host.max_outstanding", self.max_outstanding, 1, MAX_INDEX / 2));
         let most = most.map_or(MAX_INDEX / 2, |()| self.max_outstanding);
-        faults.see(match self.issue {
-            Issue::OpenLoop { time_scale } => expect_number("host.issue.open_loop.time_scale", time_scale, 1e-9, 1e9),
-            Issue::ClosedLoop { queue_depth } => {
-                expect_whole("host.issue.closed_loop.queue_depth", queue_depth, 1, most)
-            }
-        });
+        faults.see(self.issue.check("host.issue", most));
         faults.see(check_us("host.controller_memory_us", self.controller_memory_us));
         faults.see(self.service.as_ref().map_or(Ok(()), ServiceSpec::check));
+        faults.see(self.link.as_ref().map_or(Ok(()), HostLinkSpec::check));
+        faults.see(tenants::check(&self.tenants, self.issue, self.arbitration.as_ref()));
         faults.see(self.read_buffer.as_ref().map_or(Ok(()), |buffer| buffer.check(page_bytes)));
         if self.write_buffer_replacement == WriteBufferReplacement::Lru && self.write_buffer_bytes == 0 {
             let message = "found `lru` without `host.write_buffer_bytes`, expected a write buffer";
             faults.add(Error::config("host.write_buffer_replacement", message));
+        }
+        if self.write_buffer_power_protected && self.write_buffer_bytes == 0 {
+            let message = "found true without `host.write_buffer_bytes`, expected a write buffer";
+            faults.add(Error::config("host.write_buffer_power_protected", message));
         }
         let buffer = self.write_buffer_bytes;
         if buffer != 0 && !(page_bytes..=MAX_BUFFER_BYTES).contains(&buffer) {
@@ -220,10 +224,7 @@ impl HostSpec {
 
     /// One line for people.
     pub(crate) fn describe(&self) -> String {
-        let issue = match self.issue {
-            Issue::OpenLoop { time_scale } => format!("open loop, time scale {time_scale}"),
-            Issue::ClosedLoop { queue_depth } => format!("closed loop, queue depth {queue_depth}"),
-        };
+        let issue = self.issue.describe();
         let buffer = match self.write_buffer_bytes {
             0 => "none".into(),
             bytes => match self.write_buffer_replacement {
@@ -236,6 +237,8 @@ impl HostSpec {
         let service = self.service.as_ref().map_or_else(String::new, |service| {
             format!("; overhead {} us, {:.2} % of reads from memory", service.overhead_us, service.hit_fraction * 100.0)
         });
-        format!("{issue}; write buffer {buffer}{read_buffer}{service}")
+        let link = self.link.map_or_else(String::new, |link| format!("; link {}", link.describe()));
+        let protected = if self.write_buffer_power_protected { " (power-protected)" } else { "" };
+        format!("{issue}; write buffer {buffer}{protected}{read_buffer}{service}{link}")
     }
 }

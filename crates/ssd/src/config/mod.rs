@@ -15,8 +15,10 @@ mod ftl;
 mod gc_pacing;
 mod geometry;
 mod host;
+mod host_link;
 mod interconnect;
 mod interleaving;
+mod issue;
 mod mapping;
 mod precondition;
 pub(crate) mod read;
@@ -26,6 +28,7 @@ pub(crate) mod set;
 mod shipped;
 mod slc_cache;
 mod spread;
+mod tenants;
 
 use std::path::Path;
 
@@ -45,9 +48,11 @@ pub use ftl::{AllocationPool, FtlSpec, PlaneChoice, StripeLevel, VictimSpec};
 pub use gc_pacing::{GcIdleSpec, GcPacing};
 pub(crate) use geometry::MIN_CODEWORD_BYTES;
 pub use geometry::{GeometrySpec, MAX_BLOCKS, MAX_CODEWORDS};
-pub use host::{HostSpec, Issue, PartialWrite, ReadBufferSpec, ServiceSpec, Spread, WriteBufferReplacement};
+pub use host::{HostSpec, PartialWrite, ReadBufferSpec, ServiceSpec, Spread, WriteBufferReplacement};
+pub use host_link::{HostLinkSpec, LinkSpeed};
 pub use interconnect::{InterconnectSpec, LinkSpec};
 pub use interleaving::{InterleavedGroups, InterleavingSpec, Remainder};
+pub use issue::Issue;
 pub use mapping::{DemandSpec, Eviction, Mapping};
 pub use precondition::{Layout, PreconditionSpec, SsdAge, TranslationPages};
 pub use read_reclaim::{ReadReclaimSpec, WordlineReclaimSpec};
@@ -56,6 +61,8 @@ pub(crate) use shipped::{SHIPPED, about};
 pub use slc_cache::{SlcCacheSize, SlcCacheSpec, SlcCellsSpec, WhenFull};
 pub(crate) use spread::AddedTime;
 pub use spread::SpreadPart;
+pub(crate) use tenants::within;
+pub use tenants::{ArbitrationScheme, ArbitrationSpec, Namespace, Priority, TenantSpec, TenantTrace};
 
 use crate::workload::WorkloadSpec;
 

@@ -11,7 +11,7 @@ use toml::de::{DeTable, DeValue};
 use super::Config;
 
 /// Fields that are one of several things with fields of their own: setting a field of one of these chooses it.
-const CHOICES: [&str; 21] = [
+const CHOICES: [&str; 23] = [
     "decoder.placement",
     "decoder.time",
     "encoder.placement",
@@ -22,7 +22,9 @@ const CHOICES: [&str; 21] = [
     "ftl.mapping.demand.eviction",
     "ftl.read_reclaim",
     "ftl.victims",
+    "host.arbitration.scheme",
     "host.issue",
+    "host.link.speed",
     "reliability",
     "reliability.adaptive.rber",
     "reliability.adaptive.switch",

@@ -42,7 +42,9 @@ impl PageMap {
     /// # Arguments
     /// - `first`: what is to be written, of which a rule of the user's own is told.
     /// - `codewords`: how many of a request wait to be written. They are interleaved where they fill a group.
-    pub fn open_for_host(&mut self, ssd: u32, pool: u32, first: Lcn, codewords: u32) -> Option<Group> {
+    /// - `handle`: where the host wants it placed: writes of different handles go to different superblocks.
+    pub fn open_for_host(&mut self, ssd: u32, pool: u32, first: Lcn, codewords: u32, handle: u8) -> Option<Group> {
+        self.handle = handle;
         let ways = self.geometry.ways() as usize;
         let fills = ways > 1 && (codewords >= self.geometry.codewords_per_group() || self.remainder == Remainder::Pad);
         // Planes of a pool stand in the stripe at distances of as many as there are pools.
@@ -87,7 +89,11 @@ impl PageMap {
         let pages = self.geometry.pages_per_superblock();
         let plane = self.geometry.stripe(ssd)[at * self.pools as usize + pool as usize];
         let state = &self.sets[self.geometry.set_of(plane).0 as usize];
-        let in_open = state.open[Writer::Host as usize].map_or(0, |(_, given)| pages - given);
+        let in_open = match self.handle {
+            0 => state.open[Writer::Host as usize],
+            handle => state.open_for_handles[usize::from(handle) - 1],
+        };
+        let in_open = in_open.map_or(0, |(_, given)| pages - given);
         // What is being collected is as good as free: writes are given out long before the erase that precedes them.
         let in_cache = self.free_slc_pages(self.geometry.set_of(plane).0);
         (state.free.len() as u32 + state.being_collected) * pages + in_open + in_cache
@@ -121,7 +127,7 @@ impl PageMap {
     /// takes one at most, and gives one back.
     #[inline]
     pub fn open(&mut self, set: u32, writer: Writer) -> Option<Group> {
-        let (superblock, given) = match self.sets[set as usize].open[writer as usize] {
+        let (superblock, given) = match *self.opened_by(set, writer) {
             Some(at) => at,
             None => {
                 let superblock = match writer {
@@ -143,7 +149,7 @@ impl PageMap {
         let (ways, pages) = (self.geometry.ways(), self.pages_of(superblock));
         let together = if self.blocks[superblock as usize].interleaved { ways } else { 1 };
         let next = (given + together < pages).then_some((superblock, given + together));
-        self.sets[set as usize].open[writer as usize] = next;
+        *self.opened_by(set, writer) = next;
         match writer {
             Writer::Host | Writer::HostPlain | Writer::Slc | Writer::SlcPlain => self.gain = Gain::default(),
             Writer::Gc | Writer::GcTranslation | Writer::Translation | Writer::Fold => {
@@ -151,6 +157,16 @@ impl PageMap {
             }
         }
         Some(self.group_at(set, superblock, given))
+    }
+
+    /// The open superblock of a writer in a set; that of the host is of the placement handle whose turn it is.
+    #[inline]
+    fn opened_by(&mut self, set: u32, writer: Writer) -> &mut Option<(u32, u32)> {
+        let state = &mut self.sets[set as usize];
+        match self.handle {
+            handle @ 1.. if writer == Writer::Host => &mut state.open_for_handles[usize::from(handle) - 1],
+            _ => &mut state.open[writer as usize],
+        }
     }
 
     /// Takes a free superblock of a set; `None` where there is none.

@@ -1,23 +1,22 @@
 //! The host: where requests come from, when they are let in, and when they are done.
 
-use std::collections::VecDeque;
 use std::ops::Range;
 
-use softsense_base::{Error, Ns, Pj, Purpose, Result, Stream};
+use softsense_base::{Ns, Pj, Purpose, Result, Stream};
 
+use super::arbiter::Arbiter;
 use super::device::Device;
+use super::host_link::{HostLink, HostLinkShares};
 use super::kernel::Kernel;
+use super::queue::Queue;
 use super::statistics::LogRow;
 use crate::checked::CheckedConfig;
-use crate::config::{AddedTime, Issue, ServiceSpec};
-use crate::events::{Event, Key, MAX_INDEX, instant};
+use crate::config::{AddedTime, ServiceSpec};
+use crate::events::{Event, MAX_INDEX};
 use crate::ftl::{Lcn, Location};
 use crate::geometry::MIN_CODEWORD_BYTES;
 use crate::request::{MAX_REQUEST_BYTES, Request, RequestKind, RequestSource};
 use crate::slab::Slab;
-
-/// Half of what nanoseconds in 64 bits can count, so that whatever begins before it ends in time: 292 years.
-pub(super) const LATEST: Ns = Ns(u64::MAX / 2);
 
 /// So many codewords of requests may be under way for another request to come in: what the device remembers is bounded, however
 /// large requests are. At 4 KiB these are 4 GiB.
@@ -26,20 +25,43 @@ const MOST_CODEWORDS_UNDER_WAY: u64 = 1 << 20;
 // Each codeword may be on its way between host and controller memory by itself, under an index in an event.
 const _: () = assert!(MOST_CODEWORDS_UNDER_WAY + MAX_REQUEST_BYTES / MIN_CODEWORD_BYTES < MAX_INDEX as u64);
 
-/// Requests read before their turn.
-const READ_AHEAD: usize = 4;
+/// Where requests come from.
+pub enum Sources {
+    /// All from one source.
+    One(Box<dyn RequestSource>),
+    /// One for each tenant of the config.
+    Tenants(Vec<Box<dyn RequestSource>>),
+}
 
 /// A request inside the device.
 #[derive(Debug, Clone, Copy)]
 struct Active {
     request: Request,
-    /// Its number in the stream, from 0.
+    /// Its number among all that came in, from 0.
     number: u64,
+    /// The queue that it came from.
+    queue: u16,
     /// Codewords that are not done yet.
     remaining: u32,
+    /// Bytes of a read that have not set out for the host yet, where there is a link to it.
+    to_give: u64,
     max_level: u8,
     retries: u16,
     energy: Pj,
+}
+
+/// Something that is on its way, of a request. Each stands for codewords that are not done, so that there are no more of these than
+/// codewords under way.
+#[derive(Debug, Clone, Copy)]
+enum Move {
+    /// Its command, with data that it writes, to the device.
+    Command(u32),
+    /// So many codewords through controller memory.
+    InMemory(u32, u32),
+    /// So many codewords to the host.
+    ToHost(u32, u32),
+    /// The rest of its service, when all codewords are done.
+    Service(u32),
 }
 
 /// What requests take beside their flash.
@@ -67,7 +89,16 @@ impl Service {
 }
 
 pub(super) struct Host {
-    issue: Issue,
+    /// One for each tenant, or one of all requests.
+    queues: Vec<Queue>,
+    /// Where there are tenants.
+    arbiter: Option<Arbiter>,
+    /// Of each queue the request that is due, and when it came.
+    due: Vec<Option<(Ns, Request)>>,
+    /// The placement handle of what each writes.
+    placements: Vec<u8>,
+    /// Which queues have one that can be let in.
+    ready: Vec<bool>,
     codeword_bytes: u64,
     max_outstanding: usize,
     codewords_under_way: u64,
@@ -75,45 +106,60 @@ pub(super) struct Host {
     unit_queue: usize,
     controller_memory: Ns,
     service: Option<Service>,
-    source: Box<dyn RequestSource>,
-    /// The next request and the key of its arrival; with a closed loop nothing waits here.
-    arriving: Option<(Key, Request)>,
-    read_ahead: VecDeque<Request>,
-    /// In a closed loop, the next request, which waits for room.
-    held: Option<Request>,
-    source_ended: bool,
     issued: u64,
     requests: Slab<Active>,
-    /// Codewords on their way between host and controller memory: how many, of which request. None where all codewords of it are done,
-    /// and its service is not.
-    moves: Slab<(u32, u32)>,
+    link: Option<HostLink>,
+    moves: Slab<Move>,
 }
 
 impl Host {
-    pub(super) fn new(config: &CheckedConfig, source: Box<dyn RequestSource>) -> Self {
+    /// Serves one source of requests, or that of each tenant.
+    pub(super) fn new(config: &CheckedConfig, sources: Sources) -> Self {
         let spec = config.config();
+        let codeword_bytes = u64::from(spec.geometry.codeword_bytes);
+        let (host, issue) = (&spec.host, spec.host.issue);
+        let mut max_outstanding = host.max_outstanding;
+        let (queues, arbiter) = match sources {
+            Sources::One(source) => (vec![Queue::new(issue, codeword_bytes, source)], None),
+            Sources::Tenants(sources) => {
+                assert_eq!(sources.len(), host.tenants.len(), "each tenant has requests of its own");
+                let arbitration = host.arbitration.unwrap_or_default();
+                max_outstanding = max_outstanding.min(arbitration.fetched_commands);
+                let queues = host.tenants.iter().zip(sources);
+                let queues = queues.map(|(tenant, source)| Queue::of_tenant(tenant, issue, codeword_bytes, source));
+                (queues.collect(), Some(Arbiter::new(&arbitration, &host.tenants)))
+            }
+        };
         Self {
-            issue: spec.host.issue,
-            codeword_bytes: u64::from(spec.geometry.codeword_bytes),
-            max_outstanding: spec.host.max_outstanding as usize,
+            due: vec![None; queues.len()],
+            placements: match arbiter {
+                None => vec![0],
+                Some(_) => host.tenants.iter().map(|tenant| tenant.placement as u8).collect(),
+            },
+            ready: vec![false; queues.len()],
+            queues,
+            arbiter,
+            codeword_bytes,
+            max_outstanding: max_outstanding as usize,
             codewords_under_way: 0,
             unit_queue: spec.flash.unit_queue.map_or(usize::MAX, |bound| bound as usize),
-            controller_memory: Ns::from_us(spec.host.controller_memory_us),
-            service: spec.host.service.as_ref().map(|service| Service::new(service, spec.seed)),
-            source,
-            arriving: None,
-            read_ahead: VecDeque::with_capacity(READ_AHEAD),
-            held: None,
-            source_ended: false,
+            controller_memory: Ns::from_us(host.controller_memory_us),
+            service: host.service.as_ref().map(|service| Service::new(service, spec.seed)),
+            link: host.link.as_ref().map(HostLink::new),
             issued: 0,
             requests: Slab::default(),
             moves: Slab::default(),
         }
     }
 
-    /// How much of the stream of requests has been read, in [0, 1].
+    /// Mean busy shares of the link to the host; none where there is none.
+    pub(super) fn link_shares(&self, now: Ns) -> Option<HostLinkShares> {
+        self.link.as_ref().map(|link| link.busy_shares(now))
+    }
+
+    /// How much of the requests has been read, in [0, 1].
     pub(super) fn fraction_read(&self) -> f64 {
-        self.source.fraction_read()
+        self.queues.iter().map(Queue::fraction_read).sum::<f64>() / self.queues.len() as f64
     }
 
     /// Requests that came in, whether or not they have completed.
@@ -123,103 +169,56 @@ impl Host {
 
     /// Whether every request was read, and none is under way.
     pub(super) fn is_idle(&self) -> bool {
-        self.source_ended && self.arriving.is_none() && self.held.is_none() && self.requests.len() == 0
+        self.queues.iter().all(Queue::is_empty) && self.requests.len() == 0
     }
 
     // ---- Requests come in ----
 
-    /// Lets the next request in, if there is room for it: which it is among those under way. In an open loop it [is
-    /// due](Self::is_due), and the clock is put forward to its arrival.
-    pub(super) fn next_in(&mut self, device: &mut Device) -> Result<Option<u32>> {
-        match self.issue {
-            Issue::OpenLoop { .. } => {
-                let Some((key, request)) = self.arriving else { return Ok(None) };
-                if self.requests.len() >= self.max_outstanding
-                    || self.codewords_under_way >= MOST_CODEWORDS_UNDER_WAY
-                    || !self.has_room_for(device, &request)
-                {
-                    return Ok(None);
-                }
-                // An arrival that had to wait for a place at the host comes in now, its wait counted.
-                device.kernel.now = device.kernel.now.max(instant(key));
-                self.arriving = None;
-                Ok(Some(self.admit(device, request)))
-            }
-            Issue::ClosedLoop { queue_depth } => {
-                if self.requests.len() >= queue_depth as usize || self.codewords_under_way >= MOST_CODEWORDS_UNDER_WAY {
-                    return Ok(None);
-                }
-                let next = match self.held.take() {
-                    Some(held) => Some(held),
-                    None => self.next_request(device)?,
-                };
-                let Some(mut request) = next else { return Ok(None) };
-                if !self.has_room_for(device, &request) {
-                    self.held = Some(request);
-                    return Ok(None);
-                }
-                request.arrival = device.kernel.now;
-                Ok(Some(self.admit(device, request)))
-            }
-        }
-    }
-
-    /// Whether a request arrives, or has arrived and waited for room, before anything else happens: in an open loop.
+    /// Whether a request waits, or arrives before anything else happens.
     #[inline]
     pub(super) fn is_due(&self, kernel: &Kernel) -> bool {
-        match &self.arriving {
-            Some((key, _)) => kernel.events.next_key().is_none_or(|next| *key < next),
-            None => false,
+        self.queues.iter().any(|queue| queue.is_due(kernel))
+    }
+
+    /// Lets in a request that [is due](Self::is_due), if there is room for it: which it is among those under way. The clock is put
+    /// forward to its arrival; one that has waited comes in now, its wait counted.
+    pub(super) fn next_in(&mut self, device: &mut Device) -> Result<Option<u32>> {
+        if self.requests.len() >= self.max_outstanding || self.codewords_under_way >= MOST_CODEWORDS_UNDER_WAY {
+            return Ok(None);
         }
+        let Some((queue, at)) = self.next_queue(device)? else { return Ok(None) };
+        device.kernel.now = device.kernel.now.max(at);
+        let (request, found_full) = self.queues[queue].fetch(device.kernel.now);
+        if found_full {
+            device.kernel.statistics.found_queue_full(queue);
+        }
+        Ok(Some(self.admit(device, request, queue)))
+    }
+
+    /// The queue whose request is let in next, and when that came.
+    fn next_queue(&mut self, device: &mut Device) -> Result<Option<(usize, Ns)>> {
+        if self.arbiter.is_none() {
+            let due = self.queues[0].due(device)?;
+            let has_room = due.is_some_and(|(_, request)| self.has_room_for(device, &request));
+            return Ok(due.filter(|_| has_room).map(|(at, _)| (0, at)));
+        }
+        // What arrives in future is fetched when nothing waits.
+        let mut at = Ns(u64::MAX);
+        for (queue, due) in self.queues.iter_mut().zip(&mut self.due) {
+            *due = if queue.is_due(&device.kernel) { queue.due(device)? } else { None };
+            at = due.map_or(at, |(came, _)| at.min(came.max(device.kernel.now)));
+        }
+        for index in 0..self.queues.len() {
+            let due = self.due[index];
+            self.ready[index] = due.is_some_and(|(came, request)| came <= at && self.has_room_for(device, &request));
+        }
+        let arbiter = self.arbiter.as_mut().expect("there are tenants");
+        Ok(arbiter.next(&self.ready).map(|queue| (queue, at)))
     }
 
     /// In an open loop, reads the next request and schedules its arrival.
-    pub(super) fn schedule_arrival(&mut self, device: &mut Device) -> Result<()> {
-        let Issue::OpenLoop { time_scale } = self.issue else { return Ok(()) };
-        let Some(mut request) = self.next_request(device)? else { return Ok(()) };
-        if time_scale != 1.0 {
-            request.arrival = Ns((request.arrival.0 as f64 * time_scale).round() as u64);
-        }
-        if request.arrival > LATEST {
-            let message = format!(
-                "found request {} arriving after {:.0} s at time scale {time_scale}, expected at most {:.0} s",
-                self.issued,
-                request.arrival.as_secs(),
-                LATEST.as_secs()
-            );
-            return Err(Error::config("host.issue.open_loop", message));
-        }
-        let key = device.kernel.events.key(request.arrival);
-        self.arriving = Some((key, request));
-        Ok(())
-    }
-
-    /// Whether requests come in as others complete.
-    #[inline]
-    pub(super) fn is_closed_loop(&self) -> bool {
-        matches!(self.issue, Issue::ClosedLoop { .. })
-    }
-
-    /// The next request. Some are read ahead, so that what they need of the FTL is in the CPU's caches
-    /// when their turn comes: first the map entry, then, two requests later, what it points at.
-    fn next_request(&mut self, device: &mut Device) -> Result<Option<Request>> {
-        while self.read_ahead.len() < READ_AHEAD && !self.source_ended {
-            match self.source.next_request()? {
-                Some(request) => {
-                    let lcn = (request.offset_bytes / self.codeword_bytes) as Lcn;
-                    device.ftl.prefetch(lcn);
-                    if let Some(translation) = &device.translation {
-                        translation.cache().prefetch(lcn);
-                    }
-                    self.read_ahead.push_back(request);
-                }
-                None => self.source_ended = true,
-            }
-        }
-        if let Some(soon) = self.read_ahead.get(READ_AHEAD / 2) {
-            device.ftl.prefetch_block((soon.offset_bytes / self.codeword_bytes) as Lcn);
-        }
-        Ok(self.read_ahead.pop_front())
+    pub(super) fn schedule_arrivals(&mut self, device: &mut Device) -> Result<()> {
+        self.queues.iter_mut().try_for_each(|queue| queue.schedule_arrival(device))
     }
 
     /// Whether the queues of the busy units that a request wants first are below their bound.
@@ -236,28 +235,30 @@ impl Host {
                 Location::Flash(place) => has_room(device.geometry.split_block(device.geometry.block_of(place)).0),
                 Location::Unmapped | Location::Memory(_) | Location::InFlight => true,
             }),
-            RequestKind::Write => has_room(device.ftl.next_plane(codewords.start)),
-            RequestKind::Trim => true,
+            RequestKind::Write | RequestKind::FuaWrite => has_room(device.ftl.next_plane(codewords.start)),
+            RequestKind::Trim | RequestKind::Flush => true,
         }
     }
 
-    fn admit(&mut self, device: &Device, request: Request) -> u32 {
+    fn admit(&mut self, device: &Device, request: Request, queue: usize) -> u32 {
         let number = self.issued;
         self.issued += 1;
         let end = request.offset_bytes + request.bytes;
         assert!(end <= device.ftl.user_codewords() * self.codeword_bytes, "requests fit the device");
         let codewords = match request.kind {
-            RequestKind::Read | RequestKind::Write => {
+            RequestKind::Read | RequestKind::Write | RequestKind::FuaWrite => {
                 let codewords = self.touched_by(&request);
                 (codewords.end - codewords.start) as u32
             }
-            RequestKind::Trim => 1,
+            RequestKind::Trim | RequestKind::Flush => 1,
         };
         self.codewords_under_way += u64::from(codewords);
         self.requests.insert(Active {
             request,
             number,
+            queue: queue as u16,
             remaining: codewords,
+            to_give: request.bytes,
             max_level: 0,
             retries: 0,
             energy: Pj::default(),
@@ -268,6 +269,12 @@ impl Host {
     #[inline]
     pub(super) fn request(&self, index: u32) -> Request {
         self.requests[index].request
+    }
+
+    /// The placement handle of what a request writes.
+    #[inline]
+    pub(super) fn placement(&self, request: u32) -> u8 {
+        self.placements[usize::from(self.requests[request].queue)]
     }
 
     /// The codewords that a request covers at least in part.
@@ -300,27 +307,55 @@ impl Host {
             .is_some_and(|service| service.hits.uniform(self.requests[request].number, 0) < service.hit_fraction)
     }
 
-    /// `codewords` of a request need no flash: they are done once they have crossed controller memory.
-    pub(super) fn finish_in_memory(&mut self, kernel: &mut Kernel, request: u32, codewords: u32) {
-        let moved = self.moves.insert((request, codewords));
-        kernel.schedule(self.controller_memory.times(u64::from(codewords)), Event::MemoryDone { moved });
+    /// Whether a request that has been let in is in the device at once. Over a link it gets there later, and is given back by
+    /// [`Self::moved`] then.
+    #[inline]
+    pub(super) fn is_at_device(&mut self, kernel: &mut Kernel, request: u32) -> bool {
+        let Some(link) = &mut self.link else { return true };
+        let Request { kind, bytes, .. } = self.requests[request].request;
+        let takes = link.fetch(kernel.now, if kind.is_write() { bytes } else { 0 });
+        self.on_its_way(kernel, takes, Move::Command(request));
+        false
     }
 
-    /// Codewords have crossed controller memory.
-    pub(super) fn moved(&mut self, kernel: &mut Kernel, moved: u32) {
-        let (request, codewords) = self.moves[moved];
+    fn on_its_way(&mut self, kernel: &mut Kernel, takes: Ns, what: Move) {
+        let moved = self.moves.insert(what);
+        kernel.schedule(takes, Event::MemoryDone { moved });
+    }
+
+    /// `codewords` of a request need no flash: they are done once they have crossed controller memory.
+    pub(super) fn finish_in_memory(&mut self, kernel: &mut Kernel, request: u32, codewords: u32) {
+        self.on_its_way(kernel, self.controller_memory.times(u64::from(codewords)), Move::InMemory(request, codewords));
+    }
+
+    /// Something has got where it was on its way to. Returns a request whose command is in the device now.
+    pub(super) fn moved(&mut self, kernel: &mut Kernel, moved: u32) -> Option<u32> {
+        let what = self.moves[moved];
         self.moves.remove(moved);
-        if codewords == 0 {
-            self.codewords_under_way -= 1;
-            return self.complete(kernel, request);
+        match what {
+            Move::Command(request) => return Some(request),
+            Move::InMemory(request, codewords) => self.codewords_done(kernel, request, codewords),
+            Move::ToHost(request, codewords) => self.codewords_given(kernel, request, codewords),
+            Move::Service(request) => {
+                self.codewords_under_way -= 1;
+                self.complete(kernel, request);
+            }
         }
-        self.codewords_done(kernel, request, codewords);
+        None
     }
 
     /// What an operation for a request has cost.
     #[inline]
     pub(super) fn charge(&mut self, request: u32, energy: Pj) {
         self.requests[request].energy += energy;
+    }
+
+    /// A codeword of a request was read, which counts for its tenant.
+    #[inline]
+    pub(super) fn count_read(&self, kernel: &mut Kernel, request: u32, decoded: bool) {
+        if self.arbiter.is_some() {
+            kernel.statistics.read_for_tenant(usize::from(self.requests[request].queue), decoded);
+        }
     }
 
     /// Codewords of a request were read, decoded or not.
@@ -332,35 +367,68 @@ impl Host {
         self.codewords_done(kernel, request, codewords);
     }
 
-    /// `codewords` of a request are done; with the last one, and its service, the request completes.
+    /// `codewords` of a request are done: with the host, or over a link on their way to it.
     #[inline]
     pub(super) fn codewords_done(&mut self, kernel: &mut Kernel, request: u32, codewords: u32) {
+        if self.link.is_some() && self.requests[request].request.kind == RequestKind::Read {
+            return self.give(kernel, request, codewords);
+        }
+        self.codewords_given(kernel, request, codewords);
+    }
+
+    /// Codewords of a read set out for the host, of which it gets the bytes that it asked for.
+    fn give(&mut self, kernel: &mut Kernel, request: u32, codewords: u32) {
+        let (active, link) = (&mut self.requests[request], self.link.as_mut().expect("there is a link"));
+        let bytes = active.to_give.min(u64::from(codewords) * self.codeword_bytes);
+        active.to_give -= bytes;
+        let takes = link.give(kernel.now, bytes);
+        self.on_its_way(kernel, takes, Move::ToHost(request, codewords));
+    }
+
+    /// The host has `codewords` of a request, or knows that they are written. With the last one, and its service, the request
+    /// completes.
+    #[inline]
+    fn codewords_given(&mut self, kernel: &mut Kernel, request: u32, codewords: u32) {
         let active = &mut self.requests[request];
         active.remaining -= codewords;
         self.codewords_under_way -= u64::from(codewords);
         if active.remaining > 0 {
             return;
         }
-        match &self.service {
-            None => self.complete(kernel, request),
-            Some(service) => {
-                let takes = service.takes(active.number);
-                let moved = self.moves.insert((request, 0));
-                kernel.schedule(takes, Event::MemoryDone { moved });
-                // What has an index is counted.
-                self.codewords_under_way += 1;
-            }
+        if self.service.is_none() && self.link.is_none() {
+            return self.complete(kernel, request);
         }
+        let (number, is_read) = (active.number, active.request.kind == RequestKind::Read);
+        let mut takes = self.service.as_ref().map_or(Ns::ZERO, |service| service.takes(number));
+        // What was read says itself that it is there.
+        if let Some(link) = self.link.as_mut().filter(|_| !is_read) {
+            takes += link.give(kernel.now, 0);
+        }
+        self.on_its_way(kernel, takes, Move::Service(request));
+        // What has an index is counted.
+        self.codewords_under_way += 1;
     }
 
     #[inline]
     fn complete(&mut self, kernel: &mut Kernel, request: u32) {
         let active = self.requests[request];
         self.requests.remove(request);
-        let Active { request, number, max_level, retries, energy, .. } = active;
+        let Active { request, number, queue, max_level, retries, energy, .. } = active;
+        self.queues[usize::from(queue)].completed(kernel.now);
         let Request { arrival, kind, offset_bytes, bytes } = request;
         let response = kernel.now - arrival;
-        let row = LogRow { request: number, arrival, kind, offset_bytes, bytes, response, max_level, retries, energy };
+        let row = LogRow {
+            request: number,
+            tenant: queue,
+            arrival,
+            kind,
+            offset_bytes,
+            bytes,
+            response,
+            max_level,
+            retries,
+            energy,
+        };
         kernel.statistics.complete(row);
     }
 }

@@ -9,6 +9,9 @@ use super::statistics::Statistics;
 use crate::events::{Event, EventQueue, Key};
 use crate::ftl::{Group, Place};
 
+/// Half of what nanoseconds in 64 bits can count, so that whatever begins before it ends in time: 292 years.
+pub(super) const LATEST: Ns = Ns(u64::MAX / 2);
+
 /// What a station has done for one above it. It is told here, and [`Simulation`](super::Simulation) passes it on when the station
 /// is done with the event at hand: stations call only those below them.
 #[derive(Debug, Clone, Copy)]
@@ -21,7 +24,7 @@ pub(super) enum Completion {
     Charged { request: u32, energy: Pj },
     /// Codewords of a host request were read, decoded or not, with so many attempts beyond the first. With the last ones of a
     /// read comes what it cost.
-    CodewordsRead { request: u32, codewords: u32, level: u8, retries: u8, energy: Pj },
+    CodewordsRead { request: u32, codewords: u32, level: u8, retries: u8, decoded: bool, energy: Pj },
     /// Every codeword of a read was decoded, or given up, after so many sensings of each page; and whether the read
     /// buffer takes it in, which it does not where one was given up.
     ReadEnded { owner: ReadOwner, group: Group, sensings: u32, keeps: bool },

@@ -166,8 +166,10 @@ impl Energy {
 /// One completed request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LogRow {
-    /// Its number in the stream, from 0.
+    /// Its number among all that came in, from 0.
     pub request: u64,
+    /// The number of its tenant, in the order of the config; 0 where there are none.
+    pub tenant: u16,
     /// When it arrived.
     pub arrival: Ns,
     /// What it did.
@@ -186,6 +188,71 @@ pub struct LogRow {
     pub energy: Pj,
 }
 
+/// What a run counts of one tenant.
+#[derive(Debug, Clone, Default)]
+pub struct TenantStatistics {
+    /// Response times of reads.
+    pub reads: Histogram,
+    /// Response times of writes.
+    pub writes: Histogram,
+    /// Response times of trims.
+    pub trims: Histogram,
+    /// Response times of flushes.
+    pub flushes: Histogram,
+    /// Bytes of completed reads.
+    pub read_bytes: u64,
+    /// Bytes of completed writes.
+    pub written_bytes: u64,
+    /// When its first request arrived; none before one has completed.
+    pub first_arrival: Option<Ns>,
+    /// When its last request completed.
+    pub last_completion: Ns,
+    /// Codewords that it read from flash.
+    pub codewords_read: u64,
+    /// Those of them that no level decoded.
+    pub uncorrectable: u64,
+    /// Requests that found its submission queue full when they arrived, and waited at the host.
+    pub found_queue_full: u64,
+}
+
+impl TenantStatistics {
+    fn complete(&mut self, row: &LogRow) {
+        match row.kind {
+            RequestKind::Read => {
+                self.reads.record(row.response);
+                self.read_bytes += row.bytes;
+            }
+            RequestKind::Write | RequestKind::FuaWrite => {
+                self.writes.record(row.response);
+                self.written_bytes += row.bytes;
+            }
+            RequestKind::Trim => self.trims.record(row.response),
+            RequestKind::Flush => self.flushes.record(row.response),
+        }
+        self.first_arrival = Some(self.first_arrival.map_or(row.arrival, |first| first.min(row.arrival)));
+        self.last_completion = row.arrival + row.response;
+    }
+
+    /// Completed requests.
+    pub fn completed(&self) -> u64 {
+        self.reads.count() + self.writes.count() + self.trims.count() + self.flushes.count()
+    }
+
+    /// Response times of all requests.
+    pub fn all(&self) -> Histogram {
+        let mut all = self.reads.clone();
+        all.merge(&self.writes);
+        all.merge(&self.trims);
+        all.merge(&self.flushes);
+        all
+    }
+
+    /// From the first arrival to the last completion.
+    pub fn span(&self) -> Ns {
+        self.last_completion - self.first_arrival.unwrap_or(self.last_completion)
+    }
+}
+
 /// What a run counts.
 #[derive(Debug, Clone, Default)]
 pub struct Statistics {
@@ -195,6 +262,8 @@ pub struct Statistics {
     pub writes: Histogram,
     /// Response times of trims.
     pub trims: Histogram,
+    /// Response times of flushes.
+    pub flushes: Histogram,
     /// When the last request completed.
     pub last_completion: Ns,
     /// Host codeword reads from flash that ended at level 1, 2, ...
@@ -307,6 +376,8 @@ pub struct Statistics {
     pub operations: Operations,
     /// What they cost.
     pub energy: Energy,
+    /// What counts for each tenant; empty where there are none.
+    pub tenants: Vec<TenantStatistics>,
     log: Option<Vec<LogRow>>,
 }
 
@@ -315,10 +386,24 @@ impl Statistics {
         Self { log: log_requests.then(Vec::new), ..Self::default() }
     }
 
+    pub(super) fn expect_tenants(&mut self, count: usize) {
+        self.tenants = vec![TenantStatistics::default(); count];
+    }
+
+    pub(super) fn found_queue_full(&mut self, tenant: usize) {
+        self.tenants[tenant].found_queue_full += 1;
+    }
+
+    pub(super) fn read_for_tenant(&mut self, tenant: usize, decoded: bool) {
+        let tenant = &mut self.tenants[tenant];
+        tenant.codewords_read += 1;
+        tenant.uncorrectable += u64::from(!decoded);
+    }
+
     /// Completed requests.
     #[inline]
     pub fn completed(&self) -> u64 {
-        self.reads.count() + self.writes.count() + self.trims.count()
+        self.reads.count() + self.writes.count() + self.trims.count() + self.flushes.count()
     }
 
     /// Host codewords read from flash.
@@ -341,6 +426,7 @@ impl Statistics {
         let mut all = self.reads.clone();
         all.merge(&self.writes);
         all.merge(&self.trims);
+        all.merge(&self.flushes);
         all
     }
 
@@ -348,10 +434,14 @@ impl Statistics {
     pub(super) fn complete(&mut self, row: LogRow) {
         match row.kind {
             RequestKind::Read => self.reads.record(row.response),
-            RequestKind::Write => self.writes.record(row.response),
+            RequestKind::Write | RequestKind::FuaWrite => self.writes.record(row.response),
             RequestKind::Trim => self.trims.record(row.response),
+            RequestKind::Flush => self.flushes.record(row.response),
         }
         self.last_completion = row.arrival + row.response;
+        if let Some(tenant) = self.tenants.get_mut(usize::from(row.tenant)) {
+            tenant.complete(&row);
+        }
         if let Some(log) = &mut self.log {
             log.push(row);
         }

@@ -142,14 +142,17 @@ impl Writer {
     ) -> Result<()> {
         let text = &mut self.text;
         let Request { arrival, kind, offset_bytes, bytes } = *request;
+        if kind == RequestKind::Flush {
+            return Err(self.inexpressible(request));
+        }
         if self.format == Format::Csv {
             number(text, arrival.0);
             text.push(b',');
             number(text, u64::from(device));
             text.extend_from_slice(match kind {
                 RequestKind::Read => b",read,",
-                RequestKind::Write => b",write,",
                 RequestKind::Trim => b",trim,",
+                _ => b",write,",
             });
             number(text, offset_bytes);
             text.push(b',');
@@ -191,10 +194,16 @@ impl Writer {
 
     #[cold]
     fn inexpressible(&self, request: &Request) -> Error {
-        let found = if request.kind == RequestKind::Trim {
-            "a trim".to_owned()
-        } else {
-            format!("{} bytes at byte {}", request.bytes, request.offset_bytes)
+        let found = match request.kind {
+            RequestKind::Trim => "a trim".to_owned(),
+            RequestKind::Flush => {
+                let message = format!("found a flush in request {}, which no format of traces says", self.rows + 1);
+                return Error::trace(
+                    self.to.display().to_string(),
+                    message + "; expected `workload.flush_fraction = 0`",
+                );
+            }
+            _ => format!("{} bytes at byte {}", request.bytes, request.offset_bytes),
         };
         Error::trace(
             self.to.display().to_string(),

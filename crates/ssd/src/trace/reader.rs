@@ -105,7 +105,9 @@ fn pump_format<P: Parse>(
 fn too_large(row: &Row) -> Option<String> {
     let (what, most) = match row.kind {
         RequestKind::Trim => ("trim", MAX_TRIM_BYTES),
-        RequestKind::Read | RequestKind::Write => ("request", MAX_REQUEST_BYTES),
+        RequestKind::Read | RequestKind::Write | RequestKind::Flush | RequestKind::FuaWrite => {
+            ("request", MAX_REQUEST_BYTES)
+        }
     };
     if row.bytes > most {
         Some(format!("found a {what} of {} bytes, expected at most {}", row.bytes, format_bytes(most)))

@@ -110,7 +110,7 @@ impl Tally {
                 self.reads += 1;
                 self.bytes_read = self.bytes_read.saturating_add(row.bytes);
             }
-            RequestKind::Write => {
+            RequestKind::Write | RequestKind::FuaWrite => {
                 self.writes += 1;
                 self.bytes_written = self.bytes_written.saturating_add(row.bytes);
             }
@@ -118,6 +118,7 @@ impl Tally {
                 self.trims += 1;
                 self.bytes_trimmed = self.bytes_trimmed.saturating_add(row.bytes);
             }
+            RequestKind::Flush => {}
         }
         self.largest = self.largest.max(row.bytes);
         let slot = row.slot as usize;

@@ -8,7 +8,7 @@ use softsense_base::{Ns, Purpose, Result, Stream};
 use softsense_ssd::checked::CheckedConfig;
 use softsense_ssd::ftl::Location;
 use softsense_ssd::request::{Request, RequestKind, RequestSource};
-use softsense_ssd::simulation::Simulation;
+use softsense_ssd::simulation::{Simulation, Sources};
 
 pub const CODEWORD: u64 = 4096;
 
@@ -120,6 +120,25 @@ pub fn run(config: &CheckedConfig, requests: Vec<Request>) -> Simulation {
     let mut simulation = simulation(config, requests);
     while simulation.advance(1_000_000).unwrap() {}
     simulation
+}
+
+/// The tenants of a config, each with requests of its own, to the end.
+pub fn run_tenants(config: &CheckedConfig, requests: Vec<Vec<Request>>) -> Simulation {
+    let mut simulation = tenants(config, requests);
+    while simulation.advance(1_000_000).unwrap() {}
+    simulation
+}
+
+pub fn tenants(config: &CheckedConfig, requests: Vec<Vec<Request>>) -> Simulation {
+    let sources = requests.into_iter().map(|requests| Box::new(Listed::new(requests)) as _).collect();
+    Simulation::of(config, Sources::Tenants(sources), true).unwrap()
+}
+
+/// The same, whose tenants issue requests of one list by turns.
+pub fn run_by_turns(config: &CheckedConfig, requests: &[Request]) -> Simulation {
+    let count = config.config().host.tenants.len();
+    let of = |tenant: usize| requests.iter().skip(tenant).step_by(count).copied().collect();
+    run_tenants(config, (0..count).map(of).collect())
 }
 
 /// Reads of one codeword each, at different places, so far apart in time that none meets another.

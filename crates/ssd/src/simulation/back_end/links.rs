@@ -1,9 +1,10 @@
 //! Links between SSDs and a pool of decoders or encoders, and the switch that joins them. Each carries one codeword at a time in each
 //! direction, first come, first served, and hands it on when it has it whole.
 
-use softsense_base::{Ns, TotalNs};
+use softsense_base::Ns;
 
 use super::super::kernel::Kernel;
+use super::super::lane::Lane;
 use super::decoders::Arrived;
 use crate::checked::CheckedConfig;
 use crate::config::LinkSpec;
@@ -35,13 +36,6 @@ enum Way {
     Down(usize),
     SwitchUp,
     SwitchDown,
-}
-
-/// What carries one thing at a time. It is known of each when it will have left, as none goes before another.
-#[derive(Debug, Clone, Copy, Default)]
-struct Lane {
-    free_at: Ns,
-    busy: TotalNs,
 }
 
 #[derive(Debug)]
@@ -112,9 +106,7 @@ impl Links {
             Way::SwitchDown => (&mut self.switch_down, self.switch),
         };
         let duration = Ns::from_us(spec.serialization_us(crossing.bytes));
-        lane.free_at = lane.free_at.max(kernel.now) + duration;
-        lane.busy += duration;
-        let after = lane.free_at - kernel.now + Ns::from_us(spec.latency_us);
+        let after = lane.carry(kernel.now, duration) + Ns::from_us(spec.latency_us);
         let crossing = self.crossings.insert(crossing);
         kernel.schedule(after, Event::Crossed { crossing });
     }
@@ -141,10 +133,7 @@ impl Links {
     }
 
     pub(super) fn busy_shares(&self, now: Ns) -> LinkShares {
-        let share = |lanes: &[Lane]| {
-            let busy: f64 = lanes.iter().map(|lane| lane.busy.0 as f64).sum();
-            if now > Ns::ZERO { busy / (now.0 as f64 * lanes.len() as f64) } else { 0.0 }
-        };
+        let share = |lanes: &[Lane]| Lane::busy_share(lanes, now);
         LinkShares {
             from_ssds: share(&self.up),
             to_ssds: share(&self.down),

@@ -4,6 +4,8 @@
 
 use std::collections::VecDeque;
 
+use softsense_base::Pj;
+
 use super::super::device::Device;
 use super::super::kernel::Completion;
 use super::super::owners::ProgramOwner;
@@ -25,8 +27,21 @@ pub(super) struct WriteBuffer {
     flights: Slab<Vec<u32>>,
     /// How many those are.
     in_flight: usize,
+    /// Of each slot the epoch in which it was taken; a flush ends one.
+    epoch_of: Vec<u32>,
+    /// How many slots of each epoch are held, from `first_epoch` on.
+    held_of_epoch: VecDeque<u32>,
+    first_epoch: u32,
     /// Codewords that wait for a slot, with their requests.
     pub(super) waiting: VecDeque<(u32, Lcn)>,
+}
+
+/// A flush that waits.
+#[derive(Debug, Clone)]
+pub(super) struct WaitingFlush {
+    request: u32,
+    /// Of which write buffers, and for slots of which epoch and those before.
+    pub(super) of: Vec<(u32, u32)>,
 }
 
 /// What of a write buffer is programmed.
@@ -49,6 +64,9 @@ impl WriteBuffer {
             pending: Recency::default(),
             flights: Slab::default(),
             in_flight: 0,
+            epoch_of: vec![0; slots as usize],
+            held_of_epoch: VecDeque::from([0]),
+            first_epoch: 0,
             waiting: VecDeque::new(),
         }
     }
@@ -61,8 +79,43 @@ impl WriteBuffer {
     /// What a flight held has been programmed.
     pub(super) fn landed(&mut self, flight: u32) {
         self.in_flight -= self.flights[flight].len();
-        self.free.append(&mut self.flights[flight]);
+        for slot in std::mem::take(&mut self.flights[flight]) {
+            self.give_back(slot);
+        }
         self.flights.remove(flight);
+    }
+
+    /// A slot holds nothing any more.
+    fn give_back(&mut self, slot: u32) {
+        let epoch = self.epoch_of[slot as usize] - self.first_epoch;
+        self.held_of_epoch[epoch as usize] -= 1;
+        self.free.push(slot);
+    }
+
+    /// A slot is about to hold a codeword.
+    fn take(&mut self, slot: u32, lcn: Lcn) {
+        self.held[slot as usize] = lcn;
+        self.epoch_of[slot as usize] = self.first_epoch + self.held_of_epoch.len() as u32 - 1;
+        *self.held_of_epoch.back_mut().expect("there is an epoch") += 1;
+        self.pending.push(slot);
+    }
+
+    /// The oldest epoch of which anything is held; none where nothing is.
+    fn oldest_epoch(&mut self) -> Option<u32> {
+        while self.held_of_epoch.len() > 1 && self.held_of_epoch[0] == 0 {
+            self.held_of_epoch.pop_front();
+            self.first_epoch += 1;
+        }
+        (self.held_of_epoch[0] > 0).then_some(self.first_epoch)
+    }
+
+    /// The last epoch of which anything is held, which ends; none where nothing is.
+    fn end_epoch(&mut self) -> Option<u32> {
+        self.oldest_epoch()?;
+        if self.held_of_epoch.back().is_some_and(|&held| held > 0) {
+            self.held_of_epoch.push_back(0);
+        }
+        Some(self.first_epoch + self.held_of_epoch.len() as u32 - 2)
     }
 
     /// Where a slot is, as the map says it.
@@ -96,8 +149,7 @@ impl WritePath {
                     buffer.pending.renew(slot - buffer.first_slot);
                 }
             } else if let Some(slot) = buffer.free.pop() {
-                buffer.held[slot as usize] = lcn;
-                buffer.pending.push(slot);
+                buffer.take(slot, lcn);
                 device.ftl.hold_in_memory(lcn, buffer.first_slot + slot);
             } else if self.keeps && buffer.in_flight >= buffer.waiting.len() {
                 // What is being programmed makes room for all that waits.
@@ -123,6 +175,50 @@ impl WritePath {
         if !self.keeps {
             self.flush_buffer(device, ssd, Flush::FullPages);
         }
+        if !self.flushes.is_empty() {
+            self.go_on_flushing(device, ssd);
+        }
+    }
+
+    // ---- Flushes ----
+
+    /// A request completes when what the write buffers hold now is in flash: at once where nothing can be lost.
+    pub(in super::super) fn flush(&mut self, device: &mut Device, request: u32) {
+        if self.protected {
+            return device.kernel.report(Completion::CodewordsInMemory { request, codewords: 1 });
+        }
+        let buffers = self.buffers.iter_mut().enumerate();
+        let of: Vec<(u32, u32)> = buffers.filter_map(|(ssd, buffer)| Some((ssd as u32, buffer.end_epoch()?))).collect();
+        if of.is_empty() {
+            return device.kernel.report(Completion::CodewordsInMemory { request, codewords: 1 });
+        }
+        self.flushes.push(WaitingFlush { request, of: of.clone() });
+        for (ssd, _) in of {
+            self.go_on_flushing(device, ssd);
+        }
+    }
+
+    /// Programs what flushes wait for, whether it fills pages or not; those that wait for nothing more complete.
+    fn go_on_flushing(&mut self, device: &mut Device, ssd: u32) {
+        let waits = |oldest: Option<u32>, upto: u32| oldest.is_some_and(|oldest| oldest <= upto);
+        let oldest = self.buffers[ssd as usize].oldest_epoch();
+        if self.flushes.iter().any(|flush| flush.of.iter().any(|&(of, upto)| of == ssd && waits(oldest, upto))) {
+            self.flush_buffer(device, ssd, Flush::All);
+        }
+        let oldest = self.buffers[ssd as usize].oldest_epoch();
+        self.end_flushes(device, |flush| flush.of.retain(|&(of, upto)| of != ssd || waits(oldest, upto)));
+    }
+
+    /// Some flushes wait for less; those that wait for nothing complete.
+    pub(super) fn end_flushes(&mut self, device: &mut Device, waits_for_less: impl FnMut(&mut WaitingFlush)) {
+        self.flushes.iter_mut().for_each(waits_for_less);
+        for flush in self.flushes.extract_if(.., |flush| flush.of.is_empty()) {
+            device.kernel.report(Completion::CodewordsWritten {
+                request: flush.request,
+                codewords: 1,
+                energy: Pj::default(),
+            });
+        }
     }
 
     /// Programs pages, or groups, from a write buffer as long as there is room in flash. Returns how many slots left the queue.
@@ -136,7 +232,7 @@ impl WritePath {
                 && device.ftl.locate(buffer.held[slot as usize]) != buffer.location(slot)
             {
                 buffer.pending.pop();
-                buffer.free.push(slot);
+                buffer.give_back(slot);
                 left += 1;
             }
             if buffer.pending.is_empty() || flush != Flush::All && buffer.pending.len() < per_group {
@@ -144,7 +240,7 @@ impl WritePath {
             }
             let waiting = buffer.pending.len() as u32;
             let first = buffer.pending.oldest().map_or(0, |slot| buffer.held[slot as usize]);
-            let Some(group) = device.ftl.open_for_host(ssd, 0, first, waiting) else {
+            let Some(group) = device.ftl.open_for_host(ssd, 0, first, waiting, 0) else {
                 self.make_room(device, ssd);
                 return left;
             };
@@ -169,7 +265,7 @@ impl WritePath {
                 device.ftl.place(group, programmed.len() as u32, lcn);
                 programmed.push(slot);
             } else {
-                buffer.free.push(slot);
+                buffer.give_back(slot);
             }
         }
         let count = programmed.len();

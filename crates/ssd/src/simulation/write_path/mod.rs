@@ -11,7 +11,7 @@ mod folding;
 mod pacing;
 mod room;
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::ops::Range;
 
 use softsense_base::{Ns, Result};
@@ -23,7 +23,7 @@ use crate::checked::CheckedConfig;
 use crate::config::{PartialWrite, WriteBufferReplacement};
 use crate::ftl::{Group, Lcn, Location};
 use crate::request::Request;
-use buffer::WriteBuffer;
+use buffer::{WaitingFlush, WriteBuffer};
 use collection::Collection;
 use pacing::{Pacing, Stage};
 use room::Room;
@@ -47,6 +47,14 @@ pub(super) struct WritePath {
     pacing: Option<Box<Pacing>>,
     /// Translation pages that wait for room in flash.
     stalled_translations: Vec<u32>,
+    /// Of each request under way its placement handle; none where there is one handle.
+    handles: Option<Vec<u8>>,
+    /// Requests under way that write past the write buffers.
+    through: BTreeSet<u32>,
+    /// Whether what the write buffers hold outlives a loss of power.
+    protected: bool,
+    /// Flushes that wait for what the write buffers held.
+    flushes: Vec<WaitingFlush>,
 }
 
 impl WritePath {
@@ -68,6 +76,10 @@ impl WritePath {
             collections: (0..geometry.sets()).map(|_| None).collect(),
             pacing: Pacing::new(config)?,
             stalled_translations: Vec::new(),
+            through: BTreeSet::new(),
+            protected: spec.host.write_buffer_power_protected,
+            flushes: Vec::new(),
+            handles: (config.placement_handles() > 1).then(Vec::new),
         })
     }
 
@@ -78,7 +90,28 @@ impl WritePath {
 
     /// Whether no write and no collection is stuck.
     pub(super) fn is_idle(&self) -> bool {
-        self.rooms.iter().all(Room::is_idle) && self.stalled_translations.is_empty()
+        self.rooms.iter().all(Room::is_idle) && self.flushes.is_empty() && self.stalled_translations.is_empty()
+    }
+
+    /// A request that writes comes in, whose data is to be placed by this handle, and whether it is to complete in flash.
+    #[inline]
+    pub(super) fn expect(&mut self, request: u32, handle: u8, through: bool) {
+        if !self.buffers.is_empty() && !self.protected {
+            if through {
+                self.through.insert(request);
+            } else {
+                self.through.remove(&request);
+            }
+        }
+        if let Some(handles) = &mut self.handles {
+            handles.resize(handles.len().max(request as usize + 1), 0);
+            handles[request as usize] = handle;
+        }
+    }
+
+    #[inline]
+    fn handle(&self, request: u32) -> u8 {
+        self.handles.as_ref().map_or(0, |handles| handles[request as usize])
     }
 
     /// Writes codewords for a request, of which the first and the last may be covered in part.
@@ -124,7 +157,7 @@ impl WritePath {
             codewords.clone().for_each(|lcn| device.entry_changed(lcn));
         }
         for (ssd, first, step, count) in device.ftl.by_ssd(codewords) {
-            if self.buffers.is_empty() {
+            if self.buffers.is_empty() || self.through.contains(&request) {
                 self.write_to_ssd(device, ssd, request, first, step, count);
             } else {
                 let codewords = (0..count).map(|index| (request, first + u64::from(index) * step));
@@ -135,14 +168,14 @@ impl WritePath {
 
     /// Writes codewords `first`, `first + step`, ... to an SSD; what finds no room waits.
     fn write_to_ssd(&mut self, device: &mut Device, ssd: u32, request: u32, first: Lcn, step: u64, count: u32) {
-        let mut written = 0;
+        let (mut written, handle) = (0, self.handle(request));
         while written < count {
             let left = count - written;
             let stalled = &mut self.rooms[ssd as usize].stalled;
             let next = first + u64::from(written) * step;
             let (pool, of_page) = device.ftl.pool_of(next);
             let left = left.min(of_page);
-            let group = if stalled.is_empty() { device.ftl.open_for_host(ssd, pool, next, left) } else { None };
+            let group = if stalled.is_empty() { device.ftl.open_for_host(ssd, pool, next, left, handle) } else { None };
             let Some(group) = group else {
                 stalled.extend((written..count).map(|index| (request, first + u64::from(index) * step)));
                 self.make_room(device, ssd);

@@ -82,6 +82,8 @@ impl WritePath {
         for (request, _) in refused {
             device.kernel.report(Completion::CodewordsWritten { request, codewords: 1, energy: Pj::default() });
         }
+        // What was accepted and finds no room is as much in flash as it will ever be.
+        self.end_flushes(device, |flush| flush.of.retain(|&(of, _)| of != ssd));
         // Translation pages go to any SSD: while one is at work, there may be room yet.
         if self.rooms.iter().all(Room::is_still) {
             for page in std::mem::take(&mut self.stalled_translations) {
@@ -104,7 +106,7 @@ impl WritePath {
             let adjacent = stalled.iter().take(most).zip(expected).take_while(|&(&at, expected)| at == expected);
             let (pool, of_page) = device.ftl.pool_of(first);
             let adjacent = (adjacent.count() as u32).min(of_page);
-            let Some(group) = device.ftl.open_for_host(ssd, pool, first, adjacent) else { break };
+            let Some(group) = device.ftl.open_for_host(ssd, pool, first, adjacent, self.handle(request)) else { break };
             let count = device.ftl.room(group).min(adjacent);
             self.rooms[ssd as usize].stalled.drain(..count as usize);
             let codewords = (0..count).map(|index| first + u64::from(index) * step);

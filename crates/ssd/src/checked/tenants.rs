@@ -1,0 +1,76 @@
+use std::ops::Range;
+
+use softsense_base::{Error, Result};
+
+use super::CheckedConfig;
+use crate::config::Namespace;
+
+impl CheckedConfig {
+    /// Whether workloads have flushes, or writes with FUA.
+    pub(super) fn flushes(&self) -> bool {
+        let tenants = self.config.host.tenants.iter().filter_map(|tenant| tenant.workload.as_ref());
+        tenants
+            .chain(&self.config.workload)
+            .any(|workload| workload.flush_fraction > 0.0 || workload.fua_fraction > 0.0)
+    }
+
+    /// Placement handles of writes: 1 where nobody says otherwise.
+    pub(crate) fn placement_handles(&self) -> u32 {
+        1 + self.config.host.tenants.iter().map(|tenant| tenant.placement).max().unwrap_or(0)
+    }
+
+    /// The bytes of the device that each tenant sees, in whole codewords; none where there are no tenants.
+    ///
+    /// # Errors
+    /// When namespaces need more room than there is, or one has no room for a codeword.
+    pub fn namespaces(&self) -> Result<Vec<Range<u64>>> {
+        let tenants = &self.config.host.tenants;
+        let (unit, device) = (u64::from(self.config.geometry.codeword_bytes), self.user_codewords());
+        let error =
+            |index: usize, message: String| Err(Error::config(format!("host.tenants[{index}].namespace"), message));
+        let own = |namespace: &Namespace| match namespace {
+            Namespace::Fraction(share) => Some((share * device as f64).floor() as u64),
+            Namespace::Bytes(bytes) => Some(bytes / unit),
+            Namespace::Rest | Namespace::Whole | Namespace::SharedWith(_) => None,
+        };
+        let mut taken = 0_u64;
+        for (index, tenant) in tenants.iter().enumerate() {
+            taken = taken.saturating_add(own(&tenant.namespace).unwrap_or(0));
+            if taken > device {
+                let message = format!(
+                    "found namespaces of {} bytes up to this one, expected at most the capacity of the device ({} bytes)",
+                    taken.saturating_mul(unit),
+                    self.user_bytes()
+                );
+                return error(index, message);
+            }
+        }
+        let sharing = tenants.iter().filter(|tenant| tenant.namespace == Namespace::Rest).count() as u64;
+        let rest = (device - taken).checked_div(sharing).unwrap_or(0);
+        let mut next = 0;
+        let mut of = Vec::with_capacity(tenants.len());
+        for (index, tenant) in tenants.iter().enumerate() {
+            let codewords = match &tenant.namespace {
+                Namespace::Whole => 0..device,
+                // Its own is filled in when all are known.
+                Namespace::SharedWith(_) => 0..1,
+                namespace => {
+                    let first = next;
+                    next += own(namespace).unwrap_or(rest);
+                    first..next
+                }
+            };
+            if codewords.is_empty() {
+                return error(index, format!("found no room, expected at least one codeword of {unit} bytes"));
+            }
+            of.push(codewords.start * unit..codewords.end * unit);
+        }
+        for (index, tenant) in tenants.iter().enumerate() {
+            if let Namespace::SharedWith(name) = &tenant.namespace {
+                let owner = tenants.iter().position(|other| other.name == *name).expect("names are checked");
+                of[index] = of[owner].clone();
+            }
+        }
+        Ok(of)
+    }
+}

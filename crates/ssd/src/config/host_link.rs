@@ -1,0 +1,100 @@
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use softsense_base::{Error, Result, expect_number, expect_whole};
+
+use super::duration::check_us;
+
+/// Share of a PCIe packet that is data: 256 B with 24 B of framing, header and check sum.
+const PAYLOAD_SHARE: f64 = 256.0 / 280.0;
+
+/// The link between host and device: full duplex, one transfer after the other in each direction.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct HostLinkSpec {
+    /// How fast data crosses it.
+    pub speed: LinkSpeed,
+    /// How long a command takes to the device, and data or a completion to the host, after the last byte's departure, us; what
+    /// follows may leave meanwhile.
+    #[serde(default)]
+    pub latency_us: f64,
+}
+
+/// How fast data crosses a link, in each direction.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum LinkSpeed {
+    /// Data, GB/s: 10^9 bytes.
+    BandwidthGbPerS(f64),
+    /// As PCI Express of a generation and width.
+    Pcie {
+        /// 1 to 5.
+        generation: u32,
+        /// 1, 2, 4, 8 or 16.
+        lanes: u32,
+    },
+}
+
+impl LinkSpeed {
+    /// Data, GB/s.
+    ///
+    /// Source: PCI Express Base Specification 5.0: 2.5, 5, 8, 16 and 32 GT/s, of which 8 in 10 or 128 in 130 bits are packets.
+    pub fn gb_per_s(self) -> f64 {
+        match self {
+            Self::BandwidthGbPerS(bandwidth) => bandwidth,
+            Self::Pcie { generation, lanes } => {
+                let (gt_per_s, coded) = match generation {
+                    1 => (2.5, 0.8),
+                    2 => (5.0, 0.8),
+                    3 => (8.0, 128.0 / 130.0),
+                    4 => (16.0, 128.0 / 130.0),
+                    _ => (32.0, 128.0 / 130.0),
+                };
+                gt_per_s * coded / 8.0 * f64::from(lanes) * PAYLOAD_SHARE
+            }
+        }
+    }
+}
+
+impl HostLinkSpec {
+    /// Checks the ranges.
+    pub(super) fn check(&self) -> Result<()> {
+        check_us("host.link.latency_us", self.latency_us)?;
+        match self.speed {
+            LinkSpeed::BandwidthGbPerS(bandwidth) => {
+                expect_number("host.link.speed.bandwidth_gb_per_s", bandwidth, 1e-6, 1e9)
+            }
+            LinkSpeed::Pcie { generation, lanes } => {
+                expect_whole("host.link.speed.pcie.generation", generation, 1, 5)?;
+                if [1, 2, 4, 8, 16].contains(&lanes) {
+                    return Ok(());
+                }
+                let message = format!("found {lanes}, expected 1, 2, 4, 8 or 16");
+                Err(Error::config("host.link.speed.pcie.lanes", message))
+            }
+        }
+    }
+
+    /// Some words for people.
+    pub(crate) fn describe(&self) -> String {
+        let of = match self.speed {
+            LinkSpeed::BandwidthGbPerS(_) => String::new(),
+            LinkSpeed::Pcie { generation, lanes } => format!(" (PCIe {generation}.0 x{lanes})"),
+        };
+        format!("{:.3} GB/s{of} + {} us", self.speed.gb_per_s(), self.latency_us)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Is a PCIe link as fast as drives behind one are sold: 3.5 and 7 GB/s on four lanes of the third and fourth generation?
+    #[test]
+    fn pcie_is_as_fast_as_its_lanes() {
+        let of = |generation, lanes| LinkSpeed::Pcie { generation, lanes }.gb_per_s();
+        assert!((of(3, 4) - 3.601).abs() < 1e-3, "{}", of(3, 4));
+        assert!((of(4, 4) - 2.0 * of(3, 4)).abs() < 1e-9);
+        assert!((of(1, 1) - 0.25 * 256.0 / 280.0).abs() < 1e-9);
+        assert!((of(5, 16) - 16.0 * of(3, 4)).abs() < 1e-9);
+    }
+}

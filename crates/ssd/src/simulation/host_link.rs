@@ -1,0 +1,55 @@
+//! The link between host and device: commands and written data one way, data that was read and completions the other.
+
+use softsense_base::Ns;
+
+use super::lane::Lane;
+use crate::config::HostLinkSpec;
+
+#[derive(Debug)]
+pub(super) struct HostLink {
+    latency: Ns,
+    us_per_byte: f64,
+    to_device: Lane,
+    to_host: Lane,
+}
+
+/// Mean busy shares of the link between host and device.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct HostLinkShares {
+    /// With data that is written.
+    pub to_device: f64,
+    /// With data that was read.
+    pub to_host: f64,
+}
+
+impl HostLink {
+    pub(super) fn new(spec: &HostLinkSpec) -> Self {
+        Self {
+            latency: Ns::from_us(spec.latency_us),
+            us_per_byte: 1.0 / (1000.0 * spec.speed.gb_per_s()),
+            to_device: Lane::default(),
+            to_host: Lane::default(),
+        }
+    }
+
+    /// How long a command that is fetched now takes to be in the device, with the data that it writes.
+    pub(super) fn fetch(&mut self, now: Ns, written_bytes: u64) -> Ns {
+        let takes = self.takes(written_bytes);
+        self.to_device.carry(now, takes) + self.latency
+    }
+
+    /// How long data that leaves the device now takes to be with the host.
+    pub(super) fn give(&mut self, now: Ns, read_bytes: u64) -> Ns {
+        let takes = self.takes(read_bytes);
+        self.to_host.carry(now, takes) + self.latency
+    }
+
+    fn takes(&self, bytes: u64) -> Ns {
+        Ns::from_us(bytes as f64 * self.us_per_byte)
+    }
+
+    pub(super) fn busy_shares(&self, now: Ns) -> HostLinkShares {
+        let share = |lane: Lane| Lane::busy_share(&[lane], now);
+        HostLinkShares { to_device: share(self.to_device), to_host: share(self.to_host) }
+    }
+}

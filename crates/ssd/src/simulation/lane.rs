@@ -1,0 +1,25 @@
+//! One direction of a link: it carries one thing at a time, first come, first served.
+
+use softsense_base::{Ns, TotalNs};
+
+/// It is known of each thing when it will have left, as none goes before another.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Lane {
+    free_at: Ns,
+    busy: TotalNs,
+}
+
+impl Lane {
+    /// Something sets out that takes so long. Returns how long from now it will have left, its wait included.
+    pub(super) fn carry(&mut self, now: Ns, takes: Ns) -> Ns {
+        self.free_at = self.free_at.max(now) + takes;
+        self.busy += takes;
+        self.free_at - now
+    }
+
+    /// The mean busy share of lanes up to now.
+    pub(super) fn busy_share(lanes: &[Lane], now: Ns) -> f64 {
+        let busy: f64 = lanes.iter().map(|lane| lane.busy.0 as f64).sum();
+        if now > Ns::ZERO { busy / (now.0 as f64 * lanes.len() as f64) } else { 0.0 }
+    }
+}

@@ -1,0 +1,200 @@
+//! A submission queue: the requests of one user, in their order, from their source to the moment at which one is let in.
+
+use std::collections::VecDeque;
+
+use softsense_base::{Error, Ns, Result};
+
+use super::device::Device;
+use super::kernel::{Kernel, LATEST};
+use crate::config::{Issue, TenantSpec};
+use crate::events::{Key, instant};
+use crate::ftl::Lcn;
+use crate::request::{Request, RequestSource};
+
+/// Requests read before their turn.
+const READ_AHEAD: usize = 4;
+
+/// What tenants have besides: their requests wait in a queue, and their wait counts.
+struct Waiting {
+    /// In a closed loop: when the requests that wait were issued.
+    issued: VecDeque<Ns>,
+    /// In an open loop: when the last requests were fetched, as many as the queue has room for.
+    fetched: VecDeque<Ns>,
+    room: usize,
+}
+
+pub(super) struct Queue {
+    issue: Issue,
+    codeword_bytes: u64,
+    source: Box<dyn RequestSource>,
+    /// The next request and the key of its arrival; with a closed loop nothing waits here.
+    arriving: Option<(Key, Request)>,
+    read_ahead: VecDeque<Request>,
+    /// In a closed loop, the next request, which waits for room.
+    held: Option<Request>,
+    source_ended: bool,
+    read: u64,
+    /// Its requests inside the device.
+    inside: u32,
+    waiting: Option<Waiting>,
+}
+
+impl Queue {
+    /// The queue of all requests, where there are no tenants.
+    pub(super) fn new(issue: Issue, codeword_bytes: u64, source: Box<dyn RequestSource>) -> Self {
+        Self {
+            issue,
+            codeword_bytes,
+            source,
+            arriving: None,
+            read_ahead: VecDeque::with_capacity(READ_AHEAD),
+            held: None,
+            source_ended: false,
+            read: 0,
+            inside: 0,
+            waiting: None,
+        }
+    }
+
+    /// That of a tenant, of a device whose requests are issued as `issue` says where the tenant does not.
+    pub(super) fn of_tenant(
+        tenant: &TenantSpec,
+        issue: Issue,
+        codeword_bytes: u64,
+        source: Box<dyn RequestSource>,
+    ) -> Self {
+        let issue = tenant.issue.unwrap_or(issue);
+        let issued = match issue {
+            Issue::OpenLoop { .. } => VecDeque::new(),
+            Issue::ClosedLoop { queue_depth } => (0..queue_depth).map(|_| Ns::ZERO).collect(),
+        };
+        let room = tenant.submission_queue_depth as usize;
+        let waiting = Some(Waiting { issued, fetched: VecDeque::new(), room });
+        Self { waiting, ..Self::new(issue, codeword_bytes, source) }
+    }
+
+    /// How much of the requests has been read, in [0, 1].
+    pub(super) fn fraction_read(&self) -> f64 {
+        self.source.fraction_read()
+    }
+
+    /// Whether every request was read and let in.
+    pub(super) fn is_empty(&self) -> bool {
+        self.source_ended && self.arriving.is_none() && self.held.is_none() && self.read_ahead.is_empty()
+    }
+
+    /// Whether a request waits, or arrives before anything else happens.
+    #[inline]
+    pub(super) fn is_due(&self, kernel: &Kernel) -> bool {
+        match self.issue {
+            Issue::OpenLoop { .. } => match &self.arriving {
+                Some((key, _)) => kernel.events.next_key().is_none_or(|next| *key < next),
+                None => false,
+            },
+            Issue::ClosedLoop { queue_depth } => self.inside < queue_depth && !self.is_empty(),
+        }
+    }
+
+    /// The request that [is due](Self::is_due), and when it came, or comes.
+    #[inline]
+    pub(super) fn due(&mut self, device: &mut Device) -> Result<Option<(Ns, Request)>> {
+        match self.issue {
+            Issue::OpenLoop { .. } => Ok(self.arriving.map(|(key, request)| (instant(key), request))),
+            Issue::ClosedLoop { .. } => {
+                if self.held.is_none() {
+                    self.held = self.next_request(device)?;
+                }
+                let now = device.kernel.now;
+                let came = self.waiting.as_ref().and_then(|waiting| waiting.issued.front().copied());
+                Ok(self.held.map(|request| (came.unwrap_or(now), request)))
+            }
+        }
+    }
+
+    /// The request that is due is let in. In a closed loop it has arrived when it was issued, to tenants; or now.
+    ///
+    /// Returns it, and whether it had found its queue full.
+    #[inline]
+    pub(super) fn fetch(&mut self, now: Ns) -> (Request, bool) {
+        self.inside += 1;
+        match self.issue {
+            Issue::OpenLoop { .. } => {
+                let (key, request) = self.arriving.take().expect("it is due");
+                let full = self.waiting.as_mut().is_some_and(|waiting| waiting.was_full(instant(key), now));
+                (request, full)
+            }
+            Issue::ClosedLoop { .. } => {
+                let request = self.held.take().expect("it is due");
+                let arrival = self.waiting.as_mut().and_then(|waiting| waiting.issued.pop_front()).unwrap_or(now);
+                (Request { arrival, ..request }, false)
+            }
+        }
+    }
+
+    /// One of its requests has completed.
+    #[inline]
+    pub(super) fn completed(&mut self, now: Ns) {
+        self.inside -= 1;
+        if let (Some(waiting), Issue::ClosedLoop { .. }) = (&mut self.waiting, self.issue) {
+            waiting.issued.push_back(now);
+        }
+    }
+
+    /// In an open loop, reads the next request and schedules its arrival, if none is scheduled.
+    pub(super) fn schedule_arrival(&mut self, device: &mut Device) -> Result<()> {
+        let Issue::OpenLoop { time_scale } = self.issue else { return Ok(()) };
+        if self.arriving.is_some() {
+            return Ok(());
+        }
+        let Some(mut request) = self.next_request(device)? else { return Ok(()) };
+        if time_scale != 1.0 {
+            request.arrival = Ns((request.arrival.0 as f64 * time_scale).round() as u64);
+        }
+        if request.arrival > LATEST {
+            let message = format!(
+                "found request {} arriving after {:.0} s at time scale {time_scale}, expected at most {:.0} s",
+                self.read - 1,
+                request.arrival.as_secs(),
+                LATEST.as_secs()
+            );
+            return Err(Error::config("host.issue.open_loop", message));
+        }
+        let key = device.kernel.events.key(request.arrival);
+        self.arriving = Some((key, request));
+        Ok(())
+    }
+
+    /// The next request. Some are read ahead, so that what they need of the FTL is in the CPU's caches
+    /// when their turn comes: first the map entry, then, two requests later, what it points at.
+    fn next_request(&mut self, device: &mut Device) -> Result<Option<Request>> {
+        while self.read_ahead.len() < READ_AHEAD && !self.source_ended {
+            match self.source.next_request()? {
+                Some(request) => {
+                    let lcn = (request.offset_bytes / self.codeword_bytes) as Lcn;
+                    device.ftl.prefetch(lcn);
+                    if let Some(translation) = &device.translation {
+                        translation.cache().prefetch(lcn);
+                    }
+                    self.read_ahead.push_back(request);
+                }
+                None => self.source_ended = true,
+            }
+        }
+        if let Some(soon) = self.read_ahead.get(READ_AHEAD / 2) {
+            device.ftl.prefetch_block((soon.offset_bytes / self.codeword_bytes) as Lcn);
+        }
+        let next = self.read_ahead.pop_front();
+        self.read += u64::from(next.is_some());
+        Ok(next)
+    }
+}
+
+impl Waiting {
+    /// Whether a request of an open loop, which is fetched now, had found the queue full when it arrived: as many before it as there is
+    /// room for were fetched later than that.
+    fn was_full(&mut self, arrival: Ns, now: Ns) -> bool {
+        let full = self.fetched.len() == self.room && self.fetched.pop_front().is_some_and(|fetched| fetched > arrival);
+        self.fetched.push_back(now);
+        full
+    }
+}

@@ -1,0 +1,64 @@
+"""`softsense fairness`: what tenants of one device do to one another."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+import softsense
+from softsense import Interrupted
+from softsense.cli.exits import INTERRUPTED
+from softsense.cli.measuring import config_rows
+from softsense.cli.options import config_argument, config_options, folder_option, no_progress_option
+from softsense.cli.output import Folder, command_line, progress_bars, width
+
+
+@click.command("fairness")
+@config_argument
+@folder_option
+@config_options
+@click.option("--jobs", type=click.IntRange(min=1), help="Simulations at once; default: one per CPU, at most 4.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON document.")
+@no_progress_option
+def fairness_command(
+    config: Path,
+    out: Path | None,
+    overrides: tuple[str, ...],
+    seed: int | None,
+    jobs: int | None,
+    as_json: bool,
+    no_progress: bool,
+) -> int:
+    """Simulate the tenants of CONFIG together and each alone: their slowdowns, and how fair the device is to them."""
+    from softsense import folders, tables
+
+    resolved = softsense.load_config(config, overrides, seed=seed)
+    first = int(json.loads(resolved.to_json())["seed"])
+    manifest = folders.Manifest(
+        "fairness", command_line(), folders.of_config(config, resolved), seeds=range(first, first + 1)
+    )
+    description = tables.describe(config_rows(resolved, True))
+    click.echo(description + ("" if as_json else "\n"), err=as_json)
+    interrupted = False
+    try:
+        with progress_bars(no_progress) as report:
+            found = softsense.fairness(resolved, jobs=jobs, progress=report)
+    except Interrupted as interruption:
+        interrupted, found = True, interruption.result
+        if found is None:
+            raise
+    summary = json.dumps(found.to_dict(), indent=2, allow_nan=False)
+    click.echo(summary if as_json else tables.fairness(found, width()))
+    if out:
+        with Folder(out) as folder:
+            folder.write("config.toml", resolved.to_toml())
+            folder.write("summary.json", summary + "\n")
+            folder.write("table.txt", f"{description}\n\n{tables.fairness(found)}\n")
+            folder.sign(manifest, interrupted=interrupted)
+            if not as_json:
+                click.echo(f"\nwrote {', '.join(str(path) for path in folder.written())}")
+    if interrupted:
+        click.echo("interrupted: what is shown and written covers what had been simulated", err=True)
+    return INTERRUPTED if interrupted else 0
