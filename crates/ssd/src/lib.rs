@@ -15,7 +15,7 @@
 //! - [`simulation`]: stations (host, write path, translation, array, bus, decoders) on one event queue. A station calls those
 //!   below it, and tells those above what it has done.
 //! - [`run`] and [`summary`]: a simulation with a clock on the wall, and its result. [`timeline`]: a simulation of one read, looked
-//!   at event by event.
+//!   at event by event. [`trace_events`]: what was seen in a window of a run, for viewers of traces.
 //!
 //! Modules import from below only; `tests/layers.rs` has their order, and holds them to it.
 //!
@@ -66,4 +66,5 @@ pub mod start_ages;
 pub mod summary;
 pub mod timeline;
 pub mod trace;
+pub mod trace_events;
 pub mod workload;

@@ -12,7 +12,8 @@
 //! ```
 //!
 //! Each station changes its own fields, and calls those below it. What it has done for those above it tells the kernel, as a
-//! `Completion`; [`Simulation`] passes these on when the station is done. A test of the sources keeps it so.
+//! `Completion`; [`Simulation`] passes these on when the station is done. A test of the sources keeps it so. Above them all may be
+//! somebody who looks on, the `recorder`: it asks them what is taken, after each event of a window.
 
 mod back_end;
 mod device;
@@ -21,6 +22,7 @@ mod kernel;
 mod medium;
 mod owners;
 mod read_buffer;
+mod recorder;
 mod statistics;
 mod translation;
 mod write_path;
@@ -36,11 +38,13 @@ use crate::events::{Event, Key, instant};
 use crate::ftl::{Group, Lcn, Location, MappingCache, PageMap};
 use crate::request::{RequestKind, RequestSource};
 use back_end::Ended;
-pub use back_end::{Action, LinkShares, Occupied, Resource};
+pub use back_end::{Action, LinkShares};
 use device::Device;
 use host::{Host, LATEST};
 use kernel::Completion;
 use owners::ReadOwner;
+use recorder::Recorder;
+pub use recorder::{Owner, Recorded, Recording, Resource, Window};
 pub use statistics::{CodewordSample, Energy, LogRow, Operations, PARTS_OF_READS, ReadTime, Statistics, Utilisation};
 use translation::{Access, LookUp, Translation, Waiting};
 use write_path::WritePath;
@@ -57,6 +61,8 @@ pub struct Simulation {
     /// Whether something of the user's own is at work, and may fail.
     has_own: bool,
     own_policy: Option<OwnName>,
+    recorder: Option<Box<Recorder>>,
+    recording: Option<Recording>,
 }
 
 impl Simulation {
@@ -73,6 +79,8 @@ impl Simulation {
             shared_sensing: config.config().flash.shared_sensing,
             has_own: config.own_names().next().is_some(),
             own_policy: config.config().read.policy.own(),
+            recorder: None,
+            recording: None,
         };
         simulation.host.schedule_arrival(&mut simulation.device)?;
         simulation.fill_queue()?;
@@ -101,7 +109,12 @@ impl Simulation {
     }
 
     /// Lets one thing happen; false when nothing is left.
+    #[inline]
     pub(crate) fn step(&mut self) -> Result<bool> {
+        if self.recorder.is_none() { self.next_thing() } else { self.watched_step() }
+    }
+
+    fn next_thing(&mut self) -> Result<bool> {
         if self.host.is_due(&self.device.kernel)
             && let Some(request) = self.host.next_in(&mut self.device)?
         {
@@ -171,9 +184,9 @@ impl Simulation {
                 }
                 Completion::Seen { superblock, seen } => device.ftl.see(superblock, seen),
                 Completion::Charged { request, energy } => host.charge(request, energy),
-                Completion::CodewordsRead { request, codewords, level, retries, energy } => {
+                Completion::CodewordsRead { request, codewords, level, retries, decoded, energy } => {
                     host.charge(request, energy);
-                    host.codewords_read(&mut device.kernel, request, codewords, level, retries);
+                    host.codewords_read(&mut device.kernel, request, codewords, (level, retries, decoded));
                 }
                 Completion::ReadEnded { owner, group, sensings, failed } => {
                     device.ftl.read_ends(group, sensings, owner.is_of_host());
@@ -409,11 +422,6 @@ impl Simulation {
     /// Mean busy shares of links and the switch up to now; none where there are none.
     pub fn link_shares(&self) -> Option<LinkShares> {
         self.device.back_end.link_shares(self.now())
-    }
-
-    /// What reads occupy now.
-    pub(crate) fn occupied(&self) -> Vec<Occupied> {
-        self.device.back_end.occupied()
     }
 
     /// A run that has ended has nothing left inside: every request completed, every operation over.

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// All modules, the lowest first. One that is not named belongs to the one that it is in.
-const ORDER: [&str; 47] = [
+const ORDER: [&str; 48] = [
     "events",
     "recency",
     "request",
@@ -53,6 +53,7 @@ const ORDER: [&str; 47] = [
     "summary",
     "run",
     "timeline",
+    "trace_events",
 ];
 
 /// Where a module, or an item in it, stands in the order.

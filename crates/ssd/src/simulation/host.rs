@@ -35,11 +35,36 @@ struct Active {
     request: Request,
     /// Its number in the stream, from 0.
     number: u64,
+    /// When it came in.
+    admitted: Ns,
     /// Codewords that are not done yet.
     remaining: u32,
     max_level: u8,
     retries: u16,
+    uncorrectable: u32,
     energy: Pj,
+}
+
+impl Active {
+    /// What is known of it when it has been under way until `now`.
+    #[inline]
+    fn row(&self, now: Ns) -> LogRow {
+        let &Self { request, number, admitted, max_level, retries, uncorrectable, energy, .. } = self;
+        let Request { arrival, kind, offset_bytes, bytes } = request;
+        LogRow {
+            request: number,
+            arrival,
+            admitted,
+            kind,
+            offset_bytes,
+            bytes,
+            response: now - arrival,
+            max_level,
+            retries,
+            uncorrectable,
+            energy,
+        }
+    }
 }
 
 /// What requests take beside their flash.
@@ -257,9 +282,11 @@ impl Host {
         self.requests.insert(Active {
             request,
             number,
+            admitted: device.kernel.now,
             remaining: codewords,
             max_level: 0,
             retries: 0,
+            uncorrectable: 0,
             energy: Pj::default(),
         })
     }
@@ -324,9 +351,14 @@ impl Host {
     }
 
     /// Codewords of a request were read, decoded or not.
+    ///
+    /// # Arguments
+    /// - `read`: level, attempts beyond the first, and whether they were decoded.
     #[inline]
-    pub(super) fn codewords_read(&mut self, kernel: &mut Kernel, request: u32, codewords: u32, level: u8, retries: u8) {
+    pub(super) fn codewords_read(&mut self, kernel: &mut Kernel, request: u32, codewords: u32, read: (u8, u8, bool)) {
+        let (level, retries, decoded) = read;
         let active = &mut self.requests[request];
+        active.uncorrectable += if decoded { 0 } else { codewords };
         active.max_level = active.max_level.max(level);
         active.retries = active.retries.saturating_add(u16::from(retries));
         self.codewords_done(kernel, request, codewords);
@@ -357,10 +389,23 @@ impl Host {
     fn complete(&mut self, kernel: &mut Kernel, request: u32) {
         let active = self.requests[request];
         self.requests.remove(request);
-        let Active { request, number, max_level, retries, energy, .. } = active;
-        let Request { arrival, kind, offset_bytes, bytes } = request;
-        let response = kernel.now - arrival;
-        let row = LogRow { request: number, arrival, kind, offset_bytes, bytes, response, max_level, retries, energy };
-        kernel.statistics.complete(row);
+        kernel.statistics.complete(active.row(kernel.now));
+    }
+
+    /// Requests that have come in and are not done, as they are at `now`, in the order of their numbers.
+    pub(super) fn under_way(&self, now: Ns) -> Vec<LogRow> {
+        let mut rows: Vec<LogRow> = self.requests.iter().map(|active| active.row(now)).collect();
+        rows.sort_by_key(|row| row.request);
+        rows
+    }
+
+    /// The number in the stream of one that is under way.
+    pub(super) fn number(&self, request: u32) -> u64 {
+        self.requests[request].number
+    }
+
+    /// When the next request arrives, in an open loop.
+    pub(super) fn next_arrival(&self) -> Option<Ns> {
+        self.arriving.map(|(key, _)| instant(key))
     }
 }

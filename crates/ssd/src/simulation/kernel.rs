@@ -21,7 +21,7 @@ pub(super) enum Completion {
     Charged { request: u32, energy: Pj },
     /// Codewords of a host request were read, decoded or not, with so many attempts beyond the first. With the last ones of a
     /// read comes what it cost.
-    CodewordsRead { request: u32, codewords: u32, level: u8, retries: u8, energy: Pj },
+    CodewordsRead { request: u32, codewords: u32, level: u8, retries: u8, decoded: bool, energy: Pj },
     /// Every codeword of a read was decoded, or given up, after so many sensings of each page; and whether one was given up.
     ReadEnded { owner: ReadOwner, group: Group, sensings: u32, failed: bool },
     /// A translation page that has to be written back is in the controller's memory.

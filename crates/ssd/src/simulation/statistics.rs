@@ -135,6 +135,8 @@ pub struct LogRow {
     pub request: u64,
     /// When it arrived.
     pub arrival: Ns,
+    /// When the device let it in.
+    pub admitted: Ns,
     /// What it did.
     pub kind: RequestKind,
     /// First byte.
@@ -147,6 +149,8 @@ pub struct LogRow {
     pub max_level: u8,
     /// Attempts beyond the first, over its codewords.
     pub retries: u16,
+    /// Codewords of it that no level decoded.
+    pub uncorrectable: u32,
     /// What its own operations cost: not those of garbage collection, nor programs from the write buffer.
     pub energy: Pj,
 }
@@ -257,6 +261,8 @@ pub struct Statistics {
     /// What they cost.
     pub energy: Energy,
     log: Option<Vec<LogRow>>,
+    /// Requests that have completed while somebody looked on.
+    seen: Option<Vec<LogRow>>,
 }
 
 impl Statistics {
@@ -304,6 +310,19 @@ impl Statistics {
         if let Some(log) = &mut self.log {
             log.push(row);
         }
+        if let Some(seen) = &mut self.seen {
+            seen.push(row);
+        }
+    }
+
+    /// From now on, keeps requests that complete.
+    pub(super) fn look_on(&mut self) {
+        self.seen = Some(Vec::new());
+    }
+
+    /// Those that have completed since then; no more are kept.
+    pub(super) fn take_seen(&mut self) -> Vec<LogRow> {
+        self.seen.take().unwrap_or_default()
     }
 
     #[inline]

@@ -90,7 +90,7 @@ impl BackEnd {
             kernel.statistics.interleaved_codewords += u64::from(interleaved);
             kernel.statistics.soft_starts += u64::from(op.soft_start);
             kernel.statistics.codeword_read(level, retries, decoded);
-            kernel.report(Completion::CodewordsRead { request, codewords, level, retries, energy });
+            kernel.report(Completion::CodewordsRead { request, codewords, level, retries, decoded, energy });
         } else if !decoded {
             kernel.statistics.uncorrectable_in_background += 1;
         }

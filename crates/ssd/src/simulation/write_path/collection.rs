@@ -49,6 +49,17 @@ pub(super) struct Collection {
 }
 
 impl WritePath {
+    /// How many sets there are, each with data to be moved at most once at a time.
+    pub(in super::super) fn sets(&self) -> usize {
+        self.collections.len()
+    }
+
+    /// What of a set's data is being moved: whether for garbage collection, and of which superblock.
+    pub(in super::super) fn moving(&self, set: u32) -> Option<(bool, u32)> {
+        let job = self.collections[set as usize].as_ref()?;
+        Some((job.task == Task::GarbageCollection, job.victim))
+    }
+
     /// Begins to collect a set, if there is anything to be gained.
     pub(super) fn begin_collection(&mut self, device: &mut Device, set: u32) {
         let Some(victim) = device.ftl.take_victim(set) else { return };
