@@ -66,7 +66,8 @@ impl Recording {
         columns.set_item("action", all(spans(), |span| span.action.name()))?;
         columns.set_item("owner", all(spans(), |span| span.owner.name()))?;
         columns.set_item("request", all(spans(), |span| span.request))?;
-        columns.set_item("attempt", all(spans(), |span| span.step.map_or(0, |(attempt, _)| attempt)).into_pyarray(py))?;
+        columns
+            .set_item("attempt", all(spans(), |span| span.step.map_or(0, |(attempt, _)| attempt)).into_pyarray(py))?;
         columns.set_item("level", all(spans(), |span| span.step.map_or(0, |(_, step)| step.level)).into_pyarray(py))?;
         columns.set_item("ahead", all(spans(), |span| span.ahead).into_pyarray(py))?;
         columns.set_item("from_ns", all(spans(), |span| span.from.0).into_pyarray(py))?;

@@ -7,8 +7,8 @@ use softsense_link::{CompiledPredictor, GivenCodeword, ReliabilitySpec, Step};
 
 use crate::checked::CheckedConfig;
 use crate::request::{Request, RequestKind, RequestSource};
-use crate::simulation::{Recorded, Simulation, Window};
 pub use crate::simulation::{Action, Resource};
+use crate::simulation::{Recorded, Simulation, Window};
 
 /// A resource at work, from one instant to another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -107,8 +107,10 @@ pub fn write(recording: &Recording, geometry: &Geometry, out: &mut impl Write) -
     let mut events: Vec<(Ns, Event)> = Vec::new();
     for (index, (row, _)) in requests.iter().enumerate() {
         let within = |instant: Ns| instant.clamp(window.from, window.to);
-        let (arrival, admitted, end) =
-            (within(row.arrival), within(row.admitted), within(row.arrival + row.response));
+        let (arrival, admitted, end) = (within(row.arrival), within(row.admitted), within(row.arrival + row.response));
+        if arrival == end {
+            continue;
+        }
         events.push((arrival, Event::OuterBegins(index)));
         if row.admitted > row.arrival && admitted > arrival {
             events.extend([(arrival, Event::WaitBegins(index)), (admitted, Event::WaitEnds(index))]);
@@ -198,7 +200,9 @@ fn names<W: Write>(recording: &Recording, geometry: &Geometry, lines: &mut Lines
 /// The first span of each request, those that follow, and the last; of requests that have several.
 fn arrows(spans: &[Recorded]) -> Vec<(usize, Arrow)> {
     let of_requests = |&index: &usize| {
-        spans[index].request.is_some() && spans[index].from < spans[index].to && spans[index].resource != Resource::Suspended
+        spans[index].request.is_some()
+            && spans[index].from < spans[index].to
+            && spans[index].resource != Resource::Suspended
     };
     let mut those: Vec<usize> = (0..spans.len()).filter(of_requests).collect();
     those.sort_by_key(|&index| (spans[index].request, index));

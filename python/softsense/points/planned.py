@@ -17,6 +17,7 @@ from softsense._core import Config, ConfigError, SoftsenseError
 from softsense.base import Progress, inline
 from softsense.files import sha256_of
 from softsense.points.kept import STORE_VERSION
+from softsense.problems import is_open_loop
 from softsense.read_policies import split_policy
 from softsense.traces import Trace
 
@@ -218,8 +219,7 @@ class Planned:
                 lifetime_id = self._lifetime(setting, sweep.lifetime)
             resolved = json.loads(config.to_json())
             told = policy or resolved["read"]["policy"]
-            arrivals = resolved["workload"]["arrivals"] if trace is None else "recorded"
-            open_loop = "open_loop" in resolved["host"]["issue"] and arrivals != "immediate"
+            open_loop = is_open_loop(resolved, trace is not None)
             point = Point(number, identity, setting, told, trace, resolved["seed"], lifetime_id, open_loop=open_loop)
             self.points.append(point)
 

@@ -278,7 +278,11 @@ impl Recorder {
         let to = if ended_early { now } else { self.window.to };
         let window = Window { from: self.window.from.min(to), to };
         let open = self.open.drain(..).flatten();
-        self.ended.extend(open.map(|Open { occupied, .. }| Recorded { to: now, cut: occupied.cut || now <= to, ..occupied }));
+        self.ended.extend(open.map(|Open { occupied, .. }| Recorded {
+            to: now,
+            cut: occupied.cut || now <= to,
+            ..occupied
+        }));
         let within = |span: Recorded| {
             let cut = span.cut || span.to > window.to;
             Recorded { from: span.from.max(window.from), to: span.to.min(window.to), cut, ..span }
