@@ -28,7 +28,7 @@ const SMALL: [&str; 6] = [
 
 /// Devices of many kinds, with requests that make them collect.
 fn devices() -> Vec<(CheckedConfig, Vec<Request>)> {
-    let more: [&[&str]; 9] = [
+    let more: [&[&str]; 10] = [
         &[],
         &["flash.busy_unit=die", "flash.cache_register=false"],
         &["flash.suspend={ program_us = 10.0, erase_us = 20.0, resume_us = 5.0 }", "host.reads_first=true"],
@@ -41,6 +41,7 @@ fn devices() -> Vec<(CheckedConfig, Vec<Request>)> {
         ],
         &["ftl.interleaving.ways=2"],
         &["geometry.ssds=2", "ftl.mapping.demand.cache_bytes=4096"],
+        &["bus.command_us=0.3", "flash.cache_program=true"],
         &["flash.rounds={ among = \"chip\", take = \"batch\" }"],
     ];
     let device = |more: &&[&str]| {
@@ -101,6 +102,7 @@ fn busy_times_are_the_sums_of_spans_and_nothing_overlaps() {
         assert!(programs >= operations.programs && (programs == operations.programs || operations.suspensions > 0));
     }
     for action in [
+        Action::Command,
         Action::Sense,
         Action::Hold,
         Action::Transfer,
