@@ -189,7 +189,7 @@ def _cell(text: str) -> str:
 
 
 _OBJECTS = {
-    "Running": ["run", "compare", "RunResult", "Comparison", "Interrupted", "NO_SOFT_SENSING"],
+    "Running": ["run", "compare", "RunResult", "RunTimeline", "Comparison", "Interrupted", "NO_SOFT_SENSING"],
     "Configurations and traces": ["load_config", "Config", "config_schema", "configs", "policies", "Trace"],
     "Codes": ["Code", "Decoder", "DecodeResult", "bench"],
     "Frame error rates and decode tables": ["measure_fer", "FerResult", "Store", "build_table", "BuiltTable"],

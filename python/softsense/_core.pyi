@@ -431,7 +431,13 @@ class Run:
     fraction: float
     simulated_s: float
     def __init__(
-        self, config: Config, trace: Trace | None = None, *, beyond: str = "reject", log_requests: bool = False
+        self,
+        config: Config,
+        trace: Trace | None = None,
+        *,
+        beyond: str = "reject",
+        log_requests: bool = False,
+        window: str | None = None,
     ) -> None: ...
     def advance(self, requests: int, stop: StopFlag | None = None) -> bool:
         """Simulate until about that many more requests have completed, or `stop` was set; False when all have."""
@@ -441,6 +447,24 @@ class Run:
         """Response times in us and the fraction of `read`, `write` or `all` requests at or below each."""
     def take_log(self) -> dict[str, NDArray[np.generic]]:
         """The columns of the requests that have completed since the last call; `tenant` where there are tenants."""
+    def take_recording(self) -> Recording | None:
+        """What was seen in the window, which ends with it; None without one."""
+
+def window(text: str) -> tuple[int, int]:
+    """The beginning and the end, ns, of a window such as `10ms..12.5ms`. Raises ConfigError."""
+
+class Recording:
+    """What was seen in a window of a run."""
+
+    window_ns: tuple[int, int]
+    ended_early: bool
+    simulated_ns: int
+    def spans(self) -> dict[str, Any]:
+        """The columns of spans, in the order in which they begin."""
+    def requests(self) -> dict[str, Any]:
+        """The columns of requests that were under way in the window, in the order of their numbers."""
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """Write trace events in JSON, which ui.perfetto.dev and chrome://tracing open. Raises FileError."""
 
 class Code:
     """An LDPC or a BCH code, compiled and checked. It never changes; threads may share it.

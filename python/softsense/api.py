@@ -53,6 +53,7 @@ def run(
     seed: int | None = None,
     beyond: str = "reject",
     log_requests: bool | str | os.PathLike[str] = False,
+    timeline: str | None = None,
     progress: Progress | None = None,
 ) -> RunResult:
     """Simulate one read policy.
@@ -67,6 +68,8 @@ def run(
         beyond: what becomes of addresses beyond the device: `reject`, `wrap` or `scale`.
         log_requests: keep one row per request, in memory (True) or in this Parquet file. If that cannot be written, the
             result has a `log_error`, and is whole otherwise.
+        timeline: a window of simulated time, such as `10ms..12ms` (ns, us, ms or s), of which the result's `timeline`
+            has every sensing, transfer, decode, program and erase; it ends early after a million of them.
         progress: called now and then with name, completed requests and completed fraction.
 
     Raises:
@@ -84,8 +87,10 @@ def run(
     """
     base = configured(config, overrides, seed, policy)
     name = policy or json.loads(base.to_json())["read"]["policy"]
+    if timeline is not None:
+        _core.window(timeline)
     with LogDirectory(log_requests) as logs:
-        task = Task(name, base, logs.log(name))
+        task = Task(name, base, logs.log(name), timeline)
         simulate_all([task], _opened(trace), beyond, 1, progress, lambda: task.result)
         assert task.result is not None
         logs.join([task.result])

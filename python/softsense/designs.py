@@ -15,6 +15,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from softsense.points import BATCH, LIFETIME_COLUMNS, NOT_SIMULATED, device
+from softsense.problems import ALLOWED_WITH, LOSES_DATA, OVERLOADED, Problem, found_in, percent
 from softsense.read_policies import knows_level
 
 if TYPE_CHECKING:
@@ -23,37 +24,6 @@ if TYPE_CHECKING:
     from softsense.constraints import Constraint
     from softsense.sweep import SweepResult
     from softsense.sweep_file import Pair
-
-LOSES_DATA = "lose data"
-OVERLOADED = "cannot serve the load"
-
-_BUSY = 0.95
-# Of the requests of a run, and of how many at least, that wait at once in the mean: a queue that grows with the run.
-_WAITING_SHARE, _WAITING = 0.05, 100
-_UNITS = {"plane": "planes", "channel": "channels", "decoder": "decoders"}
-_LOST = {
-    "codeword_reads.uncorrectable": "of codeword reads were uncorrectable",
-    "codeword_reads.undetected": "of codeword reads were decoded to wrong data that nobody noticed",
-}
-_LOST_IN_BACKGROUND = "codeword_reads.uncorrectable_in_background"
-_REFUSED = "writes_detail.refused_codewords"
-# Who allows some of the first allows the second.
-_ALLOWED_WITH = {"codeword_reads.uncorrectable": _LOST_IN_BACKGROUND}
-
-
-@dataclass(frozen=True)
-class Problem:
-    """Why a design is no contender.
-
-    Attributes:
-        reason: `lose data`, `cannot serve the load`, or `break` and a constraint.
-        told: how bad it is, in words.
-        amount: how bad it is, as a number that grows with it.
-    """
-
-    reason: str
-    told: str
-    amount: float
 
 
 @dataclass(frozen=True)
@@ -276,22 +246,8 @@ def _problems(
     rows: Sequence[Mapping[str, Any]], constraints: Sequence[Constraint], open_loop: bool
 ) -> Iterable[Problem]:
     asked = {constraint.column for constraint in constraints}
-    asked |= {_ALLOWED_WITH[column] for column in asked if column in _ALLOWED_WITH}
-
-    def total(column: str) -> float:
-        return sum(row[column] or 0 for row in rows)
-
-    for column, said in _LOST.items():
-        if column not in asked and (lost := total(column)):
-            share = lost / max(1, total("codeword_reads.count"))
-            yield Problem(LOSES_DATA, f"{_percent(share)} {said}", share)
-    if _LOST_IN_BACKGROUND not in asked and (lost := total(_LOST_IN_BACKGROUND)):
-        yield Problem(LOSES_DATA, f"{lost:,.0f} codewords that were moved were uncorrectable", 1e-12 * lost)
-    if _REFUSED not in asked and (refused := total(_REFUSED)):
-        share = refused / max(1, total("writes_detail.host_codewords"))
-        yield Problem(OVERLOADED, f"{_percent(share)} of codewords written were refused, as there was no room", share)
-    if open_loop and (told := _overload(rows)):
-        yield told
+    asked |= {ALLOWED_WITH[column] for column in asked if column in ALLOWED_WITH}
+    yield from found_in(rows, open_loop, allowed=asked)
     for constraint in constraints:
         broken = [row for row in rows if not constraint.holds(row)]
         if broken:
@@ -300,38 +256,11 @@ def _problems(
             yield Problem(f"break {constraint.text}", f"{_value(constraint, worst)}{among}", constraint.excess(worst))
 
 
-def _overload(rows: Sequence[Mapping[str, Any]]) -> Problem | None:
-    """What says that requests come faster than they are served, if anything does."""
-    busiest = max(_UNITS, key=lambda unit: _mean(rows, f"utilisation.{unit}"))
-    busy = _mean(rows, f"utilisation.{busiest}")
-    if busy >= _BUSY:
-        return Problem(OVERLOADED, f"{_UNITS[busiest]} are {_percent(busy)} busy", busy)
-    # Little's law: as many requests wait in the mean as arrive while one is served.
-    shares = [
-        1e-6 * row["response.all.mean_us"] / row["simulated_s"]
-        for row in rows
-        if row["response.all.mean_us"] and row["simulated_s"]
-    ]
-    share, requests = (fmean(shares) if shares else 0.0), _mean(rows, "requests")
-    if share >= _WAITING_SHARE and share * requests >= _WAITING:
-        told = f"{share * requests:,.0f} of {requests:,.0f} requests wait at once in the mean: the queue grows"
-        return Problem(OVERLOADED, told, share)
-    return None
-
-
-def _mean(rows: Sequence[Mapping[str, Any]], column: str) -> float:
-    return fmean(row[column] or 0.0 for row in rows)
-
-
 def _value(constraint: Constraint, row: Mapping[str, Any]) -> str:
     value = constraint.value(row)
     if value is None:
         return "not measured"
-    return _percent(value) if constraint.among else f"{value:,.6g}"
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.3g} %"
+    return percent(value) if constraint.among else f"{value:,.6g}"
 
 
 def tally(groups: Iterable[Group], describe: Callable[[Group], str]) -> list[tuple[str, int, str]]:

@@ -228,12 +228,12 @@ _LABELS = {
 }
 
 
-def _numbers(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+def numbers(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
     """Numbers and text of nested tables; lists are left out, and so is what depends on the machine."""
     for key, value in table.items():
         if isinstance(value, Mapping):
             if key not in ("machine", "source"):
-                yield from _numbers(value, f"{prefix}{key}.")
+                yield from numbers(value, f"{prefix}{key}.")
         elif isinstance(value, str | int | float | None):
             yield prefix + key, value
 
@@ -247,7 +247,7 @@ def _fields(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, A
 
 
 def _run_row(summary: Mapping[str, Any]) -> dict[str, Any]:
-    row = dict(_numbers(summary))
+    row = dict(numbers(summary))
     # `name` is the policy as it was asked for, with its retry.
     return {"policy": row.pop("name", row.get("policy")), "seed": row.pop("seed", None)} | {
         key: value for key, value in row.items() if key not in ("policy", "seed")
@@ -264,7 +264,7 @@ def _claim_rows(document: Any) -> Iterator[dict[str, Any]]:
     papers = document if isinstance(document, dict) else {"": document}
     for paper, claims in papers.items():
         for claim in claims:
-            yield {"paper": paper, **dict(_numbers(claim))}
+            yield {"paper": paper, **dict(numbers(claim))}
 
 
 def _fit_rows(document: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
@@ -274,7 +274,7 @@ def _fit_rows(document: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 def _plain_rows(document: Any) -> Iterator[dict[str, Any]]:
     """The rows of a list of tables, or of a table."""
     for row in document if isinstance(document, list) else [document]:
-        yield dict(_numbers(row))
+        yield dict(numbers(row))
 
 
 _ROWS: dict[str, Any] = {

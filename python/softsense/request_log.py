@@ -90,6 +90,13 @@ class RequestLog:
         self._pending, self._pending_rows = [], 0
 
 
+def request_kinds(numbers: Any) -> pl.Series:
+    """Kinds of requests by the numbers that the core has for them."""
+    import polars as pl
+
+    return pl.Series(_REQUEST_KINDS).cast(pl.Enum(_REQUEST_KINDS)).gather(numbers)
+
+
 def _request_frame(chunks: list[dict[str, Any]]) -> pl.DataFrame:
     import numpy as np
     import polars as pl
@@ -111,5 +118,4 @@ def _request_frame(chunks: list[dict[str, Any]]) -> pl.DataFrame:
     if not chunks:
         return pl.DataFrame(schema=types)
     columns = {name: np.concatenate([chunk[name] for chunk in chunks]) for name in types}
-    names = pl.Series(_REQUEST_KINDS).cast(kinds)
-    return pl.DataFrame({**columns, "kind": names.gather(columns["kind"])}, schema=types)
+    return pl.DataFrame({**columns, "kind": request_kinds(columns["kind"])}, schema=types)

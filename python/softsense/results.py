@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from softsense._core import Config, FileError
+from softsense.problems import Problem, found_in, is_open_loop
 
 # polars and matplotlib take longer to import than everything else together, so they are imported where they are used.
 if TYPE_CHECKING:
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from softsense.request_log import RequestLog
+    from softsense.run_timeline import RunTimeline
 
 RESPONSE_KINDS = ("read", "write", "all")
 _RESPONSE_STATS = ("mean", "p50", "p95", "p99", "p999", "p9999", "max")
@@ -30,6 +33,7 @@ class RunResult:
         config: the resolved configuration that ran.
         summary: everything measured; times in us unless a name says otherwise, None where nothing was recorded.
         interrupted: whether the run was stopped before its last request.
+        timeline: what was seen in the window that was asked for; None without one.
 
     >>> from softsense import run
     >>> small = ["geometry.channels=1", "geometry.blocks_per_plane=256"]
@@ -46,6 +50,7 @@ class RunResult:
     summary: dict[str, Any]
     _distributions: dict[str, tuple[Any, Any]] = field(repr=False)
     _log: RequestLog | None = field(default=None, repr=False)
+    timeline: RunTimeline | None = field(default=None, repr=False)
 
     @property
     def interrupted(self) -> bool:
@@ -72,9 +77,9 @@ class RunResult:
         """One row per request in order of completion; needs `log_requests`.
 
         Columns: request (u64), arrival_ns (u64), kind (read, write, trim, flush, fua_write), offset_bytes (u64),
-        bytes (u64), response_ns (u64), max_level (u8, the highest read level that any of its codewords needed, 0 if none
-        was read), retries (u16), energy_uj (f64, of its own operations: without garbage collection and programs from
-        the write buffer); where there are tenants also tenant (u16, its number in the config, from 0).
+        bytes (u64), response_ns (u64), max_level (u8, the highest read level that any of its codewords needed, 0 if
+        none was read), retries (u16), energy_uj (f64, of its own operations: without garbage collection and programs
+        from the write buffer); where there are tenants also tenant (u16, its number in the config, from 0).
         """
         if self._log is None:
             raise ValueError("requests were not logged: pass log_requests=True, or a path to a Parquet file")
@@ -102,9 +107,18 @@ class RunResult:
         """Read levels at which codewords decoded: see `Comparison.levels`."""
         return Comparison([self]).levels
 
+    @property
+    def problems(self) -> list[Problem]:
+        """What is wrong with the run, before its numbers are read: lost data, a load that cannot be served."""
+        from softsense.folders import numbers
+
+        open_loop = is_open_loop(json.loads(self.config.to_json()), "trace" in self.summary["source"])
+        return list(found_in([dict(numbers(self.summary))], open_loop))
+
     def to_dict(self) -> dict[str, Any]:
-        """The summary under the run's name, ready for JSON."""
-        return {"name": self.name, **self.summary}
+        """The summary under the run's name, with what is wrong with it, ready for JSON."""
+        problems = [f"{problem.reason}: {problem.told}" for problem in self.problems]
+        return {"name": self.name, "problems": problems, **self.summary}
 
     def plot(self, title: str | None = None) -> Figure:
         """Draw the run; save the figure with its `savefig`. See `Comparison.plot`."""

@@ -15,6 +15,7 @@ from softsense.background import GRACE_S
 from softsense.base import Interrupted, Progress
 from softsense.request_log import MOST_LOGGED, RequestLog
 from softsense.results import RESPONSE_KINDS, RunResult
+from softsense.run_timeline import RunTimeline
 
 _CHUNK_S = 0.1
 
@@ -26,6 +27,7 @@ class Task:
     name: str
     config: Config
     log: RequestLog | None
+    window: str | None = None
     requests: int = 0
     fraction: float = 0.0
     result: RunResult | None = None
@@ -35,7 +37,7 @@ class Task:
 
     def simulate(self, trace: Trace | None, beyond: str, stop: StopFlag) -> None:
         """Run to the end, or until `stop`; the core's own objects never leave this thread."""
-        run = _core.Run(self.config, trace, beyond=beyond, log_requests=self.log is not None)
+        run = _core.Run(self.config, trace, beyond=beyond, log_requests=self.log is not None, window=self.window)
         chunk, more = 1000, True
         while more and not stop.is_set:
             started = time.perf_counter()
@@ -56,7 +58,10 @@ class Task:
         if self.log:
             self.log.close()
         kinds = {kind: run.distribution(kind) for kind in RESPONSE_KINDS}
-        self.result = RunResult(self.name, self.config, json.loads(run.summary_json(more)), kinds, self.log)
+        summary = json.loads(run.summary_json(more))
+        recording = run.take_recording()
+        timeline = RunTimeline(recording) if recording else None
+        self.result = RunResult(self.name, self.config, summary, kinds, self.log, timeline)
         self.fraction = self.fraction if more else 1.0
 
 

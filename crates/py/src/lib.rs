@@ -9,6 +9,7 @@ mod frames;
 mod hardware;
 mod memory;
 mod own;
+mod recording;
 mod timeline;
 
 use std::fs::File;
@@ -31,6 +32,7 @@ use softsense_ssd::checked::{self, CheckedConfig};
 use softsense_ssd::config::{self, MODEL_VERSION};
 use softsense_ssd::request::RequestKind;
 use softsense_ssd::run::{self, Requests};
+use softsense_ssd::simulation::{LogRow, Window};
 use softsense_ssd::tenants::Fairness;
 use softsense_ssd::trace::{self, Beyond, TraceSpec};
 
@@ -463,19 +465,31 @@ impl Trace {
 #[pyclass(module = "softsense._core")]
 struct Run {
     run: run::Run,
+    config: CheckedConfig,
 }
 
 #[pymethods]
 impl Run {
-    /// Builds and preconditions the device. Without a trace, the configuration's `[workload]` is run.
-    /// Raises SoftsenseError.
+    /// Builds and preconditions the device. Without a trace, the configuration's `[workload]` is run. With a `window`, such as
+    /// `10ms..12ms`, looks on in it. Raises SoftsenseError.
     #[new]
-    #[pyo3(signature = (config, trace = None, *, beyond = "reject", log_requests = false))]
-    fn new(py: Python<'_>, config: &Config, trace: Option<&Trace>, beyond: &str, log_requests: bool) -> PyResult<Self> {
+    #[pyo3(signature = (config, trace = None, *, beyond = "reject", log_requests = false, window = None))]
+    fn new(
+        py: Python<'_>,
+        config: &Config,
+        trace: Option<&Trace>,
+        beyond: &str,
+        log_requests: bool,
+        window: Option<&str>,
+    ) -> PyResult<Self> {
         let beyond: Beyond = option("beyond", beyond)?;
+        let window = window.map(|window| option::<Window>("timeline", window)).transpose()?;
         let requests = trace.map_or(Requests::Workload, |trace| Requests::Trace(&trace.trace, beyond));
-        let run = detached(py, || run::Run::new(&config.checked, requests, log_requests)).map_err(raise)?;
-        Ok(Self { run })
+        let mut run = detached(py, || run::Run::new(&config.checked, requests, log_requests)).map_err(raise)?;
+        if let Some(window) = window {
+            run.record(window);
+        }
+        Ok(Self { run, config: config.checked.clone() })
     }
 
     /// Simulates until about that many more requests have completed, or `stop` was set; False when all have.
@@ -532,28 +546,37 @@ impl Run {
     /// (uint64), `response_ns` (uint64), `max_level` (uint8), `retries` (uint16), `energy_uj` (float64); with tenants also
     /// `tenant` (uint16).
     fn take_log<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let rows = self.run.take_log();
-        let columns = PyDict::new(py);
-        let wide = |of: fn(&softsense_ssd::simulation::LogRow) -> u64| -> Vec<u64> { rows.iter().map(of).collect() };
-        columns.set_item("request", wide(|row| row.request).into_pyarray(py))?;
-        columns.set_item("arrival_ns", wide(|row| row.arrival.0).into_pyarray(py))?;
-        let kinds: Vec<u8> = rows.iter().map(|row| row.kind as u8).collect();
-        columns.set_item("kind", kinds.into_pyarray(py))?;
-        columns.set_item("offset_bytes", wide(|row| row.offset_bytes).into_pyarray(py))?;
-        columns.set_item("bytes", wide(|row| row.bytes).into_pyarray(py))?;
-        columns.set_item("response_ns", wide(|row| row.response.0).into_pyarray(py))?;
-        let levels: Vec<u8> = rows.iter().map(|row| row.max_level).collect();
-        columns.set_item("max_level", levels.into_pyarray(py))?;
-        let retries: Vec<u16> = rows.iter().map(|row| row.retries).collect();
-        columns.set_item("retries", retries.into_pyarray(py))?;
-        let energies: Vec<f64> = rows.iter().map(|row| row.energy.as_uj()).collect();
-        columns.set_item("energy_uj", energies.into_pyarray(py))?;
-        if !self.run.tenants().is_empty() {
-            let tenants: Vec<u16> = rows.iter().map(|row| row.tenant).collect();
-            columns.set_item("tenant", tenants.into_pyarray(py))?;
-        }
-        Ok(columns)
+        log_columns(py, &self.run.take_log(), !self.run.tenants().is_empty())
     }
+
+    /// What was seen in the window, which ends with it; None without one.
+    fn take_recording(&mut self) -> Option<recording::Recording> {
+        let recording = self.run.take_recording()?;
+        Some(recording::Recording { recording, config: self.config.clone() })
+    }
+}
+
+fn log_columns<'py>(py: Python<'py>, rows: &[LogRow], has_tenants: bool) -> PyResult<Bound<'py, PyDict>> {
+    let columns = PyDict::new(py);
+    let wide = |of: fn(&LogRow) -> u64| -> Vec<u64> { rows.iter().map(of).collect() };
+    columns.set_item("request", wide(|row| row.request).into_pyarray(py))?;
+    columns.set_item("arrival_ns", wide(|row| row.arrival.0).into_pyarray(py))?;
+    let kinds: Vec<u8> = rows.iter().map(|row| row.kind as u8).collect();
+    columns.set_item("kind", kinds.into_pyarray(py))?;
+    columns.set_item("offset_bytes", wide(|row| row.offset_bytes).into_pyarray(py))?;
+    columns.set_item("bytes", wide(|row| row.bytes).into_pyarray(py))?;
+    columns.set_item("response_ns", wide(|row| row.response.0).into_pyarray(py))?;
+    let levels: Vec<u8> = rows.iter().map(|row| row.max_level).collect();
+    columns.set_item("max_level", levels.into_pyarray(py))?;
+    let retries: Vec<u16> = rows.iter().map(|row| row.retries).collect();
+    columns.set_item("retries", retries.into_pyarray(py))?;
+    let energies: Vec<f64> = rows.iter().map(|row| row.energy.as_uj()).collect();
+    columns.set_item("energy_uj", energies.into_pyarray(py))?;
+    if has_tenants {
+        let tenants: Vec<u16> = rows.iter().map(|row| row.tenant).collect();
+        columns.set_item("tenant", tenants.into_pyarray(py))?;
+    }
+    Ok(columns)
 }
 
 /// What this build is: version, model_version, profile, target, and the instruction_set that codecs use here; the commit,
@@ -755,6 +778,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<own::MissedEntry>()?;
     module.add_class::<own::Device>()?;
     module.add_class::<timeline::LoneRead>()?;
+    module.add_class::<recording::Recording>()?;
+    module.add_function(wrap_pyfunction!(recording::window, module)?)?;
     module.add_class::<drive::DriveServer>()?;
     module.add_class::<UnfinishedFile>()?;
     module.add_class::<codes::Code>()?;

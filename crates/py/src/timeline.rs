@@ -8,7 +8,7 @@ use softsense_base::{Error, Purpose, Stream};
 use softsense_ecc::catalogue;
 use softsense_link::{DecodeAttempt, GivenCodeword, MAX_LEVEL, Readings, Step};
 use softsense_nand::{CellSpec, InferredBy, ReadWith, ReferencesAt, Wear};
-use softsense_ssd::timeline::{self, Action, Resource, Span, Timeline};
+use softsense_ssd::timeline::{self, Span, Timeline};
 
 use crate::codes::Code;
 use crate::flash::Cells;
@@ -210,21 +210,8 @@ fn of_measured<'py>(py: Python<'py>, found: &Measured) -> PyResult<Bound<'py, Py
 
 fn of_span<'py>(py: Python<'py>, span: &Span) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
-    let resource = match span.resource {
-        Resource::Plane => "plane",
-        Resource::Bus => "bus",
-        Resource::Decoder => "decoder",
-    };
-    let what = match span.action {
-        Action::Command => "command",
-        Action::Sense => "sense",
-        Action::Hold => "hold",
-        Action::Transfer => "transfer",
-        Action::Decode => "decode",
-        Action::Predict => "predict",
-    };
-    dict.set_item("resource", resource)?;
-    dict.set_item("what", what)?;
+    dict.set_item("resource", span.resource.name())?;
+    dict.set_item("what", span.action.name())?;
     dict.set_item("step", span.attempt)?;
     dict.set_item("level", span.level)?;
     dict.set_item("from_ns", span.from.0)?;

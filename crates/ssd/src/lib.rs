@@ -16,7 +16,7 @@
 //!   below it, and tells those above what it has done.
 //! - [`tenants`]: several users of one device, and how fair it is to them.
 //! - [`run`] and [`summary`]: a simulation with a clock on the wall, and its result. [`timeline`]: a simulation of one read, looked
-//!   at event by event.
+//!   at event by event. [`trace_events`]: what was seen in a window of a run, for viewers of traces.
 //!
 //! Modules import from below only; `tests/layers.rs` has their order, and holds them to it.
 //!
@@ -68,4 +68,5 @@ pub mod summary;
 pub mod tenants;
 pub mod timeline;
 pub mod trace;
+pub mod trace_events;
 pub mod workload;

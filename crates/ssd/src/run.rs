@@ -9,7 +9,7 @@ use softsense_link::ReliabilitySpec;
 use crate::checked::CheckedConfig;
 use crate::config::{CacheAdmission, MODEL_VERSION, Mapping};
 use crate::request::{NoRequests, RequestKind};
-use crate::simulation::{CodewordSample, LogRow, Simulation, Sources};
+use crate::simulation::{CodewordSample, LogRow, Recording, Simulation, Sources, Window};
 use crate::summary::{
     CodeRatesSummary, CodewordReads, EncoderSummary, EnergySummary, GcPacingSummary, GcSummary, HostLinkSummary,
     InterconnectSummary, MachineSummary, MappingSummary, OwnSummary, ReadBufferSummary, ReadReclaimSummary, ReadTimeUs,
@@ -138,6 +138,16 @@ impl Run {
     /// The rows of the request log since the last call.
     pub fn take_log(&mut self) -> Vec<LogRow> {
         self.simulation.take_log()
+    }
+
+    /// From now on, looks on in a window of simulated time; what is simulated stays the same. A million spans end it early.
+    pub fn record(&mut self, window: Window) {
+        self.simulation.record(window, true);
+    }
+
+    /// What was seen since [`record`](Self::record), which ends with it; nothing without one.
+    pub fn take_recording(&mut self) -> Option<Recording> {
+        self.simulation.take_recording()
     }
 
     /// The distribution of response times of one kind of request, or of all.

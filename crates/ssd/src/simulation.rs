@@ -13,7 +13,8 @@
 //! ```
 //!
 //! Each station changes its own fields, and calls those below it. What it has done for those above it tells the kernel, as a
-//! `Completion`; [`Simulation`] passes these on when the station is done. A test of the sources keeps it so.
+//! `Completion`; [`Simulation`] passes these on when the station is done. A test of the sources keeps it so. Above them all may be
+//! somebody who looks on, the `recorder`: it asks them what is taken, after each event of a window.
 
 mod admission;
 mod arbiter;
@@ -28,6 +29,7 @@ mod medium;
 mod owners;
 mod queue;
 mod read_buffer;
+mod recorder;
 mod statistics;
 mod translation;
 mod write_path;
@@ -43,13 +45,15 @@ use crate::events::{Event, Key, instant};
 use crate::ftl::{Group, Lcn, Location, MappingCache, PageMap};
 use crate::request::{RequestKind, RequestSource};
 use back_end::Ended;
-pub use back_end::{Action, LinkShares, Occupied, Resource};
+pub use back_end::{Action, LinkShares};
 use device::Device;
 use host::Host;
 pub use host::Sources;
 pub use host_link::HostLinkShares;
 use kernel::{Completion, LATEST};
 use owners::ReadOwner;
+use recorder::Recorder;
+pub use recorder::{Owner, Recorded, Recording, Resource, Window};
 pub use statistics::{
     CodewordSample, Energy, LogRow, Operations, PARTS_OF_READS, PacingCounts, ReadTime, Statistics, TenantStatistics,
     Utilisation,
@@ -69,6 +73,8 @@ pub struct Simulation {
     /// Whether something of the user's own is at work, and may fail.
     has_own: bool,
     own_policy: Option<OwnName>,
+    recorder: Option<Box<Recorder>>,
+    recording: Option<Recording>,
 }
 
 impl Simulation {
@@ -100,6 +106,8 @@ impl Simulation {
             shared_sensing: config.config().flash.shared_sensing,
             has_own: config.own_names().next().is_some(),
             own_policy: config.config().read.policy.own(),
+            recorder: None,
+            recording: None,
         };
         simulation.device.kernel.statistics.expect_tenants(tenants);
         simulation.host.schedule_arrivals(&mut simulation.device)?;
@@ -128,7 +136,12 @@ impl Simulation {
     }
 
     /// Lets one thing happen; false when nothing is left.
+    #[inline]
     pub(crate) fn step(&mut self) -> Result<bool> {
+        if self.recorder.is_none() { self.next_thing() } else { self.watched_step() }
+    }
+
+    fn next_thing(&mut self) -> Result<bool> {
         if self.host.is_due(&self.device.kernel)
             && let Some(request) = self.host.next_in(&mut self.device)?
         {
@@ -215,7 +228,7 @@ impl Simulation {
                 Completion::CodewordsRead { request, codewords, level, retries, decoded, energy } => {
                     host.charge(request, energy);
                     host.count_read(&mut device.kernel, request, decoded);
-                    host.codewords_read(&mut device.kernel, request, codewords, level, retries);
+                    host.codewords_read(&mut device.kernel, request, codewords, (level, retries, decoded));
                 }
                 Completion::ReadEnded { owner, group, sensings, keeps } => {
                     device.ftl.read_ends(group, sensings, owner.is_of_host());
@@ -469,11 +482,6 @@ impl Simulation {
     /// Mean busy shares of the link to the host up to now; none where there is none.
     pub fn host_link_shares(&self) -> Option<HostLinkShares> {
         self.host.link_shares(self.now())
-    }
-
-    /// What reads occupy now.
-    pub(crate) fn occupied(&self) -> Vec<Occupied> {
-        self.device.back_end.occupied()
     }
 
     /// A run that has ended has nothing left inside: every request completed, every operation over.

@@ -39,6 +39,13 @@ impl<T> Slab<T> {
         self.vacant.push(index);
     }
 
+    /// Those that are there, which takes as long as all that ever were at once.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
+        let mut there = vec![true; self.entries.len()];
+        self.vacant.iter().for_each(|&index| there[index as usize] = false);
+        self.entries.iter().zip(there).filter_map(|(entry, there)| there.then_some(entry))
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.entries.len() - self.vacant.len()
     }

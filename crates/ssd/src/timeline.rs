@@ -1,7 +1,6 @@
 //! What a read does that meets nobody: which resource is taken for what, from when to when.
 //!
-//! It is a [`Simulation`] of one request on an idle device, looked at after each event: what is taken then, and was not before,
-//! has begun, and the other way round.
+//! It is a [`Simulation`] of one request on an idle device, recorded from its beginning to the completion of the request.
 
 use softsense_base::{Error, Ns, Result};
 use softsense_link::{CompiledPredictor, GivenCodeword, ReliabilitySpec, Step};
@@ -9,7 +8,7 @@ use softsense_link::{CompiledPredictor, GivenCodeword, ReliabilitySpec, Step};
 use crate::checked::CheckedConfig;
 use crate::request::{Request, RequestKind, RequestSource};
 pub use crate::simulation::{Action, Resource};
-use crate::simulation::{Occupied, Simulation};
+use crate::simulation::{Recorded, Simulation, Window};
 
 /// A resource at work, from one instant to another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -97,15 +96,21 @@ impl LoneRead {
             bytes: codeword_bytes,
         };
         let mut simulation = Simulation::new(&config, Box::new(OneRequest(Some(request))), true)?;
-        let mut watched = Watched::default();
-        watched.look(simulation.now(), &simulation.occupied());
-        while simulation.statistics().completed() == 0 && simulation.step()? {
-            watched.look(simulation.now(), &simulation.occupied());
-        }
+        simulation.record(Window { from: Ns::ZERO, to: Ns(u64::MAX) }, false);
+        while simulation.statistics().completed() == 0 && simulation.step()? {}
         let decoded = simulation.statistics().uncorrectable == 0;
         let latency = simulation.take_log().first().expect("the read has completed").response;
         let predictor = config.config().read.predictor.and_then(|each| config.reliability().predictor(&each));
-        Ok(watched.timeline(predictor, decoded, latency))
+        let seen = simulation.take_recording().expect("it was recorded").spans;
+        let transfers = seen.iter().filter(|span| span.action == Action::Transfer);
+        let steps: Vec<Step> = transfers.filter_map(|span| span.step.map(|(_, step)| step)).collect();
+        let span = |&Recorded { resource, action, step, from, to, .. }: &Recorded| {
+            let (attempt, step) = step?;
+            let wasted = usize::from(attempt) > steps.len();
+            Some(Span { resource, action, attempt, level: step.level, from, to, wasted })
+        };
+        let spans = seen.iter().filter(|span| span.from < span.to).filter_map(span).collect();
+        Ok(Timeline { steps, predictor, decoded, latency, spans })
     }
 }
 
@@ -118,38 +123,5 @@ impl RequestSource for OneRequest {
 
     fn fraction_read(&self) -> f64 {
         if self.0.is_some() { 0.0 } else { 1.0 }
-    }
-}
-
-/// What was seen of a read.
-#[derive(Default)]
-struct Watched {
-    /// What is taken, and since when.
-    taken: Vec<(Occupied, Ns)>,
-    /// What was taken, from when to when.
-    ended: Vec<(Occupied, Ns, Ns)>,
-    steps: Vec<Step>,
-}
-
-impl Watched {
-    fn look(&mut self, now: Ns, occupied: &[Occupied]) {
-        let begun = occupied.iter().filter(|each| !self.taken.iter().any(|(taken, _)| taken == *each));
-        let begun: Vec<(Occupied, Ns)> = begun.map(|&each| (each, now)).collect();
-        let transferred = begun.iter().filter(|(each, _)| each.action == Action::Transfer);
-        self.steps.extend(transferred.map(|(each, _)| each.step));
-        let ended = self.taken.extract_if(.., |(taken, _)| !occupied.contains(taken));
-        self.ended.extend(ended.map(|(each, from)| (each, from, now)));
-        self.taken.extend(begun);
-    }
-
-    fn timeline(mut self, predictor: Option<CompiledPredictor>, decoded: bool, latency: Ns) -> Timeline {
-        self.look(latency, &[]);
-        let span = |&(Occupied { resource, action, attempt, step, .. }, from, to): &(Occupied, Ns, Ns)| {
-            let wasted = usize::from(attempt) > self.steps.len();
-            Span { resource, action, attempt, level: step.level, from, to, wasted }
-        };
-        let mut spans: Vec<Span> = self.ended.iter().map(span).filter(|span| span.from < span.to).collect();
-        spans.sort_by_key(|span| (span.from, span.resource, span.to));
-        Timeline { steps: self.steps, predictor, decoded, latency, spans }
     }
 }

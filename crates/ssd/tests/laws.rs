@@ -21,7 +21,7 @@ use softsense_ssd::own::{
     AdmitEntries, AdmitPages, MissedEntry, MissedPage, Own, OwnDevice, OwnThing, Pace, PaceCollection, PacedSet,
 };
 use softsense_ssd::request::{Request, RequestKind};
-use softsense_ssd::simulation::{Simulation, TenantStatistics};
+use softsense_ssd::simulation::{Resource, Simulation, TenantStatistics, Window};
 
 /// Cases without a number of them in the environment: half a minute on two cores.
 const CASES: u64 = 6_000;
@@ -646,7 +646,17 @@ fn check(toml: &str, config: &CheckedConfig, asked: Vec<Request>) {
         }
     }
     let count = asked.len() as u64;
-    let done = if tenants == 0 { support::run(config, asked) } else { support::run_by_turns(config, &asked) };
+    let mut done = if tenants == 0 { support::simulation(config, asked) } else { support::by_turns(config, &asked) };
+    // Somebody looks on, who changes nothing.
+    done.record(Window { from: Ns(count * 500), to: Ns(count * 50_000) }, true);
+    while done.advance(1_000_000).unwrap() {}
+    let seen = done.take_recording().expect("somebody has looked on");
+    let mut until: HashMap<(Resource, u32), Ns> = HashMap::new();
+    for span in &seen.spans {
+        let until = until.entry((span.resource, span.index)).or_default();
+        assert!(span.from >= *until, "{span:?} overlaps what was done before");
+        *until = span.to;
+    }
     let statistics = done.statistics();
     assert_eq!(statistics.completed(), count, "every request completes");
     if tenants > 0 {

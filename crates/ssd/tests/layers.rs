@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// All modules, the lowest first. One that is not named belongs to the one that it is in.
-const ORDER: [&str; 60] = [
+const ORDER: [&str; 61] = [
     "events",
     "recency",
     "request",
@@ -66,6 +66,7 @@ const ORDER: [&str; 60] = [
     "summary",
     "run",
     "timeline",
+    "trace_events",
 ];
 
 /// Where a module, or an item in it, stands in the order.

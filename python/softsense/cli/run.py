@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import softsense
-from softsense import Comparison, Config, ConfigError, Interrupted, RunResult, Trace
+from softsense import Comparison, Config, ConfigError, Interrupted, RunResult, Trace, _core
 from softsense.api import parallelism_of
 from softsense.base import Progress
 from softsense.cli.completing import complete_policies, complete_policy
@@ -34,14 +34,28 @@ if TYPE_CHECKING:
     shell_complete=complete_policy,
     help="Replace the config's read policy, such as two_step:restart or my_policies.py:Ladder.",
 )
-def run(config: Path, out: Path | None, policy: str | None, as_json: bool, **options: Any) -> int:
+@click.option(
+    "--timeline",
+    metavar="FROM..TO",
+    help="Also write timeline.json, what every plane, bus and decoder did in a window of simulated time such as "
+    "10ms..12ms, for ui.perfetto.dev.",
+)
+def run(config: Path, out: Path | None, policy: str | None, timeline: str | None, as_json: bool, **options: Any) -> int:
     """Simulate one read policy on a trace, or on the workload of CONFIG."""
+    if timeline is not None:
+        _core.window(timeline)
     resolved = softsense.load_config(config, options["overrides"], seed=options["seed"], policy=policy)
     resolved = _at_equal_area(resolved, options["equal_area"], as_json)
 
     def simulate(trace: Trace | None, log: Path | bool, progress: Progress) -> RunResult:
         return softsense.run(
-            resolved, trace, beyond=options["beyond"], log_requests=log, progress=progress, policy=policy
+            resolved,
+            trace,
+            beyond=options["beyond"],
+            log_requests=log,
+            timeline=timeline,
+            progress=progress,
+            policy=policy,
         )
 
     asked = {"policies": [policy]} if policy else {}
@@ -195,6 +209,11 @@ def _measure(
         else:
             with folder.replacing(picture) as path:
                 comparison.plot(title).savefig(path)
+        if isinstance(result, RunResult) and result.timeline:
+            with folder.replacing("timeline.json") as path:
+                result.timeline.write(path)
+            if note := result.timeline.note:
+                click.echo(note, err=True)
         if command == "compare":
             folder.write("report.html", comparison.report(title))
         folder.sign(manifest, interrupted=interrupted)

@@ -18,6 +18,7 @@ from softsense._core import Config, ConfigError, SoftsenseError
 from softsense.base import Progress, inline
 from softsense.files import sha256_of
 from softsense.points.kept import STORE_VERSION
+from softsense.problems import is_open_loop
 from softsense.read_policies import knows_level, split_policy
 from softsense.traces import Trace
 
@@ -287,7 +288,7 @@ class Planned:
             resolved = json.loads(config.to_json())
             named = {name: _own_name(value, resolved, name) for name, value in setting.items()}
             told = policy or resolved["read"]["policy"]
-            open_loop = _is_open_loop(resolved, trace)
+            open_loop = is_open_loop(resolved, trace is not None)
             point = Point(number, identity, named, told, trace, resolved["seed"], lifetime_id, None, open_loop, batch)
             self.points.append(point)
 
@@ -366,13 +367,3 @@ def _asked_for(policy: str | None, seed: int | None) -> tuple[str, ...]:
 
 def _identity(*parts: str) -> str:
     return hashlib.sha256(json.dumps(["softsense sweep", STORE_VERSION, *parts]).encode()).hexdigest()
-
-
-def _is_open_loop(config: Mapping[str, Any], trace: str | None) -> bool:
-    """Whether requests arrive at times of their own, of any tenant where there are some."""
-    host = config["host"]
-    users = host.get("tenants") or [{"workload": config["workload"] if trace is None else None}]
-    issued = [
-        (user.get("issue") or host["issue"], (user.get("workload") or {}).get("arrivals", "recorded")) for user in users
-    ]
-    return any("open_loop" in issue and arrivals != "immediate" for issue, arrivals in issued)

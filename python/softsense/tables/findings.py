@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from softsense.formats import as_us
+from softsense.problems import OVERLOADED
 from softsense.read_policies import knows_level
 
 if TYPE_CHECKING:
@@ -51,15 +52,30 @@ def finding(comparison: Comparison) -> str:
     if bounds and best.name != "ideal":
         sentence += f"; it would be {' and '.join(bounds)}"
     sentences.append(sentence + ".")
+    overloaded = any(problem.reason == OVERLOADED for problem in best.problems)
     for unit, share in best.summary["utilisation"].items():
-        if share is not None and share >= SATURATED:
+        if not overloaded and share is not None and share >= SATURATED:
             sentences.append(f"The {unit}s are {100 * share:.0f} % busy: response times are mostly queueing.")
     return " ".join(sentences)
 
 
 def warnings(comparison: Comparison) -> str:
     """What has to be known before the numbers are read, a line each: lost data, guesses, a device that is full."""
+    overloaded = [
+        (problem, run)
+        for run in comparison.all_runs
+        for problem in run.problems
+        if problem.reason == OVERLOADED and not run.summary["writes_detail"]["refused_codewords"]
+    ]
     sentences = []
+    if overloaded:
+        problem, run = max(overloaded, key=lambda found: found[0].amount)
+        others = len({each.name for _, each in overloaded}) - 1
+        and_others = f", nor with {others} more" if others else ""
+        sentences.append(
+            f"The drive cannot serve the load with {run.name}{and_others}: {problem.told}. Response times are those of "
+            "requests that wait for one another, and grow with the length of the run."
+        )
     for key, said in _WARNINGS.items():
         counted = [
             (run.summary["codeword_reads"][key] or 0, run.summary["codeword_reads"]["count"], run)

@@ -41,12 +41,15 @@ struct Active {
     number: u64,
     /// The queue that it came from.
     queue: u16,
+    /// When it came in.
+    admitted: Ns,
     /// Codewords that are not done yet.
     remaining: u32,
     /// Bytes of a read that have not set out for the host yet, where there is a link to it.
     to_give: u64,
     max_level: u8,
     retries: u16,
+    uncorrectable: u32,
     energy: Pj,
 }
 
@@ -62,6 +65,29 @@ enum Move {
     ToHost(u32, u32),
     /// The rest of its service, when all codewords are done.
     Service(u32),
+}
+
+impl Active {
+    /// What is known of it when it has been under way until `now`.
+    #[inline]
+    fn row(&self, now: Ns) -> LogRow {
+        let &Self { request, number, queue, admitted, max_level, retries, uncorrectable, energy, .. } = self;
+        let Request { arrival, kind, offset_bytes, bytes } = request;
+        LogRow {
+            request: number,
+            tenant: queue,
+            arrival,
+            admitted,
+            kind,
+            offset_bytes,
+            bytes,
+            response: now - arrival,
+            max_level,
+            retries,
+            uncorrectable,
+            energy,
+        }
+    }
 }
 
 /// What requests take beside their flash.
@@ -257,10 +283,12 @@ impl Host {
             request,
             number,
             queue: queue as u16,
+            admitted: device.kernel.now,
             remaining: codewords,
             to_give: request.bytes,
             max_level: 0,
             retries: 0,
+            uncorrectable: 0,
             energy: Pj::default(),
         })
     }
@@ -359,9 +387,14 @@ impl Host {
     }
 
     /// Codewords of a request were read, decoded or not.
+    ///
+    /// # Arguments
+    /// - `read`: level, attempts beyond the first, and whether they were decoded.
     #[inline]
-    pub(super) fn codewords_read(&mut self, kernel: &mut Kernel, request: u32, codewords: u32, level: u8, retries: u8) {
+    pub(super) fn codewords_read(&mut self, kernel: &mut Kernel, request: u32, codewords: u32, read: (u8, u8, bool)) {
+        let (level, retries, decoded) = read;
         let active = &mut self.requests[request];
+        active.uncorrectable += if decoded { 0 } else { codewords };
         active.max_level = active.max_level.max(level);
         active.retries = active.retries.saturating_add(u16::from(retries));
         self.codewords_done(kernel, request, codewords);
@@ -413,22 +446,24 @@ impl Host {
     fn complete(&mut self, kernel: &mut Kernel, request: u32) {
         let active = self.requests[request];
         self.requests.remove(request);
-        let Active { request, number, queue, max_level, retries, energy, .. } = active;
-        self.queues[usize::from(queue)].completed(kernel.now);
-        let Request { arrival, kind, offset_bytes, bytes } = request;
-        let response = kernel.now - arrival;
-        let row = LogRow {
-            request: number,
-            tenant: queue,
-            arrival,
-            kind,
-            offset_bytes,
-            bytes,
-            response,
-            max_level,
-            retries,
-            energy,
-        };
-        kernel.statistics.complete(row);
+        self.queues[usize::from(active.queue)].completed(kernel.now);
+        kernel.statistics.complete(active.row(kernel.now));
+    }
+
+    /// Requests that have come in and are not done, as they are at `now`, in the order of their numbers.
+    pub(super) fn under_way(&self, now: Ns) -> Vec<LogRow> {
+        let mut rows: Vec<LogRow> = self.requests.iter().map(|active| active.row(now)).collect();
+        rows.sort_by_key(|row| row.request);
+        rows
+    }
+
+    /// The number in the stream of one that is under way.
+    pub(super) fn number(&self, request: u32) -> u64 {
+        self.requests[request].number
+    }
+
+    /// When the next request arrives, in open loops.
+    pub(super) fn next_arrival(&self) -> Option<Ns> {
+        self.queues.iter().filter_map(Queue::next_arrival).min()
     }
 }

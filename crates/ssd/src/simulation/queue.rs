@@ -95,6 +95,11 @@ impl Queue {
         }
     }
 
+    /// When the next request arrives, in an open loop.
+    pub(super) fn next_arrival(&self) -> Option<Ns> {
+        self.arriving.map(|(key, _)| instant(key))
+    }
+
     /// The request that [is due](Self::is_due), and when it came, or comes.
     #[inline]
     pub(super) fn due(&mut self, device: &mut Device) -> Result<Option<(Ns, Request)>> {

@@ -172,6 +172,8 @@ pub struct LogRow {
     pub tenant: u16,
     /// When it arrived.
     pub arrival: Ns,
+    /// When the device let it in.
+    pub admitted: Ns,
     /// What it did.
     pub kind: RequestKind,
     /// First byte.
@@ -184,6 +186,8 @@ pub struct LogRow {
     pub max_level: u8,
     /// Attempts beyond the first, over its codewords.
     pub retries: u16,
+    /// Codewords of it that no level decoded.
+    pub uncorrectable: u32,
     /// What its own operations cost: not those of garbage collection, nor programs from the write buffer.
     pub energy: Pj,
 }
@@ -379,6 +383,8 @@ pub struct Statistics {
     /// What counts for each tenant; empty where there are none.
     pub tenants: Vec<TenantStatistics>,
     log: Option<Vec<LogRow>>,
+    /// Requests that have completed while somebody looked on.
+    seen: Option<Vec<LogRow>>,
 }
 
 impl Statistics {
@@ -445,6 +451,19 @@ impl Statistics {
         if let Some(log) = &mut self.log {
             log.push(row);
         }
+        if let Some(seen) = &mut self.seen {
+            seen.push(row);
+        }
+    }
+
+    /// From now on, keeps requests that complete.
+    pub(super) fn look_on(&mut self) {
+        self.seen = Some(Vec::new());
+    }
+
+    /// Those that have completed since then; no more are kept.
+    pub(super) fn take_seen(&mut self) -> Vec<LogRow> {
+        self.seen.take().unwrap_or_default()
     }
 
     #[inline]

@@ -134,11 +134,11 @@ pub fn tenants(config: &CheckedConfig, requests: Vec<Vec<Request>>) -> Simulatio
     Simulation::of(config, Sources::Tenants(sources), true).unwrap()
 }
 
-/// The same, whose tenants issue requests of one list by turns.
-pub fn run_by_turns(config: &CheckedConfig, requests: &[Request]) -> Simulation {
+/// A simulation whose tenants issue requests of one list by turns.
+pub fn by_turns(config: &CheckedConfig, requests: &[Request]) -> Simulation {
     let count = config.config().host.tenants.len();
     let of = |tenant: usize| requests.iter().skip(tenant).step_by(count).copied().collect();
-    run_tenants(config, (0..count).map(of).collect())
+    tenants(config, (0..count).map(of).collect())
 }
 
 /// Reads of one codeword each, at different places, so far apart in time that none meets another.

@@ -246,6 +246,17 @@ impl Array {
         self.units[unit as usize].suspended.map(|suspended| suspended.since)
     }
 
+    /// What has been suspended, if anything: whether it is an erase, and what it is for.
+    pub(super) fn suspended(&self, unit: u32) -> Option<(bool, u32)> {
+        let suspended = self.units[unit as usize].suspended?;
+        Some((suspended.resume == Command::ResumeErase, suspended.of))
+    }
+
+    /// The event that ends what the array is at, or ended it.
+    pub(super) fn key(&self, unit: u32) -> Key {
+        self.units[unit as usize].ends
+    }
+
     /// Of the program or erase that a unit is at: since when it has run, and how often it has been suspended.
     pub(super) fn run_of(&self, unit: u32) -> (Ns, u32) {
         let entry = &self.units[unit as usize];

@@ -99,6 +99,11 @@ impl Bus {
         self.channels[channel as usize].held_since.take().expect("the channel holds a codeword")
     }
 
+    /// Whether what is on the bus has arrived, and stays for want of room.
+    pub(super) fn is_held(&self, channel: u32) -> bool {
+        self.channels[channel as usize].held_since.is_some()
+    }
+
     pub(super) fn busy_ns(&self) -> f64 {
         self.channels.iter().map(|channel| channel.busy_ns as f64).sum()
     }

@@ -295,16 +295,18 @@ impl Decoders {
         self.pools[pool as usize].next()
     }
 
-    /// The decoders that are at work, each with what it has taken.
-    pub(super) fn at_work(&self) -> impl Iterator<Item = (u32, Arrived)> {
-        let mut busy = vec![true; self.in_decoders as usize];
-        self.pools
-            .iter()
-            .flat_map(|pool| &pool.free)
-            .flat_map(|free| &free.places)
-            .for_each(|&decoder| busy[decoder as usize] = false);
-        let at_work = (0..self.in_decoders).filter(move |&decoder| busy[decoder as usize]);
-        at_work.map(|decoder| (decoder, self.decoding[decoder as usize].arrived))
+    /// Codewords that may be in decoders at once.
+    pub(super) fn places(&self) -> usize {
+        self.in_decoders as usize
+    }
+
+    /// Of each of those places a number that changes with the codeword that is in it; 0 of one that is free.
+    pub(super) fn look(&self, taken: &mut Vec<u128>) {
+        let first = taken.len();
+        let of = |each: &Decoding| (1 + u128::from(each.arrived.codeword)) | (u128::from(each.began.0) << 33);
+        taken.extend(self.decoding[..self.places()].iter().map(of));
+        let free = self.pools.iter().flat_map(|pool| &pool.free).flat_map(|free| &free.places);
+        free.for_each(|&place| taken[first + place as usize] = 0);
     }
 
     pub(super) fn busy_ns(&self) -> f64 {

@@ -40,8 +40,8 @@ pub(super) struct Encoders {
     host_first: bool,
     /// Whether they are outside the SSDs.
     pub(super) pooled: bool,
-    /// The program that each encodes a codeword of.
-    encoding: Vec<u32>,
+    /// The program that each encodes a codeword of, and since when.
+    encoding: Vec<(u32, Ns)>,
 }
 
 impl Encoders {
@@ -58,7 +58,7 @@ impl Encoders {
             buffer_codewords: spec.buffer_codewords.unwrap_or(u32::MAX),
             host_first: spec.host_first,
             pooled: spec.placement.is_outside(),
-            encoding: vec![NONE; (pools * count) as usize],
+            encoding: vec![(NONE, Ns::ZERO); (pools * count) as usize],
         })
     }
 
@@ -93,14 +93,14 @@ impl Encoders {
             }
             let encoder = pool.idle.pop().expect("one is idle");
             pool.busy += self.duration;
-            self.encoding[encoder as usize] = program;
+            self.encoding[encoder as usize] = (program, kernel.now);
             kernel.schedule(self.duration, Event::EncodeDone { encoder });
         }
     }
 
     /// A codeword is encoded: the program it is of. Its encoder goes on with what is next.
     pub(super) fn done(&mut self, kernel: &mut Kernel, encoder: u32) -> u32 {
-        let program = std::mem::replace(&mut self.encoding[encoder as usize], NONE);
+        let program = std::mem::replace(&mut self.encoding[encoder as usize].0, NONE);
         let index = encoder / (self.encoding.len() / self.pools.len()) as u32;
         self.pools[index as usize].idle.push(encoder);
         self.go_on(kernel, index);
@@ -112,6 +112,23 @@ impl Encoders {
         let index = channel / self.channels_of_pool;
         self.pools[index as usize].outstanding -= codewords;
         self.go_on(kernel, index);
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.encoding.len()
+    }
+
+    /// The program that an encoder encodes a codeword of.
+    pub(super) fn program(&self, encoder: u32) -> u32 {
+        self.encoding[encoder as usize].0
+    }
+
+    /// Of each encoder a number that changes with the codeword that is in it; 0 of one that is free.
+    pub(super) fn look(&self, taken: &mut Vec<u128>) {
+        taken.extend(self.encoding.iter().map(|&(program, since)| match program {
+            NONE => 0,
+            _ => (1 + u128::from(program)) | (u128::from(since.0) << 33),
+        }));
     }
 
     /// The mean share of encoders that were at work up to an instant.

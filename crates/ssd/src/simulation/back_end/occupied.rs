@@ -1,100 +1,217 @@
-//! What reads occupy at an instant, for those who look on between events.
+//! What is taken at an instant, by what, for those who look on between events. Nothing is paid for it by those who do not.
 
 use softsense_link::Step;
 
+use super::super::owners::{ProgramOwner, ReadOwner};
 use super::BackEnd;
-use super::array::Work;
+use super::array::{NONE, TakenBy, Work};
 use super::bus::Transfer;
 use super::phase::Phase;
 
-/// What a read occupies, in the order in which it passes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Resource {
-    /// A busy unit: a plane, or a die whose planes take turns.
-    Plane,
-    /// The bus of a channel.
-    Bus,
-    /// A decoder.
-    Decoder,
+/// Who takes something.
+#[derive(Debug, Clone, Copy)]
+pub(in super::super) enum TakenFor {
+    Read(ReadOwner),
+    Program(ProgramOwner),
+    /// The erase of a superblock, or whatever else moves its data.
+    Superblock(u32),
+    /// What it was for before: a sensing that is cut short.
+    AsBefore,
 }
 
-/// What a resource does for a read.
+/// What something does that is taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Action {
     /// A command and its address cross the bus, or wait for it with the array taken.
     Command,
     /// The array senses a page.
     Sense,
-    /// A sensed page stays in the array: for the cache register, the bus or the outcome of the attempt before.
+    /// What was sensed stays in the array: for the cache register, the bus or the outcome of the attempt before. Or a codeword stays on the
+    /// bus, as decoders have no room for it.
     Hold,
-    /// A codeword crosses the bus.
+    /// A codeword, or a page to be programmed, crosses the bus.
     Transfer,
     /// A codeword is decoded, after a prediction in the controller if it makes one.
     Decode,
     /// A codeword is predicted not to be decoded, and decoding is not tried.
     Predict,
+    /// The array waits for the page that it will program, and takes it from the bus.
+    Load,
+    /// The array programs a page.
+    Program,
+    /// The array erases a block.
+    Erase,
+    /// The array stops a program or an erase, so that reads may go first.
+    Suspend,
+    /// A program that has stopped waits to go on.
+    SuspendedProgram,
+    /// An erase that has stopped waits to go on.
+    SuspendedErase,
+    /// The array cuts a sensing short.
+    Reset,
+    /// A codeword is encoded.
+    Encode,
+    /// Garbage collection works on a superblock.
+    Collect,
+    /// Read reclaim works on a superblock.
+    Reclaim,
+    /// A superblock of the SLC cache is folded.
+    Fold,
 }
 
-/// A resource that is taken by a read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Occupied {
-    /// What kind of resource it is.
-    pub resource: Resource,
-    /// Which one of its kind in the device.
-    pub number: u32,
-    /// What it does.
-    pub action: Action,
-    /// The attempt of the read that it does it for, from 1; one more than there have been if it is sensed ahead.
-    pub attempt: u8,
-    /// What is done in that attempt.
-    pub step: Step,
+/// What something is taken by.
+#[derive(Debug, Clone, Copy)]
+pub(in super::super) struct Occupied {
+    pub(in super::super) action: Action,
+    pub(in super::super) taken_for: TakenFor,
+    /// Of reads, the attempt that it is done for, from 1, and what is done in that attempt; one attempt more than there have been if
+    /// it is sensed ahead.
+    pub(in super::super) step: Option<(u8, Step)>,
+    /// Whether the outcome of the attempt before is not known.
+    pub(in super::super) ahead: bool,
+}
+
+impl Occupied {
+    pub(in super::super) fn new(action: Action, taken_for: TakenFor) -> Self {
+        Self { action, taken_for, step: None, ahead: false }
+    }
+}
+
+/// How many of each there are, in the order in which they are looked at.
+#[derive(Debug, Clone, Copy)]
+pub(in super::super) struct Counts {
+    /// Busy units: planes, or dies whose planes take turns.
+    pub(in super::super) units: usize,
+    pub(in super::super) buses: usize,
+    pub(in super::super) decoders: usize,
+    pub(in super::super) encoders: usize,
+    /// Busy units whose programs and erases may be suspended.
+    pub(in super::super) suspended: usize,
 }
 
 impl BackEnd {
-    /// What reads occupy now.
-    pub(in super::super) fn occupied(&self) -> Vec<Occupied> {
-        let now = |part| {
-            let read = &self.reads.reads[self.reads.of_part(part).0];
-            (read.attempts, read.step)
-        };
-        let planes = (0..self.array.len() as u32).filter_map(|number| {
-            let of = self.array.of(number);
-            let ahead = || {
-                let read = &self.reads.reads[self.reads.of_part(of).0];
-                (read.attempts + 1, read.ahead.expect("a further attempt is sensed ahead"))
-            };
-            let (action, (attempt, step)) = match self.array.phase(number) {
-                Phase::Addressed => (Action::Command, now(of)),
-                Phase::Sensing => (Action::Sense, now(of)),
-                Phase::Sensed => (Action::Hold, now(of)),
-                Phase::SensingAhead => (Action::Sense, ahead()),
-                Phase::SensedAhead => (Action::Hold, ahead()),
-                Phase::Free
-                | Phase::Loading
-                | Phase::Programming
-                | Phase::Erasing
-                | Phase::Suspending
-                | Phase::Resetting => return None,
-            };
-            Some(Occupied { resource: Resource::Plane, number, action, attempt, step })
-        });
-        let buses = (0..self.bus.len() as u32).filter_map(|number| match self.bus.on_bus(number)? {
-            Transfer::Read { part, .. } => {
-                let (attempt, step) = now(part);
-                Some(Occupied { resource: Resource::Bus, number, action: Action::Transfer, attempt, step })
-            }
-            Transfer::Command { work: Work::Read(part), .. } => {
-                let (attempt, step) = now(part);
-                Some(Occupied { resource: Resource::Bus, number, action: Action::Command, attempt, step })
-            }
-            Transfer::Program(_) | Transfer::Command { .. } => None,
-        });
-        let decoders = self.decoders.at_work().map(|(number, arrived)| {
-            let (attempt, step) = now(arrived.part);
-            let skips_decoding = self.reads.codewords[arrived.codeword].skips_decoding;
-            let action = if skips_decoding { Action::Predict } else { Action::Decode };
-            Occupied { resource: Resource::Decoder, number, action, attempt, step }
-        });
-        planes.chain(buses).chain(decoders).collect()
+    pub(in super::super) fn counts(&self) -> Counts {
+        Counts {
+            units: self.array.len(),
+            buses: self.bus.len(),
+            decoders: self.decoders.places(),
+            encoders: self.encoders.as_ref().map_or(0, |encoders| encoders.len()),
+            suspended: if self.timing.suspend.is_some() { self.array.len() } else { 0 },
+        }
     }
+
+    /// Of each thing, in the order of [`Counts`], a number that changes with what it is taken by; 0 of one that is free.
+    pub(in super::super) fn look(&self, taken: &mut Vec<u128>) {
+        let units = 0..self.array.len() as u32;
+        taken.extend(units.clone().map(|unit| match action_of(self.array.phase(unit)) {
+            // Of a unit all events have the same low bits.
+            Some(action) => self.array.key(unit) & !0xff | (1 + action as u128),
+            None => 0,
+        }));
+        taken.extend((0..self.bus.len() as u32).map(|channel| match self.bus.on_bus(channel) {
+            Some(transfer) => {
+                let (kind, part, codeword) = match transfer {
+                    Transfer::Read { part, codeword } => (1, part, codeword),
+                    Transfer::Program(part) => (2, part, 0),
+                    Transfer::Command { unit, work: Work::Read(of) | Work::Program(of) } => (3, of, unit),
+                    Transfer::Command { unit, work: Work::Erase { superblock, .. } } => (4, superblock, unit),
+                };
+                let held = u128::from(self.bus.is_held(channel));
+                kind | held << 8 | u128::from(part) << 32 | u128::from(codeword) << 64
+            }
+            None => 0,
+        }));
+        self.decoders.look(taken);
+        if let Some(encoders) = &self.encoders {
+            encoders.look(taken);
+        }
+        if self.timing.suspend.is_some() {
+            taken.extend(units.map(|unit| self.array.suspended_since(unit).map_or(0, |since| 1 + u128::from(since.0))));
+        }
+    }
+
+    pub(in super::super) fn unit_taken_by(&self, unit: u32) -> Occupied {
+        let (phase, of) = (self.array.phase(unit), self.array.of(unit));
+        let action = action_of(phase).expect("the unit is taken");
+        match phase {
+            Phase::Addressed if self.array.taken_by(unit) == TakenBy::Erases => {
+                Occupied::new(action, TakenFor::Superblock(of))
+            }
+            Phase::Addressed | Phase::Sensing | Phase::Sensed => self.for_part(action, of),
+            Phase::SensingAhead | Phase::SensedAhead => {
+                let read = &self.reads.reads[self.reads.of_part(of).0];
+                let ahead = read.ahead.expect("a further attempt is sensed ahead");
+                Occupied { step: Some((read.attempts + 1, ahead)), ahead: true, ..self.for_part(action, of) }
+            }
+            Phase::Loading | Phase::Programming => self.for_program(action, of),
+            Phase::Erasing => Occupied::new(action, TakenFor::Superblock(of)),
+            Phase::Suspending => self.suspended_of(action, unit),
+            Phase::Free | Phase::Resetting => Occupied::new(action, TakenFor::AsBefore),
+        }
+    }
+
+    /// What of a unit has been suspended.
+    pub(in super::super) fn suspended_in(&self, unit: u32) -> Occupied {
+        let is_erase = self.array.suspended(unit).is_some_and(|(is_erase, _)| is_erase);
+        self.suspended_of(if is_erase { Action::SuspendedErase } else { Action::SuspendedProgram }, unit)
+    }
+
+    fn suspended_of(&self, action: Action, unit: u32) -> Occupied {
+        match self.array.suspended(unit) {
+            Some((true, superblock)) => Occupied::new(action, TakenFor::Superblock(superblock)),
+            Some((false, part)) => self.for_program(action, part),
+            None => Occupied::new(action, TakenFor::AsBefore),
+        }
+    }
+
+    pub(in super::super) fn bus_taken_by(&self, channel: u32) -> Occupied {
+        let action = if self.bus.is_held(channel) { Action::Hold } else { Action::Transfer };
+        match self.bus.on_bus(channel) {
+            Some(Transfer::Read { part, .. }) => self.for_part(action, part),
+            Some(Transfer::Program(part)) => self.for_program(action, part),
+            Some(Transfer::Command { work, .. }) => match work {
+                Work::Read(part) => self.for_part(Action::Command, part),
+                Work::Program(part) => self.for_program(Action::Command, part),
+                Work::Erase { superblock, .. } => Occupied::new(Action::Command, TakenFor::Superblock(superblock)),
+            },
+            None => Occupied::new(action, TakenFor::AsBefore),
+        }
+    }
+
+    pub(in super::super) fn decoder_taken_by(&self, decoder: u32) -> Occupied {
+        let arrived = self.decoders.at(decoder).arrived;
+        let skips_decoding = self.reads.codewords[arrived.codeword].skips_decoding;
+        self.for_part(if skips_decoding { Action::Predict } else { Action::Decode }, arrived.part)
+    }
+
+    pub(in super::super) fn encoder_taken_by(&self, encoder: u32) -> Occupied {
+        let program = self.encoders.as_ref().map_or(NONE, |encoders| encoders.program(encoder));
+        Occupied::new(Action::Encode, TakenFor::Program(self.programs[program].owner))
+    }
+
+    fn for_part(&self, action: Action, part: u32) -> Occupied {
+        let read = &self.reads.reads[self.reads.of_part(part).0];
+        let step = Some((read.attempts, read.step));
+        Occupied { step, ..Occupied::new(action, TakenFor::Read(read.order.owner)) }
+    }
+
+    fn for_program(&self, action: Action, part: u32) -> Occupied {
+        let program = &self.programs[self.reads.of_part(part).0];
+        Occupied::new(action, TakenFor::Program(program.owner))
+    }
+}
+
+/// What an array does in a phase; nothing in one in which it is free.
+fn action_of(phase: Phase) -> Option<Action> {
+    Some(match phase {
+        Phase::Free => return None,
+        Phase::Addressed => Action::Command,
+        Phase::Sensing | Phase::SensingAhead => Action::Sense,
+        Phase::Sensed | Phase::SensedAhead => Action::Hold,
+        Phase::Loading => Action::Load,
+        Phase::Programming => Action::Program,
+        Phase::Erasing => Action::Erase,
+        Phase::Suspending => Action::Suspend,
+        Phase::Resetting => Action::Reset,
+    })
 }

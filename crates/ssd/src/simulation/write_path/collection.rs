@@ -20,7 +20,7 @@ use crate::ftl::{Group, Held, Reclaim, Writer};
 
 /// What data is moved for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Task {
+pub(in super::super) enum Task {
     GarbageCollection,
     /// Of a superblock of the SLC cache.
     Fold,
@@ -52,6 +52,17 @@ pub(super) struct Collection {
 }
 
 impl WritePath {
+    /// How many sets there are, each with data to be moved at most once at a time.
+    pub(in super::super) fn sets(&self) -> usize {
+        self.collections.len()
+    }
+
+    /// What of a set's data is being moved: for what, and of which superblock.
+    pub(in super::super) fn moving(&self, set: u32) -> Option<(Task, u32)> {
+        let job = self.collections[set as usize].as_ref()?;
+        Some((job.task, job.victim))
+    }
+
     /// Begins to fold the cache of a set at which nothing is at work, or to collect the set, if that is wanted and there is anything to be gained.
     #[inline]
     pub(super) fn begin_if_wanted(&mut self, device: &mut Device, set: u32, stage: Stage) {

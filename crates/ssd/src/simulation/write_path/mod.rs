@@ -25,6 +25,7 @@ use crate::ftl::{Group, Lcn, Location};
 use crate::request::Request;
 use buffer::{WaitingFlush, WriteBuffer};
 use collection::Collection;
+pub(super) use collection::Task;
 use pacing::{Pacing, Stage};
 use room::Room;
 

@@ -1,0 +1,43 @@
+"""Does every command say first, and alike, that a load cannot be served, and only then?"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import softsense
+from conftest import SMALL, Softsense
+from softsense import problems, tables
+
+_FLOOD = [field.replace("2000", "2000000") if "poisson" in field else field for field in SMALL]
+_FLOOD += ["workload.requests=6000"]
+
+
+def test_run_compare_and_report_say_first_that_a_load_cannot_be_served(
+    softsense_command: Softsense, tmp_path: Path
+) -> None:
+    fields = [word for field in _FLOOD for word in ("--set", field)]
+    run = softsense_command("run", "mlc-25nm", *fields, "--policy", "two_step", "--out", str(tmp_path / "run"))
+    compared = softsense_command(
+        "compare", "mlc-25nm", *fields, "--policies", "two_step", "--out", str(tmp_path / "compare")
+    )
+    for done in (run, compared):
+        assert done.returncode == 0, done.stderr
+        said = done.stdout.index("The drive cannot serve the load with ")
+        assert said < done.stdout.index("Response time")
+    (told,) = json.loads((tmp_path / "run" / "summary.json").read_text())["problems"]
+    assert told.startswith(f"{problems.OVERLOADED}: ")
+    assert "cannot serve the load" in (tmp_path / "compare" / "report.html").read_text()
+
+
+def test_a_load_that_is_served_a_burst_that_waits_and_a_closed_loop_are_not_told() -> None:
+    calm = softsense.run("mlc-25nm", overrides=SMALL)
+    states = "[{ requests_per_s = 100.0, mean_dwell_us = 50000.0 }, { requests_per_s = 1e5, mean_dwell_us = 2000.0 }]"
+    bursts = softsense.run(
+        "mlc-25nm", overrides=[*SMALL, f"workload.arrivals={{ markov_modulated.states = {states} }}"]
+    )
+    closed = softsense.run("mlc-25nm", overrides=[*_FLOOD, "host.issue={ closed_loop = { queue_depth = 256 } }"])
+    assert bursts.summary["response"]["read"]["mean_us"] > 5 * calm.summary["response"]["read"]["mean_us"], "it waits"
+    for result in (calm, bursts, closed):
+        assert not [each for each in result.problems if each.reason == problems.OVERLOADED]
+        assert "cannot serve" not in tables.warnings(softsense.Comparison([result]))
