@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
+from softsense.formats import as_share
 from softsense.points import LIFETIME_COLUMNS, NOT_SIMULATED, device
 from softsense.read_policies import knows_level
 
@@ -283,12 +284,12 @@ def _problems(
     for column, said in _LOST.items():
         if column not in asked and (lost := total(column)):
             share = lost / max(1, total("codeword_reads.count"))
-            yield Problem(LOSES_DATA, f"{_percent(share)} {said}", share)
+            yield Problem(LOSES_DATA, f"{as_share(share)} {said}", share)
     if _LOST_IN_BACKGROUND not in asked and (lost := total(_LOST_IN_BACKGROUND)):
         yield Problem(LOSES_DATA, f"{lost:,.0f} codewords that were moved were uncorrectable", 1e-12 * lost)
     if _REFUSED not in asked and (refused := total(_REFUSED)):
         share = refused / max(1, total("writes_detail.host_codewords"))
-        yield Problem(OVERLOADED, f"{_percent(share)} of codewords written were refused, as there was no room", share)
+        yield Problem(OVERLOADED, f"{as_share(share)} of codewords written were refused, as there was no room", share)
     if open_loop and (told := _overload(rows)):
         yield told
     for constraint in constraints:
@@ -304,7 +305,7 @@ def _overload(rows: Sequence[Mapping[str, Any]]) -> Problem | None:
     busiest = max(_UNITS, key=lambda unit: _mean(rows, f"utilisation.{unit}"))
     busy = _mean(rows, f"utilisation.{busiest}")
     if busy >= _BUSY:
-        return Problem(OVERLOADED, f"{_UNITS[busiest]} are {_percent(busy)} busy", busy)
+        return Problem(OVERLOADED, f"{_UNITS[busiest]} are {as_share(busy)} busy", busy)
     # Little's law: as many requests wait in the mean as arrive while one is served.
     shares = [
         1e-6 * row["response.all.mean_us"] / row["simulated_s"]
@@ -326,11 +327,7 @@ def _value(constraint: Constraint, row: Mapping[str, Any]) -> str:
     value = constraint.value(row)
     if value is None:
         return "not measured"
-    return _percent(value) if constraint.among else f"{value:,.6g}"
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.3g} %"
+    return as_share(value) if constraint.among else f"{value:,.6g}"
 
 
 def tally(groups: Iterable[Group], describe: Callable[[Group], str]) -> list[tuple[str, int, str]]:

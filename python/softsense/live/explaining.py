@@ -16,10 +16,10 @@ import numpy as np
 
 from softsense import _core, api, colours, explain
 from softsense._core import Cells, Code, ConfigError, SoftsenseError
+from softsense.charts import Chart, Series
 from softsense.live.server import Answer, as_json
 from softsense.report.charts import description
 from softsense.report.pages import document
-from softsense.report.parts import Chart, Series
 
 TECHNIQUES: dict[str, tuple[str, tuple[str, ...]]] = {
     "config": ("as the device does", ()),
@@ -44,16 +44,7 @@ MOST_PE = 20_000
 """P/E cycles at the end of their slider."""
 
 _VOLTAGES = 320
-_BITS = ("#0072b2", "#e69f00")
 _KEPT = 256
-_SPANS = {
-    "command": ("command", colours.PARTS["wait_bus"]),
-    "sense": ("sensing", colours.PARTS["sense"]),
-    "hold": ("plane kept", colours.PARTS["wait_plane"]),
-    "transfer": ("transfer", colours.PARTS["transfer"]),
-    "predict": ("predicted to fail", "#e69f00"),
-    "decode": ("decoding", colours.PARTS["decode"]),
-}
 
 
 def answered(path: str, query: Mapping[str, str], config: str) -> Answer | None:
@@ -194,7 +185,7 @@ def _cells(found: explain.Explanation) -> Chart:
     for row in rows:
         density = found.cells.density(row["state"], volts)
         top = max(top, float(density.max()))
-        colour = _BITS[row["bit"]]
+        colour = colours.BITS[row["bit"]]
         series.append(_curve(f"{row['bits']} ({row['bit']})", volts, density, colour))
         if found.cells.retention_hours:
             written = fresh.density(row["state"], volts)
@@ -217,7 +208,7 @@ def _curve(name: str, volts: Any, density: Any, colour: str, *, dashed: bool = F
 def _levels(found: explain.Explanation) -> Chart:
     rows = found.attempts.to_dicts()
     series = []
-    for name, converged, colour in (("decodes", True, colours.POLICIES["ideal"]), ("fails", False, "#d55e00")):
+    for name, converged, colour in (("decodes", True, colours.GOOD), ("fails", False, colours.BAD)):
         of = [row for row in rows if row["converged"] == converged]
         labels = [
             f"{row['iterations']} iterations\n{row['violated_checks']:,} checks violated\n"
@@ -240,7 +231,7 @@ def _reads(found: explain.Explanation) -> Chart:
     for span in spans:
         rows.setdefault((span["what"], span["wasted"]), []).append(span)
     series = []
-    for what, (word, colour) in _SPANS.items():
+    for what, (word, colour) in colours.SPANS.items():
         for wasted in (False, True):
             of = rows.get((what, wasted), [])
             if of:

@@ -26,6 +26,7 @@ from softsense.traces import Trace
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
 
+    from softsense.charts import Sheet
     from softsense.store import Store
 
 _POLL_S = 0.1
@@ -52,7 +53,7 @@ class Reproduction:
     plan: Plan
     claims: list[dict[str, Any]] = field(default_factory=list)
     figures: list[tuple[Figure, Measured]] = field(default_factory=list)
-    pictures: dict[str, tuple[Picture, bytes]] = field(default_factory=dict, repr=False)
+    pictures: dict[str, tuple[Sheet | Picture, bytes]] = field(default_factory=dict, repr=False)
     runs: int = 0
     interrupted: bool = False
 
@@ -222,6 +223,7 @@ def reproduce(
     Raises `SoftsenseError`.
     """
     from softsense.papers.pages import of_reproduction
+    from softsense.plots import png
 
     result = Reproduction(paper, plan)
     simulations = None
@@ -233,12 +235,12 @@ def reproduce(
         for figure in figures:
             simulations.wait(cases[figure.id], progress)
             measured = figure.measure(plan, simulations)
-            picture = figure.draw(measured.frame)
+            drawn = figure.draw(measured.frame)
             with folder.replacing(f"{figure.stem}.csv") as path:
                 measured.frame.write_csv(path, float_precision=6)
             with folder.replacing(f"{figure.stem}.png") as path:
-                picture.savefig(path)
-                result.pictures[figure.id] = picture, path.read_bytes()
+                path.write_bytes(printed := png(drawn))
+            result.pictures[figure.id] = drawn, printed
             result.figures.append((figure, measured))
             for claim in paper.claims:
                 if claim.figure == figure.id:
