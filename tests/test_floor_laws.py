@@ -27,7 +27,8 @@ import pytest
 from softsense import Code, Store, _core, measure_fer
 from softsense._core import FrameTask
 from softsense.floors import Floor, measure_floor
-from softsense.runner import Runner, chosen_workers
+from softsense.executing import chosen_workers
+from softsense.runner import Runner
 from softsense.sampling import Goal
 from softsense.strata import CONFIDENCE
 from softsense.traps import Traps, find_traps

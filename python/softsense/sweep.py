@@ -17,7 +17,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import CancelledError, Executor, Future
+from concurrent.futures import Executor, Future
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 from softsense._core import SoftsenseError
 from softsense.base import Interrupted, Progress, inline
+from softsense.executing import Elsewhere, Flight, Workers, chosen_workers
 from softsense.files import replacing
 from softsense.latin_hypercube import LatinHypercube, Range
 from softsense.points import (
@@ -44,7 +45,6 @@ from softsense.points import (
     work,
     write_parquet,
 )
-from softsense.runner import InFlight, chosen_workers, hearing_ctrl_c
 from softsense.sweep_file import Pair, Sweep, TraceFile
 
 if TYPE_CHECKING:
@@ -194,14 +194,12 @@ def _carry_out(
     planned: Planned, todo: Sequence[Job], kept: Kept, workers: int | Executor | Any, progress: Progress | None
 ) -> tuple[dict[str, str], bool]:
     """Do jobs; returns why some failed, by identity, and whether it was interrupted."""
-    processes: Processes | None = None
+    by: Workers[Job]
     if isinstance(workers, int):
-        processes = Processes(min(workers, max(1, len(todo))))
-        flight = InFlight(processes.submit, 2 * workers)
+        by = Processes(min(workers, max(1, len(todo))))
     else:
-        executor: Executor = workers.get_executor() if hasattr(workers, "get_executor") else workers
-        flight = InFlight(lambda job: executor.submit(work, job), _MOST_ELSEWHERE)
-    flight.waiting.extend(todo)
+        by = Elsewhere(workers, lambda executor, job: executor.submit(work, job), _MOST_ELSEWHERE)
+    flight = Flight(by, todo)
     most = flight.most
     every = len(planned.jobs) + len(planned.lifetimes)
     failures: dict[str, str] = {}
@@ -219,7 +217,7 @@ def _carry_out(
             found: Outcome | None = future.result()
             return found
         except Exception as error:
-            broken = processes is not None and isinstance(error, BrokenProcessPool)
+            broken = isinstance(by, Processes) and isinstance(error, BrokenProcessPool)
             if broken and job.id not in suspected:
                 suspected.add(job.id)
                 flight.waiting.appendleft(job)
@@ -227,11 +225,8 @@ def _carry_out(
             # The latter is how Dask calls it.
             if broken or type(error).__name__ == "KilledWorker":
                 return Outcome(job.sha256, error=_DIED)
-            if isinstance(error, CancelledError):
-                raise SoftsenseError(
-                    "workers: found them gone, expected them to stay (the same call goes on)"
-                ) from None
-            raise SoftsenseError(f"workers: {type(error).__name__}: {error}".removesuffix(": ")) from error
+            again: Outcome = flight.result(future)
+            return again
 
     def keep(ended: Iterable[tuple[Job, Future[Any]]]) -> None:
         rows: list[dict[str, Any]] = []
@@ -251,23 +246,12 @@ def _carry_out(
             if rows:
                 kept.add(rows)
 
-    with hearing_ctrl_c() as heard:
-        try:
-            while flight and not heard:
-                report()
-                flight.most = 1 if suspected else most
-                flight.submit()
-                keep(flight.ended())
-            report()
-        except KeyboardInterrupt:
-            # Of somebody who could not wait, or heard by polars.
-            pass
-        finally:
-            running = bool(flight)
-            flight.cancel()
-            if processes:
-                processes.close(stop=running)
-            keep(flight.rest())
+    def feed() -> None:
+        flight.most = 1 if suspected else most
+
+    # Of somebody who could not wait, or heard by polars.
+    with contextlib.suppress(KeyboardInterrupt):
+        flight.carry_out(keep, report, feed=feed)
     return failures, any(job.id not in kept.ids and job.id not in failures for job in todo)
 
 

@@ -30,9 +30,10 @@ from softsense import _core
 from softsense._core import AbsorbingSets, AbsorbingSetSearch, Code, CodeError, FileError, FrameTask, StopFlag
 from softsense.background import in_background
 from softsense.base import Interrupted, Progress
+from softsense.executing import chosen_workers
 from softsense.files import replacing
 from softsense.floors import MOST_RIGHT
-from softsense.runner import Runner, chosen_workers, run_units
+from softsense.runner import Runner, run_units
 from softsense.sampling import Plan, Request, Round
 from softsense.store import Counts, Store, opened_store
 from softsense.strata import CONFIDENCE
