@@ -69,7 +69,6 @@ def shared() -> Path:
 @pytest.fixture(autouse=True)
 def told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     """No chart that any test makes has one colour for two series."""
-
     begin = Chart.__init__
 
     def checked(chart: Chart, *given: Any, **named: Any) -> None:

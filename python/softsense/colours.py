@@ -106,7 +106,7 @@ def of_ages(count: int) -> list[str]:
     """As many colours, from light to dark, for one quantity at ages from young to old."""
     found = []
     for i in range(count):
-        place = i * (len(_AGES) - 1) / max(count - 1, 1)
+        place = (i / (count - 1) if count > 1 else 0.5) * (len(_AGES) - 1)
         low = min(int(place), len(_AGES) - 2)
         ends = [[int(colour[at : at + 2], 16) for at in (1, 3, 5)] for colour in _AGES[low : low + 2]]
         mixed = [round(a + (place - low) * (b - a)) for a, b in zip(*ends, strict=True)]

@@ -131,7 +131,7 @@ def as_percent(share: float | None) -> str:
     percent = 100 * share
     if percent == 0 or abs(percent) >= 1:
         return f"{percent:.1f}"
-    return f"{percent:.2g}" if abs(percent) >= 1e-3 else f"{percent:.0e}"
+    return f"{percent:.2g}" if abs(percent) >= 9.5e-5 else f"{percent:.0e}"
 
 
 def as_share(share: float | None, *, signed: bool = False) -> str:

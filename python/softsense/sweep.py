@@ -217,7 +217,7 @@ def _carry_out(
             found: Outcome | None = future.result()
             return found
         except Exception as error:
-            broken = isinstance(by, Processes) and isinstance(error, BrokenProcessPool)
+            broken = isinstance(workers, int) and isinstance(error, BrokenProcessPool)
             if broken and job.id not in suspected:
                 suspected.add(job.id)
                 flight.waiting.appendleft(job)

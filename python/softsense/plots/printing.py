@@ -355,7 +355,8 @@ def _set_scales(axes: Axes, chart: Chart) -> None:
     ranges = {"x": chart.y_range, "y": (None, None)} if lies else {"x": chart.x_range, "y": chart.y_range}
     for axis, log in logs.items():
         values = [x for x in _values(chart, axis, lies=lies) if math.isfinite(x)]
-        positive = [x for x in values if x > 0]
+        ticks = chart.x_ticks if axis == "x" and not lies else ()
+        positive = [x for x in (*values, *ticks) if x > 0]
         if log and positive:
             _set_log(axes, axis, zero=min(values) <= 0 and axis == "x" and not lies, least=min(positive))
         low, high = ranges[axis]

@@ -112,7 +112,7 @@ def document(
             "style-src 'unsafe-inline'; script-src 'unsafe-inline'\">",
             '<link rel="icon" href="data:,">',
             f"<title>{escape(title)}</title>",
-            f"<style>{_web('page.css')}</style>",
+            f"<style>{_web('colours.css')}{_web('page.css')}</style>",
             "</head>",
             "<body>",
             f'<header>\n<div class="top"><h1>{escape(title)}</h1><button type="button" class="quiet" id="theme">dark'

@@ -44,7 +44,7 @@ def page(status: dict[str, Any], *, address: str = "", live: bool = True) -> str
 {refresh}
 <title>{escape(_title(status, found))}</title>
 <style>
-{files("softsense.serve").joinpath("page.css").read_text(encoding="utf-8")}</style>
+{_style()}</style>
 </head>
 <body>
 <h1>{escape(_title(status, found))}</h1>
@@ -63,6 +63,14 @@ def page(status: dict[str, Any], *, address: str = "", live: bool = True) -> str
 </body>
 </html>
 """
+
+
+def _style() -> str:
+    """The colours of all pages, and what this one looks like."""
+    return "".join(
+        files("softsense").joinpath(*path).read_text(encoding="utf-8")
+        for path in (("web", "colours.css"), ("serve", "page.css"))
+    )
 
 
 def _title(status: dict[str, Any], found: Sequence[str]) -> str:
