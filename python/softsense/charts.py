@@ -154,14 +154,14 @@ class Chart:
     def alike(self) -> list[tuple[str, str]]:
         """Names of series in the legend that a reader may take for each other: they have one colour.
 
-        Lines of one colour that have other markers are told apart, and so are what a line says and its bound.
+        Lines of one colour that have other markers are told apart, and so is what is dashed from what is not.
         """
         found = []
         first: dict[tuple[str, ...], str] = {}
         for series, colour in zip(self.series, self.colours(), strict=True):
             if not series.named or not len(series.x):
                 continue
-            look = (colour, series.marker or "", str(series.dashed)) if series.kind == "line" else (colour, "")
+            look = colour, (series.marker or "") if series.kind == "line" else "", str(series.dashed)
             if look in first:
                 found.append((first[look], series.name))
             first.setdefault(look, series.name)
