@@ -9,7 +9,7 @@ from typing import Any, Literal
 import polars as pl
 
 from softsense.charts import Chart, Mark, Marker, Series, Sheet
-from softsense.colours import INK
+from softsense.colours import FAINT
 from softsense.formats import as_number
 from softsense.papers import Number
 
@@ -73,7 +73,7 @@ def bar_sheet(
     if ranges := {group: ends for group, ends in (published or {}).items() if group in groups}:
         low, high = [ends[0] for ends in ranges.values()], [ends[1] for ends in ranges.values()]
         middle = [(a + b) / 2 for a, b in ranges.values()]
-        series.append(Series("published", list(ranges), middle, "range", low, high, colour=INK))
+        series.append(Series("published", list(ranges), middle, "range", low, high, colour=FAINT))
     marks = [] if line is None else [Mark(line)]
     # Inches: bars are wide enough for their intervals, and names of groups stand apart.
     longest = max(len(line) for group in groups for line in group.split("\n"))

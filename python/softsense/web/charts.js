@@ -236,7 +236,9 @@ const Charts = (() => {
     const reached = {};
     const band = (across ? y : x).band;
     const place = (series) => (chart.exclusive ? placed(band, 0, 1) : placed(band || 24, bars.indexOf(series), bars.length));
-    for (const series of drawn) {
+    // What was published stands behind everything else.
+    const behind = ({ kind }) => Number(kind === "range");
+    for (const series of [...drawn].sort((a, b) => behind(b) - behind(a))) {
       parts.push(`<g class="series" data-series="${series.i}">`);
       const fades = (i) => view.selected && series.keys && !view.selected.has(series.keys[i]);
       const mark = (i, hit) => hits.push({ series: series.i, i, ...hit });

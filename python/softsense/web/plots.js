@@ -62,7 +62,7 @@ const Plots = (() => {
       const width = Math.max(160, this.paper || this.element.clientWidth || 600);
       const across = this.chart.stacked || this.chart.across;
       const bars = this.chart.stacked ? 1 : this.chart.series.filter(({ kind }) => kind === "bar").length;
-      const rows = across ? namesOf(this.chart, this.shown).length * Math.max(44, 14 * bars) + 60 : 0;
+      const rows = across ? namesOf(this.chart, this.shown).length * (bars ? Math.max(44, 14 * bars) : 26) + 60 : 0;
       return { width, height: rows ? Math.max(rows, 150) : Math.round(Math.min(Math.max(0.42 * width, 300), 400)) };
     }
 

@@ -12,7 +12,7 @@ import polars as pl
 
 from softsense._core import MAX_LEVEL
 from softsense.charts import Chart, Series, Sheet
-from softsense.colours import INK
+from softsense.colours import FAINT
 from softsense.papers import (
     Claim,
     Evidence,
@@ -211,7 +211,7 @@ def _draw_energy(frame: pl.DataFrame) -> Sheet:
             Series(name, places, (100 * rows["increase"]).to_list(), "points", colour=colour, pale=name == "other ways")
         )
     published = [100 * frame.filter(pl.col("claim") == claim)["published"][0] for claim in labels]
-    series.append(Series("published", list(labels.values()), published, "range", published, published, colour=INK))
+    series.append(Series("published", list(labels.values()), published, "range", published, published, colour=FAINT))
     chart = Chart("", series, "", "increase of energy (%)", across=True, names=list(labels.values()))
     return Sheet("Section 5.5: energy that the techniques cost", [chart], panel=(10, 3.4))
 
