@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from browser import BROWSERS, Browser
+from softsense.charts import Chart
 
 ROOT = Path(__file__).resolve().parent.parent
 CONFIGS = ROOT / "configs"
@@ -63,6 +64,18 @@ def shared() -> Path:
     if not folder.is_dir():
         pytest.skip(f"no shared folder at {folder}")
     return folder
+
+
+@pytest.fixture(autouse=True)
+def told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No chart that any test makes has one colour for two series."""
+    begin = Chart.__init__
+
+    def checked(chart: Chart, *given: Any, **named: Any) -> None:
+        begin(chart, *given, **named)
+        assert not chart.alike(), f"{chart.title}: series of one colour: {chart.alike()}"
+
+    monkeypatch.setattr(Chart, "__init__", checked)
 
 
 @pytest.fixture

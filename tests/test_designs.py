@@ -124,7 +124,7 @@ def test_designs_that_lose_data_and_ideal_are_on_no_frontier(ages: tuple[Path, S
     share = 100 * frame["codeword_reads.uncorrectable"].sum() / frame["codeword_reads.count"].sum()
     assert share > 1
     assert lost[0].problems[0].reason == designs.LOSES_DATA
-    assert f"{share:.3g} % of codeword reads were uncorrectable" in lost[0].problems[0].told
+    assert f"{share:.1f} % of codeword reads were uncorrectable" in lost[0].problems[0].told
 
 
 def test_it_is_said_first(softsense_command: Softsense, tmp_path: Path) -> None:

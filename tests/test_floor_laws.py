@@ -26,8 +26,9 @@ import pytest
 
 from softsense import Code, Store, _core, measure_fer
 from softsense._core import FrameTask
+from softsense.executing import chosen_workers
 from softsense.floors import Floor, measure_floor
-from softsense.runner import Runner, chosen_workers
+from softsense.runner import Runner
 from softsense.sampling import Goal
 from softsense.strata import CONFIDENCE
 from softsense.traps import Traps, find_traps

@@ -18,7 +18,7 @@ import polars as pl
 import pytest
 
 from conftest import Folder
-from softsense import ConfigError, FileError, cli, flash, papers
+from softsense import ConfigError, FileError, cli, flash, papers, plots
 from softsense.folders import Results
 from softsense.papers import (
     HOLDS,
@@ -42,7 +42,7 @@ from softsense.papers import (
     running,
     synthetic,
 )
-from softsense.papers.drawing import draw_bars
+from softsense.papers.drawing import bar_sheet
 
 TINY = (
     "geometry.channels=4",
@@ -203,7 +203,7 @@ def tiny_figure(id_: str, requests: int) -> Figure:
         return Measured(pl.DataFrame([row]), {f"claim_{id_}": Evidence(number, "For this reason.")})
 
     def draw(frame: pl.DataFrame) -> Any:
-        return draw_bars(frame, f"Figure {id_}", "us", colours={"two-step": "#000000"})
+        return bar_sheet(frame, f"Figure {id_}", "us", colours={"two-step": "#000000"})
 
     return Figure(id_, f"Figure {id_}: tiny", measure, draw, lambda plan: cases)
 
@@ -530,7 +530,7 @@ def test_the_bars_have_room(tmp_path: Path) -> None:
         {"group": group, "bar": bar, "value": value, "lo": value - 0.1, "hi": value}
         for group, bar, value in (("a", "x", -1.0), ("a", "y", 2.0), ("b", "x", 0.0))
     ]
-    picture = draw_bars(pl.DataFrame(rows), "t", "l", colours={"x": "#000000", "y": "#ff0000"}, note="n", line=None)
-    (axes,) = picture.axes
+    sheet = bar_sheet(pl.DataFrame(rows), "t", "l", colours={"x": "#000000", "y": "#ff0000"}, note="n", line=None)
+    (axes,) = plots.draw_sheet(sheet).axes
     assert axes.get_ylim()[0] <= -1.1
     assert axes.get_ylim()[1] >= 2.0

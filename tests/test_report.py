@@ -20,8 +20,7 @@ import softsense
 from conftest import CONFIGS, SMALL, Folder
 from softsense import papers, report, tables
 from softsense.papers import pages
-from softsense.papers.charts import charts_of
-from softsense.papers.drawing import Line, draw_bars, lines, point
+from softsense.papers.drawing import Line, bar_sheet, lines, point
 from softsense.report import Attachment, Chart, Picture, Section, Series, Table
 from softsense.report.cells import _sort_key
 from softsense.report.marking import marked_up
@@ -174,31 +173,31 @@ def test_a_reproduction_shows_published_beside_measured(reproduced: str) -> None
     assert base64.b64decode(attached.partition(",")[2]).startswith(b"group,bar,value,lo,hi")
 
 
-def test_bars_of_a_picture_become_a_chart() -> None:
+def test_bars_of_a_paper_are_a_chart() -> None:
     rows = [
         {"group": group, "bar": bar, "value": value, "lo": value - 0.5, "hi": value + 0.25}
         for group, bar, value in (("a", "x", 1.0), ("a", "y", 2.0), ("b", "x", 3.0))
     ]
     frame = pl.DataFrame(rows)
     colours = {"x": "#0072b2", "y": "#d55e00"}
-    picture = draw_bars(frame, "title", "us", colours=colours, note="so", published={"b": (2.0, 4.0)})
-    (chart,) = charts_of(picture, frame)
-    assert (chart.y_label, chart.note, chart.level) == ("us", "so", 1.0)
+    sheet = bar_sheet(frame, "title", "us", colours=colours, note="so", published={"b": (2.0, 4.0)})
+    (chart,) = sheet.charts
+    assert (sheet.title, sheet.note, chart.y_label) == ("title", "so", "us")
+    assert [mark.value for mark in chart.marks] == [1.0]
     x, y, published = chart.series
     assert (x.name, x.x, x.y, x.colour) == ("x", ["a", "b"], [1.0, 3.0], "#0072b2")
-    assert x.lo == pytest.approx([0.5, 2.5])
-    assert x.hi == pytest.approx([1.25, 3.25])
+    assert x.lo == [0.5, 2.5]
+    assert x.hi == [1.25, 3.25]
     assert (y.name, y.x) == ("y", ["a"])
-    assert (published.name, published.x, published.lo, published.hi) == ("published", ["b"], [2.0], [4.0])
+    assert (published.kind, published.x, published.lo, published.hi) == ("range", ["b"], [2.0], [4.0])
 
 
-def test_lines_of_a_picture_become_charts() -> None:
+def test_lines_of_a_paper_are_charts() -> None:
     number = papers.Number(2.0, 1.0, 4.0)
     rows = [point(panel, line, x, number) for panel in ("p", "q") for line in ("a", "b") for x in (1.0, 10.0)]
     frame = pl.DataFrame(rows)
     styles = {"a": Line("#0072b2"), "b": Line("#d55e00", "none")}
-    picture = lines("title", "age", ("us", "%"), styles, "so", at=(1, 10))(frame)
-    charts = charts_of(picture, frame)
+    charts = lines("title", "age", ("us", "%"), styles, "so", at=(1, 10))(frame).charts
     assert [(chart.title, chart.y_label, chart.log_x) for chart in charts] == [("p", "us", True), ("q", "%", True)]
     assert [(s.name, s.kind, s.colour) for s in charts[0].series] == [
         ("a", "line", "#0072b2"),
@@ -212,7 +211,6 @@ def test_other_pictures_stay_pictures() -> None:
 
     picture = Figure()
     picture.subplots().bar([0.1, 0.2], [1, 2])
-    assert charts_of(picture, pl.DataFrame({"a": [1]})) == []
     figure = tiny_figure("1", 200)
     paper = tiny_paper([replace(figure, draw=lambda frame: picture)])
     result = papers.Reproduction(paper, tiny_plan(), figures=[(paper.figures[0], papers.Measured(pl.DataFrame()))])

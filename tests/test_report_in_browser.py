@@ -44,7 +44,15 @@ def documents(tmp_path_factory: pytest.TempPathFactory, comparison: softsense.Co
     charts = [
         Chart("stacked", [Series(long, [long, "b"], [1, 2], "bar") for _ in range(12)], "x", "y", stacked=True),
         Chart(EVIL, [Series(EVIL, [EVIL, "b"], [-1, 2], "bar", [-2, 1], [0, 3], [EVIL, EVIL])], EVIL, EVIL),
-        Chart("tiny", [Series("p", [1, 2], [1e-15, 1e-9], lo=[0, 0], hi=[1e-9, 1])], "x", "p", True, True, x_from=0.5),
+        Chart(
+            "tiny",
+            [Series("p", [1, 2], [1e-15, 1e-9], lo=[0, 0], hi=[1e-9, 1])],
+            "x",
+            "p",
+            True,
+            True,
+            x_range=(0.5, None),
+        ),
         Chart("none", [Series("nothing", [], [])], "x", "y"),
         Chart("one", [Series("alone", [3], [0.0], "points")], "x", "y"),
     ]

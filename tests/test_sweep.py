@@ -611,6 +611,8 @@ def test_a_process_that_dies_costs_no_point(expected: Path, tmp_path: Path) -> N
 class Doomed:
     """Stands for processes of which one dies whenever it is given one of some points."""
 
+    most, here = 2, False
+
     def __init__(self, doomed: Callable[[points.Job], bool]) -> None:
         self._doomed, self._held = doomed, []
 

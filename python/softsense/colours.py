@@ -55,8 +55,36 @@ ENERGIES = {
 }
 """Of what energy is spent on: names and colours."""
 
-INK = "#222222"
-"""Of bounds, frontiers and what was published; white in its place on dark paper."""
+SPANS = {
+    "command": ("command", PARTS["wait_bus"]),
+    "sense": ("sensing", PARTS["sense"]),
+    "hold": ("plane kept", PARTS["wait_plane"]),
+    "transfer": ("transfer", PARTS["transfer"]),
+    "predict": ("predicted to fail", "#e69f00"),
+    "decode": ("decoding", PARTS["decode"]),
+}
+"""Of what a lone read is made of, step by step: names and colours."""
+
+GOOD, BAD = "#009e73", "#d55e00"
+"""Of what decodes, and of what fails."""
+
+KINDS = {"read": "#0072b2", "write": "#d55e00", "all": "#7f7f7f"}
+"""Of kinds of requests."""
+
+BITS = ("#0072b2", "#d55e00")
+"""Of the two values of a bit."""
+
+STATES = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#603000", "#7818e0")
+"""Of the states of a cell, from the erased one up, and again from the first one where there are more."""
+
+LEVELS = ("#d55e00", "#e69f00", "#009e73", "#56b4e9", "#0072b2", "#7818e0", "#000000")
+"""Of read levels, from hard decisions to the deepest one."""
+
+_AGES = ("#9bd93c", "#2cb17e", "#277e8e", "#3f4788", "#440154")
+
+INK, FAINT, RULE = "#222222", "#6b6b6b", "#e6e6e6"
+"""Of text, bounds, frontiers and what was published; of what is beside it; of grids. Dark paper has others in their
+place."""
 
 
 def of_runs(runs: Sequence[RunResult]) -> list[str]:
@@ -72,3 +100,15 @@ def of_runs(runs: Sequence[RunResult]) -> list[str]:
         taken.add(colour)
         colours.append(colour)
     return colours
+
+
+def of_ages(count: int) -> list[str]:
+    """As many colours, from light to dark, for one quantity at ages from young to old."""
+    found = []
+    for i in range(count):
+        place = (i / (count - 1) if count > 1 else 0.5) * (len(_AGES) - 1)
+        low = min(int(place), len(_AGES) - 2)
+        ends = [[int(colour[at : at + 2], 16) for at in (1, 3, 5)] for colour in _AGES[low : low + 2]]
+        mixed = [round(a + (place - low) * (b - a)) for a, b in zip(*ends, strict=True)]
+        found.append("#" + "".join(f"{channel:02x}" for channel in mixed))
+    return found

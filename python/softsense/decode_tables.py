@@ -32,7 +32,8 @@ from softsense.campaign import (
     parse_levels,
 )
 from softsense.codes import describe as describe_code
-from softsense.runner import Runner, chosen_workers
+from softsense.executing import chosen_workers
+from softsense.runner import Runner
 from softsense.sampling import Goal, Plan, Request, Round
 from softsense.store import opened_store
 from softsense.strata import MOST_EXTRAPOLATED

@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
+from softsense.formats import as_share
 from softsense.points import BATCH, LIFETIME_COLUMNS, NOT_SIMULATED, device
-from softsense.problems import ALLOWED_WITH, LOSES_DATA, OVERLOADED, Problem, found_in, percent
+from softsense.problems import ALLOWED_WITH, LOSES_DATA, OVERLOADED, Problem, found_in
 from softsense.read_policies import knows_level
 
 if TYPE_CHECKING:
@@ -260,7 +261,7 @@ def _value(constraint: Constraint, row: Mapping[str, Any]) -> str:
     value = constraint.value(row)
     if value is None:
         return "not measured"
-    return percent(value) if constraint.among else f"{value:,.6g}"
+    return as_share(value) if constraint.among else f"{value:,.6g}"
 
 
 def tally(groups: Iterable[Group], describe: Callable[[Group], str]) -> list[tuple[str, int, str]]:

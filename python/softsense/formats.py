@@ -1,45 +1,162 @@
-"""Numbers as people read them, in tables, pictures and sentences."""
+"""Numbers as people read them: the one set for tables, pictures, pages and sentences.
+
+`as_...` functions take a number, or None where there is none, and return text. Those with a unit in their text choose
+the unit in which the number reads best; columns of tables, whose heads have the unit, take those without.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 
 from softsense.base import NO_SOFT_SENSING
 
+NONE = "-"
+"""What stands where there is no number."""
 
-def as_count(value: float) -> str:
+_SECONDS = (("s", 1.0, 600.0), ("min", 60.0, 7200.0), ("h", 3600.0, 172_800.0), ("d", 86_400.0, math.inf))
+
+
+def as_count(value: float | None, none: str = NONE) -> str:
     """A whole number, with commas."""
-    return f"{value:,.0f}"
+    return none if value is None else f"{value:,.0f}"
+
+
+def as_number(value: float | None, digits: int, none: str = NONE) -> str:
+    """A number with so many digits after the point."""
+    return none if value is None else f"{value:,.{digits}f}"
+
+
+def as_significant(value: float | None, digits: int = 4) -> str:
+    """A number with so many digits that count, and no zeros behind them.
+
+    >>> as_significant(1234567), as_significant(0.0123456), as_significant(1.2e-9)
+    ('1,234,567', '0.01235', '1.2e-09')
+    """
+    if value is None:
+        return NONE
+    if isinstance(value, int):
+        return f"{value:,}"
+    if value == 0 or not math.isfinite(value) or not 1e-4 <= abs(value) < 1e15:
+        return f"{value:.{digits}g}"
+    text = f"{value:,.{max(0, digits - 1 - math.floor(math.log10(abs(value))))}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def as_plain(value: float) -> str:
+    """A number at an axis: all its digits.
+
+    >>> as_plain(10000.0), as_plain(0.001), as_plain(1e-9)
+    ('10,000', '0.001', '1e-09')
+    """
+    return f"{value:,.10g}" if value == 0 or abs(value) >= 1e-5 else f"{value:.4g}"
+
+
+def as_few(value: float) -> str:
+    """A number of things in the mean: whole, or two digits where they are few."""
+    return f"{value:,.0f}" if value >= 10 else f"{value:.2g}"
 
 
 def as_us(value: float | None) -> str:
-    """A time in us; a dash where there is none."""
-    return "-" if value is None else f"{value:,.1f}"
+    """A time in us."""
+    return as_number(value, 1)
+
+
+def as_time(us: float | None) -> str:
+    """A time of so many us with its unit: from 10 ms on in ms, from 10 s on in s.
+
+    >>> as_time(75), as_time(1234.5), as_time(12_345_678)
+    ('75.0 µs', '1,234 µs', '12.35 s')
+    """
+    if us is None:
+        return NONE
+    for unit, size in (("s", 1e6), ("ms", 1e3)):
+        if us >= 9_999.5 * size / 1e3:
+            return f"{us / size:,.4g} {unit}"
+    return f"{us:,.0f} µs" if us >= 1000 else f"{us:.1f} µs"
+
+
+def as_duration(seconds: float) -> str:
+    """A time of so many seconds with its unit, from seconds to days.
+
+    >>> as_duration(5400), as_duration(86400 * 400)
+    ('90 min', '400 d')
+    """
+    unit, size, _ = next(each for each in _SECONDS if seconds < each[2])
+    value = seconds / size
+    return f"{value:.3g} {unit}" if unit != "d" else f"{value:,.0f} d" if value >= 10 else f"{value:.1f} d"
+
+
+def as_age(hours: float) -> str:
+    """A time that data has rested, in words.
+
+    >>> as_age(1), as_age(8760)
+    ('1 hour', '365 days')
+    """
+    return f"{hours / 24:,.4g} days" if hours >= 48 else f"{hours:,.4g} hour{'s' if hours != 1 else ''}"
+
+
+def as_bytes(value: float) -> str:
+    """A size in binary units.
+
+    >>> as_bytes(1536)
+    '1.5 KiB'
+    """
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if value < 1024:
+            return f"{value:.4g} {unit}"
+        value /= 1024
+    return f"{value:.4g} TiB"
 
 
 def as_ratio(value: float | None) -> str:
-    """How many times; a dash where it is not known."""
-    return "-" if value is None else f"{value:,.2f}x"
+    """How many times.
 
-
-def as_number(value: float | None, digits: int) -> str:
-    """A number with so many digits after the point; a dash where there is none."""
-    return "-" if value is None else f"{value:,.{digits}f}"
+    >>> as_ratio(1.234), as_ratio(12.34), as_ratio(1234.5)
+    ('1.23x', '12.3x', '1,234x')
+    """
+    if value is None:
+        return NONE
+    return f"{value:.2f}x" if value < 10 else f"{value:.1f}x" if value < 1000 else f"{value:,.0f}x"
 
 
 def as_percent(share: float | None) -> str:
-    """A share as a percentage; small ones keep two significant digits, so that a rare level does not read as none."""
+    """A share as a percentage; below 1 two digits count, so that what is rare does not read as none.
+
+    >>> as_percent(0.123), as_percent(0.00123), as_percent(1.2e-7)
+    ('12.3', '0.12', '1e-05')
+    """
     if share is None:
-        return "-"
+        return NONE
     percent = 100 * share
-    if percent == 0 or percent >= 0.1:
+    if percent == 0 or abs(percent) >= 1:
         return f"{percent:.1f}"
-    return f"{percent:.2g}" if percent >= 1e-3 else f"{percent:.0e}"
+    return f"{percent:.2g}" if abs(percent) >= 9.5e-5 else f"{percent:.0e}"
+
+
+def as_share(share: float | None, *, signed: bool = False) -> str:
+    """A percentage with its sign; with `signed` what is more has a plus.
+
+    >>> as_share(0.123), as_share(0.123, signed=True)
+    ('12.3 %', '+12.3 %')
+    """
+    if share is None:
+        return NONE
+    return f"{'+' if signed and share >= 0 else ''}{as_percent(share)} %"
 
 
 def as_rate(value: float | None) -> str:
-    """A rate to three digits that count; a dash where there is none."""
-    return "-" if value is None else f"{value:.3g}"
+    """A rate, or a probability, to three digits that count.
+
+    >>> as_rate(0.0012345), as_rate(1.2345e-9)
+    ('0.00123', '1.23e-09')
+    """
+    return NONE if value is None or not math.isfinite(value) else f"{value:.3g}"
+
+
+def as_interval(low: float | None, high: float | None, say: Callable[[float | None], str]) -> str:
+    """From where to where, each end as `say` says it."""
+    return f"{say(low)} to {say(high)}"
 
 
 def listed(words: Sequence[str]) -> str:

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from softsense._core import build_info
 from softsense.base import inline
+from softsense.charts import Chart, Kind, Series, Sheet
 from softsense.colours import BASELINE, INK, POLICIES, SERIES, SPARE
 from softsense.designs import Design, Frontier, Group, pareto, tally
+from softsense.formats import as_significant
 from softsense.points import BATCH, NOT_SIMULATED
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from softsense.report import Chart, Table
+    from softsense.report import Table
     from softsense.sweep import SweepResult
 
 _LABELS = {
@@ -42,7 +43,7 @@ _MOST_FAILURES = 10
 _MOST_BOUNDS = 3
 _WIDE = 30
 _MOST_PANELS = 24
-_INCHES = (7.6, 4.3)
+_INCHES = (7.6, 4.1)
 _MOST_POINTS = 2000
 
 
@@ -83,13 +84,7 @@ def shown(value: Any) -> str:
         return "-"
     if isinstance(value, bool) or not isinstance(value, int | float):
         return value if isinstance(value, str) else inline(value)
-    if isinstance(value, int):
-        return f"{value:,}"
-    if value == 0 or not 1e-4 <= abs(value) < 1e15:
-        return f"{value:.4g}"
-    digits = max(0, 3 - math.floor(math.log10(abs(value))))
-    text = f"{value:,.{digits}f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
+    return as_significant(value)
 
 
 def outcome(result: SweepResult) -> str:
@@ -250,106 +245,76 @@ def draw(result: SweepResult) -> Figure:
 
     Points are designs, coloured by policy; those on the frontier are joined by a line, numbered, and listed beside it.
     """
-    from matplotlib.figure import Figure
+    from softsense.plots import draw_sheet
 
-    from softsense import plots
-    from softsense.papers.drawing import heading
-
-    shown_ones = result.frontiers[:_MOST_PANELS]
-    columns = min(len(shown_ones), 2)
-    rows = math.ceil(len(shown_ones) / columns)
-    across, height = _INCHES[0] * columns, _INCHES[1] * rows + 0.8
-    figure = Figure(figsize=(across, height), dpi=110, facecolor="white")
-    policies = list(dict.fromkeys(point.policy for point in result.planned.points if point.policy))
-    colours = of_policies(policies)
-    for i, frontier in enumerate(shown_ones):
-        left, bottom = _INCHES[0] * (i % columns) + 0.9, height - 0.8 - _INCHES[1] * (i // columns + 1) + 0.6
-        box = (left / across, bottom / height, 3.9 / across, (_INCHES[1] - 1.0) / height)
-        _panel(figure.add_axes(box), frontier, colours)
+    drawn = result.frontiers[:_MOST_PANELS]
     note = f"{len(result.frame):,} points"
     if len(result.sweep.seeds) > 1:
         note += f", means over {len(result.sweep.seeds)} seeds"
-    if more := len(result.frontiers) - len(shown_ones):
+    if more := len(result.frontiers) - len(drawn):
         note += f"; {more} more frontiers are not drawn"
-    heading(figure, f"Frontiers of {result.sweep.name}", note)
-    used = [policy for policy in policies if any(d.policy == policy for f in shown_ones for d in f.designs)]
-    if used:
-        style: dict[str, Any] = {
-            "frameon": False,
-            "fontsize": 9,
-            "labelcolor": plots.INK,
-            "handletextpad": 0.1,
-            "columnspacing": 1.2,
-        }
-        marks = [figure.axes[0].plot([], [], "o", color=colours[policy], markersize=6)[0] for policy in used]
-        place: dict[str, Any] = {
-            "loc": "upper left",
-            "bbox_to_anchor": (0.05 / across, 1 - 0.52 / height),
-            "ncols": len(used),
-        }
-        figure.legend(marks, used, **place, **style)
-    return figure
-
-
-def _panel(axes: Axes, frontier: Frontier, colours: Mapping[str | None, str]) -> None:
-    from matplotlib.ticker import FuncFormatter
-
-    from softsense import plots
-
-    plots.head(axes, "")
-    axes.set_title(frontier.trace or "", loc="left", fontsize=10, color=plots.INK)
-    left = "left" if frontier.pair.better[0] == "lower" else "right"
-    down = "bottom" if frontier.pair.better[1] == "lower" else "top"
-    axes.set_title(f"better: towards the {down} {left}", loc="right", fontsize=8, color=plots.FAINT)
-    axes.set(xlabel=label(frontier.pair.x), ylabel="\n".join(_wrapped([label(frontier.pair.y)], 44)))
-    if not frontier.designs:
-        axes.text(0.5, 0.5, "no design has both numbers", transform=axes.transAxes, ha="center", color=plots.FAINT)
-        return
-    for marker, group in (("x", frontier.aside), ("D", frontier.bounds), ("o", frontier.contenders)):
-        for each in group:
-            style: dict[str, Any] = {"markersize": 5, "alpha": 0.55}
-            style |= {
-                "markerfacecolor": "none" if marker == "D" else None,
-                "markeredgewidth": 0 if marker == "o" else 1,
-            }
-            axes.plot(each.x, each.y, marker, color=colours[each.policy], **style)
-    axes.plot([d.x for d in frontier.best], [d.y for d in frontier.best], color=plots.INK, linewidth=1, zorder=3)
-    for axis, values in (("x", [d.x for d in frontier.designs]), ("y", [d.y for d in frontier.designs])):
-        if min(values) > 0 and max(values) > _WIDE * min(values):
-            axes.set(**{f"{axis}scale": "log"})
-        getattr(axes, f"{axis}axis").set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
-    listed = _some(frontier.best)
-    lines = [f"on the frontier ({len(frontier.best)} of {len(frontier.contenders)}):", ""]
-    numbers: dict[tuple[float, float], list[int]] = {}
-    for number, design in enumerate(listed, start=1):
-        axes.plot(design.x, design.y, "o", color=colours[design.policy], markeredgecolor=plots.INK, zorder=4)
-        numbers.setdefault((design.x, design.y), []).append(number)
-        lines.append(f"{number:>2}  {describe(design)}")
-    for place, those in numbers.items():
-        above: dict[str, Any] = {
-            "textcoords": "offset points",
-            "xytext": (5, 5),
-            "fontsize": 8,
-            "color": plots.INK,
-            "zorder": 5,
-        }
-        axes.annotate(_numbers(those), place, **above)
-    if (between := len(frontier.best) - len(listed)) > 0:
-        lines.append(f"and {between} between them")
-    marks = (("x", "set aside", frontier.aside), ("diamond", "cannot be built", frontier.bounds))
-    lines += [f"{mark}: {said} ({len(group)})" for mark, said, group in marks if group]
-    axes.grid(color="#e6e6e6", linewidth=0.7)
-    axes.text(
-        1.04,
-        1.0,
-        "\n".join(_wrapped(lines, 46)),
-        transform=axes.transAxes,
-        va="top",
-        fontsize=7.5,
-        color=plots.INK,
-        linespacing=1.35,
-        parse_math=False,
+    charts = [replace(chart(result, frontier), title=frontier.trace or "") for frontier in drawn]
+    return draw_sheet(
+        Sheet(f"Frontiers of {result.sweep.name}", charts, note, columns=min(len(charts), 2), panel=_INCHES)
     )
+
+
+def chart(result: SweepResult, frontier: Frontier) -> Chart:
+    """A frontier as a chart, with all other designs around it."""
+    pair = frontier.pair
+    policies = list(dict.fromkeys(point.policy for point in result.planned.points if point.policy))
+    colours = of_policies(policies)
+    # A lifetime is of several designs, where it takes no notice of some fields.
+    whole = bool(frontier.best) and set(frontier.best[0].setting) == set(result.sweep.columns.values())
+    whole = whole and (frontier.best[0].policy is not None or not policies)
+    series = []
+    for policy in dict.fromkeys(design.policy for design in frontier.contenders):
+        some = [design for design in frontier.contenders if design.policy == policy]
+        keys = [_key(design.setting, design.policy) for design in some] if whole else None
+        series.append(_points(policy or "devices", some, colour=colours[policy], keys=keys))
+    listed = _some(frontier.best)
+    if frontier.best:
+        numbers = _numbered(frontier.best, listed)
+        series.append(_points("frontier", frontier.best, kind="line", colour=INK, marker="none", printed=numbers))
+    aside: dict[str, Any] = {"colour": BASELINE, "marker": "cross", "pale": True}
+    bounds: dict[str, Any] = {"colour": POLICIES["ideal"], "marker": "diamond", "hollow": True}
+    for name, those, look in (("set aside", frontier.aside, aside), ("cannot be built", frontier.bounds, bounds)):
+        why = [f"{describe(each)}: {'; '.join(p.told for p in each.problems) or name}" for each in those]
+        series += [_points(name, those, labels=why, **look)] if those else []
+    across, down = (pair.better[0] == "lower", pair.better[1] == "lower")
+    told = [f"{number:>2}  {describe(design)}" for number, design in enumerate(listed, start=1)]
+    if (between := len(frontier.best) - len(listed)) > 0:
+        told.append(f"and {between} between them")
+    heads = [f"on the frontier ({len(frontier.best)} of {len(frontier.contenders)}):", ""] if frontier.designs else []
+    return Chart(
+        "All designs" if result.sweep.all_designs else "Designs",
+        series,
+        label(pair.x),
+        label(pair.y),
+        log_x=_wide([design.x for design in frontier.designs]),
+        log_y=_wide([design.y for design in frontier.designs]),
+        note=f"Better are {pair.better[0]} values of the horizontal axis and {pair.better[1]} ones of the other.",
+        corner=f"better: towards the {'bottom' if down else 'top'} {'left' if across else 'right'}",
+        beside=_wrapped([*heads, *told], 46),
+        why_empty="no design has both numbers",
+    )
+
+
+def _points(name: str, designs: Sequence[Design], *, kind: Kind = "points", **look: Any) -> Series:
+    look.setdefault("labels", [describe(design) for design in designs])
+    return Series(name, [design.x for design in designs], [design.y for design in designs], kind, **look)
+
+
+def _numbered(best: Sequence[Design], listed: Sequence[Design]) -> list[str]:
+    """The numbers of designs on a frontier, those of one place together, at the first of them."""
+    at: dict[tuple[float, float], list[int]] = {}
+    for number, design in enumerate(listed, start=1):
+        at.setdefault((design.x, design.y), []).append(number)
+    return [_numbers(at.pop((design.x, design.y), [])) for design in best]
+
+
+def _wide(values: Sequence[float]) -> bool:
+    return bool(values) and min(values) > 0 and max(values) > _WIDE * min(values)
 
 
 def _some(designs: Sequence[Design]) -> list[Design]:
@@ -380,7 +345,7 @@ def of_policies(policies: Sequence[str]) -> dict[str | None, str]:
 
 def report(result: SweepResult) -> str:
     """The report of a sweep as one HTML document."""
-    from softsense.report import Chart, Section, Series, Table, html
+    from softsense.report import Section, Table, html
     from softsense.report.pages import without_folders
 
     sections = []
@@ -388,43 +353,10 @@ def report(result: SweepResult) -> str:
         heads = ["why", "designs", "which"]
         rows = [[reason, f"{count:,}", words] for reason, count, words in tally(result.judged.groups, describe)]
         sections.append(Section("Designs that are no contenders", [said], [Table("", heads, rows)]))
-    colours = of_policies(list(dict.fromkeys(point.policy for point in result.planned.points if point.policy)))
     for frontier in result.frontiers:
-        pair = frontier.pair
         parts: list[Chart | Table] = []
         if frontier.best:
-            policies = dict.fromkeys(design.policy for design in frontier.contenders)
-            # A lifetime is of several designs, where it takes no notice of some fields.
-            whole = set(frontier.best[0].setting) == set(result.sweep.columns.values())
-            whole = whole and (frontier.best[0].policy is not None or not any(colours.keys() - {None}))
-            series = []
-            for policy in policies:
-                some = [design for design in frontier.contenders if design.policy == policy]
-                labels = [describe(design) for design in some]
-                xs, ys = [design.x for design in some], [design.y for design in some]
-                name, colour = policy or "devices", colours[policy]
-                keys = [_key(design.setting, design.policy) for design in some] if whole else None
-                series.append(Series(name, xs, ys, kind="points", labels=labels, colour=colour, keys=keys))
-            labels = [describe(design) for design in frontier.best]
-            xs, ys = [design.x for design in frontier.best], [design.y for design in frontier.best]
-            series.append(Series("frontier", xs, ys, kind="line", labels=labels, colour=INK))
-            for name, those, colour in (
-                ("set aside", frontier.aside, BASELINE),
-                ("cannot be built", frontier.bounds, POLICIES["ideal"]),
-            ):
-                labels = [f"{describe(each)}: {'; '.join(p.told for p in each.problems) or name}" for each in those]
-                xs, ys = [each.x for each in those], [each.y for each in those]
-                series += [Series(name, xs, ys, kind="points", labels=labels, colour=colour)] if those else []
-            note = f"Better are {pair.better[0]} values of the horizontal axis and {pair.better[1]} ones of the other."
-            parts.append(
-                Chart(
-                    "All designs" if result.sweep.all_designs else "Designs",
-                    series,
-                    label(pair.x),
-                    label(pair.y),
-                    note=note,
-                )
-            )
+            parts.append(chart(result, frontier))
             heads, rows = _listed(result, frontier)
             parts.append(Table("On the frontier", heads, rows))
         said = _said(frontier) if frontier.best else f"{_why_none(frontier).capitalize()}."

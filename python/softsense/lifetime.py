@@ -19,6 +19,8 @@ from softsense import decode_tables
 from softsense._core import Code, Config, ConfigError, SoftsenseError
 from softsense.api import run
 from softsense.base import Progress, inline
+from softsense.charts import Chart, Series, Sheet
+from softsense.colours import FAINT, SERIES, of_ages
 
 if TYPE_CHECKING:
     import polars as pl
@@ -426,42 +428,37 @@ def _frame(codes: Sequence[CodeLife], stages: Sequence[Stage], amplification: di
 
 def draw(found: Lifetime) -> Figure:
     """Data for each bit of flash against P/E cycles, and the lifetime capacity of each scheme."""
-    from matplotlib.figure import Figure
+    from softsense.plots import draw_sheet
 
-    from softsense import plots
+    return draw_sheet(Sheet("Lifetime", charts(found), panel=(5.5, 4.2)))
 
-    figure = Figure(figsize=(11, 4.6), dpi=110, facecolor="white")
-    left, right = figure.add_axes((0.065, 0.13, 0.42, 0.72)), figure.add_axes((0.6, 0.13, 0.385, 0.72))
-    plots.head(left, "Data for the user, over life")
-    for code in found.codes:
-        left.plot([0, code.endurance_pe / 1000], [code.user_share] * 2, color="#bdbdbd", linewidth=1.2)
-        label = f" {code.code}"
-        left.annotate(label, (code.endurance_pe / 1000, code.user_share), fontsize=8, color=plots.FAINT, va="center")
+
+def charts(found: Lifetime) -> list[Chart]:
+    """The same as charts."""
     told = ADAPTIVE if len(found.codes) > 1 else "with this code"
     edges = [0.0, *(stage.to_pe / 1000 for stage in found.stages)]
-    left.stairs([stage.life.user_share for stage in found.stages], edges, color="#0072b2", linewidth=2, label=told)
-    left.set(
-        xlabel="P/E cycles (1,000)", ylabel="data bits for each bit in flash", ylim=(0, 1), xlim=(0, edges[-1] * 1.2)
+    shares = [stage.life.user_share for stage in found.stages]
+    beside: dict[str, Any] = {"colour": FAINT, "pale": True, "marker": "none", "named": False}
+    over_life = []
+    for code in found.codes:
+        until, share = [0.0, code.endurance_pe / 1000], [code.user_share] * 2
+        over_life.append(Series(code.code, until, share, printed=["", code.code], **beside))
+    over_life.append(Series(told, edges, [*shares, shares[-1]], colour=SERIES[0], steps=True))
+    left = Chart(
+        "Data for the user, over life",
+        over_life,
+        "P/E cycles (1,000)",
+        "data bits for each bit in flash",
+        x_range=(0.0, 1.2 * edges[-1]),
+        y_range=(0.0, 1.0),
     )
-    left.legend(frameon=False, fontsize=9, labelcolor=plots.INK, loc="upper right")
-    plots.head(right, "Lifetime capacity")
     schemes = found.frame["scheme"].unique(maintain_order=True).to_list()
-    shares = list(found.write_amplification)
-    height = 0.8 / len(shares)
-    for i, share in enumerate(shares):
-        rows = {row["scheme"]: row for row in found.frame.iter_rows(named=True) if row["utilisation"] == share}
-        at = [place + height * (i - (len(shares) - 1) / 2) for place in range(len(schemes))]
+    used = list(found.write_amplification.items())
+    capacities = []
+    for (used_share, amplification), colour in zip(used, of_ages(len(used)), strict=True):
+        rows = {row["scheme"]: row for row in found.frame.iter_rows(named=True) if row["utilisation"] == used_share}
         values = [rows[scheme]["lifetime_capacity"] for scheme in schemes]
-        shade = 0.85 - 0.55 * i / max(len(shares) - 1, 1) if len(shares) > 1 else 0.3
-        amplification = found.write_amplification[share]
-        label = f"{100 * share:g} % used (write amplification {amplification:.2f})"
-        right.barh(at, values, 0.9 * height, color=(shade, shade + 0.05, min(shade + 0.15, 1.0)), label=label)
-    right.set_yticks(range(len(schemes)), schemes, color=plots.INK, fontsize=9)
-    right.invert_yaxis()
-    right.set_xlabel("bytes written by the host for each byte of flash")
-    right.set_xlim(0, 1.05 * max([1.0, *found.frame["lifetime_capacity"].drop_nulls()]))
-    handles, labels = right.get_legend_handles_labels()
-    style = {"frameon": False, "fontsize": 8, "labelcolor": plots.INK, "handlelength": 1.0}
-    figure.legend(handles, labels, loc="upper left", bbox_to_anchor=(0.59, 0.93), ncols=len(labels), **style)
-    right.grid(axis="x", color="#e6e6e6", linewidth=0.7)
-    return figure
+        name = f"{100 * used_share:g} % used (write amplification {amplification:.2f})"
+        capacities.append(Series(name, schemes, values, "bar", colour=colour))
+    label = "bytes written by the host for each byte of flash"
+    return [left, Chart("Lifetime capacity", capacities, "", label, across=True)]

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
+from softsense.formats import as_share
+
 LOSES_DATA = "lose data"
 OVERLOADED = "cannot serve the load"
 
@@ -75,12 +77,12 @@ def found_in(
     for column, said in _LOST.items():
         if column not in allowed and (lost := total(column)):
             share = lost / max(1, total("codeword_reads.count"))
-            yield Problem(LOSES_DATA, f"{percent(share)} {said}", share)
+            yield Problem(LOSES_DATA, f"{as_share(share)} {said}", share)
     if _LOST_IN_BACKGROUND not in allowed and (lost := total(_LOST_IN_BACKGROUND)):
         yield Problem(LOSES_DATA, f"{lost:,.0f} codewords that were moved were uncorrectable", 1e-12 * lost)
     if _REFUSED not in allowed and (refused := total(_REFUSED)):
         share = refused / max(1, total("writes_detail.host_codewords"))
-        yield Problem(OVERLOADED, f"{percent(share)} of codewords written were refused, as there was no room", share)
+        yield Problem(OVERLOADED, f"{as_share(share)} of codewords written were refused, as there was no room", share)
     if open_loop and (told := _overload(rows)):
         yield told
 
@@ -90,7 +92,7 @@ def _overload(rows: Sequence[Mapping[str, Any]]) -> Problem | None:
     busiest = max(_UNITS, key=lambda unit: _mean(rows, f"utilisation.{unit}"))
     busy = _mean(rows, f"utilisation.{busiest}")
     if busy >= _BUSY:
-        return Problem(OVERLOADED, f"{_UNITS[busiest]} are {percent(busy)} busy", busy)
+        return Problem(OVERLOADED, f"{_UNITS[busiest]} are {as_share(busy)} busy", busy)
     # Little's law: as many requests wait in the mean as arrive while one is served.
     shares = [
         1e-6 * row["response.all.mean_us"] / row["simulated_s"]
@@ -106,8 +108,3 @@ def _overload(rows: Sequence[Mapping[str, Any]]) -> Problem | None:
 
 def _mean(rows: Sequence[Mapping[str, Any]], column: str) -> float:
     return fmean(row[column] or 0.0 for row in rows)
-
-
-def percent(share: float) -> str:
-    """A share as a percentage, with three digits."""
-    return f"{100 * share:.3g} %"

@@ -41,7 +41,8 @@ import numpy as np
 
 from softsense._core import Code, ConfigError, FrameTask, StopFlag, placement_json
 from softsense.base import Progress
-from softsense.runner import chosen_workers, run_units
+from softsense.executing import chosen_workers
+from softsense.runner import run_units
 from softsense.store import Store, opened_store
 
 if TYPE_CHECKING:

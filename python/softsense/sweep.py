@@ -17,7 +17,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import CancelledError, Executor, Future
+from concurrent.futures import Executor, Future
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 from softsense._core import SoftsenseError
 from softsense.base import Interrupted, Progress, inline
+from softsense.executing import Elsewhere, Flight, Workers, chosen_workers
 from softsense.files import replacing
 from softsense.latin_hypercube import LatinHypercube, Range
 from softsense.points import (
@@ -45,7 +46,6 @@ from softsense.points import (
     work,
     write_parquet,
 )
-from softsense.runner import InFlight, chosen_workers, hearing_ctrl_c
 from softsense.search import Search
 from softsense.sweep_file import Pair, Sweep, TraceFile
 
@@ -186,15 +186,23 @@ def sweep(
     with Kept(folder / "points") as kept:
         known = set(kept.ids)
         failures: dict[str, str] = {}
-        with _Hands(chosen_workers(workers)) as hands:
+        count = chosen_workers(workers)
+        by: Workers[Job]
+        if isinstance(count, int):
+            by = Processes(count)
+        else:
+            by = Elsewhere(count, lambda executor, job: executor.submit(work, job), _MOST_ELSEWHERE)
+        try:
             while True:
                 jobs = (*planned.jobs.values(), *planned.lifetimes.values())
                 todo = [job for job in jobs if job.id not in kept.ids and job.id not in failures]
-                interrupted = _carry_out(planned, todo, kept, hands, progress, failures)
+                interrupted = _carry_out(planned, todo, kept, by, progress, failures)
                 if interrupted or not planned.go_on(lambda: Judged(_result(planned, kept, failures, folder))):
                     break
                 if on_batch:
                     on_batch(planned)
+        finally:
+            by.close(stop=False)
         kept.merge()
         frame = _frame(planned, kept, failures)
         simulated = len((kept.ids & planned.jobs.keys()) - known)
@@ -205,59 +213,30 @@ def sweep(
     return result
 
 
-class _Hands:
-    """Who simulates: processes of this machine, which are begun when they are needed, or an executor."""
+class _Staying:
+    """Workers that stay when the jobs of a batch are done: the next one may come."""
 
-    def __init__(self, workers: int | Executor | Any) -> None:
-        self.most = 2 * workers if isinstance(workers, int) else _MOST_ELSEWHERE
-        self._workers = workers
-        self.processes: Processes | None = None
+    def __init__(self, workers: Workers[Job]) -> None:
+        self.most, self.here, self._workers = workers.most, workers.here, workers
+        self.submit = workers.submit
 
-    def __enter__(self) -> _Hands:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close(stop=False)
-
-    def flight(self, todo: Sequence[Job]) -> InFlight[Job]:
-        """Jobs that wait for them."""
-        if isinstance(self._workers, int):
-            if self.processes is None and todo:
-                self.processes = Processes(self._workers)
-            submit = self.processes.submit if self.processes else _nobody
-        else:
-            workers = self._workers
-            executor: Executor = workers.get_executor() if hasattr(workers, "get_executor") else workers
-
-            def submit(job: Job) -> Future[Any]:
-                return executor.submit(work, job)
-
-        found = InFlight(submit, self.most)
-        found.waiting.extend(todo)
-        return found
-
-    def close(self, stop: bool) -> None:
-        """End the processes, if `stop` even where they are at work."""
-        if self.processes:
-            self.processes.close(stop=stop)
-            self.processes = None
-
-
-def _nobody(job: Job) -> Future[Any]:
-    raise AssertionError(f"{job.id} is to be done by nobody")
+    def close(self, *, stop: bool) -> None:
+        """End them if `stop`."""
+        if stop:
+            self._workers.close(stop=True)
 
 
 def _carry_out(
     planned: Planned,
     todo: Sequence[Job],
     kept: Kept,
-    hands: _Hands,
+    workers: Workers[Job],
     progress: Progress | None,
     failures: dict[str, str],
 ) -> bool:
     """Do jobs, and take note of why some failed, by identity; returns whether it was interrupted."""
-    flight = hands.flight(todo)
-    most, processes = flight.most, hands.processes
+    flight = Flight(_Staying(workers), todo)
+    most = flight.most
     # What a search has not asked for yet comes on top.
     coming = planned.size - len(planned.points)
     # Jobs in flight when a process died, one of which was its end: each is tried again by itself.
@@ -275,7 +254,7 @@ def _carry_out(
             found: Outcome | None = future.result()
             return found
         except Exception as error:
-            broken = processes is not None and isinstance(error, BrokenProcessPool)
+            broken = isinstance(workers, Processes) and isinstance(error, BrokenProcessPool)
             if broken and job.id not in suspected:
                 suspected.add(job.id)
                 flight.waiting.appendleft(job)
@@ -283,11 +262,8 @@ def _carry_out(
             # The latter is how Dask calls it.
             if broken or type(error).__name__ == "KilledWorker":
                 return Outcome(job.sha256, error=_DIED)
-            if isinstance(error, CancelledError):
-                raise SoftsenseError(
-                    "workers: found them gone, expected them to stay (the same call goes on)"
-                ) from None
-            raise SoftsenseError(f"workers: {type(error).__name__}: {error}".removesuffix(": ")) from error
+            again: Outcome = flight.result(future)
+            return again
 
     def keep(ended: Iterable[tuple[Job, Future[Any]]]) -> None:
         rows: list[dict[str, Any]] = []
@@ -307,23 +283,12 @@ def _carry_out(
             if rows:
                 kept.add(rows)
 
-    with hearing_ctrl_c() as heard:
-        try:
-            while flight and not heard:
-                report()
-                flight.most = 1 if suspected else most
-                flight.submit()
-                keep(flight.ended())
-            report()
-        except KeyboardInterrupt:
-            # Of somebody who could not wait, or heard by polars.
-            pass
-        finally:
-            running = bool(flight)
-            flight.cancel()
-            if running:
-                hands.close(stop=True)
-            keep(flight.rest())
+    def feed() -> None:
+        flight.most = 1 if suspected else most
+
+    # Of somebody who could not wait, or heard by polars.
+    with contextlib.suppress(KeyboardInterrupt):
+        flight.carry_out(keep, report, feed=feed)
     return any(job.id not in kept.ids and job.id not in failures for job in todo)
 
 

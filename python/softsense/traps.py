@@ -30,9 +30,10 @@ from softsense import _core
 from softsense._core import AbsorbingSets, AbsorbingSetSearch, Code, CodeError, FileError, FrameTask, StopFlag
 from softsense.background import in_background
 from softsense.base import Interrupted, Progress
+from softsense.executing import chosen_workers
 from softsense.files import replacing
 from softsense.floors import MOST_RIGHT
-from softsense.runner import Runner, chosen_workers, run_units
+from softsense.runner import Runner, run_units
 from softsense.sampling import Plan, Request, Round
 from softsense.store import Counts, Store, opened_store
 from softsense.strata import CONFIDENCE
@@ -451,16 +452,14 @@ def find_traps(
     if not most_bits and not impulses:
         raise CodeError("most_bits: found neither a search nor impulses, expected one of them")
     known: set[tuple[int, ...]] = set()
-    hits: Counter[tuple[int, ...]] = Counter()
-    stray: Counter[tuple[int, int]] = Counter()
-    longest = 0
-    count = chosen_workers(workers)
+    hits, stray = Counter[tuple[int, ...]](), Counter[tuple[int, int]]()
+    longest, workers = 0, chosen_workers(workers)
     # A decoder that there is not is told of before the search.
     pushing = ImpulseTask(opened, impulse_decoder, iterations, seed) if impulses else None
     with opened_store(store) as kept:
 
         def run(task: Any, units: int, what: str) -> list[Any]:
-            found = run_units(kept, count, task, units, f"{what} of {opened.name}", progress)
+            found = run_units(kept, workers, task, units, f"{what} of {opened.name}", progress)
             if found is None:
                 raise Interrupted(None)
             return found

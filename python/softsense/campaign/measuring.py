@@ -14,8 +14,9 @@ from softsense.base import Interrupted, Progress
 from softsense.campaign.curves import FerResult
 from softsense.campaign.options import checked_levels, numbers, parse_levels
 from softsense.campaign.plans import HOURS_PER_DAY, Campaign
+from softsense.executing import chosen_workers
 from softsense.flash import page_number
-from softsense.runner import Runner, chosen_workers
+from softsense.runner import Runner
 from softsense.sampling import Goal
 from softsense.store import Store, opened_store
 

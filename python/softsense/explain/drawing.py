@@ -8,9 +8,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-FAILED, DECODED = "#d9593d", "#009e73"
-
-
 WIDE = 11.0
 
 

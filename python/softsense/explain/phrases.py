@@ -15,11 +15,6 @@ if TYPE_CHECKING:
 _WIDTH = 100
 
 
-def counted(count: int | None) -> str:
-    """A number of things; nothing where it is not known."""
-    return "" if count is None else f"{count:,}"
-
-
 def shown(found: Explanation) -> pl.DataFrame:
     """The regions of the level that is shown."""
     return found.regions.filter(found.regions["level"] == found.level)
@@ -49,29 +44,6 @@ def list_of_levels(levels: Sequence[int]) -> str:
     if len(levels) == 1:
         return f"level {levels[0]} fails"
     return f"levels {levels[0]} {'and' if len(levels) == 2 else 'to'} {levels[-1]} fail"
-
-
-def age(hours: float) -> str:
-    """A time that data has rested."""
-    if hours >= 48:
-        return f"{hours / 24:,.4g} days"
-    return f"{hours:,.4g} hour{'s' if hours != 1 else ''}"
-
-
-def few(number: float) -> str:
-    """A number of things in the mean."""
-    return f"{number:,.0f}" if number >= 10 else f"{number:.2g}"
-
-
-def as_volts(volts: float | None) -> str:
-    """Volts; nothing where there are none."""
-    return "" if volts is None else f"{volts:.3f}"
-
-
-def as_percent(share: float) -> str:
-    """A share as a percentage."""
-    percent = 100 * share
-    return f"{percent:.1f} %" if percent >= 1 else f"{percent:.2g} %" if percent >= 1e-12 else "0 %"
 
 
 def filled(paragraph: str, indent: int = 0) -> str:

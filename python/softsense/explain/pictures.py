@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from softsense import _core
-from softsense.explain.drawing import DECODED, FAILED, WIDE, draw_key
+from softsense.colours import BAD, BITS, GOOD
+from softsense.explain.drawing import WIDE, draw_key
 from softsense.explain.explanation import Explanation
 from softsense.explain.phrases import for_decoder, references_of, shown
 from softsense.explain.pictures_of_reads import draw_steps, draw_timelines
@@ -66,9 +67,7 @@ def draw(found: Explanation) -> Figure:
 
 def _shade(llr: float, most: float) -> tuple[str, float]:
     """The colour of the bit that a region says, and how strong it is."""
-    from softsense import plots
-
-    return plots.BIT_COLOURS[0 if llr > 0 else 1], 0.04 + 0.26 * min(abs(llr) / most, 1.0)
+    return BITS[0 if llr > 0 else 1], 0.04 + 0.26 * min(abs(llr) / most, 1.0)
 
 
 def _largest(regions: pl.DataFrame) -> float:
@@ -89,7 +88,7 @@ def _draw_states(axes: Axes, found: Explanation) -> None:
     densities = [found.cells.density(state, volts) for state in range(found.cells.states)]
     top = 1.32 * max(density.max() for density in densities)
     for row, density in zip(found.states.iter_rows(named=True), densities, strict=True):
-        colour = plots.BIT_COLOURS[row["bit"]]
+        colour = BITS[row["bit"]]
         axes.fill_between(volts, density, color=colour, alpha=0.4, linewidth=0, zorder=2)
         axes.plot(volts, density, color=colour, linewidth=1.6, zorder=3)
         axes.plot(volts, fresh.density(row["state"], volts), color=colour, linewidth=1.1, linestyle=":", zorder=3)
@@ -124,8 +123,8 @@ def _draw_states(axes: Axes, found: Explanation) -> None:
     axes.set_ylabel("density (1/V)")
     axes.set_xlabel("threshold voltage (V)")
     keys = [
-        (Patch(color=plots.BIT_COLOURS[1], alpha=0.6, linewidth=0), f"1 in the {found.page} page"),
-        (Patch(color=plots.BIT_COLOURS[0], alpha=0.6, linewidth=0), "0"),
+        (Patch(color=BITS[1], alpha=0.6, linewidth=0), f"1 in the {found.page} page"),
+        (Patch(color=BITS[0], alpha=0.6, linewidth=0), "0"),
         (Line2D([], [], color=plots.FAINT, linestyle=":", linewidth=1.3), "as written"),
         (Line2D([], [], color=plots.INK, linestyle=(0, (3, 2)), linewidth=1.2), "hard references"),
         (Line2D([], [], color=plots.INK, linewidth=0.8), f"references of level {found.level}"),
@@ -143,7 +142,7 @@ def _draw_llrs(axes: Axes, found: Explanation) -> None:
     size = 9.0 if regions.height <= 16 else 7.5 if regions.height <= 22 else 6.5
     for row in regions.iter_rows(named=True):
         llr = max(-largest, min(largest, row["llr"]))
-        colour = plots.BIT_COLOURS[0 if row["llr"] > 0 else 1]
+        colour = BITS[0 if row["llr"] > 0 else 1]
         axes.bar(row["region"], llr, width=0.94, color=colour, alpha=0.75, linewidth=0)
         # The number stands outside the bar.
         up = row["llr"] > 0
@@ -180,7 +179,7 @@ def _draw_attempts(axes: Axes, found: Explanation) -> None:
     for row, height in zip(rows, heights, strict=True):
         right = row["converged"] and row["correct"]
         beyond = found.required_level is not None and row["level"] > found.required_level
-        colour = DECODED if right else FAILED
+        colour = GOOD if right else BAD
         axes.bar(row["level"], height, width=0.72, color=colour, alpha=0.4 if beyond else 1.0, linewidth=0)
         if found.decoder is not None:
             bold = "normal" if beyond else "bold"

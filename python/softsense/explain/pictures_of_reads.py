@@ -6,30 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from softsense.explain.drawing import DECODED, FAILED, WIDE, draw_key
+from softsense.colours import BAD, BITS, GOOD, POLICIES, SPANS
+from softsense.explain.drawing import WIDE, draw_key
 from softsense.explain.explanation import RESOURCES, Explanation
 from softsense.explain.reasons import is_predicted_to_fail, moves_references, steps_of, where
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-_WHATS = {
-    "command": "command",
-    "sense": "sensing",
-    "hold": "plane kept",
-    "transfer": "transfer",
-    "predict": "predicted to fail",
-    "decode": "decoding",
-}
-
-_SPAN_COLOURS = {
-    "command": "#8fbf95",
-    "sense": "#1f6fad",
-    "hold": "#bcd7ee",
-    "transfer": "#3f9448",
-    "predict": "#c8a400",
-    "decode": "#7a5ba8",
-}
 
 
 def draw_steps(panels: list[Axes], found: Explanation, policy: str, steps: list[dict[str, Any]]) -> None:
@@ -39,7 +22,7 @@ def draw_steps(panels: list[Axes], found: Explanation, policy: str, steps: list[
     from softsense import plots
 
     rows = len(steps)
-    colours = [DECODED if step["decoded"] else plots.FAINT if step["decoded"] is None else FAILED for step in steps]
+    colours = [GOOD if step["decoded"] else plots.FAINT if step["decoded"] is None else BAD for step in steps]
     for boundary, axes in enumerate(panels):
         plots.head(axes, f"Steps of the read ({policy}): references over the states" if not boundary else "")
         standing = [
@@ -51,7 +34,7 @@ def draw_steps(panels: list[Axes], found: Explanation, policy: str, steps: list[
         densities = [found.cells.density(state, volts) for state in range(found.cells.states)]
         top = max(density.max() for density in densities)
         for row, density in zip(found.states.iter_rows(named=True), densities, strict=True):
-            colour = plots.BIT_COLOURS[row["bit"]]
+            colour = BITS[row["bit"]]
             axes.fill_between(
                 volts, rows - 0.4, rows - 0.4 - density / top * rows, color=colour, alpha=0.2, linewidth=0
             )
@@ -88,7 +71,7 @@ def draw_timelines(axes: Axes, found: Explanation) -> None:
     """What takes how long of the read of each policy."""
     from matplotlib.patches import Patch
 
-    from softsense import colours, plots
+    from softsense import plots
 
     plots.head(axes, "What each policy's read costs, when nobody is in its way")
     longest = max(found.reads["latency_us"].to_list())
@@ -100,7 +83,7 @@ def draw_timelines(axes: Axes, found: Explanation) -> None:
         spans = found.spans.filter(found.spans["policy"] == read["policy"])
         by_level = not moves_references(steps_of(found, read))
         name = read["policy"].partition(":")[0]
-        colour = colours.POLICIES.get(name, plots.INK)
+        colour = POLICIES.get(name, plots.INK)
         for lane, resource in enumerate(RESOURCES):
             axes.axhspan(first + lane - 0.4, first + lane + 0.4, color="#f6f6f6", linewidth=0, zorder=0)
             beside: dict[str, Any] = {
@@ -123,11 +106,9 @@ def draw_timelines(axes: Axes, found: Explanation) -> None:
             lane, width = RESOURCES.index(span["resource"]), span["to_us"] - span["from_us"]
             bar = {"left": span["from_us"], "height": 0.8, "linewidth": 0.8, "zorder": 2}
             if span["wasted"] and span["what"] == "sense":
-                axes.barh(
-                    first + lane, width, facecolor="white", edgecolor=_SPAN_COLOURS["sense"], hatch="/////", **bar
-                )
+                axes.barh(first + lane, width, facecolor="white", edgecolor=SPANS["sense"][1], hatch="/////", **bar)
             else:
-                shade = FAILED if span["what"] == "decode" and _is_failed(span, read) else _SPAN_COLOURS[span["what"]]
+                shade = BAD if span["what"] == "decode" and _is_failed(span, read) else SPANS[span["what"]][1]
                 axes.barh(first + lane, width, color=shade, edgecolor="white", **bar)
             label = _fitting(span, width / right * inches, by_level=by_level)
             if label and not (span["wasted"] or span["what"] == "hold"):
@@ -159,9 +140,9 @@ def draw_timelines(axes: Axes, found: Explanation) -> None:
     axes.set_xlabel("time since the read was asked for (µs)")
     axes.grid(axis="x", color="#e6e6e6", linewidth=0.7)
     there = set(found.spans["what"]) | {"decode"}
-    keys = [(Patch(color=_SPAN_COLOURS[what], linewidth=0), said) for what, said in _WHATS.items() if what in there]
+    keys = [(Patch(color=colour, linewidth=0), said) for what, (said, colour) in SPANS.items() if what in there]
     if max(found.reads["wasted_us"].to_list()) > 0:
-        vain = Patch(facecolor="white", edgecolor=_SPAN_COLOURS["sense"], hatch="/////", linewidth=0)
+        vain = Patch(facecolor="white", edgecolor=SPANS["sense"][1], hatch="/////", linewidth=0)
         keys.insert(1, (vain, "sensed in vain"))
     reads = {read["policy"]: read for read in found.reads.iter_rows(named=True)}
     decodes = found.spans.filter(found.spans["what"] == "decode").to_dicts()
@@ -169,7 +150,7 @@ def draw_timelines(axes: Axes, found: Explanation) -> None:
     if all(failed):
         del keys[-1]
     if any(failed):
-        keys.append((Patch(color=FAILED, linewidth=0), "decoding that fails"))
+        keys.append((Patch(color=BAD, linewidth=0), "decoding that fails"))
     draw_key(axes, keys, "")
 
 

@@ -9,12 +9,7 @@ from typing import Any
 from softsense import read_policies
 from softsense.explain.explanation import Explanation
 from softsense.explain.phrases import (
-    age,
-    as_percent,
-    as_volts,
     bit_of,
-    counted,
-    few,
     filled,
     for_decoder,
     list_of_levels,
@@ -34,7 +29,7 @@ from softsense.explain.reasons import (
     why,
     why_steps,
 )
-from softsense.formats import listed
+from softsense.formats import as_age, as_count, as_few, as_number, as_share, listed
 
 
 def text(found: Explanation) -> str:
@@ -55,7 +50,7 @@ def heading(found: Explanation) -> str:
     """What codeword this is, in a line."""
     return (
         f"One codeword of {found.code} in the {found.page} page of {found.cells_name} cells, "
-        f"after {found.cells.pe_cycles:,} P/E cycles and {age(found.cells.retention_hours)}"
+        f"after {found.cells.pe_cycles:,} P/E cycles and {as_age(found.cells.retention_hours)}"
     )
 
 
@@ -68,7 +63,7 @@ def _about_cells(found: Explanation) -> list[str]:
     fallen = max((states["written_mean_v"] - states["mean_v"]).to_list())
     if found.cells.retention_hours > 0:
         said += (
-            f" Cycles have widened the states; in {age(found.cells.retention_hours)} they have come down "
+            f" Cycles have widened the states; in {as_age(found.cells.retention_hours)} they have come down "
             f"by up to {fallen:.3f} V."
         )
     columns = [(f"\n{page}", [bits[number] for bits in states["bits"]]) for number, page in enumerate(pages)]
@@ -76,7 +71,7 @@ def _about_cells(found: Explanation) -> list[str]:
         ("V when\nwritten", [f"{volts:.3f}" for volts in states["written_mean_v"]]),
         ("V\nnow", [f"{volts:.3f}" for volts in states["mean_v"]]),
         ("spread\nnow, V", [f"{volts:.3f}" for volts in states["spread_v"]]),
-        ("cells read\nwrong", [as_percent(share) for share in states["p_wrong"]]),
+        ("cells read\nwrong", [as_share(share) for share in states["p_wrong"]]),
     ]
     n = found.codeword_bits
     expected, spread = n * found.rber, math.sqrt(n * found.rber * (1 - found.rber))
@@ -84,7 +79,7 @@ def _about_cells(found: Explanation) -> list[str]:
     reading = (
         f"2. Raw bit errors. Hard decision compares with {listed([f'{volts:.3f}' for volts in hard])} V, where "
         f"neighbouring states cross. A bit of this page is wrong with probability {found.rber:.2e}: "
-        f"of {n:,} bits {few(expected)} in the mean, give or take {few(spread)}. "
+        f"of {n:,} bits {as_few(expected)} in the mean, give or take {as_few(spread)}. "
         f"This codeword has {found.raw_errors:,}."
     )
     if found.untracked_rber > 1.05 * found.rber:
@@ -109,8 +104,8 @@ def _about_regions(found: Explanation) -> list[str]:
         "ln(P(region | 0) / P(region | 1)): positive says 0."
     )
     columns = [
-        ("from\nV", [as_volts(volts) for volts in regions["from_v"]]),
-        ("to\nV", [as_volts(volts) for volts in regions["to_v"]]),
+        ("from\nV", [as_number(volts, 3, "") for volts in regions["from_v"]]),
+        ("to\nV", [as_number(volts, 3, "") for volts in regions["to_v"]]),
         ("P(region\n| 0)", [f"{p:.3g}" for p in regions["p_given_0"]]),
         ("P(region\n| 1)", [f"{p:.3g}" for p in regions["p_given_1"]]),
         ("\nLLR", [f"{llr:+.2f}" for llr in regions["llr"]]),
@@ -153,7 +148,7 @@ def _about_attempts(found: Explanation) -> list[str]:
     if found.hard_failure is not None:
         member = "this is one of them" if not attempts["converged"][0] else "this is none of them"
         said += (
-            f" By the decode table of the config hard decision fails for {as_percent(found.hard_failure)} of codewords "
+            f" By the decode table of the config hard decision fails for {as_share(found.hard_failure)} of codewords "
             f"at this raw bit error rate: {member}."
         )
     if found.tried > 1:
@@ -251,10 +246,10 @@ def _about_steps(found: Explanation) -> list[str]:
     columns = [
         ("\nreferences", [where(step) for step in steps]),
         ("\nlevel", ["known" if step["known_cells"] else str(step["level"]) for step in steps]),
-        ("hard references\nV", [" ".join(map(as_volts, volts)) for volts in hard]),
+        ("hard references\nV", [" ".join(as_number(at, 3) for at in volts) for volts in hard]),
         ("sensed\nfor us", [f"{step['sense_us']:,.1f}{share}" for step, share in zip(steps, whole, strict=True)]),
-        ("wrong\nbits", [counted(step["raw_errors"]) for step in steps]),
-        ("violated\nchecks", [counted(step["violated_checks"]) for step in steps]),
+        ("wrong\nbits", [as_count(step["raw_errors"], "") for step in steps]),
+        ("violated\nchecks", [as_count(step["violated_checks"], "") for step in steps]),
         ("\ndecodes", [decodes_there(step) for step in steps]),
     ]
     table = table_of("step", [step["step"] for step in steps], columns)

@@ -13,12 +13,13 @@ import numpy as np
 
 from softsense._core import StopFlag, __version__
 from softsense.base import Progress
+from softsense.executing import chosen_workers
 from softsense.fit import growth, sampling, search
 from softsense.fit.growth import Growth
 from softsense.fit.histograms import Histogram, Log, check_held_out
 from softsense.fit.model import Grid, Parameters, Structure, unpack
 from softsense.fit.sampling import Posterior, Prior
-from softsense.runner import chosen_workers, run_units
+from softsense.runner import run_units
 from softsense.store import Store
 
 if TYPE_CHECKING:

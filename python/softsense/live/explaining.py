@@ -16,10 +16,10 @@ import numpy as np
 
 from softsense import _core, api, colours, explain
 from softsense._core import Cells, Code, ConfigError, SoftsenseError
+from softsense.charts import Chart, Series
 from softsense.live.server import Answer, as_json
 from softsense.report.charts import description
 from softsense.report.pages import document
-from softsense.report.parts import Chart, Series
 
 TECHNIQUES: dict[str, tuple[str, tuple[str, ...]]] = {
     "config": ("as the device does", ()),
@@ -44,16 +44,7 @@ MOST_PE = 20_000
 """P/E cycles at the end of their slider."""
 
 _VOLTAGES = 320
-_BITS = ("#0072b2", "#e69f00")
 _KEPT = 256
-_SPANS = {
-    "command": ("command", colours.PARTS["wait_bus"]),
-    "sense": ("sensing", colours.PARTS["sense"]),
-    "hold": ("plane kept", colours.PARTS["wait_plane"]),
-    "transfer": ("transfer", colours.PARTS["transfer"]),
-    "predict": ("predicted to fail", "#e69f00"),
-    "decode": ("decoding", colours.PARTS["decode"]),
-}
 
 
 def answered(path: str, query: Mapping[str, str], config: str) -> Answer | None:
@@ -189,16 +180,12 @@ def _cells(found: explain.Explanation) -> Chart:
     low = min(min(row["mean_v"], row["written_mean_v"]) - wide for row, wide in zip(rows, spread, strict=True))
     high = max(max(row["mean_v"], row["written_mean_v"]) + wide for row, wide in zip(rows, spread, strict=True))
     volts = np.linspace(low, high, _VOLTAGES)
-    series = []
-    top = 0.0
-    for row in rows:
-        density = found.cells.density(row["state"], volts)
-        top = max(top, float(density.max()))
-        colour = _BITS[row["bit"]]
-        series.append(_curve(f"{row['bits']} ({row['bit']})", volts, density, colour))
-        if found.cells.retention_hours:
-            written = fresh.density(row["state"], volts)
-            series.append(_curve(f"{row['bits']} when written", volts, written, colour, dashed=True))
+    densities = [found.cells.density(row["state"], volts) for row in rows]
+    top = max(float(density.max()) for density in densities)
+    series = [_of_bit(bit, rows, volts, densities) for bit in (0, 1)]
+    if found.cells.retention_hours:
+        written = [fresh.density(row["state"], volts) for row in rows]
+        series += [_of_bit(bit, rows, volts, written, dashed=True) for bit in (0, 1)]
     references = found.references.filter(found.references["level"] == found.level)["reference_v"].to_list()
     places = [place for reference in references for place in (reference, reference, reference)]
     heights = [height for _ in references for height in (0.0, top, None)]
@@ -209,15 +196,27 @@ def _cells(found: explain.Explanation) -> Chart:
     return Chart("The cells", series, "threshold voltage (V)", "cells (share per V)", note=note)
 
 
-def _curve(name: str, volts: Any, density: Any, colour: str, *, dashed: bool = False) -> Series:
-    there = density > 1e-4 * density.max()
-    return Series(name, volts[there], density[there], colour=colour, dashed=dashed)
+def _of_bit(
+    bit: int, rows: Sequence[Mapping[str, Any]], volts: Any, densities: Sequence[Any], *, dashed: bool = False
+) -> Series:
+    """The states that hold a bit in the page, one after the other, with a gap between them."""
+    x: list[float] = []
+    y: list[float | None] = []
+    labels: list[str] = []
+    for row, density in zip(rows, densities, strict=True):
+        if row["bit"] == bit:
+            there = density > 1e-4 * density.max()
+            x += [*volts[there].tolist(), float(volts[-1])]
+            y += [*density[there].tolist(), None]
+            labels += [f"the state {row['bits']}"] * (int(there.sum()) + 1)
+    name = f"states of a {bit}{', when written' if dashed else ''}"
+    return Series(name, x, y, labels=labels, colour=colours.BITS[bit], dashed=dashed)
 
 
 def _levels(found: explain.Explanation) -> Chart:
     rows = found.attempts.to_dicts()
     series = []
-    for name, converged, colour in (("decodes", True, colours.POLICIES["ideal"]), ("fails", False, "#d55e00")):
+    for name, converged, colour in (("decodes", True, colours.GOOD), ("fails", False, colours.BAD)):
         of = [row for row in rows if row["converged"] == converged]
         labels = [
             f"{row['iterations']} iterations\n{row['violated_checks']:,} checks violated\n"
@@ -240,7 +239,7 @@ def _reads(found: explain.Explanation) -> Chart:
     for span in spans:
         rows.setdefault((span["what"], span["wasted"]), []).append(span)
     series = []
-    for what, (word, colour) in _SPANS.items():
+    for what, (word, colour) in colours.SPANS.items():
         for wasted in (False, True):
             of = rows.get((what, wasted), [])
             if of:

@@ -13,10 +13,10 @@ from urllib.parse import quote
 
 from softsense import following
 from softsense._core import FileError
+from softsense.charts import Chart, Series
 from softsense.live.server import Answer, as_json
 from softsense.report.charts import description
 from softsense.report.pages import document
-from softsense.report.parts import Chart, Series
 
 _KINDS = {
     ".html": "text/html; charset=utf-8",

@@ -148,7 +148,7 @@ class Compared:
         return Evidence(number, (why + where).strip(), in_all=not wrong, in_mean=mean)
 
     def frame(self) -> pl.DataFrame:
-        """For `draw_bars`."""
+        """For `bar_sheet`."""
         rows = []
         for name in self.workloads:
             for arm in self.arms:

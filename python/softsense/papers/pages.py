@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from softsense.papers.charts import charts_of, with_png
+from softsense.charts import Chart, Mark, Series, Sheet
 from softsense.papers.judging import HOLDS, IN_DIRECTION, KINDS, NOT, NOT_MEASURED, RULE, SIGN_ONLY, UNDER_SOME
 from softsense.papers.plans import configured
 from softsense.papers.telling import claim_cells, claim_heads, claim_row, headline, reasons, tally
 from softsense.report.pages import html, versions
-from softsense.report.parts import Attachment, Chart, Picture, Section, Series, Table
+from softsense.report.parts import Attachment, Picture, Section, Table
 
 if TYPE_CHECKING:
     from softsense.papers.running import Reproduction
@@ -136,15 +137,18 @@ def _claims(result: Reproduction) -> list[Chart | Table | str]:
         compared = {point[0] for points in ratios.values() for point in points}
         names = [str(row[0]) for row in rows if str(row[0]) in compared]
         log_y = all(lo > 0 for points in ratios.values() for _, _, lo, _, _ in points)
-        parts.append(Chart(title, series, "claim (no.)", label, log_y=log_y, note=note, level=1, names=names))
+        parts.append(Chart(title, series, "claim (no.)", label, log_y=log_y, note=note, marks=[Mark(1.0)], names=names))
     return parts
 
 
 def _figure(result: Reproduction, figure: Any, measured: Any) -> Section:
-    drawing, png = result.pictures.get(figure.id) or with_png(figure.draw(measured.frame))
-    charts = charts_of(drawing, measured.frame)
+    from softsense.plots import png
+
+    drawn, printed = result.pictures.get(figure.id) or (None, b"")
+    drawn = drawn or figure.draw(measured.frame)
+    charts = _charts(drawn) if isinstance(drawn, Sheet) else []
     parts: list[Chart | Table | Picture | Attachment | str] = [*charts]
-    parts.append(Picture(figure.title, png, folded=bool(charts)))
+    parts.append(Picture(figure.title, printed or png(drawn), folded=bool(charts)))
     parts.append(Attachment(f"{figure.stem}.csv", measured.frame.write_csv(float_precision=6)))
     for note in measured.notes:
         parts += _of_markdown(note)
@@ -153,6 +157,11 @@ def _figure(result: Reproduction, figure: Any, measured: Any) -> Section:
         if found["figure"] == figure.id:
             parts += reasons(claims[found["id"]], found)
     return Section(figure.title, parts=parts)
+
+
+def _charts(sheet: Sheet) -> list[Chart]:
+    """The charts of a figure, with its note below the last."""
+    return [*sheet.charts[:-1], replace(sheet.charts[-1], note=sheet.note)]
 
 
 def _of_markdown(text: str) -> list[Table | str]:

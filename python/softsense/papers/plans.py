@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     import polars as pl
     from matplotlib.figure import Figure as Picture
 
+    from softsense.charts import Sheet
+
 _PAPERS = (
     "ldpc_in_ssd",
     "laldpc",
@@ -103,12 +105,14 @@ class Measured:
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure: the simulations that it needs, what it makes of them, and how that is drawn."""
+    """A figure: the simulations that it needs, what it makes of them, and how that is drawn: as charts, or as a picture
+    that is no chart.
+    """
 
     id: str
     title: str
     measure: Callable[[Plan, Runs], Measured]
-    draw: Callable[[pl.DataFrame], Picture]
+    draw: Callable[[pl.DataFrame], Sheet | Picture]
     cases: Callable[[Plan], Sequence[Case]] = lambda plan: ()
 
     @property

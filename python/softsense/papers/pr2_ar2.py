@@ -30,13 +30,13 @@ from softsense.papers import (
     shown,
 )
 from softsense.papers.comparing import Arm, Compared, Quantity, cases, lone_reads, response, saved
-from softsense.papers.drawing import Line, draw_bars, lines, point
+from softsense.papers.drawing import Line, bar_sheet, lines, point
 from softsense.papers.stand_ins import stand_in
 from softsense.papers.techniques import at_age, ladder, of_cells, reading
 from softsense.retry_tables import with_references
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Picture
+    from softsense.charts import Sheet
 
 PUBLISHED: dict[str, Any] = {
     "mechanism": {"chips": 160, "steps_at_3_months_0_pe": 3},
@@ -68,7 +68,7 @@ _STYLES = {
     "PR2": Line("#0072b2"),
     "AR2": Line("#e69f00"),
     "PR2 and AR2": Line("#d55e00"),
-    "published": Line("#000000", "none", "s"),
+    "published": Line("#000000", "none", "square"),
 }
 
 
@@ -287,8 +287,8 @@ def _responses(plan: Plan, runs: Runs) -> Measured:
     return Measured(frame, evidence)
 
 
-def _draw_responses(frame: pl.DataFrame) -> Picture:
-    return draw_bars(
+def _draw_responses(frame: pl.DataFrame) -> Sheet:
+    return bar_sheet(
         frame,
         "Response time that overlapping and shorter retries save",
         "part saved",

@@ -5,19 +5,19 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import threading
 from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import Executor, Future, ThreadPoolExecutor, wait
+from concurrent.futures import Executor, Future
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol
 
 from softsense import _core
-from softsense._core import SoftsenseError
+from softsense._core import StopFlag
 from softsense.api import run
 from softsense.base import Progress
+from softsense.executing import Elsewhere, Flight, Threads, Workers
 from softsense.papers.judging import judged
 from softsense.papers.plans import Case, Figure, Measured, Paper, Plan, configured
 from softsense.papers.telling import report
@@ -26,9 +26,8 @@ from softsense.traces import Trace
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
 
+    from softsense.charts import Sheet
     from softsense.store import Store
-
-_POLL_S = 0.1
 
 
 class Folder(Protocol):
@@ -52,7 +51,7 @@ class Reproduction:
     plan: Plan
     claims: list[dict[str, Any]] = field(default_factory=list)
     figures: list[tuple[Figure, Measured]] = field(default_factory=list)
-    pictures: dict[str, tuple[Picture, bytes]] = field(default_factory=dict, repr=False)
+    pictures: dict[str, tuple[Sheet | Picture, bytes]] = field(default_factory=dict, repr=False)
     runs: int = 0
     interrupted: bool = False
 
@@ -107,87 +106,72 @@ class _Simulations(Mapping[Case, dict[str, Any]]):
         jobs: int | Executor,
         store: Store | None,
     ) -> None:
-        self._stop = threading.Event()
-        self._threads = ThreadPoolExecutor(jobs) if isinstance(jobs, int) else None
         distinct = list(dict.fromkeys(cases))
         self._fractions = dict.fromkeys(distinct, 0.0)
-        folder = None if traces is None else os.fspath(traces)
         self._store, self._keys = store, dict[Case, str]()
-        self._futures: dict[Case, Future[dict[str, Any]]] = {}
-        for case in distinct:
-            of = (case.device or config, case, plan.overrides, folder)
-            if store is not None:
-                key = _identity(*of)
-                if (known := store.result(key, 0)) is not None:
-                    self._futures[case] = Future()
-                    self._futures[case].set_result(known)
-                    continue
-                self._keys[case] = key
-            self._futures[case] = (
-                self._threads.submit(_simulated, *of, self._watched(case))
-                if self._threads
-                else cast("Executor", jobs).submit(_simulated, *of, None)
-            )
+        self._found: dict[Case, dict[str, Any]] = {}
+        folder = None if traces is None else os.fspath(traces)
 
-    def _watched(self, case: Case) -> Progress:
+        def asked(case: Case) -> tuple[str, Case, Sequence[str], str | None]:
+            return case.device or config, case, plan.overrides, folder
+
+        if store is not None:
+            for case in distinct:
+                self._keys[case] = _identity(*asked(case))
+                if (known := store.result(self._keys[case], 0)) is not None:
+                    self._found[case] = known
+        # All at once: simulations go on while what has ended is measured.
+        most = len(distinct)
+        by: Workers[Case]
+        if isinstance(jobs, int):
+            by = Threads(jobs, lambda case, stop: _simulated(*asked(case), self._watched(case, stop)), most)
+        else:
+            by = Elsewhere(jobs, lambda executor, case: executor.submit(_simulated, *asked(case), None), most)
+        self._flight = Flight(by, [case for case in distinct if case not in self._found])
+        self._flight.submit()
+
+    def _watched(self, case: Case, stop: StopFlag) -> Progress:
         def watch(_: str, requests: int, fraction: float) -> None:
-            if self._stop.is_set():
+            if stop.is_set:
                 raise _StopError
             self._fractions[case] = fraction
 
         return watch
 
     def __getitem__(self, case: Case) -> dict[str, Any]:
-        return self._futures[case].result()
+        return self._found[case]
 
     def __iter__(self) -> Any:
-        return iter(self._futures)
+        return iter(self._fractions)
 
     def __len__(self) -> int:
-        return len(self._futures)
+        return len(self._fractions)
 
     def wait(self, cases: Iterable[Case], progress: Progress | None) -> None:
         """Return when all these cases have ended; an error of any case is raised."""
-        waiting = {self._futures[case] for case in cases}
-        while waiting:
-            ended, waiting = wait(waiting, _POLL_S)
-            for future in ended:
-                try:
-                    future.result()
-                except SoftsenseError:
-                    raise
-                except Exception as error:
-                    if self._threads:
-                        raise
-                    # Of workers elsewhere, which may have gone, or have another softsense.
-                    raise SoftsenseError(f"workers: {type(error).__name__}: {error}") from error
-            self._keep()
+        wanted = set(cases)
+        while not wanted <= self._found.keys():
+            self._keep(self._flight.ended())
             self.report(progress)
+        self.report(progress)
 
-    def _keep(self) -> None:
-        """Put into the store what has ended."""
-        for case in [case for case in self._keys if self._futures[case].done()]:
-            key, future = self._keys.pop(case), self._futures[case]
-            ended = not future.cancelled() and future.exception() is None
+    def _keep(self, ended: Iterable[tuple[Case, Future[Any]]]) -> None:
+        """Take what has ended, and put it into the store."""
+        for case, future in ended:
+            self._found[case] = self._flight.result(future)
             # Cases that are worded otherwise may be one simulation.
-            if self._store is not None and ended and self._store.result(key, 0) is None:
-                self._store.add_result(key, 0, future.result())
+            if self._store is not None and self._store.result(self._keys[case], 0) is None:
+                self._store.add_result(self._keys[case], 0, self._found[case])
 
     def report(self, progress: Progress | None) -> None:
         """Tell how far all cases are."""
-        if progress and self._futures:
-            done = {case: future.done() for case, future in self._futures.items()}
-            fraction = sum(1.0 if ended else self._fractions[case] for case, ended in done.items()) / len(done)
-            progress("simulating", sum(done.values()), fraction)
+        if progress and self._fractions:
+            fractions = (1.0 if case in self._found else fraction for case, fraction in self._fractions.items())
+            progress("simulating", len(self._found), sum(fractions) / len(self._fractions))
 
     def close(self) -> None:
         """Stop what is still running, and keep what has ended."""
-        self._stop.set()
-        for future in self._futures.values():
-            future.cancel()
-        if self._threads:
-            self._threads.shutdown()
-        self._keep()
+        self._flight.close(self._keep)
 
 
 def reproduce(
@@ -222,6 +206,7 @@ def reproduce(
     Raises `SoftsenseError`.
     """
     from softsense.papers.pages import of_reproduction
+    from softsense.plots import png
 
     result = Reproduction(paper, plan)
     simulations = None
@@ -233,12 +218,12 @@ def reproduce(
         for figure in figures:
             simulations.wait(cases[figure.id], progress)
             measured = figure.measure(plan, simulations)
-            picture = figure.draw(measured.frame)
+            drawn = figure.draw(measured.frame)
             with folder.replacing(f"{figure.stem}.csv") as path:
                 measured.frame.write_csv(path, float_precision=6)
             with folder.replacing(f"{figure.stem}.png") as path:
-                picture.savefig(path)
-                result.pictures[figure.id] = picture, path.read_bytes()
+                path.write_bytes(printed := png(drawn))
+            result.pictures[figure.id] = drawn, printed
             result.figures.append((figure, measured))
             for claim in paper.claims:
                 if claim.figure == figure.id:

@@ -122,7 +122,7 @@ _LINES = {
     "default": Line("#7f7f7f"),
     "inferred": Line("#0072b2"),
     "calibrated": Line("#d55e00"),
-    "published": Line("#000000", "none", "s"),
+    "published": Line("#000000", "none", "square"),
 }
 
 
@@ -302,7 +302,7 @@ PAPER = Paper(
                 "Reads by known cells against a retry table",
                 "entries of the table",
                 "part saved",
-                {"measured": Line("#0072b2"), "published": Line("#000000", "none", "s")},
+                {"measured": Line("#0072b2"), "published": Line("#000000", "none", "square")},
                 "tlc-3d after 3,000 P/E cycles and a year; mean of workloads",
             ),
             _read_cases,

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
-from softsense.formats import listed
+from softsense.formats import NONE, as_interval, as_number, as_share, listed
 from softsense.papers.judging import (
     HOLDS,
     IN_DIRECTION,
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 def shown(value: float | None, unit: str) -> str:
     """A number of a claim, as people read it."""
     if value is None:
-        return "-"
+        return NONE
     if unit in ("%", "+%"):
-        return f"{100 * value:{'+' if unit == '+%' else ''}.1f} %"
+        return as_share(value, signed=unit == "+%")
     digits = {"us": 1, "min": 1, "x": 3 if abs(value) < 1.995 else 2, "rber": 5}.get(unit, 3 if abs(value) < 100 else 0)
-    text = f"{value:,.{digits}f}"
+    text = as_number(value, digits)
     return text if unit in ("x", "rber", "") else f"{text} {unit}"
 
 
@@ -48,7 +48,7 @@ def measured(claim: Claim, found: Mapping[str, Any]) -> str:
     """A measured number with its interval."""
     text = shown(found["measured"], claim.unit)
     if found["lo"] is not None and found["lo"] < found["hi"]:
-        text += f" ({shown(found['lo'], claim.unit)} to {shown(found['hi'], claim.unit)})"
+        text += f" ({as_interval(found['lo'], found['hi'], lambda end: shown(end, claim.unit))})"
     return text
 
 

@@ -8,7 +8,8 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from softsense._core import Cells
-from softsense.plots.style import BIT_COLOURS, FAINT, INK, STATE_COLOURS, head
+from softsense.colours import BITS, FAINT, INK, STATES
+from softsense.plots.style import head
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -35,7 +36,7 @@ def draw_cells(cells: Cells, page: int, level: int, placement: str = "mutual_inf
     head(states, "Threshold voltages: as programmed (dotted) and now")
     fresh = cells.at(cells.pe_cycles, 0.0)
     for state in range(cells.states):
-        colour = STATE_COLOURS[state % len(STATE_COLOURS)]
+        colour = STATES[state % len(STATES)]
         density = cells.density(state, volts)
         states.fill_between(volts, density, color=colour, alpha=0.3, linewidth=0)
         states.plot(volts, density, color=colour, linewidth=1.5)
@@ -57,7 +58,7 @@ def draw_cells(cells: Cells, page: int, level: int, placement: str = "mutual_inf
 
     plural = "reference" if len(read["references"]) == 1 else "references"
     head(bits, f"The {name} page, read at level {level}: {len(read['references'])} {plural}, {len(ends) - 1} regions")
-    for bit, colour in enumerate(BIT_COLOURS):
+    for bit, colour in enumerate(BITS):
         holding = [state for state in range(cells.states) if cells.bit(page, state) == bool(bit)]
         density = np.sum([cells.density(state, volts) for state in holding], axis=0) / len(holding)
         bits.plot(volts, density, color=colour, linewidth=1.6, label=f"bit {bit}")
@@ -68,7 +69,7 @@ def draw_cells(cells: Cells, page: int, level: int, placement: str = "mutual_inf
 
     head(llrs, "What each region says: its log-likelihood ratio, and the integer that the decoder gets")
     for low, high, llr, integer in zip(ends, ends[1:], read["llrs"], read["integer_llrs"], strict=False):
-        colour = BIT_COLOURS[0 if llr > 0 else 1]
+        colour = BITS[0 if llr > 0 else 1]
         llrs.fill_between([low, high], 0, llr, color=colour, alpha=0.35, linewidth=0)
         llrs.plot([low, high], [llr, llr], color=colour, linewidth=1.6)
         if high - low > 0.035 * (volts[-1] - volts[0]):

@@ -13,8 +13,8 @@ from matplotlib.ticker import FixedLocator, MaxNLocator
 
 from softsense import _core
 from softsense._core import Code, CodeError
-from softsense.colours import POLICIES, SPARE
-from softsense.plots.style import FAINT, INK, head
+from softsense.colours import BAD, FAINT, INK, POLICIES, SPARE
+from softsense.plots.style import head
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -90,9 +90,9 @@ def draw_trap(code: Code, trap: Trap) -> Figure:
             turn = angle[bit] + 0.25 * (i - (len(violated) - 1) / 2)
             outside = (1.32 * math.sin(turn), 1.32 * math.cos(turn))
             axes.plot(*zip(at[bit], outside, strict=True), color=FAINT, linewidth=1.2, zorder=1)
-            axes.plot(*outside, "s", color="#c0392b", markersize=11, zorder=2)
+            axes.plot(*outside, "s", color=BAD, markersize=11, zorder=2)
     for bit, place in at.items():
-        axes.plot(*place, "o", color="#2c6fbb", markersize=34, zorder=3)
+        axes.plot(*place, "o", color="#0072b2", markersize=34, zorder=3)
         axes.annotate(f"{bit}", place, ha="center", va="center", fontsize=8, color="white", zorder=4)
     axes.set_xlim(-1.5, 1.5)
     axes.set_ylim(-1.5, 1.5)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from matplotlib.figure import Figure
-
-from softsense.plots.style import FAINT, INK, LEVEL_COLOURS, head
+from softsense.charts import Chart, Mark, Series, Sheet
+from softsense.colours import LEVELS
+from softsense.plots.printing import draw_chart, draw_sheet
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
     from softsense.campaign import FerResult
 
@@ -26,73 +27,46 @@ def draw_fer(result: FerResult, title: str | None = None, axes: Axes | None = No
     already, the curves are drawn into them, under the title if there is one, and their figure is returned.
     """
     named = result.description
+    chart = fer_chart(result, title or "")
     if axes is not None:
-        head(axes, title or "")
-        _fer_curves(axes, result)
+        draw_chart(axes, chart, with_key=True)
         drawn = axes.get_figure(root=True)
         assert drawn is not None
         return drawn
-    figure = Figure(figsize=(13, 8), dpi=150, facecolor="white")
-    axes = figure.add_axes((0.075, 0.09, 0.88, 0.78))
-    heading = title or f"Frame error rate of {named['code']}"
-    head(axes, "")
-    figure.text(0.025, 0.955, heading, fontsize=15, weight="bold", color=INK, va="center", parse_math=False)
-    _fer_curves(axes, result)
     how = named["decoder"] or "BCH"
     if named.get("iterations"):
         how += f", at most {named['iterations']} iterations, seed {named['seed']}"
-    note = f"{how}   bands: 95 %   hollow: incomplete, or a bound   dashed: unlisted, at most"
+    note = f"{how}   bands: 95 %   hollow: incomplete, or a bound   pale, dashed: unlisted, at most"
     interrupted = "interrupted   " if result.interrupted else ""
-    figure.text(0.025, 0.915, interrupted + note, fontsize=9, color=FAINT, va="center", parse_math=False)
-    return figure
+    heading = title or f"Frame error rate of {named['code']}"
+    return draw_sheet(Sheet(heading, [fer_chart(result)], interrupted + note, panel=(13, 7.1), dpi=150))
 
 
-def _fer_curves(axes: Axes, result: FerResult) -> None:
+def fer_chart(result: FerResult, title: str = "") -> Chart:
+    """The same as a chart."""
     named = result.description
     # What is mostly missing says nothing.
     told = [point["fer"] for point in result.points if point["missing"] is not None and point["missing"] < 1]
     lowest = 10.0 ** math.floor(math.log10(min((fer for fer in told if fer > 0), default=1e-3)) - 0.5)
-    for level in result.levels:
-        _fer_curve(axes, level, result.curve(level), lowest, named.get("interpolation") == "step")
-    axes.set_yscale("log")
-    axes.set_ylim(lowest, 2)
-    axes.set_xlabel("raw bit error rate")
-    axes.set_ylabel("probability that decoding fails")
-    axes.grid(color="#e6e6e6", linewidth=0.7)
-    if limit := named.get("shannon_limit"):
-        axes.axvline(limit, color=INK, linewidth=1, linestyle=(0, (1, 2)))
-        place: dict[str, Any] = {
-            "xycoords": axes.get_xaxis_transform(),
-            "textcoords": "offset points",
-            "xytext": (-5, 8),
-        }
-        label: dict[str, Any] = {"rotation": 90, "ha": "right", "va": "bottom", "fontsize": 8.5, "color": FAINT}
-        axes.annotate(f"capacity of hard decisions: {limit:.5f}", (limit, 0), **place, **label)
-    # The curves rise to the right.
-    axes.legend(loc="upper left", bbox_to_anchor=(0.01, 0.97), fontsize=9.5, labelcolor=INK, frameon=False)
+    steps = named.get("interpolation") == "step"
+    series = [each for level in result.levels for each in _curves(level, result.curve(level), lowest, steps)]
+    limit = named.get("shannon_limit")
+    marks = [Mark(limit, f"capacity of hard decisions: {limit:.5f}", "x")] if limit else []
+    labels = "raw bit error rate", "probability that decoding fails"
+    return Chart(title, series, *labels, log_y=True, y_range=(lowest, 2), marks=marks)
 
 
-def _fer_curve(axes: Axes, level: int, points: list[dict[str, Any]], lowest: float, steps: bool) -> None:
-    colour = LEVEL_COLOURS[level - 1]
+def _curves(level: int, points: list[dict[str, Any]], lowest: float, steps: bool) -> list[Series]:
+    """A level's rates, and what no method saw of it; frames as they come leave nothing unlisted."""
+    name = f"level {level}" + (" (hard decision)" if level == 1 else "")
     shown = [point for point in points if point["fer"] >= lowest]
-    rber = [point["rber"] for point in shown]
-    fer = [point["fer"] for point in shown]
-    label = f"level {level}" + (" (hard decision)" if level == 1 else "")
-    axes.plot(rber, fer, color=colour, linewidth=1.6, label=label, drawstyle="steps-post" if steps else "default")
-    for complete, face in ((True, colour), (False, "white")):
-        some = [point for point in shown if point["complete"] == complete]
-        at = [point["rber"] for point in some], [point["fer"] for point in some]
-        axes.plot(*at, "o", color=colour, markerfacecolor=face, markersize=5, linestyle="none")
+    look: dict[str, Any] = {"colour": LEVELS[level - 1], "steps": steps}
     if shown and all(point["lo"] is not None for point in shown):
-        low, high = ([max(point[end], lowest / 10) for point in shown] for end in ("lo", "hi"))
-        axes.fill_between(rber, low, high, color=colour, alpha=0.18, linewidth=0)
-    # Frames as they come leave nothing unlisted.
-    bounds = [(point["rber"], point["unlisted"]) for point in points if point["unlisted"] > 0]
-    axes.plot(
-        [rber for rber, _ in bounds],
-        [bound for _, bound in bounds],
-        color=colour,
-        alpha=0.35,
-        linewidth=1,
-        linestyle="--",
-    )
+        look["lo"], look["hi"] = ([max(point[end], lowest / 10) for point in shown] for end in ("lo", "hi"))
+    look |= {"hollow": [not point["complete"] for point in shown], "marker": "circle", "band": True}
+    curves = [Series(name, [point["rber"] for point in shown], [point["fer"] for point in shown], **look)]
+    if bounds := [point for point in points if point["unlisted"] > 0]:
+        at, most = [point["rber"] for point in bounds], [point["unlisted"] for point in bounds]
+        more: dict[str, Any] = {"dashed": True, "pale": True, "named": False, "marker": "none"}
+        curves.append(Series(f"{name}, unlisted at most", at, most, colour=LEVELS[level - 1], **more))
+    return curves

@@ -1,4 +1,4 @@
-"""What pictures share: colours of levels, states and bits, heads, legends and axes."""
+"""What pictures share: heads, legends and axes."""
 
 from __future__ import annotations
 
@@ -8,16 +8,21 @@ from typing import TYPE_CHECKING, Any
 
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter
 
+from softsense.colours import FAINT, INK, RULE
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
-# From hard decisions to the deepest level.
-LEVEL_COLOURS = ["#d55e00", "#e69f00", "#009e73", "#56b4e9", "#0072b2", "#5e4fa2", "#000000"]
 
-STATE_COLOURS = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#8c6d31", "#5e4fa2"]
-BIT_COLOURS = ["#0072b2", "#d55e00"]
-INK = "#222222"
-FAINT = "#6b6b6b"
+def heading(picture: Figure, title: str, note: str = "") -> None:
+    """The title of a picture and a line below it, in the house's type."""
+    across, height = picture.get_size_inches()
+    style: dict[str, Any] = {"x": 0.15 / across, "va": "center", "parse_math": False}
+    size = min(13.0, 13.0 * (across - 0.3) / (0.1 * len(title)))
+    picture.text(y=1 - 0.22 / height, s=title, fontsize=size, weight="bold", color=INK, **style)
+    if note:
+        picture.text(y=1 - 0.47 / height, s=note, fontsize=9, color=FAINT, **style)
 
 
 def head(axes: Axes, title: str) -> None:
@@ -35,7 +40,7 @@ def head(axes: Axes, title: str) -> None:
 
 def key_beside(axes: Axes, *entries: Any, at: tuple[float, float], **spacing: Any) -> None:
     """One row of keys between the head of a panel and its data."""
-    axes.legend(
+    key = axes.legend(
         *entries,
         loc="lower left",
         bbox_to_anchor=at,
@@ -45,6 +50,8 @@ def key_beside(axes: Axes, *entries: Any, at: tuple[float, float], **spacing: An
         labelcolor=INK,
         **spacing,
     )
+    # It may be wider than its panel.
+    key.set_in_layout(False)
 
 
 def say_why(axes: Axes, why: str) -> None:
@@ -67,4 +74,4 @@ def plain_log(axes: Axes, say: Callable[[float], str]) -> None:
     axes.xaxis.set_major_locator(FixedLocator(ticks))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: say(value)))
     axes.xaxis.set_minor_formatter(NullFormatter())
-    axes.grid(axis="x", color="#e6e6e6", linewidth=0.7)
+    axes.grid(axis="x", color=RULE, linewidth=0.7)

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from softsense._core import MAX_LEVEL, Config, SoftsenseError, TraceError
 from softsense.api import run
+from softsense.executing import hearing_ctrl_c
 from softsense.files import sha256_of
 from softsense.own import own_error, provided
 from softsense.points.columns import LIFETIME_COLUMNS, SUMMARY_COLUMNS
@@ -143,8 +144,10 @@ def _deaf_to_ctrl_c() -> Iterator[None]:
 class Processes:
     """A pool of processes on this machine that is replaced when one of them dies."""
 
+    here = False
+
     def __init__(self, workers: int) -> None:
-        self._workers = workers
+        self._workers, self.most = workers, 2 * workers
         self._context = multiprocessing.get_context("spawn")
         self._stop = self._context.Event()
         self._pool: ProcessPoolExecutor | None = None
@@ -158,11 +161,8 @@ class Processes:
                 self.close(stop=False)
                 return self._started().submit(work, job)
 
-    def close(self, stop: bool = True) -> None:
+    def close(self, *, stop: bool) -> None:
         """End the processes, if `stop` even where they are at work."""
-        # What this imports, processes have no use for.
-        from softsense.runner import hearing_ctrl_c
-
         if stop:
             self._stop.set()
         # A process that still starts asks for what the pool has: Ctrl-C shall not drop that meanwhile.

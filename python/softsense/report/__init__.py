@@ -5,13 +5,15 @@
 and are in the document, so nothing is ever loaded from a network.
 """
 
+from softsense.charts import Chart, Mark, Series
 from softsense.report.comparisons import of_comparison
 from softsense.report.pages import html, versions
-from softsense.report.parts import Attachment, Chart, Picture, Section, Series, Table
+from softsense.report.parts import Attachment, Picture, Section, Table
 
 __all__ = [
     "Attachment",
     "Chart",
+    "Mark",
     "Picture",
     "Section",
     "Series",

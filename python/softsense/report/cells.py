@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
+from softsense.formats import as_significant
 from softsense.report.marking import breakable, marked_up
 from softsense.report.parts import Table
 
@@ -87,9 +88,7 @@ def _cell(cell: Any, is_number: bool, first: bool, label: str, marks: Mapping[st
 def _shown(cell: Any) -> str:
     if cell is None:
         return ""
-    if isinstance(cell, float):
-        return f"{cell:,.4g}" if abs(cell) < 1000 else f"{cell:,.1f}"
-    return f"{cell:,}" if isinstance(cell, int) and not isinstance(cell, bool) else str(cell)
+    return as_significant(cell) if isinstance(cell, int | float) and not isinstance(cell, bool) else str(cell)
 
 
 def _sort_key(cell: Any) -> float | None:

@@ -8,9 +8,8 @@ from dataclasses import replace
 from html import escape
 from typing import Any
 
-from softsense import colours
+from softsense.charts import Chart, Range, Series
 from softsense.report.marking import marked_up
-from softsense.report.parts import Chart, Series
 
 
 def chart_html(chart: Chart, where: str, charts: list[dict[str, Any]]) -> str:
@@ -24,7 +23,7 @@ def chart_html(chart: Chart, where: str, charts: list[dict[str, Any]]) -> str:
     lines += [_tools(chart, described), "</figcaption>"]
     if len(chart.series) > 1:
         lines.append(_keys(described))
-    if chart.y_label and not chart.stacked:
+    if chart.y_label and not chart.lies_across:
         lines.append(f'<p class="y-label">{escape(chart.y_label)}</p>')
     lines.append(f'<div class="plot" data-chart="{len(charts) - 1}" role="group" aria-label="{name}"></div>')
     if chart.note:
@@ -41,18 +40,19 @@ def description(chart: Chart) -> dict[str, Any]:
         "title": chart.title,
         "x": {"label": chart.x_label, "log": chart.log_x and _may_be_log(across)},
         "y": {"label": chart.y_label, "log": chart.log_y and not chart.stacked and _may_be_log(up)},
-        "series": [_series(each, colour) for each, colour in zip(series, _colours(chart), strict=True)],
+        "series": [_series(each, colour) for each, colour in zip(series, chart.colours(), strict=True)],
     }
-    if chart.x_from:
-        found["x"]["from"] = float(f"{chart.x_from:.7g}")
-    more = {name: getattr(chart, name) for name in ("stacked", "level", "exclusive", "linked", "note")}
+    found["x"] |= _range(chart.x_range)
+    found["y"] |= _range(chart.y_range)
+    more = {name: getattr(chart, name) for name in ("stacked", "across", "exclusive", "linked", "note")}
     more["names"] = list(chart.names)
-    # A level may be 0, which is not the absence of one.
-    return found | {
-        name: value
-        for name, value in more.items()
-        if value is not None and value not in ("", []) and value is not False
-    }
+    more["marks"] = [{"value": mark.value, "text": mark.text, "axis": mark.axis} for mark in chart.marks]
+    return found | {name: value for name, value in more.items() if value}
+
+
+def _range(ends: Range) -> dict[str, float]:
+    """Where an axis begins and ends at first, as far as that is said."""
+    return {name: float(f"{end:.7g}") for name, end in zip(("from", "to"), ends, strict=True) if end is not None}
 
 
 def _series(series: Series, colour: str) -> dict[str, Any]:
@@ -60,7 +60,11 @@ def _series(series: Series, colour: str) -> dict[str, Any]:
     for name in ("lo", "hi", "labels", "keys"):
         if (values := getattr(series, name)) is not None:
             found[name] = list(values)
-    return found | {name: True for name in ("dashed", "steps") if getattr(series, name)}
+    if any(hollow := [series.is_hollow(i) for i in range(len(series.x))]):
+        found["hollow"] = hollow
+    if series.marker:
+        found["marker"] = series.marker
+    return found | {name: True for name in ("dashed", "steps", "band", "pale") if getattr(series, name)}
 
 
 def _clean(series: Series) -> Series:
@@ -110,11 +114,6 @@ def _keys(described: dict[str, Any]) -> str:
             f"{escape(series['name'])}</button>"
         )
     return f'<div class="keys" role="group" aria-label="Series">{"".join(keys)}</div>'
-
-
-def _colours(chart: Chart) -> list[str]:
-    spare = iter(colours.SERIES * (1 + len(chart.series) // len(colours.SERIES)))
-    return [series.colour or next(spare) for series in chart.series]
 
 
 def _may_be_log(values: Iterable[Any]) -> bool:

@@ -12,10 +12,11 @@ from importlib.resources import files
 from typing import Any
 
 from softsense._core import __version__, build_info
+from softsense.charts import Chart
 from softsense.report.cells import table_html
 from softsense.report.charts import chart_html
 from softsense.report.marking import marked_up
-from softsense.report.parts import Attachment, Chart, Picture, Section, Table
+from softsense.report.parts import Attachment, Picture, Section, Table
 
 # Beyond so many sections contents are shortened.
 _MOST_LINKS = 8
@@ -111,7 +112,7 @@ def document(
             "style-src 'unsafe-inline'; script-src 'unsafe-inline'\">",
             '<link rel="icon" href="data:,">',
             f"<title>{escape(title)}</title>",
-            f"<style>{_web('page.css')}</style>",
+            f"<style>{_web('colours.css')}{_web('page.css')}</style>",
             "</head>",
             "<body>",
             f'<header>\n<div class="top"><h1>{escape(title)}</h1><button type="button" class="quiet" id="theme">dark'

@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any
 from softsense import _core
 from softsense._core import Config, ConfigError, SoftsenseError
 from softsense.background import in_background
-from softsense.serve import client, text, units
+from softsense.formats import as_duration
+from softsense.serve import client, text
 from softsense.serve.watching import write_page
 
 if TYPE_CHECKING:
@@ -200,10 +201,10 @@ def _carry_out(server: DriveServer, event: Event, say: Callable[[str], None]) ->
     try:
         answer = in_background(lambda: client.answered(server.ask(json.dumps(event.request)), str(server.control)))
     except SoftsenseError as error:
-        raise ConfigError(f"--script: at {units.seconds(event.at_s)}: {event.text}: {error}") from None
+        raise ConfigError(f"--script: at {as_duration(event.at_s)}: {event.text}: {error}") from None
     plain = {key: value for key, value in answer.items() if not isinstance(value, dict | list)}
     told = ", ".join(f"{key.replace('_', ' ')} {value:g}" for key, value in plain.items() if _is_number(value))
-    say(f"at {units.seconds(event.at_s)}: {event.text}" + (f": {told}" if told else ""))
+    say(f"at {as_duration(event.at_s)}: {event.text}" + (f": {told}" if told else ""))
 
 
 def _is_number(value: Any) -> bool:

@@ -8,7 +8,8 @@ from html import escape
 from importlib.resources import files
 from typing import Any
 
-from softsense.serve import text, units
+from softsense.formats import as_duration, as_rate
+from softsense.serve import text
 
 _REFRESH_S = 2
 _COLOURS = 8
@@ -43,7 +44,7 @@ def page(status: dict[str, Any], *, address: str = "", live: bool = True) -> str
 {refresh}
 <title>{escape(_title(status, found))}</title>
 <style>
-{files("softsense.serve").joinpath("page.css").read_text(encoding="utf-8")}</style>
+{_style()}</style>
 </head>
 <body>
 <h1>{escape(_title(status, found))}</h1>
@@ -64,10 +65,18 @@ def page(status: dict[str, Any], *, address: str = "", live: bool = True) -> str
 """
 
 
+def _style() -> str:
+    """The colours of all pages, and what this one looks like."""
+    return "".join(
+        files("softsense").joinpath(*path).read_text(encoding="utf-8")
+        for path in (("web", "colours.css"), ("serve", "page.css"))
+    )
+
+
 def _title(status: dict[str, Any], found: Sequence[str]) -> str:
     state = str(status.get("state", "ok")).replace("_", " ")
     word = state if state != "ok" else "errors" if found else "ok"
-    return f"{status.get('model', 'drive')}: {word}, {units.rate(status.get('codewords', {}).get('rber'))} RBER"
+    return f"{status.get('model', 'drive')}: {word}, {as_rate(status.get('codewords', {}).get('rber'))} RBER"
 
 
 def _rows(rows: text.Rows) -> str:
@@ -112,7 +121,7 @@ def _grids(superblocks: Sequence[dict[str, Any]]) -> str:
     if not superblocks:
         return '<p class="faint">Nothing is known of them.</p>'
     wear = _grid(superblocks, "pe_cycles", "P/E cycles", lambda value: f"{value:,.0f}", free_too=True)
-    age = _grid(superblocks, "age_hours", "Age of the data", units.hours, free_too=False)
+    age = _grid(superblocks, "age_hours", "Age of the data", lambda hours: as_duration(3600 * hours), free_too=False)
     shared = math.ceil(len(superblocks) / _MOST_CELLS)
     note = (
         f'<p class="faint">{len(superblocks):,} superblocks, the highest of {shared} in a cell.</p>'

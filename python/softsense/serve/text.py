@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from softsense.serve import units
+from softsense.formats import NONE, as_bytes, as_count, as_duration, as_rate, as_share, as_significant
 
 Rows = list[tuple[str, str]]
 
 _MOST_ERRORS = 8
 _BAR = 24
-_UNKNOWN = "-"
 
 
 def alarms(status: dict[str, Any]) -> list[str]:
@@ -40,35 +39,35 @@ def sections(status: dict[str, Any]) -> list[tuple[str, Rows]]:
     host, codewords, ages = status.get("host", {}), status.get("codewords", {}), status.get("ages", {})
     latency, background = status.get("read_latency_us", {}), status.get("background", {})
     drive: Rows = [
-        ("state", str(status.get("state", _UNKNOWN)).replace("_", " ")),
-        ("device", f"{units.size(status.get('size_bytes', 0))}, {status.get('model', _UNKNOWN)}"),
-        ("its clock", f"{units.seconds(status.get('clock_s', 0.0))} at {_number(status.get('temperature_c'))} C"),
-        ("spare superblocks", count(status.get("spare_superblocks", status.get("spare_blocks")))),
-        ("free superblocks", count(status.get("free_superblocks"))),
-        ("broken blocks", count(status.get("bad_blocks"))),
+        ("state", str(status.get("state", NONE)).replace("_", " ")),
+        ("device", f"{as_bytes(status.get('size_bytes', 0))}, {status.get('model', NONE)}"),
+        ("its clock", f"{as_duration(status.get('clock_s', 0.0))} at {_number(status.get('temperature_c'))} C"),
+        ("spare superblocks", as_count(status.get("spare_superblocks", status.get("spare_blocks")))),
+        ("free superblocks", as_count(status.get("free_superblocks"))),
+        ("broken blocks", as_count(status.get("bad_blocks"))),
     ]
     reading: Rows = [
-        ("codewords read", count(codewords.get("read"))),
-        ("raw bit error rate", units.rate(codewords.get("rber"))),
-        ("retried", f"{count(codewords.get('retried'))}{_share(codewords.get('retried'), codewords.get('read'))}"),
-        ("uncorrectable", count(codewords.get("uncorrectable"))),
-        ("by parity", count(codewords.get("recovered_by_parity"))),
-        ("undetected", count(codewords.get("undetected"))),
+        ("codewords read", as_count(codewords.get("read"))),
+        ("raw bit error rate", as_rate(codewords.get("rber"))),
+        ("retried", f"{as_count(codewords.get('retried'))}{_share(codewords.get('retried'), codewords.get('read'))}"),
+        ("uncorrectable", as_count(codewords.get("uncorrectable"))),
+        ("by parity", as_count(codewords.get("recovered_by_parity"))),
+        ("undetected", as_count(codewords.get("undetected"))),
         *((f"read latency {name}", f"{_number(latency.get(key))} us") for key, name in _LATENCIES.items()),
     ]
     wear: Rows = [
         ("P/E cycles, mean", _number(ages.get("pe_cycles_mean"))),
-        ("P/E cycles, most", count(ages.get("pe_cycles_max"))),
-        ("oldest data", units.hours(ages.get("retention_hours_max") or 0.0)),
-        ("most reads of a block", count(ages.get("reads_max"))),
+        ("P/E cycles, most", as_count(ages.get("pe_cycles_max"))),
+        ("oldest data", as_duration(3600 * (ages.get("retention_hours_max") or 0.0))),
+        ("most reads of a block", as_count(ages.get("reads_max"))),
         ("write amplification", _number(status.get("write_amplification"))),
-        *((key.replace("_", " "), count(value)) for key, value in background.items() if value),
+        *((key.replace("_", " "), as_count(value)) for key, value in background.items() if value),
     ]
     requests: Rows = [
-        ("reads", f"{count(host.get('reads'))}, {units.size(host.get('read_bytes') or 0)}"),
-        ("writes", f"{count(host.get('writes'))}, {units.size(host.get('written_bytes') or 0)}"),
-        ("flushes, trims", f"{count(host.get('flushes'))}, {count(host.get('trims'))}"),
-        ("I/O errors", count(host.get("read_errors"))),
+        ("reads", f"{as_count(host.get('reads'))}, {as_bytes(host.get('read_bytes') or 0)}"),
+        ("writes", f"{as_count(host.get('writes'))}, {as_bytes(host.get('written_bytes') or 0)}"),
+        ("flushes, trims", f"{as_count(host.get('flushes'))}, {as_count(host.get('trims'))}"),
+        ("I/O errors", as_count(host.get("read_errors"))),
     ]
     return [("Drive", drive), ("Reading", reading), ("Wear", wear), ("Requests", requests)]
 
@@ -84,14 +83,14 @@ def errors(status: dict[str, Any]) -> list[list[str]]:
     """The last errors, the newest first, as rows of `ERROR_COLUMNS`."""
     return [
         [
-            units.seconds(error.get("clock_s", 0.0)),
-            count(error.get("lba")),
-            str(error.get("what", _UNKNOWN)),
-            units.rate(error.get("rber")),
-            str(error.get("page", _UNKNOWN)),
-            count(error.get("pe_cycles")),
-            units.hours(error.get("retention_hours") or 0.0),
-            count(error.get("steps", error.get("levels"))),
+            as_duration(error.get("clock_s", 0.0)),
+            as_count(error.get("lba")),
+            str(error.get("what", NONE)),
+            as_rate(error.get("rber")),
+            str(error.get("page", NONE)),
+            as_count(error.get("pe_cycles")),
+            as_duration(3600 * (error.get("retention_hours") or 0.0)),
+            as_count(error.get("steps", error.get("levels"))),
         ]
         for error in reversed(status.get("last_errors", []))
     ]
@@ -128,7 +127,7 @@ def smart(status: dict[str, Any]) -> Rows:
 def line(status: dict[str, Any]) -> str:
     """The status in one line."""
     host, codewords = status.get("host", {}), status.get("codewords", {})
-    parts = [f"clock {units.seconds(status.get('clock_s', 0.0))}"]
+    parts = [f"clock {as_duration(status.get('clock_s', 0.0))}"]
     for name, number in (
         ("undetected", codewords.get("undetected", 0)),
         ("uncorrectable", codewords.get("uncorrectable", 0)),
@@ -136,10 +135,10 @@ def line(status: dict[str, Any]) -> str:
     ):
         parts += [f"{name} {number:,}"] if number else []
     parts += [
-        f"RBER {units.rate(codewords.get('rber'))}",
-        f"retried {count(codewords.get('retried'))}",
-        f"read {units.size(host.get('read_bytes') or 0)}",
-        f"written {units.size(host.get('written_bytes') or 0)}",
+        f"RBER {as_rate(codewords.get('rber'))}",
+        f"retried {as_count(codewords.get('retried'))}",
+        f"read {as_bytes(host.get('read_bytes') or 0)}",
+        f"written {as_bytes(host.get('written_bytes') or 0)}",
     ]
     return ", ".join(parts) if status.get("state", "ok") == "ok" else ", ".join([str(status["state"]), *parts])
 
@@ -150,11 +149,11 @@ def aged(answer: dict[str, Any]) -> str:
 
     ages = answer.get("ages", {})
     rows = [
-        ("its clock", units.seconds(answer.get("clock_s") or 0.0)),
+        ("its clock", as_duration(answer.get("clock_s") or 0.0)),
         ("P/E cycles, mean", _number(ages.get("pe_cycles_mean"))),
-        ("P/E cycles, most", count(ages.get("pe_cycles_max"))),
-        ("oldest data", units.hours(ages.get("retention_hours_max") or 0.0)),
-        ("most reads of a block", count(ages.get("reads_max"))),
+        ("P/E cycles, most", as_count(ages.get("pe_cycles_max"))),
+        ("oldest data", as_duration(3600 * (ages.get("retention_hours_max") or 0.0))),
+        ("most reads of a block", as_count(ages.get("reads_max"))),
     ]
     return tables.describe(rows)
 
@@ -167,11 +166,6 @@ def answer(found: dict[str, Any]) -> str:
         (key.replace("_", " "), _number(value)) for key, value in found.items() if not isinstance(value, dict | list)
     ]
     return tables.describe(rows) or "done"
-
-
-def count(value: float | None) -> str:
-    """A count with commas; a dash where nothing is known."""
-    return _UNKNOWN if value is None else f"{value:,.0f}"
 
 
 _LATENCIES = {"mean_us": "mean", "p50_us": "p50", "p99_us": "p99", "p999_us": "p99.9", "max_us": "max"}
@@ -197,10 +191,10 @@ def _table(rows: list[list[str]]) -> str:
 
 
 def _share(part: float | None, whole: float | None) -> str:
-    return f" ({100 * part / whole:.2g} %)" if part and whole else ""
+    return f" ({as_share(part / whole)})" if part and whole else ""
 
 
 def _number(value: Any) -> str:
     if isinstance(value, bool) or not isinstance(value, int | float):
-        return _UNKNOWN if value is None else str(value)
-    return f"{value:,.4g}" if abs(value) < 1000 and value != int(value) else f"{value:,.0f}"
+        return NONE if value is None else str(value)
+    return as_significant(value)

@@ -1,8 +1,7 @@
-"""Sizes and durations as people write and read them."""
+"""Sizes and durations as people write them; `softsense.formats` has how they read them."""
 
 from __future__ import annotations
 
-import math
 import re
 
 from softsense._core import ConfigError
@@ -74,44 +73,3 @@ def parse_hours(text: str, place: str) -> float:
     8760.0
     """
     return parse_seconds(text, place) / _HOUR_S
-
-
-def size(value: float) -> str:
-    """A size for people, in binary units.
-
-    >>> size(1536)
-    '1.5 KiB'
-    """
-    for unit in ("B", "KiB", "MiB", "GiB"):
-        if value < 1024:
-            return f"{value:.4g} {unit}"
-        value /= 1024
-    return f"{value:.4g} TiB"
-
-
-def seconds(value: float) -> str:
-    """A duration of seconds for people.
-
-    >>> seconds(86400 * 400)
-    '400 d'
-    """
-    for unit, most in (("s", 600.0), ("min", 7200.0), ("h", 172_800.0)):
-        if value < most:
-            return f"{value / _SECONDS[unit]:.3g} {unit}"
-    return f"{value / _SECONDS['d']:,.0f} d" if value >= 10 * _SECONDS["d"] else f"{value / _SECONDS['d']:.1f} d"
-
-
-def hours(value: float) -> str:
-    """A duration of hours for people."""
-    return seconds(value * _HOUR_S)
-
-
-def rate(value: float | None) -> str:
-    """An error rate for people: 0, or two digits of it.
-
-    >>> rate(0.00321)
-    '3.2e-03'
-    """
-    if value is None or not math.isfinite(value):
-        return "-"
-    return "0" if value == 0 else f"{value:.1e}"

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 _GAP = "  "
 
 Column = tuple[str, list[str]]
 """A header of one or two lines, and a cell for each row."""
+
+
+def columns(rows: Sequence[Mapping[str, Any]], *asked: tuple[str, str, Callable[[Any], str]]) -> list[Column]:
+    """A column for each field that is asked for: its header, its name in the rows, and how its values are said."""
+    return [(header, [say(row[name]) for row in rows]) for header, name, say in asked]
 
 
 def describe(rows: Sequence[tuple[str, str]], indent: str = "") -> str:
@@ -38,9 +44,11 @@ def paneled(title: str, corner: str, names: Sequence[str], columns: Sequence[Col
     return title + "\n" + "\n\n".join(joined(panel) for panel in panels)
 
 
-def listing(*columns: tuple[str, list[str], Callable[[str, int], str]]) -> str:
-    """What there is, one a line: headers of two lines, cells, and the side to which they are aligned."""
-    return joined([aligned([*header.split("\n"), *cells], align) for header, cells, align in columns])
+def listing(rows: Sequence[Mapping[str, Any]], *asked: tuple[str, str, Callable[[Any], str]]) -> str:
+    """What there is, one a line, as `columns` has it: words stand at the left, what has a format at the right."""
+    sides = [str.ljust if say is str else str.rjust for _, _, say in asked]
+    told = zip(columns(rows, *asked), sides, strict=True)
+    return joined([aligned([*header.split("\n"), *cells], side) for (header, cells), side in told])
 
 
 def joined(columns: list[list[str]]) -> str:

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from softsense.codes import MIN_SUM_RULE
-from softsense.formats import as_number, as_rate
-from softsense.tables.layout import listing, paneled
+from softsense.formats import as_count, as_number, as_rate
+from softsense.tables.layout import columns, listing, paneled
 
 if TYPE_CHECKING:
     from softsense.design import Designed
@@ -17,23 +17,29 @@ if TYPE_CHECKING:
 def codes(rows: Sequence[dict[str, Any]]) -> str:
     """The list of codes: name, kind, codeword_bits, data_bits, rate and description of each."""
     return listing(
-        ("\ncode", [row["name"] for row in rows], str.ljust),
-        ("\nkind", [row["kind"] for row in rows], str.ljust),
-        ("codeword\nbits", [f"{row['codeword_bits']:,}" for row in rows], str.rjust),
-        ("data\nbits", [f"{row['data_bits']:,}" for row in rows], str.rjust),
-        ("\nrate", [f"{row['rate']:.4f}" for row in rows], str.rjust),
-        ("\nwhat it is", [row["description"] for row in rows], str.ljust),
+        rows,
+        ("\ncode", "name", str),
+        ("\nkind", "kind", str),
+        ("codeword\nbits", "codeword_bits", as_count),
+        ("data\nbits", "data_bits", as_count),
+        ("\nrate", "rate", _four),
+        ("\nwhat it is", "description", str),
     )
 
 
 def configs(rows: Sequence[dict[str, Any]]) -> str:
     """The list of configs: name, user_bytes, reliability and description of each, as `softsense.configs` has them."""
     return listing(
-        ("\nconfig", [row["name"] for row in rows], str.ljust),
-        ("for the\nuser", [f"{row['user_bytes'] / 2**30:,.1f} GiB" for row in rows], str.rjust),
-        ("\nreliability", [row["reliability"] for row in rows], str.ljust),
-        ("\nwhat it is", [row["description"] for row in rows], str.ljust),
+        rows,
+        ("\nconfig", "name", str),
+        ("for the\nuser", "user_bytes", lambda size: f"{as_number(size / 2**30, 1)} GiB"),
+        ("\nreliability", "reliability", str),
+        ("\nwhat it is", "description", str),
     )
+
+
+def _four(value: float) -> str:
+    return as_number(value, 4)
 
 
 def hardware(facts: dict[str, Any]) -> list[tuple[str, str]]:
@@ -148,49 +154,53 @@ def bench(result: dict[str, Any]) -> list[tuple[str, str]]:
 
 def lifetime(found: Lifetime) -> str:
     """Codes and how long they last; lifetime capacities."""
-    codes = found.codes
-    columns = [
-        ("data for\na bit", [f"{code.user_share:.4f}" for code in codes]),
-        ("endurance\n(P/E)", [f"{code.endurance_pe:,}" for code in codes]),
-        ("RBER\nthen", [f"{code.rber:.3g}" for code in codes]),
-        ("UBER\nthen", [f"{code.uber:.2g}" for code in codes]),
-        ("iterations\nthen", [as_number(code.mean_iterations, 2) for code in codes]),
-    ]
-    blocks = [paneled("How long codes last", "table", [code.table for code in codes], columns, 150)]
+    codes = [vars(code) for code in found.codes]
+    told = columns(
+        codes,
+        ("data for\na bit", "user_share", _four),
+        ("endurance\n(P/E)", "endurance_pe", as_count),
+        ("RBER\nthen", "rber", as_rate),
+        ("UBER\nthen", "uber", as_rate),
+        ("iterations\nthen", "mean_iterations", lambda mean: as_number(mean, 2)),
+    )
+    blocks = [paneled("How long codes last", "table", [code.table for code in found.codes], told, 150)]
     rows = found.frame.to_dicts()
     schemes = list(dict.fromkeys(row["scheme"] for row in rows))
-    columns = [("endurance\n(P/E)", [f"{row['endurance_pe']:,}" for row in rows[:: len(found.write_amplification)]])]
+    told = columns(rows[:: len(found.write_amplification)], ("endurance\n(P/E)", "endurance_pe", as_count))
     for share, factor in found.write_amplification.items():
-        values = [row["lifetime_capacity"] for row in rows if row["utilisation"] == share]
-        columns.append((f"{100 * share:g} % used,\nWA {factor:.2f}", [f"{value:,.0f}" for value in values]))
+        of_share = [row for row in rows if row["utilisation"] == share]
+        told += columns(of_share, (f"{100 * share:g} % used,\nWA {factor:.2f}", "lifetime_capacity", as_count))
     title = "Lifetime capacity (bytes that the host can write for each byte of flash)"
-    blocks.append(paneled(title, "scheme", schemes, columns, 150))
+    blocks.append(paneled(title, "scheme", schemes, told, 150))
     return "\n\n".join(blocks)
 
 
 def design(found: Designed) -> str:
     """Codes by age, and the section of a config that has them."""
     stages = found.stages
-    columns = [
-        ("up to\n(P/E)", [f"{stage['to_pe_cycles']:,}" for stage in stages]),
-        ("RBER\nthen", [f"{stage['rber']:.3g}" for stage in stages]),
-        ("RBER\ncorrected", [f"{stage['rber_limit']:.3g}" for stage in stages]),
-    ]
+    told = columns(
+        stages,
+        ("up to\n(P/E)", "to_pe_cycles", as_count),
+        ("RBER\nthen", "rber", as_rate),
+        ("RBER\ncorrected", "rber_limit", as_rate),
+    )
     if found.code == "bch":
         names = [f"{stage['codeword_bytes']} B, t = {stage['correctable']}" for stage in stages]
-        columns += [
-            ("parity of a\nunit (B)", [f"{stage['parity_bytes']}" for stage in stages]),
-            ("metadata\n(B)", [f"{stage['metadata_bytes']}" for stage in stages]),
-            ("of the data\n(B)", [f"{stage['squeezed_bytes']}" for stage in stages]),
-        ]
+        told += columns(
+            stages,
+            ("parity of a\nunit (B)", "parity_bytes", str),
+            ("metadata\n(B)", "metadata_bytes", str),
+            ("of the data\n(B)", "squeezed_bytes", str),
+        )
     else:
         names = [stage["table"] for stage in stages]
-        columns += [
-            ("codeword\n(bits)", [f"{stage['codeword_bits']:,}" for stage in stages]),
-            ("data\n(bits)", [f"{stage['data_bits']:,}" for stage in stages]),
-            ("512 B units\nof a page", [f"{stage['units']}" for stage in stages]),
-        ]
-    parts = [paneled("Codes by the age of a block", "code", names, columns, 150)]
+        told += columns(
+            stages,
+            ("codeword\n(bits)", "codeword_bits", as_count),
+            ("data\n(bits)", "data_bits", as_count),
+            ("512 B units\nof a page", "units", str),
+        )
+    parts = [paneled("Codes by the age of a block", "code", names, told, 150)]
     ((law, fields),) = found.rber.items()
     parts.append(f"Wear: {law}, {', '.join(f'{name} {value:.6g}' for name, value in fields.items())}.")
     if found.worst_factor:

@@ -121,7 +121,14 @@ const Charts = (() => {
   const isNumber = (value) => typeof value === "number";
   const numbers = (...lists) => lists.flatMap((list) => (list || []).filter(isNumber));
 
-  const rangeOf = (values, { log, zero, from }) => {
+  // `from` and `to` are the ends that a chart asks for; values say the others.
+  const rangeOf = (values, { log, zero, from, to }) => {
+    const [low, high] = extentOf(values, { log, zero, from });
+    const ends = [from ?? low, to ?? high].map((end, i) => (log && end <= 0 ? [low, high][i] : end));
+    return ends[0] < ends[1] ? ends : [low, high];
+  };
+
+  const extentOf = (values, { log, zero, from }) => {
     const known = log ? values.filter((value) => value > 0) : values;
     let [low, high] = known.length ? [Infinity, -Infinity] : [log ? 1 : 0, log ? 10 : 1];
     for (const value of known) {
@@ -129,9 +136,8 @@ const Charts = (() => {
       high = Math.max(high, value);
     }
     if (log) {
-      if (from) low = Math.min(from, high / 2);
       const pad = zero || low === high ? 2 : 1.1;
-      return [from ? low : low / pad, high * (zero ? 1.3 : 1.1)];
+      return [low / pad, Math.max(high * (zero ? 1.3 : 1.1), from > 0 ? 2 * from : 0)];
     }
     if (zero) [low, high] = [Math.min(low, 0), Math.max(high, 0)];
     const pad = low === high ? Math.abs(low) / 2 || 1 : 0.04 * (high - low);
@@ -150,13 +156,14 @@ const Charts = (() => {
   const render = (chart, view, { width, height }, colours, id, head = 0) => {
     const seen = chart.series.map((series, i) => ({ ...series, i, colour: shade(series.colour, colours) }));
     const drawn = seen.filter((series) => view.shown[series.i]);
-    const across = chart.stacked; // Bars from left to right: names stand on the vertical axis.
+    const across = chart.stacked || chart.across; // Names stand on the vertical axis.
+    const marks = chart.marks || [];
     const names = namesOf(chart, view.shown);
     const bars = drawn.filter((series) => series.kind === "bar");
-    const values = numbers(...drawn.flatMap((series) => [series.y, series.lo, series.hi]), [chart.level]);
-    if (across) values.push(0, ...Object.values(sums(drawn)));
-    const valueLog = view.log.y && !across;
-    const range = view.zoom.y || rangeOf(values, { log: valueLog, zero: bars.length > 0 || across });
+    const values = numbers(...drawn.flatMap((series) => [series.y, series.lo, series.hi]), marks.filter(({ axis, text }) => axis === "y" && !text).map(({ value }) => value));
+    if (chart.stacked) values.push(0, ...Object.values(sums(drawn)));
+    const valueLog = view.log.y && !chart.stacked;
+    const range = view.zoom.y || rangeOf(values, { log: valueLog, zero: bars.length > 0 || chart.stacked, from: chart.y.from, to: chart.y.to });
     const makeValue = valueLog ? logarithmic : linear;
 
     // Margins, by what stands in them.
@@ -177,11 +184,11 @@ const Charts = (() => {
     let x;
     let y;
     if (across) {
-      x = linear(range, left, right);
+      x = makeValue(range, left, right);
       y = named(names, top, bottom);
     } else {
       const xs = numbers(...drawn.map((series) => series.x));
-      const span = { log: view.log.x, from: view.log.x ? chart.x.from : null };
+      const span = { log: view.log.x, from: chart.x.from, to: chart.x.to };
       const makeX = view.log.x ? logarithmic : linear;
       x = names.length ? named(names, left, right) : makeX(view.zoom.x || rangeOf(xs, span), left, right);
       y = makeValue(range, bottom, top);
@@ -212,9 +219,14 @@ const Charts = (() => {
     line(left, bottom, right, bottom, colours.axis);
     if (across) line(left, top, left, bottom, colours.axis);
     if (title) text((left + right) / 2, height - 6, cut(title, right - left, 13), 'text-anchor="middle" font-size="13"');
-    if (isNumber(chart.level)) {
-      const at = y.at(chart.level);
-      if (inside(at, top, bottom)) line(left, at, right, at, colours.faint, 'stroke-dasharray="5 4"');
+    for (const { value, text: said, axis } of marks) {
+      const upright = (axis === "x") !== Boolean(across);
+      const at = (upright ? x : y).at(value);
+      if (!inside(at, ...(upright ? [left, right] : [top, bottom]))) continue;
+      const ends = upright ? [at, top, at, bottom] : [left, at, right, at];
+      line(...ends, colours.faint, said ? 'stroke-opacity="0.6" stroke-dasharray="2 4"' : 'stroke-dasharray="5 4"');
+      if (said && upright) text(at - 4, bottom - 6, said, `font-size="10" transform="rotate(-90 ${r(at - 4)} ${r(bottom - 6)})"`);
+      else if (said) text(right, at - 3, said, 'text-anchor="end" font-size="10"');
     }
 
     const hits = [];
@@ -222,20 +234,26 @@ const Charts = (() => {
     const scales = { x, y };
     parts.push(`<g clip-path="url(#${id})">`);
     const reached = {};
-    const place = (series) => (chart.exclusive ? placed(x.band, 0, 1) : placed(x.band || 24, bars.indexOf(series), bars.length));
-    for (const series of drawn) {
+    const band = (across ? y : x).band;
+    const place = (series) => (chart.exclusive ? placed(band, 0, 1) : placed(band || 24, bars.indexOf(series), bars.length));
+    // What was published stands behind everything else.
+    const behind = ({ kind }) => Number(kind === "range");
+    for (const series of [...drawn].sort((a, b) => behind(b) - behind(a))) {
       parts.push(`<g class="series" data-series="${series.i}">`);
       const fades = (i) => view.selected && series.keys && !view.selected.has(series.keys[i]);
       const mark = (i, hit) => hits.push({ series: series.i, i, ...hit });
-      if (across) {
+      if (chart.stacked) {
         drawAcross(series, scales, reached, colours, parts, mark);
+      } else if (series.kind === "range") {
+        drawRanges(series, scales, band, across, colours, parts, mark);
       } else if (series.kind === "bar") {
-        drawBars(series, place(series), scales, box, parts, mark);
+        drawBars(series, place(series), scales, box, across, parts, mark);
       } else {
-        drawLine(series, scales, colours, parts, mark, fades);
+        if (series.band && series.lo && series.hi) drawBand(series, scales, parts);
+        drawLine(series, scales, across, colours, parts, mark, fades);
       }
-      if (series.lo && series.hi && series.kind !== "span") {
-        drawWhiskers(series, place(series), scales, colours, parts, fades);
+      if (series.lo && series.hi && !series.band && !["span", "range"].includes(series.kind)) {
+        drawWhiskers(series, place(series), scales, across, colours, parts, fades);
       }
       parts.push("</g>");
     }
@@ -279,20 +297,63 @@ const Charts = (() => {
 
   const placed = (band, n, count) => ({ left: -0.375 * band + (0.75 * band * n) / count, wide: (0.75 * band) / count });
 
-  const drawBars = (series, { left, wide }, { x, y }, box, parts, mark) => {
-    const foot = y.type === "log" ? box.bottom : y.at(Math.min(Math.max(0, y.range[0]), y.range[1]));
+  // A box from values `a` to `b` and, along names, from `from` on, whichever of them stand on which axis.
+  const boxed = (across, from, wide, a, b) => {
+    const [low, high] = [Math.min(a, b), Math.max(a, b)];
+    return across ? { left: low, right: high, top: from, bottom: from + wide } : { left: from, right: from + wide, top: low, bottom: high };
+  };
+
+  const drawBars = (series, { left, wide }, { x, y }, box, across, parts, mark) => {
+    const [names, values] = across ? [y, x] : [x, y];
+    const logFoot = across ? box.left : box.bottom;
+    const foot = values.type === "log" ? logFoot : values.at(Math.min(Math.max(0, values.range[0]), values.range[1]));
     series.x.forEach((name, i) => {
-      const head = series.y[i] === null ? NaN : y.at(series.y[i]);
+      const head = series.y[i] === null ? NaN : values.at(series.y[i]);
       if (Number.isNaN(head)) return;
-      const from = x.at(name) + left;
-      const rect = { left: from, right: from + wide, top: Math.min(head, foot), bottom: Math.max(head, foot) };
+      const from = names.at(name) + left;
+      const rect = boxed(across, from, wide, head, foot);
       parts.push(bar(rect, `fill="${series.colour}"`));
-      mark(i, { x: from + wide / 2, y: head, rect });
+      mark(i, across ? { x: head, y: from + wide / 2, rect } : { x: from + wide / 2, y: head, rect });
     });
   };
 
-  const drawLine = (series, { x, y }, colours, parts, mark, fades) => {
-    const places = series.x.map((value, i) => [x.at(value), series.y[i] === null ? NaN : y.at(series.y[i])]);
+  // What was published of a category, from where to where; a line where both are one number.
+  const drawRanges = (series, { x, y }, band, across, colours, parts, mark) => {
+    const [names, values] = across ? [y, x] : [x, y];
+    series.x.forEach((name, i) => {
+      if (series.lo[i] === null || series.hi[i] === null) return;
+      const rect = boxed(across, names.at(name) - 0.44 * band, 0.88 * band, values.at(series.lo[i]), values.at(series.hi[i]));
+      parts.push(bar(rect, `fill="${colours.faint}" fill-opacity="0.2" stroke="${colours.faint}"`));
+      mark(i, { x: (rect.left + rect.right) / 2, y: (rect.top + rect.bottom) / 2, rect });
+    });
+  };
+
+  const drawBand = (series, { x, y }, parts) => {
+    const ends = (side) => series.x.map((value, i) => [x.at(value), side[i] === null ? NaN : y.at(side[i])]);
+    const edge = [...ends(series.lo), ...ends(series.hi).reverse()].filter(([px, py]) => !Number.isNaN(px + py));
+    if (!edge.length) return;
+    const points = edge.map(([px, py]) => `${r(px)},${r(py)}`).join(" ");
+    parts.push(`<polygon class="band" points="${points}" fill="${series.colour}" fill-opacity="0.18"/>`);
+  };
+
+  // The shape of a point around a place.
+  const shapes = {
+    square: (s) => `M${-s} ${-s}h${2 * s}v${2 * s}h${-2 * s}z`,
+    diamond: (s) => `M0 ${-1.3 * s}L${1.3 * s} 0L0 ${1.3 * s}L${-1.3 * s} 0z`,
+    triangle: (s) => `M0 ${-1.2 * s}L${1.1 * s} ${0.9 * s}H${-1.1 * s}z`,
+    down: (s) => `M0 ${1.2 * s}L${1.1 * s} ${-0.9 * s}H${-1.1 * s}z`,
+    cross: (s) => `M${-s} ${-s}L${s} ${s}M${-s} ${s}L${s} ${-s}`,
+  };
+  const pointAt = (shape, px, py, size, look) =>
+    shapes[shape]
+      ? `<path class="point" d="${shapes[shape](size)}" transform="translate(${r(px)} ${r(py)})" ${look}/>`
+      : `<circle class="point" cx="${r(px)}" cy="${r(py)}" r="${size}" ${look}/>`;
+
+  const drawLine = (series, { x, y }, across, colours, parts, mark, fades) => {
+    const places = series.x.map((value, i) => {
+      if (series.y[i] === null) return [NaN, NaN];
+      return across ? [x.at(series.y[i]), y.at(value)] : [x.at(value), y.at(series.y[i])];
+    });
     if (series.kind === "line") {
       let path = "";
       let joined = false;
@@ -306,31 +367,40 @@ const Charts = (() => {
         mark(i, { x: px, y: py });
       }
       const dash = series.dashed ? ' stroke-dasharray="6 4"' : "";
-      parts.push(`<path class="line" d="${path}" fill="none" stroke="${series.colour}" stroke-width="2"${dash}/>`);
-      if (places.length > MOST_MARKED || series.steps || series.dashed) return;
+      const pale = series.pale ? ' stroke-opacity="0.5"' : "";
+      parts.push(`<path class="line" d="${path}" fill="none" stroke="${series.colour}" stroke-width="2"${dash}${pale}/>`);
+      const few = places.length <= MOST_MARKED && !series.steps && !series.dashed;
+      if (series.marker === "none" || (!few && (!series.marker || !series.hollow))) return;
     }
     const size = series.kind === "points" ? 4.5 : 2.5;
     places.forEach(([px, py], i) => {
       if (Number.isNaN(px) || Number.isNaN(py)) return;
       const rim = series.kind === "points" ? ` stroke="${colours.paper}" stroke-width="0.8"` : "";
-      const faded = fades(i) ? ' opacity="0.13"' : "";
-      parts.push(`<circle class="point" cx="${r(px)}" cy="${r(py)}" r="${size}" fill="${series.colour}"${rim}${faded}/>`);
+      const outline = series.marker === "cross" || (series.hollow && series.hollow[i]);
+      const inner = series.kind === "points" ? "none" : colours.paper;
+      const fill = outline ? `fill="${inner}" stroke="${series.colour}" stroke-width="1.4"` : `fill="${series.colour}"${rim}`;
+      const faded = fades(i) ? ' opacity="0.13"' : series.pale ? ' opacity="0.5"' : "";
+      parts.push(pointAt(series.marker, px, py, size, fill + faded));
       if (series.kind === "points") mark(i, { x: px, y: py });
     });
   };
 
-  const drawWhiskers = (series, place, { x, y }, colours, parts, fades) => {
+  const drawWhiskers = (series, place, { x, y }, across, colours, parts, fades) => {
     const { left, wide } = series.kind === "bar" ? place : { left: 0, wide: 0 };
-    const bottom = y.type === "log" ? Math.max(...[y.range[0], y.range[1]].map((end) => y.at(end))) : NaN;
+    const [names, values] = across ? [y, x] : [x, y];
+    const foot = values.type === "log" ? values.at(values.range[0]) : NaN;
     const colour = series.kind === "bar" ? colours.ink : series.colour;
     series.x.forEach((at, i) => {
       const [lo, hi] = [series.lo[i], series.hi[i]];
       if (lo === null || hi === null || series.y[i] === null || lo === hi) return;
-      const px = x.at(at) + left + wide / 2;
-      const [low, high] = [lo, hi].map((end) => (y.type === "log" && end <= 0 ? bottom : y.at(end)));
+      const px = names.at(at) + left + wide / 2;
+      const [low, high] = [lo, hi].map((end) => (values.type === "log" && end <= 0 ? foot : values.at(end)));
       if (Number.isNaN(px) || Number.isNaN(low) || Number.isNaN(high)) return;
       const faded = fades(i) ? ' opacity="0.13"' : "";
-      parts.push(`<path class="whisker" d="M${r(px)} ${r(low)}V${r(high)}M${r(px - 3)} ${r(low)}h6M${r(px - 3)} ${r(high)}h6" fill="none" stroke="${colour}"${faded}/>`);
+      const path = across
+        ? `M${r(low)} ${r(px)}H${r(high)}M${r(low)} ${r(px - 3)}v6M${r(high)} ${r(px - 3)}v6`
+        : `M${r(px)} ${r(low)}V${r(high)}M${r(px - 3)} ${r(low)}h6M${r(px - 3)} ${r(high)}h6`;
+      parts.push(`<path class="whisker" d="${path}" fill="none" stroke="${colour}"${faded}/>`);
     });
   };
 
@@ -355,7 +425,7 @@ const Charts = (() => {
       told.push(`<text x="${r(at + 19)}" y="${head - 8}" fill="${LIGHT.ink}">${escape(name)}</text>`);
       at += wide;
     }
-    if (chart.y.label && !chart.stacked) {
+    if (chart.y.label && !chart.stacked && !chart.across) {
       head += 18;
       told.push(`<text x="10" y="${head - 8}" font-size="13">${escape(chart.y.label)}</text>`);
     }

@@ -60,7 +60,9 @@ const Plots = (() => {
 
     size() {
       const width = Math.max(160, this.paper || this.element.clientWidth || 600);
-      const rows = this.chart.stacked ? namesOf(this.chart, this.shown).length * 44 + 60 : 0;
+      const across = this.chart.stacked || this.chart.across;
+      const bars = this.chart.stacked ? 1 : this.chart.series.filter(({ kind }) => kind === "bar").length;
+      const rows = across ? namesOf(this.chart, this.shown).length * (bars ? Math.max(44, 14 * bars) : 26) + 60 : 0;
       return { width, height: rows ? Math.max(rows, 150) : Math.round(Math.min(Math.max(0.42 * width, 300), 400)) };
     }
 
@@ -156,9 +158,11 @@ const Plots = (() => {
       const series = this.chart.series[hit.series];
       const { x, y } = this.chart;
       const lines = [`${x.label || "at"}: ${show(series.x[hit.i])}`];
-      if (series.kind === "span") lines.push(`${y.label}: ${show(series.lo[hit.i])} to ${show(series.y[hit.i])}`);
+      const ends = series.lo && series.hi;
+      if (series.kind === "range") lines.push(`${y.label}`);
+      else if (series.kind === "span") lines.push(`${y.label}: ${show(series.lo[hit.i])} to ${show(series.y[hit.i])}`);
       else lines.push(`${y.label}: ${show(series.y[hit.i])}`);
-      if (series.lo && series.hi && series.kind !== "span") {
+      if (ends && series.kind !== "span") {
         lines.push(`from ${show(series.lo[hit.i])} to ${show(series.hi[hit.i])}`);
       }
       if (series.labels) lines.push(...series.labels[hit.i].split("\n"));
@@ -223,7 +227,7 @@ const Plots = (() => {
       if (wide < 4 || high < 4) return;
       const { x, y } = this.scales;
       const whole = high >= this.box.bottom - this.box.top - 1;
-      if (this.chart.stacked) this.setZoom(null, [x.invert(left), x.invert(left + wide)]);
+      if (this.chart.stacked || this.chart.across) this.setZoom(null, [x.invert(left), x.invert(left + wide)]);
       else {
         const over = x.type === "names" ? null : [x.invert(left), x.invert(left + wide)];
         this.setZoom(over, whole ? this.zoom.y : [y.invert(top + high), y.invert(top)]);

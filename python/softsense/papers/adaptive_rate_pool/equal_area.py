@@ -14,10 +14,10 @@ from softsense.papers.adaptive_rate_pool.life import failed, gain, mean, p99, ru
 from softsense.papers.adaptive_rate_pool.lifetimes import printed
 from softsense.papers.adaptive_rate_pool.living import DECODERS, Living
 from softsense.papers.adaptive_rate_pool.published import ADAPTIVE
-from softsense.papers.drawing import draw_bars
+from softsense.papers.drawing import bar_sheet
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Picture
+    from softsense.charts import Sheet
 
 SLOW, FAST = 4, 64
 """Checks that a decoder of six codes handles in a cycle: as slow as T = 2 with rate 1/2; the default of circuits."""
@@ -94,10 +94,10 @@ def _evidence(plan: Plan, runs: Runs) -> dict[str, Evidence]:
     }
 
 
-def _draw(frame: pl.DataFrame) -> Picture:
+def _draw(frame: pl.DataFrame) -> Sheet:
     colours = {"mean": "#0072b2", "p99": "#e69f00"}
     title = "A life under load, decoders of equal area: response of reads"
-    return draw_bars(frame, title, "us", colours=colours, digits=0, line=None)
+    return bar_sheet(frame, title, "us", colours=colours, digits=0, line=None)
 
 
 FIGURES = (

@@ -19,7 +19,7 @@ from softsense.papers.adaptive_rate_pool.wear import PE_EXPONENT, adapted, ages,
 from softsense.papers.drawing import Line, lines, point
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Picture
+    from softsense.charts import Sheet
 
 
 def _curve(rate: str, since: int, to: int) -> list[Decoding]:
@@ -109,7 +109,7 @@ def _measure_fig04(plan: Plan, runs: Runs) -> Measured:
     return Measured(pl.DataFrame(rows), {}, (note,))
 
 
-def _draw_fig04(frame: pl.DataFrame) -> Picture:
+def _draw_fig04(frame: pl.DataFrame) -> Sheet:
     ages_of = frame["line"].unique(maintain_order=True)
     styles = {line: Line(colour) for line, colour in zip(ages_of, SERIES, strict=False)}
     title = "Figure 4: how many iterations decodes take"
@@ -125,7 +125,7 @@ FIGURES = (
             "Figure 3: decoding iterations",
             PE_AXIS,
             "mean iterations",
-            {**LINES_BY_RATE, ADAPTIVE: Line(DARK, ":", "", 2.4)},
+            {**LINES_BY_RATE, ADAPTIVE: Line(DARK, "--", "none")},
             "codewords of 65,536 bits, min-sum; dotted: the adaptive device's path",
         ),
     ),

@@ -30,10 +30,10 @@ from softsense.papers.adaptive_rate_pool.living import (
 )
 from softsense.papers.adaptive_rate_pool.published import ADAPTIVE, CODEWORD
 from softsense.papers.adaptive_rate_pool.settings import WIDE
-from softsense.papers.drawing import draw_bars
+from softsense.papers.drawing import bar_sheet
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Picture
+    from softsense.charts import Sheet
 
 PLANNED = Living()
 BY_ITERATIONS, BY_ERRORS = Living(switch="mean_iterations"), Living(switch="corrected_errors")
@@ -196,9 +196,9 @@ def _evidence(plan: Plan, runs: Runs) -> dict[str, Evidence]:
     }
 
 
-def _draw(frame: pl.DataFrame) -> Picture:
+def _draw(frame: pl.DataFrame) -> Sheet:
     colours = {"mean": "#0072b2", "p99": "#e69f00"}
-    return draw_bars(frame, "A life under load: response of reads", "us", colours=colours, digits=0, line=None)
+    return bar_sheet(frame, "A life under load: response of reads", "us", colours=colours, digits=0, line=None)
 
 
 FIGURES = (

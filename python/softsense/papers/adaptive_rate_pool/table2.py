@@ -21,10 +21,10 @@ from softsense.papers.adaptive_rate_pool.lifetimes import (
 )
 from softsense.papers.adaptive_rate_pool.published import ADAPTIVE, ENDURANCE, PUBLISHED, RATES, YEARS, nominal
 from softsense.papers.adaptive_rate_pool.wear import FITTED, life, lives
-from softsense.papers.drawing import draw_bars
+from softsense.papers.drawing import bar_sheet
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Picture
+    from softsense.charts import Sheet
 
 _OTHERS = tuple(rate for rate in RATES if rate != FITTED)
 _RAW = dict(zip((*RATES, ADAPTIVE), PUBLISHED["lifetime"]["normalized_data_rate_gbps"], strict=True))
@@ -156,10 +156,10 @@ def _times(ours: Scheme, others: dict[str, Scheme], in_print: Scheme) -> dict[st
     return evidence
 
 
-def _draw(frame: pl.DataFrame) -> Picture:
+def _draw(frame: pl.DataFrame) -> Sheet:
     bars = frame["bar"].unique(maintain_order=True).to_list()
     colours = dict(zip(bars, ("#7f7f7f", "#bdbdbd", "#0072b2", "#56b4e9"), strict=True))
-    return draw_bars(frame, "Table II: lifetime capacity", f"over that of rate {RATES[0]}", colours=colours)
+    return bar_sheet(frame, "Table II: lifetime capacity", f"over that of rate {RATES[0]}", colours=colours)
 
 
 FIGURES = (Figure("table2", "Table II: endurance and lifetime", _measure, _draw),)

@@ -21,7 +21,7 @@ from softsense.papers import (
     markdown_table,
 )
 from softsense.papers.comparing import Arm, Compared, cases, percent, summaries
-from softsense.papers.drawing import draw_bars
+from softsense.papers.drawing import bar_sheet
 from softsense.papers.lae_ftl.decoding import HARDWARE
 from softsense.papers.lae_ftl.devices import adaptive, baseline, shipped
 from softsense.papers.lae_ftl.early_reads import gain_of
@@ -30,7 +30,7 @@ from softsense.papers.lae_ftl.units import ASSUMED
 from softsense.papers.lae_ftl.workloads import READ, READ_LATENCY, WORKLOAD_COLOURS, bar, short
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Picture
+    from softsense.charts import Sheet
 
 DEPTHS = (4, 16, 64)
 """Requests that are under way at a time."""
@@ -99,9 +99,9 @@ def folded(name: str) -> str:
     return textwrap.fill(name, 11, break_long_words=False, break_on_hyphens=False)
 
 
-def _draw_assumed(frame: pl.DataFrame) -> Picture:
+def _draw_assumed(frame: pl.DataFrame) -> Sheet:
     title = "What was assumed: read latency saved in the first segment"
-    return draw_bars(frame, title, "%", colours=WORKLOAD_COLOURS, line=None, note="over the worst-case code", digits=0)
+    return bar_sheet(frame, title, "%", colours=WORKLOAD_COLOURS, line=None, note="over the worst-case code", digits=0)
 
 
 FIGURES = (Figure("assumed", "What was assumed: reads", _measure_assumed, _draw_assumed, _cases_assumed),)

@@ -18,12 +18,12 @@ from softsense.papers import (
     Runs,
     markdown_table,
 )
-from softsense.papers.drawing import draw_bars
+from softsense.papers.drawing import bar_sheet
 from softsense.papers.lae_ftl.units import ASSUMED, ENGINE, SEGMENTS, WORST_CASE, Hardware
 from softsense.papers.lae_ftl.workloads import bar
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Picture
+    from softsense.charts import Sheet
 
 HARDWARE = {
     "as assumed": ASSUMED,
@@ -85,8 +85,8 @@ def _measure_fig03(plan: Plan, runs: Runs) -> Measured:
     return Measured(pl.DataFrame(rows), evidence, (note,))
 
 
-def _draw_fig03(frame: pl.DataFrame) -> Picture:
-    return draw_bars(
+def _draw_fig03(frame: pl.DataFrame) -> Sheet:
+    return bar_sheet(
         frame,
         "Figure 3: decoding latency",
         f"over that of t = {WORST_CASE.correctable}",

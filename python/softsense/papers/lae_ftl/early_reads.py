@@ -27,14 +27,14 @@ from softsense.papers import (
     markdown_table,
 )
 from softsense.papers.comparing import Arm, Compared, Quantity, cases, percent, saved, summaries
-from softsense.papers.drawing import draw_bars
+from softsense.papers.drawing import bar_sheet
 from softsense.papers.lae_ftl.devices import adaptive, baseline
 from softsense.papers.lae_ftl.published import PUBLISHED, SENSE_US, TRACES
 from softsense.papers.lae_ftl.units import AGES, ENGINE, SEGMENTS, WORST_CASE
 from softsense.papers.lae_ftl.workloads import PARTS, READ, READ_LATENCY, SEGMENT_COLOURS, bar, short
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Picture
+    from softsense.charts import Sheet
 
 NUMBERING = "The text calls its results figure 6, the caption that lists them figure 5: they are one picture."
 
@@ -178,8 +178,8 @@ def _by_parallelism(best: Mapping[str, Number]) -> dict[str, Evidence]:
     }
 
 
-def _draw_fig06a(frame: pl.DataFrame) -> Picture:
-    return draw_bars(
+def _draw_fig06a(frame: pl.DataFrame) -> Sheet:
+    return bar_sheet(
         frame,
         "Figure 6(a): read latency saved in four segments",
         "%",

@@ -94,9 +94,9 @@ def _measure_failures(plan: Plan, runs: Runs) -> Measured:
 def _failure_lines() -> dict[str, Line]:
     styles = {}
     for code, colour in zip(EVERY_LIFE, SERIES, strict=True):
-        styles[code.label] = Line(colour, marker="")
+        styles[code.label] = Line(colour, marker="none")
         styles[f"{code.label}, counted"] = Line(colour, "none", named=False)
-        styles[f"{code.label}, decoded"] = Line(colour, "none", "s", named=False)
+        styles[f"{code.label}, decoded"] = Line(colour, "none", "square", named=False)
     return styles
 
 

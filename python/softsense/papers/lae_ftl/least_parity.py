@@ -107,10 +107,10 @@ def _laws() -> str:
 
 
 _FIG01_LINES = {
-    **{code.size: Line(colour, marker="") for code, colour in zip(SEGMENTS, SERIES, strict=False)},
-    f"OOB, {OOB} B": Line(GREY, "--", "", 1.2),
-    "power law": Line("#222222", marker=""),
-    "exponential": Line("#222222", "--", ""),
+    **{code.size: Line(colour, marker="none") for code, colour in zip(SEGMENTS, SERIES, strict=False)},
+    f"OOB, {OOB} B": Line(GREY, "--", "none"),
+    "power law": Line("#222222", marker="none"),
+    "exponential": Line("#222222", "--", "none"),
     "at the four rates": Line("#d55e00", "none"),
 }
 

@@ -21,14 +21,14 @@ from softsense.papers import (
     configured,
     markdown_table,
 )
-from softsense.papers.drawing import draw_bars
+from softsense.papers.drawing import bar_sheet
 from softsense.papers.lae_ftl.devices import over_provisioning
 from softsense.papers.lae_ftl.published import CONFIG, LAWS, LIMIT, PUBLISHED, Law, wear
 from softsense.papers.lae_ftl.units import EVERY_LIFE, UNSQUEEZED, WORST_CASE, UnitCode, bch_of
 from softsense.papers.lae_ftl.workloads import bar
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Picture
+    from softsense.charts import Sheet
 
 _DEMAND = Demand(uber=LIMIT)
 _LDPC, _EQUAL_BCH = "flash-8-9", "bch-4KB-t256"
@@ -192,11 +192,11 @@ def _note_of_ldpc() -> str:
     )
 
 
-def _draw_lifetime(frame: pl.DataFrame) -> Picture:
+def _draw_lifetime(frame: pl.DataFrame) -> Sheet:
     colours = {_SHRINKS: "#0072b2", _STAYS: "#56b4e9"}
     title = "Lifetime capacity of single codes and of LAE-FTL"
     note = "RBER by the power law, P / k = 1e-15 at the end"
-    return draw_bars(frame, title, "1,000 bytes for each of flash", colours=colours, line=None, note=note, digits=1)
+    return bar_sheet(frame, title, "1,000 bytes for each of flash", colours=colours, line=None, note=note, digits=1)
 
 
 FIGURES = (Figure("lifetime", "Lifetime", _measure_lifetime, _draw_lifetime),)

@@ -26,7 +26,7 @@ from softsense.papers import (
     synthetic,
 )
 from softsense.papers.comparing import cases, lone_reads
-from softsense.papers.drawing import draw_bars
+from softsense.papers.drawing import bar_sheet
 from softsense.papers.lae_ftl.devices import SMALL, at_the_next_chip, squeezed
 from softsense.papers.lae_ftl.published import EXACTLY, SENSE_US, UNIT
 from softsense.papers.lae_ftl.units import (
@@ -47,7 +47,7 @@ from softsense.papers.lae_ftl.units import (
 from softsense.papers.lae_ftl.workloads import AMPLIFICATION, GREY, READ, bar
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Picture
+    from softsense.charts import Sheet
 
 _EVERY_CODE = (*SEGMENTS, WORST_CASE, *SQUEEZED)
 
@@ -211,10 +211,10 @@ def over(number: Number, by: float) -> Number:
     return Number(number.value / by, number.lo / by, number.hi / by)
 
 
-def _draw_lone(frame: pl.DataFrame) -> Picture:
+def _draw_lone(frame: pl.DataFrame) -> Sheet:
     colours = {"closed form": GREY, "measured": "#0072b2"}
     note = "early stage and worst case by code; late stage by data space of a unit"
-    return draw_bars(frame, "Lone reads of 4 KB", "us", colours=colours, line=None, note=note, digits=1)
+    return bar_sheet(frame, "Lone reads of 4 KB", "us", colours=colours, line=None, note=note, digits=1)
 
 
 FIGURES = (Figure("lone", "Lone reads, and room, in closed form", _measure_lone, _draw_lone, _cases_lone),)

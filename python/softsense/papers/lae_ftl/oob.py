@@ -17,13 +17,13 @@ from softsense.papers import (
     Runs,
     markdown_table,
 )
-from softsense.papers.drawing import draw_bars
+from softsense.papers.drawing import bar_sheet
 from softsense.papers.lae_ftl.published import LAWS, LUN, METADATA, OOB, Criterion, wear
 from softsense.papers.lae_ftl.units import SQUEEZED, filling
 from softsense.papers.lae_ftl.workloads import bar
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Picture
+    from softsense.charts import Sheet
 
 _OOBS = (OOB, *(OOB + code.squeezed_bytes for code in SQUEEZED))
 _CRITERIA: tuple[Criterion, Criterion] = ("unit_ber", "failure")
@@ -76,10 +76,10 @@ def _measure_oob(plan: Plan, runs: Runs) -> Measured:
     return Measured(pl.DataFrame(rows), evidence, (note,))
 
 
-def _draw_oob(frame: pl.DataFrame) -> Picture:
+def _draw_oob(frame: pl.DataFrame) -> Sheet:
     colours = dict(zip(_HOW.values(), ("#0072b2", "#56b4e9", "#e69f00", "#f3cf8a"), strict=True))
     title = "What the OOB holds: raw bit error rate at 1e-15"
-    return draw_bars(
+    return bar_sheet(
         frame, title, "RBER, 1e-3", colours=colours, line=None, note="P: that a codeword of 4 KB fails; k: its bits"
     )
 

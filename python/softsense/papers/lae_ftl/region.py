@@ -27,14 +27,14 @@ from softsense.papers.comparing import (
     cases,
     first_beyond,
 )
-from softsense.papers.drawing import draw_bars
+from softsense.papers.drawing import bar_sheet
 from softsense.papers.lae_ftl.devices import squeezed
 from softsense.papers.lae_ftl.published import UNIT, ranged
 from softsense.papers.lae_ftl.units import SQUEEZED, UNSQUEEZED, Hardware, UnitCode
 from softsense.papers.lae_ftl.workloads import OVERHEADS, bar, fewer, spread
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Picture
+    from softsense.charts import Sheet
 
 _SHARES = {False: (0.255, 0.45), True: (0.255, 0.35, 0.45, 0.6)}
 """Over-provisioning, of quick and full runs; the shipped device has the first."""
@@ -130,9 +130,9 @@ def _note_of_uniform() -> str:
     )
 
 
-def _draw(frame: pl.DataFrame) -> Picture:
+def _draw(frame: pl.DataFrame) -> Sheet:
     colours = dict(zip((overhead.name for overhead in OVERHEADS), ("#0072b2", "#e69f00", "#009e73"), strict=True))
-    return draw_bars(
+    return bar_sheet(
         frame,
         "Where the published ranges come out",
         f"of {len(SQUEEZED)} ranges, those met",

@@ -28,7 +28,7 @@ from softsense.papers import (
     markdown_table,
 )
 from softsense.papers.comparing import Arm, Compared, cases, summaries
-from softsense.papers.drawing import draw_bars
+from softsense.papers.drawing import bar_sheet
 from softsense.papers.lae_ftl.devices import at_the_next_chip, device_of, over_provisioning, squeezed
 from softsense.papers.lae_ftl.early_reads import NUMBERING
 from softsense.papers.lae_ftl.published import MIB, UNIT, ranged
@@ -45,7 +45,7 @@ from softsense.papers.lae_ftl.workloads import (
 )
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Picture
+    from softsense.charts import Sheet
 
 LATE_CODES = (UNSQUEEZED, *SQUEEZED)
 
@@ -223,9 +223,9 @@ def _note_of_reads(machines: Mapping[str, _Machine], runs: Runs) -> str:
     )
 
 
-def _draw_late(overhead: Overhead, frame: pl.DataFrame) -> Picture:
+def _draw_late(overhead: Overhead, frame: pl.DataFrame) -> Sheet:
     ranges = {code.unit: (100 * low, 100 * high) for code, (low, high) in zip(SQUEEZED, overhead.ranges, strict=True)}
-    return draw_bars(
+    return bar_sheet(
         frame,
         f"Figure {overhead.figure[0]}({overhead.figure[1]}): {overhead.name}",
         "increase over unsqueezed, %",

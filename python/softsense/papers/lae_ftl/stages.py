@@ -31,7 +31,7 @@ from softsense.papers.comparing import (
     cases,
     summaries,
 )
-from softsense.papers.drawing import draw_bars
+from softsense.papers.drawing import bar_sheet
 from softsense.papers.lae_ftl.devices import SMALL, squeezed
 from softsense.papers.lae_ftl.published import POLICY, UNIT, wear
 from softsense.papers.lae_ftl.units import (
@@ -49,7 +49,7 @@ from softsense.papers.lae_ftl.units import (
 from softsense.papers.lae_ftl.workloads import AMPLIFICATION, GREY, READ, bar
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Picture
+    from softsense.charts import Sheet
 
 _CODES = EVERY_LIFE
 _STRONGEST = SQUEEZED[-1]
@@ -180,10 +180,10 @@ def _note_of_life(plan: Plan, runs: Runs) -> str:
     )
 
 
-def _draw(frame: pl.DataFrame) -> Picture:
+def _draw(frame: pl.DataFrame) -> Sheet:
     colours = {_LAE: "#0072b2", _FROM_THE_FIRST_DAY: "#e69f00", _WORST: GREY}
     note = "two requests for each die, by the end of each stage (P/E cycles); all on one engine"
-    return draw_bars(
+    return bar_sheet(
         frame, "Through life under load: reads", "us, p99", colours=colours, line=None, note=note, digits=0
     )
 

@@ -230,5 +230,5 @@ GREY = "#7f7f7f"
 
 
 def bar(group: str, bar: str, number: Number, by: float = 1.0, **more: Any) -> dict[str, Any]:
-    """A row of `draw_bars`."""
+    """A row of `bar_sheet`."""
     return {"group": group, "bar": bar, "value": by * number.value, "lo": by * number.lo, "hi": by * number.hi, **more}

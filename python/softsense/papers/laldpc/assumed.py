@@ -13,7 +13,7 @@ import polars as pl
 
 from softsense.papers import Case, Evidence, Figure, Measured, Plan, Runs, inline, markdown_table
 from softsense.papers.comparing import cases, percent
-from softsense.papers.drawing import draw_bars
+from softsense.papers.drawing import bar_sheet
 from softsense.papers.laldpc.methods import (
     GAINS,
     HEADLINE,
@@ -32,7 +32,7 @@ from softsense.papers.laldpc.workloads import as_stand_ins
 from softsense.papers.stand_ins import EXPONENT, READ_BYTES, ROWS, WRITTEN_BYTES, stand_in
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Picture
+    from softsense.charts import Sheet
 
 EXPONENTS = (0.7, 0.8, 0.9, 1.0, 1.1, 1.2)
 FRESH = "precondition.translation_pages=fresh"
@@ -205,7 +205,7 @@ def _measure_assumed(plan: Plan, runs: Runs) -> Measured:
 _DRAWN = dict(zip(("retries_removed", *HEADLINE[2:]), ("retries removed", *GAINS), strict=True))
 
 
-def _draw_assumed(frame: pl.DataFrame) -> Picture:
+def _draw_assumed(frame: pl.DataFrame) -> Sheet:
     rows = frame.filter((pl.col("method") == "LaLDPC-new") & pl.col("measure").is_in(list(_DRAWN))).select(
         pl.col("assumption").map_elements(_broken, return_dtype=pl.String).alias("group"),
         pl.col("measure").replace(_DRAWN).alias("bar"),
@@ -213,7 +213,7 @@ def _draw_assumed(frame: pl.DataFrame) -> Picture:
     )
     colours = dict(zip(_DRAWN.values(), ("#7f7f7f", "#0072b2", "#56b4e9", "#e69f00"), strict=True))
     title, note = "What was assumed: LaLDPC-new", "mean of stand-ins, over LDPC-in-SSD under the same assumption"
-    return draw_bars(rows, title, "%", colours=colours, line=None, note=note, digits=0)
+    return bar_sheet(rows, title, "%", colours=colours, line=None, note=note, digits=0)
 
 
 def _broken(name: str, most: int = 14) -> str:

@@ -9,13 +9,13 @@ import polars as pl
 from softsense.formats import listed
 from softsense.papers import Case, Claim, Evidence, Figure, Measured, Number, Plan, Runs, Workload, resting_on
 from softsense.papers.comparing import lone_reads
-from softsense.papers.drawing import draw_bars
+from softsense.papers.drawing import bar_sheet
 from softsense.papers.laldpc.methods import FLASH_READ, methods, needs, read_hits
 from softsense.papers.laldpc.published import EXACTLY, LATENCY_US, PUBLISHED
 from softsense.papers.stand_ins import PAGE_BYTES
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Picture
+    from softsense.charts import Sheet
 
 _READS = 200_000
 _PAGES = 1024
@@ -67,7 +67,7 @@ def _measure_eq(plan: Plan, runs: Runs) -> Measured:
     return Measured(frame, {"equation": Evidence(ratios[level, entries], why)}, (note,))
 
 
-def _draw_eq(frame: pl.DataFrame) -> Picture:
+def _draw_eq(frame: pl.DataFrame) -> Sheet:
     rows = []
     for row in frame.iter_rows(named=True):
         group = f"level {row['level']}\nr = {row['entries_of_pages']:g}"
@@ -76,7 +76,7 @@ def _draw_eq(frame: pl.DataFrame) -> Picture:
         rows.append({"group": group, "bar": "measured", "value": row["measured_us"], "lo": row["lo"], "hi": row["hi"]})
     colours = {"equation": "#7f7f7f", "measured": "#0072b2"}
     title = "Section III-E: flash read latency with a hit ratio of r"
-    return draw_bars(pl.DataFrame(rows), title, "us", colours=colours, line=None, digits=0)
+    return bar_sheet(pl.DataFrame(rows), title, "us", colours=colours, line=None, digits=0)
 
 
 FIGURES = (Figure("eq", "Section III-E: the equation", _measure_eq, _draw_eq, _cases_eq),)

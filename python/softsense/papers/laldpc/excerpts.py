@@ -10,7 +10,7 @@ import polars as pl
 
 from softsense.papers import Case, Claim, Evidence, Figure, Measured, Number, Plan, Runs, markdown_table
 from softsense.papers.comparing import Compared, cases, percent, saved
-from softsense.papers.drawing import draw_bars
+from softsense.papers.drawing import bar_sheet
 from softsense.papers.laldpc.methods import (
     FLASH_READ,
     GAINS,
@@ -25,7 +25,7 @@ from softsense.papers.laldpc.published import PUBLISHED
 from softsense.papers.laldpc.workloads import WDEV3
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Picture
+    from softsense.charts import Sheet
 
 _MACHINES = {"ours": OURS, "serial": MAIN}
 
@@ -97,7 +97,7 @@ def _evidence(plan: Plan, runs: Runs) -> dict[str, Evidence]:
     }
 
 
-def _draw_excerpts(frame: pl.DataFrame) -> Picture:
+def _draw_excerpts(frame: pl.DataFrame) -> Sheet:
     rows = [
         {"group": f"{row['workload']}\n{row['machine']}", "bar": measure, "value": 100 * row[measure]}
         for row in frame.filter(pl.col("method") == "LaLDPC-new").iter_rows(named=True)
@@ -106,7 +106,7 @@ def _draw_excerpts(frame: pl.DataFrame) -> Picture:
     values = pl.DataFrame(rows).with_columns(lo="value", hi="value")
     colours = dict(zip(GAINS, ("#0072b2", "#56b4e9", "#e69f00"), strict=True))
     title = "Real traces and excerpts: gains of LaLDPC-new"
-    return draw_bars(values, title, "%", colours=colours, line=0.0, note="over LDPC-in-SSD", digits=1)
+    return bar_sheet(values, title, "%", colours=colours, line=0.0, note="over LDPC-in-SSD", digits=1)
 
 
 FIGURES = (Figure("excerpts", "Real traces and excerpts", _measure_excerpts, _draw_excerpts, _cases),)

@@ -6,21 +6,18 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from itertools import groupby
 from statistics import fmean, median
-from typing import TYPE_CHECKING
 
 import polars as pl
 
 from softsense import decode_tables
 from softsense._core import Cells
+from softsense.charts import Chart, Series, Sheet
 from softsense.formats import listed
 from softsense.papers import Case, Claim, Evidence, Figure, Measured, Number, Plan, Runs, markdown_table, resting_on
 from softsense.papers.comparing import lone_reads
-from softsense.papers.drawing import draw_bars, heading
+from softsense.papers.drawing import bar_sheet
 from softsense.papers.laldpc.methods import READ, needs
 from softsense.papers.laldpc.published import EXACTLY, LATENCY_US, PUBLISHED, RBER_BELOW
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Picture
 
 _ALONE = 200
 
@@ -57,7 +54,7 @@ def _measure_fig05a(plan: Plan, runs: Runs) -> Measured:
     return Measured(frame, evidence, (note,))
 
 
-def _draw_fig05a(frame: pl.DataFrame) -> Picture:
+def _draw_fig05a(frame: pl.DataFrame) -> Sheet:
     colours = dict(zip(_READERS, ("#7f7f7f", "#009e73"), strict=True))
     bars = frame.select(
         pl.format("level {}", "level").alias("group"),
@@ -65,7 +62,7 @@ def _draw_fig05a(frame: pl.DataFrame) -> Picture:
         *(pl.col("measured_us").alias(name) for name in ("value", "lo", "hi")),
     )
     title, note = "Figure 5(a): a read that needs a level", "measured, one read at a time"
-    return draw_bars(bars, title, "us", colours=colours, line=None, note=note, digits=0)
+    return bar_sheet(bars, title, "us", colours=colours, line=None, note=note, digits=0)
 
 
 _DAYS = range(1, 501)
@@ -146,27 +143,18 @@ def _measure_fig05b(plan: Plan, runs: Runs) -> Measured:
     return Measured(pl.DataFrame(rows), evidence, (markdown_table(heads, told),))
 
 
-def _draw_fig05b(frame: pl.DataFrame) -> Picture:
-    from matplotlib.figure import Figure as Picture
-
-    from softsense import plots
-
-    picture = Picture(figsize=(11, 4.6), dpi=110, facecolor="white")
-    for i, ((source,), half) in enumerate(frame.group_by(["thresholds"], maintain_order=True)):
-        axes = picture.add_axes((0.06 + 0.48 * i, 0.12, 0.44, 0.68))
-        plots.head(axes, "")
-        for colour, ((pe_cycles,), line) in zip(
-            _LIFE_COLOURS, half.group_by(["pe_cycles"], maintain_order=True), strict=False
-        ):
-            axes.step(line["day"], line["level"], color=colour, linewidth=2, label=f"{pe_cycles:,} P/E cycles")
-        axes.set_title(f"thresholds of {source}", loc="left", fontsize=10, color=plots.INK)
-        axes.set(xlabel="retention (days)", ylim=(0.7, len(LATENCY_US) + 0.3), yticks=range(1, len(LATENCY_US) + 1))
-        axes.grid(color="#e6e6e6", linewidth=0.7)
-        if i == 0:
-            axes.set_ylabel("read level")
-            axes.legend(frameon=False, fontsize=9, labelcolor=plots.INK)
-    heading(picture, "Figure 5(b): the level that a page needs", "for a failure probability of 1e-15")
-    return picture
+def _draw_fig05b(frame: pl.DataFrame) -> Sheet:
+    charts = []
+    for (source,), half in frame.group_by(["thresholds"], maintain_order=True):
+        lives = half.group_by(["pe_cycles"], maintain_order=True)
+        series = [
+            Series(f"{pe:,} P/E cycles", of["day"].to_list(), of["level"].to_list(), colour=colour, steps=True)
+            for colour, ((pe,), of) in zip(_LIFE_COLOURS, lives, strict=False)
+        ]
+        levels = (0.7, len(LATENCY_US) + 0.3)
+        charts.append(Chart(f"thresholds of {source}", series, "retention (days)", "read level", y_range=levels))
+    note = "for a failure probability of 1e-15"
+    return Sheet("Figure 5(b): the level that a page needs", charts, note, panel=(5.5, 3.8))
 
 
 FIGURES = (

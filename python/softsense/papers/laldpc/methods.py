@@ -12,11 +12,11 @@ import polars as pl
 from softsense.formats import listed
 from softsense.papers import Number, Plan, Runs, Workload, inline
 from softsense.papers.comparing import Arm, Compared, Quantity, Summary, response, saved, summaries
-from softsense.papers.drawing import draw_bars
+from softsense.papers.drawing import bar_sheet
 from softsense.papers.laldpc.published import CACHE_BYTES, PUBLISHED
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Picture
+    from softsense.charts import Sheet
 
 SERIAL = (
     "geometry.blocks_per_plane=2048",
@@ -198,13 +198,13 @@ OVER_BASE = "over LDPC-in-SSD"
 REAL_NOTE = "* a real trace, or an excerpt of one; the others are stand-ins"
 
 
-def draw_workloads(title: str, label: str, line: float | None = 1.0) -> Callable[[pl.DataFrame], Picture]:
+def draw_workloads(title: str, label: str, line: float | None = 1.0) -> Callable[[pl.DataFrame], Sheet]:
     """How a figure draws numbers by workload."""
 
-    def draw(frame: pl.DataFrame) -> Picture:
+    def draw(frame: pl.DataFrame) -> Sheet:
         name = pl.when("real").then(pl.col("group") + "*").otherwise("group").alias("group")
         note = REAL_NOTE if frame["real"].any() else "all workloads are stand-ins"
-        return draw_bars(frame.with_columns(name), title, label, colours=COLOURS, line=line, note=note)
+        return bar_sheet(frame.with_columns(name), title, label, colours=COLOURS, line=line, note=note)
 
     return draw
 

@@ -14,13 +14,13 @@ import polars as pl
 from softsense.formats import listed
 from softsense.papers import Case, Claim, Evidence, Figure, Measured, Number, Plan, Runs, markdown_table
 from softsense.papers.comparing import Arm, Compared, cases, percent, saved
-from softsense.papers.drawing import draw_bars
+from softsense.papers.drawing import bar_sheet
 from softsense.papers.laldpc.methods import COLOURS, FLASH_READ, MAIN, READ, SERIAL, Methods, methods, soft_ratio
 from softsense.papers.laldpc.published import KIB, PUBLISHED
 from softsense.papers.laldpc.workloads import as_stand_ins, names, some
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Picture
+    from softsense.charts import Sheet
 
 
 @dataclass(frozen=True)
@@ -148,9 +148,9 @@ def _ratio_on(workload: str, compared: Compared) -> float:
     return compared.number(workload, _new(compared)).value
 
 
-def _draw_fig13(frame: pl.DataFrame) -> Picture:
+def _draw_fig13(frame: pl.DataFrame) -> Sheet:
     title = "Figure 13: flash read latency, by cache, fixed entries and life"
-    return draw_bars(
+    return bar_sheet(
         frame, title, "over LDPC-in-SSD", colours=COLOURS, note="mean of workloads, each over the same device's"
     )
 

@@ -8,20 +8,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
+from softsense.charts import Chart, Marker, Series, Sheet
+from softsense.colours import INK
 from softsense.formats import listed
 from softsense.papers import TOLERANCE, Case, Figure, Measured, Plan, Runs, markdown_table
 from softsense.papers.comparing import cases
-from softsense.papers.drawing import heading
 from softsense.papers.laldpc.assumed import EIGHTFOLD, EXPONENTS, FRESH, LOAD, LOADED, OF_EXPONENTS, Reading
 from softsense.papers.laldpc.methods import SERIAL, headline, methods
 from softsense.papers.laldpc.published import PUBLISHED
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Picture
 
 TARGETS = {
     "retries_removed": PUBLISHED["redundant_retries_removed"],
@@ -184,34 +182,36 @@ def _predicted(grid: Mapping[float, Mapping[str, float]]) -> str:
     )
 
 
-def _draw_setups(frame: pl.DataFrame) -> Picture:
-    from matplotlib.figure import Figure as Picture
-
-    from softsense import plots
-
-    picture = Picture(figsize=(11, 5.2), dpi=110, facecolor="white")
-    axes = picture.add_axes((0.08, 0.11, 0.62, 0.70))
-    plots.head(axes, "")
+def _draw_setups(frame: pl.DataFrame) -> Sheet:
     colours = dict(zip(_ARRIVALS, ("#7f7f7f", "#56b4e9", "#0072b2", "#d55e00"), strict=True))
-    markers = dict(zip(_TRANSLATION, ("o", "s", "^"), strict=True))
-    removed, system = TARGETS["retries_removed"], TARGETS["system_response_gain"]
-    low, high = 1 - TOLERANCE, 1 + TOLERANCE
-    ends = [100 * removed * low, 100 * removed * high]
-    axes.fill_between(ends, 100 * system * low, 100 * system * high, facecolor="#dedede", label="published, +-15 %")
+    markers: dict[str, Marker] = dict(zip(_TRANSLATION, ("circle", "square", "triangle"), strict=True))
+    ends = [
+        (100 * TARGETS[name] * (1 - TOLERANCE), 100 * TARGETS[name] * (1 + TOLERANCE))
+        for name in ("retries_removed", "system_response_gain")
+    ]
+    (left, right), (low, high) = ends
+    around = ((left, low), (right, low), (right, high), (left, high), (left, low))
+    series = []
     for (machine, arrivals, translation), line in frame.group_by(
         ["machine", "arrivals", "translation"], maintain_order=True
     ):
-        look: dict[str, Any] = {"color": colours[str(arrivals)], "marker": markers[str(translation)], "markersize": 5}
-        look |= {"linestyle": "-" if machine == "serial" else ":", "linewidth": 1.3}
-        label = f"{arrivals}, {translation}" if machine == "serial" else None
-        axes.plot(100 * line["retries_removed"], 100 * line["system_response_gain"], label=label, **look)
-    axes.set(xlabel="redundant retries removed (%)", ylabel="system response saved (%)")
-    axes.set_ylim(0, None)
-    axes.grid(color="#e6e6e6", linewidth=0.7)
-    picture.legend(loc="upper left", bbox_to_anchor=(0.71, 0.84), frameon=False, fontsize=8.5, labelcolor=plots.INK)
-    note = "LaLDPC-new; points of a line differ in the exponent of addresses; dotted: the shipped device"
-    heading(picture, "Which set-up gives 56 and 24 % together", note)
-    return picture
+        serial = machine == "serial"
+        series.append(
+            Series(
+                f"{arrivals}, {translation}" if serial else f"{arrivals}, {translation}, the shipped device",
+                (100 * line["retries_removed"]).to_list(),
+                (100 * line["system_response_gain"]).to_list(),
+                colour=colours[str(arrivals)],
+                marker=markers[str(translation)],
+                dashed=not serial,
+                named=serial,
+            )
+        )
+    x, y = zip(*around, strict=True)
+    series.append(Series("published, +-15 %", x, y, colour=INK, marker="none", dashed=True))
+    note = "LaLDPC-new; points of a line differ in the exponent of addresses; dashed: the shipped device"
+    chart = Chart("", series, "redundant retries removed (%)", "system response saved (%)")
+    return Sheet("Which set-up gives 56 and 24 % together", [chart], note, panel=(11, 4.4))
 
 
 FIGURES = (

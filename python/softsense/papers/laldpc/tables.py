@@ -11,13 +11,13 @@ import polars as pl
 from softsense.formats import listed
 from softsense.papers import Claim, Evidence, Figure, Measured, Number, Plan, Runs, Workload, markdown_table, resting_on
 from softsense.papers.comparing import Summary, cases, summaries
-from softsense.papers.drawing import draw_bars
+from softsense.papers.drawing import bar_sheet
 from softsense.papers.laldpc.methods import OURS, REAL_NOTE, draw_workloads, soft_ratio, soft_share, values_of
 from softsense.papers.laldpc.published import EXACTLY
 from softsense.papers.stand_ins import DAY_S, PAGE_BYTES, ROWS, SECTOR_BYTES
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Picture
+    from softsense.charts import Sheet
 
 
 def _sectors(summary: Summary) -> tuple[int, int]:
@@ -100,7 +100,7 @@ def _measure_table3(plan: Plan, runs: Runs) -> Measured:
     return Measured(frame, evidence, tuple(notes))
 
 
-def _draw_table3(frame: pl.DataFrame) -> Picture:
+def _draw_table3(frame: pl.DataFrame) -> Sheet:
     bars = {
         "printed": "published_read_ratio",
         "by the printed counts": "published_reads_of_both",
@@ -114,7 +114,7 @@ def _draw_table3(frame: pl.DataFrame) -> Picture:
     values = pl.DataFrame(rows).with_columns(lo="value", hi="value")
     colours = dict(zip(bars, ("#7f7f7f", "#56b4e9", "#0072b2"), strict=True))
     note = REAL_NOTE if frame["real"].any() else "all workloads are stand-ins"
-    return draw_bars(values, "Table III: share of reads", "share", colours=colours, line=None, note=note)
+    return bar_sheet(values, "Table III: share of reads", "share", colours=colours, line=None, note=note)
 
 
 def _measure_table4(plan: Plan, runs: Runs) -> Measured:

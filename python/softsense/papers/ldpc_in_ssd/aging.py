@@ -10,15 +10,18 @@ import polars as pl
 
 from softsense import flash
 from softsense._core import Cells, Config
+from softsense.colours import STATES
 from softsense.formats import listed
 from softsense.papers import Claim, Evidence, Figure, Measured, Number, Plan, Runs, configured
 from softsense.papers.comparing import first_beyond
-from softsense.papers.drawing import draw_bars, heading
+from softsense.papers.drawing import bar_sheet
 from softsense.papers.ldpc_in_ssd.published import AT_FAILURE, CHIP_ORDER, CHIPS, DEVICE, PROTOCOL, PUBLISHED
 from softsense.papers.ldpc_in_ssd.sampled import codeword_sample, threshold
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
+
+    from softsense.charts import Sheet
 
 
 def _factors(config: Config) -> list[float]:
@@ -43,7 +46,7 @@ def _measure_fig08(plan: Plan, runs: Runs) -> Measured:
     return Measured(pl.DataFrame(rows), evidence)
 
 
-def _draw_fig08(frame: pl.DataFrame) -> Picture:
+def _draw_fig08(frame: pl.DataFrame) -> Sheet:
     colours = {"computed": "#0072b2", "printed": "#7f7f7f"}
     rows: list[dict[str, Any]] = []
     for row in frame.iter_rows(named=True):
@@ -52,7 +55,7 @@ def _draw_fig08(frame: pl.DataFrame) -> Picture:
         rows += _pair(group, row["recovery_bake_minutes"], printed)
     rows += _pair("retention", frame["retention_bake_minutes"][0], PUBLISHED["retention_bake_minutes"])
     title = "Figure 8: minutes in the oven at 105 C"
-    return draw_bars(pl.DataFrame(rows), title, "minutes", colours=colours, line=None, digits=1)
+    return bar_sheet(pl.DataFrame(rows), title, "minutes", colours=colours, line=None, digits=1)
 
 
 def _pair(group: str, computed: float, printed: float) -> list[dict[str, Any]]:
@@ -129,7 +132,7 @@ def _draw_fig09(frame: pl.DataFrame) -> Picture:
         of_chip = frame.filter(pl.col("chip") == chip)
         counts, _ = np.histogram(of_chip["rber"], edges)
         label = f"chip {chip}: {100 * of_chip['p_fail'][0]:.1f} %"
-        colour = plots.STATE_COLOURS[chip - 1]
+        colour = STATES[chip - 1]
         axes.bar(edges[:-1], counts, np.diff(edges), bottom, align="edge", color=colour, label=label)
         bottom += counts
     axes.set_xlabel("raw bit error rate")
@@ -139,7 +142,7 @@ def _draw_fig09(frame: pl.DataFrame) -> Picture:
     style = {"frameon": False, "fontsize": 9, "labelcolor": plots.INK, "handlelength": 1.0, "columnspacing": 1.4}
     picture.legend(loc="upper left", bbox_to_anchor=(0.06, 0.87), ncols=CHIPS, **style)
     title = "Figure 9: 128 blocks of four chips, 10,000 P/E cycles and a month old"
-    heading(picture, title, "percentages: of codewords of the chip, how many hard decision fails to decode")
+    plots.heading(picture, title, "percentages: of codewords of the chip, how many hard decision fails to decode")
     return picture
 
 

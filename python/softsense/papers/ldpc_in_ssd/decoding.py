@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -13,6 +13,8 @@ import polars as pl
 from softsense import codes
 from softsense._core import MAX_LEVEL, Code, capacity
 from softsense.campaign import THRESHOLD_TARGETS
+from softsense.charts import Chart, Series, Sheet
+from softsense.colours import FAINT, INK, LEVELS
 from softsense.papers import (
     Claim,
     Evidence,
@@ -23,13 +25,9 @@ from softsense.papers import (
     Runs,
     markdown_table,
 )
-from softsense.papers.drawing import heading
 from softsense.papers.ldpc_in_ssd.published import AT_FAILURE, LALDPC_THRESHOLDS, PUBLISHED
 from softsense.papers.ldpc_in_ssd.sampled import decode_table, threshold
 from softsense.strata import MOST_EXTRAPOLATED
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Picture
 
 
 @cache
@@ -127,38 +125,27 @@ def _measure_fig10(plan: Plan, runs: Runs) -> Measured:
     return Measured(_curves(levels), evidence, (note,))
 
 
-def _draw_curves(frame: pl.DataFrame, title: str) -> Picture:
-    from matplotlib.figure import Figure as Picture
-
-    from softsense import plots
-
-    picture = Picture(figsize=(10, 5.8), dpi=110, facecolor="white")
-    axes = picture.add_axes((0.085, 0.1, 0.9, 0.78))
-    plots.head(axes, "")
+def _draw_curves(frame: pl.DataFrame, title: str) -> Sheet:
+    series, thresholds = [], []
     for (level,), curve in frame.group_by(["level"], maintain_order=True):
         assert isinstance(level, int)
+        rber, p_fail = curve["rber"].to_list(), curve["p_fail"].to_list()
         if level == 0:
-            style: dict[str, Any] = {"color": plots.FAINT, "linestyle": "--"}
-            axes.plot(curve["rber"], curve["p_fail"], label="BCH, t = 256 (exact)", **style)
+            series.append(Series("BCH, t = 256 (exact)", rber, p_fail, colour=FAINT, dashed=True))
             continue
-        colour = plots.LEVEL_COLOURS[level - 1]
-        axes.fill_between(curve["rber"], np.maximum(curve["lo"], 1e-18), curve["hi"], color=colour, alpha=0.2, lw=0)
-        label = "level 1 (hard decision)" if level == 1 else f"level {level}"
-        axes.plot(curve["rber"], curve["p_fail"], color=colour, linewidth=1.6, label=label)
-        complete = pl.col("missing") <= MOST_EXTRAPOLATED
-        for some, face in ((curve.filter(complete), colour), (curve.filter(~complete), "white")):
-            axes.plot(some["rber"], some["p_fail"], "o", color=colour, markersize=4, markerfacecolor=face)
-        at = LALDPC_THRESHOLDS[level - 1], AT_FAILURE
-        axes.plot(*at, marker="v", color=colour, markersize=9, markeredgecolor=plots.INK, zorder=3)
-    axes.plot([], [], marker="v", color="white", markeredgecolor=plots.INK, ls="", label="published (by LaLDPC)")
-    axes.plot([], [], "o", color=plots.FAINT, markerfacecolor="white", markersize=4, label="partly extrapolated")
-    axes.set(yscale="log", ylim=(1e-16, 2), xlim=(0.003, 0.0225))
-    axes.set_xlabel("raw bit error rate of hard decisions")
-    axes.set_ylabel("probability that decoding fails")
-    axes.grid(color="#e6e6e6", linewidth=0.7)
-    axes.legend(frameon=False, loc="lower right", fontsize=9, labelcolor=plots.INK)
-    heading(picture, title, "rate 8/9, 4 KB of data; bands: 95 %")
-    return picture
+        extrapolated = [missing > MOST_EXTRAPOLATED for missing in curve["missing"]]
+        low = [max(lo, 1e-18) for lo in curve["lo"]]
+        look: dict[str, Any] = {"colour": LEVELS[level - 1], "hollow": extrapolated, "marker": "circle"}
+        name = "level 1 (hard decision)" if level == 1 else f"level {level}"
+        series.append(Series(name, rber, p_fail, "line", low, curve["hi"].to_list(), band=True, **look))
+        thresholds.append(LALDPC_THRESHOLDS[level - 1])
+    if thresholds:
+        at = [AT_FAILURE] * len(thresholds)
+        series.append(Series("published (by LaLDPC)", thresholds, at, "points", colour=INK, marker="down"))
+    labels = "raw bit error rate of hard decisions", "probability that decoding fails"
+    chart = Chart("", series, *labels, log_y=True, x_range=(0.003, 0.0225), y_range=(1e-16, 2))
+    note = "rate 8/9, 4 KB of data; bands: 95 %; hollow: partly extrapolated"
+    return Sheet(title, [chart], note, panel=(10, 5.0))
 
 
 FIGURES = (

@@ -6,11 +6,13 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
 from softsense._core import MAX_LEVEL
+from softsense.charts import Chart, Series, Sheet
+from softsense.colours import FAINT
 from softsense.papers import (
     Claim,
     Evidence,
@@ -25,14 +27,10 @@ from softsense.papers.comparing import (
     cases,
     summaries,
 )
-from softsense.papers.drawing import heading
 from softsense.papers.ldpc_in_ssd.arms import BOTH, LOOK_AHEAD, NESTED, NONE, PROGRESSIVE, TWO_STEP
 from softsense.papers.ldpc_in_ssd.machines import GANGS, figure_on
 from softsense.papers.ldpc_in_ssd.published import DEVICE, PUBLISHED
 from softsense.papers.ldpc_in_ssd.sampled import share_ahead
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Picture
 
 
 def _retrying(arm: Arm, retry: str) -> Arm:
@@ -193,40 +191,29 @@ def _ahead_by_hand(plan: Plan, runs: Runs) -> str:
     )
 
 
-def _draw_energy(frame: pl.DataFrame) -> Picture:
-    from matplotlib.figure import Figure as Picture
-
-    from softsense import plots
-
-    picture = Picture(figsize=(10, 4.2), dpi=110, facecolor="white")
-    axes = picture.add_axes((0.2, 0.13, 0.78, 0.7))
-    plots.head(axes, "")
+def _draw_energy(frame: pl.DataFrame) -> Sheet:
     labels = {
-        "look_ahead_energy": "look-ahead:\nflash access",
-        "progressive_decode_energy": "progressive:\ndecoding",
-        "total_energy": "both: sensing\nand decoding",
+        "look_ahead_energy": "look-ahead: flash access",
+        "progressive_decode_energy": "progressive: decoding",
+        "total_energy": "both: sensing and decoding",
     }
-    for place, (id_, label) in enumerate(labels.items()):
-        mine = frame.filter(pl.col("claim") == id_).sort("increase")
-        main, nearest = mine.filter("main"), mine.filter("nearest")
-        y = -place
-        axes.plot(100 * mine["increase"], [y] * len(mine), "o", color="#0072b2", alpha=0.45, markersize=7, mew=0)
-        axes.plot(100 * main["increase"], [y], "o", color="#d55e00", markersize=9, zorder=3)
-        axes.plot(100 * nearest["increase"], [y] * len(nearest), "o", color="#009e73", markersize=9, zorder=3)
-        axes.plot([100 * mine["published"][0]] * 2, [y - 0.28, y + 0.28], color=plots.INK, linewidth=2)
-        axes.text(-0.015, y, label, ha="right", va="center", transform=axes.get_yaxis_transform(), color=plots.INK)
-    axes.plot([], [], color=plots.INK, linewidth=2, label="published")
-    axes.plot([], [], "o", color="#d55e00", markersize=9, label="as read from the text")
-    axes.plot([], [], "o", color="#009e73", markersize=9, label="the one way nearest to both numbers of sensing")
-    axes.plot([], [], "o", color="#0072b2", alpha=0.45, markersize=7, mew=0, label="other ways")
-    axes.set_yticks([])
-    axes.set_ylim(-2.6, 0.6)
-    axes.set_xlabel("increase of energy (%)")
-    axes.grid(axis="x", color="#e6e6e6", linewidth=0.7)
-    style = {"frameon": False, "fontsize": 9, "labelcolor": plots.INK, "ncols": 4}
-    picture.legend(loc="upper left", bbox_to_anchor=(0.06, 0.93), **style)
-    heading(picture, "Section 5.5: energy that the techniques cost")
-    return picture
+    main, nearest = pl.col("main"), pl.col("nearest")
+    shown = (
+        ("other ways", ~(main | nearest), "#0072b2"),
+        ("as read from the text", main, "#d55e00"),
+        ("the one way nearest to both numbers of sensing", nearest, "#009e73"),
+    )
+    series = []
+    for name, which, colour in shown:
+        rows = frame.filter(which)
+        places = [labels[claim] for claim in rows["claim"]]
+        series.append(
+            Series(name, places, (100 * rows["increase"]).to_list(), "points", colour=colour, pale=name == "other ways")
+        )
+    published = [100 * frame.filter(pl.col("claim") == claim)["published"][0] for claim in labels]
+    series.append(Series("published", list(labels.values()), published, "range", published, published, colour=FAINT))
+    chart = Chart("", series, "", "increase of energy (%)", across=True, names=list(labels.values()))
+    return Sheet("Section 5.5: energy that the techniques cost", [chart], panel=(10, 3.4))
 
 
 FIGURES = (

@@ -13,13 +13,13 @@ from softsense.papers.comparing import (
     response,
     summaries,
 )
-from softsense.papers.drawing import draw_bars
+from softsense.papers.drawing import bar_sheet
 from softsense.papers.ldpc_in_ssd.arms import LOOK_AHEAD, PROGRESSIVE, TWO_STEP
 from softsense.papers.ldpc_in_ssd.published import DEVICE
 from softsense.papers.ldpc_in_ssd.sampled import Lone
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Picture
+    from softsense.charts import Sheet
 
 # Sampling alone may part a mean from its equation.
 _EQUATION = 0.005
@@ -89,7 +89,7 @@ def _relative(evidence: Evidence, says: float) -> Number:
     return Number(number.value / says, number.lo / says, number.hi / says)
 
 
-def _draw_eqs(frame: pl.DataFrame) -> Picture:
+def _draw_eqs(frame: pl.DataFrame) -> Sheet:
     rows = []
     names = {"eq_1": "eq. 1\ntwo-step", "eq_2": "eq. 2\nlook-ahead", "eq_3": "eq. 3\nprogressive"}
     for row in frame.iter_rows(named=True):
@@ -99,7 +99,7 @@ def _draw_eqs(frame: pl.DataFrame) -> Picture:
         rows.append({"group": group, "bar": "measured", "value": row["measured_us"], "lo": row["lo"], "hi": row["hi"]})
     colours = {"equation": "#7f7f7f", "measured": "#0072b2"}
     title = "Equations 1 to 4: mean time of lone reads"
-    return draw_bars(pl.DataFrame(rows), title, "us", colours=colours, line=None, digits=1)
+    return bar_sheet(pl.DataFrame(rows), title, "us", colours=colours, line=None, digits=1)
 
 
 FIGURES = (Figure("eqs", "Equations 1 to 4: lone reads", _measure_eqs, _draw_eqs, _cases_eqs),)

@@ -16,14 +16,14 @@ from softsense.papers.comparing import (
     response,
     summaries,
 )
-from softsense.papers.drawing import draw_bars
+from softsense.papers.drawing import bar_sheet
 from softsense.papers.ldpc_in_ssd.arms import TWO_STEP
 from softsense.papers.ldpc_in_ssd.machines import GANGS, ONE_DRAW, figure_on
 from softsense.papers.ldpc_in_ssd.published import PUBLISHED
 from softsense.papers.ldpc_in_ssd.sampled import codewords_read
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Picture
+    from softsense.charts import Sheet
 
 
 def _fixed(p_fail: float, *overrides: str) -> Arm:
@@ -93,11 +93,11 @@ def _single_growth(reads: Compared, some: Arm, most: Arm) -> str:
     return listed(found)
 
 
-def _draw_fig05(frame: pl.DataFrame) -> Picture:
+def _draw_fig05(frame: pl.DataFrame) -> Sheet:
     colours = {"1 %": "#56b4e9", "10 %": "#0072b2", "30 %": "#d55e00"}
     reads = frame.filter(pl.col("kind") == "read")
     title = "Figure 5: mean read response of the two-step read, at given failure of hard decision"
-    return draw_bars(reads, title, "over that without failures", colours=colours)
+    return bar_sheet(reads, title, "over that without failures", colours=colours)
 
 
 FIGURES = (

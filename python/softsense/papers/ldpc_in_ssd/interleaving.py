@@ -17,14 +17,14 @@ from softsense.papers.comparing import (
     cases,
     summaries,
 )
-from softsense.papers.drawing import draw_bars
+from softsense.papers.drawing import bar_sheet
 from softsense.papers.ldpc_in_ssd.arms import BOTH, COLOURS, NONE, TWO_STEP, by_ways, drawn_bars, in_ways, interleaved
 from softsense.papers.ldpc_in_ssd.machines import CHIPS_THAT_DIFFER, figure_on
 from softsense.papers.ldpc_in_ssd.published import CHIPS, DEVICE, PUBLISHED
 from softsense.papers.ldpc_in_ssd.sampled import codeword_sample, hard_failure, threshold
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Picture
+    from softsense.charts import Sheet
 
 
 def _measure_fig15(plan: Plan, runs: Runs) -> Measured:
@@ -136,10 +136,10 @@ def _measure_fig16(plan: Plan, runs: Runs) -> Measured:
     return Measured(frame, evidence)
 
 
-def _draw_fig16(frame: pl.DataFrame) -> Picture:
+def _draw_fig16(frame: pl.DataFrame) -> Sheet:
     over = frame.filter(pl.col("over") == "no soft sensing")
     title = "Figure 16: mean read response with all three techniques"
-    return draw_bars(
+    return bar_sheet(
         over, title, "over no soft sensing", colours=COLOURS, note="the paper: below 1.2 in the worst case"
     )
 

@@ -10,13 +10,13 @@ import polars as pl
 
 from softsense.papers import Case, Claim, Evidence, Measured, Number, Plan, Runs
 from softsense.papers.comparing import Arm, Compared, cases
-from softsense.papers.drawing import draw_bars
+from softsense.papers.drawing import bar_sheet
 from softsense.papers.ldpc_in_ssd.arms import LOOK_AHEAD, TWO_STEP
 from softsense.papers.ldpc_in_ssd.machines import GANGS, figure_on
 from softsense.papers.ldpc_in_ssd.published import PUBLISHED
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Picture
+    from softsense.charts import Sheet
 
 _PROBABILITIES = (0.0, *PUBLISHED["hard_failure_probabilities_fig5"])
 
@@ -67,12 +67,12 @@ def measure_lookahead(plan: Plan, runs: Runs) -> Measured:
     )
 
 
-def draw_lookahead(frame: pl.DataFrame) -> Picture:
+def draw_lookahead(frame: pl.DataFrame) -> Sheet:
     """A bar for each failure probability."""
     title = "Section 3.1: what look-ahead leaves of the two-step read's response"
     shades = ("#c6dbef", "#6baed6", "#2171b5", "#08306b")
     colours = {_at(LOOK_AHEAD, p).label: shade for p, shade in zip(_PROBABILITIES, shades, strict=True)}
-    return draw_bars(frame, title, "over the two-step read at the same failure rate", colours=colours)
+    return bar_sheet(frame, title, "over the two-step read at the same failure rate", colours=colours)
 
 
 FIGURES = (

@@ -20,7 +20,7 @@ from softsense.papers.ldpc_in_ssd.published import DEVICE, PUBLISHED
 from softsense.papers.ldpc_in_ssd.sampled import Lone
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Picture
+    from softsense.charts import Sheet
 
 Cases = Callable[[Plan], Sequence[Case]]
 Measure = Callable[[Plan, Runs], Measured]
@@ -117,7 +117,7 @@ def figure_on(
     id_: str,
     title: str,
     measure: Measure,
-    draw: Callable[[pl.DataFrame], Picture],
+    draw: Callable[[pl.DataFrame], Sheet],
     cases: Cases,
     machine: Machine,
     under: Sequence[Machine] = (),

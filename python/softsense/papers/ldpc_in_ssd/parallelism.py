@@ -21,13 +21,13 @@ from softsense.papers.comparing import (
     cases,
     summaries,
 )
-from softsense.papers.drawing import draw_bars
+from softsense.papers.drawing import bar_sheet
 from softsense.papers.ldpc_in_ssd.arms import BOTH, FEW_CHANNELS, NONE, TWO_STEP, interleaved
 from softsense.papers.ldpc_in_ssd.machines import CHIPS_THAT_DIFFER, figure_on
 from softsense.papers.ldpc_in_ssd.published import PUBLISHED
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Picture
+    from softsense.charts import Sheet
 
 
 def _few(arm: Arm) -> Arm:
@@ -74,10 +74,10 @@ def _mean_wait(plan: Plan, runs: Runs, arm: Arm) -> float:
     return fmean(waits)
 
 
-def _draw_fig17(frame: pl.DataFrame) -> Picture:
+def _draw_fig17(frame: pl.DataFrame) -> Sheet:
     colours = {"8 channels": "#0072b2", "2 channels": "#e69f00"}
     title = "Figure 17: mean read response with all three techniques, by number of channels"
-    return draw_bars(
+    return bar_sheet(
         frame, title, "over the two-step read", colours=colours, note="each over the same channels' two-step"
     )
 

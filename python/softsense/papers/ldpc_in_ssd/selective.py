@@ -8,11 +8,11 @@ import polars as pl
 
 from softsense.papers import Case, Claim, Figure, Measured, Number, Plan, Runs
 from softsense.papers.comparing import Compared, cases
-from softsense.papers.drawing import draw_bars
+from softsense.papers.drawing import bar_sheet
 from softsense.papers.ldpc_in_ssd.arms import TWO_STEP, interleaved
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Picture
+    from softsense.charts import Sheet
 
 # Of the pairs of chips 1 and 3, and 2 and 4, the second has one whose factor is above.
 _ABOVE = 2.8
@@ -41,9 +41,9 @@ def _measure(plan: Plan, runs: Runs) -> Measured:
     return Measured(frame, {"selective_interleaving": compared.order([TWO_STEP, _SELECTIVE], kept, why)})
 
 
-def _draw(frame: pl.DataFrame) -> Picture:
+def _draw(frame: pl.DataFrame) -> Sheet:
     colours = {_ALL.label: "#56b4e9", _SELECTIVE.label: "#009e73"}
-    return draw_bars(frame, "Section 3.3: interleaving where chips are bad", "over the two-step read", colours=colours)
+    return bar_sheet(frame, "Section 3.3: interleaving where chips are bad", "over the two-step read", colours=colours)
 
 
 FIGURES = (Figure("3.3", "Section 3.3: interleaving where chips are bad", _measure, _draw, _cases),)

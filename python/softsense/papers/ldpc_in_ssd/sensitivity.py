@@ -34,13 +34,13 @@ from softsense.papers.comparing import (
     cases,
     response,
 )
-from softsense.papers.drawing import draw_bars
+from softsense.papers.drawing import bar_sheet
 from softsense.papers.ldpc_in_ssd.arms import BOTH, COLOURS, NONE, TWO_STEP, in_ways, interleaved
 from softsense.papers.ldpc_in_ssd.published import CHIP_ORDER, CHIPS, DEVICE, PROTOCOL, PUBLISHED
 from softsense.papers.ldpc_in_ssd.sampled import hard_failure
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Picture
+    from softsense.charts import Sheet
 
 _SPREADS = (0.05, 0.1, 0.2, 0.4)
 _SHIPPED_SPREAD = 0.2
@@ -192,13 +192,13 @@ def _measure_sensitivity(plan: Plan, runs: Runs) -> Measured:
     return Measured(pl.DataFrame(rows, infer_schema_length=None), evidence, (spread, writes))
 
 
-def _draw_sensitivity(frame: pl.DataFrame) -> Picture:
+def _draw_sensitivity(frame: pl.DataFrame) -> Sheet:
     rows = frame.filter(pl.col("over_none").is_not_null())
     means = rows.group_by("device", "reading", maintain_order=True).agg(pl.col("over_none", "lo", "hi").mean())
     bars = means.select(group="device", bar="reading", value="over_none", lo="lo", hi="hi")
     title = "How much the chips differ: mean read response"
     note = "mean of workloads; hard decision fails for 28.8 % at the start, without interleaving, on every device"
-    return draw_bars(bars, title, "over no soft sensing", colours={**COLOURS, "4-way": "#56b4e9"}, note=note)
+    return bar_sheet(bars, title, "over no soft sensing", colours={**COLOURS, "4-way": "#56b4e9"}, note=note)
 
 
 FIGURES = (

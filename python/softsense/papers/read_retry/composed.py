@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import polars as pl
 
+from softsense.charts import Chart, Mark, Series, Sheet
 from softsense.papers import Measured, Plan, Runs
-from softsense.papers.drawing import heading
 from softsense.papers.read_retry.measured import over_ages, rows_at_the_end
 from softsense.papers.read_retry.techniques import DRIVES, SOFT
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Picture
 
 _ADDED = (
     (SOFT, "soft levels ahead"),
@@ -45,29 +40,16 @@ def measure_composed(plan: Plan, runs: Runs) -> Measured:
 COLOURS = {"tlc-3d": "#0072b2", "qlc-3d": "#d55e00"}
 
 
-def draw_composed(frame: pl.DataFrame) -> Picture:
+def draw_composed(frame: pl.DataFrame) -> Sheet:
     """A bar for each setting and drive."""
-    from matplotlib.figure import Figure as Picture
-
-    from softsense import plots
-
-    picture = Picture(figsize=(10, 5.2), dpi=110, facecolor="white")
-    axes = picture.add_axes((0.4, 0.1, 0.57, 0.75))
-    plots.head(axes, "")
-    for i, drive in enumerate(DRIVES):
-        of_drive = frame.filter(pl.col("drive") == drive.config)
-        at = [place + 0.4 * (i - 0.5) for place in range(len(_ADDED))]
-        axes.barh(at, of_drive["saved"], 0.36, color=COLOURS[drive.config], label=drive.config)
-    axes.set_yticks(range(len(_ADDED)), [f"{before}  \u2192  {after}" for before, after in _ADDED], fontsize=8.5)
-    axes.invert_yaxis()
-    axes.axvline(0, color=plots.FAINT, linewidth=0.9)
-    axes.set_xlabel("part of the mean response of reads that is saved")
-    axes.grid(axis="x", color="#e6e6e6", linewidth=0.7)
-    axes.tick_params(axis="y", length=0, labelcolor=plots.INK)
-    heading(
-        picture,
-        "What one setting more saves",
-        "at the end of life, mean of ages; reads that leave the drive idle for most of the time",
-    )
-    axes.legend(frameon=False, fontsize=9, labelcolor=plots.INK)
-    return picture
+    names = [f"{before}  \u2192  {after}" for before, after in _ADDED]
+    series = [
+        Series(
+            drive.config, names, frame.filter(pl.col("drive") == drive.config)["saved"].to_list(), "bar", colour=colour
+        )
+        for drive, colour in ((drive, COLOURS[drive.config]) for drive in DRIVES)
+    ]
+    label = "part of the mean response of reads that is saved"
+    chart = Chart("", series, "", label, across=True, marks=[Mark(0.0)])
+    note = "at the end of life, mean of ages; reads that leave the drive idle for most of the time"
+    return Sheet("What one setting more saves", [chart], note, panel=(10, 4.6))

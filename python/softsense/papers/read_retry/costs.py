@@ -12,12 +12,12 @@ import polars as pl
 
 from softsense.formats import listed
 from softsense.papers import Case, Measured, Number, Plan, Runs, configured, inline
-from softsense.papers.drawing import draw_bars, point
+from softsense.papers.drawing import bar_sheet, point
 from softsense.papers.read_retry.runs import case_of, few_reads
 from softsense.papers.read_retry.techniques import DRIVES, SOFT, Condition, Drive
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Picture
+    from softsense.charts import Sheet
 
 _SHARES = (0.1, 0.25, 0.5, 0.75, 1.0)
 _COMPARED = (SOFT, "table + remembered", "Sentinel + remembered", "RiF + remembered")
@@ -97,8 +97,8 @@ def real(plan: Plan, runs: Runs) -> Measured:
     return Measured(pl.DataFrame(rows), notes=(note,))
 
 
-def draw_real(frame: pl.DataFrame) -> Picture:
+def draw_real(frame: pl.DataFrame) -> Sheet:
     """A bar for each fidelity."""
     colours = dict(zip(_FIDELITIES, ("#56b4e9", "#0072b2"), strict=True))
     note = "mean response, after a year at the end of life"
-    return draw_bars(frame, "Real decodes", "us", colours=colours, line=None, note=note, digits=0)
+    return bar_sheet(frame, "Real decodes", "us", colours=colours, line=None, note=note, digits=0)

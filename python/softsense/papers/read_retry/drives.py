@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from softsense.formats import listed
+from softsense.formats import as_significant, listed
 from softsense.papers import Measured, Plan, Runs
-from softsense.papers.drawing import heading
 from softsense.papers.read_retry.measured import METRICS, at_the_end, frontier_of, rows_of
 from softsense.papers.read_retry.runs import conditions
 from softsense.papers.read_retry.techniques import SOFT, TECHNIQUES, TRACKED, Drive
@@ -83,7 +82,15 @@ def draw_drive(drive: Drive) -> Callable[[pl.DataFrame], Picture]:
                 ratio = 2 * values / max(values.max(), 1e-9)
             axes.imshow(ratio, cmap="RdYlGn_r", vmin=-2, vmax=2, aspect="auto", alpha=0.75)
             for (y, x), value in np.ndenumerate(values):
-                axes.text(x, y, _short(float(value)), ha="center", va="center", fontsize=7, color=plots.INK)
+                axes.text(
+                    x,
+                    y,
+                    as_significant(float(value), 3 if value >= 1 else 2),
+                    ha="center",
+                    va="center",
+                    fontsize=7,
+                    color=plots.INK,
+                )
             axes.set_xticks(range(len(ages)), ages, fontsize=6.5, color=plots.FAINT)
             axes.xaxis.tick_top()
             axes.set_yticks(range(len(names)), names if at == 0 else [], fontsize=8.5, color=plots.INK)
@@ -93,14 +100,9 @@ def draw_drive(drive: Drive) -> Callable[[pl.DataFrame], Picture]:
         note = (
             "colours: beside references tracked, which no drive can do; retries, channel wasted and GB/s of the drive "
         )
-        heading(picture, f"Read retry on {drive.config} after {drive.pe_cycles[-1]:,} P/E cycles", note + "saturated")
+        plots.heading(
+            picture, f"Read retry on {drive.config} after {drive.pe_cycles[-1]:,} P/E cycles", note + "saturated"
+        )
         return picture
 
     return draw
-
-
-def _short(value: float) -> str:
-    """Three digits at most."""
-    if value == 0:
-        return "0"
-    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}" if value >= 1 else f"{value:.2g}"

@@ -13,7 +13,7 @@ from softsense.papers.drawing import Line, lines, point
 from softsense.papers.rif.published import CAPABILITY, CELLS, PUBLISHED
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Picture
+    from softsense.charts import Sheet
 
 
 def _retry_days(pe_cycles: int) -> float:
@@ -50,13 +50,13 @@ def measure_cells(plan: Plan, runs: Runs) -> Measured:
     return Measured(pl.DataFrame(rows), evidence)
 
 
-def draw_cells(frame: pl.DataFrame) -> Picture:
+def draw_cells(frame: pl.DataFrame) -> Sheet:
     """That, with what the paper says."""
     shown = frame.filter(pl.col("measured_days") < 3640)
     rows = [point("days", "measured", row["pe_cycles"], Number.exact(row["measured_days"])) for row in shown.to_dicts()]
     published = frame.drop_nulls("published_days").to_dicts()
     rows += [point("days", "published", row["pe_cycles"], Number.exact(row["published_days"])) for row in published]
-    styles = {"measured": Line("#0072b2"), "published": Line("#000000", "none", "s")}
+    styles = {"measured": Line("#0072b2"), "published": Line("#000000", "none", "square")}
     title = "After how many days default references need a retry"
     note = f"worst page beyond a raw bit error rate of 0.0085; cells: {CELLS}"
     return lines(title, "P/E cycles", "days", styles, note)(pl.DataFrame(rows))

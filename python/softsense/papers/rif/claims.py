@@ -65,7 +65,7 @@ FIGURES = (
                 OWN: Line("#0072b2"),
                 PRUNED_OWN: Line("#d55e00"),
                 PRUNED_PRINTED: Line("#cc79a7"),
-                "published": Line("#000000", "none", "s"),
+                "published": Line("#000000", "none", "square"),
             },
             "flash-8/9, sampled cells, each codeword really decoded; square: published at the capability",
         ),

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from softsense.papers import Case, Evidence, Measured, Number, Plan, Runs, Workload, synthetic
-from softsense.papers.drawing import draw_bars
+from softsense.papers.drawing import bar_sheet
 from softsense.papers.rif.published import PUBLISHED
 from softsense.papers.rif.workloads import methods
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Picture
+    from softsense.charts import Sheet
 
 _LONE = Workload(
     "256 KiB",
@@ -64,8 +64,8 @@ def lone(plan: Plan, runs: Runs) -> Measured:
     return Measured(pl.DataFrame(rows), evidence)
 
 
-def draw_lone(frame: pl.DataFrame) -> Picture:
+def draw_lone(frame: pl.DataFrame) -> Sheet:
     """A bar for each method."""
     colours = {"published": "#7f7f7f", "measured": "#0072b2"}
     note = "sixteen planes of one channel; of these cells every page needs a retry"
-    return draw_bars(frame, "A read of 256 KiB", "us", colours=colours, line=None, note=note, digits=0)
+    return bar_sheet(frame, "A read of 256 KiB", "us", colours=colours, line=None, note=note, digits=0)

@@ -46,7 +46,7 @@ COLOURS = {
     "RiF": "#0072b2",
 }
 
-STYLES = {label: Line(colour) for label, colour in COLOURS.items()} | {"published": Line("#000000", "none", "s")}
+STYLES = {label: Line(colour) for label, colour in COLOURS.items()} | {"published": Line("#000000", "none", "square")}
 RIVALS = {"Sentinel": "sentinel", "Swift-Read": "swift_read", "Swift-Read+": "swift_read_tracking"}
 
 

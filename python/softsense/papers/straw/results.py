@@ -14,13 +14,13 @@ import polars as pl
 from softsense._core import Cells
 from softsense.papers import Case, Evidence, Measured, Number, Plan, Runs, Workload
 from softsense.papers.comparing import Compared, Quantity, cases, first_beyond, percent, response, saved, summaries
-from softsense.papers.drawing import Line, draw_bars, point
+from softsense.papers.drawing import Line, bar_sheet, point
 from softsense.papers.straw.device import CELLS, COMPRESSED, FLASH, STRESS, UNDISTURBED, WORDLINES, arm_of
 from softsense.papers.straw.workloads import LOADS, MIXED, REQUESTS_PER_S, STAGES, load_of
 from softsense.papers.techniques import CAPABILITY_RBER
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Picture
+    from softsense.charts import Sheet
 
 _ARMS = ("blocks", "wordlines", "STRAW")
 COLOURS = {"wordlines": "#56b4e9", "STRAW": "#0072b2"}
@@ -202,7 +202,7 @@ def flash(plan: Plan, runs: Runs) -> Measured:
     return Measured(pl.DataFrame(rows), evidence)
 
 
-def draw_flash(frame: pl.DataFrame) -> Picture:
+def draw_flash(frame: pl.DataFrame) -> Sheet:
     """The cells beside what the paper says."""
     published = {
         "reads until failure, one neighbour hammered": FLASH["reads_until_failure"]["one_neighbour_hammered"],
@@ -211,7 +211,7 @@ def draw_flash(frame: pl.DataFrame) -> Picture:
     shown = frame.with_columns(
         pl.col("what").alias("group"), pl.lit("measured").alias("bar"), *(pl.col("reads").alias(end) for end in _ENDS)
     )
-    return draw_bars(
+    return bar_sheet(
         shown,
         "Reads until a page is beyond the code",
         "reads",

@@ -1,0 +1,191 @@
+"""What a chart shows, as plain data: `plots.draw_sheet` prints it, and `report.charts` puts it on a page.
+
+A description says what there is to see and which parts belong together. How wide a line is, and where a legend has
+room, is left to whoever draws it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from softsense.colours import SERIES, SPARE
+
+Kind = Literal["line", "bar", "points", "span", "range"]
+Marker = Literal["circle", "square", "diamond", "triangle", "down", "cross", "none"]
+Range = tuple[float | None, float | None]
+
+
+@dataclass(frozen=True)
+class Series:
+    """Numbers under one name in the legend.
+
+    Attributes:
+        name: in the legend.
+        x: numbers, or the names of categories.
+        y: as many numbers; None leaves a gap.
+        kind: a `line`, a `bar`, `points`, `span`: bars from `lo` to y, of charts whose bars are stacked, or `range`:
+            from `lo` to `hi` over the whole width of a category, such as that of published values.
+        lo: lower ends of intervals of y, drawn as whiskers.
+        hi: upper ends.
+        labels: a line more of what a point shows under the pointer.
+        colour: such as `#0072b2`; default: the next one of `colours.SERIES`.
+        dashed: a line that is a bound or a reference.
+        steps: a line that is constant from each point to the next one.
+        keys: what each point stands for: a selection in one chart is one of all charts and tables of the document.
+        band: whether intervals are a band beside the line in place of whiskers.
+        marker: of points, and of a line that has few; default: a circle.
+        hollow: whether points are drawn as outlines, all of them or each: not measured to the end, or no contender.
+        pale: a line, or points, behind all others.
+        printed: what a picture says beside each value; on a page the pointer asks.
+        named: whether a legend has it; what goes with another series has that one's name.
+    """
+
+    name: str
+    x: Sequence[float | str]
+    y: Sequence[float | None]
+    kind: Kind = "line"
+    lo: Sequence[float | None] | None = None
+    hi: Sequence[float | None] | None = None
+    labels: Sequence[str] | None = None
+    colour: str = ""
+    dashed: bool = False
+    steps: bool = False
+    keys: Sequence[str] | None = None
+    band: bool = False
+    marker: Marker | None = None
+    hollow: bool | Sequence[bool] = False
+    pale: bool = False
+    printed: Sequence[str] | None = None
+    named: bool = True
+
+    def is_hollow(self, i: int) -> bool:
+        """Whether a point is drawn as an outline."""
+        return self.hollow if isinstance(self.hollow, bool) else self.hollow[i]
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A line of reference, such as that of no change: where it stands on the vertical axis or, with `axis` `x`, on the
+    other one, and what is written at it. In a chart whose bars lie across, `y` is the axis of values all the same.
+    """
+
+    value: float
+    text: str = ""
+    axis: Literal["x", "y"] = "y"
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A chart; labels of axes say the unit, which is shown with each value.
+
+    Attributes:
+        title: above it; may be empty where the section says it.
+        series: what is drawn; bars stand side by side in the order of series.
+        x_label: quantity and unit.
+        y_label: quantity and unit.
+        log_x: whether the axis is logarithmic at first; the reader can switch each axis that allows it.
+        log_y: the same.
+        note: a line below the chart.
+        stacked: bars of a category lie end to end, from left to right; they never have a logarithmic axis.
+        across: names of categories stand on the vertical axis, as those of stacked bars do.
+        marks: lines of reference.
+        names: the order of categories; default: that in which series name them.
+        x_range: where the horizontal axis begins and ends at first; None where values say it.
+        y_range: the same of the vertical axis.
+        x_ticks: the numbers at which a picture's horizontal axis is marked.
+        exclusive: bars stand alone in the middle of their category, as no other series has one there.
+        linked: charts of the same name zoom together along the horizontal axis.
+        rows: a picture shows bars as rows of points, a row for each series and a point for each category.
+        name_colours: of names of categories that have a colour of their own.
+        totals: of names of categories whose stacked bars come to a number, what is written at their ends.
+        own_key: a picture of several charts has the legend of this one at the chart itself.
+        beside: lines at the right of a chart in a picture; a page has a table.
+        corner: a few words above the chart at its right, in a picture.
+        why_empty: what is said in place of a chart without series.
+    """
+
+    title: str
+    series: Sequence[Series]
+    x_label: str
+    y_label: str
+    log_x: bool = False
+    log_y: bool = False
+    note: str = ""
+    stacked: bool = False
+    across: bool = False
+    marks: Sequence[Mark] = ()
+    names: Sequence[str] = ()
+    x_range: Range = (None, None)
+    y_range: Range = (None, None)
+    x_ticks: Sequence[float] = ()
+    exclusive: bool = False
+    linked: str = ""
+    rows: bool = False
+    name_colours: Mapping[str, str] = field(default_factory=dict)
+    totals: Mapping[str, str] = field(default_factory=dict)
+    own_key: bool = False
+    beside: Sequence[str] = ()
+    corner: str = ""
+    why_empty: str = "nothing to show"
+
+    @property
+    def lies_across(self) -> bool:
+        """Whether categories stand on the vertical axis."""
+        return self.stacked or self.across
+
+    def categories(self) -> list[str]:
+        """The names of categories in their order."""
+        told = list(dict.fromkeys(x for each in self.series for x in each.x if isinstance(x, str)))
+        return [
+            *(name for name in dict.fromkeys(self.names) if name in told),
+            *(x for x in told if x not in self.names),
+        ]
+
+    def colours(self) -> list[str]:
+        """The colour of each series: its own, or the next one that no other series has."""
+        own = {series.colour for series in self.series}
+        every = list(dict.fromkeys([*SERIES, *SPARE]))
+        left = [colour for colour in every if colour not in own] or every
+        spare = iter(left * (1 + len(self.series) // len(left)))
+        return [series.colour or next(spare) for series in self.series]
+
+    def alike(self) -> list[tuple[str, str]]:
+        """Names of series in the legend that a reader may take for each other: they have one colour.
+
+        Lines of one colour that have other markers are told apart, and so is what is dashed from what is not.
+        """
+        found = []
+        first: dict[tuple[str, ...], str] = {}
+        for series, colour in zip(self.series, self.colours(), strict=True):
+            if not series.named or not len(series.x):
+                continue
+            look = colour, (series.marker or "") if series.kind == "line" else "", str(series.dashed)
+            if look in first:
+                found.append((first[look], series.name))
+            first.setdefault(look, series.name)
+        return found
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """Charts that make one picture.
+
+    Attributes:
+        title: of the picture.
+        charts: row by row.
+        note: a line below the title.
+        foot: a line at the end.
+        columns: charts in a row; default: all of them.
+        panel: width and height of a chart in inches, with what is written at its axes.
+        dpi: dots per inch.
+    """
+
+    title: str
+    charts: Sequence[Chart]
+    note: str = ""
+    foot: str = ""
+    columns: int = 0
+    panel: tuple[float, float] = (10.0, 4.0)
+    dpi: int = 110

@@ -1,0 +1,210 @@
+"""Carrying out many jobs: in threads, in processes or on a cluster.
+
+Jobs are handed out in the order in which they wait, and come back as they end. Ctrl-C hands out no more, and what had
+ended by then is kept. Which workers there are, and how many, changes no result as long as each job is a pure function.
+
+Runs of `run` and `compare` have threads of their own, in `softsense.simulating`: the core may be amidst a decode of
+many iterations when Ctrl-C comes, and is then left to itself, where every pool of Python's waits for its threads.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, ThreadPoolExecutor, wait
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+
+from softsense._core import ConfigError, SoftsenseError, StopFlag
+
+if TYPE_CHECKING:
+    from types import FrameType
+
+_J = TypeVar("_J")
+_J_in = TypeVar("_J_in", contravariant=True)
+_MOST_ELSEWHERE = 64
+_WAIT_S = 0.1
+
+Ended = tuple[_J, Future[Any]]
+
+
+class Workers(Protocol[_J_in]):
+    """Who does jobs.
+
+    Attributes:
+        most: jobs that they have at a time: enough to keep each of them busy; more would only be there to be lost.
+        here: whether they are part of this program, so that what goes wrong in a job is a mistake of its own.
+    """
+
+    most: int
+    here: bool
+
+    def submit(self, job: _J_in) -> Future[Any]:
+        """Hand a job to a worker."""
+
+    def close(self, *, stop: bool) -> None:
+        """Do no more; with `stop` not even what is being done."""
+
+
+class Threads(Generic[_J]):
+    """Threads of this process.
+
+    Args:
+        count: how many.
+        do: does a job; a flag tells it that nobody waits for it any more.
+        most: as in `Workers`; default: two jobs for each thread.
+    """
+
+    here = True
+
+    def __init__(self, count: int, do: Callable[[_J, StopFlag], Any], most: int = 0) -> None:
+        self._pool, self._do, self._stop = ThreadPoolExecutor(count), do, StopFlag()
+        self.most = most or 2 * count
+
+    def submit(self, job: _J) -> Future[Any]:
+        """Hand a job to a thread."""
+        return self._pool.submit(self._do, job, self._stop)
+
+    def close(self, *, stop: bool) -> None:
+        """End the threads."""
+        if stop:
+            self._stop.set()
+        self._pool.shutdown(wait=True)
+
+
+class Elsewhere(Generic[_J]):
+    """Workers of somebody else: any executor, or a Dask client, which are not ended here.
+
+    Args:
+        executor: the executor, or the client.
+        submit: hands a job to it, with whatever it needs there.
+        most: as in `Workers`.
+    """
+
+    here = False
+
+    def __init__(
+        self, executor: Any, submit: Callable[[Executor, _J], Future[Any]], most: int = _MOST_ELSEWHERE
+    ) -> None:
+        self._executor: Executor = executor.get_executor() if hasattr(executor, "get_executor") else executor
+        self._submit, self.most = submit, most
+
+    def submit(self, job: _J) -> Future[Any]:
+        """Hand a job to the executor."""
+        return self._submit(self._executor, job)
+
+    def close(self, *, stop: bool) -> None:
+        """Nothing: they are somebody else's."""
+
+
+class Flight(Generic[_J]):
+    """Jobs that wait their turn, and those that workers have."""
+
+    def __init__(self, workers: Workers[_J], jobs: Iterable[_J] = ()) -> None:
+        self._workers, self.most = workers, workers.most
+        self.waiting: deque[_J] = deque(jobs)
+        self.running: dict[Future[Any], _J] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self.waiting or self.running)
+
+    def carry_out(
+        self,
+        keep: Callable[[Iterable[Ended[_J]]], None],
+        report: Callable[[], None],
+        *,
+        feed: Callable[[], None] = lambda: None,
+        goes_on: Callable[[], bool] | None = None,
+    ) -> bool:
+        """Do all jobs; returns whether Ctrl-C ended that early.
+
+        Args:
+            keep: takes what has ended, with `result`; also after Ctrl-C or an error, what had ended by then.
+            report: is called now and then, to tell how far it is.
+            feed: is called before jobs are handed out, and may add some.
+            goes_on: whether there is more to do; default: as long as there are jobs.
+        """
+        going = goes_on or self.__bool__
+        with hearing_ctrl_c() as heard:
+            try:
+                while not heard and going():
+                    report()
+                    feed()
+                    self.submit()
+                    keep(self.ended())
+                report()
+                return going()
+            finally:
+                self.close(keep)
+
+    def submit(self) -> None:
+        """Hand out what waits, as far as there is room."""
+        while self.waiting and len(self.running) < self.most:
+            job = self.waiting.popleft()
+            self.running[self._workers.submit(job)] = job
+
+    def ended(self) -> Iterator[Ended[_J]]:
+        """What has ended since the last call; waits for some of it for a tenth of a second at most."""
+        done, _ = wait(self.running, timeout=_WAIT_S, return_when=FIRST_COMPLETED)
+        # One at a time: what is not asked for any more, because of an error, is still there.
+        for future in done:
+            yield self.running.pop(future), future
+
+    def close(self, keep: Callable[[Iterable[Ended[_J]]], None]) -> None:
+        """Hand out nothing more, take back what no worker has begun, and keep what has ended well by then."""
+        unfinished = bool(self)
+        self.waiting.clear()
+        for future in self.running:
+            future.cancel()
+        self._workers.close(stop=unfinished)
+        running, self.running = self.running, {}
+        keep([(job, f) for f, job in running.items() if f.done() and not f.cancelled() and not f.exception()])
+
+    def result(self, future: Future[Any]) -> Any:
+        """What came of a job.
+
+        Raises `SoftsenseError`: its own one, or that workers elsewhere have gone, or are of another make.
+        """
+        try:
+            return future.result()
+        except SoftsenseError:
+            raise
+        except Exception as error:
+            if self._workers.here:
+                raise
+            if isinstance(error, CancelledError):
+                message = "workers: found them gone, expected them to stay (the same call goes on)"
+                raise SoftsenseError(message) from None
+            raise SoftsenseError(f"workers: {type(error).__name__}: {error}".removesuffix(": ")) from error
+
+
+@contextlib.contextmanager
+def hearing_ctrl_c() -> Iterator[list[int]]:
+    """A list that is no longer empty after Ctrl-C; a second Ctrl-C is the usual one. Other threads hear nothing."""
+    heard: list[int] = []
+
+    def hear(number: int, frame: FrameType | None) -> None:
+        if heard:
+            raise KeyboardInterrupt
+        heard.append(number)
+
+    if threading.current_thread() is not threading.main_thread():
+        yield heard
+        return
+    before = signal.signal(signal.SIGINT, hear)
+    try:
+        yield heard
+    finally:
+        signal.signal(signal.SIGINT, before or signal.SIG_DFL)
+
+
+def chosen_workers(workers: int | Executor | None) -> int | Executor:
+    """The workers that were asked for; None: a thread for each CPU that this process may use."""
+    if workers is None:
+        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if isinstance(workers, int) and workers < 1:
+        raise ConfigError(f"workers: found {workers}, expected at least 1")
+    return workers
