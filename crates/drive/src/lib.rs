@@ -16,8 +16,9 @@
 //! simply: requests come one after another, each waits for its dies, buses and decoders.
 //!
 //! - **Every byte** that a host reads is what was written, or an error, or counted as undetected.
-//! - **Determinism.** The state of a drive is what its image says; the same requests from the same image give the same bytes, errors
-//!   and times (but for real time). Cells are functions of the seed, the place and the number of the programming.
+//! - **Determinism.** The image holds the whole state of a drive. The same requests from the same image give the same
+//!   bytes, errors and times (but for real time). Cells are functions of the seed, the place and the number of the
+//!   programming.
 //! - **Crash safety.** What was flushed, or written with FUA, is there after the process is killed at any moment. Changes are records:
 //!   applied, and appended to a journal, in one place.
 

@@ -8,8 +8,8 @@
 //!                 +------------- observation: it failed --------+
 //! ```
 //!
-//! - A [`Step`] is one attempt at a codeword: which level, and which *operations* it takes (a hard sensing, so many extra levels
-//!   sensed and transferred, one decode). How long they last is for the SSD to say, under contention.
+//! - A [`Step`] is one attempt at a codeword: which level, and which *operations* it takes (a hard sensing, so many
+//!   extra levels sensed and transferred, one decode). The SSD decides how long they last, under contention.
 //! - A [`ReadPolicy`] is one of a user's own, which an [`AskedPolicy`] asks, or has asked before.
 //! - An [`Observation`] is what a controller sees after a step, no more. A [`ReadSpec`] (a [`Policy`] and what a [`Retry`] keeps)
 //!   is a state machine that maps it to the next step.

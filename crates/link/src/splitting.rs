@@ -1,9 +1,9 @@
 //! Splitting: rare failures reached from frequent ones, down a ladder of raw bit error rates.
 //!
-//! Error patterns that fail where failing is frequent are carried to lower error rates: weighted by how much likelier the
-//! lower rate makes them, drawn anew by these weights, and moved by a Markov chain that knows the decoder alone. What is
-//! rare about them does not have to be told, so that the rates say what other methods, which sort frames by something,
-//! have overlooked, as long as the ways of failing at the top are those at the bottom.
+//! Error patterns that fail where failing is frequent are carried to lower error rates: weighted by how much likelier
+//! the lower rate makes them, drawn anew by these weights, and moved by a Markov chain that knows the decoder alone.
+//! The method needs no description of rare frames. Its rates therefore show failures that methods which sort frames by
+//! some property have overlooked, as long as frames fail in the same ways at the top and at the bottom.
 //!
 //! A pattern is what the channel says of each bit, compared with what was sent. Of hard decisions that is wrong or right; of
 //! a soft level it is a *region* between references. From rung p to the next one p', with w_r of the n bits in region r,

@@ -50,9 +50,10 @@ pub struct StoredWord<'a> {
 /// Only cells far from the middle of their state are drawn: as far inwards as one of another region may be. A read takes time in
 /// proportion to these.
 ///
-/// Retention and effective reads count in steps of 0.004 in ln(1 + hours) and ln(1 + reads / 1,000), so that words of like age have
-/// cells in common that are worked out once: RBER is within 0.4 % of that of its own age after an hour or more, and within 2 % after as many
-/// reads as raise it with their tenth power. References of the controller are placed on the coarser grid of [`CodewordReader`](crate::CodewordReader).
+/// Retention and effective reads count in steps of 0.004 in ln(1 + hours) and ln(1 + reads / 1,000), so that words of
+/// like age share cells that are computed once. RBER is within 0.4 % of the exact value after an hour or more, and
+/// within 2 % after as many reads as raise it with their tenth power. References of the controller are placed on the
+/// coarser grid of [`CodewordReader`](crate::CodewordReader).
 ///
 /// A clone shares the code and what was worked out of cells and references: each thread has its own, at little cost.
 ///

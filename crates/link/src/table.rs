@@ -94,9 +94,9 @@ struct Level {
     p_fail: Vec<f64>,
     /// At each grid point, the probability that a successful decode ends after 1, 2, ... iterations.
     iterations: Option<Vec<Vec<f64>>>,
-    /// What is known of `p_fail` at each grid point: its 95 % interval, the bound of what could not be seen, the share of it
-    /// that is extrapolated over what was measured, and how many frames were decoded for it. For people: nothing is computed
-    /// from them.
+    /// The uncertainty of `p_fail` at each grid point: its 95 % interval, the bound of failures that could not be seen,
+    /// the share that is extrapolated beyond the measurement, and the number of decoded frames. For people: nothing is
+    /// computed from them.
     p_fail_lo: Option<Vec<f64>>,
     p_fail_hi: Option<Vec<f64>>,
     /// Written `floor_bound` before absorbing sets were listed.

@@ -22,8 +22,8 @@ enum Transform {
 /// polynomial that vanishes on the span of the first i of them, scaled to be 1 at alpha^i; X_k is the product of the s_i over the
 /// bits i of k.
 ///
-/// With f = a + s_i b, where a and b are combinations of X_k with k < 2^i, the values on a coset of a span of i + 1 elements are
-/// those of a + w b on the half where s_i is w, and those of a + w b + b on the other.
+/// Let f = a + s_i b, where a and b are combinations of X_k with k < 2^i. On a coset of a span of i + 1 elements, f
+/// equals a + w b on the half where s_i is w, and a + w b + b on the other half.
 #[derive(Debug)]
 pub struct Basis {
     field_bits: u32,

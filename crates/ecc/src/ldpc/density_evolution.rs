@@ -124,9 +124,9 @@ impl DegreeDistribution {
         Ok(evolution.bit_error_rate)
     }
 
-    /// The largest error rate of the hard decisions of a channel at which decoding with `rule` succeeds, in the limit of
-    /// long codes without short cycles: within `iterations` flooding iterations, if given. (A layered iteration is worth
-    /// about two.) Its relative error is about 2e-3; that of min-sum is up to 5e-3 too low.
+    /// The largest error rate of the hard decisions of a channel at which decoding with `rule` succeeds, in the limit
+    /// of long codes without short cycles: within `iterations` flooding iterations, if given. (A layered iteration is
+    /// worth about two.) Its relative error is about 2e-3; the result for min-sum is up to 5e-3 too low.
     ///
     /// # Arguments
     /// - `levels`: how many thresholds the channel is read with: see [`DegreeDistribution::bit_error_rate`]. With one it

@@ -86,11 +86,11 @@ pub const TRAPPED_CHECKS: u32 = 64;
 
 /// Layered min-sum with messages of eight bits over a quasi-cyclic code, vectorised over the checks of a circulant.
 ///
-/// A-posteriori values of hard decisions have eight bits as well where that loses little: the channel's magnitude and the
-/// messages' limit are chosen so that totals cannot overflow. But messages that have grown to their limit cannot outvote the
-/// bits of a small absorbing set, which hold one another in their errors: so a word that seems to be trapped is decoded once
-/// more with 16 bits, in which messages may grow to eight times what the channel says ([`Width`]). Its iterations are those
-/// of both passes together. An a-posteriori value of zero decides for bit 0.
+/// A-posteriori values of hard decisions have eight bits as well where that loses little: the channel's magnitude and
+/// the messages' limit are chosen so that totals cannot overflow. But messages that have grown to their limit cannot
+/// outvote the bits of a small absorbing set, which hold one another in their errors. A word that seems to be trapped
+/// is therefore decoded once more with 16 bits, in which messages may grow to eight times what the channel says
+/// ([`Width`]). Its iterations are those of both passes together. An a-posteriori value of zero decides for bit 0.
 ///
 /// Decisions are checked before the first iteration and up to four times in each, the first but once, so that a word is done as
 /// soon as it has converged; the iteration that was begun counts in full.

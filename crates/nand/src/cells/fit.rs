@@ -57,9 +57,9 @@ impl MeasuredStates {
     /// time, and one that saturates; of variances, by the first of these. What measurements do not tell is left out: what
     /// cycles do, where all are of one number of them, and what saturates, where there are less than four times.
     ///
-    /// Mechanisms have their coefficients at the P/E cycles at which most times were measured. The time constant of what
-    /// saturates is the one with the least squares of means, each divided by the spread of its state, between the shortest and
-    /// the longest time: what is slower cannot be told from what is logarithmic.
+    /// Mechanisms have their coefficients at the P/E cycles at which most times were measured. The time constant of the
+    /// saturating term has the least squares of means, each divided by the spread of its state, between the shortest
+    /// and the longest time. A slower term cannot be told from the logarithmic one.
     ///
     /// # Errors
     /// Too few measurements, or not as many numbers in each as there are states.

@@ -4,10 +4,10 @@ use softsense_base::{Result, expect_number};
 
 use crate::distribution::Distribution;
 
-/// What programming the next wordline does to the cells of this one: each rises by `coupling` times as much as its neighbour there
-/// does, from the mean of erased cells to that of one of the states, all of which are as likely. What the wordline before did was
-/// there when this one was verified; what other neighbours do is left out. The last wordline of a block has no next one, but is
-/// taken to have one.
+/// What programming the next wordline does to the cells of this one: each cell rises by `coupling` times the rise of
+/// its neighbour there. The neighbour rises from the mean of erased cells to the mean of one of the states, all equally
+/// likely. What the wordline before did was there when this one was verified; what other neighbours do is left out. The
+/// last wordline of a block has no next one, but is taken to have one.
 ///
 /// Source: Y. Cai, O. Mutlu, E. Haratsch, K. Mai, "Program Interference in MLC NAND Flash Memory: Characterization, Modeling, and
 /// Mitigation", 2013: linear in what neighbours rise by. The coupling is a parameter.

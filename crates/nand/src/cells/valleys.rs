@@ -19,9 +19,10 @@ const ROUNDS: usize = 200;
 
 /// Means and standard deviations of normal states whose valleys are these.
 ///
-/// On either side of a valley one tail is most of what is measured: there the reference is mean + sigma z, with z the normal quantile of
-/// the share of the state that is beyond, less what the other tail adds. A line through these points, on both sides of a state, is its
-/// mean and spread; the other tail is that of the last round. With valleys of normal states it ends at these.
+/// On either side of a valley one tail is most of the measured rate. There the reference is mean + sigma z, with z the
+/// normal quantile of the share of the state beyond the reference, less the share that the other tail adds. A line
+/// through these points, on both sides of a state, is its mean and spread; the other tail is that of the last round.
+/// With valleys of normal states it ends at these.
 ///
 /// # Errors
 /// Points of boundaries that there are not, and states of which fewer than two points tell.
