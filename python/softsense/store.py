@@ -270,7 +270,7 @@ class Store:
 
     def _load(self) -> None:
         if (state := self._base.execute("PRAGMA quick_check(1)").fetchone()[0]) != "ok":
-            self._refuse(f"found a damaged database ({state}), expected a whole one")
+            self._refuse(f"found a damaged database ({' '.join(state.split())}), expected a whole one")
         for identity, *task in self._base.execute("SELECT identity, code, spec, unit_frames FROM tasks"):
             self._tasks[identity] = tuple(task)
         for *values, crc in self._base.execute("SELECT * FROM counts ORDER BY identity, errors, first_unit"):
