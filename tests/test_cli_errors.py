@@ -6,6 +6,7 @@ The commands are those that click knows: one without rows here fails.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -226,6 +227,12 @@ ERRORS: dict[str, Rows] = {
         (["mlc-25nm", "--jobs", "0"], ["--jobs", "0"]),
         (["mlc-25nm", "--equal-area", "mlc-lae"], ["decoder.time", "unknown hardware", "`ldpc`"]),
         (["mlc-lae", "--equal-area", "mlc-25nm"], ["decoder.time", "the reference", "unknown hardware"]),
+    ],
+    "fairness": [
+        (["nowhere.toml"], ["nowhere.toml"]),
+        (["mlc-25nm"], ["host.tenants", "two"]),
+        (["mlc-25nm", "--jobs", "0"], ["--jobs", "0"]),
+        (["mlc-25nm", "--set", "geometry.wings=2"], ["geometry.wings"]),
     ],
     "policies": [(["more"], ["more"]), (["--wings"], ["--wings"])],
     "completion": [([], ["SHELL"]), (["cmd.exe"], ["SHELL", "cmd.exe", "bash", "zsh", "fish"])],
@@ -737,8 +744,9 @@ def test_bad_input_is_one_error(
     assert code == 2, printed
     assert "Traceback" not in printed.err
     # What a trace was recognised as is said before it turns out not to fit, with the results of a run.
-    before_it, mark, message = printed.err.rpartition("error: ")
+    mark = re.search("^error: ", printed.err, re.MULTILINE)
     assert mark, printed.err
+    before_it, message = printed.err[: mark.start()], printed.err[mark.end() :]
     assert not before_it or before_it.endswith("\n"), printed.err
     # A line for each fault, of which all but the first are indented.
     assert all(line.startswith("       ") for line in message.splitlines()[1:]), printed.err

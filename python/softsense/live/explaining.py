@@ -95,10 +95,10 @@ def devices(first: str) -> list[str]:
     found = [first]
     for entry in _core.configs():
         try:
-            choices(entry["name"])
+            codes = choices(entry["name"])["codes"]
         except SoftsenseError:
             continue
-        found.append(entry["name"])
+        found += [entry["name"]] if codes else []
     return list(dict.fromkeys(found))
 
 

@@ -139,6 +139,10 @@ class _Simulations(Mapping[Case, dict[str, Any]]):
         return watch
 
     def __getitem__(self, case: Case) -> dict[str, Any]:
+        """What came of a case, of this figure or of another one: waits until it has ended."""
+        if case not in self._fractions:
+            raise KeyError(case)
+        self.wait([case], None)
         return self._found[case]
 
     def __iter__(self) -> Any:
