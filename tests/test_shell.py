@@ -15,7 +15,7 @@ import pytest
 from click.shell_completion import ShellComplete
 
 import softsense
-from conftest import SMALL
+from conftest import ROOT, SMALL
 from serving import serving
 from softsense import _core, cli, papers
 from softsense.cli import completing, options, output
@@ -30,6 +30,7 @@ TRACE = "".join(f"{i * 50_000},0,{'read' if i % 3 else 'write'},{i * 8192},4096\
 RESULTS: dict[str, list[str]] = {
     "run": ["mlc-25nm", *QUICK],
     "compare": ["mlc-25nm", *QUICK, "--policies", "two_step"],
+    "fairness": [str(ROOT / "examples" / "configs" / "tenants.toml")],
     "policies": [],
     "trace stats": ["small.csv"],
     "trace fit-arrivals": ["small.csv"],

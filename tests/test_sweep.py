@@ -419,7 +419,8 @@ def test_results_are_those_of_single_runs(expected: Path) -> None:
             found = alone.summary["codeword_reads"]["level_histogram"][int(column[-1]) - 1]
         else:
             for key in column.split("."):
-                found = None if found is None else found[key]
+                # Nothing is said of a cache that is not there.
+                found = None if found is None or (key == "slc_cache" and key not in found) else found[key]
         assert row[column] == found, column
     assert not [column for column in frame.columns if "machine" in column or "version" in column]
 
@@ -677,7 +678,7 @@ if __name__ == "__main__":
         processes = Processes(2)
         future = processes.submit(None)
         threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT)).start()
-        processes.close()
+        processes.close(stop=True)
         assert not future.cancel()
     print("closed")
 """

@@ -128,6 +128,9 @@ class Flight(Generic[_J]):
             goes_on: whether there is more to do; default: as long as there are jobs.
         """
         going = goes_on or self.__bool__
+        if not going():
+            self.close(keep)
+            return False
         with hearing_ctrl_c() as heard:
             try:
                 while not heard and going():

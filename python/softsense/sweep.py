@@ -254,7 +254,7 @@ def _carry_out(
             found: Outcome | None = future.result()
             return found
         except Exception as error:
-            broken = isinstance(workers, Processes) and isinstance(error, BrokenProcessPool)
+            broken = not isinstance(workers, Elsewhere) and isinstance(error, BrokenProcessPool)
             if broken and job.id not in suspected:
                 suspected.add(job.id)
                 flight.waiting.appendleft(job)
