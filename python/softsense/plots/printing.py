@@ -81,6 +81,19 @@ def draw_sheet(sheet: Sheet) -> Figure:
             labelspacing=0.3,
             borderaxespad=0,
         )
+    return settled(figure)
+
+
+def settled(figure: Figure) -> Figure:
+    """A figure whose charts stay where its layout has put them.
+
+    The solver of layouts is not the same in the last digits from call to call, and so would some pixels not be.
+    """
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")
+    for axes in figure.axes:
+        left, bottom, width, height = (round(float(side), 6) for side in axes.get_position().bounds)
+        axes.set_position((left, bottom, width, height))
     return figure
 
 
