@@ -235,9 +235,11 @@ impl FtlSpec {
             );
             faults.add(Error::config("ftl.gc_high_watermark_blocks", message));
         }
-        self.gc_pacing.check()?;
-        expect_whole("ftl.gc_reserve_blocks", self.gc_reserve_blocks, 1, self.gc_low_watermark_blocks - 1)?;
-        self.gc_idle.as_ref().map_or(Ok(()), GcIdleSpec::check)?;
+        faults.see(self.gc_pacing.check());
+        // Of a watermark that is wrong itself the reserve asks nothing.
+        let most_reserved = self.gc_low_watermark_blocks.max(2) - 1;
+        faults.see(expect_whole("ftl.gc_reserve_blocks", self.gc_reserve_blocks, 1, most_reserved));
+        faults.see(self.gc_idle.as_ref().map_or(Ok(()), GcIdleSpec::check));
         if let Some(spread) = self.wear_levelling_spread {
             faults.see(expect_whole("ftl.wear_levelling_spread", spread, 1, 1 << 20));
         }

@@ -11,7 +11,7 @@ use toml::de::{DeTable, DeValue};
 use super::Config;
 
 /// Fields that are one of several things with fields of their own: setting a field of one of these chooses it.
-const CHOICES: [&str; 23] = [
+const CHOICES: [&str; 24] = [
     "decoder.placement",
     "decoder.time",
     "encoder.placement",
@@ -21,6 +21,7 @@ const CHOICES: [&str; 23] = [
     "ftl.mapping",
     "ftl.mapping.demand.eviction",
     "ftl.read_reclaim",
+    "ftl.slc_cache.size",
     "ftl.victims",
     "host.arbitration.scheme",
     "host.issue",
