@@ -560,7 +560,7 @@ impl PageMap {
             let per_set = self.geometry.blocks_per_plane();
             let all = set * per_set..(set + 1) * per_set;
             let closed = all.clone().filter(|&superblock| self.blocks[superblock as usize].closed);
-            let open = state.open.iter().flatten().map(|&(superblock, _)| superblock);
+            let open = state.open.iter().chain(&state.open_for_handles).flatten().map(|&(superblock, _)| superblock);
             let free = state.free.iter().copied().chain(self.free_of_cache(set));
             let mut found: Vec<u32> = closed.chain(open).chain(free).collect();
             found.sort_unstable();
