@@ -136,6 +136,8 @@ def picture(fit: Fit) -> Figure:
     """The latencies of the rounds that were fitted, what the fit makes of them, and its peaks."""
     from matplotlib.figure import Figure
 
+    from softsense.plots import settled
+
     figure = Figure(figsize=(9, 5.5), layout="constrained")
     above, below = figure.subplots(2, 1, sharex=True)
     fitted = [each for each in fit.log.rounds if each.round in {posterior.round for posterior in fit.rounds}]
@@ -162,7 +164,7 @@ def picture(fit: Fit) -> Figure:
     above.set(ylabel="reads, % per us", xlim=(0, float(model.edges_us[-1])))
     below.set(xlabel="latency, us", ylabel="share of slower reads", yscale="log", ylim=(1e-5, 1))
     above.legend(frameon=False)
-    return figure
+    return settled(figure)
 
 
 def write(

@@ -8,7 +8,7 @@ from softsense.plots.comparisons import PANELS, draw, draw_panel
 from softsense.plots.of_cells import draw_cells, voltages
 from softsense.plots.of_codes import draw_code, draw_trap
 from softsense.plots.of_rates import draw_fer
-from softsense.plots.printing import draw_chart, draw_sheet, png
+from softsense.plots.printing import draw_chart, draw_sheet, png, settled
 from softsense.plots.style import head, heading
 
 __all__ = [
@@ -29,5 +29,6 @@ __all__ = [
     "head",
     "heading",
     "png",
+    "settled",
     "voltages",
 ]

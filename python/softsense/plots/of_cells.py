@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 
 from softsense._core import Cells
 from softsense.colours import BITS, FAINT, INK, STATES
+from softsense.plots.printing import settled
 from softsense.plots.style import head
 
 if TYPE_CHECKING:
@@ -103,7 +104,7 @@ def draw_cells(cells: Cells, page: int, level: int, placement: str = "mutual_inf
         weight="bold",
         color=INK,
     )
-    return figure
+    return settled(figure)
 
 
 def voltages(cells: Cells) -> NDArray[np.float64]:
