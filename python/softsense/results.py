@@ -107,7 +107,7 @@ class RunResult:
         """Read levels at which codewords decoded: see `Comparison.levels`."""
         return Comparison([self]).levels
 
-    @property
+    @cached_property
     def problems(self) -> list[Problem]:
         """What is wrong with the run, before its numbers are read: lost data, a load that cannot be served."""
         from softsense.folders import numbers
