@@ -2,10 +2,9 @@
 
 mod support;
 
-use softsense_base::Ns;
 use softsense_ssd::checked::CheckedConfig;
-use softsense_ssd::request::RequestKind::{self, Read, Write};
-use support::{request, run};
+use softsense_ssd::request::RequestKind::{Read, Write};
+use support::responses;
 
 const COMMAND: u64 = 300;
 const SENSE: u64 = 75_000;
@@ -42,14 +41,6 @@ fn device(chips: u32, planes: u32, more: &[&str]) -> CheckedConfig {
     );
     let overrides: Vec<String> = more.iter().map(ToString::to_string).collect();
     CheckedConfig::from_toml(&toml, "test.toml", &overrides).unwrap()
-}
-
-/// Responses of requests for a codeword, by their number.
-fn responses(config: &CheckedConfig, requests: &[(RequestKind, u64, u64)]) -> Vec<u64> {
-    let requests = requests.iter().map(|&(kind, lcn, arrival)| request(kind, Ns(arrival), lcn, 1)).collect();
-    let mut rows = run(config, requests).take_log();
-    rows.sort_by_key(|row| row.request);
-    rows.iter().map(|row| row.response.0).collect()
 }
 
 /// Does a command come before a sensing, and with the data of a program? One of a second chip waits for the first one's.

@@ -5,8 +5,8 @@ mod support;
 
 use softsense_base::Ns;
 use softsense_ssd::checked::CheckedConfig;
-use softsense_ssd::request::RequestKind::{self, Read, Write};
-use support::{request, run, small_disksim};
+use softsense_ssd::request::RequestKind::{Read, Write};
+use support::{request, responses, run, small_disksim};
 
 // Of configs/disksim-ssd.toml, in nanoseconds: an operation, its transfer with it, and a page on the bus.
 const SENSE: u64 = 25_000;
@@ -29,14 +29,6 @@ fn element(more: &[&str]) -> CheckedConfig {
         "host.reads_first=true",
     ];
     gang(&[&base[..], more].concat())
-}
-
-/// Responses of requests for a page that arrive at these times, in ns, by their number.
-fn responses(config: &CheckedConfig, requests: &[(RequestKind, u64, u64)]) -> Vec<u64> {
-    let requests = requests.iter().map(|&(kind, page, arrival)| request(kind, Ns(arrival), page, 1)).collect();
-    let mut rows = run(config, requests).take_log();
-    rows.sort_by_key(|row| row.request);
-    rows.iter().map(|row| row.response.0).collect()
 }
 
 /// Does what comes at one instant begin together, and what waits when the slowest is over, in the gang and in no other?

@@ -122,6 +122,14 @@ pub fn run(config: &CheckedConfig, requests: Vec<Request>) -> Simulation {
     simulation
 }
 
+/// Responses of requests for a codeword each, which arrive at these times, in ns, by their number.
+pub fn responses(config: &CheckedConfig, requests: &[(RequestKind, u64, u64)]) -> Vec<u64> {
+    let requests = requests.iter().map(|&(kind, lcn, arrival)| request(kind, Ns(arrival), lcn, 1)).collect();
+    let mut rows = run(config, requests).take_log();
+    rows.sort_by_key(|row| row.request);
+    rows.iter().map(|row| row.response.0).collect()
+}
+
 /// The tenants of a config, each with requests of its own, to the end.
 pub fn run_tenants(config: &CheckedConfig, requests: Vec<Vec<Request>>) -> Simulation {
     let mut simulation = tenants(config, requests);
