@@ -55,6 +55,7 @@ use slc_cache::SlcCache;
 use victims::{SharedRule, VictimRule, Victims};
 
 pub use crate::format::{BlockLayout, Piece};
+pub use collecting::ANY_VICTIM;
 pub use mapping_cache::{Evicted, MappingCache};
 pub use precondition::steady_state_victim_fraction;
 pub use read_reclaim::Reclaim;

@@ -162,15 +162,11 @@ impl Simulation {
             self.assert_everything_ended();
             return Ok(false);
         };
-        if let Event::IdleFor { .. } = event
-            && self.host.is_idle()
-        {
-            // Nobody waits for what would be done in idle time after the last request: the run ends without it.
-            return Ok(true);
-        }
-        if self.write_path.is_paced() && self.host.is_idle() {
+        let in_idle_time = matches!(event, Event::IdleFor { .. } | Event::Wake { .. });
+        if (in_idle_time || self.write_path.is_paced()) && self.host.is_idle() {
             self.write_path.requests_are_over();
-            if let Event::Wake { .. } = event {
+            // Nobody waits for what would be done in idle time after the last request: the run ends without it.
+            if in_idle_time {
                 return Ok(true);
             }
         }

@@ -4,6 +4,9 @@ use super::victims::VictimRule;
 use super::{PageMap, Writer};
 use crate::format::BlockLayout;
 
+/// No bound on the valid codewords of a victim.
+pub const ANY_VICTIM: u32 = u32::MAX;
+
 impl PageMap {
     /// Which of `most_pe_cycles` is that of a set.
     fn most_worn_of(&self, set: u32) -> usize {
@@ -74,12 +77,12 @@ impl PageMap {
     /// Takes the closed superblock that the rule for victims chooses, or, to level wear, the least worn one; `None` when
     /// collecting would gain nothing, because none has a group's worth of stale or empty places.
     pub fn take_victim(&mut self, set: u32) -> Option<u32> {
-        self.take_victim_of(set, u32::MAX)
+        self.take_victim_of(set, ANY_VICTIM)
     }
 
-    /// The same of those with so many valid codewords at most; where that is a bound at all, not to level wear.
+    /// The same of those with so many valid codewords at most; where that is a bound at all, which [`ANY_VICTIM`] is not, not to level wear.
     pub fn take_victim_of(&mut self, set: u32, most_valid: u32) -> Option<u32> {
-        if most_valid == u32::MAX
+        if most_valid == ANY_VICTIM
             && let Some(superblock) = self.take_least_worn(set)
         {
             self.sets[set as usize].being_collected += 1;

@@ -49,4 +49,10 @@ impl ProgramOwner {
     pub(super) fn is_of_host(self) -> bool {
         matches!(self, Self::Request { .. } | Self::Buffer { .. })
     }
+
+    /// Whether it is for data that is moved from one block to another.
+    #[inline]
+    pub(super) fn moves_data(self) -> bool {
+        matches!(self, Self::Collection | Self::Reclaim | Self::Fold)
+    }
 }

@@ -244,17 +244,20 @@ impl TenantStatistics {
 
     /// Response times of all requests.
     pub fn all(&self) -> Histogram {
-        let mut all = self.reads.clone();
-        all.merge(&self.writes);
-        all.merge(&self.trims);
-        all.merge(&self.flushes);
-        all
+        merged([&self.reads, &self.writes, &self.trims, &self.flushes])
     }
 
     /// From the first arrival to the last completion.
     pub fn span(&self) -> Ns {
         self.last_completion - self.first_arrival.unwrap_or(self.last_completion)
     }
+}
+
+/// What several histograms have counted together.
+fn merged([first, others @ ..]: [&Histogram; 4]) -> Histogram {
+    let mut all = first.clone();
+    others.into_iter().for_each(|other| all.merge(other));
+    all
 }
 
 /// What a run counts.
@@ -429,11 +432,7 @@ impl Statistics {
 
     /// Response times of all requests.
     pub fn all(&self) -> Histogram {
-        let mut all = self.reads.clone();
-        all.merge(&self.writes);
-        all.merge(&self.trims);
-        all.merge(&self.flushes);
-        all
+        merged([&self.reads, &self.writes, &self.trims, &self.flushes])
     }
 
     #[inline]

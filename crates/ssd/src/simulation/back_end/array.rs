@@ -137,6 +137,14 @@ impl Unit {
             Turn::Other => &mut self.others,
         }
     }
+
+    fn waiting(&self, turn: Turn) -> &VecDeque<Work> {
+        match turn {
+            Turn::Retry => &self.retries,
+            Turn::Read => &self.reads,
+            Turn::Other => &self.others,
+        }
+    }
 }
 
 /// All of them.
@@ -355,13 +363,7 @@ impl Array {
 
     /// The work of one kind that waits, the next one first.
     pub(super) fn waiting_works(&self, unit: u32, turn: Turn) -> impl Iterator<Item = Work> {
-        let entry = &self.units[unit as usize];
-        match turn {
-            Turn::Retry => entry.retries.iter(),
-            Turn::Read => entry.reads.iter(),
-            Turn::Other => entry.others.iter(),
-        }
-        .copied()
+        self.units[unit as usize].waiting(turn).iter().copied()
     }
 
     /// Takes the work of one kind that is at a place of its queue.
@@ -371,12 +373,7 @@ impl Array {
 
     /// Operations of one kind that wait.
     pub(super) fn waiting_for(&self, unit: u32, turn: Turn) -> usize {
-        let entry = &self.units[unit as usize];
-        match turn {
-            Turn::Retry => entry.retries.len(),
-            Turn::Read => entry.reads.len(),
-            Turn::Other => entry.others.len(),
-        }
+        self.units[unit as usize].waiting(turn).len()
     }
 
     /// The work whose turn it is. While something is suspended nothing else but reads has one.

@@ -16,7 +16,7 @@ use super::super::device::Device;
 use super::super::owners::{ProgramOwner, ReadOwner};
 use super::WritePath;
 use super::pacing::Stage;
-use crate::ftl::{Group, Held, Reclaim, Writer};
+use crate::ftl::{ANY_VICTIM, Group, Held, Reclaim, Writer};
 
 /// What data is moved for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,7 +75,7 @@ impl WritePath {
             && !self.begin_folding(device, set)
             && device.ftl.wants_gc(set, true)
         {
-            self.begin_collection(device, set, u32::MAX);
+            self.begin_collection(device, set, ANY_VICTIM);
         }
     }
 

@@ -246,8 +246,7 @@ impl WritePath {
         device.program(group, codewords, owner, merges);
         let set = group.set;
         self.rooms[device.geometry.ssd_of_set(set) as usize].programming += 1;
-        let for_collection = matches!(owner, ProgramOwner::Collection | ProgramOwner::Reclaim | ProgramOwner::Fold);
-        if for_collection {
+        if owner.moves_data() {
             return;
         }
         if self.is_paced() {
@@ -290,7 +289,7 @@ impl WritePath {
         }
         self.make_room_again(device, ssd);
         self.reclaim(device, group.set);
-        if self.is_paced() && !matches!(owner, ProgramOwner::Collection | ProgramOwner::Reclaim) {
+        if self.is_paced() && !owner.moves_data() {
             self.paced_by_end(device, group.set);
         }
     }

@@ -12,7 +12,7 @@ use super::WritePath;
 use crate::checked::CheckedConfig;
 use crate::config::GcPacing;
 use crate::events::{Event, Key, instant};
-use crate::ftl::Group;
+use crate::ftl::{ANY_VICTIM, Group};
 use crate::own::{AtWork, Pace, PaceCollection, PacedSet};
 
 /// What collection of a set is about to do.
@@ -27,9 +27,6 @@ pub(super) enum Stage {
     /// To erase its victim.
     Erase,
 }
-
-/// Any victim that is worth it.
-const ANY: u32 = u32::MAX;
 
 #[derive(Debug)]
 enum Rule {
@@ -133,14 +130,14 @@ impl Pacing {
         let of_set = &mut self.sets[set as usize];
         of_set.held = false;
         if device.ftl.collects_in_vain() {
-            return at_work.then_some(ANY);
+            return at_work.then_some(ANY_VICTIM);
         }
         if free <= self.reserve {
             device.kernel.statistics.gc_pacing.at_reserve += 1;
-            return Some(ANY);
+            return Some(ANY_VICTIM);
         }
         if at_work && of_set.overruled {
-            return Some(ANY);
+            return Some(ANY_VICTIM);
         }
         let wanted = free < if stage == Stage::Start { self.low } else { self.high };
         // What goes round in blocks that it has filled itself makes no room.
@@ -157,7 +154,7 @@ impl Pacing {
         };
         let of_set = &mut self.sets[set as usize];
         if goes_on {
-            return Some(ANY);
+            return Some(ANY_VICTIM);
         }
         if let Some(idle) = &self.idle
             && idle_ns >= idle.after.0
@@ -253,7 +250,7 @@ impl Pacing {
     /// Collection has taken a victim: one of so many that are worth it.
     pub(super) fn began(&mut self, device: &mut Device, set: u32, most_valid: u32) {
         self.sets[set as usize].victims += 1;
-        device.kernel.statistics.gc_pacing.idle_victims += u64::from(most_valid != ANY);
+        device.kernel.statistics.gc_pacing.idle_victims += u64::from(most_valid != ANY_VICTIM);
     }
 
     /// The victim of a set has been erased.
