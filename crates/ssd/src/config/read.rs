@@ -98,9 +98,9 @@ impl<'a> Source<'a> {
             if meant.is_some_and(|(name, meant)| rename(&mut self.table, &path, name, meant)) {
                 continue;
             }
-            // What a field lacks may be what was dropped before.
-            let lacks = message.starts_with("missing field") && dropped.iter().any(|other| other.starts_with(&path));
-            if !lacks {
+            // What a table lacks, or a choice of one thing, is what was dropped of it before: all else that is wrong with it comes first.
+            let of_it = |other: &String| other.strip_prefix(&path).is_some_and(|rest| rest.starts_with(['.', '[']));
+            if !dropped.iter().any(of_it) {
                 faults.add(Error::config(self.place(&path, Some(span.unwrap_or(0..0))), plain(&message)));
             }
             // Without it the rest can be looked at.
