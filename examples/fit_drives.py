@@ -8,6 +8,9 @@ FOLDER has a histogram `NAME_latency.csv.zst` for each drive, and perhaps `NAME_
 import sys
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
+
 from softsense import Store, fit
 
 
@@ -34,11 +37,16 @@ def fitted(latency: Path, out: Path) -> None:
         predicted_by_round(fit.read_tails(tails), slow, found)
 
 
-def predicted_by_round(everything: dict, seen: dict, found: fit.Fit) -> None:
+# Rounds and their shares of slow reads, by bound in us.
+Slow = dict[float, tuple[NDArray[np.float64], NDArray[np.float64]]]
+
+
+def predicted_by_round(everything: Slow, seen: Slow, found: fit.Fit) -> None:
     """How many rounds that were held out have a share of slow reads within a factor of 1.5 of the law."""
     bound = min(everything)
     rounds, shares = everything[bound]
     held = ~(rounds[:, None] == seen[bound][0][None, :]).any(axis=1)
+    assert found.growth
     median, low, high = found.growth.interval(rounds[held])
     ratio = median / shares[held].clip(1e-9)
     near = ((ratio < 1.5) & (ratio > 1 / 1.5)).mean()

@@ -218,9 +218,12 @@ def draw(candidates: list[Candidate], steps: list[int], out: Path) -> None:
 
     from softsense import colours
     from softsense.papers import Number, drawing
+    from softsense.plots.printing import draw_sheet
 
     styles = {
-        each.name: drawing.Line(colours.SERIES[i // 2], "-" if i % 2 == 0 else "--", "o" if i % 2 == 0 else "s")
+        each.name: drawing.Line(
+            colours.SERIES[i // 2], "-" if i % 2 == 0 else "--", "circle" if i % 2 == 0 else "square"
+        )
         for i, each in enumerate(candidates)
     }
     rows = []
@@ -233,15 +236,16 @@ def draw(candidates: list[Candidate], steps: list[int], out: Path) -> None:
             rows.append(drawing.point("raw bit error rate, %", each.name, age, Number.exact(100 * rber)))
     frame = pl.DataFrame(sorted(rows, key=lambda row: row["panel"]))
     note = f"{CONFIG}, {STEP_DAYS} days at 40 C for each {STEP_PE_CYCLES} P/E cycles; refresh after {REFRESH}"
-    drawn = drawing.lines(
+    sheet = drawing.lines(
         "Files that are still whole",
         "P/E cycles since they were written",
         ["files that are whole", "RBER as read, %"],
         styles,
         note,
     )(frame)
+    figure = draw_sheet(sheet)
     for suffix in ("svg", "png"):
-        drawn.savefig(out / f"files-alive.{suffix}")
+        figure.savefig(out / f"files-alive.{suffix}")
         print(f"wrote {out / f'files-alive.{suffix}'}")
 
 

@@ -18,6 +18,7 @@ from statistics import fmean
 
 from softsense.base import inline
 from softsense.designs import pareto
+from softsense.latin_hypercube import Range
 from softsense.search import Search, Searching, Told, objectives, told
 from softsense.sweep import LatinHypercube, Sweep, SweepResult, sweep
 
@@ -92,7 +93,10 @@ def main() -> None:
     asked = parser.parse_args()
     spec = Sweep.open(Path(__file__).parent / "search-design.toml")
     assert spec.search
-    every = {name: list(values) for name, values in spec.search.fields.items()}
+    every = {}
+    for name, values in spec.search.fields.items():
+        assert not isinstance(values, Range), name
+        every[name] = list(values)
     grid = replace(spec, search=None, grid=every)
     compared = Compared(spec, known(sweep(grid, out=asked.out, workers=asked.workers)))
     ways: dict[str, Callable[[int], list[str]]] = {
