@@ -352,7 +352,7 @@ PAPER = Paper(
         Claim(
             "steps",
             "steps",
-            "After three months new chips need more retries than so many",
+            "Retries that reads of new chips need after three months (published: more than)",
             float(PUBLISHED["mechanism"]["steps_at_3_months_0_pe"]),
             no_effect=0.0,
             unit="",
@@ -360,7 +360,7 @@ PAPER = Paper(
         Claim(
             "best",
             "responses",
-            "PR2 and AR2 shorten responses by so much at best",
+            "Part of the response time that PR2 and AR2 save, at best",
             _CLAIMED["response_reduction_best"],
             no_effect=0.0,
             unit="%",
@@ -369,7 +369,7 @@ PAPER = Paper(
         Claim(
             "mean",
             "responses",
-            "In the mean of workloads they shorten them by so much",
+            "Part of the response time that they save, mean of workloads",
             _CLAIMED["response_reduction_mean"],
             no_effect=0.0,
             unit="%",

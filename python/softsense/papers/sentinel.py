@@ -244,7 +244,7 @@ _CLAIMS = (
     Claim(
         "optimal_by_inference",
         "wordlines",
-        "So many wordlines are read with the best references by inference",
+        "Share of wordlines that inference reads with the best references",
         _CLAIMED["optimal_by_inference"],
         no_effect=0.0,
         unit="%",
@@ -252,7 +252,7 @@ _CLAIMS = (
     Claim(
         "optimal_after_calibration",
         "wordlines",
-        "So many are after calibration, with at most two retries",
+        "The same after calibration, with at most two retries",
         _CLAIMED["optimal_after_calibration"],
         no_effect=0.0,
         unit="%",
@@ -260,7 +260,7 @@ _CLAIMS = (
     Claim(
         "retry_reduction",
         "reads",
-        "Sentinel needs so many retries less than a retry table",
+        "Share of the retries of a retry table that Sentinel saves",
         _CLAIMED["retry_reduction"],
         no_effect=0.0,
         unit="%",
@@ -269,7 +269,7 @@ _CLAIMS = (
     Claim(
         "read_performance_gain",
         "reads",
-        "Reads become so much faster",
+        "Part of the mean response of reads that Sentinel saves",
         _CLAIMED["read_performance_gain"],
         no_effect=0.0,
         unit="%",

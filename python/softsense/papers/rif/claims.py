@@ -89,7 +89,7 @@ ON_WORKLOADS = (
         Claim(
             f"gain_{name}",
             "bandwidth",
-            f"At 2,000 P/E cycles RiF has so much more bandwidth than {_LONG[name]}, in the mean of workloads",
+            f"Bandwidth that RiF gains over {_LONG[name]} at 2,000 P/E cycles, mean of workloads",
             gain,
             no_effect=0.0,
             unit="+%",
@@ -100,7 +100,7 @@ ON_WORKLOADS = (
         Claim(
             f"over_sentinel_{stage}",
             "bandwidth",
-            f"At {int(stage):,} P/E cycles RiF has so much more bandwidth than Sentinel",
+            f"Bandwidth that RiF gains over Sentinel at {int(stage):,} P/E cycles",
             gain,
             no_effect=0.0,
             unit="+%",
@@ -110,7 +110,7 @@ ON_WORKLOADS = (
     Claim(
         "gap",
         "bandwidth",
-        "At 2,000 P/E cycles RiF loses at most so much of the bandwidth without retries",
+        "Share of the bandwidth without retries that RiF loses at 2,000 P/E cycles",
         PUBLISHED["claims"]["gap_to_no_retry_2k"],
         rule="at most",
         unit="%",
@@ -118,14 +118,14 @@ ON_WORKLOADS = (
     Claim(
         "order",
         "bandwidth",
-        "RiF, Swift-Read with tracked references, Swift-Read, Sentinel: in this order",
+        "Bandwidth falls in the order RiF, Swift-Read with tracked references, Swift-Read, Sentinel",
         rule="order",
     ),
     *(
         Claim(
             f"p9999_{name}",
             "tail",
-            f"At 2,000 P/E cycles RiF shortens the p99.99 of reads of Ali_124 by so much against {_LONG[name]}",
+            f"Part of the p99.99 of reads of Ali_124 that RiF saves against {_LONG[name]} at 2,000 P/E cycles",
             share,
             no_effect=0.0,
             unit="%",
@@ -135,7 +135,7 @@ ON_WORKLOADS = (
     Claim(
         "wasted_swift_read",
         "channel",
-        "Swift-Read wastes so much of the channel's time on Ali_124 at 2,000 P/E cycles",
+        "Share of the channel's time that Swift-Read wastes on Ali_124 at 2,000 P/E cycles",
         _WASTED["swift_read"],
         no_effect=0.0,
         unit="%",
@@ -143,7 +143,7 @@ ON_WORKLOADS = (
     Claim(
         "wasted_rif_uncorrectable",
         "channel",
-        "RiF spends so much of it on uncorrectable pages",
+        "Share of the channel's time that RiF spends on uncorrectable pages",
         _WASTED["rif_uncorrectable"],
         no_effect=0.0,
         unit="%",
@@ -151,7 +151,7 @@ ON_WORKLOADS = (
     Claim(
         "wasted_controller_predictor_uncorrectable",
         "channel",
-        "With the predictor in the controller so much goes to uncorrectable pages",
+        "Share of the channel's time spent on uncorrectable pages with the predictor in the controller",
         _WASTED["controller_predictor_uncorrectable"],
         no_effect=0.0,
         unit="%",
@@ -159,7 +159,7 @@ ON_WORKLOADS = (
     Claim(
         "sentinel_retries",
         "channel",
-        "Sentinel needs so many retries in the mean",
+        "Mean retries of a read with Sentinel",
         PUBLISHED["claims"]["sentinel_mean_retries"],
         no_effect=1.0,
         unit="",
@@ -172,7 +172,7 @@ LONE_CLAIMS = (
         Claim(
             f"read_{name}",
             "lone",
-            f"A read of 256 KiB takes so long: {label}",
+            f"Time of a read of 256 KiB: {label}",
             float(PUBLISHED["flash"]["read_256_kib_us"][name]),
             unit="us",
         )
@@ -184,7 +184,7 @@ OF_CELLS = (
     Claim(
         "accuracy_full",
         "prediction",
-        "All checks predict right so often",
+        "Share of right predictions with all checks",
         _ACCURACY["full"],
         no_effect=0.5,
         unit="%",
@@ -193,7 +193,7 @@ OF_CELLS = (
     Claim(
         "accuracy_pruned",
         "prediction",
-        "Of one codeword 1,024 checks predict right so often",
+        "Share of right predictions with 1,024 checks of one codeword",
         _ACCURACY["pruned"],
         no_effect=0.5,
         unit="%",
@@ -202,7 +202,7 @@ OF_CELLS = (
     Claim(
         "accuracy_at_capability",
         "prediction",
-        "At the capability, where they do worst, they predict right so often",
+        "Share of right predictions at the code's capability, where it is smallest",
         _ACCURACY["at_capability"],
         unit="%",
     ),
@@ -210,7 +210,7 @@ OF_CELLS = (
     Claim(
         "threshold",
         "prediction",
-        "There a page violates so many of its 16,384 checks",
+        "Checks that a page violates there, of 16,384",
         3830.0,
         unit="",
         tolerance=0.02,
@@ -219,7 +219,7 @@ OF_CELLS = (
         Claim(
             f"days_{cycles}",
             "cells",
-            f"At {int(cycles):,} P/E cycles default references need a retry after so many days",
+            f"Days after which default references need a retry, at {int(cycles):,} P/E cycles",
             float(days),
             unit="",
         )

@@ -21,7 +21,7 @@ SAVINGS = (
         Claim(
             f"copies_{stage}",
             "copies",
-            f"After {int(stage):,} P/E cycles so much fewer copies are made for reads",
+            f"Share of the copies made for reads that STRAW saves, after {int(stage):,} P/E cycles",
             share,
             no_effect=0.0,
             unit="%",
@@ -32,7 +32,7 @@ SAVINGS = (
         Claim(
             f"p999_{stage}",
             "tail",
-            f"After {int(stage):,} P/E cycles p99.9 of reads is so much shorter",
+            f"Part of the p99.9 of reads that STRAW saves, after {int(stage):,} P/E cycles",
             share,
             no_effect=0.0,
             unit="%",
@@ -42,7 +42,7 @@ SAVINGS = (
     Claim(
         "overhead",
         "tail",
-        "Reads take longer by so much at most",
+        "Time that STRAW adds to reads",
         CLAIMED["read_latency_overhead"],
         rule="at most",
         unit="%",
@@ -50,7 +50,7 @@ SAVINGS = (
     Claim(
         "erasures",
         "erasures",
-        "On mixed workloads so many fewer blocks are erased",
+        "Share of the erases of blocks that STRAW saves on mixed workloads",
         CLAIMED["erasures_reduction_mixed"],
         no_effect=0.0,
         unit="%",
@@ -62,14 +62,14 @@ FITTED = (
     Claim(
         "hammered",
         "flash",
-        "A wordline fails after so many reads of one beside it",
+        "Reads of one neighbour after which a wordline fails",
         float(FLASH["reads_until_failure"]["one_neighbour_hammered"]),
         unit="",
     ),
     Claim(
         "tolerance",
         "flash",
-        "A pass-through voltage 5 % lower bears so many more reads, at most",
+        "Reads that a pass-through voltage 5 % lower allows in addition, at most",
         FLASH["vpass_minus_5_percent_raises_tolerance"],
         no_effect=0.0,
         unit="+%",
@@ -80,14 +80,14 @@ PREDICTED = (
     Claim(
         "uniform",
         "flash",
-        "A wordline fails after so many reads that are spread over its block",
+        "Reads spread evenly over its block after which a wordline fails",
         float(FLASH["reads_until_failure"]["uniform"]),
         unit="",
     ),
     Claim(
         "qlc",
         "flash",
-        "Of QLC, a byte that is read costs so much of a byte written by reclaim",
+        "Bytes that reclaim of QLC writes for each byte read",
         FLASH["qlc_176_layers"]["internal_writes_tb"] / FLASH["qlc_176_layers"]["host_reads_tb"],
         no_effect=0.0,
         unit="",
