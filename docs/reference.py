@@ -27,6 +27,9 @@ def _command(command: click.Command, context: click.Context) -> Iterator[str]:
     yield _escaped(inspect.cleandoc(command.help or "").replace("\b", ""))
     usage = " ".join(command.collect_usage_pieces(context))
     yield f"```text\n{path} {usage}\n```"
+    if command.epilog:
+        *_, example = command.epilog.splitlines()
+        yield f"```sh\n{example.strip()}\n```"
     if isinstance(command, click.Group):
         children = [
             (name, child) for name in command.list_commands(context) if (child := command.get_command(context, name))

@@ -124,7 +124,10 @@ def test_a_log_that_cannot_be_written_costs_the_log_alone(
     out = tmp_path / "out"
     assert cli.main(["run", str(config), *set_small, "--requests-log", "--out", str(out)]) == 2
     said = capsys.readouterr()
-    assert said.err == f"error: {out}/requests.parquet: cannot write: No space left on device; all else is written\n"
+    assert (
+        said.err
+        == f"error: {out}/requests.parquet: cannot write: No space left on device; everything else is written\n"
+    )
     assert sorted(path.name for path in out.iterdir()) == [
         "config.toml",
         "results.json",

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
 from contextlib import nullcontext
 from pathlib import Path
 
+import click
 import pytest
 from click.shell_completion import ShellComplete
 
@@ -282,3 +284,23 @@ def test_pipes_have_a_line_of_progress_now_and_then(
     with output.progress_bars(True) as report:
         report("sweeping", 1, 0.5)
     assert capfd.readouterr().err == ""
+
+
+def test_the_help_of_each_command_has_an_example_that_it_takes() -> None:
+    for name in commands():
+        command: click.Command = cli.cli
+        for word in name.split():
+            assert isinstance(command, click.Group)
+            command = command.commands[word]
+        *_, line = (command.epilog or "").splitlines()
+        words = shlex.split(line.partition(">")[0])
+        path = ["softsense", *name.split()]
+        assert words[: len(path)] == path, name
+        command.make_context(name, words[len(path) :])
+
+
+def test_the_list_of_commands_fits_a_terminal_of_80_columns() -> None:
+    groups = [(name, group) for name, group in cli.cli.commands.items() if isinstance(group, click.Group)]
+    for name, group in [("softsense", cli.cli), *groups]:
+        told = group.get_help(click.Context(group, info_name=name, terminal_width=80))
+        assert "..." not in told.partition("Commands:")[2], name

@@ -16,6 +16,7 @@ from softsense.cli.measuring import measuring
 from softsense.cli.options import (
     code_argument,
     cycles_option,
+    example,
     force_option,
     no_progress_option,
     redundant_checks_option,
@@ -29,12 +30,13 @@ from softsense.files import replacing
 def code_group() -> None:
     """List, show, convert and measure error-correcting codes.
 
-    A code is the name of a shipped one, any BCH code in the form bch:m=15,t=57,k=31912, a code of the literature
-    (literature:margulis-2640, literature:ethernet-2048), or the file of an LDPC code: alist, or a base matrix (.qc).
+    CODE is one of: a shipped code (`softsense code list`); any BCH code, written bch:m=15,t=57,k=31912; a code of the
+    literature (literature:margulis-2640, literature:ethernet-2048); or the file of an LDPC code, an alist or a base
+    matrix (.qc).
     """
 
 
-@code_group.command("list")
+@code_group.command("list", epilog=example("softsense code list"))
 @click.option("--json", "as_json", is_flag=True, help="Print the list as one JSON document.")
 def code_list(as_json: bool) -> None:
     """List the shipped codes."""
@@ -56,14 +58,19 @@ def code_list(as_json: bool) -> None:
     print_list(rows, as_json, tables.codes)
 
 
-@code_group.command("show")
+@code_group.command("show", epilog=example("softsense code show flash-8/9"))
 @code_argument
 @redundant_checks_option
 @cycles_option
-@click.option("--picture", type=click.Path(path_type=Path), metavar="FILE", help="Draw it: base matrix, Tanner graph.")
-@click.option("--json", "as_json", is_flag=True, help="Print what is known as one JSON document.")
+@click.option(
+    "--picture",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Draw the base matrix and the Tanner graph: .png, .svg or .pdf.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print all facts as one JSON document.")
 def code_show(name: str, redundant_checks: bool, cycles: bool, picture: Path | None, as_json: bool) -> None:
-    """Show what CODE is and what it can do."""
+    """Show the properties of CODE."""
     from softsense import codes, tables
 
     code = Code.open(name, redundant_checks)
@@ -82,52 +89,70 @@ def code_show(name: str, redundant_checks: bool, cycles: bool, picture: Path | N
         click.echo(f"wrote {picture}")
 
 
-@code_group.command("hardware")
+@code_group.command("hardware", epilog=example("softsense code hardware flash-8/9 --node-nm 40"))
 @code_argument
 @redundant_checks_option
-@click.option("--node-nm", type=float, default=28.0, show_default=True, help="Technology node, 28 to 130 nm.")
-@click.option("--clock-mhz", type=float, help="Clock; default: 400 (LDPC) or 200 (BCH).")
-@click.option("--iterations", type=int, default=5, show_default=True, help="Of an LDPC decoder.")
-@click.option("--checks-per-cycle", type=int, help="Of an LDPC decoder; default: 64.")
-@click.option("--message-bits", type=int, help="Of an LDPC decoder; default: 5.")
-@click.option("--syndrome-bits-per-cycle", type=int, help="Of a BCH decoder; default: 8.")
-@click.option("--key-equation-multipliers", type=int, help="Of a BCH decoder; default: 16.")
-@click.option("--search-bits-per-cycle", type=int, help="Of a BCH decoder; default: 8.")
-@click.option("--encoder-bits-per-cycle", type=int, default=32, show_default=True, help="Data that an encoder takes.")
-@click.option("--json", "as_json", is_flag=True, help="Print what is known as one JSON document.")
+@click.option("--node-nm", type=float, default=28.0, help="Technology node in nm, 28 to 130; default: 28.")
+@click.option("--clock-mhz", type=float, help="Clock in MHz; default: 400 (LDPC) or 200 (BCH).")
+@click.option("--iterations", type=int, default=5, help="Iterations of the LDPC decoder; default: 5.")
+@click.option("--checks-per-cycle", type=int, help="Checks that the LDPC decoder processes per cycle; default: 64.")
+@click.option("--message-bits", type=int, help="Bits per message of the LDPC decoder; default: 5.")
+@click.option("--syndrome-bits-per-cycle", type=int, help="Bits per cycle of the BCH decoder's syndromes; default: 8.")
+@click.option(
+    "--key-equation-multipliers", type=int, help="Multipliers for the BCH decoder's key equation; default: 16."
+)
+@click.option("--search-bits-per-cycle", type=int, help="Bits per cycle of the BCH decoder's root search; default: 8.")
+@click.option(
+    "--encoder-bits-per-cycle",
+    type=int,
+    default=32,
+    help="Data bits that the encoder takes per cycle; default: 32.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print all facts as one JSON document.")
 def code_hardware(name: str, redundant_checks: bool, as_json: bool, **circuit: Any) -> None:
-    """Show what a decoder and an encoder of CODE take as circuits: gates, area, cycles, energy."""
+    """Estimate gates, area, cycles and energy of CODE's circuits.
+
+    The circuits are a decoder and an encoder.
+    """
     from softsense import codes, tables
 
     try:
         facts = codes.hardware(Code.open(name, redundant_checks), **circuit)
     except ConfigError as error:
-        # Named as a field; here it is an option.
+        # The error names a field, which is an option here.
         field, _, rest = str(error).partition(": ")
         raise ConfigError(f"--{field.replace('_', '-')}: {rest}") from None
     click.echo(json.dumps(facts, indent=2) if as_json else tables.describe(tables.hardware(facts)))
 
 
-@code_group.command("export")
+@code_group.command("export", epilog=example("softsense code export flash-8/9 flash.alist"))
 @code_argument
 @click.argument("to", metavar="FILE", type=click.Path(path_type=Path))
 @redundant_checks_option
 @force_option
 def code_export(name: str, to: Path, redundant_checks: bool, force: bool) -> None:
-    """Write the matrix of LDPC code CODE to FILE: its base matrix (.qc) or all of it (.alist)."""
+    """Write the matrix of LDPC code CODE to FILE.
+
+    The suffix of FILE chooses the format: .qc for the base matrix, .alist for the whole matrix.
+    """
     check_suffix(to, ".alist", ".qc")
     _write_code(Code.open(name, redundant_checks), to, force)
 
 
-@code_group.command("import")
+@code_group.command("import", epilog=example("softsense code import my.alist --out my.qc"))
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--out", "to", type=click.Path(path_type=Path), metavar="FILE", help="Also write it: .alist or .qc.")
+@click.option(
+    "--out", "to", type=click.Path(path_type=Path), metavar="FILE", help="Also write the code: .alist or .qc."
+)
 @redundant_checks_option
 @cycles_option
 @force_option
-@click.option("--json", "as_json", is_flag=True, help="Print what is known as one JSON document.")
+@click.option("--json", "as_json", is_flag=True, help="Print all facts as one JSON document.")
 def code_import(file: Path, to: Path | None, redundant_checks: bool, cycles: bool, force: bool, as_json: bool) -> None:
-    """Read and check the LDPC code in FILE, say what it is and how it encodes, and convert it."""
+    """Check the LDPC code in FILE, and convert it.
+
+    Shows the properties of the code and how it encodes; --out converts it.
+    """
     from softsense import codes, tables
 
     if to:
@@ -155,26 +180,29 @@ def _write_code(code: Code, to: Path, force: bool, quiet: bool = False) -> None:
         click.echo(f"wrote {to}")
 
 
-@code_group.command("bench")
+@code_group.command("bench", epilog=example("softsense code bench flash-8/9 --channel bsc:0.0075"))
 @code_argument
 @click.option(
     "--channel",
     metavar="CHANNEL",
-    help="bsc:P (error rate), errors:W (errors a word), awgn:EBN0_DB, or gaussian:RBER:LEVELS.",
+    help="Channel: bsc:P (bit error rate), errors:W (errors per word), awgn:EBN0_DB or gaussian:RBER:LEVELS.",
 )
-@click.option("--errors", type=click.IntRange(min=0), help="That many errors in each word, instead of --channel.")
+@click.option("--errors", type=click.IntRange(min=0), help="Bit errors per word, the same as --channel errors:W.")
 @click.option(
     "--decoder",
     default="min-sum",
     metavar="NAME",
-    help="Of LDPC codes: min-sum (default), min-sum-8bit[:LARGEST], min-sum-16bit, bit-flipping, or "
-    "[layered-|flooding-]RULE[-f32|-f64] with the rules sum-product, min-sum[:FACTOR] and offset-min-sum[:OFFSET].",
+    help="Decoder of LDPC codes: min-sum (default), min-sum-8bit[:LARGEST], min-sum-16bit, "
+    "bit-flipping, or [layered-|flooding-]RULE[-f32|-f64] with the rules sum-product, "
+    "min-sum[:FACTOR] and offset-min-sum[:OFFSET].",
 )
-@click.option("--iterations", default=20, type=click.IntRange(1, 10**6), help="Of LDPC codes, at most; default: 20.")
+@click.option(
+    "--iterations", default=20, type=click.IntRange(1, 10**6), help="Most iterations of an LDPC decoder; default: 20."
+)
 @click.option("--threads", default=1, type=click.IntRange(1, 1024), help="Threads that decode; default: 1.")
-@click.option("--seconds", type=float, help="How long; default: 10.")
-@click.option("--frames", type=click.IntRange(1, 2**63 - 1), help="How many frames, instead of --seconds.")
-@click.option("--seed", default=1, type=click.IntRange(0, 2**64 - 1), help="Of data and noise; default: 1.")
+@click.option("--seconds", type=float, help="How long to measure, in seconds; default: 10.")
+@click.option("--frames", type=click.IntRange(1, 2**63 - 1), help="Number of frames to measure, instead of --seconds.")
+@click.option("--seed", default=1, type=click.IntRange(0, 2**64 - 1), help="Seed of data and noise; default: 1.")
 @redundant_checks_option
 @click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON document.")
 @no_progress_option
@@ -190,7 +218,10 @@ def code_bench(
     no_progress: bool,
     **options: Any,
 ) -> int:
-    """Measure speed and error rate of CODE: random data, encoded, sent through a channel, decoded and compared."""
+    """Measure speed and error rate of CODE's decoder.
+
+    Random data is encoded, sent through a channel, decoded, and compared with the original.
+    """
     from softsense import tables
 
     if (channel is None) == (errors is None):
@@ -219,43 +250,71 @@ def code_bench(
     return INTERRUPTED if interrupted else 0
 
 
-@code_group.command("traps")
+@code_group.command("traps", epilog=example("softsense code traps flash-8/9 --bits 6 --out traps.toml"))
 @code_argument
 @click.option(
     "--bits",
     "most_bits",
     default=8,
     type=click.IntRange(0, 14),
-    help="Search for sets of up to so many bits; default: 8; 0: no search.",
+    help="Largest absorbing sets to search for, in bits; 0: no search; default: 8.",
 )
 @click.option(
     "--violated",
     "most_violated",
     type=click.IntRange(0, 2**16),
-    help="List sets that violate up to so many checks; default: all.",
+    help="List only sets that violate at most this number of checks; default: all.",
 )
-@click.option("--impulses", default=0, type=click.IntRange(0, 2**32), help="Also decode so many impulses; default: 0.")
+@click.option(
+    "--impulses",
+    default=0,
+    type=click.IntRange(0, 2**32),
+    help="Also search by decoding this number of impulses; default: 0.",
+)
 @click.option(
     "--impulse-decoder",
     default="gallager",
     metavar="NAME",
-    help="By gallager (default) or any decoder of `code bench`.",
+    help="Decoder for impulses: gallager (default) or any of `code bench`.",
 )
 @click.option(
     "--decoders",
     default="",
     metavar="NAMES",
-    help="Also measure how often these fail on the sets, such as min-sum,min-sum-8bit.",
+    help="Also measure the failure rates of these decoders on the sets, such as min-sum,min-sum-8bit.",
 )
-@click.option("--rber", default=0.0, type=click.FloatRange(0, 0.5), help="Of the bits elsewhere, for that; default: 0.")
 @click.option(
-    "--frames", default=1000, type=click.IntRange(1, 2**40), help="Frames of each row of that; default: 1000."
+    "--rber",
+    default=0.0,
+    type=click.FloatRange(0, 0.5),
+    help="Raw bit error rate outside of the sets, for --decoders; default: 0.",
 )
-@click.option("--iterations", default=20, type=click.IntRange(1, 10**6), help="Of decoders, at most; default: 20.")
-@click.option("--seed", default=1, type=click.IntRange(0, 2**63 - 1), help="Of impulses, data and noise; default: 1.")
+@click.option(
+    "--frames",
+    default=1000,
+    type=click.IntRange(1, 2**40),
+    help="Frames for each set and decoder, for --decoders; default: 1000.",
+)
+@click.option(
+    "--iterations", default=20, type=click.IntRange(1, 10**6), help="Most iterations of a decoder; default: 20."
+)
+@click.option(
+    "--seed", default=1, type=click.IntRange(0, 2**63 - 1), help="Seed of impulses, data and noise; default: 1."
+)
 @worker_options
-@click.option("--out", "to", type=click.Path(path_type=Path), metavar="FILE", help="Write the sets there, for `fer`.")
-@click.option("--picture", type=click.Path(path_type=Path), metavar="FILE", help="Draw the smallest set's graph.")
+@click.option(
+    "--out",
+    "to",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write the sets to this .toml file, for `fer --traps`.",
+)
+@click.option(
+    "--picture",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Draw the Tanner graph of the smallest set: .png, .svg or .pdf.",
+)
 @redundant_checks_option
 @force_option
 @click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON document.")
@@ -272,9 +331,10 @@ def code_traps(
     no_progress: bool,
     **options: Any,
 ) -> None:
-    """Find the small absorbing sets of LDPC code CODE, which make its error floor.
+    """Find the small absorbing sets of LDPC code CODE.
 
-    Sets of bits whose errors hold one another in place: every bit has more satisfied checks than violated ones.
+    An absorbing set is a set of bits whose errors hold one another in place: every bit of it has more satisfied checks
+    than violated ones. Small ones make the error floor of the code.
     """
     from softsense import tables
     from softsense import traps as finding
@@ -289,7 +349,7 @@ def code_traps(
     with measuring(name, no_progress, {**options, "what": "units"}) as (code, running):
         for decoder in names:
             code.decoder(decoder)
-        if not 0 <= rber <= 0.5:  # NaN is in every range of click's.
+        if not 0 <= rber <= 0.5:  # Click accepts NaN in every range.
             raise ConfigError(f"--rber: found {rber}, expected 0 to 0.5")
         shared = {key: running[key] for key in ("iterations", "seed", "workers", "progress")}
         with opened_store(running.pop("store")) as store:

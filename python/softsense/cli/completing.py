@@ -1,4 +1,4 @@
-"""What shells complete."""
+"""Completion of names in shells, and the spellings of names that options accept."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from softsense import Cells, Code, _core
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-# Spelled out, as a shell waits for them: papers take a second to load. A test compares them with what there is.
+# Listed here, since a shell waits for them and loading the papers takes a second. A test compares the lists.
 PAPERS = (
     "ldpc-in-ssd",
     "laldpc",
@@ -35,26 +35,26 @@ Completer = Callable[[click.Context, click.Parameter, str], "list[CompletionItem
 
 
 def _completing(names: Callable[[], Iterable[str]], *, files: bool = False, several: bool = False) -> Completer:
-    """Completes names, and files where they can stand instead; of `several`, with commas between, the last."""
+    """Complete names, and files where `files` is set; with `several`, the last name of a comma-separated list."""
 
     def complete(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
         from click.shell_completion import CompletionItem
 
         before, comma, last = incomplete.rpartition(",") if several else ("", "", incomplete)
         words = [before + comma + name for name in names() if name.startswith(last)]
-        # Bash forgets what it was told before it is told of files.
+        # Bash forgets the items that come before the one for files, so it comes first.
         return [CompletionItem(incomplete, type="file")] * files + [CompletionItem(word) for word in words]
 
     return complete
 
 
 def one_of(*names: str) -> Completer:
-    """Completes one of these names."""
+    """Complete one of these names."""
     return _completing(lambda: names)
 
 
 def named(names: Callable[[], Iterable[str]]) -> Callable[[click.Context, click.Parameter, Any], Any]:
-    """A name of what comes with softsense, however it is spelled; a file, and all else, as it is."""
+    """A callback that gives a shipped name its own spelling, and leaves files and all other text as they are."""
 
     def known(_context: click.Context, _parameter: click.Parameter, given: str | None) -> str | None:
         if given is None:
@@ -66,21 +66,21 @@ def named(names: Callable[[], Iterable[str]]) -> Callable[[click.Context, click.
 
 
 def named_in_list(names: Callable[[], Iterable[str]]) -> Callable[[click.Context, click.Parameter, str], str]:
-    """Names with commas between, each as of `named`."""
+    """A callback like that of `named`, for a comma-separated list of names."""
     one = named(names)
 
     def known(context: click.Context, parameter: click.Parameter, given: str) -> str:
-        # The commas of `bch:m=15,t=57` are none between names, and no shipped name has a part of one.
+        # `bch:m=15,t=57` is cut at its comma, too, which does no harm: neither part is like a shipped name.
         return ",".join(one(context, parameter, word.strip()) for word in given.split(","))
 
     return known
 
 
 class Name(click.Choice[str]):
-    """One of these names, however it is spelled."""
+    """A choice of names whose spelling may differ in case and separators."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Its own spelling."""
+        """Return the choice in its own spelling."""
         return super().convert(_core.spelled_like(value, list(self.choices)) or value, param, ctx)
 
 

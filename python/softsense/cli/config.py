@@ -11,7 +11,7 @@ import click
 import softsense
 from softsense.cli.completing import complete_config
 from softsense.cli.measuring import config_rows, starting_reliability
-from softsense.cli.options import config_options
+from softsense.cli.options import config_options, example
 from softsense.cli.output import print_list, show_rows
 
 
@@ -19,11 +19,11 @@ from softsense.cli.output import print_list, show_rows
 def config_group() -> None:
     """List, check and show configurations.
 
-    A configuration is the name of a shipped one, or a TOML file.
+    FILE is the name of a shipped configuration (`softsense config list`) or a TOML file.
     """
 
 
-@config_group.command("list")
+@config_group.command("list", epilog=example("softsense config list"))
 @click.option("--json", "as_json", is_flag=True, help="Print the list as one JSON document.")
 def config_list(as_json: bool) -> None:
     """List the shipped configurations."""
@@ -32,12 +32,12 @@ def config_list(as_json: bool) -> None:
     print_list(softsense.configs(), as_json, tables.configs)
 
 
-@config_group.command("check")
+@config_group.command("check", epilog=example("softsense config check my.toml"))
 @click.argument("file", type=click.Path(path_type=Path), shell_complete=complete_config)
 @config_options
-@click.option("--json", "as_json", is_flag=True, help="Print what it describes as one JSON document.")
+@click.option("--json", "as_json", is_flag=True, help="Print the description as one JSON document.")
 def config_check(file: Path, overrides: tuple[str, ...], seed: int | None, as_json: bool) -> None:
-    """Check a configuration and say what device it describes."""
+    """Check a configuration and show the device it describes."""
     from softsense import tables
 
     config = softsense.load_config(file, overrides, seed=seed)
@@ -52,25 +52,40 @@ def config_check(file: Path, overrides: tuple[str, ...], seed: int | None, as_js
         click.echo("\n" + start)
 
 
-@config_group.command("show")
+@config_group.command("show", epilog=example("softsense config show mlc-25nm --set read.max_level=5"))
 @click.argument("file", type=click.Path(path_type=Path), shell_complete=complete_config)
 @config_options
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of TOML.")
 def config_show(file: Path, overrides: tuple[str, ...], seed: int | None, as_json: bool) -> None:
-    """Print a configuration with every default filled in, and the error rates that its run starts with."""
+    """Print a configuration with every default filled in.
+
+    Comments at the end show the error rates with which a run of it starts.
+    """
     config = softsense.load_config(file, overrides, seed=seed)
     click.echo(json.dumps(json.loads(config.to_json()), indent=2) if as_json else config.to_toml(), nl=as_json)
     if not as_json and (start := starting_reliability(config)):
         click.echo("\n" + textwrap.indent(start, "# "))
 
 
-@config_group.command("ages")
+@config_group.command("ages", epilog=example("softsense config ages tlc-3d --pe-cycles 0,1000,3000"))
 @click.argument("file", type=click.Path(path_type=Path), shell_complete=complete_config)
 @config_options
-@click.option("--pe-cycles", "--pe", "pe_cycles", default="0:5000:500", metavar="LIST", help="Default: 0:5000:500.")
-@click.option("--retention-days", default="0,7,30,90,365", metavar="LIST", help="Default: 0,7,30,90,365.")
-@click.option("--picture", type=click.Path(path_type=Path), metavar="FILE", help="Draw it: .png, .svg or .pdf.")
-@click.option("--json", "as_json", is_flag=True, help="Print it as one JSON document.")
+@click.option(
+    "--pe-cycles",
+    "--pe",
+    "pe_cycles",
+    default="0:5000:500",
+    metavar="LIST",
+    help="Program/erase cycles, as a list or FIRST:LAST:STEP; default: 0:5000:500.",
+)
+@click.option(
+    "--retention-days",
+    default="0,7,30,90,365",
+    metavar="LIST",
+    help="Days since the data was written; default: 0,7,30,90,365.",
+)
+@click.option("--picture", type=click.Path(path_type=Path), metavar="FILE", help="Draw the rates: .png, .svg or .pdf.")
+@click.option("--json", "as_json", is_flag=True, help="Print the rates as one JSON document.")
 def config_ages(
     file: Path,
     overrides: tuple[str, ...],
@@ -80,11 +95,11 @@ def config_ages(
     picture: Path | None,
     as_json: bool,
 ) -> None:
-    """Show error rates, retries and uncorrectable reads of a configuration over the life of its flash.
+    """Show error rates, retries and failures by age of the flash.
 
-    Nothing is simulated: means over codewords of the device at each age, read as the policy reads. UBER is the
-    probability of an uncorrectable read for each bit of data; JESD218 allows a client drive 1e-15, an enterprise one
-    1e-16.
+    No workload is simulated. Each number is a mean over the codewords of the device at that age, read by the policy of
+    the configuration. UBER is the probability of an uncorrectable read per bit of data read; JESD218 allows 1e-15 for a
+    client drive and 1e-16 for an enterprise drive.
     """
     from softsense import flash, tables
     from softsense.campaign import parse_list
@@ -99,8 +114,8 @@ def config_ages(
     )
 
 
-@config_group.command("schema")
-@click.option("--sweep", is_flag=True, help="Of sweep files instead.")
+@config_group.command("schema", epilog=example("softsense config schema > softsense.schema.json"))
+@click.option("--sweep", is_flag=True, help="Print the schema of sweep files instead.")
 def config_schema(sweep: bool) -> None:
     """Print the JSON schema of configurations, for editors."""
     if sweep:

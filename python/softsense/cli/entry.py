@@ -1,4 +1,4 @@
-"""The entry of the command: what is raised becomes one line and an exit code, and Ctrl-C is never lost."""
+"""The entry of the command: an exception becomes one line and an exit code, and Ctrl-C is never lost."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ _MOMENT_S = 0.01
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line and return its exit code.
 
-    0; 1 for an error in code of the user's own; 2 for bad input; 70 for a bug of softsense; 130 for Ctrl-C; 141 where
-    nobody reads standard output any more.
+    The exit code is 0; 1 for an error in the user's own code; 2 for bad input; 70 for a bug of softsense; 130 for
+    Ctrl-C; 141 where standard output was closed by its reader.
     """
     _core.keep_panics_quiet()
     said_before, sys.unraisablehook = sys.unraisablehook, _hear_ctrl_c
     with _noting_ctrl_c() as heard:
         try:
             code = _command(arguments)
-            # Whoever closed it wants no output.
+            # A program that was started with standard output closed wants no output.
             if sys.stdout:
                 sys.stdout.flush()
             return code
         except (KeyboardInterrupt, SystemExit):
             raise
         except BaseException as error:
-            # Libraries make other errors of Ctrl-C where they hear it.
+            # Some libraries turn the KeyboardInterrupt of Ctrl-C into another exception.
             if heard:
                 print("interrupted", file=sys.stderr)
                 return INTERRUPTED
@@ -51,7 +51,9 @@ def main(arguments: list[str] | None = None) -> int:
 
 @contextlib.contextmanager
 def _noting_ctrl_c() -> Iterator[list[int]]:
-    """A list that is no longer empty after Ctrl-C, which is raised as ever; other threads hear nothing."""
+    """Give a list that is no longer empty after Ctrl-C. KeyboardInterrupt is raised as usual; in other threads nothing
+    is noted.
+    """
     heard: list[int] = []
     if threading.current_thread() is not threading.main_thread():
         yield heard
@@ -62,7 +64,7 @@ def _noting_ctrl_c() -> Iterator[list[int]]:
         signal.default_int_handler(number, frame)
 
     before = signal.getsignal(signal.SIGINT)
-    # Whoever had it ignored, as shells do for what runs in the background, wants that.
+    # Where SIGINT is ignored, as shells set it for jobs in the background, it stays ignored.
     if before is not signal.SIG_IGN:
         signal.signal(signal.SIGINT, hear)
     try:
@@ -72,9 +74,12 @@ def _noting_ctrl_c() -> Iterator[list[int]]:
 
 
 def _hear_ctrl_c(dropped: sys.UnraisableHookArgs) -> None:
-    """Python drops what destructors and callbacks of weak references raise: Ctrl-C in one of them comes once more."""
+    """Send Ctrl-C once more where a destructor or a weak reference's callback received it: Python drops their
+    exceptions.
+    """
     if isinstance(dropped.exc_value, KeyboardInterrupt):
-        # A moment later, or it would be dropped again, here; so would be another one, in the meantime.
+        # Sent at once, the signal would be dropped again within this hook; so would another Ctrl-C that comes
+        # meanwhile.
         with contextlib.suppress(KeyboardInterrupt):
             threading.Timer(_MOMENT_S, os.kill, (os.getpid(), signal.SIGINT)).start()
     else:
@@ -89,13 +94,13 @@ def _command(arguments: list[str] | None) -> int:
     except SoftsenseError as error:
         return complain(*str(error).splitlines())
     except SystemExit as ended:
-        # With 1 click ends where nobody reads.
+        # Click exits with 1 where the reader of standard output has closed it.
         if ended.code == 1:
             drop_output()
             return NOBODY_READS
         raise
     except click.exceptions.NoArgsIsHelpError as asked:
-        # Whoever names no command wants to know which there are.
+        # A command line without a command asks for the list of commands.
         click.echo(asked.format_message())
         return 0
     except click.UsageError as error:

@@ -18,7 +18,7 @@ NOBODY_READS = 141
 
 
 def failed(error: BaseException) -> int:
-    """Say in one line what went wrong, of the user's own code as Python does, and return the exit code."""
+    """Print one line that says what went wrong, or a traceback for the user's own code, and return the exit code."""
     if hasattr(error, "softsense_own"):
         return _report_own(error)
     if isinstance(error, BrokenPipeError):
@@ -31,21 +31,21 @@ def failed(error: BaseException) -> int:
     if isinstance(error, UnicodeError):
         return complain("found a name or text that is not UTF-8, expected UTF-8")
     if isinstance(error, MemoryError):
-        return complain("found too little memory for this, expected a smaller device or fewer jobs")
+        return complain("found too little memory for the device or the jobs, expected a smaller device or fewer jobs")
     if isinstance(error, ImportError):
-        # Nothing is imported that was not installed with softsense.
-        return complain(f"cannot load a library, for want of memory or of a whole installation: {error}")
+        # Everything that is imported was installed with softsense.
+        return complain(f"cannot load a library: memory is short, or the installation is incomplete: {error}")
     return _report_bug(error)
 
 
 def drop_output() -> None:
-    """What is still to be written goes nowhere, or Python would complain of it at its end."""
+    """Redirect the rest of standard output to the null device, or Python would report an error when it exits."""
     with contextlib.suppress(OSError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _report_own(error: BaseException) -> int:
-    """Show what code of the user's own has raised, as Python shows it."""
+    """Print the traceback of an exception that the user's own code raised."""
     from softsense.own import own_traceback
 
     traceback.print_exception(type(error), error, own_traceback(error))
@@ -53,10 +53,10 @@ def _report_own(error: BaseException) -> int:
 
 
 def _report_bug(error: BaseException) -> int:
-    """Say in one line what is wrong with softsense itself; with SOFTSENSE_TRACEBACK set, how it came to it, too."""
+    """Print one line about a bug of softsense, and the traceback if SOFTSENSE_TRACEBACK is set."""
     if os.environ.get("SOFTSENSE_TRACEBACK"):
         traceback.print_exception(error)
-    # The exception of a panic has no class that could be imported.
+    # The class of a panic's exception cannot be imported, only named.
     if not (what := _core.last_panic() if type(error).__name__ == "PanicException" else None):
         *_, last = traceback.extract_tb(error.__traceback__)
         what = f"{type(error).__name__}: {error} ({Path(last.filename).name}:{last.lineno})"

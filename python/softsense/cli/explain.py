@@ -19,61 +19,69 @@ from softsense.cli.completing import (
     named_code,
 )
 from softsense.cli.exits import INTERRUPTED
-from softsense.cli.options import LEVELS, pe_cycles_option, placement_option, retention_option, server_options
+from softsense.cli.options import LEVELS, example, pe_cycles_option, placement_option, retention_option, server_options
 from softsense.cli.output import check_picture, say_address
 from softsense.files import replacing
 
 
-@click.command("explain")
+@click.command("explain", epilog=example("softsense explain --pe-cycles 12000 --retention 90d --needs 2"))
 @click.option(
     "--config",
     default="mlc-25nm",
     type=click.Path(path_type=Path),
     metavar="CONFIG",
     shell_complete=complete_config,
-    help="The device whose times and reads count: a shipped one or a TOML file; default: mlc-25nm.",
+    help="Configuration whose times and read settings apply: a shipped one or a TOML file; default: mlc-25nm.",
 )
 @click.option(
     "--cells",
     metavar="NAME",
     shell_complete=complete_cells,
     callback=named_cells,
-    help="A shipped model or a TOML file; default: those of the config, or mlc.",
+    help="Model of the cells: a shipped one or a TOML file; default: the config's, or mlc where it has none.",
 )
-@pe_cycles_option(10_000, "--pe", "--pe-cycles")
-@retention_option("365d", "Since the codeword was written, such as 365d (default) or 12h; a number alone is days.")
-@click.option("--page", default="upper", metavar="PAGE", help="The page it is in: its name or number; default: upper.")
+@pe_cycles_option(10_000)
+@retention_option("365d", "Time since the codeword was written, such as 365d (default) or 12h; a number alone is days.")
+@click.option(
+    "--page", default="upper", metavar="PAGE", help="Page of the codeword, by name or number; default: upper."
+)
 @click.option(
     "--code",
     default="flash-8/9",
     metavar="CODE",
     shell_complete=complete_code,
     callback=named_code,
-    help="Its code; default: flash-8/9.",
+    help="Code of the codeword; default: flash-8/9.",
 )
-@click.option("--decoder", default="min-sum", metavar="NAME", help="Of LDPC codes, as in `code bench`.")
-@click.option("--iterations", default=20, type=click.IntRange(1, 10**6), help="Of LDPC codes, at most; default: 20.")
-@click.option("--level", type=LEVELS, help="Whose regions are shown; default: the first level that decodes.")
-@click.option("--max-level", type=LEVELS, help="The deepest level that is read; default: the config's.")
+@click.option("--decoder", default="min-sum", metavar="NAME", help="Decoder of LDPC codes, as in `code bench`.")
+@click.option(
+    "--iterations", default=20, type=click.IntRange(1, 10**6), help="Most iterations of an LDPC decoder; default: 20."
+)
+@click.option("--level", type=LEVELS, help="Read level whose regions are shown; default: the first level that decodes.")
+@click.option("--max-level", type=LEVELS, help="Deepest read level; default: the config's.")
 @placement_option
 @click.option(
     "--policies",
     default="all",
     metavar="NAMES",
     shell_complete=complete_policies,
-    help="Read policies, as in `compare`, such as two_step,look_ahead.",
+    help="Read policies to show, as in `compare`, such as two_step,look_ahead; default: all.",
 )
 @click.option(
     "--needs",
     default=1,
     type=LEVELS,
-    help="Take the first codeword, from --seed on, that needs this level or a deeper one; default: 1, any.",
+    help="Explain the first codeword, from --seed on, that needs at least this read level; default: 1, any codeword.",
 )
-@click.option("--seed", default=1, type=click.IntRange(0, 2**64 - 1), help="Which codeword in which cells; default: 1.")
+@click.option(
+    "--seed", default=1, type=click.IntRange(0, 2**64 - 1), help="Seed of the codeword and its cells; default: 1."
+)
 @click.option("--set", "overrides", multiple=True, metavar="PATH=VALUE", help="Replace a config field; repeatable.")
-@click.option("--picture", type=click.Path(path_type=Path), metavar="FILE", help="Draw it: .png, .svg or .pdf.")
+@click.option(
+    "--picture", type=click.Path(path_type=Path), metavar="FILE", help="Draw the explanation: .png, .svg or .pdf."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print all numbers as one JSON document.")
-@click.option("--serve", is_flag=True, help="Serve it as a page with sliders on this machine, until Ctrl-C.")
+@click.option("--serve", is_flag=True, help="Serve a page with sliders on this machine, until Ctrl-C.")
 @server_options
 def explain_command(
     config: Path,
@@ -85,13 +93,13 @@ def explain_command(
     port: int,
     **options: Any,
 ) -> int:
-    """Explain the life of one codeword: its cells, what sensing tells, how decoding goes, and what its read costs.
+    """Explain the life of one codeword, from program to decode.
 
-    The codeword is programmed, aged, sensed and decoded really, level by level; each read policy's time is that of a
-    device that does nothing else. Reads that move references are shown step by step, such as with
-    --set 'read.references="sentinels"'.
+    Shows its cells, what sensing tells of them, how decoding goes, and what its read costs. The codeword is really
+    programmed, aged, sensed and decoded, level by level. The time of each read policy holds for an otherwise idle
+    device. Reads that move references, as with --set 'read.references="sentinels"', are shown step by step.
 
-    With --serve all but --config is chosen on the page.
+    With --serve everything but --config is chosen on the page.
     """
     from softsense import explain
 
@@ -111,7 +119,7 @@ def explain_command(
 
 
 def _serve(config: str, host: str, port: int) -> None:
-    """Serve the page; options that the page chooses are not taken."""
+    """Serve the page; options that are chosen on the page are refused."""
     context = click.get_current_context()
     taken = ("config", "serve", "host", "port")
     for parameter in context.command.params:
@@ -120,7 +128,7 @@ def _serve(config: str, host: str, port: int) -> None:
             raise ConfigError(f"{parameter.opts[0]}: found with --serve, expected it chosen on the page")
     from softsense.live import explaining, server
 
-    # A device that cannot be explained is told before a browser is opened.
+    # Say that a device cannot be explained before a browser is opened.
     explaining.choices(config)
     asked = functools.partial(explaining.answered, config=config)
     server.serve(server.Server(asked, host, port), say_address)

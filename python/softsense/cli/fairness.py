@@ -1,4 +1,4 @@
-"""`softsense fairness`: what tenants of one device do to one another."""
+"""`softsense fairness`: how much the tenants of one device slow one another down."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import softsense
 from softsense import Interrupted
 from softsense.cli.exits import INTERRUPTED
 from softsense.cli.measuring import config_rows
-from softsense.cli.options import config_argument, config_options, folder_option, no_progress_option
+from softsense.cli.options import config_argument, config_options, example, folder_option, no_progress_option
 from softsense.cli.output import Folder, command_line, progress_bars, width
 
 
-@click.command("fairness")
+@click.command("fairness", epilog=example("softsense fairness tenants.toml"))
 @config_argument
 @folder_option
 @config_options
@@ -31,7 +31,11 @@ def fairness_command(
     as_json: bool,
     no_progress: bool,
 ) -> int:
-    """Simulate the tenants of CONFIG together and each alone: their slowdowns, and how fair the device is to them."""
+    """Measure how fair a device is to its tenants.
+
+    Simulates the tenants of CONFIG together and each of them alone, and shows how much sharing the device slows each
+    one down.
+    """
     from softsense import folders, tables
 
     resolved = softsense.load_config(config, overrides, seed=seed)

@@ -14,40 +14,54 @@ from softsense import Interrupted, following
 from softsense.cli.completing import complete_cells, named_cells
 from softsense.cli.exits import INTERRUPTED
 from softsense.cli.measuring import measuring
-from softsense.cli.options import code_argument, folder_option, no_progress_option, sampling_options
+from softsense.cli.options import code_argument, example, folder_option, no_progress_option, sampling_options
 from softsense.cli.output import Folder, check_picture, command_line
 from softsense.files import replacing
 from softsense.folders import Manifest
 
 
-@click.command("fer")
+@click.command("fer", epilog=example("softsense fer flash-8/9 --relative-error 0.3 --store flash.fer"))
 @code_argument
 @sampling_options
 @click.option(
     "--floor-down-to",
     type=float,
     metavar="RATE",
-    help="The error floor is sampled until it is known or below this; default: a tenth of the rate or of --down-to.",
+    help="Sample the error floor until it is known or below this rate; default: a tenth of the "
+    "frame error rate or of --down-to.",
 )
 @click.option(
     "--judge",
     default=0,
     type=click.IntRange(0, 1000),
     metavar="RUNS",
-    help="Runs of splitting that judge rates: of level 1 all, of each deeper level the lowest; default: 0.",
+    help="Check rates by this number of splitting runs: all rates of level 1, and the lowest of "
+    "each deeper level; default: 0.",
 )
 @click.option(
     "--cells",
     metavar="NAME",
     shell_complete=complete_cells,
     callback=named_cells,
-    help="Read cells, a shipped model or a TOML file, instead of at --rber.",
+    help="Read these cells instead of using --rber: a shipped model or a TOML file.",
 )
-@click.option("--pe-cycles", "--pe", "pe_cycles", default="", metavar="LIST", help="Program/erase cycles of the cells.")
-@click.option("--retention-days", default="", metavar="LIST", help="Days since the cells were written.")
-@click.option("--page", default="mean", metavar="PAGE", help="Which page: its name or number, or mean (default).")
 @click.option(
-    "--llrs-for", metavar="PE:DAYS", help="The age references and LLRs are made for; default: the cells' own."
+    "--pe-cycles",
+    "--pe",
+    "pe_cycles",
+    default="",
+    metavar="LIST",
+    help="Program/erase cycles of the cells, such as 3000,5000.",
+)
+@click.option("--retention-days", default="", metavar="LIST", help="Days since the cells were written, such as 30,90.")
+@click.option(
+    "--page",
+    default="mean",
+    metavar="PAGE",
+    help="Page that is read, by name or number, or mean (default) of all pages.",
+)
+@click.option(
+    "--llrs-for", metavar="PE:DAYS", help="Age for which references and LLRs are made; default: the age of the cells."
 )
 @click.option("--picture", type=click.Path(path_type=Path), metavar="FILE", help="Draw the curves: .png, .svg or .pdf.")
 @folder_option
@@ -62,10 +76,11 @@ def fer(
     no_progress: bool,
     **options: Any,
 ) -> int:
-    """Measure frame error rates of CODE against raw bit error rate or age, down to 1e-15.
+    """Measure frame error rates of CODE, down to 1e-15.
 
-    Rates too low to be seen directly are put together from frames with given numbers of errors. Nothing is
-    extrapolated: what was not seen is bounded, and the bound is stated apart.
+    Rates are measured at raw bit error rates (--rber), or for flash cells at an age (--cells). Rates too low to be
+    counted directly are computed from frames with given numbers of errors. Nothing is extrapolated: failures that were
+    not observed are bounded, and the bound is shown separately.
     """
     from softsense import tables
 
@@ -79,7 +94,7 @@ def fer(
         key: value for key, value in options.items() if key not in ("workers", "dask", "store", "seed")
     }
     manifest = Manifest("fer", command_line(), seeds=[options["seed"]], asked=asked)
-    # What cannot be written is said before anything is measured.
+    # A folder that cannot be written is an error before anything is measured.
     with Folder(out) if out else contextlib.nullcontext(), measuring(name, no_progress, options) as (code, running):
         interrupted = False
         try:

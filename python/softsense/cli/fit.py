@@ -1,4 +1,4 @@
-"""`softsense fit`: a real drive from its logs."""
+"""`softsense fit`: a model of a real drive, fitted to its logs."""
 
 from __future__ import annotations
 
@@ -12,38 +12,62 @@ import softsense
 from softsense import ConfigError
 from softsense.cli.completing import one_of
 from softsense.cli.exits import INTERRUPTED
-from softsense.cli.options import no_progress_option
+from softsense.cli.options import example, no_progress_option
 from softsense.cli.output import Folder, command_line, progress_bars
 from softsense.folders import Manifest, default_folder, stem
 
 
-@click.command("fit")
+@click.command("fit", epilog=example("softsense fit lat_0.log lat_1.log lat_2.log"))
 @click.argument("logs", metavar="LOG...", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option(
     "--format",
     "log_format",
     metavar="FORMAT",
     shell_complete=one_of("fio", "fio-json", "blkparse", "histogram"),
-    help="Of the logs: fio, fio-json, blkparse or histogram; default: recognised from content.",
+    help="Format of the logs: fio, fio-json, blkparse or histogram; default: recognised from content.",
 )
 @click.option(
     "--unit",
     metavar="UNIT",
     shell_complete=one_of("ns", "us", "ms"),
-    help="Of latencies; default: the format's.",
+    help="Unit of latencies: ns, us or ms; default: the format's.",
 )
-@click.option("--read-bytes", type=click.IntRange(min=512), help="Reads of this size alone, where a log has several.")
-@click.option("--depth", type=click.IntRange(1, 65_536), help="Reads outstanding, where the log does not say.")
-@click.option("--tails", type=click.Path(path_type=Path), metavar="FILE", help="Shares beyond bounds, by round.")
+@click.option(
+    "--read-bytes", type=click.IntRange(min=512), help="Use only reads of this size, where a log has several."
+)
+@click.option(
+    "--depth", type=click.IntRange(1, 65_536), help="Number of outstanding reads, where the log does not say it."
+)
+@click.option(
+    "--tails",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="CSV file with the share of reads beyond latency bounds, by round.",
+)
 @click.option(
     "--hold-out",
     metavar="LIST",
-    help="Rounds to predict unseen; `third`: every third, from the last on.",
+    help="Rounds to predict without fitting them; third: every third one, counted from the last.",
 )
-@click.option("--round", "number", type=float, help="The round whose drive the config is; default: all together.")
-@click.option("--deep-log", type=click.Path(path_type=Path), metavar="FILE", help="One with several reads outstanding.")
-@click.option("--check-reads", default=200_000, type=click.IntRange(1_000, 10**8), help="To simulate; default: 200000.")
-@click.option("--seed", default=1, type=click.IntRange(0, 2**63 - 1), help="Of the samplers; default: 1.")
+@click.option(
+    "--round",
+    "number",
+    type=float,
+    help="Round whose state the written config describes; default: all rounds together.",
+)
+@click.option(
+    "--deep-log",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Log of the same drive with several outstanding reads.",
+)
+@click.option(
+    "--check-reads",
+    default=200_000,
+    type=click.IntRange(1_000, 10**8),
+    help="Reads to simulate for the comparison; default: 200,000.",
+)
+@click.option("--seed", default=1, type=click.IntRange(0, 2**63 - 1), help="Seed of the samplers; default: 1.")
 @click.option("--workers", type=click.IntRange(1, 1024), help="Threads; default: one per CPU.")
 @click.option("--out", type=click.Path(path_type=Path), help="Folder for results; default: out/fit-<log>.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON document; draw nothing.")
@@ -62,12 +86,13 @@ def fit_command(
     no_progress: bool,
     **options: Any,
 ) -> int:
-    """Fit a real drive's read latencies: a device config, with intervals, and what the logs cannot tell.
+    """Fit a device config to a real drive's read latencies.
 
-    LOG is what fio writes (write_lat_log, or --output-format=json+), events of blkparse, or a histogram with a column
-    for each round; several logs are rounds 0, 1, ... The fitted config is simulated, and compared with the held-out
-    rounds, or else with the last one. Finished rounds are kept: the same command goes on where it was stopped. One
-    folder takes fitted.toml, fit.json, fit.png and fit.store.
+    LOG is a log of fio (write_lat_log, or --output-format=json+), blkparse events, or a histogram with a column for
+    each round; several logs are rounds 0, 1, ... The result has intervals, and says what the logs cannot tell. The
+    fitted config is simulated and compared with the rounds that were held out, or with the last round if none was.
+    Finished rounds are kept: the same command continues where it was stopped. The folder holds fitted.toml, fit.json,
+    fit.png and fit.store.
     """
     from softsense import fit
 
@@ -79,7 +104,7 @@ def fit_command(
         raise ConfigError(
             f"--deep-log: found a depth of {deep.depth}, expected 2 or more (--depth says it where no log does)"
         )
-    # Rounds that are finished are known one by one, whatever else is asked of the same logs.
+    # Finished rounds are reused, whatever other options the same logs are fitted with.
     asked = {"logs": [str(each.resolve()) for each in logs]}
     manifest = Manifest("fit", command_line(), seeds=[seed], asked=asked | {"hold_out": hold_out}, known_by=asked)
     path = out or default_folder(Path("out") / f"fit-{stem(logs[0])}", manifest)

@@ -10,7 +10,7 @@ import click
 from softsense import Cells, ConfigError, _core
 from softsense.cli.completing import Name, named_code
 from softsense.cli.flash_making import flash_calibrate, flash_fit, flash_grid, flash_inference, flash_references
-from softsense.cli.options import LEVELS, cells_argument, pe_cycles_option, placement_option
+from softsense.cli.options import LEVELS, cells_argument, example, pe_cycles_option, placement_option
 from softsense.cli.output import check_picture, show_rows
 from softsense.files import replacing
 
@@ -18,16 +18,17 @@ _temperature_option = click.option(
     "--temperature",
     type=float,
     metavar="C",
-    help="Of data at rest, degrees Celsius, in measured cells; default: theirs.",
+    help="Temperature at which data rests, in degrees Celsius, for measured cells; default: the "
+    "one of the measurement.",
 )
 
 
 @click.group("flash")
 def flash_group() -> None:
-    """Look at flash cells at an age, and at how chips are aged in an oven."""
+    """Show flash cells by age, and fit models of them."""
 
 
-@flash_group.command("show")
+@flash_group.command("show", epilog=example("softsense flash show tlc-measured --pe-cycles 3000 --retention-days 90"))
 @cells_argument("mlc")
 @pe_cycles_option(10_000)
 @click.option("--retention-days", default=365.0, type=float, help="Days since the cells were written; default: 365.")
@@ -35,25 +36,32 @@ def flash_group() -> None:
     "--level",
     default=_core.MAX_LEVEL,
     type=LEVELS,
-    help=f"Read level shown beside hard decision; default: {_core.MAX_LEVEL}.",
+    help=f"Read level to show beside hard decision; default: {_core.MAX_LEVEL}.",
 )
 @placement_option
 @_temperature_option
 @click.option(
     "--references",
     type=Name(["default", "tracked"]),
-    help="Where hard references stand: the chip's default, or where they are best at this age; default: the model's.",
+    help="Hard-decision references: default (those of the chip) or tracked (the best ones at this "
+    "age); default: the model's.",
 )
 @click.option(
     "--effective-reads",
     default=0.0,
     type=click.FloatRange(0, 1e12),
     metavar="N",
-    help="Reads of other wordlines of the block since the write; of those beside, each counts for several.",
+    help="Reads of other wordlines of the block since the write, where a read of an adjacent "
+    "wordline counts as several; default: 0.",
 )
-@click.option("--page", default="0", metavar="PAGE", help="Page that is drawn: its name or number; default: the first.")
-@click.option("--picture", type=click.Path(path_type=Path), metavar="FILE", help="Draw how a page is read.")
-@click.option("--json", "as_json", is_flag=True, help="Print what is known as one JSON document.")
+@click.option("--page", default="0", metavar="PAGE", help="Page to draw, by name or number; default: the first.")
+@click.option(
+    "--picture",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Draw the cells and how the page is read: .png, .svg or .pdf.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print all facts as one JSON document.")
 def flash_show(
     name: str,
     pe_cycles: int,
@@ -67,9 +75,10 @@ def flash_show(
     picture: Path | None,
     as_json: bool,
 ) -> None:
-    """Show cells at an age, a shipped model (mlc, tlc-2-3-2, tlc-measured, ...) or a TOML file.
+    """Show flash cells at an age.
 
-    Error rates, reference voltages, the regions between them and their log-likelihood ratios.
+    Shows raw bit error rates, reference voltages, the regions between references and the log-likelihood ratios of the
+    regions. CELLS is a shipped model (mlc, tlc-2-3-2, tlc-measured, ...) or a TOML file.
     """
     from softsense import flash, tables
 
@@ -91,17 +100,27 @@ def flash_show(
         click.echo(f"wrote {picture}")
 
 
-@flash_group.command("rber")
+@flash_group.command("rber", epilog=example("softsense flash rber tlc-measured --levels 1,2,7"))
 @cells_argument("tlc-measured")
 @click.option(
-    "--pe-cycles", "--pe", "pe_cycles", default="0,1000,2000,3000", metavar="LIST", help="Default: 0,1000,2000,3000."
+    "--pe-cycles",
+    "--pe",
+    "pe_cycles",
+    default="0,1000,2000,3000",
+    metavar="LIST",
+    help="Program/erase cycles; default: 0,1000,2000,3000.",
 )
-@click.option("--retention-days", default="0,1,7,30,90,365", metavar="LIST", help="Default: 0,1,7,30,90,365.")
 @click.option(
-    "--levels", default="", metavar="LIST", help="Read levels whose mutual information is told, such as 1,2,7."
+    "--retention-days",
+    default="0,1,7,30,90,365",
+    metavar="LIST",
+    help="Days since the cells were written; default: 0,1,7,30,90,365.",
+)
+@click.option(
+    "--levels", default="", metavar="LIST", help="Read levels whose mutual information to show, such as 1,2,7."
 )
 @_temperature_option
-@click.option("--picture", type=click.Path(path_type=Path), metavar="FILE", help="Draw it: .png, .svg or .pdf.")
+@click.option("--picture", type=click.Path(path_type=Path), metavar="FILE", help="Draw the rates: .png, .svg or .pdf.")
 @click.option("--json", "as_json", is_flag=True, help="Print the rates as one JSON document.")
 def flash_rber(
     name: str,
@@ -112,7 +131,11 @@ def flash_rber(
     picture: Path | None,
     as_json: bool,
 ) -> None:
-    """Show raw bit error rates of cells by age, with default references and with ones that track the age."""
+    """Show raw bit error rates of cells by age.
+
+    Shows them with default references, and with references that track the age. CELLS is a shipped model or a TOML
+    file.
+    """
     from softsense import flash, tables
     from softsense.campaign import parse_levels, parse_list
 
@@ -126,18 +149,18 @@ def flash_rber(
     show_rows(rows, tables.rber_by_age, as_json, picture, lambda plots: plots.draw_rber_by_age(rows, name))
 
 
-@flash_group.command("disturb")
+@flash_group.command("disturb", epilog=example("softsense flash disturb tlc-measured --pe-cycles 3000"))
 @cells_argument("tlc-measured")
 @click.option(
     "--reads",
     default="0,1e4,3e4,1e5,2e5,3e5,5e5,7e5,1e6",
     metavar="LIST",
-    help="Of the block; default: 0,1e4,3e4,1e5,2e5,3e5,5e5,7e5,1e6.",
+    help="Numbers of reads of the block; default: 0,1e4,3e4,1e5,2e5,3e5,5e5,7e5,1e6.",
 )
 @pe_cycles_option(1000)
 @click.option("--retention-days", default=0.0, type=click.FloatRange(0, 4e5), help="Days since the write; default: 0.")
-@click.option("--wordlines", default=256, type=click.IntRange(3, 10**6), help="Of a block; default: 256.")
-@click.option("--picture", type=click.Path(path_type=Path), metavar="FILE", help="Draw it: .png, .svg or .pdf.")
+@click.option("--wordlines", default=256, type=click.IntRange(3, 10**6), help="Wordlines per block; default: 256.")
+@click.option("--picture", type=click.Path(path_type=Path), metavar="FILE", help="Draw the rates: .png, .svg or .pdf.")
 @click.option("--json", "as_json", is_flag=True, help="Print the rates as one JSON document.")
 def flash_disturb(
     name: str,
@@ -148,7 +171,10 @@ def flash_disturb(
     picture: Path | None,
     as_json: bool,
 ) -> None:
-    """Show what reads do to cells: of one wordline beside them, and of their whole block evenly."""
+    """Show how reads of a block disturb its cells.
+
+    Compares reads that all go to one adjacent wordline with reads that are spread evenly over the block.
+    """
     from softsense import flash, tables
     from softsense.campaign import parse_list
 
@@ -162,29 +188,30 @@ def flash_disturb(
     show_rows(rows, tables.rber_by_reads, as_json, picture, lambda plots: plots.draw_rber_by_reads(rows, name))
 
 
-@flash_group.command("measure")
+@flash_group.command("measure", epilog=example("softsense flash measure tlc-measured --retention-days 30"))
 @cells_argument("tlc-measured")
 @click.option(
     "--code",
     default="flash-8/9",
     metavar="CODE",
     callback=named_code,
-    help="Whose checks are counted; default: flash-8/9.",
+    help="Code whose violated checks are counted; default: flash-8/9.",
 )
 @pe_cycles_option(3000)
 @click.option(
     "--retention-days", default=90.0, type=click.FloatRange(0, 4e5), help="Days since the write; default: 90."
 )
-@click.option("--cells", default=147_456, type=click.IntRange(1, 10**7), help="Of a page; default: 147,456.")
+@click.option("--cells", default=147_456, type=click.IntRange(1, 10**7), help="Cells per page; default: 147,456.")
 @click.option("--known", default=0.002, type=click.FloatRange(0, 1), help="Share of known cells; default: 0.002.")
 @click.option("--json", "as_json", is_flag=True, help="Print the numbers as one JSON document.")
 def flash_measure(
     name: str, code: str, pe_cycles: int, retention_days: float, cells: int, known: float, as_json: bool
 ) -> None:
-    """Show what a controller can measure of a page: how it tells that references are misplaced, and what that costs.
+    """Show how a controller can detect misplaced references.
 
-    Violated checks of a codeword, the share of ones, errors of cells that are known, and a search for the valleys
-    between states: each with default references and with the best, with its spread, sensings and transfers.
+    Compares four measurements of a page: violated checks of a codeword, the share of ones, errors of known cells, and a
+    search for the valleys between states. Each is shown with default references and with the best ones, with its spread
+    and the sensings and transfers that it costs.
     """
     from softsense import flash, tables
 
@@ -194,19 +221,26 @@ def flash_measure(
     click.echo(json.dumps(rows, indent=2) if as_json else tables.measures(rows))
 
 
-@flash_group.command("bake")
-@click.option("--bake-c", default=105.0, help="Temperature of the oven; default: 105.")
-@click.option("--operating-c", default=40.0, help="Temperature at which data would rest; default: 40.")
-@click.option("--retention-days", default=30.0, help="For how long; default: 30.")
-@click.option("--cycling-c", default=40.0, help="Temperature at which blocks would be cycled; default: 40.")
-@click.option("--cycling-days", default=400.0, help="Over how many days; default: 400.")
-@click.option("--activation-energy-ev", default=1.1, help="By the failure mechanism; default: 1.1.")
-@click.option("--recovery-constant", default=0.022, help="A, by the technology; default: 0.022.")
+@flash_group.command("bake", epilog=example("softsense flash bake --retention-days 365"))
+@click.option("--bake-c", default=105.0, help="Temperature of the oven in degrees Celsius; default: 105.")
+@click.option(
+    "--operating-c", default=40.0, help="Temperature in degrees Celsius at which the data would rest; default: 40."
+)
+@click.option("--retention-days", default=30.0, help="Days for which the data would rest; default: 30.")
+@click.option(
+    "--cycling-c", default=40.0, help="Temperature in degrees Celsius at which blocks would be cycled; default: 40."
+)
+@click.option("--cycling-days", default=400.0, help="Days over which blocks would be cycled; default: 400.")
+@click.option(
+    "--activation-energy-ev", default=1.1, help="Activation energy of the failure mechanism in eV; default: 1.1."
+)
+@click.option("--recovery-constant", default=0.022, help="Recovery constant A of the technology; default: 0.022.")
 @click.option("--json", "as_json", is_flag=True, help="Print the times as one JSON document.")
 def flash_bake(as_json: bool, **protocol: float) -> None:
-    """Say for how long a cycled and then written chip is baked to be like one that took its time (Arrhenius' law).
+    """Compute how long to bake a chip to age it (Arrhenius' law).
 
-    Cycled in a hurry, it is baked to recover as between cycles that are days apart; then written, and baked to age.
+    A chip that was cycled quickly is baked twice: once to recover as it would have between cycles that are days apart,
+    and once more, after it was written, to age as data at rest would.
     """
     from softsense import flash, tables
 

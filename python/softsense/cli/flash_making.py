@@ -1,4 +1,4 @@
-"""`softsense flash`: what is made for cells and configs, by age or from measurements."""
+"""`softsense flash`: commands that make retry tables, inference, cells, grids and chip factors."""
 
 from __future__ import annotations
 
@@ -9,16 +9,29 @@ from typing import Any
 import click
 
 import softsense
-from softsense.cli.options import LEVELS, cells_argument, config_argument, config_options, force_option, together
+from softsense.cli.options import (
+    LEVELS,
+    cells_argument,
+    config_argument,
+    config_options,
+    example,
+    force_option,
+    together,
+)
 from softsense.cli.output import check_suffix, check_writable
 from softsense.files import replacing
 
-# What is made for cells by age, and stands in their file.
+# Options of commands that make something for cells by age, which is then written into the cells' file.
 _placing_options = together(
     cells_argument("tlc-measured"),
-    click.option("--table", default="flash-8-9", metavar="TABLE", help="Decode table of the code; default: flash-8-9."),
     click.option(
-        "--step-v", default=0.0125, help="References stand at multiples of it off the default; default: 0.0125."
+        "--table",
+        default="flash-8-9",
+        metavar="TABLE",
+        help="Decode table that says which reads succeed; default: flash-8-9.",
+    ),
+    click.option(
+        "--step-v", default=0.0125, help="Step of reference voltages, in volts from the default; default: 0.0125."
     ),
     click.option(
         "--pe-cycles",
@@ -26,17 +39,24 @@ _placing_options = together(
         "pe_cycles",
         default="0:3000:300",
         metavar="LIST",
-        help="Ages it is for; default: 0:3000:300.",
+        help="Program/erase cycles to cover, as a list or FIRST:LAST:STEP; default: 0:3000:300.",
     ),
-    click.option("--retention-days", default="0,0.1,1,3,7,14,30,60,90,180,365", metavar="LIST", help="Up to a year."),
-    click.option("--out", type=click.Path(path_type=Path), metavar="FILE", help="Write the cells with it: .toml."),
+    click.option(
+        "--retention-days",
+        default="0,0.1,1,3,7,14,30,60,90,180,365",
+        metavar="LIST",
+        help="Days since the write to cover; default: eleven ages from 0 to 365.",
+    ),
+    click.option(
+        "--out", type=click.Path(path_type=Path), metavar="FILE", help="Write the cells with the result: .toml."
+    ),
     force_option,
-    click.option("--json", "as_json", is_flag=True, help="Print it as one JSON document."),
+    click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON document."),
 )
 
 
 def _ages(pe_cycles: str, retention_days: str) -> dict[str, Any]:
-    """The ages that were asked for, as what is made for them takes them."""
+    """The ages that were asked for, as arguments of `retry_tables.make` and `inference.make`."""
     from softsense.campaign import parse_list
 
     return {
@@ -46,7 +66,7 @@ def _ages(pe_cycles: str, retention_days: str) -> dict[str, Any]:
 
 
 def _check(out: Path | None, force: bool) -> None:
-    """Whether the file can be written that is asked for, before anything is made."""
+    """Refuse a file that cannot be written, before anything is computed."""
     if out:
         check_suffix(out, ".toml")
         check_writable(out, force)
@@ -58,9 +78,14 @@ def _write(out: Path | None, toml: str) -> None:
             path.write_text(toml)
 
 
-@click.command("references")
+@click.command("references", epilog=example("softsense flash references tlc-measured --out cells.toml"))
 @_placing_options
-@click.option("--entries", default=12, type=click.IntRange(1, 100), help="At most, the default references among them.")
+@click.option(
+    "--entries",
+    default=12,
+    type=click.IntRange(1, 100),
+    help="Most entries of the table, with the default references as one of them; default: 12.",
+)
 def flash_references(
     name: str,
     table: str,
@@ -72,9 +97,10 @@ def flash_references(
     force: bool,
     as_json: bool,
 ) -> None:
-    """Make a retry table for cells: few sets of references, one of which decodes wherever the best ones would.
+    """Make a retry table for cells.
 
-    Written into the cells' file it is tried by runs with read.references = "retry_table".
+    A retry table is a few sets of reference voltages, chosen so that one of them decodes wherever the best references
+    would. Simulations with read.references = "retry_table" use the table in the cells' file, which --out writes.
     """
     from softsense import retry_tables, tables
 
@@ -99,11 +125,13 @@ def flash_references(
         click.echo(f"wrote {out}")
 
 
-@click.command("inference")
+@click.command("inference", epilog=example("softsense flash inference tlc-measured --out cells.toml"))
 @_placing_options
-@click.option("--boundary", type=int, help="That is measured, from 0; default: the one by which sentinels fail least.")
+@click.option(
+    "--boundary", type=int, help="Boundary to measure, from 0; default: the one with which sentinels fail least."
+)
 @click.option("--known", default=0.002, type=click.FloatRange(0, 1), help="Share of known cells; default: 0.002.")
-@click.option("--cells", default=147_456, type=click.IntRange(1, 10**7), help="Of a page; default: 147,456.")
+@click.option("--cells", default=147_456, type=click.IntRange(1, 10**7), help="Cells per page; default: 147,456.")
 def flash_inference(
     name: str,
     table: str,
@@ -117,9 +145,10 @@ def flash_inference(
     force: bool,
     as_json: bool,
 ) -> None:
-    """Fit how references are inferred from a measurement at one boundary: known cells, or the share of ones.
+    """Fit how references follow from a measurement at one boundary.
 
-    Written into the cells' file it is used by runs with read.references = "sentinels" or "share_of_ones".
+    The measurement is the errors of known cells, or the share of ones. Simulations with read.references = "sentinels"
+    or "share_of_ones" use the fit in the cells' file, which --out writes.
     """
     from softsense import inference, tables
 
@@ -150,23 +179,25 @@ def flash_inference(
         click.echo(f"wrote {out}")
 
 
-@click.command("fit")
+@click.command("fit", epilog=example("softsense flash fit measured.csv --mapping tlc_2_3_2 --out cells.toml"))
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--mapping", required=True, metavar="NAME", help="Of states to bits, such as tlc_2_3_2.")
-@click.option("--unit-v", default=1.0, help="What a unit of the means and spreads is, in volts; default: 1.")
-@click.option("--temperature", default=40.0, help="At which they were measured, in degrees Celsius; default: 40.")
-@click.option("--out", type=click.Path(path_type=Path), metavar="FILE", help="Write the cells: .toml.")
+@click.option("--mapping", required=True, metavar="NAME", help="Mapping of states to bits, such as tlc_2_3_2.")
+@click.option("--unit-v", default=1.0, help="Volts per unit of the means and spreads; default: 1.")
+@click.option("--temperature", default=40.0, help="Temperature of the measurement in degrees Celsius; default: 40.")
+@click.option("--out", type=click.Path(path_type=Path), metavar="FILE", help="Write the fitted cells: .toml.")
 @force_option
-@click.option("--json", "as_json", is_flag=True, help="Print how near the fit comes as one JSON document.")
+@click.option("--json", "as_json", is_flag=True, help="Print the errors of the fit as one JSON document.")
 def flash_fit(
     file: Path, mapping: str, unit_v: float, temperature: float, out: Path | None, force: bool, as_json: bool
 ) -> None:
-    """Fit cells to measured means and spreads by age: a CSV file with pe_cycles,retention_days,state,mean,sigma.
+    """Fit a model of cells to measurements by age.
 
-    Or to measured valleys, raw bit error rates by where a reference stands, with the columns
-    pe_cycles,retention_days,boundary,reference,rber, where rber is the share of all cells on the wrong side.
+    FILE is a CSV file. It has either means and spreads of states, in the columns
+    pe_cycles,retention_days,state,mean,sigma, or valleys, in the columns
+    pe_cycles,retention_days,boundary,reference,rber. There rber is the share of all cells that are on the wrong side of
+    a reference.
 
-    Shows how far the fit is from each age, and how far a fit without that age is: what it would have predicted.
+    Shows for each age how far the fit is from the measurement, and how far a fit to all other ages would have been.
     """
     from softsense import measured_cells, tables
 
@@ -180,15 +211,15 @@ def flash_fit(
         click.echo(f"\nwrote {out}" if out else f"\n{found.toml}", nl=bool(out))
 
 
-@click.command("grid")
+@click.command("grid", epilog=example("softsense flash grid rates.csv --out grid.toml"))
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--out", type=click.Path(path_type=Path), metavar="FILE", help="Write it: .toml.")
+@click.option("--out", type=click.Path(path_type=Path), metavar="FILE", help="Write the grid: .toml.")
 @force_option
 def flash_grid(file: Path, out: Path | None, force: bool) -> None:
-    """Make a grid of raw bit error rates for configs: from a CSV file with pe_cycles,retention_days,rber.
+    """Make a grid of raw bit error rates from a CSV file.
 
-    What is printed is the value of rber in a config: under [reliability.table.rber.grid], say. `softsense config ages`
-    draws what a drive makes of it.
+    FILE has the columns pe_cycles,retention_days,rber. The grid that is printed is the value of rber in a config, such
+    as under [reliability.table.rber.grid]. `softsense config ages` then shows the error rates of that config's device.
     """
     from softsense import measured_cells
 
@@ -200,18 +231,21 @@ def flash_grid(file: Path, out: Path | None, force: bool) -> None:
     click.echo(f"wrote {out}" if out else found, nl=bool(out))
 
 
-@click.command("calibrate")
+@click.command("calibrate", epilog=example("softsense flash calibrate mlc-25nm --p-fail 1e-4"))
 @config_argument
-@click.option("--p-fail", required=True, type=float, metavar="P", help="The mean probability that decoding fails.")
-@click.option("--level", default=1, type=LEVELS, help="The read level at which it does; default: 1, hard decision.")
+@click.option("--p-fail", required=True, type=float, metavar="P", help="Mean probability of decoding failure to reach.")
+@click.option(
+    "--level", default=1, type=LEVELS, help="Read level at which decoding fails so often; default: 1, hard decision."
+)
 @config_options
 @click.option("--json", "as_json", is_flag=True, help="Print the factors as one JSON document.")
 def flash_calibrate(
     config: Path, p_fail: float, level: int, overrides: tuple[str, ...], seed: int | None, as_json: bool
 ) -> None:
-    """Scale the chip_factors of CONFIG so that decoding fails with probability P in the mean over its codewords.
+    """Scale chip_factors to a mean decoding failure probability.
 
-    The device is taken as it starts, with its decode table: at the wear and age that [precondition] gives its SSDs.
+    The factors of CONFIG are scaled so that the mean failure probability over the codewords of its device is P. The
+    device is as it starts, at the wear and age of [precondition], and fails as its decode table says.
     """
     from softsense import flash, tables
 

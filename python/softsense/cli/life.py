@@ -1,4 +1,4 @@
-"""`softsense lifetime` and `design`: what flash bears with which codes."""
+"""`softsense lifetime` and `design`: how long flash lasts with which codes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import click
 import softsense
 from softsense import ConfigError
 from softsense.cli.completing import Name, complete_tables, named_tables
-from softsense.cli.options import LEVELS, config_argument, config_options, folder_option, no_progress_option
+from softsense.cli.options import LEVELS, config_argument, config_options, example, folder_option, no_progress_option
 from softsense.cli.output import Folder, check_picture, command_line, progress_bars
 from softsense.files import replacing
 from softsense.folders import Manifest, of_config
@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from softsense.design import Law
 
 
-@click.command("lifetime")
+@click.command(
+    "lifetime", epilog=example("softsense lifetime mlc-25nm --tables adaptive-5-6,adaptive-1-2 --set read.max_level=1")
+)
 @config_argument
 @click.option(
     "--tables",
@@ -30,22 +32,24 @@ if TYPE_CHECKING:
     default="",
     shell_complete=complete_tables,
     callback=named_tables,
-    help="Decode tables, one for each code; default: that of the config.",
+    help="Decode tables, one for each code; default: the config's.",
 )
 @click.option(
     "--utilisation",
     "utilisations",
     metavar="LIST",
     default="",
-    help="Shares of the data capacity that the user has, such as 0.7,0.9; default: that of the config.",
+    help="Shares of the data capacity that users get, such as 0.7,0.9; default: the config's.",
 )
-@click.option("--uber", default=1e-14, help="Failed decodes for each data bit read, at most; default: 1e-14.")
-@click.option("--mean-iterations", type=float, help="Decoding iterations in the mean, at most; default: any number.")
-@click.option("--level", default=1, type=LEVELS, help="The read level; default: 1, hard decision.")
+@click.option("--uber", default=1e-14, help="Most decoding failures per data bit read; default: 1e-14.")
+@click.option("--mean-iterations", type=float, help="Largest mean number of decoding iterations; default: no limit.")
+@click.option("--level", default=1, type=LEVELS, help="Read level; default: 1, hard decision.")
 @config_options
-@click.option("--picture", type=click.Path(path_type=Path), metavar="FILE", help="Draw it: .png, .svg or .pdf.")
+@click.option(
+    "--picture", type=click.Path(path_type=Path), metavar="FILE", help="Draw the lifetimes: .png, .svg or .pdf."
+)
 @folder_option
-@click.option("--json", "as_json", is_flag=True, help="Print it as one JSON document.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON document.")
 @no_progress_option
 def lifetime_command(
     config: Path,
@@ -61,10 +65,11 @@ def lifetime_command(
     as_json: bool,
     no_progress: bool,
 ) -> None:
-    """How much can be written to CONFIG's flash until its code gives up, or several codes, one after the other.
+    """Compute how much can be written before codes give up.
 
-    The raw bit error rate by wear, and the age of data, are those of the config; how often decoding fails is in decode
-    tables; write amplification is simulated. With `reliability.bch` the codes are CONFIG's.
+    Several codes are also used one after the other, each until it meets the limits no longer. The raw bit error rates
+    by wear and the age of data are those of CONFIG, failure rates come from decode tables, and write amplification is
+    simulated. With [reliability.bch] the codes are CONFIG's.
     """
     from softsense import lifetime
     from softsense import tables as texts
@@ -76,11 +81,11 @@ def lifetime_command(
         shares = [float(word) for word in utilisations.split(",") if word.strip()]
     except ValueError:
         raise ConfigError(f"--utilisation: found {utilisations}, expected numbers such as 0.7,0.9") from None
-    # What cannot be written is said before anything is simulated.
+    # A folder that cannot be written is an error before anything is simulated.
     with Folder(out) if out else contextlib.nullcontext(), progress_bars(no_progress, "steps") as report:
         found = lifetime.lifetime(
             resolved,
-            # Not where a BCH code goes on, as in bch:m=15,t=57,k=31912.
+            # Commas within the name of a BCH code, as in bch:m=15,t=57,k=31912, separate nothing.
             [word.strip() for word in re.split(r",(?![mtk]=)", tables) if word.strip()],
             utilisations=shares,
             demand=lifetime.Demand(uber, mean_iterations, level),
@@ -116,48 +121,58 @@ def design_group() -> None:
     """Design error correction."""
 
 
-@design_group.command("ecc-by-age")
+@design_group.command(
+    "ecc-by-age", epilog=example("softsense design ecc-by-age mlc-lae --rber 16000:3e-4,25000:8e-4 --out by-age.toml")
+)
 @config_argument
 @click.option(
     "--rber",
     "points",
     metavar="LIST",
     default="",
-    help="Raw bit error rates after so many P/E cycles, such as 16000:3e-4,25000:8e-4; default: those of CONFIG.",
+    help="Raw bit error rates by P/E cycles, such as 16000:3e-4,25000:8e-4; default: those of CONFIG.",
 )
 @click.option(
     "--law",
     default="power_law",
     type=Name(["power_law", "exponential"]),
-    help="What is laid through the points: power_law (default) or exponential.",
+    help="Curve through the points: power_law (default) or exponential.",
 )
 @click.option(
     "--stages",
     type=Name(["points", "room"]),
-    help="A stage ends at each of the points (default with --rber), or lasts as long as the strongest code that fits.",
+    help="When a stage ends: at each of the points (default with --rber), or when the strongest "
+    "code that its room allows no longer suffices (room).",
 )
 @click.option(
     "--squeeze",
     "squeezes",
     metavar="LIST",
     default="",
-    help="Bytes by which the data of a unit may shrink for parity, such as 128,256; default: none, or as points need.",
+    help="Bytes of a unit's data space that parity may take, such as 128,256; default: none, or what the points need.",
 )
-@click.option("--oob-bytes", type=int, help="Out-of-band area of a unit, bytes; default: that of CONFIG.")
-@click.option("--uber", default=1e-15, help="Failed codewords for each bit of data read, at most; default: 1e-15.")
-@click.option("--code", default="bch", type=Name(["bch", "ldpc"]), help="bch (default), or measured LDPC codes.")
+@click.option("--oob-bytes", type=int, help="Bytes of the out-of-band area of a unit; default: that of CONFIG.")
+@click.option("--uber", default=1e-15, help="Most failed codewords per data bit read; default: 1e-15.")
+@click.option(
+    "--code",
+    default="bch",
+    type=Name(["bch", "ldpc"]),
+    help="Kind of codes: bch (default) or ldpc, with measured decode tables.",
+)
 @click.option(
     "--tables",
     metavar="LIST",
     default="",
     shell_complete=complete_tables,
     callback=named_tables,
-    help="Of LDPC codes, decode tables to choose from; default: the shipped adaptive-*.",
+    help="Decode tables of LDPC codes to choose from; default: the shipped adaptive-*.",
 )
-@click.option("--level", default=1, type=LEVELS, help="Of LDPC codes, the read level; default: 1, hard decision.")
+@click.option("--level", default=1, type=LEVELS, help="Read level of LDPC codes; default: 1, hard decision.")
 @config_options
-@click.option("--out", type=click.Path(path_type=Path), metavar="FILE", help="Write the whole config, ready to run.")
-@click.option("--json", "as_json", is_flag=True, help="Print it as one JSON document.")
+@click.option(
+    "--out", type=click.Path(path_type=Path), metavar="FILE", help="Write the whole config, ready to run: .toml."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON document.")
 def design_ecc_by_age(
     config: Path,
     points: str,
@@ -174,10 +189,11 @@ def design_ecc_by_age(
     out: Path | None,
     as_json: bool,
 ) -> None:
-    """Choose codes for the life of the pages of CONFIG: of what strength, where their parity lies, until when.
+    """Choose codes by the age of the flash pages of CONFIG.
 
-    Young blocks have the shortest codewords whose parity fits the out-of-band area, old ones codewords of a whole unit
-    whose parity takes room of the data. What is printed is a section of a config; --out writes all of it.
+    Chooses how strong each code is, where its parity lies, and until which age it is used. Young blocks get the
+    shortest codewords whose parity fits the out-of-band area; old ones get codewords of a whole unit, whose parity
+    takes space from the data. The result is printed as a section of a config; --out writes the whole config.
     """
     from softsense import design
     from softsense import tables as texts

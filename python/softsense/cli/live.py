@@ -8,20 +8,21 @@ from pathlib import Path
 import click
 
 from softsense.cli.exits import INTERRUPTED
-from softsense.cli.options import server_options
+from softsense.cli.options import example, server_options
 from softsense.cli.output import say_address
 
 
-@click.command("serve-results")
+@click.command("serve-results", epilog=example("softsense serve-results out"))
 @click.argument("folder", metavar="FOLDER", type=click.Path(path_type=Path))
-@click.option("--once", is_flag=True, help="Say how the runs are, and serve nothing.")
-@click.option("--json", "as_json", is_flag=True, help="The same as one JSON document.")
+@click.option("--once", is_flag=True, help="Print the state of the runs once, and serve nothing.")
+@click.option("--json", "as_json", is_flag=True, help="Print the state once as one JSON document.")
 @server_options
 def serve_results_command(folder: Path, once: bool, as_json: bool, host: str, port: int) -> int:
-    """Serve a page that follows the runs in FOLDER, until Ctrl-C: sweeps, reproductions, campaigns of frames.
+    """Serve a page that follows the runs in FOLDER, until Ctrl-C.
 
-    FOLDER is one of results, or one that such folders and stores of `fer` are in. Nothing outside of it is served, and
-    to no other machine without --host.
+    The page shows sweeps, reproductions and measurements of frame error rates while they run. FOLDER is a folder of
+    results, or a folder that contains folders of results and stores of `fer`. Nothing outside of FOLDER is served, and
+    only this machine can connect unless --host says otherwise.
     """
     from softsense.live import results, server
 

@@ -1,4 +1,4 @@
-"""What several commands open before they measure: codes, traces, and who does the work."""
+"""What several commands open before they measure: codes, traces, workers and Dask clusters."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _CONNECT_S = 5
 
 @contextlib.contextmanager
 def measuring(name: str, no_progress: bool, options: dict[str, Any]) -> Iterator[tuple[Code, dict[str, Any]]]:
-    """What `fer` and `table build` share: the code, and the options of Python, with workers and progress."""
+    """Open the code, and turn command-line options into arguments of the Python function, with workers and progress."""
     given = dict(options)
     code = Code.open(name, given.pop("redundant_checks"))
     address, workers = given.pop("dask"), given.pop("workers")
@@ -50,7 +50,7 @@ def dask_executor(address: str | None) -> Iterator[Any]:
         await connection.close()
 
     try:
-        # A client that finds no scheduler prints tracebacks.
+        # A Dask client that finds no scheduler prints tracebacks, so the connection is tried first.
         asyncio.run(reach())
     except (OSError, ValueError) as error:
         raise ConfigError(f"--dask: {address}: cannot connect: {error}") from None
@@ -66,12 +66,12 @@ def opened_trace(file: str, no_progress: bool, options: dict[str, Any]) -> Trace
 
 
 def trace_name(file: str) -> str:
-    """What people call a trace."""
+    """The name of a trace in messages."""
     return "standard input" if file == "-" else Path(file).name
 
 
 def starting_reliability(config: Config) -> str:
-    """A table of what codewords are like at the start; nothing where no raw bit error rates are known."""
+    """A table of the codewords' error rates at the start; empty where the config has no raw bit error rates."""
     from softsense import flash, tables
 
     if not config.knows_rber:
@@ -80,5 +80,5 @@ def starting_reliability(config: Config) -> str:
 
 
 def config_rows(config: Config, workload: bool) -> list[tuple[str, str]]:
-    """What a config describes, with its own workload if that is what runs."""
+    """Rows that describe a config, with its own workload if `workload` is set and it has one."""
     return config.describe() + (config.describe_workload() if workload and config.has_workload else [])

@@ -20,12 +20,12 @@ from softsense.cli.completing import (
     one_of,
 )
 
-# That of `sampling.Goal`, which would load NumPy; a test compares them.
+# The same numbers as in `sampling.Goal`, whose module would load NumPy; a test compares them.
 LEVELS = click.IntRange(1, _core.MAX_LEVEL)
 MOST_FRAMES = 4_194_304
 MOST_FLOOR_FRAMES = 131_072
 
-# Spelled out for shells; a test compares them with what there is.
+# Listed here so that shells complete them quickly; a test compares them with the formats of the core.
 TRACE_FORMATS = (
     *("msr", "spc", "disksim", "mqsim", "blkparse", "fio", "csv", "cloudphysics", "alibaba-2020", "tencent-cbs"),
     *("systor-17", "thesios", "tectonic", "oracle-general", "diskmon", "fiu"),
@@ -45,6 +45,11 @@ def together(*options: Decorator) -> Decorator:
     return decorate
 
 
+def example(command: str) -> str:
+    """The epilog of a command's help: a command line to begin with."""
+    return f"\b\nExample:\n  {command}"
+
+
 no_progress_option = click.option(
     "--no-progress", is_flag=True, help="Show no progress: no bars on a terminal, no lines elsewhere."
 )
@@ -57,10 +62,11 @@ def cells_argument(default: str) -> Decorator:
     )
 
 
-def pe_cycles_option(default: int, *names: str) -> Decorator:
-    """One age; `names` where the help has another first than `--pe-cycles`."""
+def pe_cycles_option(default: int) -> Decorator:
+    """The P/E cycles of one age."""
     return click.option(
-        *(names or ("--pe-cycles", "--pe")),
+        "--pe-cycles",
+        "--pe",
         "pe_cycles",
         default=default,
         type=click.IntRange(0, 10**6),
@@ -69,7 +75,7 @@ def pe_cycles_option(default: int, *names: str) -> Decorator:
 
 
 def retention_option(default: str, help_text: str) -> Decorator:
-    """How long data lies. Elsewhere it is a number of days, by either name here, too."""
+    """The retention time, with a unit. A number alone is a number of days, as `--retention-days` takes it elsewhere."""
 
     def in_days(_context: click.Context, _parameter: click.Parameter, given: str) -> str:
         return f"{given}d" if given.replace(".", "", 1).isdecimal() else given
@@ -87,9 +93,14 @@ def retention_option(default: str, help_text: str) -> Decorator:
 
 worker_options = together(
     click.option("--workers", type=click.IntRange(1, 1024), help="Threads; default: one per CPU."),
-    click.option("--dask", metavar="ADDRESS", help="Work on a Dask cluster instead, such as tcp://host:8786."),
     click.option(
-        "--store", type=click.Path(path_type=Path), metavar="FILE", help="Keep all results there, and resume from it."
+        "--dask", metavar="ADDRESS", help="Work on the Dask cluster at this address instead, such as tcp://host:8786."
+    ),
+    click.option(
+        "--store",
+        type=click.Path(path_type=Path),
+        metavar="FILE",
+        help="Keep all results in this file, and resume from it.",
     ),
 )
 
@@ -98,25 +109,28 @@ trace_options = together(
         "--format",
         metavar="FORMAT",
         shell_complete=one_of(*TRACE_FORMATS),
-        help=f"Trace format: {', '.join(TRACE_FORMATS)}, or a file of --columns that ends in .toml; default: "
+        help=f"Trace format: {', '.join(TRACE_FORMATS)}, or a .toml file of --save-columns; default: "
         "recognised from content.",
     ),
     click.option(
         "--columns",
         metavar="LIST",
-        help="What the columns of a text are, such as time:us,op,bytes,lbn:512B; - is one to ignore, and time:us=ts "
-        "finds one by its header.",
+        help="Columns of a text file, such as time:us,op,bytes,lbn:512B; - ignores a column, and "
+        "time:us=ts finds a column by its header.",
     ),
     click.option(
         "--delimiter",
         metavar="CHARACTER",
         shell_complete=one_of("comma", "tab", "blank", "semicolon", "pipe"),
-        help="Between columns: comma, tab, blank, semicolon, pipe or a character; default: told from the first line.",
+        help="What separates columns: comma, tab, blank, semicolon, pipe or a character; default: "
+        "recognised from the first line.",
     ),
     click.option(
         "--skip-header", count=True, help="Skip a first line that is not recognised as a header; repeat for more lines."
     ),
-    click.option("--op", metavar="WORDS", help="What words of the column op mean, such as read=28/88,write=2a,skip=*."),
+    click.option(
+        "--op", metavar="WORDS", help="Meaning of the words in column op, such as read=28/88,write=2a,skip=*."
+    ),
     click.option(
         "--time-unit",
         metavar="UNIT",
@@ -131,18 +145,16 @@ trace_options = together(
         default="stack",
         metavar="HOW",
         shell_complete=one_of("stack", "merge", "only=", "map=", "sample="),
-        help="A trace of several devices: stack them one behind the other (default), merge their addresses, only=3,7, "
-        "map=3@0,7@10GiB or sample=0.1.",
+        help="How several devices of a trace share the simulated one: stack (one behind the other, "
+        "default), merge (same addresses), only=3,7, map=3@0,7@10GiB or sample=0.1.",
     ),
     click.option(
         "--event",
         metavar="LETTER",
         shell_complete=one_of("Q", "I", "D", "C"),
-        help="Event of blkparse that is a request: Q, I, D or C; default: the first of these that is there.",
+        help="Which blkparse events are the requests: Q, I, D or C; default: the first of these in the trace.",
     ),
-    click.option(
-        "--skip-outliers", is_flag=True, help="Leave out a few requests that are far from all others in time."
-    ),
+    click.option("--skip-outliers", is_flag=True, help="Skip the few requests whose times are far from all others."),
 )
 
 config_options = together(
@@ -150,9 +162,11 @@ config_options = together(
     click.option("--seed", type=int, help="Replace the config's seed."),
 )
 
-json_written_option = click.option("--json", "as_json", is_flag=True, help="Say what was written as one JSON document.")
+json_written_option = click.option(
+    "--json", "as_json", is_flag=True, help="Report what was written as one JSON document."
+)
 folder_option = click.option(
-    "--out", type=click.Path(path_type=Path), metavar="FOLDER", help="Also write a folder of results there."
+    "--out", type=click.Path(path_type=Path), metavar="FOLDER", help="Also write a folder of results."
 )
 config_argument = click.argument("config", type=click.Path(path_type=Path), shell_complete=complete_config)
 
@@ -177,7 +191,8 @@ run_options = together(
     click.option(
         "--out",
         type=click.Path(path_type=Path),
-        help="Folder for results; default: out/<command>-<config>-<trace>, never that of other inputs.",
+        help="Folder for results; default: out/<command>-<config>-<trace>, with a suffix if that "
+        "folder has results of other inputs.",
     ),
     click.option("--json", "as_json", is_flag=True, help="Print the summary as one JSON document; draw nothing."),
     click.option("--requests-log", is_flag=True, help="Also write every request to requests.parquet."),
@@ -186,19 +201,27 @@ run_options = together(
 
 server_options = together(
     click.option(
-        "--port", default=8765, type=click.IntRange(0, 65535), help="Of the page; 0 for any free one; default: 8765."
+        "--port",
+        default=8765,
+        type=click.IntRange(0, 65535),
+        help="TCP port of the page; 0 for any free one; default: 8765.",
     ),
-    click.option("--host", default="127.0.0.1", metavar="ADDRESS", help="To listen on; default: this machine alone."),
+    click.option(
+        "--host",
+        default="127.0.0.1",
+        metavar="ADDRESS",
+        help="Address to listen on; default: 127.0.0.1, for this machine only.",
+    ),
 )
 
 code_argument = click.argument("name", metavar="CODE", shell_complete=complete_code, callback=named_code)
 
 redundant_checks_option = click.option(
-    "--redundant-checks", is_flag=True, help="Accept checks that follow from others: each is one more data bit."
+    "--redundant-checks", is_flag=True, help="Accept linearly dependent checks; each one adds a data bit."
 )
 
-cycles_option = click.option("--cycles", is_flag=True, help="Count short cycles however long it takes.")
-force_option = click.option("--force", is_flag=True, help="Replace a file that is there.")
+cycles_option = click.option("--cycles", is_flag=True, help="Count short cycles even where it takes long.")
+force_option = click.option("--force", is_flag=True, help="Replace an existing file.")
 
 placement_option = click.option(
     "--placement",
@@ -206,7 +229,7 @@ placement_option = click.option(
     metavar="HOW",
     shell_complete=complete_placement,
     callback=named_placement,
-    help="mutual_information (default), nested or uniform.",
+    help="How references are placed: mutual_information (default), nested or uniform.",
 )
 
 sampling_options = together(
@@ -222,38 +245,47 @@ sampling_options = together(
         metavar="HOW",
         shell_complete=complete_placement,
         callback=named_placement,
-        help="Where references stand: mutual_information (default), nested, uniform or uniform:STEP_V.",
+        help="How references are placed: mutual_information (default), nested, uniform or uniform:STEP_V.",
     ),
-    click.option("--decoder", default="min-sum", metavar="NAME", help="Of LDPC codes, as in `code bench`."),
+    click.option("--decoder", default="min-sum", metavar="NAME", help="Decoder of LDPC codes, as in `code bench`."),
     click.option(
-        "--iterations", default=20, type=click.IntRange(1, 10**6), help="Of LDPC codes, at most; default: 20."
+        "--iterations",
+        default=20,
+        type=click.IntRange(1, 10**6),
+        help="Most iterations of an LDPC decoder; default: 20.",
     ),
     click.option(
         "--method",
         default="auto",
         metavar="METHOD",
         shell_complete=one_of("auto", "weight", "direct", "analytic"),
-        help="weight (frames with given numbers of errors), direct, analytic (BCH), or auto (default): the cheapest.",
+        help="How to measure: weight (frames with given numbers of errors), direct, analytic (BCH), "
+        "or auto (default): the cheapest.",
     ),
-    click.option("--relative-error", default=0.1, help="Standard error over rate at which it is known; default: 0.1."),
-    click.option("--down-to", default=1e-15, help="Rates below are not sampled for; default: 1e-15."),
+    click.option(
+        "--relative-error",
+        default=0.1,
+        help="Measure until the standard error is this share of the rate; default: 0.1.",
+    ),
+    click.option("--down-to", default=1e-15, help="Do not sample for rates below this one; default: 1e-15."),
     click.option(
         "--frames",
         default=MOST_FRAMES,
         type=click.IntRange(1, 2**62),
-        help=f"At most, for each point; hard decisions are measured for all points at once; default: {MOST_FRAMES:,}.",
+        help=f"Most frames per point; hard decision is measured for all points at once; default: {MOST_FRAMES:,}.",
     ),
-    click.option("--seed", default=1, type=click.IntRange(0, 2**64 - 1), help="Of data and noise; default: 1."),
+    click.option("--seed", default=1, type=click.IntRange(0, 2**64 - 1), help="Seed of data and noise; default: 1."),
     click.option(
         "--traps",
         metavar="FILE",
-        help="Absorbing sets that make the error floor, from `code traps --out`; or none; default: the shipped ones.",
+        help="Absorbing sets that make the error floor: a file of `code traps --out`, or none; "
+        "default: the shipped ones.",
     ),
     click.option(
         "--floor-frames",
         default=MOST_FLOOR_FRAMES,
         type=click.IntRange(1, 2**62),
-        help=f"At most, for the error floor of each point; default: {MOST_FLOOR_FRAMES:,}.",
+        help=f"Most frames for the error floor of each point; default: {MOST_FLOOR_FRAMES:,}.",
     ),
     worker_options,
     redundant_checks_option,

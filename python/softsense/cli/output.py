@@ -1,4 +1,4 @@
-"""What commands write: tables, JSON, pictures, folders of results, and bars of progress."""
+"""Output of commands: tables, JSON, pictures, folders of results, and progress bars."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ _BETWEEN_LINES_S = 10.0
 
 
 def width() -> int:
-    """Columns that a table may take: those of the terminal, or as many elsewhere as pages and files have."""
+    """Columns that a table may have: the terminal's, or 150 in pipes and files."""
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else _PLAIN_WIDTH
 
 
 def print_list(rows: list[dict[str, Any]], as_json: bool, told: Callable[[list[dict[str, Any]]], str]) -> None:
-    """Prints rows as one JSON document, or as they are told."""
+    """Print rows as one JSON document, or as the text that `told` makes of them."""
     click.echo(json.dumps(rows, indent=2) if as_json else told(rows))
 
 
@@ -50,7 +50,9 @@ def show_rows(
     picture: Path | None,
     draw: Callable[[ModuleType], Figure],
 ) -> None:
-    """Prints rows as a table or as JSON, and draws them if there is a picture to write; `draw` is handed `plots`."""
+    """Print rows as a table or as JSON, and draw them if a picture is asked for; `draw` is called with
+    `softsense.plots`.
+    """
     if picture:
         check_picture(picture)
         from softsense import plots
@@ -64,13 +66,13 @@ def show_rows(
 
 
 def say_address(address: str) -> None:
-    """Says where a page of a local server is."""
+    """Print the address of a local server's page."""
     click.echo(f"{address} (Ctrl-C ends it)")
     sys.stdout.flush()
 
 
 class Folder:
-    """The folder of results: proved writable before anything runs, and never holding half a file."""
+    """A folder of results: it is known to be writable before anything runs, and never holds half a file."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -92,7 +94,7 @@ class Folder:
                 made.rmdir()
 
     def file(self, name: str) -> Path:
-        """Where a file that somebody else writes whole will be."""
+        """The path of a file that the caller writes itself."""
         self._written.append(name)
         return self.path / name
 
@@ -108,11 +110,11 @@ class Folder:
             yield partial
 
     def remove(self, name: str) -> None:
-        """Remove what an earlier run left under a name: it would be taken for this one's."""
+        """Remove a file of an earlier run, which would be taken for one of this run."""
         (self.path / name).unlink(missing_ok=True)
 
     def sign(self, manifest: Manifest, files: Iterable[Path] = (), *, interrupted: bool = False) -> None:
-        """Write `results.json`, which says what the folder is of; `files` are those that somebody else wrote."""
+        """Write `results.json`, the manifest of the folder; `files` are those that others wrote into it."""
         manifest.write(self.path, [*self.written(), *files], interrupted=interrupted)
         self._written.append(MANIFEST)
 
@@ -123,7 +125,9 @@ class Folder:
 
 @contextlib.contextmanager
 def progress_bars(off: bool, unit: str = "requests") -> Iterator[Progress]:
-    """Bars with an estimate of the time left, on a terminal; elsewhere a line now and then; nothing at all if `off`."""
+    """Progress bars with an estimate of the time left on a terminal; elsewhere a line now and then; nothing if
+    `off`.
+    """
     if off:
         yield lambda name, count, fraction: None
         return
@@ -171,13 +175,13 @@ def command_line() -> list[str]:
 
 
 def _progress_lines(unit: str) -> Progress:
-    """A line every ten seconds on standard error, of whatever is being done then: for logs of long runs."""
+    """Report the work in progress as a line on standard error every ten seconds, for logs of long runs."""
     said = time.monotonic()
 
     def report(name: str, count: int, fraction: float) -> None:
         nonlocal said
         now = time.monotonic()
-        # What has not begun, and what is done, is no progress.
+        # Work that has not begun or is done needs no line.
         if now - said < _BETWEEN_LINES_S or not 0 < fraction < 1:
             return
         said = now
@@ -187,20 +191,20 @@ def _progress_lines(unit: str) -> Progress:
 
 
 def check_picture(file: Path) -> None:
-    """Refuses a picture of no known kind, or one that could not be written."""
+    """Refuse a picture whose suffix is unknown or that could not be written."""
     check_suffix(file, ".png", ".svg", ".pdf")
     check_writable(file, force=True)
 
 
 def check_suffix(file: Path, *known: str) -> None:
-    """Refuses a file whose name has none of the known suffixes."""
+    """Refuse a file whose name has none of the known suffixes."""
     if file.suffix not in known:
         expected = " or ".join(filter(None, (", ".join(known[:-1]), known[-1])))
         raise CodeError(f"{file}: found suffix `{file.suffix}`, expected {expected}")
 
 
 def check_writable(file: Path, force: bool) -> None:
-    """Refuses a file that could not be written, before anything is measured for it."""
+    """Refuse a file that could not be written, before anything is measured for it."""
     if file.exists() and not force:
         raise FileError(f"{file}: found a file, expected none (--force replaces it)")
     with blaming(file):

@@ -14,7 +14,7 @@ from softsense.api import default_jobs
 from softsense.cli.completing import PAPERS, one_of
 from softsense.cli.exits import INTERRUPTED
 from softsense.cli.measuring import dask_executor
-from softsense.cli.options import no_progress_option
+from softsense.cli.options import example, no_progress_option
 from softsense.cli.output import Folder, command_line, progress_bars
 from softsense.folders import Manifest, default_folder
 
@@ -23,24 +23,32 @@ def _paper(context: click.Context, parameter: click.Parameter, given: str | None
     return given and (_core.spelled_like(given, [*PAPERS, "all"]) or given)
 
 
-@click.command("reproduce")
+@click.command("reproduce", epilog=example("softsense reproduce laldpc --figure 5"))
 @click.argument("name", metavar="[PAPER|all]", required=False, shell_complete=one_of(*PAPERS, "all"), callback=_paper)
 @click.option("--list", "listing", is_flag=True, help="List the papers and their figures.")
 @click.option(
     "--figure", "figures", multiple=True, metavar="N[,N...]", help="Only these figures; repeatable; default: all."
 )
-@click.option("--quick", is_flag=True, help="Few seeds, a look within minutes (default).")
-@click.option("--full", is_flag=True, help="The seeds and grids of the documentation.")
+@click.option("--quick", is_flag=True, help="Use few seeds, for a look within minutes (default).")
+@click.option("--full", is_flag=True, help="Use the seeds and grids of the documentation.")
 @click.option(
-    "--traces", type=click.Path(path_type=Path), metavar="FOLDER", help="Real traces; without them stand-ins, or none."
+    "--traces",
+    type=click.Path(path_type=Path),
+    metavar="FOLDER",
+    help="Folder of real traces; default: stand-ins are simulated, or what needs the trace is left out.",
 )
 @click.option("--out", type=click.Path(path_type=Path), help="Folder for results; default: out/<paper>.")
 @click.option("--jobs", type=click.IntRange(min=1), help="Simulations at once; default: one per CPU, at most 4.")
-@click.option("--dask", metavar="ADDRESS", help="Simulate on a Dask cluster instead, such as tcp://host:8786.")
 @click.option(
-    "--store", type=click.Path(path_type=Path), metavar="FILE", help="Keep all simulations there, and resume from it."
+    "--dask", metavar="ADDRESS", help="Simulate on the Dask cluster at this address instead, such as tcp://host:8786."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print claims, or the list, as one JSON document.")
+@click.option(
+    "--store",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Keep all simulations in this file, and resume from it.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the claims, or the list, as one JSON document.")
 @no_progress_option
 def reproduce_command(
     name: str | None,
@@ -56,11 +64,11 @@ def reproduce_command(
     as_json: bool,
     no_progress: bool,
 ) -> int:
-    """Reproduce the figures of PAPER and judge its claims; `all` stands for every paper.
+    """Reproduce the figures of PAPER, and judge its claims.
 
-    One folder takes a picture and a CSV for each figure, claims.json, and two reports, which set what was measured
-    beside what was published: report.md, and report.html for a browser. Of all papers each has a folder within it,
-    beside a page of all claims.
+    `all` stands for every paper; without PAPER the papers are listed. The folder holds a picture and a CSV file for
+    each figure, claims.json, and two reports that compare measured with published results: report.md, and report.html
+    for a browser. With `all` each paper has a folder of its own within it, beside a page of all claims.
     """
     from softsense import following, papers, tables
 
@@ -88,13 +96,13 @@ def reproduce_command(
         raise ConfigError("--figure: found figures of all papers, expected the name of one paper")
     chosen = papers.papers() if everything else [papers.paper(name)]
     parts = [part.strip() for text in figures for part in text.split(",")]
-    # What is wrong is said before anything runs.
+    # Faults of the command line are errors before anything runs.
     todo = [(paper, paper.chosen(parts), papers.with_traces(paper.plan(full), traces)) for paper in chosen]
     of_traces = str(traces.resolve()) if traces else None
 
     def manifest_of(paper: str) -> Manifest:
         asked = {"paper": paper, "figures": parts, "full": full, "traces": of_traces}
-        # --full takes the place of --quick: they are of one paper, on the same traces.
+        # Results of --full replace those of --quick, since both are of one paper on the same traces.
         return Manifest("reproduce", command_line(), asked=asked, known_by={"paper": paper, "traces": of_traces})
 
     manifest = manifest_of(name)

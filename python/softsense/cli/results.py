@@ -1,4 +1,4 @@
-"""`softsense results`: what is in folders of results, and how several compare."""
+"""`softsense results`: list, show, compare and export folders of results."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from softsense import ConfigError
-from softsense.cli.options import force_option
+from softsense.cli.options import example, force_option
 from softsense.cli.output import check_suffix, check_writable, print_list
 from softsense.files import replacing
 
@@ -21,7 +21,7 @@ def results_group() -> None:
     """List, show, compare and export folders of results."""
 
 
-@results_group.command("list")
+@results_group.command("list", epilog=example("softsense results list"))
 @click.argument("folder", type=click.Path(path_type=Path), default="out", required=False)
 @click.option("--json", "as_json", is_flag=True, help="Print the list as one JSON document.")
 def results_list(folder: Path, as_json: bool) -> None:
@@ -43,11 +43,14 @@ def results_list(folder: Path, as_json: bool) -> None:
     print_list(rows, as_json, told)
 
 
-@results_group.command("show")
+@results_group.command("show", epilog=example("softsense results show out/run-mlc-25nm"))
 @_folder
 @click.option("--json", "as_json", is_flag=True, help="Print it as one JSON document.")
 def results_show(folder: Path, as_json: bool) -> None:
-    """Show what FOLDER holds: of what, by which command and version, when, and its tables."""
+    """Show what a folder of results holds.
+
+    Shows the command, the version and the date that FOLDER is from, its config, traces and seeds, and its tables.
+    """
     from softsense import folders, tables
 
     found = folders.Results.open(folder)
@@ -74,16 +77,22 @@ def results_show(folder: Path, as_json: bool) -> None:
         click.echo(f"\n{table.read_text(encoding='utf-8').rstrip()}")
 
 
-@results_group.command("compare")
+@results_group.command("compare", epilog=example("softsense results compare out/first out/second --metric p99.9"))
 @click.argument("folders", metavar="FOLDER FOLDER...", nargs=-1, type=click.Path(path_type=Path))
-@click.option("--metric", "metrics", multiple=True, metavar="NAME", help="Such as p99.9 or uncorrectable; repeatable.")
-@click.option("--all", "everything", is_flag=True, help="All numbers, not the usual ones.")
+@click.option(
+    "--metric",
+    "metrics",
+    multiple=True,
+    metavar="NAME",
+    help="Metric to compare, such as p99.9 or uncorrectable; repeatable.",
+)
+@click.option("--all", "everything", is_flag=True, help="Compare all metrics, not the usual ones only.")
 @click.option("--json", "as_json", is_flag=True, help="Print it as one JSON document.")
 def results_compare(folders: tuple[Path, ...], metrics: tuple[str, ...], everything: bool, as_json: bool) -> None:
-    """Set results side by side: what differs in config, trace, seeds and version, and what came of it.
+    """Compare folders of results side by side.
 
-    Ratios are to the first FOLDER. Where both have the same seeds, a difference that is no larger than its 95 %
-    interval is marked.
+    Shows what differs in config, trace, seeds and version, and the metrics of each folder with their ratios to the
+    first FOLDER. Where two folders have the same seeds, a difference within its 95 % interval is marked.
     """
     from softsense.folders import Results
     from softsense.results_compared import compare_results
@@ -97,15 +106,22 @@ def results_compare(folders: tuple[Path, ...], metrics: tuple[str, ...], everyth
     click.echo(json.dumps(compared.to_dict(), indent=2) if as_json else compared.text())
 
 
-@results_group.command("export")
+@results_group.command("export", epilog=example("softsense results export out/first --out first.csv"))
 @_folder
 @click.option(
-    "--out", type=click.Path(path_type=Path), metavar="FILE", required=True, help="Write it: .csv, .parquet or .json."
+    "--out",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    required=True,
+    help="Write the table: .csv, .parquet or .json.",
 )
 @force_option
-@click.option("--json", "as_json", is_flag=True, help="Say what was written as one JSON document.")
+@click.option("--json", "as_json", is_flag=True, help="Report what was written as one JSON document.")
 def results_export(folder: Path, out: Path, force: bool, as_json: bool) -> None:
-    """Write the numbers of FOLDER as one table: a row for each run, point, claim or parameter."""
+    """Write the numbers of FOLDER as one table.
+
+    The table has a row for each run, point, claim or parameter.
+    """
     import polars as pl
 
     from softsense import folders

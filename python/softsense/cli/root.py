@@ -15,6 +15,7 @@ from softsense.cli.fit import fit_command
 from softsense.cli.flash import flash_group
 from softsense.cli.life import design_group, lifetime_command
 from softsense.cli.live import serve_results_command
+from softsense.cli.options import example
 from softsense.cli.reproduce import reproduce_command
 from softsense.cli.results import results_group
 from softsense.cli.run import compare, policies_command, run
@@ -24,7 +25,10 @@ from softsense.cli.table import table_group
 from softsense.cli.trace import trace
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.group(
+    epilog=example("softsense compare mlc-25nm"),
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+)
 @click.option(
     "--version",
     is_flag=True,
@@ -34,7 +38,11 @@ from softsense.cli.trace import trace
     help="Show version, build and CPU features, and exit.",
 )
 def cli() -> None:
-    """Simulate SSDs whose error correction is real."""
+    """Simulate SSDs whose error correction is real.
+
+    Real LDPC and BCH decoders run on what sensing worn flash cells returns; an event-driven SSD turns each decode into
+    response time, energy and lifetime.
+    """
 
 
 def _say_version(context: click.Context) -> None:
@@ -47,10 +55,12 @@ def _say_version(context: click.Context) -> None:
     context.exit()
 
 
-@cli.command("completion")
+@cli.command("completion", epilog=example("softsense completion bash"))
 @click.argument("shell", metavar="SHELL", type=click.Choice(SHELLS))
 def completion_command(shell: str) -> None:
-    """Print the script by which SHELL (bash, zsh or fish) completes softsense's commands, options and names.
+    """Print a script that completes commands in SHELL.
+
+    SHELL is bash, zsh or fish. The script completes softsense's commands, options and names.
 
     For bash put `eval "$(softsense completion bash)"` into ~/.bashrc, for zsh the same with zsh into ~/.zshrc; for fish
     write it to ~/.config/fish/completions/softsense.fish.

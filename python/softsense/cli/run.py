@@ -17,7 +17,7 @@ from softsense.base import Progress
 from softsense.cli.completing import complete_policies, complete_policy
 from softsense.cli.exits import INTERRUPTED, complain
 from softsense.cli.measuring import config_rows, opened_trace, trace_name
-from softsense.cli.options import run_options
+from softsense.cli.options import example, run_options
 from softsense.cli.output import Folder, command_line, print_list, progress_bars, width
 from softsense.read_policies import policy_names, with_policy
 from softsense.traces import OPTIONS as TRACE_OPTIONS
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from softsense.seeds import SeededComparison
 
 
-@click.command()
+@click.command(epilog=example("softsense run mlc-25nm --policy look_ahead"))
 @run_options
 @click.option(
     "--policy",
@@ -37,11 +37,15 @@ if TYPE_CHECKING:
 @click.option(
     "--timeline",
     metavar="FROM..TO",
-    help="Also write timeline.json, what every plane, bus and decoder did in a window of simulated time such as "
-    "10ms..12ms, for ui.perfetto.dev.",
+    help="Also write timeline.json for ui.perfetto.dev: what every plane, bus and decoder did in "
+    "this window of simulated time, such as 10ms..12ms.",
 )
 def run(config: Path, out: Path | None, policy: str | None, timeline: str | None, as_json: bool, **options: Any) -> int:
-    """Simulate one read policy on a trace, or on the workload of CONFIG."""
+    """Simulate one read policy on a trace or a workload.
+
+    CONFIG is the name of a shipped configuration (`softsense config list`) or a TOML file. Without --trace its
+    synthetic [workload] is simulated.
+    """
     if timeline is not None:
         _core.window(timeline)
     resolved = softsense.load_config(config, options["overrides"], seed=options["seed"], policy=policy)
@@ -62,23 +66,26 @@ def run(config: Path, out: Path | None, policy: str | None, timeline: str | None
     return _measure("run", config, resolved, out, as_json, simulate, asked, **options)
 
 
-@click.command()
+@click.command(epilog=example("softsense compare mlc-25nm --policies two_step,look_ahead --seeds 3"))
 @run_options
 @click.option(
     "--policies",
     default="all",
     metavar="NAMES",
     shell_complete=complete_policies,
-    help="Comma-separated read policies, such as look_ahead, or with a retry two_step:restart, or of your own, "
-    "my_policies.py:Ladder; default: all.",
+    help="Comma-separated read policies: a name (look_ahead), one with its retry "
+    "(two_step:restart) or one of your own (my_policies.py:Ladder); default: all.",
 )
-@click.option("--no-baseline", is_flag=True, help="Do not run the device without soft sensing, nor report slowdowns.")
+@click.option(
+    "--no-baseline", is_flag=True, help="Do not simulate the baseline without soft sensing, and report no slowdowns."
+)
 @click.option("--jobs", type=click.IntRange(min=1), help="Simulations at once; default: one per CPU, at most 4.")
 @click.option(
     "--seeds",
     type=click.IntRange(2, 1000),
     metavar="N",
-    help="Compare with N seeds, from that of the config on, and say 95 % intervals; default: that seed alone.",
+    help="Compare on N consecutive seeds, the config's first, and show 95 % intervals; default: "
+    "the config's seed only.",
 )
 def compare(
     config: Path,
@@ -90,15 +97,17 @@ def compare(
     as_json: bool,
     **options: Any,
 ) -> int:
-    """Compare read policies on the same codewords with the same random draws.
+    """Compare read policies on one trace or workload.
 
-    Slowdowns are against a run in which nothing ever fails, so that hard sensing always suffices.
+    All policies read the same codewords with the same random draws. Slowdowns are relative to a baseline in which every
+    read succeeds with hard sensing. CONFIG is the name of a shipped configuration (`softsense config list`) or a TOML
+    file.
     """
     resolved = softsense.load_config(config, options["overrides"], seed=options["seed"])
     resolved = _at_equal_area(resolved, options["equal_area"], as_json)
     names = policy_names(policies)
     for name in names:
-        # A retry that does not exist is told before anything is scanned or simulated.
+        # An unknown retry is an error before anything is scanned or simulated.
         with_policy(resolved, name)
     if seeds and options["requests_log"]:
         raise ConfigError("--requests-log: found it with --seeds, expected one seed")
@@ -120,7 +129,7 @@ def compare(
     return _measure("compare", config, resolved, out, as_json, simulate, asked, seeds or 1, **options)
 
 
-@click.command("policies")
+@click.command("policies", epilog=example("softsense policies"))
 @click.option("--json", "as_json", is_flag=True, help="Print the list as one JSON document.")
 def policies_command(as_json: bool) -> None:
     """List the read policies."""
@@ -131,7 +140,9 @@ def policies_command(as_json: bool) -> None:
 
 
 def _at_equal_area(config: Config, reference: str | None, as_json: bool) -> Config:
-    """The config with decoders as large as those of the reference, if there is one, said in a line."""
+    """The config with decoders of the same area as the reference's, if there is a reference; prints a line about
+    them.
+    """
     if reference is None:
         return config
     opened = softsense.load_config(reference)
@@ -162,13 +173,13 @@ def _measure(
     no_progress: bool,
     **options: Any,
 ) -> int:
-    """What `run` and `compare` share: say what will run, run it, print and write what came of it."""
+    """The common part of `run` and `compare`: describe the run, simulate, print and write the results."""
     from softsense import folders, tables
 
     of_trace = {name: options[name] for name in TRACE_OPTIONS}
     first = int(json.loads(config.to_json())["seed"])
-    # What is wrong with the folder is said before a trace is scanned, which may take minutes; by default the trace
-    # decides which it is.
+    # A folder that cannot be written is an error before the trace is scanned, which may take minutes. The name of the
+    # default folder depends on the trace.
     with Folder(out or Path("out")):
         opened = opened_trace(trace_file, no_progress, of_trace) if trace_file else None
     traces = [folders.of_trace(trace_file, opened, of_trace, beyond)] if trace_file and opened else []
@@ -195,7 +206,7 @@ def _measure(
         for cost in tables.own_costs(comparison):
             click.echo(cost, err=True)
         workload = trace_name(trace_file) if trace_file else "its own workload"
-        # Said first: the disk may be full.
+        # Printed before anything is written, as the disk may be full.
         click.echo(summary if as_json else f"{table(width())}\n")
         folder.write("config.toml", config.to_toml())
         folder.write("summary.json", summary + "\n")
@@ -204,7 +215,7 @@ def _measure(
         title = f"{workload} on {file.stem}" if trace_file else f"{file.stem}, {workload}"
         title += f", seed {first} of {seeds}" if seeds > 1 else ""
         if as_json:
-            # Loading what draws takes longer than most simulations.
+            # Loading matplotlib takes longer than most simulations.
             folder.remove(picture)
         else:
             with folder.replacing(picture) as path:
@@ -220,14 +231,16 @@ def _measure(
         if not as_json:
             click.echo(f"wrote {', '.join(str(path) for path in folder.written())}")
         if log_error := next((each.log_error for each in comparison.all_runs if each.log_error), None):
-            return complain(f"{log_error}; all else is written")
+            return complain(f"{log_error}; everything else is written")
         if interrupted:
             click.echo("interrupted: what is shown and written covers what had been simulated", err=True)
         return INTERRUPTED if interrupted else 0
 
 
 def _told(result: RunResult | Comparison | SeededComparison) -> tuple[Comparison, Callable[[int], str]]:
-    """The comparison to draw, and all there is to say for a screen of so many columns: what is wrong is said first."""
+    """The comparison to draw, and a function from a number of columns to the text to print, which begins with
+    warnings.
+    """
     from softsense import tables
 
     table: Callable[[int], str]

@@ -16,42 +16,52 @@ from softsense import ConfigError
 from softsense.background import in_background
 from softsense.cli.completing import complete_fault, one_of
 from softsense.cli.exits import INTERRUPTED
-from softsense.cli.options import config_argument, config_options, retention_option
+from softsense.cli.options import config_argument, config_options, example, retention_option
 from softsense.cli.output import check_suffix, check_writable, width
 
 _drive_argument = click.argument("drive", metavar="DRIVE", type=click.Path(path_type=Path))
 
 _page_option = click.option(
-    "--page", "page_file", type=click.Path(path_type=Path), metavar="FILE", help="Keep a page with its status: .html."
+    "--page",
+    "page_file",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write the drive's status to this page, and renew it while the command runs: .html.",
 )
 
 
-@click.command("serve")
+@click.command("serve", epilog=example("softsense serve tlc-3d --size 2GiB --socket disk.sock"))
 @config_argument
-@click.option("--size", metavar="SIZE", help="Of a new drive, such as 2GiB; one that is there knows its own.")
+@click.option("--size", metavar="SIZE", help="Size of a new drive, such as 2GiB; an existing image has its own.")
 @click.option("--socket", type=click.Path(path_type=Path), metavar="FILE", help="Listen on a unix socket.")
 @click.option("--port", type=click.IntRange(1, 65_535), help="Listen on this TCP port of 127.0.0.1 instead.")
 @click.option(
     "--image",
     type=click.Path(path_type=Path),
     metavar="FOLDER",
-    help="Where the flash is kept, made if it is not there; default: disk.image for the socket disk.sock.",
+    help="Folder that holds the flash, created if it does not exist; default: disk.image for the socket disk.sock.",
 )
-@click.option("--real-time", is_flag=True, help="Requests take as long as the drive would take.")
-@click.option("--parity/--no-parity", default=True, help="Keep parity across dies, or none; default: parity.")
-@click.option("--refresh", metavar="TIME", help="Write data anew after so long, such as 30d; default: never.")
+@click.option("--real-time", is_flag=True, help="Let requests take as long as on the modelled drive.")
+@click.option("--parity/--no-parity", default=True, help="Keep parity across dies, or not; default: parity.")
+@click.option("--refresh", metavar="TIME", help="Rewrite data when it is this old, such as 30d; default: never.")
 @click.option(
     "--write-cache",
     default="protected",
     metavar="KIND",
     shell_complete=one_of("protected", "volatile"),
-    help="protected (default) by capacitors, or volatile: what was not flushed is lost with the power.",
+    help="Write cache: protected (by capacitors, default), or volatile (data that was not flushed "
+    "is lost when power fails).",
 )
 @click.option("--read-only", is_flag=True, help="Refuse writes.")
 @_page_option
-@click.option("--script", type=click.Path(path_type=Path), metavar="FILE", help="What happens to it, and when: TOML.")
+@click.option(
+    "--script",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="TOML file of events: what happens to the drive, and when.",
+)
 @config_options
-@click.option("--json", "as_json", is_flag=True, help="Say where it is as one JSON document, and nothing else.")
+@click.option("--json", "as_json", is_flag=True, help="Print only where the drive is served, as one JSON document.")
 def serve_command(
     config: Path,
     size: str | None,
@@ -63,11 +73,11 @@ def serve_command(
     as_json: bool,
     **options: Any,
 ) -> int:
-    """Serve a drive with the flash and the error correction of CONFIG as an NBD block device, until Ctrl-C.
+    """Serve a drive as an NBD block device, until Ctrl-C.
 
-    What is written is scrambled, encoded and programmed into cells that age; what is read is sensed and decoded really.
-    `softsense age` makes it old, `fault` breaks it, `status` tells how it is. The image keeps everything: the same
-    command goes on with it.
+    The drive has the flash and the error correction of CONFIG. Data written to it is scrambled, encoded and programmed
+    into cells that age; reads really sense and decode them. `softsense age` ages the drive, `fault` breaks parts of it,
+    `status` shows its state. The image keeps everything: the same command continues with it.
     """
     from softsense.serve import foreground, units
     from softsense.serve.events import Script
@@ -95,20 +105,31 @@ def serve_command(
     return INTERRUPTED if ended else 0
 
 
-@click.command("age")
+@click.command("age", epilog=example("softsense age disk.sock --retention 365d --pe-cycles 1000"))
 @_drive_argument
-@retention_option("0s", "So long its data lies, such as 365d or 12h; a number alone is days.")
-@click.option("--temperature", default=40.0, metavar="C", help="Meanwhile, degrees Celsius; default: 40.")
+@retention_option("0s", "Time that passes for the data, such as 365d or 12h; a number alone is days; default: none.")
 @click.option(
-    "--pe", "--pe-cycles", "pe_cycles", default=0, type=click.IntRange(0, 10**6), help="More P/E cycles of every block."
+    "--temperature", default=40.0, metavar="C", help="Temperature during that time, in degrees Celsius; default: 40."
 )
-@click.option("--reads", default=0, type=click.IntRange(0, 10**12), help="More reads of every block.")
-@click.option("--powered", is_flag=True, help="It refreshes and reclaims meanwhile; default: it lies on a shelf.")
-@click.option("--json", "as_json", is_flag=True, help="Print its ages as one JSON document.")
+@click.option(
+    "--pe-cycles",
+    "--pe",
+    "pe_cycles",
+    default=0,
+    type=click.IntRange(0, 10**6),
+    help="P/E cycles to add to every block; default: 0.",
+)
+@click.option("--reads", default=0, type=click.IntRange(0, 10**12), help="Reads to add to every block; default: 0.")
+@click.option(
+    "--powered",
+    is_flag=True,
+    help="The drive is powered meanwhile, and refreshes and reclaims data; default: it lies on a shelf.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the new ages as one JSON document.")
 def age_command(
     drive: Path, retention: str, temperature: float, pe_cycles: int, reads: int, powered: bool, as_json: bool
 ) -> None:
-    """Make a served DRIVE older: time, wear and reads go by at once.
+    """Age a served DRIVE at once by time, wear and reads.
 
     DRIVE is the socket of `softsense serve`, or the folder of its image.
     """
@@ -116,22 +137,23 @@ def age_command(
 
     hours = units.parse_hours(retention, "--retention")
     if not (hours or pe_cycles or reads):
-        raise ConfigError("--retention: found nothing that ages the drive, expected --retention, --pe or --reads")
+        raise ConfigError("--retention: found nothing to age by, expected --retention, --pe-cycles or --reads")
     if not -273.15 < temperature < 1000:
         raise ConfigError(f"--temperature: found {temperature:g}, expected degrees Celsius")
     aged = {"retention_hours": hours, "temperature_c": temperature, "pe_cycles": pe_cycles, "reads": reads}
     _print_answer(_asked(drive, {"age": {**aged, "powered": powered}}), as_json, text.aged)
 
 
-@click.command("status")
+@click.command("status", epilog=example("softsense status disk.sock"))
 @_drive_argument
-@click.option("--watch", is_flag=True, help="Show it again every two seconds, until Ctrl-C.")
+@click.option("--watch", is_flag=True, help="Show the status again every two seconds, until Ctrl-C.")
 @_page_option
-@click.option("--json", "as_json", is_flag=True, help="Print it as one JSON document.")
+@click.option("--json", "as_json", is_flag=True, help="Print the status as one JSON document.")
 def status_command(drive: Path, watch: bool, page_file: Path | None, as_json: bool) -> None:
-    """Show how a served DRIVE is: what is lost, how hard it is to read, how worn it is.
+    """Show the status of a served DRIVE.
 
-    DRIVE is the socket of `softsense serve`, or the folder of its image.
+    Shows lost data, how hard data is to read, and wear. DRIVE is the socket of `softsense serve`, or the folder of its
+    image.
     """
     from softsense.serve import client, text, watching
 
@@ -150,15 +172,15 @@ def status_command(drive: Path, watch: bool, page_file: Path | None, as_json: bo
         click.echo(f"\nwrote {page_file}")
 
 
-@click.command("fault")
+@click.command("fault", epilog=example("softsense fault disk.sock kill-die 3"))
 @_drive_argument
 @click.argument("words", metavar="FAULT [N]...", nargs=-1, shell_complete=complete_fault)
-@click.option("--json", "as_json", is_flag=True, help="Print what the drive answers as one JSON document.")
+@click.option("--json", "as_json", is_flag=True, help="Print the drive's answer as one JSON document.")
 def fault_command(drive: Path, words: tuple[str, ...], as_json: bool) -> None:
     """Break something in a served DRIVE.
 
     FAULT is kill-die DIE, kill-plane PLANE, kill-block DIE PLANE BLOCK, flip-bits LBA BITS, drop-power or heal.
-    drop-power takes the power away and gives it back; heal mends dies, planes and blocks that were killed. DRIVE is
+    drop-power cuts the power and restores it; heal repairs dies, planes and blocks that were killed. DRIVE is
     the socket of `softsense serve`, or the folder of its image.
     """
     from softsense.serve import faults, text
@@ -168,13 +190,14 @@ def fault_command(drive: Path, words: tuple[str, ...], as_json: bool) -> None:
     _print_answer({**fault, **answer}, as_json, lambda _: text.answer(answer))
 
 
-@click.command("scrub")
+@click.command("scrub", epilog=example("softsense scrub disk.sock"))
 @_drive_argument
-@click.option("--json", "as_json", is_flag=True, help="Print what was counted as one JSON document.")
+@click.option("--json", "as_json", is_flag=True, help="Print the counts as one JSON document.")
 def scrub_command(drive: Path, as_json: bool) -> None:
-    """Read all data of a served DRIVE through its error correction, and write anew what is weak.
+    """Read all data of a served DRIVE, and rewrite weak data.
 
-    DRIVE is the socket of `softsense serve`, or the folder of its image.
+    Every codeword is read through the drive's error correction. DRIVE is the socket of `softsense serve`, or the folder
+    of its image.
     """
     from softsense.serve import text
 

@@ -11,23 +11,28 @@ import click
 from softsense import Interrupted
 from softsense.cli.exits import INTERRUPTED, complain
 from softsense.cli.measuring import dask_executor
-from softsense.cli.options import no_progress_option
+from softsense.cli.options import example, no_progress_option
 from softsense.cli.output import Folder, command_line, progress_bars
 
 
-@click.command("sweep")
+@click.command("sweep", epilog=example("softsense sweep designs.toml --workers 4"))
 @click.argument("file", metavar="SWEEP.toml", type=click.Path(path_type=Path))
 @click.option("--out", type=click.Path(path_type=Path), help="Folder for results; default: out/<sweep>.")
 @click.option(
     "--workers",
     type=click.IntRange(min=1),
-    help="Simulations at once, each a process with the memory of a whole device; default: one per CPU.",
+    help="Simulations at once, each in a process with the memory of a whole device; default: one per CPU.",
 )
-@click.option("--dask", metavar="ADDRESS", help="Simulate on a Dask cluster instead, such as tcp://host:8786.")
 @click.option(
-    "--all", "all_designs", is_flag=True, help="Rank designs that are no contenders, too: see [frontier] all."
+    "--dask", metavar="ADDRESS", help="Simulate on the Dask cluster at this address instead, such as tcp://host:8786."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print the result, every point of it, as one JSON document.")
+@click.option(
+    "--all",
+    "all_designs",
+    is_flag=True,
+    help="Rank all designs, also those that are no contenders, like `all = true` in [frontier].",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the result with every point as one JSON document.")
 @no_progress_option
 def sweep_command(
     file: Path,
@@ -38,18 +43,19 @@ def sweep_command(
     as_json: bool,
     no_progress: bool,
 ) -> int:
-    """Simulate a grid, a Latin hypercube or a search of config fields, with read policies, traces and seeds.
+    """Simulate a grid, a Latin hypercube or a search of designs.
 
-    Finished points are kept at once: the same command goes on where it was stopped or killed, to the same bytes on any
-    workers. Designs that lose data, cannot serve the load or break a constraint are told first, and are on no frontier;
-    points that fail are listed at the end. One folder takes sweep.parquet, designs.csv, failures.csv, frontier.png and
+    SWEEP.toml names config fields and their values, read policies, traces and seeds. Finished points are kept at once:
+    the same command continues where it was stopped or killed, and the results are the same bytes whatever the workers.
+    Designs that lose data, cannot serve the load or break a constraint are listed first, and are on no frontier; points
+    that failed are listed at the end. The folder holds sweep.parquet, designs.csv, failures.csv, frontier.png and
     report.html.
     """
     from softsense import folders, following, frontier, points, sweep, tables
 
     spec = sweep.Sweep.open(file)
     spec = replace(spec, all_designs=spec.all_designs or all_designs)
-    # Points of one file share its folder however it is changed; another file of that name has another one.
+    # A sweep file keeps its folder however it is changed; another file of the same name gets another folder.
     manifest = folders.Manifest("sweep", command_line(), known_by={"file": str(file.resolve())})
     path = out or folders.default_folder(Path("out") / spec.name, manifest)
     with Folder(path) as folder, dask_executor(dask) as executor:
@@ -57,7 +63,7 @@ def sweep_command(
             planned = points.Planned(spec, report)
         seeds = list(dict.fromkeys(point.seed for point in planned.points if point.seed is not None))
         manifest = replace(manifest, config=planned.config, traces=planned.traces, seeds=seeds)
-        # What traces were recognised as is always shown, so that a wrong guess is seen before anything runs.
+        # The recognised formats of traces are always shown, so that a wrong guess is seen before anything runs.
         click.echo(tables.describe(planned.describe()) + ("" if as_json else "\n"), err=as_json)
         interrupted = False
         try:

@@ -12,27 +12,37 @@ import softsense
 from softsense import Interrupted, _core
 from softsense.cli.completing import complete_table, named
 from softsense.cli.measuring import measuring
-from softsense.cli.options import code_argument, force_option, json_written_option, no_progress_option, sampling_options
+from softsense.cli.options import (
+    code_argument,
+    example,
+    force_option,
+    json_written_option,
+    no_progress_option,
+    sampling_options,
+)
 from softsense.cli.output import check_picture, check_suffix, check_writable
 from softsense.files import replacing
 
 
 @click.group("table")
 def table_group() -> None:
-    """Build and show decode tables, on which the simulator runs."""
+    """Build and show the decode tables that simulations use."""
 
 
-@table_group.command("build")
+@table_group.command("build", epilog=example("softsense table build flash-8/9 --levels 1-3 --out mine.toml"))
 @code_argument
-@click.option("--out", "to", required=True, type=click.Path(path_type=Path), metavar="FILE", help="Write it there.")
+@click.option(
+    "--out", "to", required=True, type=click.Path(path_type=Path), metavar="FILE", help="File for the table: .toml."
+)
 @sampling_options
 @force_option
 @json_written_option
 @no_progress_option
 def table_build(name: str, to: Path, force: bool, as_json: bool, no_progress: bool, **options: Any) -> None:
-    """Measure a decode table of CODE: failure probability and iterations for each level and raw bit error rate.
+    """Measure a decode table of CODE.
 
-    Levels go from 1 to at most 7 (default). A store lets it be stopped and resumed.
+    A decode table has the failure probability and the iterations of a decoder for each read level and raw bit error
+    rate. Levels go from 1 to at most 7 (default). With --store the measurement can be stopped and resumed.
     """
     check_suffix(to, ".toml")
     check_writable(to, force)
@@ -51,12 +61,15 @@ def table_build(name: str, to: Path, force: bool, as_json: bool, no_progress: bo
     click.echo(f"{built.frames:,} frames; made monotone, by at most {100 * built.largest_change:.2g} %")
 
 
-@table_group.command("show")
+@table_group.command("show", epilog=example("softsense table show flash-8-9"))
 @click.argument("name", metavar="TABLE", shell_complete=complete_table, callback=named(_core.decode_tables))
 @click.option("--picture", type=click.Path(path_type=Path), metavar="FILE", help="Draw the curves: .png, .svg or .pdf.")
 @click.option("--json", "as_json", is_flag=True, help="Print the table as one JSON document.")
 def table_show(name: str, picture: Path | None, as_json: bool) -> None:
-    """Show what decode table TABLE is, a shipped one or a file, and what its levels can do."""
+    """Show a decode table, and what its levels can correct.
+
+    TABLE is the name of a shipped decode table, or a file.
+    """
     from softsense import decode_tables, tables
 
     if picture:

@@ -1,4 +1,4 @@
-"""`softsense trace`: what traces hold, and other formats of them."""
+"""`softsense trace`: show, fit, convert and generate traces."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from softsense.cli.measuring import opened_trace
 from softsense.cli.options import (
     config_argument,
     config_options,
+    example,
     json_written_option,
     no_progress_option,
     trace_options,
@@ -25,22 +26,25 @@ from softsense.files import replacing
 
 @click.group()
 def trace() -> None:
-    """Look at traces and convert them."""
+    """Show, fit, convert and generate traces."""
 
 
-@trace.command("stats")
+@trace.command("stats", epilog=example("softsense trace stats my.csv --columns time:us,op,bytes,lbn:512B"))
 @click.argument("file", type=click.Path())
 @trace_options
 @click.option(
     "--save-columns",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Write the columns to FILE.toml, which --format takes.",
+    help="Write the meaning of the columns to this .toml file, for --format.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the statistics as one JSON document.")
 @no_progress_option
 def trace_stats(file: str, save_columns: Path | None, as_json: bool, no_progress: bool, **options: Any) -> None:
-    """Show what a trace file was recognised as and what it holds; FILE may be - for standard input, or a pipe."""
+    """Show the recognised format and the statistics of a trace.
+
+    FILE is a file, a pipe, or - for standard input.
+    """
     from softsense import tables
 
     if save_columns:
@@ -54,15 +58,16 @@ def trace_stats(file: str, save_columns: Path | None, as_json: bool, no_progress
     click.echo(json.dumps(json.loads(opened.stats_json()), indent=2) if as_json else tables.describe(opened.describe()))
 
 
-@trace.command("fit-arrivals")
+@trace.command("fit-arrivals", epilog=example("softsense trace fit-arrivals my.csv"))
 @click.argument("file", type=click.Path())
 @trace_options
 @click.option("--json", "as_json", is_flag=True, help="Print the fit as one JSON document.")
 @no_progress_option
 def trace_fit_arrivals(file: str, as_json: bool, no_progress: bool, **options: Any) -> None:
-    """Fit bursts to the arrivals of trace FILE, and print them as the [workload] section of a config.
+    """Fit a model of bursts to the arrivals of trace FILE.
 
-    The fit is a Markov-modulated Poisson process of two states. Statistics of the trace stand beside those of the fit.
+    The model is a Markov-modulated Poisson process with two states. It is printed as the [workload] section of a
+    config, with comments that compare statistics of the trace and of the fit.
     """
     from softsense import tables
 
@@ -74,7 +79,7 @@ def trace_fit_arrivals(file: str, as_json: bool, no_progress: bool, **options: A
     click.echo(f"{commented}\n\n{toml}", nl=False)
 
 
-@trace.command("convert")
+@trace.command("convert", epilog=example("softsense trace convert my.csv out.trace --to disksim"))
 @click.argument("file", type=click.Path())
 @click.argument("to", metavar="OUT", type=click.Path())
 @trace_options
@@ -89,7 +94,7 @@ def trace_fit_arrivals(file: str, as_json: bool, no_progress: bool, **options: A
 @json_written_option
 @no_progress_option
 def trace_convert(file: str, to: str, to_format: str, as_json: bool, no_progress: bool, **options: Any) -> None:
-    """Write trace FILE to OUT in another format."""
+    """Convert trace FILE to another format, and write it to OUT."""
     from softsense import tables
 
     opened = opened_trace(file, no_progress, options)
@@ -99,7 +104,7 @@ def trace_convert(file: str, to: str, to_format: str, as_json: bool, no_progress
     _say_written(to, to_format, written, as_json)
 
 
-@trace.command("generate")
+@trace.command("generate", epilog=example("softsense trace generate mlc-25nm out.trace"))
 @config_argument
 @click.argument("to", metavar="OUT", type=click.Path())
 @config_options
@@ -122,7 +127,10 @@ def trace_generate(
     no_progress: bool,
     as_json: bool,
 ) -> None:
-    """Write the synthetic [workload] of CONFIG to the trace file OUT."""
+    """Write the synthetic workload of CONFIG to a trace file.
+
+    OUT gets the requests that [workload] of CONFIG generates.
+    """
     opened = softsense.load_config(config, overrides, seed=seed)
     with progress_bars(no_progress) as report:
         written = opened.write_workload(to, to_format, lambda fraction: report("writing", 0, fraction))
