@@ -132,12 +132,12 @@ def test_it_is_said_first(softsense_command: Softsense, tmp_path: Path) -> None:
     told = softsense_command("sweep", "s.toml").stdout
     said = told.index("Of 8 designs 4 are no contenders (4 lose data)")
     assert said < told.index("% of codeword reads were uncorrectable") < told.index("on the frontier")
-    assert "cannot be built, and bounds what can: ideal, max_level 7" in told
+    assert "bounds of what can be built: ideal, max_level 7" in told
     all_of_them = softsense_command("sweep", "s.toml", "--all", "--json")
     document = json.loads(all_of_them.stdout)
     assert document["frontiers"][0]["contenders"] == document["frontiers"][0]["designs"] == 10
     told = softsense_command("sweep", "s.toml", "--all").stdout
-    assert "4 are no contenders (4 lose data): they are among the others, as was asked" in told
+    assert "4 are no contenders (4 lose data): they are ranked with the others, as asked for" in told
 
 
 def test_losing_some_data_may_be_allowed(ages: tuple[Path, SweepResult]) -> None:

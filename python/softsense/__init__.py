@@ -7,17 +7,17 @@ The main question, in three lines::
     comparison = softsense.compare("configs/mlc-25nm.toml", "trace.csv")
     print(comparison.table)
 
-`run` measures one read policy, `compare` several on the same codewords with the same random draws; `fairness` measures
-what tenants of one device do to one another. `Code` is an LDPC
-or BCH code with its encoder and decoders, and `bench` measures it (see `softsense.codes`); `Cells` are flash cells at
-an age; `find_traps` finds the absorbing sets that make a code's error floor; `measure_fer` finds frame error rates
-down to 1e-15, keeps its counts in a `Store`, and `build_table` makes decode tables of them. Configurations, traces
-and codes are checked by the Rust core; whatever is wrong with them raises a `SoftsenseError` that names the place.
+`run` simulates one read policy, and `compare` several of them on the same codewords with the same random draws;
+`fairness` measures how much the tenants of one device slow one another down. `Code` is an LDPC or BCH code with its
+encoder and decoders, and `bench` measures it (see `softsense.codes`); `Cells` are flash cells at an age; `find_traps`
+finds the absorbing sets that make a code's error floor; `measure_fer` measures frame error rates down to 1e-15, whose
+counts a `Store` keeps; `build_table` makes decode tables. The Rust core checks configurations, traces and codes; a
+fault in them raises a `SoftsenseError` that names the place.
 """
 
 from importlib import import_module
 
-# As type checkers take it; the module `typing` would take its time.
+# Type checkers accept this in place of `typing.TYPE_CHECKING`, and importing `typing` takes time.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -91,7 +91,8 @@ __all__ = [
     "run",
 ]
 
-# Everything waits until it is asked for: importing softsense is quick, and the command hears Ctrl-C from its beginning.
+# Every name is imported when it is first used: importing softsense is quick, and the command hears Ctrl-C from its
+# beginning.
 _HOMES = {
     "api": ("compare", "load_config", "run"),
     "base": ("NO_SOFT_SENSING", "Interrupted"),
@@ -111,7 +112,7 @@ _HOME = {name: f"softsense.{home}" for home, names in _HOMES.items() for name in
 def __getattr__(name: str) -> "Any":
     if name not in __all__:
         raise AttributeError(f"module `softsense` has no attribute `{name}`")
-    # Found at once from now on.
+    # Later accesses find the name without calling this function.
     value = globals()[name] = getattr(import_module(_HOME.get(name, "softsense._core")), name)
     return value
 

@@ -60,21 +60,21 @@ def run(
 
     Args:
         config: a TOML file or a `Config`.
-        trace: a trace file, or a `Trace` where its format or units have to be said; None for the config's `[workload]`.
-        policy: replaces the config's read policy: `two_step`, or with its retry `two_step:restart`; or one of your own,
-            such as `my_policies.py:Ladder` (see `softsense.own`).
+        trace: a trace file, or a `Trace` if its format or units must be given; None for the config's `[workload]`.
+        policy: replaces the config's read policy: a name (`two_step`), a name with its retry (`two_step:restart`), or
+            one of your own (`my_policies.py:Ladder`, see `softsense.own`).
         overrides: config fields to replace, each written as `ftl.over_provisioning=0.28`.
         seed: replaces the config's seed. Equal seeds give equal results, whatever the machine.
-        beyond: what becomes of addresses beyond the device: `reject`, `wrap` or `scale`.
-        log_requests: keep one row per request, in memory (True) or in this Parquet file. If that cannot be written, the
-            result has a `log_error`, and is whole otherwise.
-        timeline: a window of simulated time, such as `10ms..12ms` (ns, us, ms or s), of which the result's `timeline`
-            has every sensing, transfer, decode, program and erase; it ends early after a million of them.
+        beyond: what to do with addresses beyond the device: `reject`, `wrap` or `scale`.
+        log_requests: keep one row per request, in memory (True) or in this Parquet file. If the file cannot be written,
+            the result is complete all the same, and its `log_error` says why.
+        timeline: a window of simulated time, such as `10ms..12ms` (ns, us, ms or s). The result's `timeline` has every
+            sensing, transfer, decode, program and erase in it, up to a million.
         progress: called now and then with name, completed requests and completed fraction.
 
     Raises:
         SoftsenseError: the configuration, the trace or a file is wrong; the message names the place.
-        Interrupted: Ctrl-C; its `result` holds what had been measured.
+        Interrupted: Ctrl-C; its `result` is what had been measured.
         Exception: whatever a policy or rule of your own raises.
 
     >>> small = ["geometry.channels=1", "geometry.blocks_per_plane=256"]
@@ -112,19 +112,19 @@ def compare(
 ) -> Comparison:
     """Simulate several read policies on the same codewords with the same random draws.
 
-    Every run has the same seed, and a codeword's draw is fixed when it is written, so the policies differ in nothing
-    but how they read. Results do not depend on `jobs`; only the wall-clock fields of the summaries do.
+    Every run has the same seed, and the random draw of a codeword is fixed when it is written, so runs differ only in
+    how they read. Results do not depend on `jobs`, except for the wall-clock fields of the summaries.
 
     Args:
         config: a TOML file or a `Config`.
-        trace: a trace file, or a `Trace` where its format or units have to be said; None for the config's `[workload]`.
+        trace: a trace file, or a `Trace` if its format or units must be given; None for the config's `[workload]`.
         policies: `all`, or names such as `two_step`, each optionally with its retry as in `two_step:restart`; or of
             your own, such as `my_policies.py:Ladder` (see `softsense.own`).
-        baseline: also run `no_soft_sensing`, in which nothing ever fails, and report slowdowns against it; not with BCH
-            codes, which are read by hard decisions alone.
+        baseline: also run `no_soft_sensing`, in which every read succeeds with hard sensing, and report slowdowns
+            relative to it. Without effect with BCH codes, which use hard decisions only.
         overrides: config fields to replace, each written as `ftl.over_provisioning=0.28`.
         seed: replaces the config's seed.
-        beyond: what becomes of addresses beyond the device: `reject`, `wrap` or `scale`.
+        beyond: what to do with addresses beyond the device: `reject`, `wrap` or `scale`.
         jobs: simulations that run at once, each with the memory of a whole device; default: one per CPU, at most 4.
         log_requests: keep one row per request, in memory (True) or for all runs in this Parquet file.
         progress: called now and then with a run's name, its completed requests and completed fraction.
@@ -145,7 +145,7 @@ def compare(
     base = configured(config, overrides, seed, None)
     with LogDirectory(log_requests) as logs:
         tasks: list[Task] = []
-        # BCH codes are read by hard decisions alone, and the time of their decoders is that of errors.
+        # BCH codes use hard decisions only, and the time of their decoders depends on the errors.
         if baseline and "bch" not in json.loads(base.to_json())["reliability"]:
             # `ideal` knows that level 1 suffices, so the baseline never senses ahead in vain either.
             perfect = with_policy(base, "ideal").with_overrides(['reliability="perfect"'])
@@ -165,21 +165,22 @@ def compare(
 
 
 def default_jobs() -> int:
-    """Simulations that run at once unless told otherwise: one per CPU, at most 4, as each holds a device's tables."""
+    """The default number of simulations at once: one per CPU, at most 4, as each holds the tables of a whole device."""
     return min(_MOST_JOBS, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
 
 
 def parallelism_of(config: Config, reference: Config) -> list[str]:
-    """Fields to replace, so that the decoders of `config` take the area of those of `reference`, and no more.
+    """Overrides that give the decoders of `config` as much parallelism as fits the decoder area of `reference`.
 
     Raises:
-        ConfigError: decoders of either are no circuits, or those of `config` are too many for the area.
+        ConfigError: one of the configs does not describe decoders as circuits, or the decoders of `config` are too many
+            for the area.
     """
     hardware = reference.decoder_hardware()
     if hardware is None:
         raise ConfigError(
-            "decoder.time: the reference has decoders of unknown hardware, expected `bch` or `ldpc` to compare at "
-            "equal area"
+            "decoder.time: found decoders of unknown hardware in the reference, expected `bch` or "
+            "`ldpc` for a comparison at equal area"
         )
     return config.parallelism_of_area(hardware["total_mm2"])
 
@@ -187,7 +188,7 @@ def parallelism_of(config: Config, reference: Config) -> list[str]:
 def configured(
     config: str | os.PathLike[str] | Config, overrides: Sequence[str], seed: int | None, policy: str | None
 ) -> Config:
-    """The configuration in a file, or given, with fields, seed and policy replaced."""
+    """A configuration from a file or a `Config`, with fields, seed and policy replaced."""
     if isinstance(config, Config):
         changes = as_overrides(overrides, seed, policy)
         return config.with_overrides(changes) if changes else config

@@ -1,4 +1,4 @@
-"""Calls of the core that may take long, beside a thread that goes on hearing Ctrl-C."""
+"""Long calls of the core in a thread of their own, so that the calling thread still hears Ctrl-C."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from softsense._core import StopFlag
 T = TypeVar("T")
 
 GRACE_S = 0.4
-"""How long work may take to end after Ctrl-C; what takes longer, such as very long decodes, is left to itself."""
+"""How long work may take to end after Ctrl-C; work that takes longer, such as a very long decode, is abandoned."""
 
 _WAIT_S = 0.1
 
@@ -21,10 +21,11 @@ def in_background(work: Callable[[], T], stop: StopFlag | None = None, watch: Ca
 
     Args:
         work: runs in a thread of its own.
-        stop: set on Ctrl-C: `work` then returns soon what there is. Without it Ctrl-C gives up the work.
-        watch: called now and then, in this thread; what it raises ends the work, `KeyboardInterrupt` as Ctrl-C does.
+        stop: is set on Ctrl-C; `work` then soon returns a partial result. Without `stop`, Ctrl-C abandons the work.
+        watch: called now and then in the calling thread. An exception that it raises ends the work; `KeyboardInterrupt`
+            ends it as Ctrl-C does.
 
-    Raises `KeyboardInterrupt` for work that was given up.
+    Raises `KeyboardInterrupt` for work that was abandoned.
     """
     ended = threading.Event()
     returned: list[T] = []

@@ -1,7 +1,8 @@
-"""What a chart shows, as plain data: `plots.draw_sheet` prints it, and `report.charts` puts it on a page.
+"""Descriptions of charts as plain data: `plots.draw_sheet` draws them as a picture, `report.charts` puts them on a
+page.
 
-A description says what there is to see and which parts belong together. How wide a line is, and where a legend has
-room, is left to whoever draws it.
+A description says what the chart shows and which parts belong together. The renderer chooses line widths and the place
+of the legend.
 """
 
 from __future__ import annotations
@@ -22,24 +23,24 @@ class Series:
     """Numbers under one name in the legend.
 
     Attributes:
-        name: in the legend.
+        name: its name in the legend.
         x: numbers, or the names of categories.
         y: as many numbers; None leaves a gap.
         kind: a `line`, a `bar`, `points`, `span`: bars from `lo` to y, of charts whose bars are stacked, or `range`:
             from `lo` to `hi` over the whole width of a category, such as that of published values.
         lo: lower ends of intervals of y, drawn as whiskers.
         hi: upper ends.
-        labels: a line more of what a point shows under the pointer.
+        labels: an additional line for each point, shown under the pointer.
         colour: such as `#0072b2`; default: the next one of `colours.SERIES`.
         dashed: a line that is a bound or a reference.
         steps: a line that is constant from each point to the next one.
         keys: what each point stands for: a selection in one chart is one of all charts and tables of the document.
-        band: whether intervals are a band beside the line in place of whiskers.
-        marker: of points, and of a line that has few; default: a circle.
+        band: whether intervals are drawn as a band around the line instead of as whiskers.
+        marker: the marker of points, and of a line with few points; default: a circle.
         hollow: whether points are drawn as outlines, all of them or each: not measured to the end, or no contender.
         pale: a line, or points, behind all others.
-        printed: what a picture says beside each value; on a page the pointer asks.
-        named: whether a legend has it; what goes with another series has that one's name.
+        printed: text beside each value in a picture; a page shows the value under the pointer.
+        named: whether the legend has the series; a series that belongs to another one is left out.
     """
 
     name: str
@@ -67,8 +68,8 @@ class Series:
 
 @dataclass(frozen=True)
 class Mark:
-    """A line of reference, such as that of no change: where it stands on the vertical axis or, with `axis` `x`, on the
-    other one, and what is written at it. In a chart whose bars lie across, `y` is the axis of values all the same.
+    """A reference line, such as the one for no change: its position on the vertical axis or, with `axis` `x`, on the
+    horizontal one, and its label. In a chart with horizontal bars, `y` is still the axis of values.
     """
 
     value: float
@@ -78,32 +79,32 @@ class Mark:
 
 @dataclass(frozen=True)
 class Chart:
-    """A chart; labels of axes say the unit, which is shown with each value.
+    """A chart; the label of an axis has the unit.
 
     Attributes:
-        title: above it; may be empty where the section says it.
-        series: what is drawn; bars stand side by side in the order of series.
+        title: above the chart; may be empty if the section has the title.
+        series: the data; bars of several series stand side by side in their order.
         x_label: quantity and unit.
         y_label: quantity and unit.
         log_x: whether the axis is logarithmic at first; the reader can switch each axis that allows it.
-        log_y: the same.
+        log_y: the same for the vertical axis.
         note: a line below the chart.
         stacked: bars of a category lie end to end, from left to right; they never have a logarithmic axis.
         across: names of categories stand on the vertical axis, as those of stacked bars do.
         marks: lines of reference.
-        names: the order of categories; default: that in which series name them.
+        names: the order of categories; default: the order in which series name them.
         x_range: where the horizontal axis begins and ends at first; None where values say it.
-        y_range: the same of the vertical axis.
+        y_range: the same for the vertical axis.
         x_ticks: the numbers at which a picture's horizontal axis is marked.
-        exclusive: bars stand alone in the middle of their category, as no other series has one there.
+        exclusive: each bar stands alone in the middle of its category, as no other series has a bar there.
         linked: charts of the same name zoom together along the horizontal axis.
         rows: a picture shows bars as rows of points, a row for each series and a point for each category.
-        name_colours: of names of categories that have a colour of their own.
-        totals: of names of categories whose stacked bars come to a number, what is written at their ends.
-        own_key: a picture of several charts has the legend of this one at the chart itself.
-        beside: lines at the right of a chart in a picture; a page has a table.
+        name_colours: colours of the names of some categories.
+        totals: text at the ends of stacked bars, by the name of the category.
+        own_key: in a picture of several charts, the legend of this chart stands at the chart itself.
+        beside: lines of text at the right of a chart in a picture; a page has a table instead.
         corner: a few words above the chart at its right, in a picture.
-        why_empty: what is said in place of a chart without series.
+        why_empty: the text in place of a chart without series.
     """
 
     title: str
@@ -152,9 +153,8 @@ class Chart:
         return [series.colour or next(spare) for series in self.series]
 
     def alike(self) -> list[tuple[str, str]]:
-        """Names of series in the legend that a reader may take for each other: they have one colour.
-
-        Lines of one colour that have other markers are told apart, and so is what is dashed from what is not.
+        """Pairs of series in the legend that a reader may confuse, since they have the same colour. Lines with
+        different markers can be told apart, and so can dashed and solid ones.
         """
         found = []
         first: dict[tuple[str, ...], str] = {}
@@ -176,9 +176,9 @@ class Sheet:
         title: of the picture.
         charts: row by row.
         note: a line below the title.
-        foot: a line at the end.
+        foot: a line below the charts.
         columns: charts in a row; default: all of them.
-        panel: width and height of a chart in inches, with what is written at its axes.
+        panel: width and height of a chart in inches, including the labels of its axes.
         dpi: dots per inch.
     """
 

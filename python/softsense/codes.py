@@ -1,7 +1,7 @@
-"""Error-correcting codes from Python: what a code is, what it costs to fail, and how fast and how well it decodes.
+"""Error-correcting codes from Python: their properties, failure probabilities, speed and hardware.
 
-`softsense.Code` is a code, compiled once; its `encode`, and the `decode` of its `decoder`, take NumPy arrays and
-release the GIL::
+`softsense.Code` is a code that is prepared once; `Code.encode` and `Decoder.decode` take NumPy arrays and release the
+GIL::
 
     import numpy as np
     import softsense
@@ -28,13 +28,13 @@ from softsense.background import in_background
 from softsense.base import Interrupted
 
 FAILURE_TARGETS = (1e-15, 1e-10, 1e-6, 1e-2)
-"""Probabilities of a failure for which `describe` says the raw bit error rate of a BCH code."""
+"""Failure probabilities for which `describe` gives the raw bit error rate that a BCH code corrects."""
 
 MIN_SUM_RULE = "min-sum:0.75"
-"""The min-sum of which `describe` gives the threshold."""
+"""The min-sum factor for which `describe` gives the decoding threshold."""
 
 _MOST_EDGES = 50_000
-# Of the fields that `Code.open` knows.
+# The range of fields that `Code.open` knows.
 _FIELD_BITS = range(5, 17)
 _CYCLE_LENGTHS = (4, 6, 8)
 
@@ -51,23 +51,24 @@ def bench(
     seed: int = 1,
     progress: Callable[[float, int], None] | None = None,
 ) -> dict[str, Any]:
-    """Measure error rate and speed of a code: random data, encoded, sent through a channel, decoded and compared.
+    """Measure error rate and speed of a code. Random data is encoded, sent through a channel, decoded and compared.
 
     Args:
         code: a code, or a name or file that `Code.open` takes.
         channel: `bsc:P`, `errors:W`, `awgn:EBN0_DB` or `gaussian:RBER:LEVELS`.
-        decoder: as `Code.decoder` takes it; of this and of `iterations` BCH codes take no notice.
-        iterations: after how many a decoder gives up.
+        decoder: a name that `Code.decoder` takes; BCH codes ignore it, and `iterations`, too.
+        iterations: iterations after which a decoder gives up.
         threads: threads that decode.
-        seconds: how long; no matter if `frames` is given.
-        frames: how many frames; then all counts depend on nothing but the seed.
-        seed: of data and noise.
+        seconds: how long to measure; ignored if `frames` is given.
+        frames: how many frames to measure; all counts then depend on the seed only.
+        seed: seed of data and noise, 0 to 2^64 - 1.
         progress: called about ten times a second with the fraction done and the frames so far.
 
-    Returns `user_mbps` and `encode_mbps` (data bits a second, in Mb/s, of all threads; the channel's time does not
-    count), `frames`, `frame_errors`, `fer` and its exact 95 % interval `fer_lo` to `fer_hi`, `undetected` (wrong words
-    that were called right), `bit_error_rate` of the data after decoding, `mean_iterations`, `iteration_histogram`, and
-    what was measured. What does not apply, or is a rate of no frames, is None.
+    Returns `user_mbps` and `encode_mbps` (data rates of all threads in Mb/s, without the time of the channel),
+    `frames`, `frame_errors`, `fer` and its exact 95 % interval `fer_lo` to `fer_hi`, `undetected` (number of wrong
+    words that the decoder reported as decoded), `bit_error_rate` of the data after decoding, `mean_iterations`,
+    `iteration_histogram`, and the arguments of the measurement. Values that do not apply, and rates of no frames, are
+    None.
 
     Raises `CodeError` or `FileError`; `Interrupted`, with the result so far, on Ctrl-C.
 
@@ -107,13 +108,13 @@ def bench(
 
 
 def describe(code: Code, *, thresholds: bool = True, cycles: bool | None = None) -> dict[str, Any]:
-    """What a code is, as numbers ready for JSON.
+    """The properties of a code, as a dict ready for JSON.
 
     Args:
         code: the code.
-        thresholds: also by density evolution (LDPC; takes up to a second).
-        cycles: also girth and short cycles (LDPC); default: if the code has a base matrix or few edges, as others take
-            up to a minute.
+        thresholds: whether to add decoding thresholds by density evolution (LDPC; takes up to a second).
+        cycles: whether to add girth and short cycles (LDPC); default: only if the code has a base matrix or few edges,
+            as counting takes up to a minute otherwise.
 
     >>> facts = describe(Code.open("teaching-1/2"), thresholds=False)
     >>> facts["codeword_bits"], facts["girth"], facts["bit_degrees"][0]["degree"]
@@ -177,16 +178,16 @@ def _describe_bch(code: Code) -> dict[str, Any]:
 
 
 def hardware(code: Code, **circuit: Any) -> dict[str, Any]:
-    """What a decoder and an encoder of a code take as circuits, by the model of docs/model/hardware.md.
+    """Estimate gates, area, cycles and energy of a code's decoder and encoder by the model of docs/model/hardware.md.
 
     Args:
         code: an LDPC or a BCH code.
         circuit: keyword arguments of `code_hardware`: `node_nm`, `clock_mhz`, `iterations`, `checks_per_cycle`,
             `message_bits`, `syndrome_bits_per_cycle`, `key_equation_multipliers`, `search_bits_per_cycle`,
-            `encoder_bits_per_cycle`. What is not given is as in a config.
+            `encoder_bits_per_cycle`. Arguments that are not given have the defaults of a config.
 
     Returns `code`, `kind`, `node_nm`, `clock_mhz`, and `decoder` and `encoder`: each `gates`, `memory_bits`, `mm2`, and
-    of a codeword `cycles`, `us`, `gbps`, `nj` and `pj_per_bit`. Raises `ConfigError`.
+    for one codeword `cycles`, `us`, `gbps`, `nj` and `pj_per_bit`. Raises `ConfigError`.
 
     >>> found = hardware(Code.open("bch-512B-t15"), clock_mhz=100.0)
     >>> found["decoder"]["cycles"], found["decoder"]["us"]
@@ -219,7 +220,7 @@ def failure_probability(bits: int, correctable: int, raw_bit_error_rate: float) 
         choices = math.lgamma(bits + 1) - math.lgamma(errors + 1) - math.lgamma(bits - errors + 1)
         return math.exp(choices + errors * log_wrong + (bits - errors) * log_right)
 
-    # The terms rise up to the mean and fall after it: summed from there outwards until nothing is added.
+    # The terms rise up to the mean and fall after it, so they are summed from the mean outwards until nothing is added.
     mean = bits * raw_bit_error_rate
     if correctable + 1 <= mean:
         return 1 - _sum_until_negligible(probability, range(correctable, -1, -1))
@@ -259,12 +260,12 @@ def raw_bit_error_rate(bits: int, correctable: int, failure: float) -> float:
 
 @dataclass(frozen=True)
 class BchParity:
-    """What a shortened binary BCH code adds to its data.
+    """The parity of a shortened binary BCH code.
 
     Attributes:
-        data_bits: k, of a codeword.
-        field_bits: m, of the least field whose codewords are long enough.
-        correctable: t, errors that are corrected with certainty.
+        data_bits: k, the data bits of a codeword.
+        field_bits: m, the degree of the smallest field whose codewords are long enough.
+        correctable: t, the number of errors that are always corrected.
     """
 
     data_bits: int
@@ -273,17 +274,17 @@ class BchParity:
 
     @property
     def parity_bits(self) -> int:
-        """M t, the most that such a code needs."""
+        """An upper bound of the parity bits of a binary BCH code: m t."""
         return self.field_bits * self.correctable
 
     @property
     def codeword_bits(self) -> int:
-        """N."""
+        """The length n of a codeword in bits."""
         return self.data_bits + self.parity_bits
 
 
 def bch_parity(data_bits: int, correctable: int) -> BchParity:
-    """The parity of the BCH code for so much data, in the least field with k + m t <= 2^m - 1.
+    """The parity of a BCH code, in the smallest field with k + m t <= 2^m - 1.
 
     Raises `CodeError` if no field up to m = 16 has codewords of that length.
 
@@ -306,20 +307,22 @@ def minimum_correctable(
     limit: float = 1e-15,
     criterion: Literal["unit_ber", "failure"] = "unit_ber",
 ) -> BchParity:
-    """The weakest BCH code that keeps uncorrectable errors as rare as asked for.
+    """The weakest BCH code whose uncorrectable errors are rare enough.
 
     Args:
-        data_bits: k, of a codeword.
-        raw_bit_error_rate: of each bit of the codeword, independently.
-        limit: what may not be exceeded.
-        criterion: what the limit is of: `unit_ber`, P(more than t errors) / k, or `failure`, that probability itself.
+        data_bits: k, the data bits of a codeword.
+        raw_bit_error_rate: error rate of each bit of the codeword, independently.
+        limit: the largest value allowed, above 0 and below 1.
+        criterion: what the limit applies to: `unit_ber`, P(more than t errors) / k, or `failure`, P(more than t
+            errors).
 
-    A stronger code has more bits that can be wrong: t is the least that meets the limit with its own parity counted.
+    A stronger code has more bits that can be wrong: t is the smallest one that meets the limit when its own parity
+    counts.
 
     Raises `CodeError` if no code up to m = 16 meets it.
 
     Source: S. Wang et al., "Lifetime Adaptive ECC in NAND Flash Page Management", 2017, eq. 1, which has `unit_ber`.
-    Deviation: its text calls the sum P(i > t), and divides by k in the formula alone.
+    Deviation: the paper's text calls the sum P(i > t), and divides by k only in the formula.
 
     >>> minimum_correctable(32768, 1e-3)
     BchParity(data_bits=32768, field_bits=16, correctable=78)

@@ -1,7 +1,7 @@
-"""Colours of policies and of what a read's time is made of: the same in pictures and in reports.
+"""Colours of policies, parts of a read's time and other series: the same in pictures and in reports.
 
-The palette is that of Okabe and Ito, which colour-blind readers can tell apart, and some more: tests/test_colours.py
-looks at all of them as people without one kind of cone do.
+The palette is that of Okabe and Ito, which colour-blind readers can tell apart, and a few more colours:
+tests/test_colours.py checks all of them as people who lack one kind of cone see them.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Constraints on results, such as `p99.9 < 2 ms` or `uncorrectable = 0`: read, checked against columns, and judged.
 
 A constraint is a column's name, an operator and a number, with a unit or without. Names are those of the results
-(`response.read.p999_us`), or short for them: `p99.9`, `mean` and `max` are response times of reads, `write.p99` one of
-writes; of all others the last part does where it says which, such as `uncorrectable` or `total_uj`.
+(`response.read.p999_us`), or short for them: `p99.9`, `mean` and `max` are response times of reads, `write.p99` is one
+of writes. For all other columns the last part of the name suffices where it is unique, such as `uncorrectable` or
+`total_uj`.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ _UNITS: dict[str, dict[str, float]] = {
     "_uj": {"nJ": 1e-3, "uJ": 1.0, "µJ": 1.0, "mJ": 1e3, "J": 1e6},
     "_bytes": _BYTES | {"TB": 1e12},
 }
-# What a count is a share of where a constraint says per cent.
+# The total of which a count is a share, where a constraint gives per cent.
 _AMONG = {
     "codeword_reads": "codeword_reads.count",
     "writes_detail": "writes_detail.host_codewords",
@@ -46,14 +47,14 @@ _KINDS = ("read", "write", "all")
 
 @dataclass(frozen=True)
 class Constraint:
-    """What a column has to be.
+    """A condition that a column has to meet.
 
     Attributes:
         text: as it was written.
         column: the full name of its column.
         comparison: one of `<`, `<=`, `=`, `>=` and `>`.
-        bound: in the column's own unit; a share of `among`, if it has one.
-        among: the column that it is a share of, for counts in per cent; None for all others.
+        bound: the number in the unit of the column, or a share of `among` if that is given.
+        among: for a count in per cent, the column of the total; None otherwise.
     """
 
     text: str
@@ -64,11 +65,11 @@ class Constraint:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns that it looks at."""
+        """The columns that the constraint needs."""
         return (self.column, self.among) if self.among else (self.column,)
 
     def value(self, row: Mapping[str, Any]) -> float | None:
-        """What a row has of it; None where that was not measured."""
+        """The value of a row, as the bound measures it; None if it was not measured."""
         found = row[self.column]
         if found is None or not self.among:
             return None if found is None else float(found)
@@ -76,7 +77,7 @@ class Constraint:
         return found / count if count else 0.0
 
     def holds(self, row: Mapping[str, Any]) -> bool:
-        """Whether a row meets it; what was not measured meets nothing."""
+        """Whether a row meets the constraint; a row without the value does not."""
         value = self.value(row)
         return value is not None and _OPERATORS[self.comparison](value, self.bound)
 
@@ -93,10 +94,10 @@ def parse(text: str, columns: Mapping[str, type] | Iterable[str]) -> Constraint:
 
     Args:
         text: such as `p99.9 < 2 ms`, `uncorrectable = 0`, `write.p99 <= 5000` or `uncorrectable < 0.1 %`.
-        columns: names that there are; counts of a mapping are `int`.
+        columns: the known names; in a mapping the type of counts is `int`.
 
     Raises:
-        ConfigError: it is none, or its name or unit is not known; the message says which there are.
+        ConfigError: the text is no constraint, or its name or unit is unknown; the message lists the known ones.
 
     >>> parse("p99.9 < 2 ms", ["response.read.p999_us"])
     Constraint(text='p99.9 < 2 ms', column='response.read.p999_us', comparison='<', bound=2000.0, among=None)
@@ -116,7 +117,7 @@ def parse(text: str, columns: Mapping[str, type] | Iterable[str]) -> Constraint:
     among = None
     if unit == "%":
         bound /= 100
-        # An energy or a time has no share; a real number without a unit is one itself.
+        # Energies and times are no shares of anything; a real number without a unit is a share itself.
         among = _among(column, kinds, text)
     elif unit is not None:
         bound *= _factor(column, unit, text)
@@ -127,7 +128,7 @@ def resolve(name: str, columns: Iterable[str]) -> str:
     """The column that a full or a short name means.
 
     Raises:
-        ConfigError: none, or several.
+        ConfigError: no column or several columns have the name.
 
     >>> resolve("read.p99.9", ["response.read.p999_us", "energy.total_uj"])
     'response.read.p999_us'
@@ -139,7 +140,7 @@ def resolve(name: str, columns: Iterable[str]) -> str:
     spelled = _spelled(name.removeprefix("response."))
     if (column := short.get(name) or short.get(spelled)) is not None:
         return column
-    # As in configs, `-` is as good as `_`; it has a meaning of its own nowhere in a column.
+    # As in configs, `-` stands for `_`; no column has a `-`.
     if (other := _core.spelled_like(name, [*known, *short])) is not None:
         return short.get(other, other)
     several = [column for column in known if column.rpartition(".")[2] == name]

@@ -1,4 +1,4 @@
-"""Decode tables: what fails, and how many iterations it takes, for each read level on a grid of raw bit error rates.
+"""Decode tables: failure probabilities and iterations for each read level on a grid of raw bit error rates.
 
 `build_table` is `softsense table build`: it measures a table with the package's own codecs, in the format of
 docs/model/decode-table.md. `describe` reads one, shipped or from a file.
@@ -53,14 +53,14 @@ _CURVES = ("p_fail", "p_fail_lo", "p_fail_hi", "floor", "floor_at_most", "unlist
 
 @dataclass
 class BuiltTable:
-    """A decode table, and what it was made of.
+    """A decode table, with the measurements that it was made of.
 
     Attributes:
         text: the table, in TOML.
-        rber: the grid.
+        rber: the raw bit error rates of the grid.
         points: the rates as they were measured, for each level.
-        largest_change: by what part of itself a measured rate was changed at most to make the table monotone.
-        frames: frames decoded for it.
+        largest_change: the largest relative change of a measured rate that made the table monotone.
+        frames: number of frames that were decoded.
     """
 
     text: str

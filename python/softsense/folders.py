@@ -1,8 +1,7 @@
-"""Folders of results: what each says of itself, and how several are set side by side.
+"""Folders of results: the manifest of each, and the rows by which several are compared.
 
 Every command that leaves a folder writes `results.json` into it: kind, version, command line, date, config, traces,
-seeds and files. Date and command line are in that file alone, so that others are the same bytes whenever the same is
-asked.
+seeds and files. No other file has the date and the command line, so equal inputs give the same bytes in all others.
 """
 
 from __future__ import annotations
@@ -27,17 +26,17 @@ _DEPTH = 4
 
 @dataclass(frozen=True)
 class Manifest:
-    """What a folder of results says of itself.
+    """The description of a folder of results.
 
     Attributes:
         kind: the command: `run`, `compare`, `fairness`, `sweep`, `reproduce`, `fit`, `fer` or `lifetime`.
         command: the words of the command line.
         config: `name` and `sha256` of the resolved config; None where there is none.
-        traces: what `of_trace` says of each; empty where the config's workload ran.
-        seeds: of what ran.
+        traces: a dict of `of_trace` for each trace; empty if the config's workload ran.
+        seeds: the seeds that ran.
         asked: whatever else the results depend on, such as policies.
-        known_by: what makes results others, if it is less than all that; a sweep, whose points are known one by one, is
-            known by its file.
+        known_by: the inputs that identify the results, if not all of the above do; a sweep, each of whose points has an
+            identity, is identified by its file.
     """
 
     kind: str
@@ -50,7 +49,7 @@ class Manifest:
 
     @property
     def identity(self) -> str:
-        """SHA-256 of what makes results others: not of the version, names of files, dates or the command line."""
+        """SHA-256 of the inputs that identify the results, without version, names of files, dates and command line."""
         config = self.config and self.config["sha256"]
         traces = [{key: value for key, value in trace.items() if key != "file"} for trace in self.traces]
         parts: Any = [config, traces, list(self.seeds), self.asked] if self.known_by is None else self.known_by
@@ -58,7 +57,7 @@ class Manifest:
         return hashlib.sha256(text.encode()).hexdigest()
 
     def write(self, folder: Path, files: Sequence[Path], *, interrupted: bool = False) -> Path:
-        """Write it, as the last file of a folder; returns its path. Raises `FileError`."""
+        """Write the manifest, as the last file of a folder; returns its path. Raises `FileError`."""
         build = build_info()
         now = datetime.datetime.now(datetime.UTC).replace(microsecond=0)
         told = {
@@ -82,28 +81,27 @@ class Manifest:
 
 
 def of_config(name: str | os.PathLike[str], config: Config) -> dict[str, str]:
-    """What a manifest says of a config."""
+    """The entry of a config in a manifest."""
     return {"name": os.fspath(name), "sha256": config.sha256}
 
 
 def of_trace(file: str | os.PathLike[str], trace: Trace, options: Mapping[str, Any], beyond: str) -> dict[str, Any]:
-    """What a manifest says of a trace: file, content, how it was read, and how many requests were found."""
+    """The entry of a trace in a manifest: file, content, how it was read, and how many requests were found."""
     path = Path(file)
     rows = dict(trace.describe())
     told = {key: value for key, value in options.items() if value is not None}
     return {
         "file": str(path),
         "sha256": sha256_of(path) if path.is_file() else None,
-        # Of a pipe nothing else tells one trace from another.
+        # Traces from pipes can be told apart only by this.
         **{key: rows.get(key) for key in ("requests", "span", "footprint")},
         "options": told | {"beyond": beyond},
     }
 
 
 def default_folder(base: Path, manifest: Manifest) -> Path:
-    """Where results go by default: `base`, or, where that has results of something else, one with a name of their own.
-
-    Results of the same inputs take the place of their predecessors; nothing else is ever overwritten.
+    """The default folder of results: `base`, or `base` with a suffix if it holds results of other inputs. Results
+    replace earlier results of the same inputs; nothing else is ever overwritten.
     """
     kept = _read(base / MANIFEST)
     if kept is None or kept.get("identity") == manifest.identity:
@@ -112,7 +110,7 @@ def default_folder(base: Path, manifest: Manifest) -> Path:
 
 
 def stem(file: str | os.PathLike[str]) -> str:
-    """A file's name without what comes after its first dot, for names of folders."""
+    """A file's name up to its first dot, for names of folders."""
     return Path(file).name.partition(".")[0].replace(" ", "-") or "trace"
 
 
@@ -130,7 +128,7 @@ class Results:
 
     Attributes:
         folder: where it is.
-        manifest: what `results.json` says.
+        manifest: the content of `results.json`.
     """
 
     folder: Path
@@ -138,19 +136,19 @@ class Results:
 
     @staticmethod
     def open(folder: str | os.PathLike[str]) -> Results:
-        """Open a folder of results. Raises `FileError` if it is none."""
+        """Open a folder of results. Raises `FileError` if the folder holds no results."""
         path = Path(folder)
         if not (path / MANIFEST).is_file():
             found = f"found no {MANIFEST}" if path.is_dir() else "found no such folder"
             raise FileError(f"{path}: {found}, expected a folder of results (`softsense results list` shows them)")
         manifest = _read(path / MANIFEST)
         if manifest is None:
-            raise FileError(f"{path / MANIFEST}: found a damaged file, expected what a command of softsense wrote")
+            raise FileError(f"{path / MANIFEST}: found a damaged file, expected a manifest written by softsense")
         return Results(path, manifest)
 
     @property
     def labels(self) -> list[str]:
-        """The columns of `rows` that say what a row is of, but for its seed."""
+        """The columns of `rows` that identify a row, apart from its seed."""
         return _LABELS.get(str(self.manifest["kind"]), [])
 
     def rows(self) -> list[dict[str, Any]]:
@@ -176,7 +174,7 @@ class Results:
         except (KeyError, TypeError, AttributeError):
             path = self.folder / _DOCUMENTS.get(kind, f"{kind}.json")
             raise FileError(
-                f"{path}: found other content than `softsense {kind}` writes, expected its results"
+                f"{path}: found content that `softsense {kind}` does not write, expected its results"
             ) from None
 
     def config(self) -> dict[str, Any]:
@@ -229,7 +227,7 @@ _LABELS = {
 
 
 def numbers(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Numbers and text of nested tables; lists are left out, and so is what depends on the machine."""
+    """Numbers and text of nested tables; lists and values that depend on the machine are left out."""
     for key, value in table.items():
         if isinstance(value, Mapping):
             if key not in ("machine", "source"):

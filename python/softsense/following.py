@@ -1,4 +1,4 @@
-"""How far a run is, in a file beside its results, for whoever follows it: `softsense serve-results`."""
+"""The progress of a run, in a file beside its results, which `softsense serve-results` reads."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from softsense.base import Progress
 from softsense.files import replacing
 
 NAME = ".progress.json"
-"""Of the file in a folder of results; of a store it is the store's name with this at its end."""
+"""Name of the progress file in a folder of results; a store's file has the store's name and this suffix."""
 
 PLAN = ".plan.json"
-"""Of what a sweep is to simulate, beside it: by identity what each point is."""
+"""Name of the file with the points that a sweep is to simulate, by identity."""
 
 RUNNING, FINISHED, INTERRUPTED, FAILED = "running", "finished", "interrupted", "failed"
 
@@ -28,15 +28,14 @@ _MOST_KEPT = 240
 
 
 class Following:
-    """A progress callback that also writes what it hears, about once a second.
-
-    A run goes on if the file cannot be written: it is no result. One that ends before anything was done leaves none.
+    """A progress callback that also writes the progress to a file, about once a second. A run continues if the file
+    cannot be written, since it is no result. A run that ends before anything was done leaves no file.
 
     Args:
-        file: where; None writes nothing.
+        file: the file; None writes nothing.
         what: the command, such as `sweep`.
-        name: of what it does.
-        progress: called likewise.
+        name: the name of the sweep, paper or code.
+        progress: a callback that is called, too.
     """
 
     def __init__(self, file: Path | None, what: str, name: str, progress: Progress) -> None:
@@ -48,7 +47,7 @@ class Following:
         self._lock = threading.Lock()
 
     def __call__(self, doing: str, count: int, fraction: float) -> None:
-        """Hear what is being done, what is complete, and the complete fraction."""
+        """Take the name of the current work, the number done, and the completed fraction."""
         self._progress(doing, count, fraction)
         with self._lock:
             now = time.time()
@@ -58,13 +57,13 @@ class Following:
                 self._write(now)
 
     def plan(self, file: Path, document: Any) -> None:
-        """Write what is to be done, which then begins."""
+        """Write the plan of a run that begins."""
         self._begun = True
         with contextlib.suppress(FileError), replacing(file) as partial:
             partial.write_text(json.dumps(document), encoding="utf-8")
 
     def ended(self, state: str) -> None:
-        """Say how it ended, once."""
+        """Record how the run ended; only the first call counts."""
         with self._lock:
             if self._told["state"] != RUNNING:
                 return
@@ -75,7 +74,7 @@ class Following:
                 self._write(time.time())
 
     def forget(self) -> None:
-        """Leave nothing behind: nothing came of it."""
+        """Remove the file of a run without results."""
         with self._lock, contextlib.suppress(OSError):
             self._told["state"] = INTERRUPTED
             if self._file:
@@ -95,7 +94,7 @@ class Following:
 
 @contextlib.contextmanager
 def following(file: Path | None, what: str, name: str, progress: Progress) -> Iterator[Following]:
-    """A `Following` that says itself how it ended, unless it was told."""
+    """A context with a `Following` that records by itself how the run ended, unless `ended` was called."""
     found = Following(file, what, name, progress)
     state = FAILED
     try:
@@ -109,12 +108,12 @@ def following(file: Path | None, what: str, name: str, progress: Progress) -> It
 
 
 def beside(store: Path | None) -> Path | None:
-    """The file of a store."""
+    """The progress file of a store."""
     return Path(f"{store}{NAME}") if store else None
 
 
 def is_running(told: dict[str, Any]) -> bool:
-    """Whether a run that says so is still there: one that was killed says nothing any more."""
+    """Whether a run whose file says that it runs is still alive: a killed run stops writing."""
     if told.get("state") != RUNNING:
         return False
     try:

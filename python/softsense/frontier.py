@@ -1,4 +1,4 @@
-"""What a sweep is for, as text, a picture and a report: which designs are no good, and which of the others are best."""
+"""Frontiers of a sweep as text, picture and report: which designs are set aside and why, and which others are best."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ _MOST_POINTS = 2000
 
 
 def label(column: str) -> str:
-    """A column as people read it, with its unit; its name where there is no other."""
+    """The label of a column with its unit; the column's name if it has no label."""
     parts = column.split(".")
     if len(parts) == 3 and parts[0] == "response" and parts[2].removesuffix("_us") in _STATS:
         return f"response time of {_KINDS[parts[1]]}, {_STATS[parts[2].removesuffix('_us')]} (us)"
@@ -59,13 +59,13 @@ def label(column: str) -> str:
 
 
 def title(frontier: Frontier) -> str:
-    """What a frontier is of."""
+    """The title of a frontier."""
     what = f"{label(frontier.pair.x)}, and {label(frontier.pair.y)}"
     return f"{what[0].upper()}{what[1:]}{f' on {frontier.trace}' if frontier.trace else ''}"
 
 
 def short(columns: Sequence[str]) -> dict[str, str]:
-    """For each swept column the last part of its name, if that is enough to tell them apart."""
+    """For each swept column the last part of its name, if the last parts differ."""
     last = Counter(column.rpartition(".")[2] for column in columns)
     return {column: bare if last[bare := column.rpartition(".")[2]] == 1 else column for column in columns}
 
@@ -104,26 +104,26 @@ def _searched(result: SweepResult) -> str:
 
 
 def finding(result: SweepResult) -> str:
-    """What came of a sweep: how many points there are, and what its first frontier says."""
+    """The main result of a sweep: the number of points, and its first frontier in a sentence."""
     first = next((frontier for frontier in result.frontiers if frontier.best), None)
     sentences = [outcome(result), _set_aside(result), _said(first) if first else ""]
     return " ".join(filter(None, sentences))
 
 
 def _set_aside(result: SweepResult) -> str:
-    """How many designs are no contenders, and why, in a sentence; nothing if all are."""
+    """A sentence about how many designs are no contenders, and why; empty if all are contenders."""
     groups = [group for group in result.judged.groups if group.buildable]
     aside = [group for group in groups if group.problems]
     if not aside:
         return ""
     reasons = ", ".join(f"{count:,} {reason}" for reason, count, _ in tally(groups, describe))
     on_traces = " on their traces" if len(result.sweep.traces) > 1 else ""
-    rest = "they are among the others, as was asked" if result.sweep.all_designs else "no frontier has them"
+    rest = "they are ranked with the others, as asked for" if result.sweep.all_designs else "they are on no frontier"
     return f"Of {len(groups):,} designs{on_traces} {len(aside):,} are no contenders ({reasons}): {rest}."
 
 
 def problems(result: SweepResult) -> str:
-    """Which designs are no contenders, as a block for the terminal; nothing if all are."""
+    """The designs that are no contenders, as a block of text; empty if all are contenders."""
     if not (said := _set_aside(result)):
         return ""
 
@@ -135,7 +135,7 @@ def problems(result: SweepResult) -> str:
 
 
 def _said(frontier: Frontier) -> str:
-    """What a frontier says, in a sentence."""
+    """A frontier in a sentence."""
     best, pair = frontier.best, frontier.pair
     where = f" on {frontier.trace}" if frontier.trace else ""
     many = f"{len(best)} of {len(frontier.contenders)} designs {'is' if len(best) == 1 else 'are'} on the frontier"
@@ -145,7 +145,7 @@ def _said(frontier: Frontier) -> str:
 
 
 def table(result: SweepResult) -> str:
-    """The frontiers as blocks for the terminal, what failed, and how many points there are."""
+    """The frontiers as blocks of text, the points that failed, and the number of points."""
     blocks = [said] if (said := problems(result)) else []
     for frontier in result.frontiers:
         if not frontier.best:
@@ -166,7 +166,7 @@ def table(result: SweepResult) -> str:
 
 
 def _failures(result: SweepResult) -> list[tuple[str, list[int]]]:
-    """Why points failed, and which; those that failed for the same reason together."""
+    """The points that failed, grouped by reason."""
     together: dict[str, list[int]] = {}
     for row in result.failures.iter_rows(named=True):
         together.setdefault(row["error"], []).append(row["point"])
@@ -181,11 +181,11 @@ def _why_none(frontier: Frontier) -> str:
 
 
 def _bounds(frontier: Frontier) -> list[str]:
-    """What cannot be built, and how far it would come, a line each."""
+    """Designs that cannot be built, which bound the others, a line each."""
     bounds = [design for design in frontier.bounds if not design.problems]
     best = [bounds[i] for i in pareto([(each.x, each.y) for each in bounds], frontier.pair.better)]
     told = [f"{describe(each)}: {shown(each.x)} and {shown(each.y)}" for each in best[:_MOST_BOUNDS]]
-    return [f"cannot be built, and bounds what can: {'; '.join(told)}"] if told else []
+    return [f"bounds of what can be built: {'; '.join(told)}"] if told else []
 
 
 def _listed(result: SweepResult, frontier: Frontier) -> tuple[list[str], list[list[str]]]:
@@ -377,12 +377,12 @@ def report(result: SweepResult) -> str:
 
 
 def _key(setting: Mapping[str, Any], policy: str | None) -> str:
-    """By which a design is the same in all charts and tables."""
+    """A key that identifies a design in all charts and tables."""
     return ", ".join([policy or "", *(f"{column} {shown(value)}" for column, value in setting.items())])
 
 
 def _all_points(result: SweepResult) -> Table:
-    """Every point with what was swept and what frontiers are about."""
+    """Every point with its swept fields and the columns of the frontiers."""
     from softsense.report import Table
 
     swept = list(result.sweep.columns.values())
@@ -392,7 +392,7 @@ def _all_points(result: SweepResult) -> Table:
     columns = ["point", *swept, "policy", "trace", "seed", *batch, "status", *told]
     names = short(swept)
     rows = result.frame.head(_MOST_POINTS).select(columns).to_dicts()
-    # What is the same everywhere tells nothing.
+    # Columns with one value for all points are left out.
     columns = [name for name in columns if name == "point" or name in told or len({row[name] for row in rows}) > 1]
     cells = [[row[name] if isinstance(row[name], int | float) else row[name] or "" for name in columns] for row in rows]
     note = ""
