@@ -29,6 +29,7 @@ from hypothesis import strategies as st
 import softsense
 from conftest import Softsense
 from softsense import Code, ConfigError, FileError, Store, _core, campaign, codes, sampling, strata
+from softsense.folders import Results
 from softsense.runner import Runner
 from softsense.store import Counts
 from test_cli import assert_bad_input
@@ -590,6 +591,19 @@ def test_a_built_table_is_monotone_and_says_what_it_is(softsense_command: Softse
 
 def test_a_table_of_a_bch_code_is_the_binomial_tail(softsense_command: Softsense, tmp_path: Path) -> None:
     assert softsense_command("table", "build", "bch-2KB-t57", "--out", "b.toml").returncode == 0
+    # A folder is one of results, with the same table in it.
+    done = softsense_command("table", "build", "bch-2KB-t57", "--out", "kept/b")
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "kept/b/b.toml").read_text() == (tmp_path / "b.toml").read_text()
+    files = {"b.toml", "report.html", "results.json", "table.json", "table.txt"}
+    assert {path.name for path in (tmp_path / "kept/b").iterdir()} == files
+    assert softsense_command("table", "show", "kept/b/b.toml").stdout == (tmp_path / "kept/b/table.txt").read_text()
+    document = json.loads((tmp_path / "kept/b/table.json").read_text())
+    rows = Results.open(tmp_path / "kept/b").rows()
+    assert [row["p_fail"] for row in rows] == document["level"][0]["p_fail"]
+    assert "A frame fails with probability 1e-15 at a raw bit error rate of" in (
+        tmp_path / "kept/b/report.html"
+    ).read_text(encoding="utf-8")
     table = tomllib.loads((tmp_path / "b.toml").read_text())
     assert "iterations" not in table["level"][0]
     for rate, p in zip(table["rber"], table["level"][0]["p_fail"], strict=True):

@@ -272,10 +272,10 @@ def test_json_draws_nothing_and_leaves_no_picture_of_an_earlier_run(
 ) -> None:
     run = ["run", config, set_small, "--set", "workload.requests=300", "--out", "results"]
     names = {"config.toml", "results.json", "summary.json", "table.txt"}
-    for more, picture in [([], {"run.png"}), (["--json"], set())]:
+    for more, pages in [([], {"run.png", "report.html"}), (["--json"], set())]:
         done = softsense_command(*run, *more)
         assert done.returncode == 0, done.stderr
-        assert {path.name for path in (tmp_path / "results").iterdir()} == names | picture
+        assert {path.name for path in (tmp_path / "results").iterdir()} == names | pages
 
 
 def test_schema_is_up_to_date(softsense_command: Softsense) -> None:

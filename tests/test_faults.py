@@ -130,6 +130,7 @@ def test_a_log_that_cannot_be_written_costs_the_log_alone(
     )
     assert sorted(path.name for path in out.iterdir()) == [
         "config.toml",
+        "report.html",
         "results.json",
         "run.png",
         "summary.json",

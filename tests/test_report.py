@@ -151,6 +151,24 @@ def test_comparisons_of_all_shapes_have_a_report(config: Path, small: list[str],
         assert all(series["x"] for chart in Page(text).charts for series in chart["series"])
 
 
+def test_frame_error_rates_have_a_report() -> None:
+    """Its chart has the points of every level, its tables each level, its first sentence the thresholds."""
+    result = softsense.measure_fer("teaching-1/2", [0.02, 0.05, 0.08], levels="1-2", relative_error=0.3, frames=20_000)
+    page = Page(result.report())
+    assert all(load.startswith("data:") for load in page.loads)
+    curves = [series for series in page.charts[0]["series"] if not series.get("dashed")]
+    for level, curve in enumerate(curves, start=1):
+        at = dict(zip(curve["x"], curve["y"], strict=True))
+        told = {point["rber"]: point["fer"] for point in result.curve(level)}
+        assert all(told[rber] == pytest.approx(fer, rel=1e-6) for rber, fer in at.items())
+        assert len(at) > 1
+        assert f"Level {level}" in page.text
+    crossing = next(found for found in result.thresholds if found["failure"] == 1e-2 and found["level"] == 1)
+    assert f"{crossing['rber']:.4g} (level 1)" in page.text
+    result.interrupted = True
+    assert "Interrupted" in Page(result.report()).text
+
+
 def test_a_reproduction_shows_published_beside_measured(reproduced: str) -> None:
     page = Page(reproduced)
     for text in (

@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import json
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -337,7 +337,7 @@ def describe(name: str | os.PathLike[str]) -> dict[str, Any]:
     1e-10, 1e-15 and 1e-17; ends of their intervals are None where the table has none. Raises `TableError`.
     """
     table = tomllib.loads(_core.decode_table_text(str(name)))
-    result = _as_result(table)
+    result = as_result(table)
     if table["interpolation"] == "log":
         thresholds = result.thresholds
     else:
@@ -360,10 +360,10 @@ def describe(name: str | os.PathLike[str]) -> dict[str, Any]:
 
 def draw(table: dict[str, Any]) -> Figure:
     """Draw what `describe` returns: failure probability against raw bit error rate; save it with its `savefig`."""
-    return _as_result(table).plot(f"decode table {table['name']}")
+    return as_result(table).plot(f"decode table {table['name']}")
 
 
-def _as_result(table: dict[str, Any]) -> FerResult:
+def as_result(table: Mapping[str, Any]) -> FerResult:
     """The curves of a decode table as frame error rates, to be drawn and asked for thresholds.
 
     They are those of the table, which contain what is missing of a rate: nothing is left to be added.

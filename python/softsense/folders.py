@@ -29,7 +29,7 @@ class Manifest:
     """The description of a folder of results.
 
     Attributes:
-        kind: the command: `run`, `compare`, `fairness`, `sweep`, `reproduce`, `fit`, `fer` or `lifetime`.
+        kind: the command: `run`, `compare`, `fairness`, `sweep`, `reproduce`, `fit`, `fer`, `table` or `lifetime`.
         command: the words of the command line.
         config: `name` and `sha256` of the resolved config; None where there is none.
         traces: a dict of `of_trace` for each trace; empty if the config's workload ran.
@@ -222,6 +222,7 @@ _LABELS = {
     "reproduce": ["paper", "id"],
     "fit": ["name"],
     "fer": ["level", "rber"],
+    "table": ["level", "rber"],
     "lifetime": ["scheme", "utilisation"],
 }
 
@@ -269,6 +270,14 @@ def _fit_rows(document: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     yield from _plain_rows(document["parameters"])
 
 
+def _table_rows(document: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Each level of a decode table at each raw bit error rate."""
+    for level, curves in enumerate(document["level"], start=1):
+        for i, rber in enumerate(document["rber"]):
+            told = {name: values[i] for name, values in curves.items() if name != "iterations"}
+            yield {"level": level, "rber": rber, **told}
+
+
 def _plain_rows(document: Any) -> Iterator[dict[str, Any]]:
     """The rows of a list of tables, or of a table."""
     for row in document if isinstance(document, list) else [document]:
@@ -281,5 +290,6 @@ _ROWS: dict[str, Any] = {
     "reproduce": _claim_rows,
     "fit": _fit_rows,
     "fer": lambda document: _plain_rows(document["points"]),
+    "table": _table_rows,
     "lifetime": lambda document: _plain_rows(document["schemes"]),
 }

@@ -124,6 +124,10 @@ class RunResult:
         """Draw the run; save the figure with its `savefig`. See `Comparison.plot`."""
         return Comparison([self]).plot(title)
 
+    def report(self, title: str | None = None) -> str:
+        """The run as one HTML document: see `Comparison.report`."""
+        return Comparison([self]).report(title)
+
 
 @dataclass
 class Comparison:

@@ -100,6 +100,12 @@ class FerResult:
 
         return plots.draw_fer(self, title, axes)
 
+    def report(self) -> str:
+        """The result as one HTML document, with charts, tables and what was run; write it to a file."""
+        from softsense.report import of_fer
+
+        return of_fer(self)
+
 
 def targets(data_bits: int | None) -> list[tuple[float | None, float]]:
     """The failure probabilities that thresholds are told for, each after the uncorrectable bit error rate behind it."""

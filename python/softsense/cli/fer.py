@@ -13,7 +13,7 @@ import softsense
 from softsense import Interrupted, following
 from softsense.cli.completing import complete_cells, named_cells
 from softsense.cli.exits import INTERRUPTED
-from softsense.cli.measuring import measuring
+from softsense.cli.measuring import asked, measuring
 from softsense.cli.options import code_argument, example, folder_option, no_progress_option, sampling_options
 from softsense.cli.output import Folder, check_picture, command_line
 from softsense.files import replacing
@@ -90,10 +90,8 @@ def fer(
         from softsense.campaign import parse_age
 
         options["llrs_for"] = parse_age(llrs_for)
-    asked = {"code": name, "llrs_for": llrs_for} | {
-        key: value for key, value in options.items() if key not in ("workers", "dask", "store", "seed")
-    }
-    manifest = Manifest("fer", command_line(), seeds=[options["seed"]], asked=asked)
+    what = {"code": name, "llrs_for": llrs_for} | asked(options)
+    manifest = Manifest("fer", command_line(), seeds=[options["seed"]], asked=what)
     # A folder that cannot be written is an error before anything is measured.
     with Folder(out) if out else contextlib.nullcontext(), measuring(name, no_progress, options) as (code, running):
         interrupted = False
@@ -111,6 +109,7 @@ def fer(
         with Folder(out) as folder:
             folder.write("fer.json", text + "\n")
             folder.write("table.txt", tables.fer(document) + "\n")
+            folder.write("report.html", result.report())
             folder.sign(manifest, interrupted=interrupted)
         if not as_json:
             click.echo(f"\nwrote {', '.join(map(str, folder.written()))}")

@@ -31,6 +31,11 @@ def measuring(name: str, no_progress: bool, options: dict[str, Any]) -> Iterator
         yield code, {**given, "workers": executor or workers, "progress": followed}
 
 
+def asked(options: dict[str, Any]) -> dict[str, Any]:
+    """Of the options of a measurement those on which its results depend, but for the seed: not who carries it out."""
+    return {key: value for key, value in options.items() if key not in ("workers", "dask", "store", "seed")}
+
+
 @contextlib.contextmanager
 def dask_executor(address: str | None) -> Iterator[Any]:
     """The executor of a Dask cluster; None without an address."""

@@ -217,6 +217,8 @@ def _measure(
         if as_json:
             # Loading matplotlib takes longer than most simulations.
             folder.remove(picture)
+            if command == "run":
+                folder.remove("report.html")
         else:
             with folder.replacing(picture) as path:
                 comparison.plot(title).savefig(path)
@@ -225,7 +227,7 @@ def _measure(
                 result.timeline.write(path)
             if note := result.timeline.note:
                 click.echo(note, err=True)
-        if command == "compare":
+        if command == "compare" or not as_json:
             folder.write("report.html", comparison.report(title))
         folder.sign(manifest, interrupted=interrupted)
         if not as_json:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 import softsense
 from softsense import Interrupted, _core
 from softsense.cli.completing import complete_table, named
-from softsense.cli.measuring import measuring
+from softsense.cli.measuring import asked, measuring
 from softsense.cli.options import (
     code_argument,
     example,
@@ -20,8 +21,13 @@ from softsense.cli.options import (
     no_progress_option,
     sampling_options,
 )
-from softsense.cli.output import check_picture, check_suffix, check_writable
+from softsense.cli.output import Folder, check_picture, check_suffix, check_writable, command_line
 from softsense.files import replacing
+from softsense.folders import Manifest
+from softsense.formats import as_share
+
+if TYPE_CHECKING:
+    from softsense.decode_tables import BuiltTable
 
 
 @click.group("table")
@@ -32,7 +38,12 @@ def table_group() -> None:
 @table_group.command("build", epilog=example("softsense table build flash-8/9 --levels 1-3 --out mine.toml"))
 @code_argument
 @click.option(
-    "--out", "to", required=True, type=click.Path(path_type=Path), metavar="FILE", help="File for the table: .toml."
+    "--out",
+    "to",
+    required=True,
+    type=click.Path(path_type=Path),
+    metavar="PATH",
+    help="File for the table, which ends in .toml, or folder for results with a report.",
 )
 @sampling_options
 @force_option
@@ -44,21 +55,47 @@ def table_build(name: str, to: Path, force: bool, as_json: bool, no_progress: bo
     A decode table has the failure probability and the iterations of a decoder for each read level and raw bit error
     rate. Levels go from 1 to at most 7 (default). With --store the measurement can be stopped and resumed.
     """
-    check_suffix(to, ".toml")
-    check_writable(to, force)
-    with measuring(name, no_progress, options) as (code, running):
+    is_folder = not to.suffix
+    file = to / f"{to.name}.toml" if is_folder else to
+    check_suffix(file, ".toml")
+    if not is_folder:
+        check_writable(file, force)
+    manifest = Manifest("table", command_line(), seeds=[options["seed"]], asked={"code": name} | asked(options))
+    with (
+        Folder(to) if is_folder else contextlib.nullcontext(),
+        measuring(name, no_progress, options) as (code, running),
+    ):
         try:
-            built = softsense.build_table(code, name=to.stem, **running)
+            built = softsense.build_table(code, name=file.stem, **running)
         except Interrupted:
             raise click.Abort from None
-    with replacing(to) as path:
-        path.write_text(built.text, encoding="utf-8")
+    if is_folder:
+        with Folder(to) as folder:
+            _write(folder, file.name, built, manifest)
+    else:
+        with replacing(file) as path:
+            path.write_text(built.text, encoding="utf-8")
     if as_json:
-        made = {"file": str(to), "levels": len(built.points), "rber": built.rber, "frames": built.frames}
+        made = {"file": str(file), "levels": len(built.points), "rber": built.rber, "frames": built.frames}
         click.echo(json.dumps({**made, "largest_change": built.largest_change}, indent=2))
         return
-    click.echo(f"wrote {to}: levels 1 to {len(built.points)}, {len(built.rber)} raw bit error rates, ", nl=False)
-    click.echo(f"{built.frames:,} frames; made monotone, by at most {100 * built.largest_change:.2g} %")
+    click.echo(f"wrote {file}: levels 1 to {len(built.points)}, {len(built.rber)} raw bit error rates, ", nl=False)
+    click.echo(f"{built.frames:,} frames; made monotone, by at most {as_share(built.largest_change)}")
+    if is_folder:
+        click.echo(f"wrote {', '.join(str(path) for path in folder.written() if path != file)}")
+
+
+def _write(folder: Folder, name: str, built: BuiltTable, manifest: Manifest) -> None:
+    """The table, what it says as JSON, as text and as a report, and what the folder is of."""
+    from softsense import decode_tables, tables
+    from softsense.report import of_decode_table
+
+    folder.write(name, built.text)
+    document = decode_tables.describe(folder.path / name)
+    folder.write("table.json", json.dumps(document, indent=2, allow_nan=False) + "\n")
+    folder.write("table.txt", tables.decode_table(document) + "\n")
+    folder.write("report.html", of_decode_table(document))
+    folder.sign(manifest)
 
 
 @table_group.command("show", epilog=example("softsense table show flash-8-9"))

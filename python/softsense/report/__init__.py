@@ -1,12 +1,13 @@
 """Reports: one HTML document that holds everything it shows, for a browser, a phone or a printer.
 
-`html` makes a document of sections with charts and tables; `of_comparison` says what goes into one of them, as
-`papers.pages` does of reproductions. Charts are data, in JSON: the scripts of `softsense/web` draw them in the browser,
-and are in the document, so nothing is ever loaded from a network.
+`html` makes a document of sections with charts and tables. `of_comparison`, `of_fer` and `of_decode_table` say what
+goes into theirs, as `papers.pages` does of reproductions. Charts are data, in JSON: the scripts of `softsense/web` draw
+them in the browser, and are in the document, so nothing is ever loaded from a network.
 """
 
 from softsense.charts import Chart, Mark, Series
 from softsense.report.comparisons import of_comparison
+from softsense.report.measurements import of_decode_table, of_fer
 from softsense.report.pages import html, versions
 from softsense.report.parts import Attachment, Picture, Section, Table
 
@@ -20,5 +21,7 @@ __all__ = [
     "Table",
     "html",
     "of_comparison",
+    "of_decode_table",
+    "of_fer",
     "versions",
 ]

@@ -17,12 +17,27 @@ from softsense.tables.of_cells import (
     starting_reliability,
 )
 from softsense.tables.of_codes import bench, code, codes, configs, design, hardware, lifetime
-from softsense.tables.of_rates import decode_table, fer
+from softsense.tables.of_rates import (
+    FAILURES,
+    THRESHOLDS,
+    decode_table,
+    decode_table_columns,
+    decode_table_rows,
+    fer,
+    fer_disagreement,
+    fer_levels,
+    fer_notes,
+    fer_rows,
+    threshold_columns,
+    threshold_notes,
+)
 from softsense.tables.of_tenants import fairness
 from softsense.tables.of_traps import traps
 
 __all__ = [
+    "FAILURES",
     "SATURATED",
+    "THRESHOLDS",
     "TIME_PARTS",
     "Block",
     "Column",
@@ -36,10 +51,16 @@ __all__ = [
     "codes",
     "configs",
     "decode_table",
+    "decode_table_columns",
+    "decode_table_rows",
     "describe",
     "design",
     "fairness",
     "fer",
+    "fer_disagreement",
+    "fer_levels",
+    "fer_notes",
+    "fer_rows",
     "finding",
     "hardware",
     "inference",
@@ -53,6 +74,8 @@ __all__ = [
     "results",
     "retry_table",
     "starting_reliability",
+    "threshold_columns",
+    "threshold_notes",
     "traps",
     "warnings",
 ]

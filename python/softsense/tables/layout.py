@@ -22,7 +22,7 @@ def describe(rows: Sequence[tuple[str, str]], indent: str = "") -> str:
     return "\n".join(f"{indent}{label:<{width}}  {value}".rstrip() for label, value in rows)
 
 
-def headed(columns: Sequence[tuple[str, list[str]]]) -> str:
+def headed(columns: Sequence[Column]) -> str:
     """Columns under heads of two lines, aligned to the right."""
     return joined([aligned([*header.split("\n"), *cells], str.rjust) for header, cells in columns])
 

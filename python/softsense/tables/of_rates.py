@@ -6,14 +6,29 @@ from collections.abc import Sequence
 from typing import Any
 
 from softsense.formats import as_number, as_rate
-from softsense.tables.layout import aligned, describe, headed, joined
+from softsense.tables.layout import Column, aligned, describe, headed, joined
 
 
 def fer(document: dict[str, Any]) -> str:
     """What `softsense.measure_fer` found: a block for each level, and where its curve crosses given failure rates."""
+    blocks = [describe(fer_rows(document))]
+    points = document["points"]
+    blocks += [f"{title}\n{headed(columns)}" for title, columns in fer_levels(points)]
+    thresholds = document["thresholds"]
+    if thresholds:
+        blocks.append(f"{THRESHOLDS}\n{_aligned_thresholds(thresholds)}")
+    blocks += fer_notes(points, thresholds)
+    if unlike := fer_disagreement(points):
+        # Said first: the number is not to be trusted.
+        blocks.insert(0, unlike)
+    return "\n\n".join(blocks)
+
+
+def fer_rows(document: dict[str, Any]) -> list[tuple[str, str]]:
+    """What was measured, and how: label and value."""
     iterations = "" if document["iterations"] is None else f", at most {document['iterations']} iterations"
     goal = document["goal"]
-    rows = [
+    return [
         ("code", f"{document['code']} (n = {document['codeword_bits']:,}, k = {document['data_bits']:,})"),
         ("decoder", f"{document['decoder'] or 'BCH'}{iterations}, seed {document['seed']}"),
         (
@@ -23,33 +38,54 @@ def fer(document: dict[str, Any]) -> str:
         ),
         *_floor_lines(document),
     ]
-    blocks = [describe(rows)]
-    points = document["points"]
-    blocks += [
-        f"Level {level}{' (hard decision)' if level == 1 else ''}\n"
-        + _points([point for point in points if point["level"] == level])
+
+
+def fer_levels(points: Sequence[dict[str, Any]]) -> list[tuple[str, list[Column]]]:
+    """A table for each level: its title, and its columns."""
+    return [
+        (
+            f"Level {level}{' (hard decision)' if level == 1 else ''}",
+            _of_points([point for point in points if point["level"] == level]),
+        )
         for level in sorted({point["level"] for point in points})
     ]
-    if thresholds := document["thresholds"]:
-        blocks.append(f"Raw bit error rate at which decoding fails with\n{_thresholds(thresholds)}")
-    if any(not point["complete"] for point in points):
-        blocks.append(_INCOMPLETE)
-    if any(map(_may_have_a_floor, thresholds)):
-        blocks.append(_FLOOR_POSSIBLE)
-    if unlike := [point for point in points if point["judged"] and not point["judged"]["agrees"]]:
-        told = ", ".join(
-            f"{p['fer']:.3g} against {p['judged']['fer']:.3g} at level {p['level']}, RBER {p['rber']:.4g}"
-            for p in unlike
-        )
-        # Said first: the number is not to be trusted.
-        blocks.insert(0, f"Splitting does not agree with the strata: {told}. Neither is to be trusted there.")
-    return "\n\n".join(blocks)
+
+
+def fer_notes(points: Sequence[dict[str, Any]], thresholds: Sequence[dict[str, Any]]) -> list[str]:
+    """What marks beside numbers mean, as far as there are any."""
+    incomplete = any(not point["complete"] for point in points)
+    return [*([_INCOMPLETE] if incomplete else []), *threshold_notes(thresholds)]
+
+
+def threshold_notes(thresholds: Sequence[dict[str, Any]]) -> list[str]:
+    """What the mark beside a threshold means, as far as there is any."""
+    return [_FLOOR_POSSIBLE] if any(map(_may_have_a_floor, thresholds)) else []
+
+
+def fer_disagreement(points: Sequence[dict[str, Any]]) -> str | None:
+    """Where splitting does not agree with the strata; None where it does, or was not asked."""
+    unlike = [point for point in points if point["judged"] and not point["judged"]["agrees"]]
+    told = ", ".join(
+        f"{as_rate(p['fer'])} against {as_rate(p['judged']['fer'])} at level {p['level']}, RBER {p['rber']:.4g}"
+        for p in unlike
+    )
+    return f"Splitting does not agree with the strata: {told}. Neither is to be trusted there." if unlike else None
 
 
 def decode_table(document: dict[str, Any]) -> str:
     """What `softsense.decode_tables.describe` says of a decode table."""
+    blocks = [describe(decode_table_rows(document))]
+    if thresholds := document["thresholds"]:
+        blocks.append(f"{THRESHOLDS}\n{_aligned_thresholds(thresholds)}")
+    blocks += threshold_notes(thresholds)
+    blocks.append(f"{FAILURES}\n{headed(decode_table_columns(document))}")
+    return "\n\n".join(blocks)
+
+
+def decode_table_rows(document: dict[str, Any]) -> list[tuple[str, str]]:
+    """What a decode table is, and how it was made: label and value."""
     levels, rber = document["level"], document["rber"]
-    rows = [
+    return [
         ("table", document["name"]),
         ("code", document["code"]),
         ("decoder", document["decoder"]),
@@ -61,25 +97,24 @@ def decode_table(document: dict[str, Any]) -> str:
         ),
         ("levels", f"1 to {len(levels)}, {'with' if 'iterations' in levels[0] else 'without'} iterations"),
     ]
-    blocks = [describe(rows)]
-    if thresholds := document["thresholds"]:
-        blocks.append(f"Raw bit error rate at which decoding fails with\n{_thresholds(thresholds)}")
-        if any(map(_may_have_a_floor, thresholds)):
-            blocks.append(_FLOOR_POSSIBLE)
-    columns = [aligned(["", "RBER", *(f"{rate:.4g}" for rate in rber)], str.rjust)]
-    for number, level in enumerate(levels, start=1):
+
+
+def decode_table_columns(document: dict[str, Any]) -> list[Column]:
+    """Failure probabilities of a decode table: a column for each level."""
+    rber = document["rber"]
+    columns = [("\nRBER", [f"{rate:.4g}" for rate in rber])]
+    for number, level in enumerate(document["level"], start=1):
         # Without frames, a value is a bound unless it is exact, which its interval says.
         least = level.get("p_fail_lo", [0.0] * len(rber))
         bounds = [
             frames == 0 and least[i] < level["p_fail"][i] for i, frames in enumerate(level.get("frames", []))
         ] or [False] * len(rber)
         cells = [as_rate(p) + ("*" if bound else " ") for p, bound in zip(level["p_fail"], bounds, strict=True)]
-        columns.append(aligned(["level", str(number), *cells], str.rjust))
-    blocks.append(f"Failure probability (* an upper bound)\n{joined(columns)}")
-    return "\n\n".join(blocks)
+        columns.append((f"level\n{number}", cells))
+    return columns
 
 
-def _points(points: Sequence[dict[str, Any]]) -> str:
+def _of_points(points: Sequence[dict[str, Any]]) -> list[Column]:
     columns = []
     if "pe_cycles" in points[0]:
         columns.append(("P/E\ncycles", [f"{p['pe_cycles']:,}" for p in points]))
@@ -98,8 +133,14 @@ def _points(points: Sequence[dict[str, Any]]) -> str:
         ("\nfailures", [f"{p['failures']:,}" for p in points]),
         ("mean\niterations", [as_number(p["mean_iterations"], 2) for p in points]),
     ]
-    return headed(columns)
+    return columns
 
+
+THRESHOLDS = "Raw bit error rate at which decoding fails with"
+"""The title of a table of thresholds."""
+
+FAILURES = "Failure probability (* an upper bound)"
+"""The title of the table of what fails, level by level."""
 
 _INCOMPLETE = "* incomplete: by extrapolation, more than 25 % is missing: frames with fewer errors than any that failed"
 _FLOOR_POSSIBLE = "+ no listed set was seen to fail, but frames were too few to exclude that sets fail as often as this"
@@ -112,7 +153,7 @@ def _told(point: dict[str, Any]) -> str:
     return as_rate(point["fer"]) + (" " if point["complete"] else "*")
 
 
-def _floor_columns(points: Sequence[dict[str, Any]]) -> list[tuple[str, list[str]]]:
+def _floor_columns(points: Sequence[dict[str, Any]]) -> list[Column]:
     """The parts of a rate, where the sets that make its floor are known, and what splitting says of it."""
     columns = []
     if any(p["floor"] is not None for p in points):
@@ -139,7 +180,8 @@ def _share_missing(share: float) -> str:
     return f"{100 * share:.1f}" if share < 10 else f"{100 * share:.0e}"
 
 
-def _thresholds(thresholds: Sequence[dict[str, Any]]) -> str:
+def threshold_columns(thresholds: Sequence[dict[str, Any]]) -> list[Column]:
+    """Thresholds: a row for each level, a column for each failure probability or uncorrectable bit error rate."""
     levels = sorted({found["level"] for found in thresholds})
     by_target = {(found.get("uber"), found["failure"]) for found in thresholds}
     targets = sorted(by_target, key=lambda target: (target[0] is not None, -(target[0] or target[1])))
@@ -153,19 +195,22 @@ def _thresholds(thresholds: Sequence[dict[str, Any]]) -> str:
         marks = ("" if found["complete"] else "*") + ("+" if _may_have_a_floor(found) else "")
         return f"{found['rber']:.5f}{marks or ' '}{interval}"
 
-    columns = [aligned(["", "level", *map(str, levels)], str.rjust)]
-    columns += [
-        aligned(
-            [
-                "" if target[0] is None else "UBER",
-                f"{target[0] or target[1]:.0e}",
-                *(say(level, target) for level in levels),
-            ],
-            str.ljust,
-        )
-        for target in targets
+    return [
+        ("\nlevel", [str(level) for level in levels]),
+        *(
+            (
+                f"{'' if target[0] is None else 'UBER'}\n{target[0] or target[1]:.0e}",
+                [say(level, target) for level in levels],
+            )
+            for target in targets
+        ),
     ]
-    return joined(columns)
+
+
+def _aligned_thresholds(thresholds: Sequence[dict[str, Any]]) -> str:
+    (head, levels), *columns = threshold_columns(thresholds)
+    told = [aligned([*head.split("\n"), *levels], str.rjust)]
+    return joined(told + [aligned([*head.split("\n"), *cells], str.ljust) for head, cells in columns])
 
 
 def _may_have_a_floor(threshold: dict[str, Any]) -> bool:

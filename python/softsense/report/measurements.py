@@ -1,0 +1,83 @@
+"""The reports of frame error rates that were measured, and of decode tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from softsense.formats import as_rate, as_significant, listed
+from softsense.rate_charts import fer_chart
+from softsense.report.pages import html, versions
+from softsense.report.parts import Section, Table
+
+if TYPE_CHECKING:
+    from softsense.campaign import FerResult
+    from softsense.tables import Column
+
+# Failure probabilities of the first sentences: one that is seen, and about that of a drive's data sheet.
+_TOLD = (1e-2, 1e-15)
+
+
+def of_fer(result: FerResult) -> str:
+    """The report of frame error rates: curves, tables of their points, thresholds, and what was run.
+
+    Deterministic: equal results give equal documents.
+    """
+    from softsense.tables import fer_disagreement, fer_levels, fer_notes, fer_rows
+
+    document = result.to_dict()
+    points, thresholds = document["points"], document["thresholds"]
+    warnings = [fer_disagreement(points), "Interrupted: some was not measured." if result.interrupted else None]
+    tables = [_table(title, columns) for title, columns in fer_levels(points)]
+    sections = [
+        Section("Frame error rates", parts=[fer_chart(result), *tables, *fer_notes(points, thresholds)]),
+        *_thresholds(thresholds),
+    ]
+    return html(
+        f"Frame error rates of {document['code']}",
+        " ".join([*filter(None, warnings), _finding(thresholds)]),
+        sections,
+        dict(fer_rows(document)) | {"versions": versions()},
+    )
+
+
+def of_decode_table(document: dict[str, Any]) -> str:
+    """The report of a decode table, as `softsense.decode_tables.describe` tells it."""
+    from softsense.decode_tables import as_result
+    from softsense.tables import FAILURES, decode_table_columns, decode_table_rows, threshold_notes
+
+    thresholds = document["thresholds"]
+    chart = fer_chart(as_result(document))
+    sections = [
+        Section("Failure probability", parts=[chart, _table(FAILURES, decode_table_columns(document))]),
+        *_thresholds(thresholds, threshold_notes(thresholds)),
+    ]
+    told = dict(decode_table_rows(document)) | {"versions": versions()}
+    return html(f"Decode table {document['name']}", _finding(thresholds), sections, told)
+
+
+def _finding(thresholds: Sequence[Mapping[str, Any]]) -> str:
+    """The raw bit error rates at which frames fail as often as said: at the first level, and at the deepest one."""
+    sentences = []
+    for failure in _TOLD:
+        crossed = [found for found in thresholds if found.get("uber") is None and found["failure"] == failure]
+        ends = crossed if len(crossed) < 3 else [crossed[0], crossed[-1]]
+        rates = [f"{as_significant(found['rber'])} (level {found['level']})" for found in ends]
+        if rates:
+            sentences.append(
+                f"A frame fails with probability {as_rate(failure)} at a raw bit error rate of {listed(rates)}."
+            )
+    return " ".join(sentences) or "No curve crosses a failure probability that thresholds are told for."
+
+
+def _thresholds(thresholds: Sequence[dict[str, Any]], notes: Sequence[str] = ()) -> list[Section]:
+    from softsense.tables import THRESHOLDS, threshold_columns
+
+    if not thresholds:
+        return []
+    return [Section("What each level corrects", parts=[_table(THRESHOLDS, threshold_columns(thresholds)), *notes])]
+
+
+def _table(title: str, columns: Sequence[Column]) -> Table:
+    heads = [head.replace("\n", " ").strip() for head, _ in columns]
+    return Table(title, heads, [list(row) for row in zip(*(cells for _, cells in columns), strict=True)])
