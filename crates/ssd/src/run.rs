@@ -11,9 +11,9 @@ use crate::config::{CacheAdmission, MODEL_VERSION, Mapping};
 use crate::request::{NoRequests, RequestKind};
 use crate::simulation::{CodewordSample, LogRow, Recording, Simulation, Sources, Window};
 use crate::summary::{
-    CodeRatesSummary, CodewordReads, EncoderSummary, EnergySummary, GcPacingSummary, GcSummary, HostLinkSummary,
-    InterconnectSummary, MachineSummary, MappingSummary, OwnSummary, ReadBufferSummary, ReadReclaimSummary, ReadTimeUs,
-    Responses, SlcCacheSummary, SlowestReads, Summary, WritesDetail,
+    BackgroundWork, CodeRatesSummary, CodewordReads, EncoderSummary, EnergySummary, GcPacingSummary, GcSummary,
+    HostLinkSummary, InterconnectSummary, MachineSummary, MappingSummary, OwnSummary, ReadBufferSummary,
+    ReadReclaimSummary, ReadTimeUs, Responses, SlcCacheSummary, SlowestReads, Summary, WritesDetail,
 };
 use crate::tenants::{self, TenantSources, TenantSummary};
 use crate::trace::{Beyond, Trace};
@@ -185,12 +185,11 @@ impl Run {
             retries: mean_us(time.retries),
         };
         let slowest = [1.0, 0.01, 0.001].into_iter().filter_map(|share| SlowestReads::of(&s.reads_by_duration, share));
-        let moved = s.gc_codewords_programmed + s.reclaim_codewords_programmed + s.folded_codewords_programmed;
-        let for_data = s.host_codewords_programmed + moved + s.padding_codewords;
+        let for_data = s.host_codewords_programmed() + s.moved_codewords_programmed() + s.padding_codewords;
         let programmed = match &spec.reliability {
             // What parity takes of the data space is written, too.
             ReliabilitySpec::Bch(_) => s.operations.programs * u64::from(spec.geometry.codewords_per_page),
-            _ => for_data + s.translation_codewords_programmed,
+            _ => for_data + s.translation_codewords_programmed(),
         };
         let (least_erases, most_erases) = self.simulation.ftl().least_and_most_erases();
         Summary {
@@ -253,8 +252,8 @@ impl Run {
             writes_detail: WritesDetail {
                 host_codewords: s.host_codewords_written,
                 coalesced_codewords: s.coalesced_codewords,
-                gc_codewords: s.gc_codewords_programmed,
-                translation_codewords: s.translation_codewords_programmed,
+                gc_codewords: s.gc_codewords_programmed(),
+                translation_codewords: s.translation_codewords_programmed(),
                 padding_codewords: s.padding_codewords,
                 write_amplification: (s.host_codewords_written > 0)
                     .then(|| programmed as f64 / s.host_codewords_written as f64),
@@ -266,6 +265,7 @@ impl Run {
             },
             operations: s.operations,
             energy: EnergySummary::new(&s.energy, s.reads.count(), s.writes.count(), s.completed()),
+            background: BackgroundWork::of(s, &self.simulation.times_taken()),
             gc: GcSummary {
                 blocks_reclaimed: s.gc_victims,
                 mean_valid_fraction: (s.gc_victims > 0).then(|| s.gc_victim_valid as f64 / s.gc_victim_room as f64),
@@ -284,7 +284,7 @@ impl Run {
             read_reclaim: spec.ftl.read_reclaim.as_ref().map(|reclaim| ReadReclaimSummary {
                 blocks: s.reclaimed_blocks,
                 wordlines: s.reclaimed_wordlines,
-                codewords: s.reclaim_codewords_programmed,
+                codewords: s.reclaim_codewords_programmed(),
                 counter_bytes_per_block: reclaim.counter_bytes_per_block(self.config.geometry().wordlines_per_block()),
             }),
             slc_cache: self.simulation.ftl().slc_room_and_valid().map(|(room, valid)| {
@@ -293,15 +293,15 @@ impl Run {
                 };
                 SlcCacheSummary {
                     cached_codewords: s.slc_codewords_programmed,
-                    direct_codewords: s.host_codewords_programmed - s.slc_codewords_programmed,
-                    folded_codewords: s.folded_codewords_programmed,
+                    direct_codewords: s.host_codewords_programmed() - s.slc_codewords_programmed,
+                    folded_codewords: s.folded_codewords_programmed(),
                     cached_share: share(
                         s.slc_codewords_programmed,
-                        s.host_codewords_programmed - s.slc_codewords_programmed,
+                        s.host_codewords_programmed() - s.slc_codewords_programmed,
                     ),
-                    host_write_amplification: of_host(s.host_codewords_programmed),
-                    fold_write_amplification: of_host(s.folded_codewords_programmed),
-                    gc_write_amplification: of_host(s.gc_codewords_programmed),
+                    host_write_amplification: of_host(s.host_codewords_programmed()),
+                    fold_write_amplification: of_host(s.folded_codewords_programmed()),
+                    gc_write_amplification: of_host(s.gc_codewords_programmed()),
                     codewords_read: s.slc_codewords_read,
                     read_share: share(s.slc_codewords_read, count - s.slc_codewords_read),
                     blocks_folded: s.folded_blocks,
@@ -333,7 +333,7 @@ impl Run {
                     evictions: s.mapping_evictions,
                     dirty_evictions: s.mapping_dirty_evictions,
                     translation_reads: s.translation_reads,
-                    translation_programs: s.translation_codewords_programmed,
+                    translation_programs: s.translation_codewords_programmed(),
                     refused_write_backs: s.refused_write_backs,
                 }),
             },

@@ -51,12 +51,13 @@ use host::Host;
 pub use host::Sources;
 pub use host_link::HostLinkShares;
 use kernel::{Completion, LATEST};
+pub use owners::Cause;
 use owners::ReadOwner;
 use recorder::Recorder;
 pub use recorder::{Owner, Recorded, Recording, Resource, Window};
 pub use statistics::{
-    CodewordSample, Energy, LogRow, Operations, PARTS_OF_READS, PacingCounts, ReadTime, Statistics, TenantStatistics,
-    Utilisation,
+    CodewordSample, Energy, KINDS_OF_WORK, LogRow, Operations, PARTS_OF_READS, PacingCounts, ReadTime, Statistics,
+    TenantStatistics, TimesTaken, Utilisation, WorkCounts,
 };
 use translation::{Access, LookUp, Translation, Waiting};
 use write_path::WritePath;
@@ -270,7 +271,7 @@ impl Simulation {
         match owner {
             ReadOwner::Request(_) => {}
             ReadOwner::Modify { request, lcn } => write_path.write_whole(device, request, lcn..lcn + 1),
-            ReadOwner::Collection(set) => write_path.collected(device, set),
+            ReadOwner::Move { set, .. } => write_path.collected(device, set),
             ReadOwner::Load { page } => self.loaded(page),
             ReadOwner::WriteBack { page } => write_path.program_translation(device, page),
         }
@@ -463,6 +464,11 @@ impl Simulation {
     /// Mean busy share of planes (or dies), channel buses and decoders up to now.
     pub fn utilisation(&self) -> Utilisation {
         self.device.back_end.utilisation(self.now(), self.statistics().failed_transfers)
+    }
+
+    /// For how long planes (or dies) together were taken by each kind of work, and by each cause but the host, up to now.
+    pub fn times_taken(&self) -> TimesTaken {
+        self.device.back_end.times_taken(self.now())
     }
 
     /// Mean busy share of encoders up to now; none where encoding takes no time.

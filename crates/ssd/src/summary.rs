@@ -5,7 +5,9 @@ use serde::Serialize;
 use softsense_base::{Ns, OwnName, Pj, ResponseSummary, Slowest, SumsByDuration};
 use softsense_link::OwnCost;
 
-use crate::simulation::{Energy, Operations, PARTS_OF_READS, Utilisation};
+use crate::simulation::{
+    Cause, Energy, KINDS_OF_WORK, Operations, PARTS_OF_READS, Statistics, TimesTaken, Utilisation,
+};
 use crate::tenants::TenantSummary;
 
 /// The result of a run.
@@ -57,6 +59,9 @@ pub struct Summary {
     pub operations: Operations,
     /// What they cost.
     pub energy: EnergySummary,
+    /// Work of planes that was not the host's, by its cause, causes in an order of their own; not there where there was none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub background: Vec<BackgroundWork>,
     /// Garbage collection.
     pub gc: GcSummary,
     /// Read reclaim; `null` without it.
@@ -255,6 +260,62 @@ pub struct SlowestReads {
     pub time_us: ReadTimeUs,
     /// What `wait_plane` was for: these add up to it.
     pub wait_plane_for_us: WaitPlaneForUs,
+    /// What of that was caused by something else than the host, whatever it was; not there where nothing was.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub wait_plane_by_cause: Vec<WaitForCause>,
+}
+
+/// Mean time that a codeword read waited for its plane, or die, while that worked for a cause.
+#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
+pub struct WaitForCause {
+    /// The cause.
+    pub cause: Cause,
+    /// The time, us.
+    pub us: f64,
+}
+
+/// Work of planes for one cause.
+#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
+pub struct BackgroundWork {
+    /// The cause.
+    pub cause: Cause,
+    /// Pages read, each once, however often it was sensed.
+    pub page_reads: u64,
+    /// Pages programmed.
+    pub programs: u64,
+    /// Codewords programmed in them.
+    pub codewords: u64,
+    /// Blocks erased.
+    pub erases: u64,
+    /// For how long planes, or dies whose planes take turns, were taken by it, all together, s. In rounds the time counts for which one waits for the others of its round.
+    pub array_s: f64,
+    /// Share of the time for which they were taken at all; `null` where they never were.
+    pub array_share: Option<f64>,
+    /// Codewords programmed over those that the host wrote: its part of write amplification; `null` without writes.
+    pub write_amplification: Option<f64>,
+}
+
+impl BackgroundWork {
+    /// Of each cause for which anything was done.
+    pub(crate) fn of(statistics: &Statistics, taken: &TimesTaken) -> Vec<Self> {
+        let all: u64 = taken[..KINDS_OF_WORK].iter().map(|by| by.0).sum();
+        let of_cause = |cause: Cause| {
+            let (work, time) = (statistics.work(cause), taken[KINDS_OF_WORK + cause as usize - 1]);
+            let written = statistics.host_codewords_written;
+            Self {
+                cause,
+                page_reads: work.page_reads,
+                programs: work.programs,
+                codewords: work.codewords,
+                erases: work.erases,
+                array_s: time.as_secs(),
+                array_share: (all > 0).then(|| time.0 as f64 / all as f64),
+                write_amplification: (written > 0).then(|| work.codewords as f64 / written as f64),
+            }
+        };
+        let work = Cause::ALL[1..].iter().map(|&cause| of_cause(cause));
+        work.filter(|work| work.page_reads + work.programs + work.erases > 0).collect()
+    }
 }
 
 impl SlowestReads {
@@ -284,6 +345,10 @@ impl SlowestReads {
                 background_programs: part(10),
                 erases: part(11),
             },
+            wait_plane_by_cause: (Cause::ALL[1..].iter().zip(7 + KINDS_OF_WORK..))
+                .map(|(&cause, index)| WaitForCause { cause, us: part(index) })
+                .filter(|wait| wait.us > 0.0)
+                .collect(),
         })
     }
 }

@@ -54,6 +54,7 @@ impl Action {
             Self::Collect => "collect",
             Self::Reclaim => "reclaim",
             Self::Fold => "fold",
+            Self::Refresh => "refresh",
         }
     }
 }
@@ -65,10 +66,7 @@ impl Owner {
             Self::HostRead => "host_read",
             Self::HostWrite => "host_write",
             Self::WriteBuffer => "write_buffer",
-            Self::GarbageCollection => "garbage_collection",
-            Self::ReadReclaim => "read_reclaim",
-            Self::Folding => "folding",
-            Self::Translation => "translation",
+            Self::Background(cause) => cause.name(),
         }
     }
 }
@@ -174,7 +172,7 @@ fn names<W: Write>(recording: &Recording, geometry: &Geometry, lines: &mut Lines
             Resource::Decoder => "decoders",
             Resource::Encoder => "encoders",
             Resource::Suspended => "suspended programs and erases",
-            Resource::Set => "garbage collection, reclaim, folding",
+            Resource::Set => "garbage collection, reclaim, refresh, folding",
         };
         let mut threads = seen.iter().filter(|(of, _)| *of == resource).map(|(_, index)| *index).peekable();
         if threads.peek().is_none() {

@@ -168,7 +168,7 @@ fn capacity_is_accounted_for_over_a_life() {
     let simulation = run(&config, requests);
     let statistics = simulation.statistics();
     let programmed =
-        statistics.host_codewords_programmed + statistics.gc_codewords_programmed + statistics.padding_codewords;
+        statistics.host_codewords_programmed() + statistics.gc_codewords_programmed() + statistics.padding_codewords;
     let (layouts, blocks) = (config.layouts(), 2 * 24);
     let room = |erases| u64::from(layouts.at(|| 97 + erases).codewords());
     let (mut erased, mut standing) = (0, 0);
@@ -215,7 +215,7 @@ fn a_full_ssd_does_not_speak_for_the_others() {
     let requests: Vec<Request> = (0..16_000).map(write).collect();
     let simulation = run(&config, requests.clone());
     let statistics = simulation.statistics();
-    assert_eq!(statistics.host_codewords_programmed + statistics.refused_codewords, 16_000 * 8);
+    assert_eq!(statistics.host_codewords_programmed() + statistics.refused_codewords, 16_000 * 8);
     let (first, second) = requests.split_at(12_000);
     let refused_before = run(&config, first.to_vec()).statistics().refused_codewords;
     let of_first = second.len() as u64 / 2 * 8;

@@ -373,7 +373,7 @@ fn capacity_is_accounted_for_over_a_life() {
     simulation.ftl().assert_consistent();
     let statistics = simulation.statistics();
     let programmed =
-        statistics.host_codewords_programmed + statistics.gc_codewords_programmed + statistics.padding_codewords;
+        statistics.host_codewords_programmed() + statistics.gc_codewords_programmed() + statistics.padding_codewords;
     let (layouts, blocks) = (config.layouts(), 4 * 24);
     let room = |erases| u64::from(layouts.at(|| erases).codewords());
     let erased: u64 = (0..blocks).flat_map(|block| (0..simulation.ftl().erases(block)).map(room)).sum();

@@ -121,7 +121,7 @@ fn a_write_buffer_with_replacement_keeps_what_is_overwritten() {
     assert_eq!(full_page.statistics().coalesced_codewords, 0);
     // Of 200 writes to two units all but the first two are overwritten in the buffer.
     assert_eq!(lru.statistics().coalesced_codewords, 198);
-    assert_eq!(lru.statistics().host_codewords_programmed, 202);
+    assert_eq!(lru.statistics().host_codewords_programmed(), 202);
     // A full buffer of sixteen units programs one page for two units that wait.
     for done in [&full_page, &lru] {
         done.ftl().assert_consistent();

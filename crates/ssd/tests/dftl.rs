@@ -98,7 +98,7 @@ fn collection_reads_at_remembered_levels() {
         let simulation = run(&config, apart(reads.chain(writes)));
         let statistics = simulation.statistics();
         assert_eq!(statistics.soft_starts, 0);
-        (statistics.gc_codewords_programmed, statistics.operations.decodes)
+        (statistics.gc_codewords_programmed(), statistics.operations.decodes)
     };
     let ((moved, at_once), (same, from_level_1)) = (decodes("true"), decodes("false"));
     assert!(moved == same && moved > 100, "{moved}");
@@ -165,7 +165,7 @@ fn what_has_changed_is_written_back_in_batches() {
         (statistics.mapping_write_misses, statistics.mapping_evictions, statistics.mapping_dirty_evictions),
         (17, 1, 1)
     );
-    assert_eq!(statistics.translation_codewords_programmed, 1);
+    assert_eq!(statistics.translation_codewords_programmed(), 1);
     // One for each miss, and one to be updated.
     assert_eq!(statistics.translation_reads, 17 + 1);
     let cache = simulation.mapping_cache().unwrap();

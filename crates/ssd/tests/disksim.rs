@@ -120,7 +120,7 @@ fn superpages_are_written_whole() {
     assert_eq!(responses(&gang(&[]), &[(Write, 4, 8)]), [whole + SENSE]);
     let simulation = run(&gang(&[]), vec![request(Write, Ns::ZERO, 4, 8)]);
     let statistics = simulation.statistics();
-    assert_eq!((statistics.host_codewords_written, statistics.host_codewords_programmed), (8, 16));
+    assert_eq!((statistics.host_codewords_written, statistics.host_codewords_programmed()), (8, 16));
     assert_eq!(statistics.operations.senses, 2);
 }
 

@@ -275,7 +275,7 @@ fn cold_data_moves_so_that_blocks_wear_alike() {
         assert_map(&simulation, &expected);
         let (least, most) = simulation.ftl().least_and_most_erases();
         let statistics = simulation.statistics();
-        let moved = statistics.gc_codewords_programmed as f64 / statistics.host_codewords_written as f64;
+        let moved = statistics.gc_codewords_programmed() as f64 / statistics.host_codewords_written as f64;
         (least, most, statistics.gc_victims_to_level_wear, moved)
     };
     let (least, most, levelled, moved) = wear("ftl.gc_high_watermark_blocks=4");
@@ -404,7 +404,7 @@ fn the_write_buffer_hides_programs_and_coalesces() {
     let simulation = run(&config, requests);
     let statistics = simulation.statistics();
     assert_eq!(statistics.writes.max(), Some(Ns::from_us(1.0)));
-    assert_eq!((statistics.coalesced_codewords, statistics.host_codewords_programmed), (1, 1));
+    assert_eq!((statistics.coalesced_codewords, statistics.host_codewords_programmed()), (1, 1));
 }
 
 const BLOCKS: u32 = 1024;
@@ -436,7 +436,7 @@ fn overwriting(over_provisioning: f64, layout: &str, turns: f64, ways: u64) -> f
     let writes =
         (0..n).map(|i| request(RequestKind::Write, Ns::ZERO, ways * (stream.bits(i, 0) % groups), ways)).collect();
     let statistics = run(&config, writes).statistics().clone();
-    (statistics.host_codewords_programmed + statistics.gc_codewords_programmed) as f64
+    (statistics.host_codewords_programmed() + statistics.gc_codewords_programmed()) as f64
         / statistics.host_codewords_written as f64
 }
 

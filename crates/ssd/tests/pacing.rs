@@ -124,7 +124,7 @@ fn paced_collection_moves_what_missing_blocks_ask_for() {
         let config = device(&[&pacing, &reserve_blocks, "host.issue={ closed_loop = { queue_depth = 1 } }"]);
         let simulation = run(&config, overwrites(&config, 20_000));
         let (statistics, counts) = (simulation.statistics(), simulation.statistics().gc_pacing);
-        let moved = statistics.gc_codewords_programmed as f64 / statistics.host_codewords_programmed as f64;
+        let moved = statistics.gc_codewords_programmed() as f64 / statistics.host_codewords_programmed() as f64;
         let missing = (8.0 - counts.mean_free_blocks().unwrap()) / f64::from(8 - reserve);
         assert!(moved > 0.3, "something has to be moved: {moved}");
         assert!((moved / (moves * missing) - 1.0).abs() < 0.05, "{moved} moved, {} expected", moves * missing);
@@ -155,8 +155,8 @@ fn preemptible_collection_makes_way_for_reads() {
             .map(|index| request(kind(index), Ns(100_000_000 * (index / 40) + 300_000 * (index % 40)), lcn(index), 1));
         let simulation = run(&config, requests.collect());
         let statistics = simulation.statistics();
-        let programmed = statistics.gc_codewords_programmed + statistics.host_codewords_programmed;
-        (statistics.reads.mean_ns().unwrap(), programmed as f64 / statistics.host_codewords_programmed as f64)
+        let programmed = statistics.gc_codewords_programmed() + statistics.host_codewords_programmed();
+        (statistics.reads.mean_ns().unwrap(), programmed as f64 / statistics.host_codewords_programmed() as f64)
     };
     let (at_once, amplification) = with(&[]);
     let (preemptible, same) = with(&["ftl.gc_pacing=preemptible"]);

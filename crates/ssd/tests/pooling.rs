@@ -222,7 +222,7 @@ fn the_host_goes_before_collection() {
         };
         let simulation = run(&config, (0..8000).map(request).collect());
         let s = simulation.statistics();
-        (s.read_time.wait_decoder.0, s.codewords_read(), s.gc_codewords_programmed > 1000)
+        (s.read_time.wait_decoder.0, s.codewords_read(), s.gc_codewords_programmed() > 1000)
     };
     let ((plain, reads, collects), (first, reads_first, _)) = (of(false), of(true));
     assert!(collects);

@@ -62,8 +62,8 @@ fn a_block_moves_at_its_limit() {
             let simulation = run(&config, reads(10, count));
             let statistics = simulation.statistics();
             assert_eq!((statistics.reclaimed_blocks, statistics.operations.erases), (moved, moved), "{count} reads");
-            assert_eq!(statistics.reclaim_codewords_programmed, moved * OF_BLOCK);
-            assert_eq!((statistics.gc_victims, statistics.gc_codewords_programmed), (0, 0), "no garbage collection");
+            assert_eq!(statistics.reclaim_codewords_programmed(), moved * OF_BLOCK);
+            assert_eq!((statistics.gc_victims, statistics.gc_codewords_programmed()), (0, 0), "no garbage collection");
             assert_eq!(effective_reads(&simulation, 6) == 0.0, moved > 0, "what was moved begins anew");
         }
     }
@@ -88,8 +88,8 @@ fn neighbours_of_a_hammered_wordline_move() {
             let simulation = run(&config, reads(hammered, count));
             let statistics = simulation.statistics();
             assert_eq!((statistics.reclaimed_wordlines, statistics.operations.erases), (moved, 0), "{count} reads");
-            assert_eq!(statistics.reclaim_codewords_programmed, moved * OF_WORDLINE);
-            assert_eq!((statistics.gc_victims, statistics.gc_codewords_programmed), (0, 0), "no garbage collection");
+            assert_eq!(statistics.reclaim_codewords_programmed(), moved * OF_WORDLINE);
+            assert_eq!((statistics.gc_victims, statistics.gc_codewords_programmed()), (0, 0), "no garbage collection");
             let most = beside.map(|lcn| effective_reads(&simulation, lcn)).into_iter().fold(0.0, f64::max);
             assert_eq!(most, if moved == 0 { STRESS * count as f64 } else { 0.0 }, "{count} reads");
             assert!(worst(&simulation) < 2.0 * unread, "{} after {count} reads", worst(&simulation));

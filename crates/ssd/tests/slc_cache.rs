@@ -63,7 +63,7 @@ fn the_cliff_is_where_the_cache_ends() {
         let mut simulation = run(&config, pages(Ns::ZERO, 0, 2 * of_cache).collect());
         let statistics = simulation.statistics();
         assert_eq!(statistics.slc_codewords_programmed, of_cache * PER_PAGE, "{size}");
-        assert_eq!(statistics.folded_codewords_programmed, 0, "nothing is folded under load");
+        assert_eq!(statistics.folded_codewords_programmed(), 0, "nothing is folded under load");
         let ends = ends(&mut simulation);
         let rate = |program: f64| PLANES as f64 * 1e6 / (TRANSFER + program);
         assert_near(pages_per_s(&ends, 50, of_cache - 50), rate(SLC_PROGRAM), 1.0, "pages a second in the cache");
@@ -83,7 +83,7 @@ fn a_pause_brings_the_cache_back() {
         let simulation = run(&config, requests.collect());
         let statistics = simulation.statistics();
         assert_eq!(statistics.slc_codewords_programmed, 2 * of_cache * PER_PAGE, "{size}");
-        assert_eq!(statistics.folded_codewords_programmed, of_cache * PER_PAGE, "{size}");
+        assert_eq!(statistics.folded_codewords_programmed(), of_cache * PER_PAGE, "{size}");
         assert_eq!(statistics.folded_blocks_in_idle_time, PLANES * 10, "{size}");
         simulation.ftl().assert_consistent();
     }
@@ -115,12 +115,12 @@ fn folding_writes_what_was_not_overwritten() {
         assert_eq!(statistics.slc_codewords_programmed, (rows + again) * of_row * PER_PAGE);
         // What was written last is folded as a whole, and of the rest what lies where nothing was written again.
         let left = rows;
-        assert_eq!(statistics.folded_codewords_programmed, left * of_row * PER_PAGE, "{rows} rows, {again} again");
+        assert_eq!(statistics.folded_codewords_programmed(), left * of_row * PER_PAGE, "{rows} rows, {again} again");
         let amplification = 1.0 + left as f64 / (rows + again) as f64;
-        let programmed = statistics.host_codewords_programmed + statistics.folded_codewords_programmed;
+        let programmed = statistics.host_codewords_programmed() + statistics.folded_codewords_programmed();
         let found = programmed as f64 / statistics.host_codewords_written as f64;
         assert_near(found, amplification, 0.01, "write amplification");
-        assert_eq!(statistics.gc_codewords_programmed, 0);
+        assert_eq!(statistics.gc_codewords_programmed(), 0);
     }
 }
 

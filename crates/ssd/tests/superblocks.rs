@@ -145,12 +145,12 @@ fn superblocks_amplify_as_blocks_do() {
                 .map(|i| request(RequestKind::Write, Ns::ZERO, stream.bits(i, 0) % user, 1))
                 .collect::<Vec<_>>();
             let statistics = run(&config, writes).statistics().clone();
-            let moved = (statistics.host_codewords_programmed + statistics.gc_codewords_programmed) as f64;
+            let moved = (statistics.host_codewords_programmed() + statistics.gc_codewords_programmed()) as f64;
             let used = moved / (moved + statistics.padding_codewords as f64);
             // Three free blocks of a plane and two half full ones have no victims.
             let capacity = f64::from(196 * config.bch_codes()[0].units_per_block * 2 / chips);
             let expected = 1.0 / (1.0 - steady_state_victim_fraction(user as f64 / (capacity * used)));
-            let found = moved / statistics.host_codewords_programmed as f64;
+            let found = moved / statistics.host_codewords_programmed() as f64;
             println!("t = {correctable}, {chips}: {found} for {expected}");
             assert!((found / expected - 1.0).abs() < 0.08, "t = {correctable}, {chips}: {found} for {expected}");
             found

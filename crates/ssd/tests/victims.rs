@@ -307,7 +307,7 @@ fn write_amplification_of_a_busy_device_meets_theory() {
         let write = |i| request(RequestKind::Write, Ns::ZERO, stream.bits(i, 0) % user, 1);
         let simulation = run(&config, (0..TURNS * user).map(write).collect());
         let statistics = simulation.statistics();
-        let found = (statistics.host_codewords_programmed + statistics.gc_codewords_programmed) as f64
+        let found = (statistics.host_codewords_programmed() + statistics.gc_codewords_programmed()) as f64
             / statistics.host_codewords_written as f64;
         // As many victims without a device vary as much.
         let mut bare = Bare::new(rule, BLOCKS, PAGES);

@@ -46,6 +46,17 @@ _WAITS_FOR = {
 }
 """What a plane is taken by, while a read waits for it."""
 
+CAUSES = {
+    "translation": "translation pages",
+    "garbage_collection": "garbage collection",
+    "wear_levelling": "wear levelling",
+    "read_reclaim": "read reclaim",
+    "refresh": "refresh",
+    "scrub": "patrol scrub",
+    "folding": "SLC folding",
+}
+"""What planes work for beside the host, in the order of a summary, and how people read it."""
+
 _ENERGIES = {
     "sense": "hard\nsensing",
     "sense_extra_levels": "extra\nlevels",
@@ -111,6 +122,13 @@ def blocks(comparison: Comparison) -> list[Block]:
             return header, [as_us(_at(s, *path)) if s else "-" for s in slowest]
 
         columns = [of_slowest(label, "wait_plane_for_us", what) for what, label in _WAITS_FOR.items()]
+        causes = [{w["cause"]: w["us"] for w in s.get("wait_plane_by_cause", [])} if s else {} for s in slowest]
+        if any(set(waits) - {"garbage_collection"} for waits in causes):
+            columns += [
+                ("of that\n" + label.replace(" ", "\n", 1), [as_us(waits.get(cause, 0.0)) for waits in causes])
+                for cause, label in CAUSES.items()
+                if any(cause in waits for waits in causes)
+            ]
         columns += [
             of_slowest("\n".join(label.rsplit(" ", 1)), "time_us", part)
             for part, label in TIME_PARTS.items()
@@ -159,6 +177,8 @@ def blocks(comparison: Comparison) -> list[Block]:
         column("requests per s\nof wall clock", as_count, "machine", "requests_per_s"),
     ]
     found.append(Block("device", "Device", "policy", names, columns))
+
+    found += _background(names, summaries, len(runs) == 1)
 
     tenants = [(name, tenant) for name, s in zip(names, summaries, strict=True) for tenant in s.get("tenants", [])]
     if tenants:
@@ -229,3 +249,22 @@ def _at(summary: dict[str, Any], *path: str) -> Any:
 def _share(counts: Sequence[int], index: int) -> float | None:
     total = sum(counts)
     return counts[index] / total if total else None
+
+
+def _background(names: Sequence[str], summaries: Sequence[dict[str, Any]], is_alone: bool) -> list[Block]:
+    """What planes did for each cause beside the host; nothing where they did nothing."""
+    rows = [(name, work) for name, s in zip(names, summaries, strict=True) for work in s.get("background", [])]
+    if not rows:
+        return []
+    labels = [CAUSES[work["cause"]] if is_alone else f"{name}, {CAUSES[work['cause']]}" for name, work in rows]
+    work = [work for _, work in rows]
+    columns = [
+        ("pages\nread", [as_count(w["page_reads"]) for w in work]),
+        ("pages\nprogrammed", [as_count(w["programs"]) for w in work]),
+        ("codewords\nprogrammed", [as_count(w["codewords"]) for w in work]),
+        ("blocks\nerased", [as_count(w["erases"]) for w in work]),
+        ("plane\ntime, s", [as_number(w["array_s"], 3) for w in work]),
+        ("of its busy\ntime %", [as_percent(w["array_share"]) for w in work]),
+        ("write\namplif.", [as_number(w["write_amplification"], 3) for w in work]),
+    ]
+    return [Block("background", "Work in the background", "cause", labels, columns)]

@@ -10,7 +10,7 @@ use super::back_end::{BackEnd, ReadOrder};
 use super::idle::IdleTime;
 use super::kernel::{Completion, Kernel};
 use super::medium::Medium;
-use super::owners::{ProgramOwner, ReadOwner};
+use super::owners::{Cause, ProgramOwner, ReadOwner};
 use super::read_buffer::{Asked, ReadBuffer};
 use super::statistics::CodewordSample;
 use super::translation::{Access, Translation};
@@ -265,17 +265,9 @@ impl Device {
         let statistics = &mut self.kernel.statistics;
         statistics.padding_codewords += u64::from(self.ftl.room(group) - codewords);
         let codewords = u64::from(codewords);
-        match owner {
-            ProgramOwner::Request { .. } | ProgramOwner::Buffer { .. } => {
-                statistics.host_codewords_programmed += codewords;
-                if group.slc() {
-                    statistics.slc_codewords_programmed += codewords;
-                }
-            }
-            ProgramOwner::Collection => statistics.gc_codewords_programmed += codewords,
-            ProgramOwner::Reclaim => statistics.reclaim_codewords_programmed += codewords,
-            ProgramOwner::Fold => statistics.folded_codewords_programmed += codewords,
-            ProgramOwner::Translation { .. } => statistics.translation_codewords_programmed += codewords,
+        statistics.by_cause[owner.cause() as usize].codewords += codewords;
+        if group.slc() && owner.cause() == Cause::Host {
+            statistics.slc_codewords_programmed += codewords;
         }
         let Self { ftl, medium, kernel, .. } = self;
         let pe_cycles = ftl.pe_cycles(group.superblock);

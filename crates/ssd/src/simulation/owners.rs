@@ -1,7 +1,74 @@
-//! Whom operations of the back end are for. It gives owners back with what it has done, and looks at them only to tell what the
-//! host waits for from what it does not.
+//! Whom operations of the back end are for, and what causes them. It gives owners back with what it has done, and looks at them only to
+//! tell what the host waits for from what it does not, and to count work by its cause.
+
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::ftl::Lcn;
+
+/// What work is done for. Whoever counts or orders work by its reason goes by these.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Cause {
+    /// What the host reads and writes, with the reads of what it overwrites in part.
+    #[default]
+    Host,
+    /// Translation pages, where the map is in flash.
+    Translation,
+    /// Garbage collection, for room.
+    #[serde(rename = "garbage_collection")]
+    Collection,
+    /// Garbage collection, to level wear.
+    WearLevelling,
+    /// Read reclaim: before reads have disturbed data too much.
+    ReadReclaim,
+    /// Refresh: before data is too old, or where reads have shown that it needs it.
+    Refresh,
+    /// Patrol scrub: reads that look for data that needs refresh.
+    Scrub,
+    /// Folding of the SLC cache.
+    Folding,
+}
+
+impl Cause {
+    /// All of them, in their order.
+    pub const ALL: [Self; 8] = [
+        Self::Host,
+        Self::Translation,
+        Self::Collection,
+        Self::WearLevelling,
+        Self::ReadReclaim,
+        Self::Refresh,
+        Self::Scrub,
+        Self::Folding,
+    ];
+    /// How many they are.
+    pub const COUNT: usize = Self::ALL.len();
+
+    /// Its name in data.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Host => "host",
+            Self::Translation => "translation",
+            Self::Collection => "garbage_collection",
+            Self::WearLevelling => "wear_levelling",
+            Self::ReadReclaim => "read_reclaim",
+            Self::Refresh => "refresh",
+            Self::Scrub => "scrub",
+            Self::Folding => "folding",
+        }
+    }
+
+    /// Whether moving data for it frees a block that others can write to.
+    pub(super) fn makes_room(self) -> bool {
+        matches!(self, Self::Collection | Self::WearLevelling | Self::Folding)
+    }
+
+    /// Whether it is a task of garbage collection, which may be paced.
+    pub(super) fn is_collection(self) -> bool {
+        matches!(self, Self::Collection | Self::WearLevelling)
+    }
+}
 
 /// Whom a read is for. The back end gives it back with what has been read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -10,8 +77,8 @@ pub(super) enum ReadOwner {
     Request(u32),
     /// A host write that covers a codeword in part.
     Modify { request: u32, lcn: Lcn },
-    /// Garbage collection of a set, or read reclaim there.
-    Collection(u32),
+    /// Data of a set that is moved.
+    Move { set: u32, cause: Cause },
     /// Requests that wait for a translation page.
     Load { page: u32 },
     /// The update of a translation page.
@@ -24,6 +91,16 @@ impl ReadOwner {
     pub(super) fn is_of_host(self) -> bool {
         matches!(self, Self::Request(_) | Self::Modify { .. } | Self::Load { .. })
     }
+
+    /// What it is read for.
+    #[inline]
+    pub(super) fn cause(self) -> Cause {
+        match self {
+            Self::Request(_) | Self::Modify { .. } => Cause::Host,
+            Self::Move { cause, .. } => cause,
+            Self::Load { .. } | Self::WriteBack { .. } => Cause::Translation,
+        }
+    }
 }
 
 /// Whom a program is for.
@@ -35,12 +112,8 @@ pub(super) enum ProgramOwner {
     Buffer { flight: u32 },
     /// The update of a translation page.
     Translation { page: u32 },
-    /// Garbage collection of the set.
-    Collection,
-    /// Read reclaim of the set.
-    Reclaim,
-    /// Folding of the SLC cache of the set.
-    Fold,
+    /// Data of its set that is moved.
+    Move(Cause),
 }
 
 impl ProgramOwner {
@@ -53,6 +126,16 @@ impl ProgramOwner {
     /// Whether it is for data that is moved from one block to another.
     #[inline]
     pub(super) fn moves_data(self) -> bool {
-        matches!(self, Self::Collection | Self::Reclaim | Self::Fold)
+        matches!(self, Self::Move(_))
+    }
+
+    /// What it is programmed for.
+    #[inline]
+    pub(super) fn cause(self) -> Cause {
+        match self {
+            Self::Request { .. } | Self::Buffer { .. } => Cause::Host,
+            Self::Translation { .. } => Cause::Translation,
+            Self::Move(cause) => cause,
+        }
     }
 }

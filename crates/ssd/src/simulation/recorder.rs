@@ -11,9 +11,8 @@ use softsense_link::Step;
 
 use super::Simulation;
 use super::back_end::{Action, Counts, Occupied, TakenFor};
-use super::owners::{ProgramOwner, ReadOwner};
+use super::owners::{Cause, ProgramOwner, ReadOwner};
 use super::statistics::LogRow;
-use super::write_path::Task;
 
 /// After so many spans a recording ends: 100 MB of them.
 const MOST_SPANS: usize = 1_000_000;
@@ -99,14 +98,8 @@ pub enum Owner {
     HostWrite,
     /// The write buffer, which has data of several writes.
     WriteBuffer,
-    /// Garbage collection.
-    GarbageCollection,
-    /// Read reclaim.
-    ReadReclaim,
-    /// Folding of the SLC cache.
-    Folding,
-    /// Translation pages: read for requests, or brought up to date.
-    Translation,
+    /// Anything else: garbage collection, translation pages that are read for requests or brought up to date, and so on.
+    Background(Cause),
 }
 
 /// Something taken, from one instant to another.
@@ -217,7 +210,7 @@ impl Recorder {
         taken.clear();
         simulation.device.back_end.look(&mut taken);
         taken.extend((0..simulation.write_path.sets() as u32).map(|set| match simulation.write_path.moving(set) {
-            Some((task, superblock)) => (1 + u128::from(superblock)) | ((task as u128) << 33),
+            Some((cause, superblock)) => (1 + u128::from(superblock)) | ((cause as u128) << 33),
             None => 0,
         }));
         for (index, &taken) in taken.iter().enumerate() {
@@ -349,11 +342,12 @@ impl Simulation {
             Resource::Encoder => back_end.encoder_taken_by(number),
             Resource::Suspended => back_end.suspended_in(number),
             Resource::Set => {
-                let (task, superblock) = self.write_path.moving(number).expect("its data is being moved");
-                let action = match task {
-                    Task::GarbageCollection => Action::Collect,
-                    Task::Fold => Action::Fold,
-                    Task::ReclaimBlock | Task::ReclaimWordline => Action::Reclaim,
+                let (cause, superblock) = self.write_path.moving(number).expect("its data is being moved");
+                let action = match cause {
+                    Cause::Folding => Action::Fold,
+                    Cause::ReadReclaim => Action::Reclaim,
+                    Cause::Refresh => Action::Refresh,
+                    _ => Action::Collect,
                 };
                 Occupied::new(action, TakenFor::Superblock(superblock))
             }
@@ -362,23 +356,15 @@ impl Simulation {
 
     /// Whom something is for, with the number of its request; nothing where that is whom it was for before.
     fn owner(&self, taken_for: TakenFor) -> Option<(Owner, Option<u64>)> {
-        let moves = |set| match self.write_path.moving(set) {
-            Some((Task::ReclaimBlock | Task::ReclaimWordline, _)) => Owner::ReadReclaim,
-            Some((Task::Fold, _)) => Owner::Folding,
-            Some((Task::GarbageCollection, _)) | None => Owner::GarbageCollection,
-        };
+        let moves = |set| Owner::Background(self.write_path.moving(set).map_or(Cause::Collection, |(cause, _)| cause));
         let number = |request| Some(self.host.number(request));
         Some(match taken_for {
             TakenFor::Read(ReadOwner::Request(request)) => (Owner::HostRead, number(request)),
             TakenFor::Read(ReadOwner::Modify { request, .. }) => (Owner::HostWrite, number(request)),
-            TakenFor::Read(ReadOwner::Collection(set)) => (moves(set), None),
             TakenFor::Program(ProgramOwner::Request { request, .. }) => (Owner::HostWrite, number(request)),
             TakenFor::Program(ProgramOwner::Buffer { .. }) => (Owner::WriteBuffer, None),
-            TakenFor::Program(ProgramOwner::Collection) => (Owner::GarbageCollection, None),
-            TakenFor::Program(ProgramOwner::Reclaim) => (Owner::ReadReclaim, None),
-            TakenFor::Program(ProgramOwner::Fold) => (Owner::Folding, None),
-            TakenFor::Read(ReadOwner::Load { .. } | ReadOwner::WriteBack { .. })
-            | TakenFor::Program(ProgramOwner::Translation { .. }) => (Owner::Translation, None),
+            TakenFor::Read(owner) => (Owner::Background(owner.cause()), None),
+            TakenFor::Program(owner) => (Owner::Background(owner.cause()), None),
             TakenFor::Superblock(superblock) => (moves(self.device.geometry.set_of_superblock(superblock)), None),
             TakenFor::AsBefore => return None,
         })

@@ -7,6 +7,7 @@ use serde::Serialize;
 use softsense_base::{Histogram, Ns, Pj, SumsByDuration, TotalNs};
 use softsense_link::MAX_LEVEL;
 
+use super::owners::Cause;
 use crate::request::RequestKind;
 
 /// Where the time of a codeword read went, or with [`TotalNs`] that of many.
@@ -54,8 +55,27 @@ impl ReadTime {
     }
 }
 
-/// Parts of [`ReadTime`], and after them what the plane was waited for: reads of the host and of the background, programs of both, erases.
-pub const PARTS_OF_READS: usize = 12;
+/// What an array does, as waits are told by it: reads of the host and of the background, programs of both, erases.
+pub const KINDS_OF_WORK: usize = 5;
+
+/// Times by [kind](KINDS_OF_WORK) of work, and once more by each cause but the host.
+pub type TimesTaken = [Ns; KINDS_OF_WORK + Cause::COUNT - 1];
+
+/// Parts of [`ReadTime`], and after them what the plane was waited for, as [`TimesTaken`].
+pub const PARTS_OF_READS: usize = 7 + KINDS_OF_WORK + Cause::COUNT - 1;
+
+/// Work done for one cause.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct WorkCounts {
+    /// Pages read, each once, however often it was sensed.
+    pub page_reads: u64,
+    /// Pages programmed.
+    pub programs: u64,
+    /// Codewords programmed in them.
+    pub codewords: u64,
+    /// Blocks erased.
+    pub erases: u64,
+}
 
 /// Operations of flash, buses and decoders, whoever asked for them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, JsonSchema)]
@@ -305,8 +325,6 @@ pub struct Statistics {
     pub mapping_dirty_evictions: u64,
     /// Translation pages read, for requests and to be updated.
     pub translation_reads: u64,
-    /// Translation pages programmed, but for those that garbage collection moves.
-    pub translation_codewords_programmed: u64,
     /// Updates of translation pages that found no room, and never will.
     pub refused_write_backs: u64,
     /// Where the time of host codeword reads went.
@@ -343,10 +361,8 @@ pub struct Statistics {
     pub refused_codewords: u64,
     /// When the first of them was refused.
     pub read_only_from: Option<Ns>,
-    /// Codewords programmed for the host: less than written where the write buffer coalesced.
-    pub host_codewords_programmed: u64,
-    /// Codewords programmed by garbage collection.
-    pub gc_codewords_programmed: u64,
+    /// Work of arrays by its cause, in the order of [`Cause::ALL`].
+    pub by_cause: [WorkCounts; Cause::COUNT],
     /// Places in programmed pages that were left empty.
     pub padding_codewords: u64,
     /// Codewords overwritten in the write buffer before they were programmed.
@@ -367,12 +383,8 @@ pub struct Statistics {
     pub reclaimed_blocks: u64,
     /// Wordlines whose data it has moved.
     pub reclaimed_wordlines: u64,
-    /// Codewords that it has programmed.
-    pub reclaim_codewords_programmed: u64,
     /// Those of the host's that were programmed to the SLC cache.
     pub slc_codewords_programmed: u64,
-    /// Those that its folding has programmed.
-    pub folded_codewords_programmed: u64,
     /// Blocks (of several that are erased together, these) that have been chosen to be folded.
     pub folded_blocks: u64,
     /// Those of them that were chosen in idle time.
@@ -418,6 +430,42 @@ impl Statistics {
     /// Host codewords read from flash.
     pub fn codewords_read(&self) -> u64 {
         self.level_histogram.iter().sum::<u64>() + self.uncorrectable
+    }
+
+    /// Work for a cause.
+    pub fn work(&self, cause: Cause) -> WorkCounts {
+        self.by_cause[cause as usize]
+    }
+
+    /// Codewords programmed for the host: less than written where the write buffer coalesced.
+    pub fn host_codewords_programmed(&self) -> u64 {
+        self.work(Cause::Host).codewords
+    }
+
+    /// Codewords programmed by garbage collection.
+    pub fn gc_codewords_programmed(&self) -> u64 {
+        self.work(Cause::Collection).codewords + self.work(Cause::WearLevelling).codewords
+    }
+
+    /// Codewords that read reclaim has programmed.
+    pub fn reclaim_codewords_programmed(&self) -> u64 {
+        self.work(Cause::ReadReclaim).codewords
+    }
+
+    /// Codewords that folding of the SLC cache has programmed.
+    pub fn folded_codewords_programmed(&self) -> u64 {
+        self.work(Cause::Folding).codewords
+    }
+
+    /// Translation pages programmed, but for those that garbage collection moves.
+    pub fn translation_codewords_programmed(&self) -> u64 {
+        self.work(Cause::Translation).codewords
+    }
+
+    /// Codewords programmed for data that was moved, whatever for.
+    pub fn moved_codewords_programmed(&self) -> u64 {
+        let causes = Cause::ALL.into_iter().filter(|cause| !matches!(cause, Cause::Host | Cause::Translation));
+        causes.map(|cause| self.work(cause).codewords).sum()
     }
 
     /// Codewords of requests whose map entry was at hand.
@@ -481,10 +529,10 @@ impl Statistics {
     /// - `time`, `waited_for`: of all its units of data.
     /// - `units`: how many.
     #[inline]
-    pub(super) fn read_ended(&mut self, time: ReadTime, waited_for: [Ns; 5], units: u32) {
+    pub(super) fn read_ended(&mut self, time: ReadTime, waited_for: TimesTaken, units: u32) {
         self.read_time += time;
         debug_assert_eq!(
-            waited_for.iter().map(|by| by.0).sum::<u64>(),
+            waited_for[..KINDS_OF_WORK].iter().map(|by| by.0).sum::<u64>(),
             time.wait_plane.0,
             "all waiting is for something"
         );

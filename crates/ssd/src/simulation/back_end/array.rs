@@ -8,6 +8,8 @@ use std::collections::VecDeque;
 use softsense_base::Ns;
 
 use super::super::kernel::Kernel;
+use super::super::owners::Cause;
+use super::super::statistics::{KINDS_OF_WORK, TimesTaken};
 use super::phase::{Command, Phase};
 use crate::events::{Event, Key};
 
@@ -20,8 +22,8 @@ pub(super) enum Work {
     Read(u32),
     /// A part of a program, numbered like those of reads.
     Program(u32),
-    /// One of the blocks of a superblock; whether its cells hold one bit.
-    Erase { superblock: u32, slc: bool },
+    /// One of the blocks of a superblock; whether its cells hold one bit, and what it is erased for.
+    Erase { superblock: u32, slc: bool, cause: Cause },
 }
 
 /// Which of the work that waits goes first.
@@ -34,7 +36,7 @@ pub(super) enum Turn {
     Other,
 }
 
-/// What an array is taken by, and for whom.
+/// What an array is taken by, and whether a request waits for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum TakenBy {
     #[default]
@@ -45,8 +47,11 @@ pub(super) enum TakenBy {
     Erases,
 }
 
-/// For how long an array was taken by each.
-pub(super) type Taken = [Ns; 5];
+/// What an array is taken by, and what causes that.
+pub(super) type Taker = (TakenBy, Cause);
+
+/// For how long an array was taken by each of [`TakenBy`]; and once more by each cause but the host.
+pub(super) type Taken = TimesTaken;
 
 /// A program or an erase that has made way for reads.
 #[derive(Debug, Clone, Copy)]
@@ -54,7 +59,7 @@ struct Suspended {
     /// The command that lets it go on, and what it is for.
     resume: Command,
     of: u32,
-    by: TakenBy,
+    by: Taker,
     since: Ns,
     /// What it has yet to run.
     left: Ns,
@@ -93,7 +98,7 @@ pub(super) struct Unit {
     busy_since: Ns,
     busy: Ns,
     /// What it is taken by, since when it has been counted, and how long it was until then.
-    by: TakenBy,
+    by: Taker,
     counted_until: Ns,
     taken: Taken,
 }
@@ -115,9 +120,9 @@ impl Default for Unit {
             others: VecDeque::new(),
             busy_since: Ns::ZERO,
             busy: Ns::ZERO,
-            by: TakenBy::HostReads,
+            by: Taker::default(),
             counted_until: Ns::ZERO,
-            taken: [Ns::ZERO; 5],
+            taken: Taken::default(),
         }
     }
 }
@@ -125,7 +130,12 @@ impl Default for Unit {
 impl Unit {
     #[inline]
     fn count(&mut self, now: Ns) {
-        self.taken[self.by as usize] += now - self.counted_until;
+        let (by, cause) = self.by;
+        let passed = now - self.counted_until;
+        self.taken[by as usize] += passed;
+        if cause != Cause::Host {
+            self.taken[KINDS_OF_WORK + cause as usize - 1] += passed;
+        }
         self.counted_until = now;
     }
 
@@ -171,7 +181,7 @@ impl Array {
 
     /// A free unit is about to be taken by something.
     #[inline]
-    pub(super) fn take(&mut self, now: Ns, unit: u32, by: TakenBy) {
+    pub(super) fn take(&mut self, now: Ns, unit: u32, by: Taker) {
         let entry = &mut self.units[unit as usize];
         debug_assert_eq!(entry.phase, Phase::Free);
         (entry.by, entry.counted_until) = (by, now);
@@ -189,12 +199,12 @@ impl Array {
     }
 
     /// What a unit is taken by, or was last.
-    pub(super) fn taken_by(&self, unit: u32) -> TakenBy {
+    pub(super) fn taken_by(&self, unit: u32) -> Taker {
         self.units[unit as usize].by
     }
 
     /// A free unit has been waited for up to now, as if it had been taken.
-    pub(super) fn waited(&mut self, now: Ns, unit: u32, by: TakenBy) {
+    pub(super) fn waited(&mut self, now: Ns, unit: u32, by: Taker) {
         let entry = &mut self.units[unit as usize];
         debug_assert_eq!(entry.phase, Phase::Free);
         entry.by = by;
@@ -410,6 +420,23 @@ impl Array {
             (unit.busy + current).0 as f64
         };
         self.units.iter().map(busy).sum()
+    }
+
+    /// For how long all of them together were taken by each, up to now.
+    pub(super) fn all_taken(&self, now: Ns) -> Taken {
+        let mut all = Taken::default();
+        for unit in &self.units {
+            all.iter_mut().zip(unit.taken).for_each(|(sum, one)| *sum += one);
+            if unit.phase != Phase::Free {
+                let (by, cause) = unit.by;
+                let since = now - unit.counted_until;
+                all[by as usize] += since;
+                if cause != Cause::Host {
+                    all[KINDS_OF_WORK + cause as usize - 1] += since;
+                }
+            }
+        }
+        all
     }
 
     pub(super) fn len(&self) -> usize {

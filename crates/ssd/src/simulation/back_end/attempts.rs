@@ -46,7 +46,7 @@ impl BackEnd {
                 kernel.statistics.energy.writes += energy;
                 kernel.report(Completion::Charged { request, energy });
             }
-            ReadOwner::Collection(_) | ReadOwner::Load { .. } | ReadOwner::WriteBack { .. } => {
+            ReadOwner::Move { .. } | ReadOwner::Load { .. } | ReadOwner::WriteBack { .. } => {
                 kernel.statistics.energy.background += energy;
             }
         }

@@ -47,8 +47,8 @@ use softsense_link::{
 use softsense_nand::InferredBy;
 
 use super::kernel::Kernel;
-use super::owners::ProgramOwner;
-use super::statistics::Utilisation;
+use super::owners::{Cause, ProgramOwner};
+use super::statistics::{TimesTaken, Utilisation};
 use crate::checked::CheckedConfig;
 use crate::config::CacheRegisterFor;
 use crate::ftl::Group;
@@ -198,6 +198,7 @@ impl BackEnd {
     pub(super) fn begin_read(&mut self, kernel: &mut Kernel, read: u32) {
         let (order, reliability) = (self.reads.reads[read].order, &*self.reliability);
         let group = order.group;
+        kernel.statistics.by_cause[order.owner.cause() as usize].page_reads += u64::from(group.pages());
         let least_levels = || self.reads.fates_of(read).map(|fate| reliability.least_level(fate));
         let least_level = || least_levels().max().unwrap_or(1);
         let history = History::new(self.remembered.of(&self.geometry, group));
@@ -256,11 +257,12 @@ impl BackEnd {
     ///
     /// # Arguments
     /// - `slc`: whether their cells hold one bit.
-    pub(super) fn erase(&mut self, kernel: &mut Kernel, set: u32, superblock: u32, slc: bool) {
+    /// - `cause`: what they are erased for.
+    pub(super) fn erase(&mut self, kernel: &mut Kernel, set: u32, superblock: u32, slc: bool, cause: Cause) {
         self.remembered.erased(superblock);
         for member in 0..self.geometry.blocks_per_superblock() {
             let unit = self.geometry.busy_unit_of(self.geometry.plane_of(set, member));
-            self.submit(kernel, unit, Work::Erase { superblock, slc }, Turn::Other);
+            self.submit(kernel, unit, Work::Erase { superblock, slc, cause }, Turn::Other);
         }
     }
 
@@ -289,6 +291,11 @@ impl BackEnd {
     /// Mean busy shares of links and the switch up to now; none where there are none.
     pub(super) fn link_shares(&self, now: Ns) -> Option<LinkShares> {
         self.links.as_ref().map(|links| links.busy_shares(now))
+    }
+
+    /// For how long arrays were taken by each, up to now.
+    pub(super) fn times_taken(&self, now: Ns) -> TimesTaken {
+        self.array.all_taken(now)
     }
 
     /// Mean busy shares up to now.

@@ -57,6 +57,8 @@ pub enum Action {
     Reclaim,
     /// A superblock of the SLC cache is folded.
     Fold,
+    /// The data of a superblock is refreshed.
+    Refresh,
 }
 
 /// What something is taken by.
@@ -134,7 +136,7 @@ impl BackEnd {
         let (phase, of) = (self.array.phase(unit), self.array.of(unit));
         let action = action_of(phase).expect("the unit is taken");
         match phase {
-            Phase::Addressed if self.array.taken_by(unit) == TakenBy::Erases => {
+            Phase::Addressed if self.array.taken_by(unit).0 == TakenBy::Erases => {
                 Occupied::new(action, TakenFor::Superblock(of))
             }
             Phase::Addressed | Phase::Sensing | Phase::Sensed => self.for_part(action, of),

@@ -5,7 +5,7 @@ use softsense_link::Step;
 use softsense_nand::InferredBy;
 
 use super::super::kernel::Kernel;
-use super::array::{NONE, TakenBy, Turn, Work};
+use super::array::{NONE, TakenBy, Taker, Turn, Work};
 use super::bus::Transfer;
 use super::orders::{Ended, ReadOrder};
 use super::phase::{Command, Phase};
@@ -66,9 +66,9 @@ impl BackEnd {
     /// Takes a free unit for a program, whose page comes over the bus.
     fn take_for_program(&mut self, kernel: &mut Kernel, unit: u32, part: u32) {
         let (program, _) = self.reads.of_part(part);
-        let is_of_host = self.programs[program].owner.is_of_host();
-        let by = if is_of_host { TakenBy::HostPrograms } else { TakenBy::BackgroundPrograms };
-        self.array.take(kernel.now, unit, by);
+        let owner = self.programs[program].owner;
+        let by = if owner.is_of_host() { TakenBy::HostPrograms } else { TakenBy::BackgroundPrograms };
+        self.array.take(kernel.now, unit, (by, owner.cause()));
         self.array.command(kernel.now, unit, Command::Load, part);
     }
 
@@ -78,6 +78,7 @@ impl BackEnd {
         let Program { group, owner, merges, energy, .. } = self.programs[program];
         let page_type = self.geometry.page_type_of(self.geometry.turn(group.page, 0).1, group.slc());
         kernel.statistics.operations.programs += 1;
+        kernel.statistics.by_cause[owner.cause() as usize].programs += 1;
         kernel.statistics.energy.program += energy;
         if owner.is_of_host() {
             kernel.statistics.energy.writes += energy;
@@ -154,11 +155,12 @@ impl BackEnd {
                 let channel = self.channel_of(self.programs[program].group, member);
                 self.request_bus(kernel, channel, Transfer::Program(part));
             }
-            Work::Erase { superblock, .. } => {
+            Work::Erase { superblock, cause, .. } => {
                 kernel.statistics.operations.erases += 1;
+                kernel.statistics.by_cause[cause as usize].erases += 1;
                 kernel.statistics.energy.erase += self.energy.erase;
                 kernel.statistics.energy.background += self.energy.erase;
-                self.array.take(kernel.now, unit, TakenBy::Erases);
+                self.array.take(kernel.now, unit, (TakenBy::Erases, cause));
                 if self.timing.command == Ns::ZERO {
                     self.commanded(kernel, unit, work);
                 } else {
@@ -185,7 +187,7 @@ impl BackEnd {
                 state.addressed_for = kernel.now - state.sensing_from;
                 self.array.run(kernel, unit, Command::Sense, part, duration);
             }
-            Work::Erase { superblock, slc } => {
+            Work::Erase { superblock, slc, .. } => {
                 let duration = if slc { self.timing.erase_slc } else { self.timing.erase };
                 self.array.run(kernel, unit, Command::Erase, superblock, duration);
             }
@@ -195,9 +197,9 @@ impl BackEnd {
 
     /// Whom a read takes an array for.
     #[inline]
-    fn taken_by_read(&self, read: u32) -> TakenBy {
-        let is_of_host = self.reads.reads[read].order.owner.is_of_host();
-        if is_of_host { TakenBy::HostReads } else { TakenBy::BackgroundReads }
+    fn taken_by_read(&self, read: u32) -> Taker {
+        let owner = self.reads.reads[read].order.owner;
+        (if owner.is_of_host() { TakenBy::HostReads } else { TakenBy::BackgroundReads }, owner.cause())
     }
 
     /// Counts the sensing of a page for a step, and returns how long it takes.

@@ -27,7 +27,7 @@ impl BackEnd {
     pub(in super::super) fn host_is_at(&self, set: u32) -> bool {
         let takes = |unit| {
             self.array.phase(unit) != Phase::Free
-                && matches!(self.array.taken_by(unit), TakenBy::HostReads | TakenBy::HostPrograms)
+                && matches!(self.array.taken_by(unit), (TakenBy::HostReads | TakenBy::HostPrograms, _))
         };
         self.units_of(set).any(takes) || self.host_waits(set)
     }

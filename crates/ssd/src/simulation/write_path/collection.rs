@@ -13,26 +13,19 @@
 use std::ops::Range;
 
 use super::super::device::Device;
-use super::super::owners::{ProgramOwner, ReadOwner};
+use super::super::owners::{Cause, ProgramOwner, ReadOwner};
 use super::WritePath;
 use super::pacing::Stage;
 use crate::ftl::{ANY_VICTIM, Group, Held, Reclaim, Writer};
 
-/// What data is moved for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in super::super) enum Task {
-    GarbageCollection,
-    /// Of a superblock of the SLC cache.
-    Fold,
-    ReclaimBlock,
-    ReclaimWordline,
-}
-
 /// Collection of a set, at work on one superblock.
 #[derive(Debug)]
 pub(super) struct Collection {
-    task: Task,
+    /// What data is moved for.
+    cause: Cause,
     victim: u32,
+    /// Whether all of it is moved, after which it is erased; else one wordline.
+    whole: bool,
     /// The pages of the victim that have not been looked at, its blocks taking turns.
     pages: Range<u32>,
     /// What was last written in the first of those, with its units: looked up one read ahead, while the CPU fetches its map entries.
@@ -58,9 +51,9 @@ impl WritePath {
     }
 
     /// What of a set's data is being moved: for what, and of which superblock.
-    pub(in super::super) fn moving(&self, set: u32) -> Option<(Task, u32)> {
+    pub(in super::super) fn moving(&self, set: u32) -> Option<(Cause, u32)> {
         let job = self.collections[set as usize].as_ref()?;
-        Some((job.task, job.victim))
+        Some((job.cause, job.victim))
     }
 
     /// Begins to fold the cache of a set at which nothing is at work, or to collect the set, if that is wanted and there is anything to be gained.
@@ -91,8 +84,8 @@ impl WritePath {
         statistics.gc_victims_to_level_wear += u64::from(device.ftl.has_levelled(set));
         statistics.gc_victim_valid += u64::from(device.ftl.valid(victim));
         statistics.gc_victim_room += device.ftl.room_of(victim);
-        let pages = 0..device.ftl.pages_of(victim);
-        self.move_data(device, set, Task::GarbageCollection, victim, pages);
+        let cause = if device.ftl.has_levelled(set) { Cause::WearLevelling } else { Cause::Collection };
+        self.move_data(device, set, cause, victim, None);
     }
 
     /// Begins to reclaim what has waited longest in a set, if nothing is at work there. Garbage collection comes first.
@@ -105,18 +98,27 @@ impl WritePath {
         if self.collections[set as usize].is_none()
             && let Some(Reclaim { superblock, wordline }) = device.ftl.take_reclaim(set)
         {
-            let (task, pages) = match wordline {
-                None => (Task::ReclaimBlock, 0..device.ftl.pages_of(superblock)),
-                Some(wordline) => (Task::ReclaimWordline, device.geometry.pages_of(wordline)),
-            };
-            self.move_data(device, set, task, superblock, pages);
+            self.move_data(device, set, Cause::ReadReclaim, superblock, wordline);
         }
     }
 
-    pub(super) fn move_data(&mut self, device: &mut Device, set: u32, task: Task, victim: u32, pages: Range<u32>) {
+    /// Begins to move the data of a superblock, which is then erased; or of one wordline of it.
+    pub(super) fn move_data(
+        &mut self,
+        device: &mut Device,
+        set: u32,
+        cause: Cause,
+        victim: u32,
+        wordline: Option<u32>,
+    ) {
+        let pages = match wordline {
+            None => 0..device.ftl.pages_of(victim),
+            Some(wordline) => device.geometry.pages_of(wordline),
+        };
         let mut collection = Collection {
-            task,
+            cause,
             victim,
+            whole: wordline.is_none(),
             pages,
             ahead: Vec::new(),
             reading: Vec::new(),
@@ -129,17 +131,14 @@ impl WritePath {
         };
         collection.look_ahead(device, set);
         self.collections[set as usize] = Some(collection);
-        *self.at_work(device, set, task) += 1;
+        *self.at_work(device, set, cause) += 1;
         self.continue_collection(device, set);
     }
 
-    /// In how many sets of the SSD of this one such a task is at work.
-    fn at_work(&mut self, device: &Device, set: u32, task: Task) -> &mut u32 {
+    /// In how many sets of the SSD of this one data is moved that makes room, or none, like this.
+    fn at_work(&mut self, device: &Device, set: u32, cause: Cause) -> &mut u32 {
         let room = &mut self.rooms[device.geometry.ssd_of_set(set) as usize];
-        match task {
-            Task::GarbageCollection | Task::Fold => &mut room.collecting,
-            Task::ReclaimBlock | Task::ReclaimWordline => &mut room.reclaiming,
-        }
+        if cause.makes_room() { &mut room.collecting } else { &mut room.reclaiming }
     }
 
     fn collection(&mut self, set: u32) -> &mut Collection {
@@ -173,17 +172,16 @@ impl WritePath {
         if job.programs > 0 {
             return;
         }
-        if job.task == Task::ReclaimWordline {
+        if !job.whole {
             self.wordline_moved(device, set);
         } else if !device.ftl.is_being_read(job.victim) {
-            let is_reclaim = job.task != Task::GarbageCollection;
-            if !is_reclaim && !self.goes_on(device, set, Stage::Erase) {
+            if job.cause.is_collection() && !self.goes_on(device, set, Stage::Erase) {
                 return;
             }
             let job = self.collection(set);
             job.erasing = device.geometry.blocks_per_superblock();
             let slc = device.ftl.is_slc(job.victim);
-            device.back_end.erase(&mut device.kernel, set, job.victim, slc);
+            device.back_end.erase(&mut device.kernel, set, job.victim, slc, job.cause);
         }
     }
 
@@ -212,13 +210,10 @@ impl WritePath {
         }
         // A victim holds translation pages, or data.
         let collector = job.collected.first().map_or(Writer::Gc, |held| ftl.collector_of(held.lcn));
-        let (writer, owner) = match job.task {
-            Task::GarbageCollection => (collector, ProgramOwner::Collection),
-            Task::ReclaimBlock | Task::ReclaimWordline => (collector, ProgramOwner::Reclaim),
-            // The cache holds data alone.
-            Task::Fold => (Writer::Fold, ProgramOwner::Fold),
-        };
-        if job.task == Task::ReclaimWordline && !ftl.has_room_beside_last(set, writer) {
+        // The cache holds data alone.
+        let writer = if job.cause == Cause::Folding { Writer::Fold } else { collector };
+        let owner = ProgramOwner::Move(job.cause);
+        if !job.whole && !ftl.has_room_beside_last(set, writer) {
             job.gives_up();
             return;
         }
@@ -267,11 +262,11 @@ impl WritePath {
             return;
         }
         device.erased(superblock);
-        let task = self.task_ended(device, set);
-        device.kernel.statistics.reclaimed_blocks += u64::from(task == Task::ReclaimBlock);
-        let stage = if task == Task::GarbageCollection { Stage::Next } else { Stage::Start };
+        let cause = self.task_ended(device, set);
+        device.kernel.statistics.reclaimed_blocks += u64::from(cause == Cause::ReadReclaim);
+        let stage = if cause.is_collection() { Stage::Next } else { Stage::Start };
         self.begin_if_wanted(device, set, stage);
-        if task == Task::Fold && self.collections[set as usize].is_none() {
+        if cause == Cause::Folding && self.collections[set as usize].is_none() {
             self.begin_folding(device, set);
         }
         self.resume_stalled_writes(device, device.geometry.ssd_of_set(set));
@@ -290,13 +285,13 @@ impl WritePath {
         self.reclaim(device, set);
     }
 
-    fn task_ended(&mut self, device: &Device, set: u32) -> Task {
-        let Collection { task, .. } = self.collections[set as usize].take().expect("collection was at work");
-        *self.at_work(device, set, task) -= 1;
+    fn task_ended(&mut self, device: &Device, set: u32) -> Cause {
+        let Collection { cause, .. } = self.collections[set as usize].take().expect("collection was at work");
+        *self.at_work(device, set, cause) -= 1;
         if let Some(pacing) = &mut self.pacing {
             pacing.ended(set);
         }
-        task
+        cause
     }
 }
 
@@ -304,12 +299,12 @@ impl Collection {
     /// Whether it is asked, where collections are, whether it moves the next page.
     #[inline]
     fn may_pause(&self, is_paced: bool) -> bool {
-        is_paced && self.task == Task::GarbageCollection && !self.pages.is_empty()
+        is_paced && self.cause.is_collection() && !self.pages.is_empty()
     }
 
     /// Valid codewords of a victim of garbage collection.
     pub(super) fn valid(&self, device: &Device) -> Option<u32> {
-        (self.task == Task::GarbageCollection).then(|| device.ftl.valid(self.victim))
+        self.cause.is_collection().then(|| device.ftl.valid(self.victim))
     }
 
     fn gives_up(&mut self) {
@@ -333,7 +328,7 @@ impl Collection {
             }
             self.look_ahead(device, set);
             if !self.units.is_empty() {
-                device.read(ReadOwner::Collection(set), group, &self.units);
+                device.read(ReadOwner::Move { set, cause: self.cause }, group, &self.units);
                 return true;
             }
         }

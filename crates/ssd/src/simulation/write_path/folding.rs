@@ -4,8 +4,8 @@
 //! back, and in idle time: when an SSD has had no operation of the host for as long as the config says.
 
 use super::super::device::Device;
+use super::super::owners::Cause;
 use super::WritePath;
-use super::collection::Task;
 
 impl WritePath {
     /// An SSD is idle: the cache of each of its sets is folded.
@@ -25,8 +25,7 @@ impl WritePath {
         let statistics = &mut device.kernel.statistics;
         statistics.folded_blocks += 1;
         statistics.folded_blocks_in_idle_time += u64::from(is_idle);
-        let pages = 0..device.ftl.pages_of(victim);
-        self.move_data(device, set, Task::Fold, victim, pages);
+        self.move_data(device, set, Cause::Folding, victim, None);
         true
     }
 }

@@ -25,7 +25,6 @@ use crate::ftl::{Group, Lcn, Location};
 use crate::request::Request;
 use buffer::{WaitingFlush, WriteBuffer};
 use collection::Collection;
-pub(super) use collection::Task;
 use pacing::{Pacing, Stage};
 use room::Room;
 
@@ -283,9 +282,7 @@ impl WritePath {
                     device.write_back(page);
                 }
             }
-            ProgramOwner::Collection | ProgramOwner::Reclaim | ProgramOwner::Fold => {
-                self.collected_programmed(device, group.set);
-            }
+            ProgramOwner::Move(_) => self.collected_programmed(device, group.set),
         }
         self.make_room_again(device, ssd);
         self.reclaim(device, group.set);
