@@ -21,7 +21,7 @@ ROOT = DOCS.parent
 
 # Every page of the site, by section, in reading order. A test compares this with what is in the folder.
 NAVIGATION = {
-    "Start": ["README", "installing"],
+    "Start": ["README", "installing", "newcomers-log"],
     "Tutorials": [
         "tutorials/first-comparison",
         "tutorials/your-own-trace",
