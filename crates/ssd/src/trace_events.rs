@@ -155,7 +155,7 @@ impl<W: Write> Lines<'_, W> {
 
 /// Names of processes, and of threads with a span.
 fn names<W: Write>(recording: &Recording, geometry: &Geometry, lines: &mut Lines<W>) -> Result<()> {
-    let mut name = |what: &str, process: usize, thread: u32, args: serde_json::Value| {
+    let mut name = |what: &str, process: usize, thread: u64, args: serde_json::Value| {
         lines.add(&json!({ "ph": "M", "name": what, "pid": process, "tid": thread, "args": args }).to_string())
     };
     let by_die = geometry.busy_units() < geometry.planes();
@@ -190,8 +190,8 @@ fn names<W: Write>(recording: &Recording, geometry: &Geometry, lines: &mut Lines
                 Resource::Bus => format!("channel {index}"),
                 Resource::Decoder | Resource::Encoder | Resource::Set => format!("{} {index}", resource.name()),
             };
-            name("thread_name", resource.process(), index, json!({ "name": told }))?;
-            name("thread_sort_index", resource.process(), index, json!({ "sort_index": index }))?;
+            name("thread_name", resource.process(), thread(resource, index), json!({ "name": told }))?;
+            name("thread_sort_index", resource.process(), thread(resource, index), json!({ "sort_index": index }))?;
         }
     }
     Ok(())
@@ -215,6 +215,12 @@ fn arrows(spans: &[Recorded]) -> Vec<(usize, Arrow)> {
         })
     });
     arrows.collect()
+}
+
+/// The thread of a resource, which ends in its index, and is no other's. Thread 0 is the idle thread of all processes to Perfetto, which
+/// would put the first bus and the first decoder on one track and drop what overlaps there.
+fn thread(resource: Resource, index: u32) -> u64 {
+    resource.process() as u64 * 1_000_000 + u64::from(index)
 }
 
 /// Microseconds, exactly.
@@ -242,8 +248,9 @@ fn of_span(span: &Recorded) -> String {
         args.insert("cut".into(), true.into());
     }
     format!(
-        "{{\"ph\": \"X\", \"pid\": {}, \"tid\": {index}, \"ts\": {}, \"dur\": {}, \"name\": \"{name}\", \"cat\": \"{}\", \"args\": {}}}",
+        "{{\"ph\": \"X\", \"pid\": {}, \"tid\": {}, \"ts\": {}, \"dur\": {}, \"name\": \"{name}\", \"cat\": \"{}\", \"args\": {}}}",
         resource.process(),
+        thread(*resource, *index),
         us(*from),
         us(*to - *from),
         owner.name(),
@@ -260,7 +267,7 @@ fn of_arrow(span: &Recorded, arrow: Arrow) -> String {
     format!(
         "{{\"ph\": \"{phase}\", \"pid\": {}, \"tid\": {}, \"ts\": {}, \"id\": {}, \"name\": \"request\", \"cat\": \"request\"{more}}}",
         span.resource.process(),
-        span.index,
+        thread(span.resource, span.index),
         us(span.from),
         span.request.unwrap_or_default()
     )
@@ -289,13 +296,13 @@ fn of_request((row, completed): &(LogRow, bool), phase: char, at: Ns) -> String 
         "uncorrectable_codewords": row.uncorrectable,
     });
     let begun = slice(row, phase, &name, at);
-    format!("{}, \"args\": {args}}}", begun.trim_end_matches('}'))
+    format!("{}, \"args\": {args}}}", begun.strip_suffix('}').unwrap_or(&begun))
 }
 
-/// The beginning or the end of a slice of a request.
+/// The beginning or the end of a slice of a request, whose number tells slices of the process of requests apart.
 fn slice(row: &LogRow, phase: char, name: &str, at: Ns) -> String {
     format!(
-        "{{\"ph\": \"{phase}\", \"pid\": {REQUESTS}, \"tid\": 0, \"ts\": {}, \"id\": {}, \"name\": \"{name}\", \"cat\": \"requests\"}}",
+        "{{\"ph\": \"{phase}\", \"pid\": {REQUESTS}, \"tid\": 0, \"ts\": {}, \"id2\": {{\"local\": {}}}, \"name\": \"{name}\", \"cat\": \"requests\"}}",
         us(at),
         row.request
     )
