@@ -16,7 +16,7 @@ from matplotlib.ticker import FuncFormatter, NullFormatter, NullLocator
 from softsense.charts import Chart, Series, Sheet
 from softsense.colours import FAINT, INK, RULE
 from softsense.formats import as_plain
-from softsense.plots.style import head, heading, key_beside, plain_log, say_why
+from softsense.plots.style import head, heading, keep_key_out_of_the_next, key_beside, plain_log, say_why
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -35,7 +35,6 @@ _OF_ROWS = ("o", "D", "^", "s", "v", "P")
 _MOST_MARKED = 40  # Points are marked on lines that have few.
 _DASHES = (0, (4, 1.5))
 _LETTER_IN = 0.078  # Inches that a letter of a legend takes, in the mean.
-_ABOVE_PANEL = 0.995  # Where the legend of a single panel stands, in shares of its height.
 _KEY_IN = 0.38  # Inches of its mark and the room beside it.
 _ALIKE = 0.05  # Neighbours whose heights differ less are told once, where heights are logarithms.
 
@@ -95,18 +94,8 @@ def settled(figure: Figure) -> Figure:
     for axes in figure.axes:
         left, bottom, width, height = (round(float(side), 6) for side in axes.get_position().bounds)
         axes.set_position((left, bottom, width, height))
-        _keep_out_of_the_next(axes)
+        keep_key_out_of_the_next(axes)
     return figure
-
-
-def _keep_out_of_the_next(axes: Axes) -> None:
-    """Let a legend that is wider than its panel begin above the names of the rows, where there is room."""
-    key = axes.get_legend()
-    if key is None or key.get_in_layout():
-        return
-    too_wide = key.get_window_extent().width / axes.get_window_extent().width - 1
-    if too_wide > 0:
-        key.set_bbox_to_anchor((-round(too_wide, 4), _ABOVE_PANEL), transform=axes.transAxes)
 
 
 def png(drawn: Sheet | Figure) -> bytes:
@@ -151,8 +140,7 @@ def draw_chart(axes: Axes, chart: Chart, *, with_key: bool = False) -> None:
         axes.grid(color=RULE, linewidth=0.7)
     if chart.own_key and (keys := _keys(chart)):
         handles, names = zip(*keys, strict=True)
-        spacing: dict[str, Any] = {"handlelength": 0.9, "handletextpad": 0.4, "columnspacing": 0.9}
-        key_beside(axes, handles, names, at=(-0.01, _ABOVE_PANEL), ncols=len(names), **spacing)
+        key_beside(axes, handles, names, ncols=len(names), handlelength=0.9, handletextpad=0.4, columnspacing=0.9)
     if with_key:
         axes.legend(loc="best", frameon=False, fontsize=9.5, labelcolor=INK)
     if chart.beside:

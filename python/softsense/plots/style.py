@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+_ABOVE_PANEL = 0.995  # Where the key of a single panel stands, in shares of its height.
+
 
 def heading(picture: Figure, title: str, note: str = "") -> None:
     """The title of a picture and a line below it, in the house's type."""
@@ -38,12 +40,12 @@ def head(axes: Axes, title: str) -> None:
     axes.set_axisbelow(True)
 
 
-def key_beside(axes: Axes, *entries: Any, at: tuple[float, float], **spacing: Any) -> None:
+def key_beside(axes: Axes, *entries: Any, **spacing: Any) -> None:
     """One row of keys between the head of a panel and its data."""
     key = axes.legend(
         *entries,
         loc="lower left",
-        bbox_to_anchor=at,
+        bbox_to_anchor=(-0.01, _ABOVE_PANEL),
         frameon=False,
         fontsize=8.5,
         borderaxespad=0,
@@ -52,6 +54,16 @@ def key_beside(axes: Axes, *entries: Any, at: tuple[float, float], **spacing: An
     )
     # It may be wider than its panel.
     key.set_in_layout(False)
+
+
+def keep_key_out_of_the_next(axes: Axes) -> None:
+    """Let a key that is wider than its panel begin above the names of the rows, where there is room."""
+    key = axes.get_legend()
+    if key is None or key.get_in_layout():
+        return
+    too_wide = key.get_window_extent().width / axes.get_window_extent().width - 1
+    if too_wide > 0:
+        key.set_bbox_to_anchor((-round(too_wide, 4), _ABOVE_PANEL), transform=axes.transAxes)
 
 
 def say_why(axes: Axes, why: str) -> None:
