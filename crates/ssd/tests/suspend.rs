@@ -119,7 +119,8 @@ fn what_was_waited_for_is_told() {
         let all = simulation.statistics().reads_by_duration.slowest(1.0).unwrap();
         let slower = simulation.statistics().reads_by_duration.slowest(0.5).unwrap();
         assert_eq!((all.count, slower.count), (2, 1));
-        let us = |sums: [u64; PARTS_OF_READS]| std::array::from_fn(|part| sums[[0, 7, 8, 9, 10, 11][part]] as f64 / 1e3);
+        let us =
+            |sums: [u64; PARTS_OF_READS]| std::array::from_fn(|part| sums[[0, 7, 8, 9, 10, 11][part]] as f64 / 1e3);
         (us(all.sums), us(slower.sums))
     };
     let expected = |program: f64| {

@@ -94,7 +94,7 @@ def _write(folder: Folder, name: str, built: BuiltTable, manifest: Manifest) -> 
     document = decode_tables.describe(folder.path / name)
     folder.write("table.json", json.dumps(document, indent=2, allow_nan=False) + "\n")
     folder.write("table.txt", tables.decode_table(document) + "\n")
-    folder.write("report.html", of_decode_table(document))
+    folder.write("report.html", of_decode_table(document, decode_tables.as_result(document)))
     folder.sign(manifest)
 
 

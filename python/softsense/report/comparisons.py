@@ -35,7 +35,10 @@ def of_comparison(comparison: Comparison, title: str | None = None) -> str:
         _charted(comparison, "Read levels", run_charts.levels(comparison), "levels"),
         Section("What each tenant got", parts=_tables(comparison, "tenants")),
         _charted(comparison, "Energy", run_charts.energy(comparison), "energy"),
-        Section("What the device did", parts=_tables(comparison, "device", "background", "read_reclaim", "slc_cache", "mapping")),
+        Section(
+            "What the device did",
+            parts=_tables(comparison, "device", "background", "read_reclaim", "slc_cache", "mapping"),
+        ),
     ]
     return html(
         f"{name}: {title or _workload_name(runs[0])}",

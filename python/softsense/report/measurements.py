@@ -41,13 +41,12 @@ def of_fer(result: FerResult) -> str:
     )
 
 
-def of_decode_table(document: dict[str, Any]) -> str:
-    """The report of a decode table, as `softsense.decode_tables.describe` tells it."""
-    from softsense.decode_tables import as_result
+def of_decode_table(document: dict[str, Any], curves: FerResult) -> str:
+    """The report of a decode table: what `decode_tables.describe` says of it, and its curves, of `as_result`."""
     from softsense.tables import FAILURES, decode_table_columns, decode_table_rows, threshold_notes
 
     thresholds = document["thresholds"]
-    chart = fer_chart(as_result(document))
+    chart = fer_chart(curves)
     sections = [
         Section("Failure probability", parts=[chart, _table(FAILURES, decode_table_columns(document))]),
         *_thresholds(thresholds, threshold_notes(thresholds)),
