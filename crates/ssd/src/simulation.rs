@@ -55,9 +55,10 @@ pub use owners::Cause;
 use owners::ReadOwner;
 use recorder::Recorder;
 pub use recorder::{Owner, Recorded, Recording, Resource, Window};
+pub(crate) use statistics::place_of;
 pub use statistics::{
-    CodewordSample, Energy, KINDS_OF_WORK, LogRow, Operations, PARTS_OF_READS, PacingCounts, ReadTime, Statistics,
-    TenantStatistics, TimesTaken, Utilisation, WorkCounts,
+    CodewordSample, Energy, KINDS_OF_WORK, LogRow, Operations, PARTS_OF_READS, PARTS_OF_TIME, PacingCounts, ReadTime,
+    Statistics, TenantStatistics, TimesTaken, Utilisation, WorkCounts,
 };
 use translation::{Access, LookUp, Translation, Waiting};
 use write_path::WritePath;

@@ -6,7 +6,8 @@ use softsense_base::{Ns, OwnName, Pj, ResponseSummary, Slowest, SumsByDuration};
 use softsense_link::OwnCost;
 
 use crate::simulation::{
-    Cause, Energy, KINDS_OF_WORK, Operations, PARTS_OF_READS, Statistics, TimesTaken, Utilisation,
+    Cause, Energy, KINDS_OF_WORK, Operations, PARTS_OF_READS, PARTS_OF_TIME, Statistics, TimesTaken, Utilisation,
+    place_of,
 };
 use crate::tenants::TenantSummary;
 
@@ -300,9 +301,9 @@ impl BackgroundWork {
     pub(crate) fn of(statistics: &Statistics, taken: &TimesTaken) -> Vec<Self> {
         let all: u64 = taken[..KINDS_OF_WORK].iter().map(|by| by.0).sum();
         let of_cause = |cause: Cause| {
-            let (work, time) = (statistics.work(cause), taken[KINDS_OF_WORK + cause as usize - 1]);
+            let (work, time) = (statistics.work(cause), taken[place_of(cause)?]);
             let written = statistics.host_codewords_written;
-            Self {
+            (work.page_reads + work.programs + work.erases > 0).then(|| Self {
                 cause,
                 page_reads: work.page_reads,
                 programs: work.programs,
@@ -311,10 +312,9 @@ impl BackgroundWork {
                 array_s: time.as_secs(),
                 array_share: (all > 0).then(|| time.0 as f64 / all as f64),
                 write_amplification: (written > 0).then(|| work.codewords as f64 / written as f64),
-            }
+            })
         };
-        let work = Cause::ALL[1..].iter().map(|&cause| of_cause(cause));
-        work.filter(|work| work.page_reads + work.programs + work.erases > 0).collect()
+        Cause::ALL.into_iter().filter_map(of_cause).collect()
     }
 }
 
@@ -328,7 +328,7 @@ impl SlowestReads {
             share,
             count,
             from_us: Ns::as_us(from),
-            mean_us: mean_us(sums[..7].iter().sum()),
+            mean_us: mean_us(sums[..PARTS_OF_TIME].iter().sum()),
             time_us: ReadTimeUs {
                 wait_plane: Some(part(0)),
                 sense: Some(part(1)),
@@ -345,8 +345,8 @@ impl SlowestReads {
                 background_programs: part(10),
                 erases: part(11),
             },
-            wait_plane_by_cause: (Cause::ALL[1..].iter().zip(7 + KINDS_OF_WORK..))
-                .map(|(&cause, index)| WaitForCause { cause, us: part(index) })
+            wait_plane_by_cause: (Cause::ALL.into_iter())
+                .filter_map(|cause| Some(WaitForCause { cause, us: part(PARTS_OF_TIME + place_of(cause)?) }))
                 .filter(|wait| wait.us > 0.0)
                 .collect(),
         })

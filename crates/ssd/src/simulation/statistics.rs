@@ -50,7 +50,7 @@ impl AddAssign<ReadTime> for ReadTime<TotalNs> {
 
 impl ReadTime {
     /// Its parts, in their order.
-    fn parts(&self) -> [Ns; 7] {
+    fn parts(&self) -> [Ns; PARTS_OF_TIME] {
         [self.wait_plane, self.sense, self.wait_bus, self.transfer, self.wait_decoder, self.decode, self.retries]
     }
 }
@@ -61,8 +61,17 @@ pub const KINDS_OF_WORK: usize = 5;
 /// Times by [kind](KINDS_OF_WORK) of work, and once more by each cause but the host.
 pub type TimesTaken = [Ns; KINDS_OF_WORK + Cause::COUNT - 1];
 
-/// Parts of [`ReadTime`], and after them what the plane was waited for, as [`TimesTaken`].
-pub const PARTS_OF_READS: usize = 7 + KINDS_OF_WORK + Cause::COUNT - 1;
+/// Where [`TimesTaken`] has a cause; nowhere the host.
+#[inline]
+pub(crate) fn place_of(cause: Cause) -> Option<usize> {
+    (cause as usize).checked_sub(1).map(|index| KINDS_OF_WORK + index)
+}
+
+/// Parts of [`ReadTime`].
+pub const PARTS_OF_TIME: usize = 7;
+
+/// Those, and after them what the plane was waited for, as [`TimesTaken`].
+pub const PARTS_OF_READS: usize = PARTS_OF_TIME + KINDS_OF_WORK + Cause::COUNT - 1;
 
 /// Work done for one cause.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -9,7 +9,7 @@ use softsense_base::Ns;
 
 use super::super::kernel::Kernel;
 use super::super::owners::Cause;
-use super::super::statistics::{KINDS_OF_WORK, TimesTaken};
+use super::super::statistics::{TimesTaken, place_of};
 use super::phase::{Command, Phase};
 use crate::events::{Event, Key};
 
@@ -52,6 +52,15 @@ pub(super) type Taker = (TakenBy, Cause);
 
 /// For how long an array was taken by each of [`TakenBy`]; and once more by each cause but the host.
 pub(super) type Taken = TimesTaken;
+
+/// Time that passed while an array was taken goes to what it was taken by.
+#[inline]
+fn credit(taken: &mut Taken, (by, cause): Taker, passed: Ns) {
+    taken[by as usize] += passed;
+    if let Some(index) = place_of(cause) {
+        taken[index] += passed;
+    }
+}
 
 /// A program or an erase that has made way for reads.
 #[derive(Debug, Clone, Copy)]
@@ -130,12 +139,7 @@ impl Default for Unit {
 impl Unit {
     #[inline]
     fn count(&mut self, now: Ns) {
-        let (by, cause) = self.by;
-        let passed = now - self.counted_until;
-        self.taken[by as usize] += passed;
-        if cause != Cause::Host {
-            self.taken[KINDS_OF_WORK + cause as usize - 1] += passed;
-        }
+        credit(&mut self.taken, self.by, now - self.counted_until);
         self.counted_until = now;
     }
 
@@ -428,12 +432,7 @@ impl Array {
         for unit in &self.units {
             all.iter_mut().zip(unit.taken).for_each(|(sum, one)| *sum += one);
             if unit.phase != Phase::Free {
-                let (by, cause) = unit.by;
-                let since = now - unit.counted_until;
-                all[by as usize] += since;
-                if cause != Cause::Host {
-                    all[KINDS_OF_WORK + cause as usize - 1] += since;
-                }
+                credit(&mut all, unit.by, now - unit.counted_until);
             }
         }
         all
