@@ -54,7 +54,6 @@ impl Action {
             Self::Collect => "collect",
             Self::Reclaim => "reclaim",
             Self::Fold => "fold",
-            Self::Refresh => "refresh",
         }
     }
 }
@@ -172,7 +171,7 @@ fn names<W: Write>(recording: &Recording, geometry: &Geometry, lines: &mut Lines
             Resource::Decoder => "decoders",
             Resource::Encoder => "encoders",
             Resource::Suspended => "suspended programs and erases",
-            Resource::Set => "garbage collection, reclaim, refresh, folding",
+            Resource::Set => "garbage collection, reclaim, folding",
         };
         let mut threads = seen.iter().filter(|(of, _)| *of == resource).map(|(_, index)| *index).peekable();
         if threads.peek().is_none() {

@@ -51,8 +51,6 @@ CAUSES = {
     "garbage_collection": "garbage collection",
     "wear_levelling": "wear levelling",
     "read_reclaim": "read reclaim",
-    "refresh": "refresh",
-    "scrub": "patrol scrub",
     "folding": "SLC folding",
 }
 """What planes work for beside the host, in the order of a summary, and how people read it."""

@@ -22,24 +22,18 @@ pub enum Cause {
     WearLevelling,
     /// Read reclaim: before reads have disturbed data too much.
     ReadReclaim,
-    /// Refresh: before data is too old, or where reads have shown that it needs it.
-    Refresh,
-    /// Patrol scrub: reads that look for data that needs refresh.
-    Scrub,
     /// Folding of the SLC cache.
     Folding,
 }
 
 impl Cause {
     /// All of them, in their order.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 6] = [
         Self::Host,
         Self::Translation,
         Self::Collection,
         Self::WearLevelling,
         Self::ReadReclaim,
-        Self::Refresh,
-        Self::Scrub,
         Self::Folding,
     ];
     /// How many they are.
@@ -53,8 +47,6 @@ impl Cause {
             Self::Collection => "garbage_collection",
             Self::WearLevelling => "wear_levelling",
             Self::ReadReclaim => "read_reclaim",
-            Self::Refresh => "refresh",
-            Self::Scrub => "scrub",
             Self::Folding => "folding",
         }
     }
