@@ -19,6 +19,7 @@ from softsense.cli.options import (
     example,
     force_option,
     no_progress_option,
+    picture_option,
     redundant_checks_option,
     worker_options,
 )
@@ -62,12 +63,7 @@ def code_list(as_json: bool) -> None:
 @code_argument
 @redundant_checks_option
 @cycles_option
-@click.option(
-    "--picture",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Draw the base matrix and the Tanner graph: .png, .svg or .pdf.",
-)
+@picture_option("the base matrix and the Tanner graph")
 @click.option("--json", "as_json", is_flag=True, help="Print all facts as one JSON document.")
 def code_show(name: str, redundant_checks: bool, cycles: bool, picture: Path | None, as_json: bool) -> None:
     """Show the properties of CODE."""
@@ -309,12 +305,7 @@ def code_bench(
     metavar="FILE",
     help="Write the sets to this .toml file, for `fer --traps`.",
 )
-@click.option(
-    "--picture",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Draw the Tanner graph of the smallest set: .png, .svg or .pdf.",
-)
+@picture_option("the Tanner graph of the smallest set")
 @redundant_checks_option
 @force_option
 @click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON document.")

@@ -11,7 +11,7 @@ import click
 import softsense
 from softsense.cli.completing import complete_config
 from softsense.cli.measuring import config_rows, starting_reliability
-from softsense.cli.options import config_options, example
+from softsense.cli.options import config_options, example, picture_option
 from softsense.cli.output import print_list, show_rows
 
 
@@ -84,7 +84,7 @@ def config_show(file: Path, overrides: tuple[str, ...], seed: int | None, as_jso
     metavar="LIST",
     help="Days since the data was written; default: 0,7,30,90,365.",
 )
-@click.option("--picture", type=click.Path(path_type=Path), metavar="FILE", help="Draw the rates: .png, .svg or .pdf.")
+@picture_option("the rates")
 @click.option("--json", "as_json", is_flag=True, help="Print the rates as one JSON document.")
 def config_ages(
     file: Path,

@@ -19,7 +19,15 @@ from softsense.cli.completing import (
     named_code,
 )
 from softsense.cli.exits import INTERRUPTED
-from softsense.cli.options import LEVELS, example, pe_cycles_option, placement_option, retention_option, server_options
+from softsense.cli.options import (
+    LEVELS,
+    example,
+    pe_cycles_option,
+    picture_option,
+    placement_option,
+    retention_option,
+    server_options,
+)
 from softsense.cli.output import check_picture, say_address
 from softsense.files import replacing
 
@@ -77,9 +85,7 @@ from softsense.files import replacing
     "--seed", default=1, type=click.IntRange(0, 2**64 - 1), help="Seed of the codeword and its cells; default: 1."
 )
 @click.option("--set", "overrides", multiple=True, metavar="PATH=VALUE", help="Replace a config field; repeatable.")
-@click.option(
-    "--picture", type=click.Path(path_type=Path), metavar="FILE", help="Draw the explanation: .png, .svg or .pdf."
-)
+@picture_option("the explanation")
 @click.option("--json", "as_json", is_flag=True, help="Print all numbers as one JSON document.")
 @click.option("--serve", is_flag=True, help="Serve a page with sliders on this machine, until Ctrl-C.")
 @server_options

@@ -14,7 +14,14 @@ from softsense import Interrupted, following
 from softsense.cli.completing import complete_cells, named_cells
 from softsense.cli.exits import INTERRUPTED
 from softsense.cli.measuring import asked, measuring
-from softsense.cli.options import code_argument, example, folder_option, no_progress_option, sampling_options
+from softsense.cli.options import (
+    code_argument,
+    example,
+    folder_option,
+    no_progress_option,
+    picture_option,
+    sampling_options,
+)
 from softsense.cli.output import Folder, check_picture, command_line
 from softsense.files import replacing
 from softsense.folders import Manifest
@@ -63,7 +70,7 @@ from softsense.folders import Manifest
 @click.option(
     "--llrs-for", metavar="PE:DAYS", help="Age for which references and LLRs are made; default: the age of the cells."
 )
-@click.option("--picture", type=click.Path(path_type=Path), metavar="FILE", help="Draw the curves: .png, .svg or .pdf.")
+@picture_option("the curves")
 @folder_option
 @click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON document.")
 @no_progress_option

@@ -10,7 +10,7 @@ import click
 from softsense import Cells, ConfigError, _core
 from softsense.cli.completing import Name, named_code
 from softsense.cli.flash_making import flash_calibrate, flash_fit, flash_grid, flash_inference, flash_references
-from softsense.cli.options import LEVELS, cells_argument, example, pe_cycles_option, placement_option
+from softsense.cli.options import LEVELS, cells_argument, example, pe_cycles_option, picture_option, placement_option
 from softsense.cli.output import check_picture, show_rows
 from softsense.files import replacing
 
@@ -55,12 +55,7 @@ def flash_group() -> None:
     "wordline counts as several; default: 0.",
 )
 @click.option("--page", default="0", metavar="PAGE", help="Page to draw, by name or number; default: the first.")
-@click.option(
-    "--picture",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Draw the cells and how the page is read: .png, .svg or .pdf.",
-)
+@picture_option("the cells and how the page is read")
 @click.option("--json", "as_json", is_flag=True, help="Print all facts as one JSON document.")
 def flash_show(
     name: str,
@@ -120,7 +115,7 @@ def flash_show(
     "--levels", default="", metavar="LIST", help="Read levels whose mutual information to show, such as 1,2,7."
 )
 @_temperature_option
-@click.option("--picture", type=click.Path(path_type=Path), metavar="FILE", help="Draw the rates: .png, .svg or .pdf.")
+@picture_option("the rates")
 @click.option("--json", "as_json", is_flag=True, help="Print the rates as one JSON document.")
 def flash_rber(
     name: str,
@@ -160,7 +155,7 @@ def flash_rber(
 @pe_cycles_option(1000)
 @click.option("--retention-days", default=0.0, type=click.FloatRange(0, 4e5), help="Days since the write; default: 0.")
 @click.option("--wordlines", default=256, type=click.IntRange(3, 10**6), help="Wordlines per block; default: 256.")
-@click.option("--picture", type=click.Path(path_type=Path), metavar="FILE", help="Draw the rates: .png, .svg or .pdf.")
+@picture_option("the rates")
 @click.option("--json", "as_json", is_flag=True, help="Print the rates as one JSON document.")
 def flash_disturb(
     name: str,

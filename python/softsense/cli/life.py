@@ -13,7 +13,15 @@ import click
 import softsense
 from softsense import ConfigError
 from softsense.cli.completing import Name, complete_tables, named_tables
-from softsense.cli.options import LEVELS, config_argument, config_options, example, folder_option, no_progress_option
+from softsense.cli.options import (
+    LEVELS,
+    config_argument,
+    config_options,
+    example,
+    folder_option,
+    no_progress_option,
+    picture_option,
+)
 from softsense.cli.output import Folder, check_picture, command_line, progress_bars
 from softsense.files import replacing
 from softsense.folders import Manifest, of_config
@@ -45,9 +53,7 @@ if TYPE_CHECKING:
 @click.option("--mean-iterations", type=float, help="Largest mean number of decoding iterations; default: no limit.")
 @click.option("--level", default=1, type=LEVELS, help="Read level; default: 1, hard decision.")
 @config_options
-@click.option(
-    "--picture", type=click.Path(path_type=Path), metavar="FILE", help="Draw the lifetimes: .png, .svg or .pdf."
-)
+@picture_option("the lifetimes")
 @folder_option
 @click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON document.")
 @no_progress_option

@@ -55,6 +55,13 @@ no_progress_option = click.option(
 )
 
 
+def picture_option(draws: str) -> Decorator:
+    """`--picture FILE`, which draws what `draws` names."""
+    return click.option(
+        "--picture", type=click.Path(path_type=Path), metavar="FILE", help=f"Draw {draws}: .png, .svg or .pdf."
+    )
+
+
 def cells_argument(default: str) -> Decorator:
     """The cells that a command looks at: a name or a file."""
     return click.argument(

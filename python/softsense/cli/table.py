@@ -19,6 +19,7 @@ from softsense.cli.options import (
     force_option,
     json_written_option,
     no_progress_option,
+    picture_option,
     sampling_options,
 )
 from softsense.cli.output import Folder, check_picture, check_suffix, check_writable, command_line
@@ -100,7 +101,7 @@ def _write(folder: Folder, name: str, built: BuiltTable, manifest: Manifest) -> 
 
 @table_group.command("show", epilog=example("softsense table show flash-8-9"))
 @click.argument("name", metavar="TABLE", shell_complete=complete_table, callback=named(_core.decode_tables))
-@click.option("--picture", type=click.Path(path_type=Path), metavar="FILE", help="Draw the curves: .png, .svg or .pdf.")
+@picture_option("the curves")
 @click.option("--json", "as_json", is_flag=True, help="Print the table as one JSON document.")
 def table_show(name: str, picture: Path | None, as_json: bool) -> None:
     """Show a decode table, and what its levels can correct.

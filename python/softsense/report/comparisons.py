@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
@@ -74,14 +73,11 @@ def _tables(comparison: Comparison, *about: str) -> list[Table]:
     """What the terminal prints."""
     from softsense import tables
 
-    found = []
-    for block in tables.blocks(comparison):
-        if block.about in about:
-            # Words that a narrow column has broken at a hyphen are whole again; `slow-down` has always been one.
-            heads = [re.sub(r"(?<=\w)-\n", "", head).replace("\n", " ").strip() for head, _ in block.columns]
-            rows = zip(block.names, *(cells for _, cells in block.columns), strict=True)
-            found.append(Table(with_micro(block.title), [block.corner, *heads], [list(row) for row in rows]))
-    return found
+    return [
+        Table.of_columns(with_micro(block.title), [(block.corner, block.names), *block.columns])
+        for block in tables.blocks(comparison)
+        if block.about in about
+    ]
 
 
 def _workload_name(run: RunResult) -> str:

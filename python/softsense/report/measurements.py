@@ -12,7 +12,6 @@ from softsense.report.parts import Section, Table
 
 if TYPE_CHECKING:
     from softsense.campaign import FerResult
-    from softsense.tables import Column
 
 # Failure probabilities of the first sentences: one that is seen, and about that of a drive's data sheet.
 _TOLD = (1e-2, 1e-15)
@@ -28,7 +27,7 @@ def of_fer(result: FerResult) -> str:
     document = result.to_dict()
     points, thresholds = document["points"], document["thresholds"]
     warnings = [fer_disagreement(points), "Interrupted: some was not measured." if result.interrupted else None]
-    tables = [_table(title, columns) for title, columns in fer_levels(points)]
+    tables = [Table.of_columns(title, columns) for title, columns in fer_levels(points)]
     sections = [
         Section("Frame error rates", parts=[fer_chart(result), *tables, *fer_notes(points, thresholds)]),
         *_thresholds(thresholds),
@@ -48,7 +47,7 @@ def of_decode_table(document: dict[str, Any], curves: FerResult) -> str:
     thresholds = document["thresholds"]
     chart = fer_chart(curves)
     sections = [
-        Section("Failure probability", parts=[chart, _table(FAILURES, decode_table_columns(document))]),
+        Section("Failure probability", parts=[chart, Table.of_columns(FAILURES, decode_table_columns(document))]),
         *_thresholds(thresholds, threshold_notes(thresholds)),
     ]
     told = dict(decode_table_rows(document)) | {"versions": versions()}
@@ -74,9 +73,5 @@ def _thresholds(thresholds: Sequence[dict[str, Any]], notes: Sequence[str] = ())
 
     if not thresholds:
         return []
-    return [Section("What each level corrects", parts=[_table(THRESHOLDS, threshold_columns(thresholds)), *notes])]
-
-
-def _table(title: str, columns: Sequence[Column]) -> Table:
-    heads = [head.replace("\n", " ").strip() for head, _ in columns]
-    return Table(title, heads, [list(row) for row in zip(*(cells for _, cells in columns), strict=True)])
+    table = Table.of_columns(THRESHOLDS, threshold_columns(thresholds))
+    return [Section("What each level corrects", parts=[table, *notes])]

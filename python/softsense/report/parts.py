@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -29,6 +30,13 @@ class Table:
     note: str = ""
     marks: Mapping[str, str] = field(default_factory=dict)
     keys: Sequence[str] | None = None
+
+    @classmethod
+    def of_columns(cls, title: str, columns: Sequence[tuple[str, Sequence[Any]]]) -> Table:
+        """A table of columns as the terminal prints them: the head of each, of several lines, and its cells."""
+        # Words that a narrow column has broken at a hyphen are whole again; `slow-down` has always been one.
+        heads = [re.sub(r"(?<=\w)-\n", "", head).replace("\n", " ").strip() for head, _ in columns]
+        return cls(title, heads, [list(row) for row in zip(*(cells for _, cells in columns), strict=True)])
 
 
 @dataclass(frozen=True)
