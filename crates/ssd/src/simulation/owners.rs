@@ -28,14 +28,8 @@ pub enum Cause {
 
 impl Cause {
     /// All of them, in their order.
-    pub const ALL: [Self; 6] = [
-        Self::Host,
-        Self::Translation,
-        Self::Collection,
-        Self::WearLevelling,
-        Self::ReadReclaim,
-        Self::Folding,
-    ];
+    pub const ALL: [Self; 6] =
+        [Self::Host, Self::Translation, Self::Collection, Self::WearLevelling, Self::ReadReclaim, Self::Folding];
     /// How many they are.
     pub const COUNT: usize = Self::ALL.len();
 
