@@ -174,7 +174,7 @@ class Results:
         except (KeyError, TypeError, AttributeError):
             path = self.folder / _DOCUMENTS.get(kind, f"{kind}.json")
             raise FileError(
-                f"{path}: found content that `softsense {kind}` does not write, expected its results"
+                f"{path}: found other content than `softsense {kind}` writes, expected its results"
             ) from None
 
     def config(self) -> dict[str, Any]:
