@@ -153,7 +153,7 @@ def test_calibration_meets_any_probability(config: Path) -> None:
         ([], 0.3, 8, "level: found 8, expected 1 to 7"),
         (["reliability=perfect"], 0.3, 1, "reliability: found no decode table, expected `reliability.table`"),
         (["reliability.table.variation.chip_factors=[]"], 0.3, 1, "chip_factors: found none"),
-        (["reliability.table.variation.overdispersion=0.001"], 0.3, 1, "overdispersion: found it, expected 0"),
+        (["reliability.table.variation.overdispersion=0.001"], 0.3, 1, "overdispersion: found overdispersion, expected 0"),
     ],
 )
 def test_what_cannot_be_calibrated_is_named(

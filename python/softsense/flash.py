@@ -100,14 +100,14 @@ def rber_by_age(
     levels: Sequence[int] = (),
     retention_temperature_c: float | None = None,
 ) -> list[dict[str, Any]]:
-    """Raw bit error rates of cells by age, with the chip's default references and with ones that track the age.
+    """Raw bit error rates of cells by age, with the chip's default references and with references that track the age.
 
     Args:
         name: a shipped model or a TOML file.
         pe_cycles: program/erase cycles.
         retention_days: days since the cells were written.
-        levels: read levels, 1 to 7, of which the mutual information is told.
-        retention_temperature_c: where data rests, in degrees Celsius; default: the model's.
+        levels: read levels, 1 to 7, for which to compute the mutual information.
+        retention_temperature_c: temperature at which data rests, in degrees Celsius; default: the model's.
 
     Returns a dict for each age: `pe_cycles`, `retention_days`, `default` and `tracked` (mean raw bit error rate of the
     pages), `default_pages` and `tracked_pages` (of each), and `information` (by level, mean over the pages, in bits,
@@ -149,14 +149,14 @@ def rber_by_reads(
     retention_days: float = 0.0,
     wordlines_per_block: int = 256,
 ) -> list[dict[str, Any]]:
-    """Raw bit error rates of cells that reads have disturbed: of a wordline beside them, or of the whole block evenly.
+    """Raw bit error rates of cells after reads of one adjacent wordline, or of the whole block evenly.
 
     Args:
-        name: a shipped model or a TOML file, of cells that reads disturb.
-        reads: of the block since the cells were written.
+        name: a shipped model or a TOML file of cells with `read_disturb`.
+        reads: numbers of reads of the block since the cells were written.
         pe_cycles: program/erase cycles.
-        retention_days: days since then.
-        wordlines_per_block: how many there are, 3 or more.
+        retention_days: days since the cells were written.
+        wordlines_per_block: wordlines per block, 3 or more.
 
     Returns a dict for each number of reads and way to read (`pattern`: `one_neighbour` or `even`): `reads`,
     `effective_reads`, `default` and `best` (mean raw bit error rate of the pages with the chip's default references, or
@@ -171,7 +171,7 @@ def rber_by_reads(
     fresh = Cells.open(name)
     stress = fresh.adjacent_stress
     if stress is None:
-        raise ConfigError(f"{name}: found cells without `read_disturb`, expected some that reads disturb")
+        raise ConfigError(f"{name}: found cells without `read_disturb`, expected cells that reads disturb")
     rows = []
     for count in reads:
         even = fresh.effective_reads_if_even(count, wordlines_per_block)
@@ -194,24 +194,25 @@ def measures(
     cells: int = 147_456,
     known_share: float = 0.002,
 ) -> list[dict[str, Any]]:
-    """What a controller can measure of the pages of a wordline, and how well that tells that references are misplaced.
+    """What a controller can measure of the pages of a wordline, and how well each measurement shows misplaced
+    references.
 
     Args:
         name: a shipped model or a TOML file; a search for valleys needs `references.valley_search`.
-        code: of which codewords are, an LDPC code.
+        code: the LDPC code of the codewords.
         pe_cycles: program/erase cycles.
         retention_days: days since the write.
-        cells: of a page, 1 to 10,000,000.
+        cells: cells per page, 1 to 10,000,000.
         known_share: the share of cells whose state is known, 0 to 1; half of them in either state about a boundary.
 
-    Returns a dict for each page and measure: `page`, `measure` (`violated_checks` of a codeword, `ones` of a page,
-    `known_errors` at the page's boundary that has moved furthest, those of the upper state less those of the lower,
-    and `valley_search`), `default` and `best` (its mean with the chip's default references, or the best; of a search
-    raw bit error rates after it and at best), `sigma` (standard deviation of one measurement at the default ones; None
-    of a search), `sensings` (of the wordline at one reference), `transferred_bits` (off the chip), `of` (what is
-    counted).
+    Returns a dict for each page and measure: `page`; `measure` (`violated_checks` of a codeword, `ones` of a page,
+    `known_errors` of the upper state less those of the lower state at the page's boundary that has moved furthest, or
+    `valley_search`); `default` and `best` (mean of the measure with the chip's default references and with the best
+    ones; for a search the raw bit error rates after it and with the best references); `sigma` (standard deviation of
+    one measurement with default references; None for a search); `sensings` (of the wordline at one reference);
+    `transferred_bits` (off the chip); `of` (the number of bits, checks or cells that are counted).
 
-    Raises `ConfigError` or `CodeError`. A function of its arguments: nothing is drawn.
+    Raises `ConfigError` or `CodeError`. The result is a function of the arguments, without random numbers.
 
     >>> rows = measures("tlc-measured", retention_days=365)
     >>> checks = next(row for row in rows if (row["page"], row["measure"]) == ("centre", "violated_checks"))
@@ -247,7 +248,7 @@ def _measures_of_page(
     errors = [each.known_errors[furthest] for each in both]
     known_sigma = math.sqrt(half * float(sum(share * (1 - share) for share in errors[0])))
     differ = [half * float(down - up) for up, down in errors]
-    # The die counts ones, as it does in a search: a counter of 32 bits leaves it.
+    # The die counts ones, as in a search, and sends only a counter of 32 bits.
     rows = {
         "violated_checks": measured((weight, least), weight_sigma, len(boundaries), code.codeword_bits, code.checks),
         "ones": measured([cells * share for share in ones], ones_sigma, len(boundaries), 32, cells),
@@ -261,14 +262,14 @@ def _measures_of_page(
 
 
 def starting_reliability(config: Config) -> list[dict[str, Any]]:
-    """What a config's codewords are like as its run starts: a row for each page type, and one for all of them.
+    """Error rates of a config's codewords at the start of a run: a row for each page type, and one for all of them.
 
     Args:
-        config: with a `reliability` that knows raw bit error rates.
+        config: a config whose `reliability` has raw bit error rates.
 
     Returns `page_type` (its name, or `all`), `rber` (mean raw bit error rate), and the mean probabilities that decoding
-    fails with hard decision and at the deepest level, `p_fail_hard` and `p_fail` (NaN where only real decodes tell), of
-    8,192 of its codewords. A function of the config.
+    fails with hard decision and at the deepest level, `p_fail_hard` and `p_fail` (NaN with `reliability.exact`), over
+    8,192 of its codewords. The result is a function of the config.
 
     Raises `ConfigError`.
 
@@ -291,17 +292,17 @@ def starting_reliability(config: Config) -> list[dict[str, Any]]:
 def reliability_by_age(
     config: Config, pe_cycles: Sequence[int], retention_days: Sequence[float]
 ) -> list[dict[str, Any]]:
-    """What a config's reads come to over the life of its flash, before any is simulated.
+    """Error rates, retries and uncorrectable reads of a config over the life of its flash, without a simulation.
 
     Args:
-        config: with a `reliability` that knows raw bit error rates and has a decode table or a formula.
+        config: a config whose `reliability` has raw bit error rates, and a decode table or a formula.
         pe_cycles: program/erase cycles.
         retention_days: days since the data was written.
 
     Returns a dict for each age: `pe_cycles`, `retention_days`, `rber` (mean raw bit error rate), `p_fail_hard` (mean
     probability that hard decision fails, with the references of the cells), `retries` (mean number of steps after the
-    first), `p_uncorrectable` (mean probability that every step of the policy fails), and `uber`, that for each bit of
-    data: means over 8,192 codewords. A function of the config.
+    first), `p_uncorrectable` (mean probability that every step of the policy fails), and `uber` (`p_uncorrectable` per
+    bit of data): means over 8,192 codewords. The result is a function of the arguments.
 
     Raises `ConfigError`.
 
@@ -321,7 +322,8 @@ def reliability_by_age(
             mean = {name: float(sample[name].mean()) for name in ("rber", "p_fail_hard", "p_uncorrectable")}
             if np.isnan(mean["p_uncorrectable"]):
                 raise ConfigError(
-                    "reliability.exact: found real decodes, expected a decode table: it has to be looked up"
+                    "reliability.exact: found real decodes, expected a decode table, in which failure "
+                    "probabilities are looked up"
                 )
             rows.append(
                 {
@@ -345,16 +347,16 @@ def bake_minutes(
     activation_energy_ev: float,
     recovery_constant: float,
 ) -> dict[str, float]:
-    """The two times of an aging protocol: `recovery_bake_minutes` and `retention_bake_minutes`.
+    """The two baking times of an aging protocol, `recovery_bake_minutes` and `retention_bake_minutes`.
 
     Args:
-        bake_c: temperature of the oven, degrees Celsius, as are the others.
-        operating_c: temperature at which data would rest.
-        retention_days: for how long.
+        bake_c: temperature of the oven, in degrees Celsius like all others.
+        operating_c: temperature at which the data would rest.
+        retention_days: days for which the data would rest.
         cycling_c: temperature at which blocks would be cycled.
-        cycling_days: over how many days.
-        activation_energy_ev: by the failure mechanism.
-        recovery_constant: A, by the technology.
+        cycling_days: days over which blocks would be cycled.
+        activation_energy_ev: activation energy of the failure mechanism, in eV.
+        recovery_constant: the constant A of the technology.
 
     Raises `ConfigError`.
 
@@ -390,7 +392,7 @@ def bake_minutes(
 
 
 def calibrate(config: Config, p_fail: float, level: int = 1) -> list[float]:
-    """The `chip_factors` of a config, scaled so that decoding fails with a given probability in the mean.
+    """The `chip_factors` of a config, scaled to a given mean probability of decoding failure.
 
     The device is as it starts: at the wear and the age of `precondition`, with its page types and its blocks. 65,536 of
     its codewords are sampled, and their failure probabilities taken from the decode table; one factor on all raw bit
@@ -399,9 +401,9 @@ def calibrate(config: Config, p_fail: float, level: int = 1) -> list[float]:
     Args:
         config: with `reliability.table` and `variation.chip_factors`, and without overdispersion or interleaving.
         p_fail: the mean probability that decoding fails, above 0 and below 1.
-        level: the read level at which it does.
+        level: the read level at which decoding fails so often, 1 to 7.
 
-    Returns factors with four digits after the point, in the order of the config. A function of the config.
+    Returns factors with four digits after the point, in the order of the config. They are a function of the arguments.
 
     Raises `ConfigError`.
 
@@ -412,7 +414,10 @@ def calibrate(config: Config, p_fail: float, level: int = 1) -> list[float]:
     """
     variation = _known_chips(config)
     if variation["overdispersion"]:
-        raise ConfigError("reliability.table.variation.overdispersion: found it, expected 0: rates must scale together")
+        raise ConfigError(
+            "reliability.table.variation.overdispersion: found overdispersion, expected 0, as all "
+            "rates must scale together"
+        )
     if not 0 < p_fail < 1:
         raise ConfigError(f"p_fail: found {p_fail:g}, expected a probability above 0 and below 1")
     rber = config.sample_codewords(_CALIBRATION_CODEWORDS)["rber"]
@@ -426,14 +431,14 @@ def calibrate(config: Config, p_fail: float, level: int = 1) -> list[float]:
 
 
 def chip_failures(config: Config, level: int = 1) -> list[dict[str, float]]:
-    """What known chips are like in a device as it starts: a row for each of its `chip_factors`.
+    """Error rates of known chips in a device at its start: a row for each of its `chip_factors`.
 
     Args:
         config: with `reliability.table` and `variation.chip_factors`.
         level: the read level of `p_fail`.
 
     Returns `factor`, `rber` (mean raw bit error rate of the chip's codewords) and `p_fail` (mean probability that
-    decoding them fails), of 65,536 codewords of the device. A function of the config.
+    decoding them fails), over 65,536 codewords of the device. The result is a function of the arguments.
 
     Raises `ConfigError`.
 
@@ -466,5 +471,7 @@ def _known_chips(config: Config) -> dict[str, Any]:
         raise ConfigError("reliability: found no decode table, expected `reliability.table`")
     variation: dict[str, Any] = reliability["table"]["variation"]
     if not variation["chip_factors"]:
-        raise ConfigError("reliability.table.variation.chip_factors: found none, expected those of known chips")
+        raise ConfigError(
+            "reliability.table.variation.chip_factors: found no factors, expected the factors of known chips"
+        )
     return variation

@@ -1,7 +1,7 @@
-"""Numbers as people read them: the one set for tables, pictures, pages and sentences.
+"""Formats of numbers for tables, pictures, pages and sentences.
 
-`as_...` functions take a number, or None where there is none, and return text. Those with a unit in their text choose
-the unit in which the number reads best; columns of tables, whose heads have the unit, take those without.
+`as_...` functions take a number, or None for a missing one, and return text. Functions whose text has a unit choose the
+unit that suits the number; columns of tables have the unit in their heads and use functions without.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from softsense.base import NO_SOFT_SENSING
 
 NONE = "-"
-"""What stands where there is no number."""
+"""The text in place of a missing number."""
 
 _SECONDS = (("s", 1.0, 600.0), ("min", 60.0, 7200.0), ("h", 3600.0, 172_800.0), ("d", 86_400.0, math.inf))
 
@@ -23,12 +23,12 @@ def as_count(value: float | None, none: str = NONE) -> str:
 
 
 def as_number(value: float | None, digits: int, none: str = NONE) -> str:
-    """A number with so many digits after the point."""
+    """A number with `digits` digits after the point."""
     return none if value is None else f"{value:,.{digits}f}"
 
 
 def as_significant(value: float | None, digits: int = 4) -> str:
-    """A number with so many digits that count, and no zeros behind them.
+    """A number with `digits` significant digits, without trailing zeros.
 
     >>> as_significant(1234567), as_significant(0.0123456), as_significant(1.2e-9)
     ('1,234,567', '0.01235', '1.2e-09')
@@ -44,7 +44,7 @@ def as_significant(value: float | None, digits: int = 4) -> str:
 
 
 def as_plain(value: float) -> str:
-    """A number at an axis: all its digits.
+    """A number at an axis, with all its digits.
 
     >>> as_plain(10000.0), as_plain(0.001), as_plain(1e-9)
     ('10,000', '0.001', '1e-09')
@@ -53,7 +53,7 @@ def as_plain(value: float) -> str:
 
 
 def as_few(value: float) -> str:
-    """A number of things in the mean: whole, or two digits where they are few."""
+    """A mean count: whole, or with two digits where it is small."""
     return f"{value:,.0f}" if value >= 10 else f"{value:.2g}"
 
 
@@ -63,7 +63,7 @@ def as_us(value: float | None) -> str:
 
 
 def as_time(us: float | None) -> str:
-    """A time of so many us with its unit: from 10 ms on in ms, from 10 s on in s.
+    """A time given in us, with its unit: from 10 ms on in ms, from 10 s on in s.
 
     >>> as_time(75), as_time(1234.5), as_time(12_345_678)
     ('75.0 µs', '1,234 µs', '12.35 s')
@@ -77,7 +77,7 @@ def as_time(us: float | None) -> str:
 
 
 def as_duration(seconds: float) -> str:
-    """A time of so many seconds with its unit, from seconds to days.
+    """A time given in seconds, with its unit, from seconds to days.
 
     >>> as_duration(5400), as_duration(86400 * 400)
     ('90 min', '400 d')
@@ -88,7 +88,7 @@ def as_duration(seconds: float) -> str:
 
 
 def as_age(hours: float) -> str:
-    """A time that data has rested, in words.
+    """A retention time in words.
 
     >>> as_age(1), as_age(8760)
     ('1 hour', '365 days')
@@ -110,7 +110,7 @@ def as_bytes(value: float) -> str:
 
 
 def as_ratio(value: float | None) -> str:
-    """How many times.
+    """A ratio, such as 1.23x.
 
     >>> as_ratio(1.234), as_ratio(12.34), as_ratio(1234.5)
     ('1.23x', '12.3x', '1,234x')
@@ -121,7 +121,7 @@ def as_ratio(value: float | None) -> str:
 
 
 def as_percent(share: float | None) -> str:
-    """A share as a percentage; below 1 two digits count, so that what is rare does not read as none.
+    """A share as a percentage; below 1 % it has two significant digits, so that a small share does not read as zero.
 
     >>> as_percent(0.123), as_percent(0.00123), as_percent(1.2e-7)
     ('12.3', '0.12', '1e-05')
@@ -135,7 +135,7 @@ def as_percent(share: float | None) -> str:
 
 
 def as_share(share: float | None, *, signed: bool = False) -> str:
-    """A percentage with its sign; with `signed` what is more has a plus.
+    """A share with its per cent sign; with `signed`, positive ones have a plus.
 
     >>> as_share(0.123), as_share(0.123, signed=True)
     ('12.3 %', '+12.3 %')
@@ -146,7 +146,7 @@ def as_share(share: float | None, *, signed: bool = False) -> str:
 
 
 def as_rate(value: float | None) -> str:
-    """A rate, or a probability, to three digits that count.
+    """A rate or a probability with three significant digits.
 
     >>> as_rate(0.0012345), as_rate(1.2345e-9)
     ('0.00123', '1.23e-09')
@@ -155,15 +155,15 @@ def as_rate(value: float | None) -> str:
 
 
 def as_interval(low: float | None, high: float | None, say: Callable[[float | None], str]) -> str:
-    """From where to where, each end as `say` says it."""
+    """An interval, with each end formatted by `say`."""
     return f"{say(low)} to {say(high)}"
 
 
 def listed(words: Sequence[str]) -> str:
-    """Words as they stand in a sentence."""
+    """A list of words in a sentence, such as `a, b and c`."""
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
 def run_name(name: str) -> str:
-    """The name of a run, such as `two_step:restart`; that of no policy is words."""
+    """The name of a run, such as `two_step:restart`; the baseline's name is in words."""
     return name.replace("_", " ") if name == NO_SOFT_SENSING else name

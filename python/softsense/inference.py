@@ -1,4 +1,4 @@
-"""Inferring where references belong: how a measurement at one boundary between states tells the offsets of all."""
+"""Inference of references: a measurement at one boundary between states gives the offsets of all boundaries."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _RETRIED = 1e-2
 
 @dataclass(frozen=True)
 class Inference:
-    """How references are inferred, and what that is worth.
+    """Parameters of an inference of references, and how well it works.
 
     Attributes:
-        cells_json: the cells, with `references.inference`.
-        toml: the same as `Cells.open` reads them from a file.
+        cells_json: the cells with `references.inference`, as JSON.
+        toml: the same cells as TOML, which `Cells.open` reads from a file.
         fields: `references.inference`.
         boundaries: a dict for each boundary that might be measured, `boundary`, and for what is measured of it,
             `exactly`, by `sentinels` and by `share_of_ones`, a pair: by how much more than the best references the
@@ -67,13 +67,13 @@ def make(
         name: cells, a shipped model or a TOML file.
         table: the decode table whose level 1 says what fails at a raw bit error rate.
         boundary: the measured boundary, i between states i and i + 1; default: the one by which sentinels fail least.
-        step_v: references stand at multiples of this off the default ones, in volts.
+        step_v: step of the offsets of references from the default ones, in volts.
         known_share: sentinels, as a share of a page's cells.
         counted_cells: cells of a page, whose share below the boundary is counted.
         pe_cycles: program/erase cycles of the ages.
         retention_days: days since the write of the ages.
 
-    Returns what was fitted. A function of its arguments.
+    Returns the fitted inference, a function of the arguments.
 
     Raises `ConfigError`.
 

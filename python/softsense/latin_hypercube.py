@@ -1,4 +1,4 @@
-"""Samples of several fields at once, such that each field meets each part of its range."""
+"""Latin hypercubes: samples of several fields at once, in which each field meets each part of its range."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Range:
     Attributes:
         low: the lower end.
         high: the upper end; with `whole` itself among the values.
-        log: whether values are evenly spread in their logarithm.
+        log: whether values are spread evenly in their logarithm.
         whole: whether they are whole numbers.
     """
 
@@ -26,12 +26,12 @@ class Range:
     whole: bool = False
 
     def at(self, share: float) -> float:
-        """The value at a share of the way, 0 to 1."""
+        """The value at a position in the range, from 0 to 1."""
         top = self.high + 1 if self.whole else self.high
         value = self.low * (top / self.low) ** share if self.log else self.low + share * (top - self.low)
         if self.whole:
             return min(math.floor(value), int(self.high))
-        # Fewer digits than the machine has, as the last ones of powers differ between machines.
+        # Rounded, as the last digits of powers differ between machines.
         return float(f"{value:.12g}")
 
 
@@ -42,7 +42,7 @@ class LatinHypercube:
     Attributes:
         samples: how many.
         fields: for each config field its range, or a list of values that share the strata evenly.
-        seed: of the samples. They are a function of it and of `samples`, for each field by itself.
+        seed: seed of the samples. The samples of each field are a function of it and of `samples`.
     """
 
     samples: int
@@ -55,14 +55,15 @@ class LatinHypercube:
         return [{name: column[i] for name, column in columns.items()} for i in range(self.samples)]
 
     def shares(self, name: str) -> list[float]:
-        """Where in the range of a field each sample is, 0 to 1: each somewhere in a stratum of its own."""
+        """The position of each sample in the range of a field, 0 to 1: each at random within a stratum of its own."""
 
         def lot(purpose: str, i: int) -> int:
             text = f"{self.seed} {name} {purpose} {i}"
             return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")
 
         strata = sorted(range(self.samples), key=lambda i: lot("order", i))
-        # Thousandths, off the edges: rounding never takes a sample into the next stratum.
+        # Positions within a stratum are thousandths away from its edges, so that rounding never moves a sample into the
+        # next one.
         return [(stratum + (lot("place", i) % 1000 + 0.5) / 1000) / self.samples for i, stratum in enumerate(strata)]
 
     def _column(self, name: str, values: Range | Sequence[Any]) -> list[Any]:

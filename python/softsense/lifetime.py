@@ -1,8 +1,8 @@
 """How much can be written to flash until its codes give up: endurance, user capacity and lifetime capacity.
 
-A code lasts as long as what it reads, as old as data may get, is as good as asked for: by the raw bit error rates of a
-config and a measured decode table. Several codes can follow one another, each from when the one before it is worn out.
-Write amplification is measured by overwriting a small device with the config's flash translation layer.
+A code lasts as long as reads of the oldest data meet the demand, by the raw bit error rates of a config and a measured
+decode table. Several codes can follow one another: each begins when the one before no longer meets the demand. Write
+amplification is measured by overwriting a small device with the config's flash translation layer.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 ADAPTIVE = "adaptive"
-"""The scheme that goes from code to code."""
+"""Name of the scheme that uses the codes one after the other."""
 
 _SAMPLED = 4096
 _MOST_PE = 10_000_000
-# Blocks of a plane that leave garbage collection what it needs, whatever the over-provisioning.
+# Spare blocks of a plane, enough for garbage collection whatever the over-provisioning.
 _SPARE_BLOCKS = 40
 _OVERWRITES = 2
 _BUFFERED_PAGES = 16
@@ -40,11 +40,11 @@ _BUFFERED_PAGES = 16
 
 @dataclass(frozen=True)
 class Demand:
-    """What is asked of every read.
+    """The limits that reads have to meet.
 
     Attributes:
-        uber: failed decodes for each data bit read, at most (JEDEC's UBER).
-        mean_iterations: decoding iterations in the mean, at most; None for any number.
+        uber: largest number of failed decodes per data bit read (JEDEC's UBER), 0 to below 1.
+        mean_iterations: largest mean number of decoding iterations; None for no limit.
         level: the read level, 1 for hard decision.
     """
 
@@ -58,14 +58,14 @@ class CodeLife:
     """A code and how long it lasts.
 
     Attributes:
-        table: its decode table, or of BCH codes by age its data and errors, such as `4096B-t105`.
+        table: its decode table; for BCH codes by age its data bytes and errors, such as `4096B-t105`.
         code: its name.
-        data_bits: of a codeword.
+        data_bits: data bits of a codeword.
         user_share: data bits for each bit in flash.
         endurance_pe: P/E cycles up to which the demand is met; 0 if it never is.
-        rber: mean raw bit error rate then.
-        uber: then.
-        mean_iterations: then; None where the table does not know.
+        rber: mean raw bit error rate at that age.
+        uber: UBER at that age.
+        mean_iterations: mean iterations at that age; None if the table has none.
     """
 
     table: str
@@ -82,7 +82,7 @@ class CodeLife:
 
 @dataclass(frozen=True)
 class Stage:
-    """A code at work, from one number of P/E cycles to another."""
+    """A code, and the P/E cycles from and up to which it is used."""
 
     life: CodeLife
     from_pe: int
@@ -113,8 +113,8 @@ class Lifetime:
         Of BCH codes by age, `reliability.bch.codes`.
 
         Args:
-            config: the one that the lifetime is of.
-            unit_bytes: what the map of the device to be calls a codeword.
+            config: the config of the lifetime.
+            unit_bytes: `geometry.codeword_bytes` of the device that will use the stages.
         """
         if self._by_age:
             return f"reliability.bch.codes={inline(self._rates(unit_bytes))}"
@@ -170,7 +170,7 @@ def lifetime(
         demand: of every read.
         progress: called with what is being done, the steps done, and their share.
 
-    A function of its arguments, whatever the machine.
+    The result is a function of the arguments on every machine.
 
     Raises `ConfigError` or `TableError`.
 
@@ -195,7 +195,7 @@ def lifetime(
         raise ConfigError(f"mean_iterations: found {demand.mean_iterations:g}, expected a number above 0")
     fields = json.loads(config.to_json())
     if ages := fields["precondition"]["ssds"]:
-        message = f"found ages of {len(ages)} SSDs, expected none: a lifetime is that of blocks which wear alike"
+        message = f"found ages of {len(ages)} SSDs, expected none: a lifetime needs blocks that wear alike"
         raise ConfigError(f"precondition.ssds: {message}")
     candidates = _candidates(config, fields["reliability"], list(tables))
     shares = list(utilisations) or [1 - fields["ftl"]["over_provisioning"]]
@@ -220,13 +220,13 @@ def lifetime(
 
 
 def write_amplification(config: Config, utilisation: float) -> float:
-    """Codewords programmed for each that the host writes, with the config's flash translation layer.
+    """Codewords programmed for each codeword that the host writes, with the config's flash translation layer.
 
     A device of two planes on each interleaved chip, with the config's blocks and pages, up to 1,024 blocks, begins in
     the steady state of uniform overwriting and is overwritten twice more, codeword by codeword, through a small buffer.
 
     Args:
-        config: whose FTL, geometry of blocks, and seed are taken.
+        config: the config whose FTL, geometry of blocks, and seed are used.
         utilisation: the share of the data capacity that the user has, above 0 and below 1.
 
     Raises `ConfigError`.
@@ -249,9 +249,9 @@ def write_amplification(config: Config, utilisation: float) -> float:
         "precondition.layout=steady_state",
         "precondition.ssds=[]",
         "host.issue.closed_loop.queue_depth=64",
-        # So that pages of several codewords are full.
+        # With a buffer, pages of several codewords are filled.
         f"host.write_buffer_bytes={_BUFFERED_PAGES * ways * geometry['codewords_per_page'] * size}",
-        # Only collection reads, and nothing it reads fails.
+        # Only garbage collection reads, and its reads never fail.
         "decoder={ time = { fixed_us = 1.0 } }",
     ]
     try:
@@ -268,7 +268,7 @@ def write_amplification(config: Config, utilisation: float) -> float:
 
 @dataclass(frozen=True)
 class _Candidate:
-    """A code whose lifetime is asked for; what it leaves for data is the code's, unless it is given."""
+    """A code whose lifetime is asked for; its share of data is the code's own rate, unless it is given."""
 
     name: str
     table: str
@@ -307,20 +307,20 @@ class _Wear:
     def __init__(self, config: Config, fields: dict[str, Any]) -> None:
         geometry, kinds = fields["geometry"], len(fields["flash"]["page_types"])
         blocks = min(geometry["blocks_per_plane"], math.ceil(_SPARE_BLOCKS / fields["ftl"]["over_provisioning"]))
-        # All chips, and all kinds of page: a smaller device of the same wear is set up sooner.
+        # All chips and all page types are kept; fewer blocks of the same wear make a device that is set up sooner.
         pages = min(geometry["pages_per_block"], 16 * kinds)
         start = ["precondition.mapped_fraction=1.0", "precondition.layout=sequential"]
         small = [f"geometry.blocks_per_plane={blocks}", f"geometry.pages_per_block={pages}"]
         (reliability,) = fields["reliability"].values()
         flash = {"file": "flash-8-9", "rber": reliability["rber"], "variation": reliability["variation"]}
         self._most_beyond = float(reliability.get("most_beyond", 0.0))
-        # Of a table, whatever it was; each code puts its own in.
+        # Any table serves here, since each code replaces it by its own.
         read = [f"reliability={{ table = {inline(flash)} }}", "decoder={ time = { fixed_us = 1.0 } }"]
         self._config = config.with_overrides([*read, *small, *start])
         self._known: dict[int, NDArray[np.float64]] = {}
 
     def rber(self, pe_cycles: int) -> NDArray[np.float64]:
-        """Of some codewords, all after so many P/E cycles and the config's retention."""
+        """Raw bit error rates of some codewords after `pe_cycles` and the config's retention."""
         if pe_cycles not in self._known:
             worn = self._config.with_overrides([f"precondition.pe_cycles={pe_cycles}"])
             self._known[pe_cycles] = worn.sample_codewords(_SAMPLED)["rber"]
@@ -367,7 +367,7 @@ class _Wear:
         while high - low > 1:
             middle = (low + high) // 2
             low, high = (middle, high) if met(middle) else (low, middle)
-        # Where the answer is decided: up to there, and one cycle later no more.
+        # The limit is met up to `low` and no longer one cycle later.
         for pe_cycles in (low, high):
             beyond = 1.0 - float(reader.table_reaches(self.rber(pe_cycles)).mean())
             if beyond > self._most_beyond:
@@ -392,7 +392,7 @@ def _mean_iterations(document: dict[str, Any], level: int) -> tuple[list[float],
 
 
 def _stages(codes: Sequence[CodeLife]) -> list[Stage]:
-    """The code with the most data for the user that still meets the demand, at each number of P/E cycles."""
+    """The stages: at each age the code with the most user data that still meets the demand."""
     stages, worn = [], 0
     for code in codes:
         if code.endurance_pe > worn:
@@ -427,14 +427,14 @@ def _frame(codes: Sequence[CodeLife], stages: Sequence[Stage], amplification: di
 
 
 def draw(found: Lifetime) -> Figure:
-    """Data for each bit of flash against P/E cycles, and the lifetime capacity of each scheme."""
+    """Draw the user data per bit of flash over P/E cycles, and the lifetime capacity of each scheme."""
     from softsense.plots import draw_sheet
 
     return draw_sheet(Sheet("Lifetime", charts(found), panel=(5.5, 4.2)))
 
 
 def charts(found: Lifetime) -> list[Chart]:
-    """The same as charts."""
+    """The charts of `draw`."""
     told = ADAPTIVE if len(found.codes) > 1 else "with this code"
     edges = [0.0, *(stage.to_pe / 1000 for stage in found.stages)]
     shares = [stage.life.user_share for stage in found.stages]

@@ -15,21 +15,21 @@ import numpy as np
 from softsense._core import Cells, ConfigError, read_text
 
 COLUMNS = ("pe_cycles", "retention_days", "state", "mean", "sigma")
-"""Of a file of measurements: a line for each age and state, the erased one being 0; sigma may be empty."""
+"""Columns of a file of measurements: a line for each age and state, where 0 is the erased state; sigma may be empty."""
 
 VALLEY_COLUMNS = ("pe_cycles", "retention_days", "boundary", "reference", "rber")
-"""Of a file of valleys: a line for each reference at each boundary between states, the lowest being 0, of each age.
+"""Columns of a file of valleys: a line for each age, boundary between states (0 is the lowest) and reference.
 `rber` is the share of all cells that the reference puts on the wrong side."""
 
 GRID_COLUMNS = ("pe_cycles", "retention_days", "rber")
-"""Of a file of raw bit error rates: a line for each age of a full grid."""
+"""Columns of a file of raw bit error rates: a line for each age of a full grid."""
 
 _Measurement = tuple[int, float, list[float], list[float] | None]
 
 
 @dataclass(frozen=True)
 class CellFit:
-    """Cells fitted to measurements, and how near they come. Numbers are in units of the measurements.
+    """Cells fitted to measurements, and the errors of the fit, in units of the measurements.
 
     Attributes:
         toml: the cells, as `Cells.open` reads them from a file.
@@ -48,9 +48,10 @@ def fit(file: str | os.PathLike[str], mapping: str, *, unit_v: float = 1.0, temp
     Args:
         file: CSV with the columns `COLUMNS`; means and spreads in any unit. Or with `VALLEY_COLUMNS`: raw bit error
             rates by reference, from which means and spreads of each age are found first.
-        mapping: of states to bits: `slc`, `mlc`, `tlc_2_3_2`, `tlc_1_2_4`, `qlc_1_2_4_8`, `qlc_4_3_4_4`, `qlc_2_3_5_5`.
-        unit_v: what a unit of means and spreads is, in volts.
-        temperature_c: at which they were measured, in degrees Celsius.
+        mapping: mapping of states to bits:  `slc`, `mlc`, `tlc_2_3_2`, `tlc_1_2_4`, `qlc_1_2_4_8`, `qlc_4_3_4_4`,
+            `qlc_2_3_5_5`.
+        unit_v: volts per unit of means and spreads.
+        temperature_c: temperature of the measurement, in degrees Celsius.
 
     Raises `ConfigError` with the file and the line, for a mapping of another number of states, or for too few ages.
     A function of its arguments. See docs/model/threshold-voltage.md for the model.
@@ -135,7 +136,7 @@ def _is_of_valleys(file: Path) -> bool:
 
 
 def _lines(file: Path, columns: tuple[str, ...]) -> Iterator[tuple[str, list[str]]]:
-    """The lines of a CSV file with these columns, each with where it is."""
+    """The lines of a CSV file with these columns, each with its file and line number."""
     lines = csv.reader(read_text(file).splitlines())
     header = _columns(lines)
     if header != columns:

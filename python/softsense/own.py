@@ -1,14 +1,14 @@
-"""Policies and rules of your own: found by name, and run by the core.
+"""Read policies and rules of your own, which are found by name and called by the core.
 
 A configuration names a class, `my_policies.py:Ladder` (a file beside the configuration, or in the working folder) or
 `my_policies:Ladder` (a module that Python can import), as its `read.policy`, `ftl.victims`, `ftl.plane_choice`,
-`ftl.gc_pacing`, `host.read_buffer.admission` or `ftl.mapping.demand.admission`. What such classes are asked, and what
-they may answer, is told by `ReadSeen`, `ReadStep`, `ClosedBlocks`, `WritePlanes`, `PacedPlane`, `MissedPage`,
+`ftl.gc_pacing`, `host.read_buffer.admission` or `ftl.mapping.demand.admission`. The arguments and answers of these
+classes are documented at `ReadSeen`, `ReadStep`, `ClosedBlocks`, `WritePlanes`, `PacedPlane`, `MissedPage`,
 `MissedEntry` and `Device`; docs/tutorials/your-own-read-policy.md and your-own-collection-and-caches.md have one of
 each.
 
-Opening such a configuration runs that file. Its text is part of the identity of a run, and goes with the points of a
-sweep to whatever process simulates them; what it imports does not.
+Opening such a configuration runs that file. Its text is part of the identity of a run, and is sent with the points of a
+sweep to the processes that simulate them; modules that it imports are not.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ _provided: contextvars.ContextVar[Mapping[str, str]] = contextvars.ContextVar("p
 
 @dataclass(frozen=True)
 class Loaded:
-    """Something of a user's own, as a name has led to it.
+    """A class or function of the user's own, with its source.
 
     Attributes:
         place: the file or module of the name.
@@ -86,22 +86,22 @@ class Loaded:
     thing: Any
 
     def make(self, device: Device) -> Any:
-        """One for a run; a class whose constructor takes an argument is given the device."""
+        """Make an instance for a run; a constructor that takes an argument is given the device."""
         if not inspect.isclass(self.thing):
             return self.thing
         made: Callable[..., Any] = self.thing
-        # Of a class without a constructor, `object` has one that tells nothing.
+        # A class without a constructor inherits the one of `object`, whose signature says nothing.
         wants = self.thing.__init__ is not object.__init__ and len(inspect.signature(self.thing).parameters) > 0
         return made(device) if wants else made()
 
 
 def load(path: str, name: str, directory: str) -> Loaded:
-    """Find what a configuration names.
+    """Find the class or function that a configuration names.
 
     Args:
-        path: of the field in the configuration, such as `read.policy`.
+        path: path of the field in the configuration, such as `read.policy`.
         name: file or module, a colon, and the name of a class in it.
-        directory: of the configuration: files are looked for there, and then in the working folder.
+        directory: folder of the configuration, which is searched before the working folder.
 
     Raises:
         ConfigError: there is no such file, module or class, it lacks the method that the field needs, or the
@@ -138,7 +138,9 @@ def load(path: str, name: str, directory: str) -> Loaded:
 
 @contextlib.contextmanager
 def provided(sources: Mapping[str, str]) -> Iterator[None]:
-    """Take files and modules from texts, by their places, where configurations are opened in this thread meanwhile."""
+    """A context in which configurations opened in this thread take files and modules from `sources`, by their
+    places.
+    """
     before = _provided.set(sources)
     try:
         yield
@@ -147,7 +149,7 @@ def provided(sources: Mapping[str, str]) -> Iterator[None]:
 
 
 def own_error(error: BaseException) -> tuple[str, str] | None:
-    """Of an error in code of a user's own, its name or file, and where it was raised; None of any other error."""
+    """For an error in code of the user's own, its name or file and where it was raised; None for any other error."""
     name = getattr(error, "softsense_own", None)
     if name is None:
         return None
@@ -156,7 +158,7 @@ def own_error(error: BaseException) -> tuple[str, str] | None:
 
 
 def own_traceback(error: BaseException) -> types.TracebackType | None:
-    """The traceback of an error in code of a user's own, without the frames of softsense that lead there."""
+    """The traceback of an error in code of the user's own, without the frames of softsense that lead there."""
     trace = last = error.__traceback__
     here = str(Path(__file__).parent)
     while trace is not None:
@@ -206,13 +208,13 @@ def _imported(path: str, name: str, place: str) -> tuple[types.ModuleType, str]:
 
 
 def _mark(error: BaseException, name: str) -> None:
-    """Note that an error is of a user's own code, so that nobody takes it for one of softsense."""
+    """Mark an error as one of the user's own code, so that it is not reported as a bug of softsense."""
     with contextlib.suppress(Exception):
         error.softsense_own = name  # type: ignore[attr-defined]
 
 
 def compiled_read() -> np.dtype[Any]:
-    """What a compiled policy is given a pointer to: a record of NumPy.
+    """The NumPy record to which a compiled policy is given a pointer.
 
     `attempts` that have failed; `page_type`, `pe_cycles`, `block` and `remembered_level` (0 where they are not
     observed); `max_level`; and of each attempt its `step`, as it was answered, and its `syndrome_weight`.

@@ -1,7 +1,7 @@
-"""What is wrong with a run, before its numbers are read: data that is lost, a load that cannot be served.
+"""Problems of a run that make its other numbers meaningless: lost data, and a load that cannot be served.
 
-One judgement for every command: `run` and `compare` tell it first, summaries have it, and sweeps set designs aside
-by it.
+All commands use the same rules: `run` and `compare` print problems first, summaries list them, and sweeps set designs
+with problems aside.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ LOSES_DATA = "lose data"
 OVERLOADED = "cannot serve the load"
 
 _BUSY = 0.95
-# Of the requests of a run, and of how many at least, that wait at once in the mean: a queue that grows with the run.
+# Limits for a queue that grows with the run: the share of its requests that wait at once on average, and their least
+# number.
 _WAITING_SHARE, _WAITING = 0.05, 100
 _UNITS = {"plane": "planes", "channel": "channels", "decoder": "decoders"}
 _LOST = {
@@ -27,17 +28,17 @@ _LOST = {
 _LOST_IN_BACKGROUND = "codeword_reads.uncorrectable_in_background"
 _REFUSED = "writes_detail.refused_codewords"
 ALLOWED_WITH = {"codeword_reads.uncorrectable": _LOST_IN_BACKGROUND}
-"""Who allows some of the first allows the second."""
+"""A constraint that allows some of the first also allows the second."""
 
 
 @dataclass(frozen=True)
 class Problem:
-    """What is wrong with runs.
+    """A problem of runs.
 
     Attributes:
         reason: `lose data`, `cannot serve the load`, or `break` and a constraint.
-        told: how bad it is, in words.
-        amount: how bad it is, as a number that grows with it.
+        told: the problem in words, with its size.
+        amount: the size of the problem, larger for worse ones.
     """
 
     reason: str
@@ -46,11 +47,11 @@ class Problem:
 
 
 def is_open_loop(config: Mapping[str, Any], traced: bool) -> bool:
-    """Whether requests come at times of their own, however long earlier ones take; of any tenant where there are some.
+    """Whether requests arrive at given times, however long earlier ones take; with tenants, whether any tenant's do.
 
     Args:
         config: the resolved config, as `Config.to_json` has it.
-        traced: whether they are those of a trace, and not of the config's workload.
+        traced: whether the requests are from a trace, and not from the config's workload.
     """
     host = config["host"]
     users = host.get("tenants") or [{"workload": None if traced else config["workload"]}]
@@ -63,11 +64,11 @@ def is_open_loop(config: Mapping[str, Any], traced: bool) -> bool:
 def found_in(
     rows: Sequence[Mapping[str, Any]], open_loop: bool, allowed: Collection[str] = frozenset()
 ) -> Iterator[Problem]:
-    """What is wrong with the runs of a design, the worst first.
+    """The problems of the runs of a design, the worst first.
 
     Args:
-        rows: of a run each, for seed after seed; summaries whose nested names are joined by dots.
-        open_loop: whether requests come at times of their own.
+        rows: the summary of each run, seed by seed, with nested names joined by dots.
+        open_loop: whether requests arrive at given times.
         allowed: columns of lost data that are judged elsewhere.
     """
 
@@ -88,12 +89,12 @@ def found_in(
 
 
 def _overload(rows: Sequence[Mapping[str, Any]]) -> Problem | None:
-    """What says that requests come faster than they are served, if anything does."""
+    """The problem that requests arrive faster than they are served, or None."""
     busiest = max(_UNITS, key=lambda unit: _mean(rows, f"utilisation.{unit}"))
     busy = _mean(rows, f"utilisation.{busiest}")
     if busy >= _BUSY:
         return Problem(OVERLOADED, f"{_UNITS[busiest]} are {as_share(busy)} busy", busy)
-    # Little's law: as many requests wait in the mean as arrive while one is served.
+    # Little's law: the mean number of waiting requests is the arrival rate times the mean response time.
     shares = [
         1e-6 * row["response.all.mean_us"] / row["simulated_s"]
         for row in rows
@@ -101,7 +102,7 @@ def _overload(rows: Sequence[Mapping[str, Any]]) -> Problem | None:
     ]
     share, requests = (fmean(shares) if shares else 0.0), _mean(rows, "requests")
     if share >= _WAITING_SHARE and share * requests >= _WAITING:
-        told = f"{share * requests:,.0f} of {requests:,.0f} requests wait at once in the mean: the queue grows"
+        told = f"{share * requests:,.0f} of {requests:,.0f} requests wait at once on average: the queue grows"
         return Problem(OVERLOADED, told, share)
     return None
 

@@ -14,7 +14,7 @@ _RETRIES = ("restart", "incremental")
 def policy_names(policies: Sequence[str] | str) -> list[str]:
     """Resolve `all`, a comma-separated list or a sequence to policy names without repeats, each with any retry given.
 
-    A policy of your own is named by its file or module and its class, and found when a configuration is made of it.
+    A policy of your own is named by its file or module and its class; it is looked up when a configuration uses it.
 
     Raises:
         ConfigError: a policy is not known, or none is named.
@@ -52,7 +52,7 @@ def _known() -> list[str]:
 
 
 def split_policy(policy: str) -> tuple[str, str]:
-    """A policy as it was asked for, taken apart into its name and its retry; "" where that is the configuration's.
+    """The name and the retry of a policy; the retry is "" if it is the configuration's.
 
     Shipped ones may be spelled in other ways, such as `two-step:Restart`.
 
@@ -72,7 +72,7 @@ def split_policy(policy: str) -> tuple[str, str]:
 
 
 def knows_level(policy: str) -> bool:
-    """Whether a policy, with its retry or without, knows the least level that decodes, which no controller does.
+    """Whether a policy, with or without its retry, knows the lowest level that decodes, as no controller does.
 
     >>> knows_level("ideal:restart"), knows_level("progressive")
     (True, False)
@@ -90,7 +90,7 @@ def with_policy(config: Config, policy: str) -> Config:
 
 
 def as_overrides(overrides: Iterable[str], seed: int | None, policy: str | None) -> list[str]:
-    """Overrides, and what seed and policy replace, as overrides, too."""
+    """The overrides, with those for seed and policy added."""
     result = list(overrides)
     if seed is not None:
         result.append(f"seed={seed}")

@@ -1,4 +1,4 @@
-"""Logs of requests: columns in memory, or a Parquet file that is whole or not there."""
+"""Logs of requests: columns in memory, or a Parquet file that is either complete or absent."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ class RequestLog:
         self.error: str | None = None
 
     def fail(self, error: Exception) -> None:
-        """The file cannot be written: the run goes on without."""
+        """Note that the file cannot be written; the run continues without it."""
         told = f"{self._file}: cannot write: {getattr(error, 'strerror', None) or error}"
         self.error = str(error) if isinstance(error, FileError) else told
         self._pending, self._pending_rows = [], 0
 
     def add(self, columns: dict[str, Any]) -> None:
-        """Take requests that have ended."""
+        """Add requests that have completed."""
         rows = len(columns["request"])
         if rows and not self.error:
             self._pending.append(columns)
@@ -44,7 +44,7 @@ class RequestLog:
             self._flush()
 
     def close(self) -> None:
-        """There are no more: what is pending goes to a part file, where there are any."""
+        """End the log, and write pending requests to a part file, if there are part files."""
         if self._pending:
             self._flush()
 
@@ -91,7 +91,7 @@ class RequestLog:
 
 
 def request_kinds(numbers: Any) -> pl.Series:
-    """Kinds of requests by the numbers that the core has for them."""
+    """Names of kinds of requests, from the numbers of the core."""
     import polars as pl
 
     return pl.Series(_REQUEST_KINDS).cast(pl.Enum(_REQUEST_KINDS)).gather(numbers)

@@ -1,4 +1,4 @@
-"""What simulations measured: of one run, and of several that are compared."""
+"""Results of simulations: of one run, and of several that are compared."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class RunResult:
         config: the resolved configuration that ran.
         summary: everything measured; times in us unless a name says otherwise, None where nothing was recorded.
         interrupted: whether the run was stopped before its last request.
-        timeline: what was seen in the window that was asked for; None without one.
+        timeline: the timeline of the window that was asked for; None without one.
 
     >>> from softsense import run
     >>> small = ["geometry.channels=1", "geometry.blocks_per_plane=256"]
@@ -69,7 +69,9 @@ class RunResult:
 
     @property
     def log_error(self) -> str | None:
-        """Why the Parquet file of requests could not be written, if it could not: all else is whole."""
+        """Why the Parquet file of requests could not be written, or None; the rest of the result is complete in any
+        case.
+        """
         return self._log.error if self._log else None
 
     @cached_property
@@ -99,7 +101,7 @@ class RunResult:
 
     @property
     def time_split(self) -> pl.DataFrame:
-        """Where a codeword read's time went: see `Comparison.time_split`."""
+        """The parts of a codeword read's time: see `Comparison.time_split`."""
         return Comparison([self]).time_split
 
     @property
@@ -109,14 +111,14 @@ class RunResult:
 
     @cached_property
     def problems(self) -> list[Problem]:
-        """What is wrong with the run, before its numbers are read: lost data, a load that cannot be served."""
+        """Problems that make the other numbers meaningless: lost data, a load that cannot be served."""
         from softsense.folders import numbers
 
         open_loop = is_open_loop(json.loads(self.config.to_json()), "trace" in self.summary["source"])
         return list(found_in([dict(numbers(self.summary))], open_loop))
 
     def to_dict(self) -> dict[str, Any]:
-        """The summary under the run's name, with what is wrong with it, ready for JSON."""
+        """The summary with the run's name and its problems, ready for JSON."""
         problems = [f"{problem.reason}: {problem.told}" for problem in self.problems]
         return {"name": self.name, "problems": problems, **self.summary}
 

@@ -1,4 +1,4 @@
-"""Several folders of results side by side: what differs in what was asked, and what came of it."""
+"""Comparison of folders of results: differences of their inputs, and their metrics side by side."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _USUAL = (
     *("response.write.p99_us", "codeword_reads.uncorrectable", "energy.mean_request_uj"),
     "writes_detail.write_amplification",
 )
-# Of points of a sweep: what is neither a number nor a name of the design.
+# Columns of points of a sweep that are neither metrics nor names of the design.
 _NO_METRIC = ("point", "id", "status", "error", "seed", "config_sha256", "softsense_version", "model_version")
 _MOST_ROWS = 40
 
@@ -29,7 +29,7 @@ class Value:
 
     Attributes:
         by_seed: the numbers by seed.
-        text: what is no number.
+        text: a value that is no number.
     """
 
     by_seed: Mapping[Any, float]
@@ -37,12 +37,12 @@ class Value:
 
     @property
     def mean(self) -> float | None:
-        """Over seeds."""
+        """The mean over seeds."""
         return interval(list(self.by_seed.values()))[0] if self.by_seed else None
 
     @property
     def half_width(self) -> float | None:
-        """Of the 95 % interval; None with one seed."""
+        """Half the width of the 95 % interval; None with one seed."""
         return interval(list(self.by_seed.values()))[1] if self.by_seed else None
 
     def told(self) -> str:
@@ -61,7 +61,7 @@ class Compared:
 
     Attributes:
         results: the folders.
-        differences: what differs in what was asked: its name, and what each folder has.
+        differences: for each input that differs its name, and the value in each folder.
         rows: `label`, `metric` and `values`, one for each folder, None where it has none.
     """
 
@@ -119,7 +119,7 @@ class Compared:
 def change(first: Value | None, other: Value | None) -> dict[str, float | None] | None:
     """The other value over the first, and their difference with the half width of its 95 % interval.
 
-    The interval is that of differences seed by seed, where both have the same seeds; None where they have not.
+    The interval is of differences seed by seed, if both have the same seeds; None otherwise.
     """
     if first is None or other is None or first.mean is None or other.mean is None:
         return None
@@ -134,7 +134,7 @@ def compare_results(results: Sequence[Results], metrics: Sequence[str] = (), eve
     """Set folders of results side by side.
 
     Args:
-        results: two folders or more, of one kind; `run` and `compare` are as one.
+        results: two folders or more of the same kind, where `run` and `compare` count as one kind.
         metrics: names of columns, full or short ones as in constraints; by default the usual ones.
         everything: all columns instead.
 

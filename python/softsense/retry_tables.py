@@ -18,13 +18,13 @@ RETENTION_DAYS = (0.0, 0.1, 1.0, 3.0, 7.0, 14.0, 30.0, 60.0, 90.0, 180.0, 365.0)
 
 @dataclass(frozen=True)
 class RetryTable:
-    """A retry table, and what it is worth.
+    """A retry table, and how many codewords it decodes.
 
     Attributes:
-        cells_json: the cells, whose chip has the table.
-        toml: the same as `Cells.open` reads them from a file.
+        cells_json: the cells with the table, as JSON.
+        toml: the same cells as TOML, which `Cells.open` reads from a file.
         offsets_v: a row for each entry: offsets of the default references at each boundary, in volts; the first is 0.
-        made_for: the age of each entry, P/E cycles and days: there it is the best.
+        made_for: the age, in P/E cycles and days, at which each entry is the best.
         decoded: the share of codewords that one of the first 1, 2, ... entries decodes, of those that the best
             references decode, in hard decision, over all ages and pages alike.
         worst: after the last entry: the least of these shares at one age and page, with `pe_cycles`, `retention_days`,
@@ -51,19 +51,20 @@ def make(
 ) -> RetryTable:
     """Choose the entries of a retry table for cells.
 
-    Candidates are the best references of each age. After the default references the candidate is taken that decodes the
-    most of what is left, until `goal` of what best references decode is decoded, nothing is won, or there are enough.
+    Candidates are the best references of each age. The default references come first. Then the candidate that decodes
+    the most remaining codewords is added, until the table decodes a share `goal` of what the best references decode, no
+    candidate adds anything, or there are `entries` entries.
 
     Args:
         name: cells, a shipped model or a TOML file.
         table: the decode table whose level 1 says what is decoded at a raw bit error rate.
-        entries: at most, with the first, the chip's default references.
-        step_v: references stand at multiples of this off the default ones, in volts.
+        entries: largest number of entries, 1 to 100, including the first one, the chip's default references.
+        step_v: step of the offsets of references from the default ones, in volts.
         pe_cycles: program/erase cycles of the ages.
         retention_days: days since the write of the ages.
         goal: the share of codewords at which entries are enough.
 
-    Returns the table. A function of its arguments.
+    Returns the table, a function of the arguments.
 
     Raises `ConfigError`.
 
@@ -136,5 +137,5 @@ def with_references(name: str, **fields: Any) -> Cells:
 
 
 def _share(left: np.ndarray[Any, np.dtype[np.float64]], best_decodes: np.ndarray[Any, np.dtype[np.float64]]) -> float:
-    # By luck a table may decode where the references that are best in the mean of a page do not.
+    # An entry may decode some codewords that the references which are best for the mean of a page do not.
     return float(np.minimum(1 - left, best_decodes).sum() / best_decodes.sum())

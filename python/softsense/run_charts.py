@@ -1,4 +1,4 @@
-"""Charts of a comparison, or of a single run: the same for its picture and for its report."""
+"""Charts of a comparison or a single run, for its picture and for its report."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from softsense.results import Comparison, RunResult
 
 STATS = {"mean": "mean", "p50": "p50", "p95": "p95", "p99": "p99", "p999": "p99.9", "max": "max"}
-"""Statistics of response times, and how they are called."""
+"""Statistics of response times, and their labels."""
 
-# The share of requests that may be left of where an axis begins.
+# The share of requests that may lie left of the beginning of an axis.
 _FEW = 0.05
-# Where one policy takes so many times as long as another, the others' bars would vanish.
+# Where one policy takes this many times as long as another, the bars of the others would vanish.
 _MOST_TIMES = 12
 _SHARES = {"p50": 0.5, "p95": 0.05, "p99": 1e-2, "p99.9": 1e-3}
 
@@ -33,7 +33,7 @@ def kinds_of(comparison: Comparison) -> list[str]:
 
 
 def distribution(comparison: Comparison, kind: str) -> Chart:
-    """How many requests are done within a time."""
+    """The share of requests that are done within a time."""
     series = []
     for run, colour in _coloured(comparison):
         response_us, fraction = (column.tolist() for column in run._distributions[kind])
@@ -52,7 +52,9 @@ def distribution(comparison: Comparison, kind: str) -> Chart:
 
 
 def tail(comparison: Comparison, kinds: Sequence[str]) -> Chart:
-    """How many requests take longer than a time; of one run a line for each kind, of several one for each run."""
+    """The share of requests that take longer than a time: a line for each kind of one run, or a line for each of
+    several runs.
+    """
     series = []
     least = 1.0
     several = len(kinds) > 1
@@ -62,7 +64,7 @@ def tail(comparison: Comparison, kinds: Sequence[str]) -> Chart:
             if not response_us:
                 continue
             least = min(least, 1 / run.summary["response"][kind]["count"])
-            # None takes longer than the slowest: zero, which a logarithmic axis does not have.
+            # No request takes longer than the slowest one, and a logarithmic axis has no zero.
             percent = [100.0, *(100 * (1 - share) if share < 1 - 1e-11 else 0.0 for share in fraction)]
             line = _of_run(run, colour, [response_us[0], *response_us], percent, steps=True)
             if several:
@@ -87,7 +89,7 @@ def tail(comparison: Comparison, kinds: Sequence[str]) -> Chart:
 
 
 def _nearly_fastest(comparison: Comparison, kinds: Sequence[str]) -> float | None:
-    """A little less than what the fastest few take: some are served from the controller at once."""
+    """A little less than the time of the fastest few requests, as some are served by the controller at once."""
     found = []
     for run in comparison.all_runs:
         for kind in kinds:
@@ -195,7 +197,7 @@ def levels(comparison: Comparison) -> Chart:
 
 
 def energy(comparison: Comparison) -> Chart:
-    """What the energy of a request is spent on."""
+    """The energy of a request by operation."""
     runs = comparison.all_runs
     names = [run_name(run.name) for run in runs]
     series = []

@@ -1,4 +1,4 @@
-"""What was seen in a window of a run: spans of what was taken, and the requests that were under way."""
+"""Timelines of a window of a run: spans of busy resources, and the requests that were under way."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RunTimeline:
-    """What took planes, buses, decoders and encoders in a window of a run, and for whom.
+    """The work of planes, buses, decoders and encoders in a window of a run, and its owners.
 
     >>> from softsense import run
     >>> small = ["geometry.channels=1", "geometry.blocks_per_plane=256"]
@@ -32,7 +32,7 @@ class RunTimeline:
 
     @property
     def window_ns(self) -> tuple[int, int]:
-        """Its beginning and its end, ns of simulated time."""
+        """Beginning and end of the window, in ns of simulated time."""
         return self._recording.window_ns
 
     @cached_property
@@ -55,8 +55,8 @@ class RunTimeline:
         """One row for each request that was under way in the window, in the order of their numbers.
 
         Columns: those of `RunResult.requests`, and admitted_ns (u64, when the device let it in),
-        uncorrectable_codewords (u32), completed (whether it had; of one that had not, all is as it was when the window
-        ended).
+        uncorrectable_codewords (u32), completed (whether it had completed when the window ended; if not, the other
+        columns are as of that time).
         """
         import polars as pl
 
@@ -65,7 +65,7 @@ class RunTimeline:
 
     @property
     def note(self) -> str | None:
-        """What has to be known of it, in a sentence: that it is empty or ended early; None otherwise."""
+        """A sentence that says that the timeline is empty or ended early; None otherwise."""
         begin, end = self.window_ns
         simulated = self._recording.simulated_ns
         if self._recording.ended_early:

@@ -1,4 +1,4 @@
-"""Carrying out plans: units of frames counted by threads, processes or machines, and kept in a store."""
+"""Runners of plans: units of frames are counted by threads, processes or machines, and kept in a store."""
 
 from __future__ import annotations
 
@@ -91,18 +91,20 @@ class Work(Protocol):
         """What results depend on, as a hash."""
 
     def run(self, unit: int, stop: StopFlag | None = None) -> Any:
-        """What a unit comes to, as JSON has it; None if `stop` was set meanwhile."""
+        """The result of a unit, ready for JSON; None if `stop` was set meanwhile."""
 
 
 def run_unit(pickled: bytes, unit: int) -> Any:
-    """A unit of pickled work in whatever process this is."""
+    """Carry out a unit of pickled work, in any process."""
     return _unpickled(pickled).run(unit)
 
 
 def run_units(
     store: Store, workers: int | Executor, work: Work, units: int, name: str, progress: Progress | None = None
 ) -> list[Any] | None:
-    """Carry out units 0 to `units` - 1 of work that the store lacks; returns all results, or None after Ctrl-C."""
+    """Carry out those of units 0 to `units` - 1 that the store lacks. Returns the results of all units, or None after
+    Ctrl-C.
+    """
     identity = work.identity
     by: Workers[int]
     if isinstance(workers, int):
@@ -116,7 +118,7 @@ def run_units(
     def keep(ended: Iterable[tuple[int, Future[Any]]]) -> None:
         nonlocal done
         for unit, future in ended:
-            # What was stopped has no result.
+            # A unit that was stopped has no result.
             if (result := flight.result(future)) is not None:
                 store.add_result(identity, unit, result)
                 done += 1
@@ -188,7 +190,7 @@ class Runner:
         return [p.result for p in progressing]
 
     def _advance(self, progressing: _Progressing) -> None:
-        """Go on with a plan until the store lacks something that it asks for."""
+        """Advance a plan until it asks for units that the store lacks."""
         while not progressing.ended and not progressing.waits_for:
             for request in progressing.advance(True):
                 for job in self._missing(request):
@@ -215,9 +217,9 @@ class Runner:
         for job, future in ended:
             identity, counted = self._flight.result(future)
             if identity != job.task.identity:
-                message = "workers: found another version of softsense there, expected the one that runs here"
+                message = "workers: found another version of softsense on a worker, expected the version that runs here"
                 raise SoftsenseError(message)
-            # What was stopped has no counts.
+            # A unit that was stopped has no counts.
             if counted is None:
                 continue
             self._store.add(job.task, self._code, job.errors, job.first_unit, job.units, counted)

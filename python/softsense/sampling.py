@@ -1,7 +1,7 @@
-"""What to sample next, so that rates are known well enough for few frames.
+"""Plans of sampling, which make rates known well enough with few frames.
 
-A plan is a generator: it yields rounds of units to be counted and goes on from what came of them. It never knows who
-counts them, where, or in which order, so that its rounds are a function of the counts alone.
+A plan is a generator: it yields rounds of units to be counted, and continues with their counts. It does not know who
+counts them, where, or in which order, so its rounds are a function of the counts only.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from softsense.strata import Floats
 
 METHODS = ("auto", "weight", "direct", "analytic")
-"""How a rate is found; `auto` takes the cheapest."""
+"""Methods of measuring a rate; `auto` takes the cheapest one."""
 
 _T = TypeVar("_T")
 _BLOCK_UNITS = 16
@@ -32,7 +32,7 @@ _LEAST_FAILURES = 4
 _LEAST_SHARE = 0.002
 _NOTABLE_SHARE = 0.03
 _FIRST_STRATA = 8
-# Slightly more than was asked for is planned, so that luck seldom costs another round.
+# Slightly more frames than needed are planned, so that chance seldom makes another round necessary.
 _MARGIN = 0.93
 
 
@@ -83,7 +83,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Round:
-    """What a plan wants counted before it goes on, and how many frames it expects to want after that."""
+    """Units that a plan needs before it continues, and the number of frames that it expects to need after them."""
 
     requests: list[Request]
     expected_frames: int = 0
@@ -93,13 +93,13 @@ Plan = Generator[Round, bool, _T]
 """Yields rounds; is sent True once a round is counted, or False to make do with what is there. Returns its result."""
 
 View = Callable[[FrameTask, int | None, int], Counts]
-"""What became of the first units of a task, so far."""
+"""Gives the counts of the first units of a task, so far."""
 
 
 def block_end(unit: int) -> int:
     """The end of the block of units that a unit belongs to: 1, 2, 4, 8, 16, and then every 16.
 
-    Work is cut at these places alone, whatever is asked for, so that equal work is stored in equal rows.
+    Work is cut only at these places, so that equal work is stored in equal rows.
     """
     if unit < _BLOCK_UNITS:
         return 1 << unit.bit_length()
@@ -136,7 +136,7 @@ def sample_by_weight(
     def read() -> Strata:
         return Strata(bits, {weight: view(task, weight, count) for weight, count in units.items()}, rungs)
 
-    # Where most frames begin to fail: by leaps from where that would be usual, then by halves.
+    # Find where most frames begin to fail: by leaps from a usual number of errors, then by bisection.
     low, high = 0, len(rungs) - 1
     probe = min(range(1, high), key=lambda i: abs(rungs[i] - guess)) if high > 1 else high
     leap, bounded, first_frames = 2, set(), 4 * _FIRST_STRATA * task.unit_frames
@@ -225,7 +225,7 @@ def _wanted(strata: Strata, rbers: Sequence[float], goal: Goal, left: int) -> di
             weight = int(places[place])
             want(weight, spreads[place] * scale)
             if shares[place] > _NOTABLE_SHARE:
-                # A few failures each, or the luck of the first one would speak for the stratum.
+                # Each stratum gets a few failures, since the first one alone says little about its rate.
                 want(weight, _LEAST_FAILURES / rates[place])
         if not complete and strata.lowest > strata.rungs[0]:
             below = int(strata.rungs[np.searchsorted(strata.rungs, strata.lowest) - 1])
@@ -268,5 +268,7 @@ def _known_directly(counts: Counts, goal: Goal) -> bool:
 
 
 def direct_frames(counts: Counts, relative_error: float) -> float:
-    """How many frames as the channel makes them it takes to know a rate so well, from some that failed."""
+    """The number of frames, drawn as the channel makes them, that a relative error needs, estimated from earlier
+    failures.
+    """
     return (counts.frames / counts.failures - 1) / relative_error**2

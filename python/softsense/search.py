@@ -1,8 +1,8 @@
-"""A search: designs that an optimiser asks for, batch by batch, near the frontier of those that it knows.
+"""Searches: an optimiser asks for designs, batch by batch, near the frontier of the designs that it knows.
 
-The optimiser is Optuna's, with a seed. It is asked for a whole batch, and told what came of it in the order in which it
-asked: which designs are simulated is a function of the sweep and of their results, not of who simulates them. A search
-that was stopped asks the same again, and what is kept of the answers is not simulated again.
+The optimiser is Optuna's, with a seed. It proposes a whole batch, and gets the results in the order of its proposals,
+so the designs that are simulated are a function of the sweep and of their results, whoever simulates them. A search
+that was stopped proposes the same designs again, and results that were kept are not simulated again.
 
 Source: S. Watanabe, "Tree-structured Parzen estimator: understanding its algorithm components and their roles for
 better empirical performance", arXiv:2304.11127, 2023 (`tpe`); K. Deb et al., "A fast and elitist multiobjective genetic
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
     from softsense.sweep_file import Sweep
 
 SAMPLERS = ("tpe", "nsga2")
-"""Optimisers that there are."""
+"""The optimisers."""
 
 POLICY = "policy"
-"""What the read policy is called among what an optimiser chooses. No config field has that name."""
+"""Name of the read policy among the parameters of the optimiser. No config field has that name."""
 
-# What cannot be simulated is farther from every frontier than what breaks a constraint.
+# A design that cannot be simulated counts as farther from every frontier than one that breaks a constraint.
 _HOPELESS = 1e6
 _MOST_TRIES = 50
 _MOST_LISTED = 100_000
@@ -43,13 +43,13 @@ _MOST_LISTED = 100_000
 
 @dataclass(frozen=True)
 class Search:
-    """How many designs an optimiser may try, and among which.
+    """The number of designs that an optimiser may try, and the space of designs.
 
     Attributes:
-        designs: how many, each with all traces and seeds.
+        designs: number of designs, each with all traces and seeds.
         fields: for each config field its range, or a list of values.
-        batch: designs that are asked for at once: as many as may be simulated at a time, whoever does it.
-        seed: of the optimiser.
+        batch: designs per batch, which can be simulated at the same time.
+        seed: seed of the optimiser.
         sampler: `tpe` or `nsga2`.
     """
 
@@ -62,24 +62,24 @@ class Search:
 
 @dataclass(frozen=True)
 class Wanted:
-    """A design that is asked for: a setting of the swept fields, and a read policy; None for that of the config."""
+    """A design that is asked for: a setting of the swept fields, and a read policy (None for the config's)."""
 
     setting: Mapping[str, Any]
     policy: str | None
 
     @property
     def key(self) -> str:
-        """The same for the same design."""
+        """A key that identifies the design."""
         return json.dumps([self.setting, self.policy])
 
 
 @dataclass(frozen=True)
 class Told:
-    """What came of a design.
+    """The results of a design, as the optimiser gets them.
 
     Attributes:
         values: by objective; None where one has no number.
-        violation: how much is wrong with it; 0 for a contender.
+        violation: the size of its problems; 0 for a contender.
     """
 
     values: tuple[float, ...] | None
@@ -91,7 +91,7 @@ class Searching:
 
     Args:
         search: what is to be searched.
-        policies: read policies among which it chooses; none for that of the config.
+        policies: read policies to choose from; empty for the config's policy.
         better: for each objective `lower` or `higher`.
 
     Raises:
@@ -109,7 +109,7 @@ class Searching:
         found = _optuna()
         self._distributions = {name: _distribution(found, values) for name, values in self._space.items()}
         self._failed, self._complete = found.trial.TrialState.FAIL, found.trial.TrialState.COMPLETE
-        # As many as the optimiser wants before it begins to learn, spread out instead of drawn by lot.
+        # The designs that the optimiser needs before it begins to learn are spread out evenly, and not drawn at random.
         start = min(self._left, max(search.batch, search.designs // 5))
         self._study = self._begun(found, start)
         for sample in LatinHypercube(start, _shares(self._space), search.seed).draw():
@@ -118,11 +118,11 @@ class Searching:
 
     @property
     def designs(self) -> int:
-        """How many designs it tries in all: fewer than it may where there are fewer."""
+        """The number of designs that it tries in all, at most the number of all designs."""
         return self._left + len(self._told) + len(self._trials)
 
     def ask(self) -> list[Wanted]:
-        """The next batch, none of which was asked for before; nothing when as many were as may be."""
+        """The next batch of new designs; empty when all permitted ones have been asked for."""
         batch: list[Wanted] = []
         while self._left and len(batch) < self._search.batch:
             if (wanted := self._next()) is None:
@@ -133,7 +133,7 @@ class Searching:
         return batch
 
     def tell(self, told: Mapping[str, Told]) -> None:
-        """Say what came of the designs of the last batch, by key."""
+        """Take the results of the last batch, by key."""
         for key, trial in self._trials.items():
             self._told[key] = told[key]
             self._end(trial, told[key])
@@ -146,7 +146,7 @@ class Searching:
             if wanted.key in self._trials:
                 self._study.tell(trial, state=self._failed)
             elif wanted.key in self._told:
-                # It hears once more that others are wanted.
+                # The optimiser is told once more that other designs are wanted.
                 self._end(trial, self._told[wanted.key])
             else:
                 self._trials[wanted.key] = trial
@@ -163,7 +163,7 @@ class Searching:
         trial.set_constraint("problems", told.violation)
         values = told.values
         if values is None:
-            # Worse than nothing is known; that it is out of the question says the violation.
+            # No values are known; the violation says how bad the design is.
             known = [each.values for each in self._told.values() if each.values is not None]
             pick = [max if better == "lower" else min for better in self._better]
             columns = zip(*known, strict=True) if known else itertools.repeat((0.0,), len(pick))
@@ -173,7 +173,7 @@ class Searching:
     def _begun(self, found: Any, start: int) -> optuna.Study:
         seed = self._search.seed
         with warnings.catch_warnings():
-            # What it calls experimental has been so, unchanged, for years.
+            # Features that Optuna calls experimental have not changed for years.
             warnings.simplefilter("ignore", found.exceptions.ExperimentalWarning)
             if self._search.sampler == "tpe":
                 known: dict[str, Any] = {"multivariate": True, "constant_liar": True}
@@ -191,17 +191,17 @@ class Searching:
         return Wanted(setting, policy)
 
     def _inner(self, name: str, share: float) -> Any:
-        """What the optimiser calls the value at a share of a field's range."""
+        """The optimiser's value for a position in a field's range."""
         values = self._space[name]
         return values.at(share) if isinstance(values, Range) else min(int(share * len(values)), len(values) - 1)
 
     def _size(self) -> int | None:
-        """How many designs there are; None if there is no end of them."""
+        """The number of all designs; None if it is not finite."""
         sizes = [_many(values) for values in self._space.values()]
         return None if None in sizes else math.prod(size for size in sizes if size is not None)
 
     def _all(self) -> Iterator[dict[str, Any]]:
-        """All designs, in an order that is as good as drawn by lot; none where there are too many."""
+        """All designs in a shuffled order; none if there are too many."""
         size = self._size()
         if size is None or size > _MOST_LISTED:
             return
@@ -214,23 +214,23 @@ class Searching:
 
 
 def violation(groups: Iterable[Group]) -> float:
-    """How much is wrong with a design on all its traces."""
+    """The size of a design's problems on all its traces."""
     amounts = [problem.amount for group in groups for problem in group.problems]
     return sum(min(max(amount, 1e-9), _HOPELESS) for amount in amounts)
 
 
 def hopeless() -> Told:
-    """What came of a design that could not be simulated."""
+    """The result of a design that could not be simulated."""
     return Told(None, 2 * _HOPELESS)
 
 
 def told(groups: Sequence[Group], objectives: Sequence[tuple[str, str | None]], every: bool) -> Told:
-    """What came of a design.
+    """The results of a design, as the optimiser gets them.
 
     Args:
         groups: its points on each trace; none if it could not be simulated.
         objectives: columns, each on a trace.
-        every: whether it is a contender whatever is wrong with it.
+        every: whether designs with problems are contenders, too.
     """
     by_trace = {group.trace: group for group in groups}
     values = []
@@ -244,7 +244,8 @@ def told(groups: Sequence[Group], objectives: Sequence[tuple[str, str | None]], 
 
 
 def objectives(sweep: Sweep) -> tuple[list[tuple[str, str | None]], list[str]]:
-    """What a search is for: each column of the frontiers on each trace, and whether `lower` or `higher` is better.
+    """The objectives of a search: each column of the frontiers on each trace, and whether `lower` or `higher` is
+    better.
 
     Raises:
         ConfigError: a column that is to be lower in one frontier and higher in another.

@@ -1,4 +1,4 @@
-"""A comparison of read policies with several seeds: means, and intervals of them and of the differences."""
+"""Comparisons of read policies with several seeds: means and differences with their intervals."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _REFERENCE = "two_step"
 
 @dataclass
 class SeededComparison:
-    """What several comparisons measured that differ in their seeds alone.
+    """Results of several comparisons that differ only in their seeds.
 
     Attributes:
         seeds: in order.
@@ -50,7 +50,7 @@ class SeededComparison:
 
     @property
     def reference(self) -> str:
-        """The policy that differences are to: `two_step`, or the first one that could be built."""
+        """The policy with which others are compared: `two_step`, or the first one that can be built."""
         names = [run.name for run in self.first.runs]
         able = [name for name in names if not knows_level(name)] or names
         return next((name for name in able if name.partition(":")[0] == _REFERENCE), able[0])
@@ -130,7 +130,7 @@ class SeededComparison:
         return "\n\n".join(blocks)
 
     def finding(self) -> str:
-        """Whether the fastest policy reads faster than the reference, or seeds differ as much, in a sentence."""
+        """A sentence that says whether the fastest policy reads faster than the reference by more than seeds differ."""
         rows = self.table.filter((self.table["kind"] == "read") & (self.table["stat"] == "mean")).to_dicts()
         contenders = {run.name for run in self.first.runs if not knows_level(run.name)}
         rows = [row for row in rows if row["policy"] in contenders]
@@ -161,8 +161,8 @@ def compare_seeds(
 ) -> SeededComparison:
     """Simulate several read policies with several seeds, each policy with the same ones.
 
-    With one seed, all policies meet the same codewords with the same random draws, so that differences are taken seed
-    by seed: what the seed makes better or worse for both is not in them.
+    With one seed all policies read the same codewords with the same random draws. So differences are taken seed by
+    seed, and effects of the seed on both policies cancel.
 
     Args:
         config: a TOML file or a `Config`.
@@ -198,7 +198,7 @@ def compare_seeds(
 
 
 def worst(seeded: SeededComparison) -> Comparison:
-    """For warnings: each policy's run that lost the greatest share of its codeword reads."""
+    """For warnings, the run of each policy that lost the largest share of its codeword reads."""
 
     def lost(run: RunResult) -> float:
         reads = run.summary["codeword_reads"]

@@ -33,10 +33,12 @@ class Task:
     result: RunResult | None = None
     error: BaseException | None = None
     in_core: bool = False
-    """Whether the core is at work: it ends with its next event, which may be a decode of many iterations."""
+    """Whether the core is running: it can stop only after its current event, which may be a decode of many
+    iterations.
+    """
 
     def simulate(self, trace: Trace | None, beyond: str, stop: StopFlag) -> None:
-        """Run to the end, or until `stop`; the core's own objects never leave this thread."""
+        """Run to the end, or until `stop` is set; objects of the core never leave this thread."""
         run = _core.Run(self.config, trace, beyond=beyond, log_requests=self.log is not None, window=self.window)
         chunk, more = 1000, True
         while more and not stop.is_set:

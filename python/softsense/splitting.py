@@ -1,4 +1,4 @@
-"""Frame error rates by splitting: patterns that fail are carried from where failing is frequent to where it is rare.
+"""Frame error rates by splitting: error patterns that fail are carried from high raw bit error rates to low ones.
 
 A run counts frames at the highest raw bit error rate until so many have failed, and carries these down a ladder of
 rates. What the channel says of a bit is wrong or right, or at a soft level one of a few regions: with w_r of the n bits
@@ -102,7 +102,7 @@ class Split:
         ladder: raw bit error rates, falling.
         particles: patterns that are carried down.
         steps: proposals for each pattern at each rung.
-        redraw: the probability with which a proposal redraws a bit; None: as it turns out to be best.
+        redraw: the probability with which a proposal redraws a bit; None: each run finds the best one.
     """
 
     ladder: list[float]
@@ -118,7 +118,8 @@ class SplitResult:
     Attributes:
         description: what was run; ready for JSON.
         split: what each run did.
-        runs: what each found, by increasing number; ready for JSON. They are the same wherever they were done.
+        runs: the result of each run in the order of numbers, ready for JSON. They are the same wherever they were
+            computed.
         interrupted: whether it was stopped before its end.
     """
 
@@ -235,21 +236,21 @@ def split(
             its rate alone is that of `measure_fer`.
         level: the read level, 1 (hard decision) to 7.
         placement: where references stand, as `measure_fer` takes it; level 1 takes no notice.
-        runs: independent ones, numbered from 0.
+        runs: number of independent runs, numbered from 0.
         particles: patterns that a run carries down.
         steps: proposals for each pattern at each rung.
         redraw: the probability with which a proposal redraws a bit; None: found by each run.
-        effective: how far rungs are apart; see `ladder`.
+        effective: sets the distance between rungs; see `ladder`.
         decoder: as `Code.decoder` takes it.
-        iterations: after how many it gives up.
-        seed: of data, noise and moves.
+        iterations: iterations after which the decoder gives up.
+        seed: seed of data, noise and moves.
         workers: threads, or an executor; default: a thread for each CPU.
         store: a store or its file: runs are kept there and not done again.
         progress: called now and then.
 
-    Returns what was found, after Ctrl-C of the runs that had ended. It is the same for all workers.
+    Returns the rates; after Ctrl-C those of the runs that had ended. They do not depend on `workers`.
 
-    Of a BCH code the rate is known, 2.65e-05 at 0.001:
+    For a BCH code the rate is known: 2.65e-05 at 0.001.
 
     >>> result = split("bch:m=10,t=5,k=512", [0.003, 0.001], runs=8, particles=100, steps=10, workers=1)
     >>> 2.2e-5 < result.points[-1]["fer"] < 3.2e-5
@@ -257,7 +258,7 @@ def split(
 
     Raises:
         ConfigError: an argument out of range, or too few failures at the highest rate.
-        CodeError: a code or decoder that there is not.
+        CodeError: the code or the decoder does not exist.
     """
     if runs < 1:
         raise ConfigError(f"runs: found {runs}, expected at least 1")

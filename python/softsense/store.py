@@ -1,12 +1,14 @@
 """Counts of decoded frames, and results of other work, in one file: a campaign can be stopped, resumed and added to.
 
-Work is counted in units, each a pure function of its task and number, so what is here never has to be done again::
+Work is divided into units, each a pure function of its task and number, so units in the store are never computed
+again::
 
     with softsense.Store("flash.fer") as store:
         softsense.measure_fer("flash-8/9", "0.006:0.008:0.0005", store=store)
 
 The file is an SQLite database. It may hold the counts of any number of tasks, and belongs to one process at a time.
-What is no count, such as the absorbing sets that a unit of a search found, is kept as JSON by identity and unit.
+Results other than counts, such as the absorbing sets that a unit of a search found, are kept as JSON by identity and
+unit.
 """
 
 from __future__ import annotations
@@ -30,13 +32,13 @@ if TYPE_CHECKING:
     from softsense._core import FrameTask
 
 APPLICATION_ID = 0x736F6674
-"""What marks an SQLite file as a store: `soft`, in ASCII."""
+"""The number that marks an SQLite file as a store: `soft`, in ASCII."""
 
 VERSION = 2
-"""Of the layout; a newer one is refused."""
+"""Version of the layout; files of a newer version are refused."""
 
 CHANNEL_ERRORS = -1
-"""Stands in the file for frames with as many raw bit errors as the channel makes."""
+"""Stands in the file for frames whose number of raw bit errors the channel draws."""
 
 _COMMIT_S = 1.0
 _MAGIC = b"SQLite format 3\0"
@@ -61,12 +63,12 @@ PRAGMA user_version = {VERSION};
 
 @dataclass(frozen=True)
 class Counts:
-    """What became of a number of frames.
+    """Outcomes of a number of frames.
 
     Attributes:
         frames: frames decoded.
-        failures: frames given up or decided wrongly.
-        undetected: frames decided wrongly and called right; part of the failures.
+        failures: frames that the decoder gave up or decided wrongly.
+        undetected: frames that were reported as decoded but are wrong; part of the failures.
         iterations: frames that converged after 0, 1, 2, ... iterations.
     """
 
@@ -97,7 +99,7 @@ class Store:
     """Counts of frames by task, number of raw bit errors and unit.
 
     Args:
-        path: the file, which is made if there is none; None keeps the counts in memory.
+        path: the file, which is created if it does not exist; None keeps the counts in memory.
 
     Raises:
         FileError: the file is not a store, is damaged, is of a newer version, or is in use; it is left as it was.
@@ -120,7 +122,7 @@ class Store:
             self._base = sqlite3.connect(self.path, timeout=0, isolation_level=None)
         try:
             with self._blaming():
-                # The lock outlasts the transaction, and ends with the process however that ends.
+                # The lock outlasts the transaction, and ends when the process ends in any way.
                 self._base.execute("PRAGMA locking_mode = EXCLUSIVE")
                 self._base.execute("BEGIN EXCLUSIVE")
                 self._base.execute("COMMIT")
@@ -136,12 +138,12 @@ class Store:
         self.close()
 
     def close(self) -> None:
-        """Write what has not been written, and let other processes have the file."""
+        """Write everything that is pending, and release the file for other processes."""
         self.commit()
         self._base.close()
 
     def commit(self) -> None:
-        """Write what has not been written."""
+        """Write everything that is pending."""
         with self._blaming():
             if self._base.in_transaction:
                 self._base.execute("COMMIT")
@@ -164,7 +166,9 @@ class Store:
         return found
 
     def counts(self, task: FrameTask, errors: int | None, units: int) -> Counts:
-        """What became of those of the first `units` units that are here; None errors are the channel's."""
+        """Counts of those of the first `units` units that are in the store; with `errors` None the channel draws
+        errors.
+        """
         return sum((row.counts for row in self._of(task, errors) if row.first_unit < units), Counts())
 
     def missing(self, task: FrameTask, errors: int | None, first_unit: int, units: int) -> list[tuple[int, int]]:
@@ -208,7 +212,7 @@ class Store:
             self.commit()
 
     def result(self, identity: str, unit: int) -> Any:
-        """What a unit of the work `identity` came to, as JSON has it; None if it is not here."""
+        """The result of a unit of the work `identity`, as JSON has it; None if it is not in the store."""
         found = self._results.get((identity, unit))
         return None if found is None else json.loads(found)
 
