@@ -152,8 +152,13 @@ def test_calibration_meets_any_probability(config: Path) -> None:
         ([], 1.5, 1, "p_fail: found 1.5, expected a probability above 0 and below 1"),
         ([], 0.3, 8, "level: found 8, expected 1 to 7"),
         (["reliability=perfect"], 0.3, 1, "reliability: found no decode table, expected `reliability.table`"),
-        (["reliability.table.variation.chip_factors=[]"], 0.3, 1, "chip_factors: found none"),
-        (["reliability.table.variation.overdispersion=0.001"], 0.3, 1, "overdispersion: found overdispersion, expected 0"),
+        (["reliability.table.variation.chip_factors=[]"], 0.3, 1, "chip_factors: found no factors"),
+        (
+            ["reliability.table.variation.overdispersion=0.001"],
+            0.3,
+            1,
+            "overdispersion: found overdispersion, expected 0",
+        ),
     ],
 )
 def test_what_cannot_be_calibrated_is_named(
@@ -166,7 +171,7 @@ def test_what_cannot_be_calibrated_is_named(
 def test_chips_that_are_not_known_are_named(config: Path) -> None:
     for overrides, message in (
         (["reliability=perfect"], "reliability: found no decode table"),
-        (["reliability.table.variation.chip_factors=[]"], "chip_factors: found none"),
+        (["reliability.table.variation.chip_factors=[]"], "chip_factors: found no factors"),
     ):
         with pytest.raises(ConfigError, match=re.escape(message)):
             flash.chip_failures(softsense.load_config(config, overrides))

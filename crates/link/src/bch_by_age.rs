@@ -8,18 +8,18 @@ use softsense_base::{Error, Result, expect_whole};
 use softsense_ecc::bch::{BchCode, Parity};
 use softsense_nand::{RberModel, Variation};
 
-/// BCH codes by age, and the flash they are for. Parity that exceeds the out-of-band area takes room of the data.
+/// BCH codes by age, and the flash they are for. Parity that exceeds the out-of-band area takes space from the data.
 ///
 /// Source: S. Wang et al., "Lifetime Adaptive ECC in NAND Flash Page Management", DATE 2017, section III.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BchSpec {
-    /// Out-of-band area of a page, bytes for each mapping unit that the page has room for.
+    /// Out-of-band area of a page, in bytes per mapping unit that fits the page.
     pub oob_bytes: u32,
     /// The codes in the order of their ages. `softsense lifetime` finds these.
     pub codes: Vec<AgedBchSpec>,
-    /// Whether every codeword that is read is really encoded, made errors in, and decoded; otherwise its fate is drawn from the
-    /// binomial tail, which is the same but for a word taken for another codeword.
+    /// Whether every codeword that is read is really encoded, corrupted and decoded. Otherwise its outcome is drawn
+    /// from the binomial tail, which gives the same results except for undetected errors.
     #[serde(default)]
     pub exact: bool,
     /// Raw bit error rate by age.
@@ -29,7 +29,7 @@ pub struct BchSpec {
     pub variation: Variation,
 }
 
-/// A BCH code, and for how long blocks use it.
+/// A BCH code, and the age up to which blocks use it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AgedBchSpec {
@@ -37,7 +37,7 @@ pub struct AgedBchSpec {
     pub codeword_bytes: u32,
     /// Errors that it corrects.
     pub correctable: u32,
-    /// P/E cycles of a block up to which it uses this code; the last one is used beyond, too.
+    /// P/E cycles of a block up to which it uses this code; the last code is used beyond, too.
     pub to_pe_cycles: u32,
 }
 

@@ -27,19 +27,19 @@ pub(crate) use step_decoder::StepDecoder;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ExactSpec {
-    /// A shipped code, any BCH code as `bch:m=15,t=57,k=31912`, or the file of an LDPC code beside the config. Its data bits
-    /// are those of a codeword of the device.
+    /// A shipped code, any BCH code as `bch:m=15,t=57,k=31912`, or the file of an LDPC code beside the config. Its data
+    /// bits must equal those of a codeword of the device.
     #[serde(default = "default_code")]
     pub code: String,
-    /// The decoder of an LDPC code, such as `min-sum` or `sum-product`; BCH codes have one. Those and `bit-flipping` have no
-    /// use for levels above 1.
+    /// The decoder of an LDPC code, such as `min-sum` or `sum-product`; BCH codes have only one. BCH decoders and
+    /// `bit-flipping` cannot use levels above 1.
     #[serde(default = "default_decoder")]
     pub decoder: String,
     /// Iterations after which the decoder of an LDPC code gives up, 1 to 10000.
     #[serde(default = "default_iterations")]
     pub max_iterations: u32,
-    /// Raw bit error rate by age. With `threshold_voltage` pages of these cells are read, with any other model the boundary
-    /// between two Gaussian states that has this rate.
+    /// Raw bit error rate by age. With `threshold_voltage` pages of these cells are read; with any other model a read
+    /// is of one boundary between two Gaussian states that has this raw bit error rate.
     pub rber: RberModel,
     /// How chips, blocks and pages differ.
     #[serde(default)]
@@ -47,8 +47,8 @@ pub struct ExactSpec {
     /// Where the reference voltages of soft sensing are.
     #[serde(default)]
     pub placement: Placement,
-    /// The age that the controller takes all cells to be of: references and LLRs are made for it. Without it, the controller
-    /// knows each codeword's.
+    /// The age for which references and LLRs are made, whatever the age of the cells. Without this field they are made
+    /// for the age of each codeword.
     #[serde(default)]
     pub llrs_for: Option<Wear>,
 }

@@ -5,16 +5,17 @@ use softsense_nand::{CellSpec, InferredBy, ReferencesAt};
 
 use crate::{History, MAX_LEVEL, Observation, Reliability, Step};
 
-/// Which levels a read tries, and when it begins to sense them. A policy sees what a controller sees: the step it made, whether
-/// the decoder failed, and how many checks were violated. `ideal` alone knows the least level that decodes, which no drive does.
+/// Which levels a read tries, and when it begins to sense them. A policy sees what a controller sees: the step it made,
+/// whether the decoder failed, and how many checks were violated. Only `ideal` knows the lowest level that decodes, as
+/// no real drive does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", remote = "Self")]
 #[schemars(transform = or_own)]
 pub enum Policy {
-    /// Knows the least level that decodes and reads with it at once: no step ever fails. A policy that looks ahead
-    /// can still beat it where it hides sensing behind transfers.
+    /// Knows the lowest level that decodes and reads with it at once: no step fails. A policy that looks ahead can
+    /// still be faster where it hides sensing behind transfers.
     Ideal,
-    /// Hard decision first; when it fails, every level there is (LDPC-in-SSD, fig. 4).
+    /// Hard decision first; when it fails, the deepest level at once (LDPC-in-SSD, fig. 4).
     TwoStep,
     /// `two_step`, but soft sensing begins as soon as hard sensing ends, if no other request waits
     /// for the plane (LDPC-in-SSD, fig. 6).
@@ -30,38 +31,38 @@ pub enum Policy {
 
 shipped_or_own!(Policy);
 
-/// What a further step costs.
+/// What a further step senses and transfers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Retry {
-    /// Only the extra levels are sensed and transferred; the controller kept the others
-    /// (LDPC-in-SSD, eq. 3).
+    /// Only the extra levels are sensed and transferred; the controller has kept the others (LDPC-in-SSD, eq. 3).
     Incremental,
     /// The whole level is sensed and transferred again (LDPC-in-SSD, eqs. 1 and 2; LaLDPC's T_i).
     Restart,
 }
 
-/// Where the references of hard decisions stand.
+/// Where references of hard decisions are placed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum HardReferences {
-    /// Where those of the cells are (`references` of `threshold_voltage`): they track the age, or are the chip's default.
+    /// As the cells say (`references` of `threshold_voltage`): they track the age, or are the chip's default.
     #[default]
     Cells,
-    /// At each entry of the chip's retry table (`references.retry_table_v` of `threshold_voltage`) in turn, until one decodes. Soft
-    /// levels come after all of them. `ideal` needs none.
+    /// At each entry of the chip's retry table (`references.retry_table_v` of `threshold_voltage`) in turn, until a
+    /// read decodes. Soft levels come after all entries. `ideal` does not use the table.
     RetryTable,
-    /// Where those of the cells are; after a failure where a search for the valleys between states finds them
-    /// (`references.valley_search` of `threshold_voltage`), by as many sensings of each boundary, counted in the die. Soft levels
-    /// stand about what was found. `ideal` needs none.
+    /// As the cells say; after a failure, where a search finds the valleys between states (`references.valley_search`
+    /// of `threshold_voltage`), by that number of sensings of each boundary, counted in the die. Soft levels are placed
+    /// around the result. `ideal` does not search.
     ValleySearch,
-    /// At the chip's default; after a failure where the errors of known cells infer that they belong (`references.inference` of
-    /// `threshold_voltage`), and after one there a step further to where these point (Sentinel). A page that does not have the
-    /// boundary of the known cells takes a read of theirs first. Soft levels come after both. `ideal` needs none.
+    /// At the chip's default; after a failure, where the errors of known cells say they should be
+    /// (`references.inference` of `threshold_voltage`); after a second failure, further in the direction of these
+    /// errors (Sentinel). A page without the boundary of the known cells takes a read of that boundary first. Soft
+    /// levels come after both. `ideal` does not infer.
     Sentinels,
-    /// At the chip's default; after a failure where the share of ones infers that they belong (`references.inference` of
-    /// `threshold_voltage`): on command the die senses, counts, moves the references and senses again (Swift-Read). Soft levels
-    /// come after that. `ideal` needs none.
+    /// At the chip's default; after a failure, where the share of ones says they should be (`references.inference` of
+    /// `threshold_voltage`): on one command the die senses, counts, moves the references and senses again (Swift-Read).
+    /// Soft levels come after that. `ideal` does not infer.
     ShareOfOnes,
 }
 
@@ -76,34 +77,37 @@ impl HardReferences {
     }
 }
 
-/// What a controller remembers of references with which hard decisions were decoded: reads begin there. The entries of a retry table
-/// that they then go through are the others in their order.
+/// Which references that decoded hard decisions a controller remembers, so that later reads begin there. With a retry
+/// table, reads then try the other entries in their order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Remembered {
-    /// Nothing: with the chip's default, or the first entry.
+    /// None: reads begin with the chip's default, or the first entry.
     #[default]
     Nothing,
-    /// Those that last decoded a read of the block, since its erase.
+    /// The references that last decoded a read of the block since its erase.
     OfBlock,
-    /// Those that last decoded a read of the layer in the block (`variation.wordlines_per_layer`), since its erase.
+    /// The references that last decoded a read of the layer of the block (`variation.wordlines_per_layer`) since its
+    /// erase.
     OfLayer,
 }
 
-/// What predicts by its violated checks that a hard decision will not be decoded. The first of each read is predicted, and no other.
+/// A predictor that uses violated checks to tell that a hard decision will not be decoded. Only the first hard decision
+/// of each read is predicted.
 ///
 /// Source: M. Chun et al., "RiF: Improving Read Performance of Modern SSDs Using an On-Die Early-Retry Engine", HPCA 2024, through
 /// notes of others.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Predictor {
-    /// Where it is.
+    /// Where the predictor is.
     pub place: PredictorPlace,
-    /// How long it takes, us.
+    /// Time of a prediction, us.
     pub predict_us: f64,
-    /// The raw bit error rate whose mean number of violated checks is the most with which decoding is tried.
+    /// Threshold as a raw bit error rate: decoding is tried with at most the mean number of violated checks at this
+    /// rate.
     pub threshold_rber: f64,
-    /// How many checks it counts, the first of the code; without it all.
+    /// Number of checks that it counts, the first ones of the code. Default: all.
     #[serde(default)]
     pub checks: Option<u32>,
 }
@@ -112,9 +116,10 @@ pub struct Predictor {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PredictorPlace {
-    /// In the die: one codeword tells of its page, which is sensed again where the share of ones says, and not transferred before.
+    /// In the die: one codeword stands for its page. A page predicted to fail is not transferred, but sensed again at
+    /// the references that the share of ones gives.
     Die,
-    /// In the controller, before the decoder: what will not be decoded is retried at once.
+    /// In the controller, before the decoder: a codeword predicted to fail is retried at once.
     Controller,
 }
 
@@ -126,14 +131,15 @@ impl Predictor {
     }
 }
 
-/// Where the references of soft levels stand that come after retries of hard decisions.
+/// Where references of soft levels are placed that come after retries of hard decisions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SoftReferences {
-    /// Where those of the cells are.
+    /// As the cells say.
     #[default]
     Cells,
-    /// About the references by which hard decisions violated the fewest checks. What is sensed ahead goes by what is known then.
+    /// Around the references with which hard decisions violated the fewest checks. A step that is sensed ahead uses
+    /// what is known at that time.
     FewestViolated,
 }
 
@@ -143,23 +149,23 @@ pub enum SoftReferences {
 pub struct ReadSpec {
     /// Which levels a read tries, and when it begins to sense them.
     pub policy: Policy,
-    /// What a further step costs.
+    /// What a further step senses and transfers.
     pub retry: Retry,
-    /// The deepest level that reads go to, 1 to 7 and no more than the decode table has, or the decoder has a use for.
+    /// The deepest level of reads, 1 to 7. The decode table must have it, or the decoder must be able to use it.
     pub max_level: u8,
-    /// Where the references of hard decisions stand.
+    /// Where references of hard decisions are placed.
     pub references: HardReferences,
-    /// What is remembered of references with which hard decisions were decoded.
+    /// Which references that decoded are remembered, so that later reads begin there.
     pub remembered: Remembered,
-    /// Where the references of soft levels stand that come after retries of hard decisions.
+    /// Where references of soft levels are placed that come after retries of hard decisions.
     pub soft_references: SoftReferences,
-    /// Whether, from the first retry on, the next one is sensed while the last one transfers and decodes, with any policy (pipelined
-    /// read-retry, PR2). A policy that looks ahead does so from the first step on.
+    /// Whether the next retry is sensed while the last one transfers and decodes, from the first retry on, with any
+    /// policy (pipelined read-retry, PR2). A policy that looks ahead does so from the first step on.
     pub retries_ahead: bool,
-    /// For how much of its time a retry of hard decisions is sensed, in per cent of it (adaptive read-retry, AR2): what that costs is
-    /// `shortened_sensing` of `threshold_voltage`.
+    /// Sensing time of a retry of hard decisions in per cent of the whole time (adaptive read-retry, AR2);
+    /// `shortened_sensing` of `threshold_voltage` gives the noise that this adds.
     pub retry_sensing_percent: u8,
-    /// What predicts that hard decisions will not be decoded; nothing without it.
+    /// A predictor of hard decisions that will not be decoded. Without this field there is none.
     pub predictor: Option<Predictor>,
     /// Entries of the chip's retry table that hard decisions try: the reliability tells.
     #[serde(skip)]

@@ -24,13 +24,13 @@ pub use rate_switch::{Observable, ObservedSwitch, RateSwitch};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum ReliabilitySpec {
-    /// Hard decision always succeeds, in one iteration: "no soft sensing", which slowdowns are measured against.
+    /// Hard decision always succeeds, in one iteration: the baseline "no soft sensing" of slowdowns.
     Perfect,
     /// A failure probability for each level, the same for every codeword at every age.
     Fixed {
         /// Probability that decoding fails at levels 1, 2, ...; it never grows. Levels beyond the list never fail.
         p_fail: Vec<f64>,
-        /// What fails or is decoded as one.
+        /// Which codewords share an outcome.
         #[serde(default, skip_serializing_if = "FixedDraw::is_default")]
         drawn_for: FixedDraw,
     },
@@ -39,21 +39,21 @@ pub enum ReliabilitySpec {
     /// A code rate for each age of a block, each with a decode table. A page holds one codeword, of as many units of data as
     /// its block's rate leaves room for.
     Adaptive(AdaptiveSpec),
-    /// A BCH code for each age of a block: a unit of data is divided among short codewords while that is young, and takes room
-    /// of others when it is old (LAE-FTL).
+    /// A BCH code for each age of a block (LAE-FTL): a unit of data is divided into short codewords while the block is
+    /// young; when it is old, parity takes space from the data.
     Bch(BchSpec),
-    /// A real decode of every codeword that is read: a few thousand reads a second.
+    /// A real decode of every codeword that is read, at a few thousand reads per second.
     Exact(ExactSpec),
 }
 
-/// What fails or is decoded as one, where failure probabilities are given.
+/// Which codewords share an outcome, where failure probabilities are given.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FixedDraw {
     /// Each codeword by itself.
     #[default]
     Codeword,
-    /// All codewords of a page: an operation fails, or it does not.
+    /// All codewords of a page: all of them are decoded, or none is.
     Page,
 }
 
@@ -72,10 +72,10 @@ impl FixedDraw {
 pub struct AdaptiveSpec {
     /// The rates in the order of their ages. `softsense lifetime` finds them.
     pub rates: Vec<RateSpec>,
-    /// Codewords of a page, each of so many units of data as its block's rate leaves room for, 1 to 64.
+    /// Codewords of a page, 1 to 64. Each holds as many units of data as the rate of its block leaves room for.
     #[serde(default = "one")]
     pub codewords_per_page: u32,
-    /// What a block goes by from one rate to another, when it is erased.
+    /// When a block changes from one rate to another; it does so when it is erased.
     #[serde(default)]
     pub switch: RateSwitch,
     /// Raw bit error rate by age.
@@ -83,13 +83,13 @@ pub struct AdaptiveSpec {
     /// How chips, blocks and pages differ.
     #[serde(default)]
     pub variation: Variation,
-    /// Share of the host's codeword reads whose raw bit error rate may be one that its table does not reach, and whose fate so is
-    /// a guess from its nearest point. A run with more ends with an error.
+    /// Largest share of the host's codeword reads whose raw bit error rate is beyond the grid of their table, so that
+    /// their outcome is a guess from its nearest point. A run with more ends with an error.
     #[serde(default = "usual_most_beyond")]
     pub most_beyond: f64,
 }
 
-/// A code rate, and for how long blocks use it.
+/// A code rate, and the age up to which blocks use it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RateSpec {
@@ -97,8 +97,8 @@ pub struct RateSpec {
     pub file: String,
     /// Units of data in a codeword, each of `geometry.codeword_bytes`.
     pub units: u32,
-    /// P/E cycles of a block up to which it uses this rate; the last one is used beyond, too. Where rates follow what is observed
-    /// this is so at the start only.
+    /// P/E cycles of a block up to which it uses this rate; the last rate is used beyond, too. With an observed switch
+    /// this sets only the rate at the start.
     pub to_pe_cycles: u32,
 }
 
@@ -106,7 +106,7 @@ fn one() -> u32 {
     1
 }
 
-/// A decode table, and the flash whose codewords it is looked up for.
+/// A decode table, and the flash whose codewords are read.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TableSpec {
@@ -117,8 +117,8 @@ pub struct TableSpec {
     /// How chips, blocks and pages differ.
     #[serde(default)]
     pub variation: Variation,
-    /// Share of the host's codeword reads whose raw bit error rate may be one that the table does not reach, and whose fate so is
-    /// a guess from its nearest point. A run with more ends with an error.
+    /// Largest share of the host's codeword reads whose raw bit error rate is beyond the grid of the table, so that
+    /// their outcome is a guess from its nearest point. A run with more ends with an error.
     #[serde(default = "usual_most_beyond")]
     pub most_beyond: f64,
 }

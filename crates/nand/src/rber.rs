@@ -16,7 +16,7 @@ use crate::{CellSpec, Cells, Inference, NamedCells, ReadDisturb, Sensing};
 /// The most effective reads of cells that anybody asks about.
 pub const MOST_EFFECTIVE_READS: f64 = 1e12;
 
-/// What a codeword's cells have been through.
+/// The wear and age of a codeword's cells.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Wear {
@@ -24,8 +24,8 @@ pub struct Wear {
     pub pe_cycles: u32,
     /// Hours since the codeword was written.
     pub retention_hours: f64,
-    /// Reads since then that disturb its cells: those of other wordlines of its block, of the two beside its own so many times
-    /// as much as its `read_disturb` says.
+    /// Effective reads since the write: reads of other wordlines of its block, where reads of the two adjacent
+    /// wordlines count `read_disturb.adjacent_stress` times.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub effective_reads: f64,
 }
@@ -58,7 +58,7 @@ pub enum RberModel {
     },
     /// `floor + scale (pe_cycles / 1000)^pe_exponent ln(1 + retention_hours / 1 h)^retention_exponent`.
     PowerLaw {
-        /// RBER to which wear and retention add: that of fresh data, where RBER depends on retention.
+        /// RBER to which wear and retention add: the RBER of fresh data, where RBER depends on retention.
         #[serde(default)]
         floor: f64,
         /// RBER at 1,000 P/E cycles where the retention factor is 1.
@@ -73,18 +73,18 @@ pub enum RberModel {
     Exponential {
         /// RBER of fresh flash.
         scale: f64,
-        /// P/E cycles in which it grows by a factor of e.
+        /// P/E cycles in which RBER grows by a factor of e.
         e_folding_pe_cycles: f64,
     },
     /// 72-layer TLC, `1.48e-3 + 3.90e-10 c^2.05 + 6.28e-5 c^0.14 h^0.54` with c P/E cycles and h
-    /// hours of retention. The published fit has a third term for reads of the page, which does not
-    /// say what reads of others do: it is left out, so the model is that of a page read seldom.
+    /// hours of retention. The published fit has a third term for reads of the page itself, which says nothing about
+    /// reads of other pages. It is left out, so the model holds for pages that are seldom read.
     #[serde(rename = "tlc_72_layer")]
     Tlc72Layer,
     /// Measured rates on a grid of P/E cycles and retention.
     Grid(RberGrid),
-    /// From the distributions of threshold voltages, by page: cells by their fields (`{}` is LaLDPC's MLC), the name of shipped
-    /// ones, or a file beside the config.
+    /// From distributions of threshold voltages, by page: the fields of a model of cells (`{}` is LaLDPC's MLC), the
+    /// name of a shipped model, or a file beside the config.
     ThresholdVoltage(NamedCells),
 }
 

@@ -5,11 +5,11 @@ use softsense_base::{Error, Result, expect_number};
 use crate::Wear;
 use crate::rber::Between;
 
-/// Raw bit error rates that were measured, on a grid of ages.
+/// Measured raw bit error rates on a grid of ages.
 ///
-/// Between its points ln(RBER) is linear in sqrt(P/E cycles) and in ln(1 + retention / 1 h), along which both error rates of flash
-/// and noise grow nearly straight; a rate of 0 stands for 1e-30. Beyond its last P/E cycles and retention both slopes go on for what
-/// a run adds; it has to begin within the grid.
+/// Between its points ln(RBER) is linear in sqrt(P/E cycles) and in ln(1 + retention / 1 h), in which error rates of
+/// flash are nearly straight lines; a rate of 0 stands for 1e-30. A run has to begin within the grid; beyond the last
+/// P/E cycles and retention both slopes continue.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RberGrid {

@@ -26,13 +26,13 @@ pub enum Placement {
     /// precision through multiple reads for LDPC decoding in flash memories", 2014.
     #[default]
     MutualInformation,
-    /// The references of the level before, and at each boundary one more, where it adds the most mutual information:
-    /// what a retry uses that senses only the new level.
+    /// The references of the level before, and at each boundary one more, where it adds the most mutual information. A
+    /// retry then senses only the new references.
     Nested,
     /// At equal distances, symmetric about each hard reference.
     Uniform {
-        /// The distance, in volts; less where boundaries would meet, or references lie beyond all errors. Without it, the
-        /// one with the most mutual information.
+        /// The distance, in volts. It is smaller where boundaries would meet, or where references would lie beyond all
+        /// errors. Without this field it is the distance with the most mutual information.
         #[serde(default)]
         step_v: Option<f64>,
     },

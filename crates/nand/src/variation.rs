@@ -2,8 +2,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use softsense_base::{Error, Purpose, Result, Stream, beta_quantile, expect_number, expect_whole};
 
-/// How much chips, blocks and pages differ: the standard deviation of ln(RBER factor) of each. A
-/// factor is log-normal with mean 1, so variation spreads the RBER and leaves its mean alone.
+/// How much chips, blocks and pages differ: the standard deviation of ln(RBER factor) of each. A factor is log-normal
+/// with mean 1, so variation spreads the RBER without changing its mean.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Variation {

@@ -113,7 +113,7 @@ impl Run {
         }
         let message = format!(
             "found {:.3} % of codeword reads at raw bit error rates that the decode table does not reach, expected at \
-             most {} %: their fate is a guess",
+             most {} %: their outcome is a guess",
             100.0 * share,
             100.0 * most
         );

@@ -216,8 +216,8 @@ pub struct CodewordReads {
     /// Those that were decoded to another word than was written, which nobody notices; `null` unless `reliability` is
     /// `exact`.
     pub undetected: Option<u64>,
-    /// Those whose raw bit error rate their decode table does not reach, so that their fate is a guess from its nearest point;
-    /// `null` without decode tables.
+    /// Those whose raw bit error rate is beyond their decode table, so that their outcome is a guess from its nearest
+    /// point; `null` without decode tables.
     pub beyond_table: Option<u64>,
     /// Codewords that garbage collection or a read-modify-write could not decode.
     pub uncorrectable_in_background: u64,

@@ -26,7 +26,7 @@ pub use self::mmpp::Mmpp2;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct WorkloadSpec {
-    /// How many requests.
+    /// Number of requests.
     pub requests: u64,
     /// The probability that a request is a read rather than a write, from 0 to 1.
     pub read_fraction: f64,
@@ -36,20 +36,21 @@ pub struct WorkloadSpec {
     pub addresses: Addresses,
     /// When requests arrive.
     pub arrivals: Arrivals,
-    /// Requests stay within the first so many bytes of the device; without it, within the whole device.
+    /// Requests stay within this number of bytes from the start of the device. Default: the whole device.
     pub footprint_bytes: Option<u64>,
-    /// Writes stay within the first so many bytes of the footprint, and reads within the rest of it, `addresses` in each;
-    /// without it, both go everywhere.
+    /// Writes stay within this number of bytes from the start of the footprint, and reads within the rest, with
+    /// `addresses` in each part. Without this field both go everywhere.
     pub written_bytes: Option<u64>,
-    /// The probability, from 0 to 1, that a read goes to where one of the last 1,048,576 writes went, the k-th last with a
-    /// probability of about 1/k; the others go where reads go. Before the first write all do.
+    /// The probability, from 0 to 1, that a read goes to the address of one of the last 1,048,576 writes, of the k-th
+    /// last one with a probability proportional to about 1/k. Other reads, and all reads before the first write, follow
+    /// `addresses`.
     pub read_after_write: f64,
     /// Requests start at multiples of this, in bytes.
     pub align_bytes: u64,
     /// The probability, from 0 to 1, that a request is a flush, and neither read nor write.
     #[serde(skip_serializing_if = "is_zero")]
     pub flush_fraction: f64,
-    /// The probability, from 0 to 1, that a write is to be in flash before it completes (force unit access).
+    /// The probability, from 0 to 1, that a write completes only when it is in flash (force unit access).
     #[serde(skip_serializing_if = "is_zero")]
     pub fua_fraction: f64,
 }

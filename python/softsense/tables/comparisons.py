@@ -21,14 +21,14 @@ TIME_PARTS = {
     "decode": "decoding",
     "retries": "retries",
 }
-"""What a codeword read's time is made of, in the order in which it passes, and how people read it."""
+"""The parts of a codeword read's time in the order in which they pass, with their labels."""
 
 _STATS = {"mean": "mean", "p50": "p50", "p95": "p95", "p99": "p99", "p999": "p99.9", "max": "max"}
 
 
 @dataclass(frozen=True)
 class Block:
-    """A table of results: what it is about, its title, and beside the names of its rows its columns."""
+    """A table of results: its key, its title, the names of its rows, and its columns."""
 
     about: str
     title: str
@@ -44,7 +44,7 @@ _WAITS_FOR = {
     "background_programs": "backgr.\nprograms",
     "erases": "wait for\nerases",
 }
-"""What a plane is taken by, while a read waits for it."""
+"""The operations that occupy a plane while a read waits for it."""
 
 CAUSES = {
     "translation": "translation pages",
@@ -96,7 +96,7 @@ def blocks(comparison: Comparison) -> list[Block]:
     else:
         columns = []
         for kind in kinds:
-            # Policies differ in their reads; of other requests, two numbers say whether those suffer.
+            # Policies differ in their reads; two numbers show whether other requests suffer.
             stats = _STATS if kind == kinds[0] else {"mean": "mean", "p99": "p99"}
             columns += [
                 column(f"{kind}\n{label}", as_us, "response", kind, f"{stat}_us") for stat, label in stats.items()

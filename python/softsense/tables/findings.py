@@ -1,4 +1,4 @@
-"""What a comparison found in a sentence or two, and what has to be known before its numbers are read."""
+"""The main result of a comparison in a sentence or two, and the warnings that come before its numbers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SATURATED = 0.95
 """Utilisation from which on a resource is called saturated."""
 
 _WARNINGS = {
-    "beyond_table": "were at raw bit error rates that the decode table does not reach: their fate is a guess",
+    "beyond_table": "were at raw bit error rates beyond the decode table: their outcome is a guess",
     "uncorrectable": "stayed uncorrectable at the last level",
 }
 
@@ -28,7 +28,7 @@ def finding(comparison: Comparison) -> str:
     if kind is None:
         return " ".join([*sentences, "Nothing was read or written."])
     timed = [(r, _mean(r, kind)) for r in comparison.runs]
-    # What knows the level in advance is a bound, not a contender.
+    # A policy that knows the level in advance is a bound, not a contender.
     contenders = [(r, mean) for r, mean in timed if mean is not None and not knows_level(r.summary["policy"])]
     best, fastest = min(contenders or [(r, mean) for r, mean in timed if mean is not None], key=lambda pair: pair[1])
     sentence = f"{best.name} {kind}s in {as_us(fastest)} us on average"
@@ -60,7 +60,7 @@ def finding(comparison: Comparison) -> str:
 
 
 def warnings(comparison: Comparison) -> str:
-    """What has to be known before the numbers are read, a line each: lost data, guesses, a device that is full."""
+    """Warnings about the numbers, a line each: lost data, guesses, a device that is full."""
     overloaded = [
         (problem, run)
         for run in comparison.all_runs
@@ -92,7 +92,7 @@ def warnings(comparison: Comparison) -> str:
 
 
 def own_costs(comparison: Comparison) -> list[str]:
-    """What asking policies and rules of the user's own has cost, a sentence each."""
+    """The cost of calling policies and rules of the user's own, a sentence each."""
     told = []
     for run in comparison.all_runs:
         for own in run.summary["machine"].get("own", []):
@@ -106,7 +106,7 @@ def own_costs(comparison: Comparison) -> list[str]:
 
 
 def _worst(counted: Sequence[tuple[int, int, RunResult]], among: str, said: str) -> str | None:
-    """What happened to some of so many, in the run where it did to the greatest share; nothing if it never did."""
+    """A sentence about the run in which this happened to the largest share; None if it never happened."""
     some, count, run = max(counted, key=lambda found: found[0] / max(1, found[1]))
     most = f" with {run.name}, the most of any policy" if len(counted) > 1 else ""
     share = 100 * some / max(1, count)

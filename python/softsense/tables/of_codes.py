@@ -204,7 +204,7 @@ def design(found: Designed) -> str:
     ((law, fields),) = found.rber.items()
     parts.append(f"Wear: {law}, {', '.join(f'{name} {value:.6g}' for name, value in fields.items())}.")
     if found.worst_factor:
-        parts[-1] += f" The points are off it by a factor of {found.worst_factor:.3g} at most."
+        parts[-1] += f" The points differ from it by a factor of {found.worst_factor:.3g} at most."
     if found.measured_to and stages[-1]["to_pe_cycles"] > found.measured_to:
-        parts[-1] += f" What is beyond {found.measured_to:,} P/E cycles is extrapolated."
+        parts[-1] += f" Rates beyond {found.measured_to:,} P/E cycles are extrapolated."
     return "\n\n".join([*parts, found.section])

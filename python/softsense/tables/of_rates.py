@@ -52,24 +52,24 @@ def fer_levels(points: Sequence[dict[str, Any]]) -> list[tuple[str, list[Column]
 
 
 def fer_notes(points: Sequence[dict[str, Any]], thresholds: Sequence[dict[str, Any]]) -> list[str]:
-    """What marks beside numbers mean, as far as there are any."""
+    """The meaning of the marks beside numbers, if there are any."""
     incomplete = any(not point["complete"] for point in points)
     return [*([_INCOMPLETE] if incomplete else []), *threshold_notes(thresholds)]
 
 
 def threshold_notes(thresholds: Sequence[dict[str, Any]]) -> list[str]:
-    """What the mark beside a threshold means, as far as there is any."""
+    """The meaning of the mark beside a threshold, if there is one."""
     return [_FLOOR_POSSIBLE] if any(map(_may_have_a_floor, thresholds)) else []
 
 
 def fer_disagreement(points: Sequence[dict[str, Any]]) -> str | None:
-    """Where splitting does not agree with the strata; None where it does, or was not asked."""
+    """A sentence about rates on which splitting and the strata disagree; None if there are none."""
     unlike = [point for point in points if point["judged"] and not point["judged"]["agrees"]]
     told = ", ".join(
         f"{as_rate(p['fer'])} against {as_rate(p['judged']['fer'])} at level {p['level']}, RBER {p['rber']:.4g}"
         for p in unlike
     )
-    return f"Splitting does not agree with the strata: {told}. Neither is to be trusted there." if unlike else None
+    return f"Splitting and the strata disagree: {told}. Both rates are unreliable there." if unlike else None
 
 
 def decode_table(document: dict[str, Any]) -> str:
@@ -147,7 +147,7 @@ _FLOOR_POSSIBLE = "+ no listed set was seen to fail, but frames were too few to 
 
 
 def _told(point: dict[str, Any]) -> str:
-    """A frame error rate, or that the judge does not agree with it."""
+    """A frame error rate, or a note that splitting disagrees with it."""
     if point["judged"] and not point["judged"]["agrees"]:
         return "differs! "
     return as_rate(point["fer"]) + (" " if point["complete"] else "*")
@@ -167,7 +167,7 @@ def _floor_columns(points: Sequence[dict[str, Any]]) -> list[Column]:
 
 
 def _floor_lines(document: dict[str, Any]) -> list[tuple[str, str]]:
-    """Which absorbing sets the floors are those of."""
+    """The absorbing sets that make the floors."""
     if document["kind"] == "bch":
         return []
     if not (listed := document["traps"]):

@@ -416,7 +416,7 @@ impl Reliability {
         Some(weights.mean(self.hard_decision(fate, step).rber) as u32)
     }
 
-    /// Whether the raw bit error rate of a codeword is one that its decode table does not reach, so that its fate is a guess.
+    /// Whether the raw bit error rate of a codeword is beyond its decode table, so that its outcome is a guess.
     #[inline]
     pub fn is_beyond_table(&self, fate: &Fate) -> bool {
         let Kind::Tables(tables) = &self.kind else { return false };

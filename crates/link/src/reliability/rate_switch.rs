@@ -2,14 +2,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use softsense_base::{Error, Result, expect_number, expect_whole};
 
-/// What a block goes by from one code rate to another. It changes when the block is erased.
+/// When a block changes from one code rate to another. It does so when it is erased.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RateSwitch {
-    /// Its P/E cycles: the first rate whose `to_pe_cycles` these do not exceed.
+    /// By its P/E cycles: it uses the first rate whose `to_pe_cycles` they do not exceed.
     #[default]
     PeCycles,
-    /// What its decodes have shown since it was last written.
+    /// By what its decodes have shown since it was last written.
     Observed(ObservedSwitch),
 }
 
@@ -18,7 +18,7 @@ pub enum RateSwitch {
 /// has failed; to the next weaker one if the mean is below another limit; otherwise it keeps its code.
 ///
 /// Source: S. Korkotsides, T. Antonakopoulos, 2017, section III: "switching into stronger codes when LDPC decoder's iterations pass a
-/// predetermined limit". The limit is not given, nor is what else a controller might count, nor a way back.
+/// predetermined limit". The paper gives neither the limit, nor other quantities to count, nor a way back.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ObservedSwitch {
@@ -26,8 +26,8 @@ pub struct ObservedSwitch {
     pub by: Observable,
     /// Limit of the mean above which a block goes to the next stronger code: one for all rates, or one for each but the last.
     pub stronger_above: Vec<f64>,
-    /// Limit of the mean below which it goes back to the next weaker code: one for all rates, or one for each but the first; none if
-    /// it never does.
+    /// Limit of the mean below which a block goes back to the next weaker code: one for all rates, or one for each but
+    /// the first. Without this field it never goes back.
     #[serde(default)]
     pub weaker_below: Vec<f64>,
     /// Decodes of a block below which nothing is concluded from their mean.
@@ -35,13 +35,13 @@ pub struct ObservedSwitch {
     pub least_decodes: u32,
 }
 
-/// What a controller counts of a decode of hard decisions.
+/// What a controller counts in each decode of hard decisions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Observable {
     /// Decoding iterations, of any level.
     MeanIterations,
-    /// Bits that were corrected, of a codeword in flash of so many, data and parity.
+    /// Bits that were corrected; the number given is the size of a codeword in flash in bits, data and parity.
     CorrectedErrors {
         /// Bits of a codeword in flash, data and parity.
         codeword_bits: u32,

@@ -2,8 +2,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use softsense_base::{Error, Result, expect_number};
 
-/// What rest between P/E cycles does to cells: damage heals, and written data is lost more slowly. All that retention does is
-/// multiplied by
+/// The effect of rest between P/E cycles on cells: damage heals, and charge is lost more slowly. The effect of
+/// retention is multiplied by
 ///
 /// ```text
 /// 1 - slowdown_per_decade log10(hours / reference_hours)
@@ -16,9 +16,9 @@ use softsense_base::{Error, Result, expect_number};
 pub struct Dwell {
     /// Hours between the erase of a block and the one before, on average.
     pub hours: f64,
-    /// The same of the cells that were measured.
+    /// The same for the cells that were measured.
     pub reference_hours: f64,
-    /// By how much less is lost with ten times the rest, as a share.
+    /// Share by which charge loss falls when the rest is ten times as long.
     pub slowdown_per_decade: f64,
 }
 

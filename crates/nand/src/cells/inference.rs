@@ -28,23 +28,24 @@ use crate::ReferencesAt;
 pub struct Inference {
     /// The measured boundary: i is that between states i and i + 1.
     pub boundary: usize,
-    /// Inferred references of that boundary stand at multiples of this off the default one, in volts.
+    /// Step of inferred offsets of the measured boundary, in volts: they are multiples of it.
     pub step_v: f64,
-    /// At most so many steps off, either way: 1 to 100.
+    /// Most steps of an inferred offset in either direction, 1 to 100.
     pub steps: u32,
     /// The offset of the measured boundary, in volts: coefficients of d^0, d^1, ...
     pub offset_v: Vec<f64>,
-    /// The least and the largest d that the polynomial was fitted for; beyond them it stays as it is there.
+    /// The smallest and the largest d for which the polynomial was fitted; beyond them it is constant.
     pub differences: [f64; 2],
-    /// For each boundary its offset where the measured one has none, in volts, and how far it moves with that.
+    /// For each boundary a line over the offset of the measured boundary: its value at 0, in volts, and its slope.
     pub follow: Vec<[f64; 2]>,
-    /// Sentinel cells of a wordline. Reads infer by them with `read.references = "sentinels"`.
+    /// Number of sentinel cells of a wordline. Reads use them with `read.references = "sentinels"`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sentinels: Option<u32>,
-    /// Steps by which references are moved once more, after a failure where sentinels said that they belong.
+    /// Steps by which references are moved once more, if the read fails where sentinels placed them.
     #[serde(default = "one_step")]
     pub calibration_steps: u32,
-    /// Cells whose share below the boundary is counted: those of a page. Reads infer by it with `read.references = "share_of_ones"`.
+    /// Number of cells whose share below the boundary is counted: the cells of a page. Reads use this with
+    /// `read.references = "share_of_ones"`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counted_cells: Option<u32>,
 }

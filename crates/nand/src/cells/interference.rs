@@ -4,17 +4,17 @@ use softsense_base::{Result, expect_number};
 
 use crate::distribution::Distribution;
 
-/// What programming the next wordline does to the cells of this one: each cell rises by `coupling` times the rise of
+/// How programming the next wordline disturbs the cells of this one: each cell rises by `coupling` times the rise of
 /// its neighbour there. The neighbour rises from the mean of erased cells to the mean of one of the states, all equally
-/// likely. What the wordline before did was there when this one was verified; what other neighbours do is left out. The
-/// last wordline of a block has no next one, but is taken to have one.
+/// likely. The effect of the wordline before was there when this one was verified, and other neighbours are not
+/// modelled. The last wordline of a block is treated as if it had a next one.
 ///
 /// Source: Y. Cai, O. Mutlu, E. Haratsch, K. Mai, "Program Interference in MLC NAND Flash Memory: Characterization, Modeling, and
 /// Mitigation", 2013: linear in what neighbours rise by. The coupling is a parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Interference {
-    /// How far a cell rises, as a share of what its neighbour does.
+    /// Rise of a cell as a share of the rise of its neighbour.
     pub coupling: f64,
 }
 

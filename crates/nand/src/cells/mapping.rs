@@ -8,9 +8,9 @@ pub(crate) const MAX_PAGES: usize = 4;
 /// Which page's bit changes between which neighbouring states. Erased cells hold ones, and each boundary between states
 /// changes the bit of one page: a Gray code.
 ///
-/// Names tell how many boundaries the pages have. Of the Gray codes of four bits with the numbers of `qlc_4_3_4_4` and
-/// `qlc_2_3_5_5` these are the ones whose boundaries of one page are farthest from each other, as the published assignments are not
-/// in our sources.
+/// The names give the number of boundaries of each page. Of the Gray codes of four bits with the numbers of
+/// `qlc_4_3_4_4` and `qlc_2_3_5_5` these are the ones whose boundaries of one page are farthest from each other, as the
+/// published assignments are not in our sources.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
 pub enum Mapping {
     /// Two states, one page.

@@ -6,8 +6,8 @@ use crate::Wear;
 use crate::aging::acceleration;
 use crate::distribution::Distribution;
 
-/// States by what was measured of them: each is normal, with a mean and a spread that grow with P/E cycles and that mechanisms
-/// change with time. After N P/E cycles and t hours since the write
+/// Measured states: each is normal, with a mean and a spread that grow with P/E cycles and that mechanisms change with
+/// time. After N P/E cycles and t hours since the write
 ///
 /// ```text
 /// mean     = mean0  + mean_per_kilocycle     N / 1000 + sum over mechanisms of  f(t a) mean     (N / pe_cycles)^mean_pe_exponent
@@ -19,18 +19,18 @@ use crate::distribution::Distribution;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MeasuredStates {
-    /// What a unit of means and spreads is, in volts.
+    /// Volts per unit of means and spreads.
     #[serde(default = "one")]
     pub unit_v: f64,
-    /// P/E cycles at which mechanisms have their coefficients.
+    /// P/E cycles for which the coefficients of the mechanisms hold.
     pub pe_cycles: u32,
-    /// The temperature at which mechanisms have their time laws, in degrees Celsius.
+    /// The temperature for which the time laws of the mechanisms hold, in degrees Celsius.
     pub measured_temperature_c: f64,
     /// The temperature at which data rests, in degrees Celsius.
     pub retention_temperature_c: f64,
-    /// The states at once after they were written.
+    /// The states just after they were written.
     pub programmed: ProgrammedAs,
-    /// What moves them afterwards.
+    /// Mechanisms that change the states with time.
     #[serde(default)]
     pub mechanisms: Vec<Mechanism>,
 }
@@ -39,7 +39,7 @@ fn one() -> f64 {
     1.0
 }
 
-/// The states at once after they were written: numbers for each state, the erased one first.
+/// The states just after they were written: numbers for each state, the erased one first.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ProgrammedAs {
@@ -47,28 +47,28 @@ pub struct ProgrammedAs {
     pub mean: Vec<f64>,
     /// Standard deviations without a P/E cycle.
     pub sigma: Vec<f64>,
-    /// What 1,000 P/E cycles add to the means; nothing by default.
+    /// What 1,000 P/E cycles add to the means; default: nothing.
     #[serde(default)]
     pub mean_per_kilocycle: Vec<f64>,
-    /// What 1,000 P/E cycles add to the variances; nothing by default.
+    /// What 1,000 P/E cycles add to the variances; default: nothing.
     #[serde(default)]
     pub variance_per_kilocycle: Vec<f64>,
 }
 
-/// One way in which written cells change: its coefficients are numbers for each state, the erased one first.
+/// A mechanism by which written cells change: its coefficients are numbers for each state, the erased one first.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Mechanism {
     /// What it is called.
     pub name: String,
-    /// How much there is of it after a time.
+    /// Its amount as a function of time.
     pub time: TimeLaw,
-    /// Activation energy of its Arrhenius law, in eV; 0 for one that temperature leaves alone.
+    /// Activation energy of its Arrhenius law, in eV; 0 for a mechanism that does not depend on temperature.
     pub activation_energy_ev: f64,
-    /// What one of it adds to the means; nothing by default.
+    /// What an amount of 1 adds to the means; default: nothing.
     #[serde(default)]
     pub mean: Vec<f64>,
-    /// What one of it adds to the variances; nothing by default.
+    /// What an amount of 1 adds to the variances; default: nothing.
     #[serde(default)]
     pub variance: Vec<f64>,
     /// Exponent of P/E cycles in the means.
@@ -77,18 +77,18 @@ pub struct Mechanism {
     pub variance_pe_exponent: f64,
 }
 
-/// How much there is of a mechanism after t hours.
+/// The amount of a mechanism after t hours.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum TimeLaw {
     /// ln(1 + t / `t0_hours`).
     Logarithmic {
-        /// The time from which it is logarithmic.
+        /// The time after which the growth is logarithmic.
         t0_hours: f64,
     },
     /// 1 - exp(-t / `tau_hours`).
     Saturating {
-        /// The time after which 63 % of it are there.
+        /// The time after which the amount is 63 %.
         tau_hours: f64,
     },
 }

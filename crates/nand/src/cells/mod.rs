@@ -51,24 +51,27 @@ const SHIPPED: [(&str, &str); 6] = [
     ("qlc-1-2-4-8", include_str!("../../cells/qlc-1-2-4-8.toml")),
 ];
 
-/// What the controller knows of where states are. Read references are placed for the states that it expects.
+/// What the controller assumes about the positions of states. Read references are placed for the states that it
+/// expects.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct References {
-    /// Whether it expects states where they are at their age. Else it expects them where they are at the age `placed_for`.
+    /// Whether the controller expects states where they are at their age. Otherwise it expects them where they are at
+    /// the age `placed_for`.
     pub tracked: bool,
-    /// The age of the states that it expects where it does not track them, such as that of the chip's default references. Without
-    /// it, that of states at once after programming, at the same P/E cycles, before any read.
+    /// The age of the states that the controller expects where it does not track them, such as the age of the chip's
+    /// default references. Without this field it expects states just after programming, at the same P/E cycles, before
+    /// any read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub placed_for: Option<Wear>,
-    /// How far all references are off, in volts.
+    /// Offset of all references, in volts.
     pub offset_v: f64,
-    /// The chip's retry table: for each of its entries how far the references of hard decision stand from where they are by
-    /// default, one number for each boundary between states, the lowest first, in volts. Reads try them with
-    /// `read.references = "retry_table"`.
+    /// The chip's retry table: each entry has the offsets of hard-decision references from the default, one number for
+    /// each boundary between states, the lowest first, in volts. Reads try the entries with `read.references =
+    /// "retry_table"`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub retry_table_v: Vec<Vec<f64>>,
-    /// How a controller finds where references belong. Reads do with `read.references = "valley_search"`.
+    /// How a controller searches for the best references. Reads do so with `read.references = "valley_search"`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub valley_search: Option<ValleySearch>,
     /// How references are inferred from a measurement at one boundary.
@@ -126,7 +129,7 @@ impl References {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(try_from = "Fields", into = "Fields")]
 pub struct CellSpec {
-    /// Which page's bit changes between which states.
+    /// Which page's bit changes between which neighbouring states.
     pub mapping: Mapping,
     /// Where its states are.
     pub states: States,
@@ -134,13 +137,13 @@ pub struct CellSpec {
     pub pseudo_slc_state: Option<usize>,
     /// What programming the next wordline does to them; nothing without it.
     pub interference: Option<Interference>,
-    /// What rest between P/E cycles does to their retention; nothing without it.
+    /// How rest between P/E cycles affects retention. Without this field it does not.
     pub dwell: Option<Dwell>,
     /// What reads of other wordlines do to them; nothing without it.
     pub read_disturb: Option<ReadDisturb>,
-    /// What it costs to sense for less than the whole time; not known without it.
+    /// How sensing for less than the whole time adds noise. Without this field sensing cannot be shortened.
     pub shortened_sensing: Option<ShortenedSensing>,
-    /// What the controller knows of where states are.
+    /// What the controller assumes about the positions of states.
     pub references: References,
 }
 
@@ -159,13 +162,14 @@ impl Default for States {
     }
 }
 
-/// Flash cells by their threshold voltages; the default is LaLDPC's MLC. States are given by how they are programmed (`erased`,
-/// `verify_v`, `program_step_v`, `telegraph_noise`, `retention`), or by what was `measured` of them.
+/// A model of flash cells by threshold voltages; the default is LaLDPC's MLC. States are given by how they are
+/// programmed (`erased`, `verify_v`, `program_step_v`, `telegraph_noise`, `retention`), or by measurements
+/// (`measured`).
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(rename = "CellSpec")]
 struct Fields {
-    /// Which page's bit changes between which states.
+    /// Which page's bit changes between which neighbouring states.
     mapping: Mapping,
     /// Threshold voltages of erased cells.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -179,29 +183,29 @@ struct Fields {
     /// Random telegraph noise.
     #[serde(skip_serializing_if = "Option::is_none")]
     telegraph_noise: Option<TelegraphNoise>,
-    /// Loss of charge.
+    /// Charge loss of programmed cells.
     #[serde(skip_serializing_if = "Option::is_none")]
     retention: Option<Retention>,
-    /// What was measured of the states, in place of how they are programmed.
+    /// Measured states, in place of how states are programmed.
     #[serde(skip_serializing_if = "Option::is_none")]
     measured: Option<MeasuredStates>,
-    /// Of cells that hold one bit only (pseudo-SLC), the state of those that hold a zero, from 1; the others are erased. `mapping` and
-    /// all states are then those of the cells when they hold all their bits.
+    /// For cells that hold only one bit (pseudo-SLC), the state that stands for a zero, from 1; the erased state stands
+    /// for a one. `mapping` and the states are then those of the same cells when they hold all their bits.
     #[serde(skip_serializing_if = "Option::is_none")]
     pseudo_slc_state: Option<usize>,
-    /// What programming the next wordline does to cells; nothing without it.
+    /// How programming the next wordline disturbs cells. Without this field it does not.
     #[serde(skip_serializing_if = "Option::is_none")]
     interference: Option<Interference>,
-    /// What rest between P/E cycles does to their retention; nothing without it.
+    /// How rest between P/E cycles affects retention. Without this field it does not.
     #[serde(skip_serializing_if = "Option::is_none")]
     dwell: Option<Dwell>,
-    /// What reads of other wordlines of the block do to cells; nothing without it.
+    /// How reads of other wordlines of the block disturb cells. Without this field they do not.
     #[serde(skip_serializing_if = "Option::is_none")]
     read_disturb: Option<ReadDisturb>,
-    /// What it costs to sense for less than the whole time; not known without it.
+    /// How sensing for less than the whole time adds noise. Without this field sensing cannot be shortened.
     #[serde(skip_serializing_if = "Option::is_none")]
     shortened_sensing: Option<ShortenedSensing>,
-    /// What the controller knows of where states are.
+    /// What the controller assumes about the positions of states.
     references: References,
 }
 

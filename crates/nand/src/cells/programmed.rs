@@ -5,7 +5,7 @@ use softsense_base::{Error, Result, expect_number};
 use crate::Wear;
 use crate::distribution::{Distribution, Noise};
 
-/// Threshold voltages of erased cells: normal. Neither noise nor retention moves them.
+/// Threshold voltages of erased cells, which are normally distributed. Neither noise nor retention moves them.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ErasedState {
@@ -37,7 +37,7 @@ impl Default for TelegraphNoise {
     }
 }
 
-/// Loss of charge by programmed cells. After t hours and N P/E cycles a state at voltage x has moved by -mu and its cells
+/// Charge loss of programmed cells. After t hours and N P/E cycles a state at voltage x has moved by -mu and its cells
 /// have spread by a normal distribution of variance sigma^2:
 ///
 /// ```text
@@ -57,9 +57,9 @@ pub struct Retention {
     pub k1: f64,
     /// Factor of sigma^2, in volts.
     pub k2: f64,
-    /// The voltage that charge is lost towards: that of erased cells.
+    /// The voltage towards which cells lose charge: the one of erased cells.
     pub x0_v: f64,
-    /// The time from which loss is logarithmic, in hours.
+    /// The time after which the loss is logarithmic, in hours.
     pub t0_hours: f64,
     /// Exponent of P/E cycles in mu.
     pub mean_pe_exponent: f64,

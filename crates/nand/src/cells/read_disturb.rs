@@ -5,8 +5,8 @@ use softsense_base::{Result, expect_number};
 use crate::Wear;
 use crate::distribution::{Distribution, MAX_SHARES};
 
-/// What reads of other wordlines of a block do to cells: the pass-through voltage that opens them programs them weakly. A cell at V
-/// rises by tunnelling, dV/dn ~ exp(-V / `scale_v`), so that after n effective reads it is at
+/// How reads of other wordlines of a block disturb cells: the pass-through voltage that opens cells programs them
+/// weakly. A cell at V rises by tunnelling, dV/dn ~ exp(-V / `scale_v`), so that after n effective reads it is at
 ///
 /// ```text
 /// scale_v ln( exp(V / scale_v) + a n / doubling_reads (1 + N / doubling_pe_cycles) exp(pass_through_sensitivity (pass_through_voltage - 1)) )
@@ -23,21 +23,22 @@ use crate::distribution::{Distribution, MAX_SHARES};
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ReadDisturb {
-    /// How much more than others the reads of a wordline beside this one count.
+    /// How many times as much as other reads a read of an adjacent wordline counts.
     pub adjacent_stress: f64,
-    /// How fast the effect falls from low to high voltages, in volts.
+    /// Voltage over which the effect falls by a factor of e from low to high cells, in volts.
     pub scale_v: f64,
     /// Effective reads that double exp(V / `scale_v`) of a cell at 0 V of a block without a P/E cycle, or raise it by 0.69 `scale_v`.
     pub doubling_reads: f64,
-    /// P/E cycles with which reads do twice as much as without.
+    /// P/E cycles at which reads disturb twice as much as in a fresh block.
     pub doubling_pe_cycles: f64,
     /// How much cells differ: the standard deviation of ln a.
     #[serde(default)]
     pub susceptibility_sigma: f64,
-    /// The voltage on wordlines that are not read, as a share of the nominal one.
+    /// The voltage on wordlines that are not read, as a share of the nominal voltage.
     #[serde(default = "one")]
     pub pass_through_voltage: f64,
-    /// How steeply the effect grows with that: a per cent more of it makes reads do so many per cent more, about.
+    /// How steeply the effect grows with the pass-through voltage: with one per cent more voltage, reads disturb about
+    /// this number of per cent more.
     #[serde(default)]
     pub pass_through_sensitivity: f64,
 }

@@ -2,21 +2,22 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use softsense_base::{Result, expect_number};
 
-/// What it costs to sense for less than the whole time. Bit lines settle exponentially, so that one which is cut off after a share
-/// f of the time is off by exp(-f T / tau), each by its own: voltages look as if noise was on them, of standard deviation
+/// The noise of sensing for less than the whole time. Bit lines settle exponentially, so a bit line that is cut off
+/// after a share f of the time is off by exp(-f T / tau), and each by a different amount. Voltages look as if they had
+/// noise of standard deviation
 ///
 /// ```text
 /// residual_v (exp(settling (1 - f)) - 1)
 /// ```
 ///
-/// with `settling` = T / tau; nothing where the time is whole.
+/// with `settling` = T / tau; there is none where the time is whole.
 ///
 /// Source: J. Park et al., "Reducing Solid-State Drive Read Latency by Optimizing Read-Retry", ASPLOS 2021, shortens sensing where
 /// error correction has a margin; this law is ours.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ShortenedSensing {
-    /// What is left to settle at the end of a whole sensing, in volts.
+    /// Remaining error at the end of a whole sensing, in volts.
     pub residual_v: f64,
     /// Time constants of a bit line in a whole sensing.
     pub settling: f64,

@@ -2,18 +2,20 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use softsense_base::{Error, Result, expect_number, expect_whole, normal_cdf};
 
-/// How a controller finds where references belong: it senses each boundary at equal distances about the default reference, counts
-/// the cells between neighbouring sensings, and puts the reference in the middle of the gap with the fewest, the lowest of several.
+/// How a controller finds the best references: it senses each boundary at equal distances around the default reference,
+/// counts the cells between neighbouring sensings, and puts the reference in the middle of the gap with the fewest
+/// cells (the lowest such gap).
 ///
-/// Counts are of all cells of a page, whatever their state, and random: Poisson, about what the distributions say.
+/// Counts are of all cells of a page, whatever their state, and random: Poisson, with the mean that the distributions
+/// give.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ValleySearch {
-    /// Distance of neighbouring sensings, in volts.
+    /// Distance between neighbouring sensings, in volts.
     pub step_v: f64,
     /// Sensings at each boundary, the middle one at the default reference: an odd number from 3 to 63.
     pub sensings: u32,
-    /// Cells that are counted: those of a page.
+    /// Number of cells that are counted: the cells of a page.
     pub cells: u32,
 }
 

@@ -10,24 +10,25 @@ use super::duration::check_us;
 pub struct BusSpec {
     /// Transfer of one codeword, as hard decisions or to be programmed, us.
     pub transfer_us: f64,
-    /// Transfer of what one extra level adds to a codeword, us.
+    /// Transfer of the data that one extra level adds to a codeword, us.
     pub transfer_extra_level_us: f64,
-    /// Command and address cycles of a sensing, a program or an erase, us: the bus carries them before the array begins. 0 for none.
+    /// Command and address cycles of a sensing, a program or an erase, us: the bus carries them before the array
+    /// begins. 0: they take no time.
     pub command_us: f64,
-    /// What goes first of all that waits for a bus.
+    /// Which of the waiting operations a bus serves first.
     pub first: BusFirst,
 }
 
-/// What goes first of all that waits for a bus.
+/// Which of the waiting operations a bus serves first.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum BusFirst {
-    /// What has waited longest.
+    /// The operation that has waited longest.
     #[default]
     FirstCome,
-    /// Commands of sensings and erases, so that arrays are at work while others wait with their data.
+    /// Commands of sensings and erases, so that arrays work while other operations wait with their data.
     Commands,
-    /// Data that was read: arrays get no command while any of their channel has data.
+    /// Data that was read: no array of a channel gets a command while another one has data to transfer.
     ReadData,
 }
 

@@ -10,20 +10,21 @@ use super::duration::check_us;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct DecoderSpec {
-    /// Whom they serve.
+    /// How many decoders there are, and which channels or SSDs share them.
     pub placement: DecoderPlacement,
-    /// Codewords that a decoder has in work at once, each for as long as it would take alone.
+    /// Codewords that a decoder decodes at the same time; each takes as long as it would take alone.
     pub codewords_at_once: u32,
-    /// Codewords that may wait for the decoders of a channel, or for those of the pool. When so many do, the next one keeps
-    /// its bus until there is room. Without it there is no bound.
+    /// Codewords that may wait for the decoders of a channel, an SSD, or the pool. When all these places are taken, the
+    /// next codeword keeps its bus until there is room. Without this field there is no bound.
     pub buffer_codewords: Option<u32>,
-    /// Whether codewords that the host waits for go before those of collection, reclaim and the map.
+    /// Whether codewords that the host waits for are decoded before those of garbage collection, read reclaim and the
+    /// map.
     pub host_first: bool,
-    /// Codewords with so few wrong bits need no decoder.
+    /// Codewords with few wrong bits that go past the decoders; without this field none do.
     pub bypass: Option<BypassSpec>,
     /// How long one decode takes.
     pub time: DecodeTime,
-    /// Technology node of circuits, nm, by which they have an area, and an energy with `energy.decoder`.
+    /// Technology node of the circuits, nm. It sets their area, and their energy where `energy.decoder` is `circuit`.
     pub node_nm: f64,
 }
 
@@ -41,28 +42,29 @@ impl Default for DecoderSpec {
     }
 }
 
-/// Codewords that need no decoder: those without errors, which their syndrome tells, or with few, which an inner code corrects.
+/// Codewords that need no decoder: those without errors, as their syndrome shows, or with few errors, which an inner
+/// code corrects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BypassSpec {
-    /// Wrong bits at most, 0 for none.
+    /// Most wrong bits of a codeword that needs no decoder; 0: only codewords without errors.
     #[serde(default)]
     pub errors: u32,
     /// Bits of a codeword in flash, data and parity.
     pub codeword_bits: u32,
 }
 
-/// Whom decoders, or encoders, serve.
+/// How many decoders or encoders there are, and which channels or SSDs share them.
 ///
 /// Source: S. Korkotsides, T. Antonakopoulos, "The effect of using multiple code rates on NVM-based storage systems", 2017.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DecoderPlacement {
-    /// So many for each channel, 1 to 1024.
+    /// This number for each channel, 1 to 1024.
     PerChannel(u32),
-    /// So many for all channels of an SSD, 1 to 65536.
+    /// This number for all channels of an SSD together, 1 to 65536.
     PerSsd(u32),
-    /// So many for all channels of all SSDs, 1 to 1048576.
+    /// This number for all channels of all SSDs together, 1 to 1048576.
     Pool(u32),
 }
 
@@ -76,7 +78,7 @@ impl DecoderPlacement {
         }
     }
 
-    /// Decoders that have a queue in common.
+    /// The decoders that share a queue.
     pub(crate) fn count(self) -> u32 {
         match self {
             DecoderPlacement::PerChannel(count) | DecoderPlacement::PerSsd(count) | DecoderPlacement::Pool(count) => {
@@ -108,7 +110,7 @@ impl DecoderPlacement {
         }
     }
 
-    /// The most decoders that may have a queue in common.
+    /// The most decoders that may share a queue.
     fn most(self) -> u32 {
         match self {
             DecoderPlacement::PerChannel(_) => 1 << 10,
@@ -122,18 +124,20 @@ impl DecoderPlacement {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DecodeTime {
-    /// Always the same, us.
+    /// A fixed time, us.
     FixedUs(f64),
-    /// For each decoding iteration, us. The decode table must know the iterations, or an LDPC code be decoded really.
+    /// A time for each decoding iteration, us. It needs a decode table with iterations, or real decodes of an LDPC code
+    /// (`reliability.exact`).
     PerIterationUs(f64),
-    /// That of a circuit which decodes the codes of `reliability.bch`.
+    /// The time of a circuit that decodes the codes of `reliability.bch`.
     Bch(BchDecoderSpec),
-    /// That of a circuit which decodes LDPC codes, for each iteration as many cycles as their block rows take.
+    /// The time of a circuit that decodes LDPC codes: the cycles that the block rows of the code take, for each
+    /// iteration.
     Ldpc(LdpcDecoderSpec),
 }
 
-/// A layered min-sum decoder of quasi-cyclic LDPC codes: the codes that `reliability` names, if it is a table of a shipped code or
-/// decodes really.
+/// A layered min-sum decoder of quasi-cyclic LDPC codes. The codes are those of `reliability`, if that is the table of
+/// a shipped code or `exact`.
 ///
 /// Source: D. Hocevar, "A reduced complexity decoder architecture via layered decoding of LDPC codes", 2004.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -141,11 +145,12 @@ pub enum DecodeTime {
 pub struct LdpcDecoderSpec {
     /// Its clock, MHz.
     pub clock_mhz: f64,
-    /// Checks of a block row that are handled in a cycle, with all of their bits.
+    /// Checks of a block row that are processed in a cycle, with all of their bits.
     pub checks_per_cycle: u32,
-    /// Bits of a message, its sign included. They count for area and energy; how often decoding fails is what `reliability` says.
+    /// Bits of a message, including its sign. They affect area and energy; failure probabilities come from
+    /// `reliability`.
     pub message_bits: u32,
-    /// A shipped LDPC code, for a `reliability` that names none.
+    /// A shipped LDPC code, for a `reliability` that names no code.
     pub code: String,
 }
 
@@ -183,8 +188,8 @@ impl LdpcDecoderSpec {
     }
 }
 
-/// A circuit that decodes BCH codes, one stage after the other: syndromes, key equation, search for roots. A codeword without
-/// errors leaves after the first.
+/// A circuit that decodes BCH codes in three stages: syndromes, key equation, search for roots. A codeword without
+/// errors leaves after the first stage.
 ///
 /// Source: S. Lin, D. Costello, "Error Control Coding", 2004, chapter 6, the stages; D. Sarwate, N. Shanbhag, "High-speed
 /// architectures for Reed-Solomon decoders", 2001, the key equation without inversions; Y.-M. Lin et al., "A MPCN-based
@@ -194,15 +199,15 @@ impl LdpcDecoderSpec {
 pub struct BchDecoderSpec {
     /// Its clock, MHz.
     pub clock_mhz: f64,
-    /// Bits of the codeword that all syndromes take in a cycle.
+    /// Bits of the codeword that the syndromes process in a cycle.
     pub syndrome_bits_per_cycle: u32,
-    /// Multipliers of the key equation, which takes 3 (t + 1) products in each of t steps.
+    /// Multipliers for the key equation, which takes 3 (t + 1) products in each of t steps.
     pub key_equation_multipliers: u32,
-    /// Places of the codeword that are tried in a cycle.
+    /// Positions of the codeword that the search for roots tries in a cycle.
     pub search_bits_per_cycle: u32,
-    /// Errors of the code that takes all of the circuit, whose hardware is then fixed: codewords of weaker codes are decoded
-    /// side by side, as many as fit, and those of stronger ones with fewer bits a cycle. Without it the hardware grows with the
-    /// code, and a codeword takes all of it.
+    /// Number of errors t of the code that uses the whole circuit. The hardware is then fixed: codewords of weaker
+    /// codes are decoded side by side, as many as fit, and those of stronger codes with fewer bits per cycle. Without
+    /// this field the hardware grows with the code, and a codeword uses all of it.
     pub engine_correctable: Option<u32>,
 }
 
@@ -218,23 +223,24 @@ impl Default for BchDecoderSpec {
     }
 }
 
-/// What a codeword takes of a BCH decoder.
+/// The part of a BCH decoder that one codeword uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BchLane {
-    /// Codewords of its code that the decoder has in work at once.
+    /// Codewords of its code that the decoder decodes at the same time.
     pub lanes: u32,
-    /// Bits of it that its syndromes take in a cycle.
+    /// Bits of the codeword that its syndromes process in a cycle.
     pub syndrome_bits_per_cycle: u32,
-    /// Multipliers of the key equation that are its own.
+    /// Multipliers of the key equation that work for this codeword.
     pub key_equation_multipliers: u32,
-    /// Places of it that are tried in a cycle.
+    /// Positions of the codeword that are tried in a cycle.
     pub search_bits_per_cycle: u32,
 }
 
 impl BchDecoderSpec {
-    /// What a codeword takes of the circuit, with a code that corrects `correctable` errors. Syndromes and search have a cell for
-    /// each error and bit of a cycle: of `engine_correctable` times those a cycle, a codeword takes `correctable` times its own.
-    /// Codewords side by side have equal parts of the multipliers, of which each needs one.
+    /// The part of the circuit that a codeword uses, with a code that corrects `correctable` errors. Syndromes and
+    /// search have a cell for each error and each bit of a cycle: `engine_correctable` times the bits per cycle in all,
+    /// of which a codeword uses `correctable` times its own bits per cycle. Codewords side by side share the
+    /// multipliers equally, and each needs at least one.
     pub fn lane(&self, correctable: u32) -> BchLane {
         let all = BchLane {
             lanes: 1,
@@ -268,7 +274,7 @@ impl BchDecoderSpec {
         }
     }
 
-    /// What of it decodes a codeword of a code that corrects `correctable` errors.
+    /// The part of the circuit that decodes a codeword of a code that corrects `correctable` errors.
     pub fn lane_circuit(&self, correctable: u32) -> BchDecoderCircuit {
         let lane = self.lane(correctable);
         BchDecoderCircuit {
@@ -278,14 +284,14 @@ impl BchDecoderSpec {
         }
     }
 
-    /// Whether it has fewer cells than a code has errors.
+    /// Whether the circuit has fewer cells than the code corrects errors.
     pub(crate) fn is_too_small_for(&self, correctable: u32) -> bool {
         let least = u64::from(self.syndrome_bits_per_cycle.min(self.search_bits_per_cycle));
         self.engine_correctable.is_some_and(|engine| u64::from(engine) * least < u64::from(correctable))
     }
 
-    /// How long a codeword of `codeword_bits` bits takes, with a code that corrects `correctable` errors: without any error, and
-    /// with some, us.
+    /// The times that a codeword of `codeword_bits` bits takes with a code that corrects `correctable` errors, us:
+    /// without errors, and with errors.
     pub fn decode_us(&self, codeword_bits: u32, correctable: u32) -> (f64, f64) {
         let us = |cycles: u64| cycles as f64 / self.clock_mhz;
         let lane = self.lane(correctable);
@@ -361,7 +367,7 @@ impl DecoderSpec {
         faults.end()
     }
 
-    /// A circuit of fixed hardware, which codewords of different codes share.
+    /// A circuit of fixed hardware that codewords of different codes share.
     pub(crate) fn engine(&self) -> Option<&BchDecoderSpec> {
         match &self.time {
             DecodeTime::Bch(bch) if bch.engine_correctable.is_some() => Some(bch),

@@ -9,14 +9,15 @@ use super::duration::check_us;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct EncoderSpec {
-    /// Whom they serve: so many for each channel, each SSD, or all.
+    /// How many encoders there are, for each channel, for each SSD, or for all SSDs.
     pub placement: DecoderPlacement,
-    /// How long a codeword takes, us.
+    /// Time to encode a codeword, us.
     pub time_us: f64,
-    /// Encoded codewords that may wait for their chip, of the encoders of a channel, an SSD, or the pool: when a page finds no room for
-    /// all of its own, its encoding waits. At least those of a page. Without it there is no bound.
+    /// Encoded codewords that may wait for their chip, for the encoders of a channel, an SSD, or the pool. When there
+    /// is no room for all codewords of a page, its encoding waits. At least the codewords of a page; without this field
+    /// there is no bound.
     pub buffer_codewords: Option<u32>,
-    /// Whether pages of the host go before those that collection, reclaim and the map write.
+    /// Whether pages of the host are encoded before those that garbage collection, read reclaim and the map write.
     pub host_first: bool,
 }
 

@@ -2,39 +2,41 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use softsense_base::{Faults, Result, expect_number};
 
-/// What an attempt to decode a codeword costs.
+/// Energy of one attempt to decode a codeword.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DecoderEnergy {
-    /// Always `decode_uj`.
+    /// The fixed energy `decode_uj`.
     #[default]
     Constant,
-    /// What the circuit of `decoder.time` takes at `decoder.node_nm`, by the code and by iterations, or by whether there are errors;
-    /// and a program what encoding its page takes, eight bits a cycle.
+    /// The energy of the circuit of `decoder.time` at `decoder.node_nm`. It depends on the code and on the iterations
+    /// (LDPC), or on whether there are errors (BCH). Programming a page adds the energy of encoding it with eight bits
+    /// per cycle.
     Circuit,
 }
 
-/// What operations cost, uJ. Those of pages are for a whole page, those of codewords for one.
+/// Energy of operations, uJ: of a whole page for operations on pages, of one codeword for operations on codewords.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct EnergySpec {
     /// Sensing a page with hard decision.
     pub sense_uj: f64,
-    /// Sensing one extra level of a page. A sensing that a RESET cuts short costs what its time is of the whole.
+    /// Sensing one extra level of a page. A sensing that a RESET cuts short costs energy in proportion to the time that
+    /// it took.
     pub sense_extra_level_uj: f64,
-    /// Transfer of a codeword to the controller, as hard decisions.
+    /// Transferring a codeword to the controller, as hard decisions.
     pub transfer_uj: f64,
-    /// Transfer of what one extra level adds to a codeword.
+    /// Transferring the data that one extra level adds to a codeword.
     pub transfer_extra_level_uj: f64,
-    /// Programming a page, its way over the bus included.
+    /// Programming a page, including its transfer over the bus.
     pub program_uj: f64,
     /// Erasing a block.
     pub erase_uj: f64,
-    /// What an attempt to decode a codeword costs.
+    /// Energy of one attempt to decode a codeword.
     pub decoder: DecoderEnergy,
-    /// One attempt to decode a codeword, where `decoder` is `constant`.
+    /// Energy of one attempt to decode a codeword, where `decoder` is `constant`.
     pub decode_uj: f64,
-    /// One prediction of whether a codeword will be decoded.
+    /// Predicting whether a codeword will be decoded.
     pub predict_uj: f64,
 }
 

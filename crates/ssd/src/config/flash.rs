@@ -11,38 +11,38 @@ use super::spread::{SpreadPart, check_spread};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct FlashSpec {
-    /// The kinds of page; page i of a block is of kind i modulo their number. Where `reliability` has threshold voltages
-    /// there is one, or one for each page of a wordline: of MLC lower and upper, of TLC lower, centre and upper.
+    /// The page types; page i of a block has type i modulo their number. Where `reliability` has threshold voltages
+    /// there is one type, or one for each page of a wordline: lower and upper for MLC; lower, centre and upper for TLC.
     pub page_types: Vec<PageTypeSpec>,
-    /// Erase time of a block, us.
+    /// Time to erase a block, us.
     pub erase_us: f64,
-    /// How long a RESET that cuts a sensing short occupies the plane, us.
+    /// Time for which a RESET that cuts a sensing short occupies the plane, us.
     pub reset_us: f64,
-    /// How programs and erases make way for reads that go first; they do not without it.
+    /// How programs and erases are suspended for reads that have priority. Without this field they are not.
     pub suspend: Option<SuspendSpec>,
-    /// Whether a plane can sense while its last page waits for the bus. Policies that look ahead are refused
-    /// without it. Planes of a die that take turns share one.
+    /// Whether a plane can sense while its last page waits for the bus. Read policies that look ahead need it. Planes
+    /// of a die that take turns share one register.
     pub cache_register: bool,
-    /// What the cache register is for, where there is one.
+    /// Which operations may use the cache register, where there is one.
     pub cache_register_for: CacheRegisterFor,
-    /// Whether the next page to be programmed is loaded while the array programs (cache program). A page that is being loaded goes next, before
-    /// reads that have come since.
+    /// Whether the next page is loaded while the array programs (cache program). A page that is being loaded is
+    /// programmed next, before reads that have arrived since.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub cache_program: bool,
-    /// What does one thing at a time: a plane, or a whole die, chip or channel. A channel that does is a gang of chips that share bus
-    /// and control.
+    /// The unit that does one array operation at a time: a plane, or a whole die, chip or channel. A channel as the
+    /// unit is a gang of chips that share bus and control.
     pub busy_unit: BusyUnit,
-    /// Which busy units begin together and wait for one another; each is on its own without it.
+    /// Which busy units begin together and wait for one another. Without this field each works by itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rounds: Option<RoundsSpec>,
-    /// Whether codewords of a page that are read together share its sensing. Without it each has its own: the page is sensed and
-    /// transferred for one after the other, as DiskSim's synchronous gangs do.
+    /// Whether codewords of a page that are read together share its sensing. If false, the page is sensed and
+    /// transferred for one codeword after the other, as DiskSim's synchronous gangs do.
     pub shared_sensing: bool,
-    /// Operations that may wait for a busy unit. While more do where the next request wants to read, or will write first, it
-    /// waits at the host, and all behind it. Without it there is no bound.
+    /// Operations that may wait for a busy unit. While more wait at the unit where the next request reads, or first
+    /// writes, that request and all behind it wait at the host. Without this field there is no bound.
     pub unit_queue: Option<u32>,
-    /// P/E cycles that an erase of the run counts as: more than one let a run of hours go through a life of years. Blocks then
-    /// wear in steps of so many, and nothing else is faster.
+    /// P/E cycles that an erase of the run counts as: with more than one, a run of hours goes through a life of years.
+    /// Blocks then wear in steps of this size; nothing else is faster.
     #[serde(skip_serializing_if = "is_one")]
     pub pe_cycles_per_erase: u32,
 }
@@ -73,23 +73,23 @@ impl Default for FlashSpec {
     }
 }
 
-/// A kind of page.
+/// A page type.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PageTypeSpec {
-    /// Such as lower, upper.
+    /// Name, such as lower or upper.
     pub name: String,
     /// Sensing with hard decision, us.
     pub sense_us: f64,
-    /// What sensing with hard decision takes longer in some pages than in others, layers and wordlines being unlike: drawn once for each
-    /// page, and part of each of its sensings with hard decision.
+    /// Additional time of sensing with hard decision in some pages, as layers and wordlines differ: drawn once for each
+    /// page, and added to each of its sensings with hard decision.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sense_spread: Vec<SpreadPart>,
     /// Sensing one extra level, us.
     pub sense_extra_level_us: f64,
     /// Programming, us.
     pub program_us: f64,
-    /// Factor on the raw bit error rate; matters with `reliability.table`, `adaptive`, `bch` and `exact`.
+    /// Factor on the raw bit error rate, used by `reliability.table`, `adaptive`, `bch` and `exact`.
     pub rber_factor: f64,
 }
 
@@ -120,10 +120,10 @@ pub struct PageTiming {
 }
 
 impl PageTypeSpec {
-    /// How long operations on such a page take, what is added to the sensings of some pages left out.
+    /// The times of operations on such a page, without what `sense_spread` adds.
     ///
     /// # Arguments
-    /// - `predict`: one prediction in the die; 0 where none is made.
+    /// - `predict`: time of one prediction in the die; 0 where none is made.
     pub fn timing(&self, predict: Ns) -> PageTiming {
         PageTiming {
             sense: Ns::from_us(self.sense_us),
@@ -135,12 +135,12 @@ impl PageTypeSpec {
 }
 
 impl PageTiming {
-    /// For how long a step senses the page.
+    /// The time for which a step senses the page.
     pub fn of(&self, step: Step) -> Ns {
         self.taking(self.sense, step)
     }
 
-    /// The same where sensing with hard decision takes `sense`.
+    /// The time for which a step senses the page, where sensing with hard decision takes `sense`.
     pub(crate) fn taking(&self, sense: Ns, step: Step) -> Ns {
         let hard = match (step.hard, step.sensing_percent) {
             (false, _) => Ns::ZERO,
@@ -152,26 +152,26 @@ impl PageTiming {
     }
 }
 
-/// How a program or an erase is suspended for reads, and resumed. It is if reads that go first wait for the array, and begin
-/// sooner by it.
+/// How a program or an erase is suspended for reads, and resumed. It is suspended when reads that have priority wait
+/// for the array and begin sooner that way.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SuspendSpec {
-    /// From the command that suspends a program until the array can sense, us.
+    /// Time from the command that suspends a program until the array can sense, us.
     pub program_us: f64,
-    /// From the command that suspends an erase until the array can sense, us.
+    /// Time from the command that suspends an erase until the array can sense, us.
     pub erase_us: f64,
-    /// What a program or an erase takes longer each time that it is resumed, us.
+    /// Time that each resumption adds to a program or an erase, us.
     #[serde(default)]
     pub resume_us: f64,
-    /// How often a program or an erase is suspended at most.
+    /// Most suspensions of a program or an erase.
     #[serde(default = "usual_most_suspensions")]
     pub most: u32,
-    /// For how long it runs, from its begin or its last resumption, before it is suspended, us.
+    /// Time that it runs, from its begin or its last resumption, before it is suspended, us.
     #[serde(default)]
     pub least_run_us: f64,
-    /// After how long it is resumed though reads wait, us, once the read under way has left the array. Without it reads go first as
-    /// long as there are any.
+    /// Time after which it is resumed although reads wait, us, once the read under way has left the array. Without this
+    /// field it waits as long as there are reads.
     #[serde(default)]
     pub longest_us: Option<f64>,
 }
@@ -193,18 +193,18 @@ impl SuspendSpec {
     }
 }
 
-/// What a cache register is for.
+/// Which operations may use a cache register.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CacheRegisterFor {
-    /// A page is sensed, whoever wants it, while the last one waits for the bus.
+    /// Any page may be sensed while the last one waits for the bus.
     AnyRead,
-    /// Only the next level of the page that is being transferred is sensed meanwhile. All else begins when that has left, as without
-    /// a cache register.
+    /// Only the next level of the page that is being transferred may be sensed meanwhile. All other operations wait
+    /// until that page has left, as without a cache register.
     LookAhead,
 }
 
-/// What does one array operation at a time.
+/// The unit that does one array operation at a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum BusyUnit {

@@ -12,48 +12,50 @@ use super::slc_cache::SlcCacheSpec;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct FtlSpec {
-    /// Share of the physical capacity kept from the user, above 0 and below 1. It must leave each plane the
-    /// high watermark and three blocks more, and what pages of several codewords may hold in vain.
+    /// Share of the physical capacity that the user does not get, above 0 and below 1. It must leave each plane three
+    /// blocks more than the high watermark, and the room that partly filled pages of several codewords may waste.
     pub over_provisioning: f64,
-    /// What consecutive page writes go to in turn, fastest first: each level once.
+    /// The levels of parallelism over which consecutive page writes are spread, the one that changes fastest first:
+    /// each level once.
     pub stripe: [StripeLevel; 4],
-    /// Where in its SSD a write may go: anywhere (dynamic allocation), or to the channel, chip or plane that is its own, logical
-    /// pages taking turns in the order of the stripe, whose first levels these are (static allocation).
+    /// Where in its SSD a write may go: anywhere (dynamic allocation), or only to the channel, chip or plane to which
+    /// its logical page belongs (static allocation). Logical pages are assigned to these in turn, in the order of
+    /// `stripe`, of which they are the first levels.
     pub allocation_pool: AllocationPool,
     /// Which plane of its pool a write goes to: `"in_turn"`, `"most_free"` or a placement of your own, `"my_rules.py:Apart"`.
     pub plane_choice: PlaneChoice,
-    /// Whether logical codewords are written in aligned groups of as many as a page holds, a superpage: whoever writes some of them
-    /// writes all. The others are data of before, for which `host.partial_write` says what is done.
+    /// Whether logical codewords are written in aligned groups of as many as a page holds (superpages): a write of some
+    /// of them writes all. `host.partial_write` says where the data of the others comes from.
     pub whole_pages: bool,
-    /// Whether codewords are divided among chips.
+    /// Interleaving: whether codewords are divided among chips.
     pub interleaving: InterleavingSpec,
-    /// Where the map is.
+    /// Where the map of logical codewords is kept.
     pub mapping: Mapping,
     /// Garbage collection of a plane begins when it has fewer free blocks than this.
     pub gc_low_watermark_blocks: u32,
     /// Garbage collection of a plane ends when it has this many free blocks.
     pub gc_high_watermark_blocks: u32,
-    /// When garbage collection that is wanted works: `"at_once"`, `"preemptible"`, `{ paced = { moves_per_write = 4.0 } }` or a rule of
-    /// your own, `"my_rules.py:AtNight"`.
+    /// When garbage collection that has begun may work:  `"at_once"`, `"preemptible"`, `{ paced = { moves_per_write =
+    /// 4.0 } }` or a rule of your own, `"my_rules.py:AtNight"`.
     #[serde(skip_serializing_if = "GcPacing::is_default")]
     pub gc_pacing: GcPacing,
-    /// From so many free blocks of a plane down its garbage collection works whatever `gc_pacing` says: the hard limit, 1 or more and
-    /// below the low watermark.
+    /// With this number of free blocks of a plane or fewer its garbage collection works whatever `gc_pacing` says: the
+    /// hard limit, 1 or more and below the low watermark.
     #[serde(skip_serializing_if = "is_one")]
     pub gc_reserve_blocks: u32,
-    /// Garbage collection on idle time, `{ after_us = 10000.0, least_stale = 0.25 }`. Without it there is none.
+    /// Garbage collection in idle time, `{ after_us = 10000.0, least_stale = 0.25 }`. Without this field there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gc_idle: Option<GcIdleSpec>,
-    /// Which block garbage collection takes: `"greedy"`, `"fifo"`, `"cost_benefit"`, `{ random_greedy = { choices = 10 } }` or
-    /// a rule of your own, `"my_rules.py:Oldest"`.
+    /// Which block garbage collection takes as its victim:  `"greedy"`, `"fifo"`, `"cost_benefit"`, `{ random_greedy =
+    /// { choices = 10 } }` or a rule of your own, `"my_rules.py:Oldest"`.
     pub victims: VictimSpec,
-    /// Static wear levelling: when blocks of a plane differ by more P/E cycles than this, garbage collection takes the least worn
-    /// of them, whatever it holds, every other time. Without it there is none.
+    /// Static wear levelling: when blocks of a plane differ by more P/E cycles than this number, every other victim of
+    /// garbage collection is the least worn block, whatever it holds. Without this field there is none.
     pub wear_levelling_spread: Option<u32>,
-    /// Read reclaim: which data is moved before reads have disturbed it too much, `{ block = { reads = 54560 } }` or
-    /// `{ wordline = { effective_reads = [458304.0] } }`. Without it none is.
+    /// Read reclaim, which moves data before reads have disturbed it too much: `{ block = { reads = 54560 } }` or
+    /// `{ wordline = { effective_reads = [458304.0] } }`. Without this field there is none.
     pub read_reclaim: Option<ReadReclaimSpec>,
-    /// An SLC cache, `{ size = { static = { blocks = 8 } } }`. Without it there is none.
+    /// An SLC cache, `{ size = { static = { blocks = 8 } } }`. Without this field there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub slc_cache: Option<SlcCacheSpec>,
 }
@@ -106,11 +108,13 @@ pub enum AllocationPool {
 #[serde(rename_all = "snake_case", remote = "Self")]
 #[schemars(transform = or_own)]
 pub enum PlaneChoice {
-    /// They take turns, so that blocks of all fill, and are erased, at about the same time.
+    /// Planes take turns, so that blocks of all planes fill, and are erased, at about the same time.
     InTurn,
-    /// The one with the most free pages, the next in turn of several: writes stay in a plane from its erase until others have as many.
+    /// The plane with the most free pages, and among equals the next in turn: writes stay in a plane from its erase
+    /// until others have as many free pages.
     MostFree,
-    /// Where something of the user's own says: a [`PlaceWrites`](crate::own::PlaceWrites), which is handed over beside the config.
+    /// A placement of the user's own: a [`PlaceWrites`](crate::own::PlaceWrites), which is handed over beside the
+    /// config.
     #[serde(skip)]
     Own(OwnName),
 }
@@ -118,14 +122,14 @@ pub enum PlaneChoice {
 shipped_or_own!(PlaneChoice);
 
 impl PlaneChoice {
-    /// The name of something of the user's own.
+    /// The name of a placement of the user's own.
     pub fn own(self) -> Option<OwnName> {
         if let Self::Own(name) = self { Some(name) } else { None }
     }
 }
 
 impl AllocationPool {
-    /// The levels of parallelism by which pools are told apart.
+    /// The levels of parallelism that distinguish the pools.
     pub(crate) fn levels(self) -> &'static [StripeLevel] {
         use StripeLevel::{Channel, Chip, Die, Plane};
         match self {
@@ -137,24 +141,24 @@ impl AllocationPool {
     }
 }
 
-/// Which of its closed blocks a plane collects, of those that are worth it.
+/// Which of its closed blocks a plane collects, among those that would free any space.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", deny_unknown_fields, remote = "Self")]
 #[schemars(transform = or_own)]
 pub enum VictimSpec {
-    /// The one with the fewest valid codewords.
+    /// The block with the fewest valid codewords.
     Greedy,
-    /// The one that was closed longest ago.
+    /// The block that was closed longest ago.
     Fifo,
-    /// The one with the greatest age (1 - u) / (2 u), u being its share of valid codewords, and its age the number of blocks of
-    /// the plane that were closed since.
+    /// The block with the greatest age (1 - u) / (2 u). Here u is its share of valid codewords, and its age the number
+    /// of blocks of the plane that were closed after it.
     CostBenefit,
-    /// The one with the fewest valid codewords of some that are drawn at random (d-choices).
+    /// The block with the fewest valid codewords among some that are drawn at random (d-choices).
     RandomGreedy {
-        /// How many are drawn, 1 to 1,000. With one of them victims are random.
+        /// How many blocks are drawn, 1 to 1,000. With 1 victims are random.
         choices: u32,
     },
-    /// What a rule of the user's own chooses: a [`ChooseVictim`](crate::own::ChooseVictim), which is handed over beside the config.
+    /// A rule of the user's own: a [`ChooseVictim`](crate::own::ChooseVictim), which is handed over beside the config.
     #[serde(skip)]
     Own(OwnName),
 }

@@ -4,20 +4,20 @@ use softsense_base::{OwnName, Result, expect_number, or_own, shipped_or_own};
 
 use super::duration::check_us;
 
-/// When garbage collection of a plane, which is wanted, works.
+/// When garbage collection of a plane that has begun may work.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", deny_unknown_fields, remote = "Self")]
 #[schemars(transform = or_own)]
 pub enum GcPacing {
-    /// Until it has made room, whatever waits: its operations stand in the same queues as those of the host.
+    /// All the time until it has made room; its operations wait in the same queues as those of the host.
     #[default]
     AtOnce,
     /// Between two pages, and before an erase, it pauses as long as operations of the host wait for its plane.
     Preemptible,
-    /// It moves so many pages for each that the host, or the map, programs in its plane: none at the low watermark, more in
-    /// proportion to the free blocks that are missing there.
+    /// It moves a number of pages for each page that the host or the map programs in its plane: none at the low
+    /// watermark, and more in proportion to the free blocks missing below it.
     Paced {
-        /// Pages that are moved for each one at the reserve, 0.01 to 1,000.
+        /// Pages moved for each page that is programmed when free blocks are at the reserve, 0.01 to 1,000.
         moves_per_write: f64,
     },
     /// What a rule of the user's own says: a [`PaceCollection`](crate::own::PaceCollection), which is handed over beside the config.
@@ -60,13 +60,13 @@ impl GcPacing {
     }
 }
 
-/// Garbage collection of a plane that the host leaves alone.
+/// Garbage collection of a plane in which the host is idle.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct GcIdleSpec {
-    /// How long no operation of the host has been at work in the plane, us.
+    /// Time for which no operation of the host has worked in the plane, us.
     pub after_us: f64,
-    /// The least share of a block's places that are stale or empty for it to be collected then, above 0, at most 1.
+    /// Smallest share of stale or empty places with which a block is collected then, above 0, at most 1.
     pub least_stale: f64,
 }
 

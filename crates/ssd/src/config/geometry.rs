@@ -5,20 +5,20 @@ use softsense_base::{Error, Faults, Result, expect_whole, format_bytes};
 /// The least data of a codeword, bytes.
 pub(crate) const MIN_CODEWORD_BYTES: u64 = 512;
 
-/// Codewords of a device at most: 4 PiB of 4 KiB each. Products of places and planes fit 64 bits.
+/// The most codewords of a device: 4 PiB of 4 KiB each. Products of places and planes then fit 64 bits.
 pub const MAX_CODEWORDS: u64 = 1 << 40;
 
-/// Blocks of a device at most: each is remembered, which takes 2 GiB for so many.
+/// The most blocks of a device: each has a record, and these take 2 GiB.
 pub const MAX_BLOCKS: u64 = 1 << 26;
 
-/// Planes of a device at most.
+/// The most planes of a device.
 const MAX_PLANES: u128 = 1 << 20;
 
 /// How many SSDs, channels, chips, dies, planes, blocks and pages there are, and how large a codeword is.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct GeometrySpec {
-    /// SSDs behind one controller, 1 to 256, each with all of what follows.
+    /// SSDs behind one controller, 1 to 256, each with all channels, chips, dies, planes and blocks below.
     pub ssds: u32,
     /// Channels, each with one bus, 1 to 1024.
     pub channels: u32,
@@ -34,7 +34,7 @@ pub struct GeometrySpec {
     pub pages_per_block: u32,
     /// Codewords in a page, 1 to 128.
     pub codewords_per_page: u32,
-    /// User data of a codeword, bytes: the unit that the FTL maps. A multiple of 512.
+    /// User data of a codeword, bytes: the unit that the FTL maps. It is a multiple of 512.
     pub codeword_bytes: u32,
 }
 

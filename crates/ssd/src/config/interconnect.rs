@@ -4,16 +4,17 @@ use softsense_base::{Faults, Result, expect_number, expect_whole};
 
 use super::duration::check_us;
 
-/// What lies between SSDs and a pool of decoders or encoders: a link of each SSD, and the switch to which all links lead. A codeword
-/// to be decoded crosses the link of its SSD, then the switch; one that was encoded the switch, then the link. Each carries one
-/// codeword at a time in each direction, first come, first served, and hands it on when it has it whole (store and forward).
+/// The network between SSDs and a pool of decoders or encoders: a link of each SSD, and the switch that joins all
+/// links. A codeword to be decoded crosses the link of its SSD, then the switch; an encoded one crosses the switch,
+/// then the link. Link and switch carry one codeword at a time in each direction, first come, first served, and pass it
+/// on when they have received all of it (store and forward).
 ///
 /// Source: S. Korkotsides, T. Antonakopoulos, "The effect of using multiple code rates on NVM-based storage systems", 2017, figure 1,
 /// where links and the switch are drawn, and take no time.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct InterconnectSpec {
-    /// Bytes of a codeword in flash, data and parity: what its hard decisions take on a link.
+    /// Bytes of a codeword in flash, data and parity: the size of its hard decisions on a link.
     pub codeword_bytes: u32,
     /// The link of each SSD.
     pub ssd_link: LinkSpec,
@@ -21,19 +22,19 @@ pub struct InterconnectSpec {
     pub switch: LinkSpec,
 }
 
-/// A link, in each of its two directions.
+/// A link with two independent directions.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LinkSpec {
     /// Bandwidth in each direction, GB/s: 10^9 bytes.
     pub bandwidth_gb_per_s: f64,
-    /// From the last byte's departure to its arrival, us; what follows may leave meanwhile.
+    /// Time from the departure of the last byte to its arrival, us; the next codeword may leave meanwhile.
     #[serde(default)]
     pub latency_us: f64,
 }
 
 impl LinkSpec {
-    /// How long so many bytes take to leave, us.
+    /// The time that the given number of bytes takes to leave, us.
     pub(crate) fn serialization_us(&self, bytes: f64) -> f64 {
         bytes / (1000.0 * self.bandwidth_gb_per_s)
     }

@@ -12,7 +12,7 @@ pub struct InterleavingSpec {
     /// n: a divisor of the number of chips, 1 for no interleaving. Groups take chips that follow one another in the stripe;
     /// their blocks are written, collected and erased together, as a superblock.
     pub ways: u32,
-    /// What becomes of codewords of a request that do not fill a group.
+    /// Where codewords of a request go that do not fill a group.
     pub remainder: Remainder,
     /// Which groups of chips interleave.
     pub groups: InterleavedGroups,
@@ -24,12 +24,12 @@ impl Default for InterleavingSpec {
     }
 }
 
-/// What becomes of codewords of a request that do not fill a group: a lone codeword, or an update of part of a group.
+/// Where codewords of a request go that do not fill a group: a lone codeword, or an update of part of a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Remainder {
-    /// Each is written whole to a page of one chip, in blocks apart. Garbage collection, which has many codewords at hand,
-    /// interleaves them when it moves them.
+    /// Each is written whole to a page of one chip, in separate blocks. Garbage collection, which moves many codewords
+    /// together, interleaves them then.
     Plain,
     /// They are interleaved at once; the rest of their group stays empty until garbage collection.
     Pad,
@@ -43,8 +43,9 @@ pub enum InterleavedGroups {
     All,
     /// Those with a chip whose factor on the raw bit error rate is above this.
     WithChipFactorAbove(f64),
-    /// None: codewords are whole, and pages of a superblock are written one by one, its chips taking turns. What the end of a page
-    /// cuts goes on in the next one, on another chip (LAE-FTL's next physical unit), instead of the next one of its block.
+    /// None: codewords are whole, and the pages of a superblock are written one by one, on its chips in turn. A unit
+    /// that the end of a page cuts continues in the next page, which is on another chip (LAE-FTL's next physical unit)
+    /// and not in the same block.
     None,
 }
 

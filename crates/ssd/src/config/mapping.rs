@@ -4,7 +4,7 @@ use softsense_base::{Error, Result, expect_whole, format_bytes};
 
 use super::admission::CacheAdmission;
 
-/// Where the map from logical codewords to places is.
+/// Where the map from logical codewords to places is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Mapping {
@@ -25,23 +25,23 @@ pub struct DemandSpec {
     pub cache_bytes: u64,
     /// Size of an entry in the cache and in translation pages, bytes.
     pub entry_bytes: u32,
-    /// Which entry goes when another is needed.
+    /// Which entry is evicted when another one is needed.
     pub eviction: Eviction,
-    /// Which entries that reads have missed it takes in: `"always"`, `"second_miss"` or a rule of your own, `"my_rules.py:Often"`. Entries
-    /// of what is written enter always.
+    /// Which entries that a read has missed are cached:  `"always"`, `"second_miss"` or a rule of your own,
+    /// `"my_rules.py:Often"`. Entries of written codewords are always cached.
     #[serde(skip_serializing_if = "CacheAdmission::is_default")]
     pub admission: CacheAdmission,
-    /// Entries of which `admission` remembers how often they were missed: those that were missed last. As many as the cache has room for
-    /// if it is not said.
+    /// Number of entries whose misses `admission` remembers: those that were missed last. Default: as many as the cache
+    /// has room for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub history_entries: Option<u32>,
     /// Whether an entry remembers the level at which its codeword was last read, from which the next read starts.
     pub remember_levels: bool,
-    /// After so many reads that succeeded at once at the remembered level, one level less is tried; 0 for never, as in the
-    /// paper.
+    /// Number of reads in a row that succeeded at once at the remembered level, after which one level less is tried; 0
+    /// for never, as in the paper.
     pub lower_after_reads: u32,
-    /// Whether the directory of translation pages, which is always at hand, remembers a level for each of them, too. The paper
-    /// does not.
+    /// Whether the directory of translation pages, which is always in memory, remembers a level for each of them, too.
+    /// The paper's directory does not.
     pub remember_translation_levels: bool,
 }
 
@@ -67,21 +67,21 @@ impl DemandSpec {
     }
 }
 
-/// Which entry of the mapping cache goes when another is needed.
+/// Which entry of the mapping cache is evicted when another one is needed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Eviction {
     /// The least recently used.
     Lru,
-    /// The least recently used of those that were used once only; entries used again are protected, up to a number, beyond
-    /// which the least recently used of them counts as used once.
+    /// The least recently used entry among those that were used only once. Entries that were used again are protected,
+    /// up to a number; beyond it the least recently used of them counts as used once.
     SegmentedLru {
-        /// Protected entries at most.
+        /// Most protected entries.
         protected_entries: u32,
     },
     /// The least recently used of the lowest read level (LaLDPC, algorithm 1).
     LowestLevel {
-        /// Most recently used entries that are spared.
+        /// Number of most recently used entries that are never evicted.
         fixed_entries: u32,
     },
 }

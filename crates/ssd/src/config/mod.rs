@@ -1,8 +1,8 @@
 //! The configuration of a run: every field, its unit, its default and its check. TOML is for people; the JSON schema is
 //! generated from these structs.
 //!
-//! Each station of the device has a file here with its spec, the defaults, the ranges, and how it is told to people. What cannot
-//! be said of one station alone stands above, in [`crate::checked`].
+//! Each station of the device has a file here with its spec, its defaults, its ranges, and its description for people.
+//! Checks that involve several stations are in [`crate::checked`].
 
 mod admission;
 mod bus;
@@ -69,14 +69,14 @@ use crate::workload::WorkloadSpec;
 /// Changes whenever the same config gives other numbers.
 pub const MODEL_VERSION: u32 = 9;
 
-/// A whole run but for its trace. The defaults are those of `configs/mlc-25nm.toml`, without its workload.
+/// A run, except for its trace. The defaults are those of `configs/mlc-25nm.toml`, without its workload.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(title = "softsense config")]
 pub struct Config {
     /// Seed of every random stream. The same seed gives the same run on every CPU.
     pub seed: u64,
-    /// How many of everything there are.
+    /// How many channels, chips, planes, blocks and pages there are, and how large a codeword is.
     pub geometry: GeometrySpec,
     /// Timing of the flash array.
     pub flash: FlashSpec,
@@ -84,20 +84,20 @@ pub struct Config {
     pub bus: BusSpec,
     /// The decoders.
     pub decoder: DecoderSpec,
-    /// The encoders; without them encoding takes no time.
+    /// The encoders. Without this field encoding takes no time.
     pub encoder: Option<EncoderSpec>,
-    /// Links and a switch between SSDs and a pool of decoders or encoders; without them these are at no distance.
+    /// Links and a switch between SSDs and a pool of decoders or encoders. Without this field crossing takes no time.
     pub interconnect: Option<InterconnectSpec>,
     /// Whether reads succeed: `"perfect"`, `{ fixed = ... }`, `{ table = ... }`, `{ adaptive = ... }`, `{ bch = ... }` or
     /// `{ exact = ... }`.
     pub reliability: ReliabilitySpec,
-    /// How reads are done.
+    /// The read policy: how codewords are sensed and retried.
     pub read: ReadSpec,
     /// The flash translation layer and its garbage collection.
     pub ftl: FtlSpec,
-    /// What operations cost.
+    /// Energy of operations.
     pub energy: EnergySpec,
-    /// How requests are issued, and the controller's memory.
+    /// How requests are issued, the host link, and the controller's memory.
     pub host: HostSpec,
     /// The state the device starts in.
     pub precondition: PreconditionSpec,
@@ -145,7 +145,7 @@ impl Config {
         faults.end()
     }
 
-    /// The same, in which shipped codes, tables and cells have the names that they are shipped by, however they were written.
+    /// The same config, with the shipped spelling of names of codes, tables and cells.
     #[must_use]
     pub(crate) fn in_own_names(mut self, directory: &Path) -> Self {
         self.reliability = self.reliability.in_own_names(directory);

@@ -10,19 +10,20 @@ pub struct PreconditionSpec {
     pub mapped_fraction: f64,
     /// How the data lies.
     pub layout: Layout,
-    /// Program/erase cycles that every block has behind it; matters with `reliability.table`, `adaptive`, `bch` and `exact`.
+    /// Program/erase cycles of every block at the start, used by `reliability.table`, `adaptive`, `bch` and `exact`.
     pub pe_cycles: u32,
-    /// Age of the data, days; matters with `reliability.table`, `adaptive`, `bch` and `exact`.
+    /// Age of the data at the start, days, used by `reliability.table`, `adaptive`, `bch` and `exact`.
     pub retention_days: f64,
-    /// Reads of each block since its data was written, spread evenly over its wordlines; matters where cells have
+    /// Reads of each block since its data was written, spread evenly over its wordlines. Used where cells have
     /// `read_disturb`.
     pub block_reads: f64,
-    /// How far blocks differ: the P/E cycles of what is erased together are drawn uniformly between 1 - spread and 1 + spread times
-    /// those of its SSD, and rounded. A share, 0 to below 1.
+    /// How much blocks differ, 0 to below 1: the P/E cycles of blocks that are erased together are drawn uniformly
+    /// between 1 - spread and 1 + spread times those of their SSD, and rounded.
     pub pe_cycles_spread: f64,
     /// How old the translation pages are, where the map is in flash (`ftl.mapping.demand`).
     pub translation_pages: TranslationPages,
-    /// The age of each SSD, in their order, in place of `pe_cycles`, `retention_days` and `block_reads`; none where all are as old as these say.
+    /// The age of each SSD in order, in place of `pe_cycles`, `retention_days` and `block_reads`; empty if these hold
+    /// for all SSDs.
     pub ssds: Vec<SsdAge>,
 }
 
@@ -30,11 +31,11 @@ pub struct PreconditionSpec {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SsdAge {
-    /// Program/erase cycles that its blocks have behind them.
+    /// Program/erase cycles of its blocks at the start.
     pub pe_cycles: u32,
     /// Age of its data, days.
     pub retention_days: f64,
-    /// Reads of each block since its data was written; none if not given.
+    /// Reads of each block since its data was written; default: 0.
     #[serde(default)]
     pub block_reads: f64,
 }
@@ -68,11 +69,11 @@ pub enum TranslationPages {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Layout {
-    /// As one sequential pass over the address space leaves it; the over-provisioned blocks are free.
+    /// As after one sequential pass over the address space; the over-provisioned blocks are free.
     Sequential,
-    /// As endless uniform overwriting of what is mapped, under greedy garbage collection, leaves it: stale pages in most
-    /// blocks, free blocks at the watermark. What of the user capacity is not mapped was never written. Under other `ftl.victims` a quarter of the user capacity has to be overwritten
-    /// before write amplification has settled.
+    /// As after endless uniform overwriting of the mapped capacity under greedy garbage collection: stale pages in most
+    /// blocks, free blocks at the watermark. The rest of the user capacity was never written. With other `ftl.victims`
+    /// a quarter of the user capacity has to be overwritten before write amplification has settled.
     SteadyState,
 }
 
@@ -97,15 +98,15 @@ impl PreconditionSpec {
         faults.end()
     }
 
-    /// The age of all SSDs that have none of their own.
+    /// The age of all SSDs for which `ssds` has none.
     fn age(&self) -> SsdAge {
         SsdAge { pe_cycles: self.pe_cycles, retention_days: self.retention_days, block_reads: self.block_reads }
     }
 
-    /// The age of each of so many SSDs, before blocks differ.
+    /// The age of each of the given number of SSDs, before blocks differ.
     ///
     /// # Errors
-    /// When it is said of another number of them.
+    /// When `ssds` has another number of ages.
     pub(crate) fn ages(&self, ssds: u32) -> Result<Vec<SsdAge>> {
         match self.ssds.len() {
             0 => Ok(vec![self.age(); ssds as usize]),

@@ -1,4 +1,4 @@
-//! From text to a config, and from what is wrong with it back to where it stands.
+//! From text to a config, and from a fault back to its line in the text.
 
 use std::ops::Range;
 

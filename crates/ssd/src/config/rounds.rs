@@ -7,39 +7,41 @@ use serde::{Deserialize, Serialize};
 pub struct RoundsSpec {
     /// Whose busy units they are.
     pub among: RoundsAmong,
-    /// What a round takes.
+    /// Which operations a round takes.
     #[serde(default)]
     pub take: RoundsTake,
 }
 
-/// Whose busy units begin together.
+/// Which busy units begin together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RoundsAmong {
-    /// A die's: its planes.
+    /// The planes of a die.
     Die,
-    /// A chip's: its dies, or planes, are the parallel units of an element of DiskSim, which share one set of pins.
+    /// The dies or planes of a chip: the parallel units of an element of DiskSim, which share one set of pins.
     Chip,
-    /// Those of so many channels of an SSD that follow one another, a divisor of their number: a gang whose elements share control, and have
-    /// a bus each.
+    /// The busy units of this number of consecutive channels of an SSD, a divisor of the number of channels: a gang
+    /// whose elements share control but have a bus each.
     Channels(u32),
 }
 
-/// What the units of a round take.
+/// Which operations the units of a round take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RoundsTake {
-    /// The first of each: what would be its turn if it did not wait for others. What comes at the instant at which a round begins joins
-    /// it.
+    /// The first operation of each unit, which it would begin if it did not wait for others. An operation that arrives
+    /// at the instant at which a round begins joins it.
     #[default]
     FirstOfEach,
-    /// One each of a batch: all that waits when the batch before it is over. Reads that go first are served in rounds of their own, then the
-    /// rest; what comes meanwhile waits for the next batch.
+    /// One operation of each unit from a batch, which is everything that waits when the batch before ends. Reads that
+    /// have priority are served in rounds of their own, then the rest; operations that arrive meanwhile wait for the
+    /// next batch.
     Batch,
-    /// What a multi-plane command may hold: operations of one kind in planes of one die, in pages of one number within their blocks (erases
-    /// in any). The plane whose turn it is says which; of the others' queues it takes what fits.
+    /// The operations of a multi-plane command: of one kind, in planes of one die, in pages of the same number within
+    /// their blocks (erases in any blocks). The plane whose turn it is chooses the kind and page; the other planes
+    /// contribute what fits.
     MultiPlane,
-    /// The same with pages of any number, as dies allow whose planes have row decoders of their own.
+    /// The same with pages of any number, as in dies whose planes have separate row decoders.
     MultiPlaneAnyPage,
 }
 

@@ -7,20 +7,21 @@ use super::duration::check_us;
 /// Parts of a spread at most.
 const MAX_PARTS: usize = 64;
 
-/// A part of a time that spreads: with probability `share` the time is longer by the sum of what the other fields say, of which
-/// one that is left out adds nothing. What shares leave of one has nothing added. A sum below zero makes times shorter, down to none.
+/// A part of a spread time: with probability `share` the time is longer by the sum of the other fields, where a field
+/// that is left out adds nothing. If the shares add up to less than 1, nothing is added in the remaining cases. A
+/// negative sum shortens the time, at most to zero.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SpreadPart {
-    /// How often, 0 to 1.
+    /// Probability of this part, 0 to 1.
     pub share: f64,
-    /// Fixed, us.
+    /// Fixed part, us.
     #[serde(default)]
     pub fixed_us: f64,
-    /// Standard deviation of a normal number with mean 0, us.
+    /// Standard deviation of a normally distributed part with mean 0, us.
     #[serde(default)]
     pub normal_us: f64,
-    /// Mean of an exponential number, us.
+    /// Mean of an exponentially distributed part, us.
     #[serde(default)]
     pub exponential_us: f64,
 }

@@ -218,7 +218,7 @@ pub enum Beyond {
     Reject,
     /// Offsets are taken modulo the capacity.
     Wrap,
-    /// Offsets are shrunk by capacity / extent, in whole chunks, so that neighbours mostly stay neighbours.
+    /// Offsets are scaled by capacity / extent, in whole chunks, so that neighbours mostly stay neighbours.
     Scale,
 }
 

@@ -12,15 +12,15 @@ use super::{WorkloadSpec, draw};
 pub enum Addresses {
     /// Every block equally likely.
     Uniform,
-    /// The block of rank k with a probability proportional to k^-exponent; hot blocks are scattered over the footprint
-    /// by a permutation that depends on the seed.
+    /// The block of rank k has a probability proportional to k^-exponent; a permutation that depends on the seed
+    /// scatters hot blocks over the footprint.
     Zipf {
         /// The exponent, from 0 (uniform) to 10; about 0.8 to 1.2 in real workloads.
         exponent: f64,
     },
     /// Each request starts where the one before it ended, from address 0, and again from 0 at the end.
     Sequential,
-    /// Some blocks are hot, each as likely as any other hot one: the first of the footprint.
+    /// The first blocks of the footprint are hot; all hot blocks are equally likely, and so are all others.
     HotCold {
         /// The share of blocks that are hot, above 0 and below 1.
         hot_fraction: f64,

@@ -21,13 +21,14 @@ pub enum Arrivals {
         /// Rate in requests per second.
         requests_per_s: f64,
     },
-    /// A Markov-modulated Poisson process (MMPP): bursts. Arrivals are Poisson with the rate of a state, which lasts for an
-    /// exponentially distributed time; any of the others is as likely to follow it. The first request arrives at 0.
+    /// A Markov-modulated Poisson process (MMPP): bursts. Arrivals are Poisson with the rate of the current state. A
+    /// state lasts for an exponentially distributed time, and all others are equally likely to follow it. The first
+    /// request arrives at 0.
     MarkovModulated {
         /// The states, 2 to 64.
         states: Vec<ArrivalState>,
     },
-    /// All at time 0, for closed-loop and saturation runs, where the host decides.
+    /// All at time 0, for closed-loop and saturation runs, where the host decides when to issue.
     Immediate,
 }
 
@@ -35,9 +36,9 @@ pub enum Arrivals {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ArrivalState {
-    /// Rate while it lasts, requests per second; 0 for silence.
+    /// Rate of arrivals in the state, requests per second; 0 for none.
     pub requests_per_s: f64,
-    /// How long it lasts in the mean, us.
+    /// Mean time that the state lasts, us.
     pub mean_dwell_us: f64,
 }
 
