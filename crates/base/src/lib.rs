@@ -1,5 +1,5 @@
 //! What every crate of softsense shares: time and size units, the error type, random streams, mergeable statistics, whole files.
-//! Knows nothing of flash, codes or SSDs.
+//! This crate knows nothing of flash, codes or SSDs.
 //!
 //! ```text
 //!                    base
@@ -11,27 +11,28 @@
 //!                    ssd (the device under load)
 //! ```
 //!
-//! - [`Ns`]: integer nanoseconds, the only time there is in the engine; [`TotalNs`], a sum of many.
+//! - [`Ns`]: integer nanoseconds, the only unit of time in the engine; [`TotalNs`], a sum of many.
 //! - [`Pj`]: integer picojoules.
 //! - [`Error`]: bad input, with the place it was found at, what was found and what was expected.
 //! - [`Stream`]: random numbers of one [`Purpose`].
 //! - [`Histogram`]: durations, with a bounded relative error.
-//! - [`UnfinishedFile`]: a file that appears whole or not at all.
-//! - [`OwnName`]: the name of something that a user has written.
-//! - [`binomial_interval`] and its like: distribution functions, exact intervals, and the search for a maximum.
+//! - [`UnfinishedFile`]: a file that appears complete or not at all.
+//! - [`OwnName`]: the name of a policy or rule that a user has written.
+//! - [`binomial_interval`] and its neighbours: distribution functions, exact intervals, and the search for a maximum.
 //!
 //! # Guarantees
 //!
 //! - **Time and energy are integers**: sums are exact, and do not depend on their order.
-//! - **Random numbers are pure functions** of seed, purpose and index. Nothing is advanced: draws may be made in any order, by any
-//!   number of threads, and a new purpose changes no other draw. Tests pin the values.
-//! - **The same on every CPU**: logarithms, powers and the rest come from the portable `libm` wherever a result depends on them.
+//! - **Random numbers are pure functions** of seed, purpose and index. No generator is advanced: draws may be made in
+//!   any order, by any number of threads, and a new purpose changes no other draw. Tests pin the values.
+//! - **The same on every CPU**: logarithms, powers and similar functions come from the portable `libm` wherever a
+//!   result depends on them.
 //! - **Merging is associative and commutative**: histograms of parts, in any order, are the histogram of the whole.
 //! - **Bad input is an [`Error`]**, never a panic; a panic is a bug of softsense.
 //!
 //! # Example
 //!
-//! Who draws, and in which order, does not matter:
+//! The order of draws does not matter:
 //!
 //! ```
 //! use softsense_base::{Histogram, Ns, Purpose, Stream};

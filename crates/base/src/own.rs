@@ -1,4 +1,4 @@
-//! Names of what users have written themselves.
+//! Names of policies and rules that users have written.
 
 use std::borrow::Cow;
 use std::collections::HashSet;

@@ -1,4 +1,4 @@
-//! Names as people write them, and messages of libraries in words for people.
+//! Spellings of names that people write, and messages of libraries turned into plain words.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! The owner's socket: one JSON object a line asks, one answers.
+//! The owner's socket: each line is a JSON object with a request, and each answer is one, too.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::os::unix::fs::PermissionsExt as _;

@@ -1,4 +1,4 @@
-//! What a drive says of itself.
+//! The description of a drive.
 
 use softsense_base::Ns;
 

@@ -1,4 +1,4 @@
-//! The drive: what hosts ask of it, one request after another.
+//! The drive: it serves requests of hosts, one after another.
 
 use std::collections::VecDeque;
 use std::path::PathBuf;

@@ -1,14 +1,14 @@
-//! The folder that a drive lives in: what it is, what it knows, what its cells were programmed with.
+//! The folder of a drive: its shape, its state, and the codewords that its cells were programmed with.
 //!
 //! ```text
 //!   drive.json     shape, config, seed: never changed; locked while the drive is served
 //!   state.bin      the state at a checkpoint, with its number and a checksum
-//!   journal.bin    records since, each with a checksum, under the checkpoint's number
+//!   journal.bin    records since the checkpoint, each with a checksum, under the checkpoint's number
 //!   cells.bin      codewords as they were programmed, slot by slot; erased superblocks are holes
 //! ```
 //!
 //! Codewords are written to `cells.bin` before the record that says so, and a superblock is erased only after the records that moved
-//! its data are on the disk. So whatever is cut off at the end of the journal, the state it gives was one of the drive's.
+//! its data are on the disk. So wherever the journal is cut off, it gives a state that the drive was in.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read as _, Write as _};

@@ -1,5 +1,5 @@
-//! A drive that holds data: what hosts write is scrambled, encoded, programmed into cells that wear and leak, and read back by the
-//! policy of a controller and a real decoder.
+//! A drive that holds data: data from hosts is scrambled, encoded and programmed into cells that wear and lose charge,
+//! and read back by a controller's read policy and a real decoder.
 //!
 //! ```text
 //!   clients --- nbd::Server ---+
@@ -12,15 +12,16 @@
 //!        (its clock) (its memory) (its cells and codes)
 //! ```
 //!
-//! The crate `ssd` turns operations into time for millions of requests, and holds no data; this one holds data, and keeps time
-//! simply: requests come one after another, each waits for its dies, buses and decoders.
+//! The crate `ssd` turns operations into time for millions of requests, and holds no data. This crate holds data, and
+//! its clock is simple: requests come one after another, and each waits for its dies, buses and decoders.
 //!
-//! - **Every byte** that a host reads is what was written, or an error, or counted as undetected.
+//! - **Every byte** that a host reads is the byte that was written, or the read ends with an error, or it is counted as
+//!   undetected.
 //! - **Determinism.** The image holds the whole state of a drive. The same requests from the same image give the same
 //!   bytes, errors and times (but for real time). Cells are functions of the seed, the place and the number of the
 //!   programming.
-//! - **Crash safety.** What was flushed, or written with FUA, is there after the process is killed at any moment. Changes are records:
-//!   applied, and appended to a journal, in one place.
+//! - **Crash safety.** Data that was flushed, or written with FUA, survives a kill of the process at any moment. Every
+//!   change is a record, which is applied and appended to a journal in one place.
 
 mod control;
 mod describe;

@@ -1,4 +1,5 @@
-//! Moving data: to make room, because it is old or was read often, because a block is broken, so that wear is even.
+//! Moving data: to make room, to refresh old data, to reclaim data that was read often, to save data of broken blocks,
+//! and to level wear.
 
 use softsense_base::Ns;
 use softsense_nand::retention_bake_minutes;

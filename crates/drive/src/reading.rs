@@ -1,4 +1,4 @@
-//! Reading units: out of the buffer, out of cells by the policy, by the parity of a stripe.
+//! Reading units: from the buffer, from cells by the read policy, or from the parity of a stripe.
 
 use softsense_base::Ns;
 use softsense_link::{Remembered, StoredWord};

@@ -1,4 +1,4 @@
-//! A drive behind a lock: what NBD asks of it, and what its owner asks.
+//! A drive behind a lock, for requests from NBD clients and from its owner.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};

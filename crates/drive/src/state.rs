@@ -1,4 +1,4 @@
-//! What a drive knows of its data, and the records by which that changes: applied at once, and again from the journal.
+//! The state of a drive, and the records that change it: they are applied at once, and again when the journal is read.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 

@@ -1,4 +1,4 @@
-//! When dies, buses and decoders are done: what requests take on the drive's clock.
+//! The times at which dies, buses and decoders are done, from which the drive's clock gets the times of requests.
 
 use softsense_base::Ns;
 use softsense_ecc::catalogue::Code;

@@ -1,4 +1,4 @@
-//! What a drive counts, and says of itself.
+//! The counters and the status of a drive.
 
 use std::collections::VecDeque;
 

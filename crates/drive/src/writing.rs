@@ -1,4 +1,4 @@
-//! Programming wordlines: data, its parity, and room for more.
+//! Programming wordlines with data and parity, and opening superblocks for more.
 
 use softsense_base::Ns;
 

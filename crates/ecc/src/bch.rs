@@ -1,5 +1,5 @@
-//! BCH codes: binary, primitive, narrow-sense, over GF(2^5) to GF(2^16), of any correctable number of errors, shortened to any
-//! number of data bits.
+//! Binary, primitive, narrow-sense BCH codes over GF(2^5) to GF(2^16), for any number of correctable errors, shortened
+//! to any number of data bits.
 //!
 //! The generator polynomial is the product of the minimal polynomials of alpha, alpha^3, ..., alpha^(2t-1), each once; alpha is
 //! a root of the primitive polynomial (the one that Linux and bchlib take by default for m up to 15):

@@ -1,4 +1,4 @@
-//! The codes that come with softsense, and codes from files, by name.
+//! Shipped codes by name, and codes from files.
 
 use std::path::Path;
 use std::sync::Arc;

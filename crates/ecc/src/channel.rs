@@ -1,6 +1,6 @@
-//! Channels: what becomes of a codeword between writing and reading.
+//! Channels: how a codeword is disturbed between writing and reading.
 //!
-//! All noise is a function of the seed and the number of the frame: frames can be made in any order, by any thread.
+//! All noise is a function of the seed and the number of the frame, so frames can be made in any order, by any thread.
 
 use std::fmt;
 use std::str::FromStr;
@@ -54,7 +54,7 @@ pub enum Channel {
 /// with 60, 0 to 5 % with 48 and none with 44. The price of 30 against 60 is a hundredth more iterations on the waterfall.
 pub const LARGEST_REGION_LLR: i8 = 30;
 
-/// From here on an LLR is sure, and a decision with it surely wrong or right.
+/// An LLR of at least this magnitude is sure, and a decision with it surely wrong or right.
 pub const SURE_LLR: i8 = LARGEST_REGION_LLR / 2;
 
 /// Integer steps of an LLR of 1 on [`Channel::Awgn`]: the range of an `i8` is then +-15.9.
@@ -159,15 +159,15 @@ fn check_errors(count: usize, codeword_bits: usize) -> Result<()> {
     Err(Error::code("channel", found))
 }
 
-/// The magnitude of the LLR of a hard decision: finite where no decision is wrong, and positive where half of them are or
-/// more, since a decoder is not told to turn the word over.
+/// The magnitude of the LLR of a hard decision. It is finite even if no decision is wrong, and positive even if half of
+/// them or more are wrong, since a decoder is never told to invert the word.
 fn hard_llr(error_rate: f64, codeword_bits: usize) -> f64 {
     let error_rate = error_rate.max(0.5 / codeword_bits as f64).min(0.499);
     libm::log((1.0 - error_rate) / error_rate)
 }
 
-/// What a memoryless symmetric channel may say of a bit that is 0, and how likely that is together with a right and a
-/// wrong hard decision. Of a bit that is 1 it says the negative.
+/// A possible output of a memoryless symmetric channel for a bit that is 0, with its probabilities together with a
+/// right and with a wrong hard decision. For a bit that is 1 the output is the negative.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Output {
     /// The log-likelihood ratio, in a decoder's integers.
@@ -199,7 +199,8 @@ pub struct Noise {
     condition: Option<Condition>,
 }
 
-/// So many bits of a set are wrong, the others of it right; what is elsewhere is the channel's.
+/// A condition on frames: a given number of bits of an absorbing set is wrong, its others are right, and the channel
+/// draws all other bits.
 #[derive(Debug, Clone)]
 struct Condition {
     sets: Arc<AbsorbingSets>,
@@ -217,7 +218,8 @@ struct Given {
     not_all_sure: Option<NotAllSure>,
 }
 
-/// LLRs of wrong bits that are not all sure: those before the first that is not, and of this one; those after it may be any.
+/// LLRs of wrong bits that are not all sure: of the bits before the first unsure one, and of this one; bits after it
+/// may have any LLR.
 #[derive(Debug, Clone)]
 struct NotAllSure {
     sure: Alias,
@@ -236,7 +238,8 @@ enum Kind {
     },
     /// LLRs given that a 0 was sent; those of a 1 are their negatives.
     Soft(Box<Bulk>),
-    /// As `Soft`, with so many wrong hard decisions: LLRs given that the hard decision is right, and wrong.
+    /// As `Soft`, with a given number of wrong hard decisions: LLRs given that the hard decision is right, and given
+    /// that it is wrong.
     SoftErrors {
         count: usize,
         right: Box<Bulk>,
@@ -250,13 +253,13 @@ const ERROR_DRAWS: u64 = 1 << 32;
 const WRONG_DRAWS: u64 = 2 << 32;
 /// Draws that choose a set and which of its bits are wrong have numbers from here on.
 const CONDITION_DRAWS: u64 = 3 << 32;
-/// This draw says which wrong bit of such a set is the first that is not surely wrong.
+/// The number of the draw that chooses the first wrong bit of such a set that is not surely wrong.
 const UNSURE_DRAW: u64 = SET_LLR_DRAWS - 1;
 /// Draws of the LLRs of such a set have numbers from here on.
 const SET_LLR_DRAWS: u64 = CONDITION_DRAWS + (1 << 16);
 
-/// The first of `count` things that is not of a kind that each is with probability `share`, if not all are: where a `draw`
-/// from [0, 1) falls.
+/// For `count` independent trials that succeed with probability `share`, the first one that fails, given that not all
+/// succeed; `draw` is uniform in [0, 1).
 fn first_that_is_not(share: f64, count: usize, draw: f64) -> usize {
     let not_all = -libm::expm1(count as f64 * libm::log(share));
     ((libm::log1p(-draw * not_all) / libm::log(share)) as usize).min(count - 1)
@@ -267,8 +270,9 @@ impl Noise {
     ///
     /// # Arguments
     /// - `llr_step`: see [`Noise::llr_step`].
-    /// - `errors`: exactly so many hard decisions of a frame are wrong, every choice of them being equally likely, and each
-    ///   bit's output is drawn given that its hard decision is right, or wrong. Without it frames are as the channel makes them.
+    /// - `errors`: the exact number of wrong hard decisions of a frame. All choices of them are equally likely, and the
+    ///   output of each bit is drawn given that its hard decision is right, or wrong. Without it the channel draws the
+    ///   errors.
     ///
     /// # Errors
     /// More errors than the codeword has bits, or errors in a channel that makes none (or nothing else).
@@ -295,7 +299,7 @@ impl Noise {
                     let message = format!("found {count} errors a codeword, which this channel cannot make");
                     return Err(Error::code("errors", message));
                 }
-                // Of what there is none, none is drawn.
+                // Outputs of probability zero are never drawn.
                 let right = Box::new(Bulk::new(&llrs, right.as_ref().unwrap_or(&either)));
                 let wrong = Box::new(Alias::new(&llrs, wrong.as_ref().unwrap_or(&either)));
                 Kind::SoftErrors { count, right, wrong }
@@ -313,7 +317,7 @@ impl Noise {
     /// The same noise, made with the instructions of `set`.
     ///
     /// # Panics
-    /// If the CPU has not these instructions.
+    /// If the CPU lacks these instructions.
     pub fn with_instruction_set(self, set: InstructionSet) -> Self {
         assert!(InstructionSet::available().contains(&set), "instructions that the CPU has");
         Self { set, ..self }
@@ -396,7 +400,7 @@ impl Noise {
         bits.iter().enumerate().map(|(index, &bit)| (bit as usize, index < condition.wrong)).collect()
     }
 
-    /// Whether the channel gives LLRs; or else hard decisions.
+    /// Whether the channel gives LLRs instead of hard decisions.
     pub fn is_soft(&self) -> bool {
         matches!(self.kind, Kind::Soft(_) | Kind::SoftErrors { .. })
     }
@@ -410,7 +414,7 @@ impl Noise {
     /// channel are the signs of its LLRs, 0 for an LLR of 0.
     ///
     /// # Panics
-    /// If the word has not the bytes of a codeword.
+    /// If the word does not have the length of a codeword.
     pub fn flip(&mut self, frame: u64, word: &mut [u8]) {
         assert_eq!(word.len(), self.mask.len(), "bytes of a codeword");
         if !self.is_soft() && self.condition.is_some() {
@@ -470,7 +474,8 @@ impl Noise {
         match &self.kind {
             Kind::Soft(either) => either.fill(self.set, &self.stream, frame, codeword, llrs),
             Kind::SoftErrors { right, wrong, .. } => {
-                // Wrong bits are few: they are drawn for as if they were right, then one by one.
+                // Wrong bits are few: all bits are drawn as if they were right, and then the wrong ones again, one by
+                // one.
                 right.fill(self.set, &self.stream, frame, codeword, llrs);
                 for &at in &self.errors {
                     let value = wrong.value(self.stream.bits(frame, WRONG_DRAWS + at as u64) as u32);

@@ -1,8 +1,8 @@
-//! What circuits of codecs take: gates, memory, area, cycles and energy.
+//! The hardware of codecs: gates, memory, area, cycles and energy of their circuits.
 //!
-//! Counts are of the parts that a circuit is made of, in equivalents of a NAND gate of two inputs; a [`Node`] says how large
-//! and how thirsty one is. Nothing is synthesised: published circuits say by how much that is off (`tests/hardware.rs`,
-//! docs/model/hardware.md).
+//! The model counts the parts of a circuit in equivalents of a two-input NAND gate; a [`Node`] gives the area and the
+//! energy of one. Nothing is synthesised: a comparison with published circuits shows the error of the model
+//! (`tests/hardware.rs`, docs/model/hardware.md).
 
 mod bch;
 mod ldpc;

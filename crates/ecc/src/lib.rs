@@ -1,5 +1,5 @@
-//! Error-correcting codes as SSD controllers use them: LDPC and BCH codes, their encoders and their decoders, the channels on
-//! which they are measured, and the measurement.
+//! Error-correcting codes of SSD controllers: LDPC and BCH codes, their encoders and decoders, the channels on which
+//! they are measured, and the measurement.
 //!
 //! This crate knows nothing of flash. It meets the rest of softsense through packed bits and log-likelihood ratios.
 //!
@@ -9,35 +9,36 @@
 //!  (packed)              (packed)        or integer LLRs                 compared with what was sent
 //! ```
 //!
-//! - [`catalogue::Code`]: the shipped codes by name, and those of files; [`catalogue::Code::encoder`].
+//! - [`catalogue::Code`]: shipped codes by name, and codes from files; [`catalogue::Code::encoder`].
 //! - [`ldpc`]: parity-check matrices, their construction, encoders, decoders, and the absorbing sets that make error floors.
 //! - [`bch`]: binary BCH codes over GF(2^5) to GF(2^16).
 //! - [`channel`]: memoryless channels with hard or soft output.
-//! - [`hardware`]: what circuits of codecs take: gates, area, cycles, energy.
-//! - [`measure`]: frames counted and timed; a [`measure::DecoderSpec`] says with which decoder.
+//! - [`hardware`]: gates, area, cycles and energy of codecs as circuits.
+//! - [`measure`]: counting and timing of frames, with the decoder of a [`measure::DecoderSpec`].
 //!
 //! # Conventions
 //!
 //! - **Packed bits**: bit `i` of a word is bit `7 - i % 8` of byte `i / 8` (most significant first, as `numpy.packbits` has
 //!   it). Padding bits of a last byte are zero.
-//! - **LLR**: an `i8`; positive means that bit 0 is the more likely, its magnitude how much more. It saturates at +-127; -128
-//!   is read as -127.
+//! - **LLR** (log-likelihood ratio): an `i8`. Positive means that a 0 is more likely, and the magnitude says how much
+//!   more. It saturates at +-127; -128 is read as -127.
 //! - **Compile once, decode many**: a code is built (and checked) once, is immutable and shared between threads; a decoder
 //!   belongs to one thread and allocates nothing after it was built.
 //!
 //! # Guarantees
 //!
-//! - **Fast equals plain**: every vector kernel gives, bit for bit, what the plain one gives, on every [`InstructionSet`]. Which one
-//!   runs changes the speed and nothing else.
-//! - **A frame is a function** of seed and number: whoever counts it, in whichever order, it has the same data and the same noise,
-//!   and the counts of a range of frames are the sum of those of its parts.
-//! - **A decoder sees what was received**, never what was sent. Whether a word that it takes for a codeword is the one that was
-//!   sent, the measurement says.
-//! - **Bad input is an error** of [`softsense_base::Error`] with a place; words of a wrong length are bugs of the caller, and panic.
+//! - **Fast equals plain**: on every [`InstructionSet`], a vector kernel gives the results of the plain kernel, bit for
+//!   bit. The choice of kernel changes nothing but the speed.
+//! - **A frame is a function** of seed and number: it has the same data and noise whoever counts it and in whichever
+//!   order, and the counts of a range of frames are the sum of the counts of its parts.
+//! - **A decoder sees the received word**, never the sent one. The measurement compares the decoded word with the sent
+//!   one.
+//! - **Bad input is a [`softsense_base::Error`]** with a place; a word of the wrong length is a bug of the caller, and
+//!   panics.
 //!
 //! # Example
 //!
-//! A codeword, four wrong bits, and two ways to have them corrected:
+//! Two codes correct four wrong bits of a codeword:
 //!
 //! ```
 //! use softsense_ecc::bits::{bytes_for, flip};

@@ -1,7 +1,8 @@
 //! Error rates and speed of a code, its decoder and a channel, by simulation.
 //!
-//! Every frame is random data, encoded, sent through the channel, decoded and compared with what was sent. Only calls of
-//! the decoder are timed (and those of the encoder, apart), in batches of frames that were made before and fit a cache.
+//! For every frame random data is encoded, sent through the channel, decoded, and compared with the sent word. Only
+//! calls of the decoder are timed (and separately calls of the encoder), in batches of frames that were made before and
+//! fit the cache.
 
 use std::fmt;
 use std::ops::ControlFlow;

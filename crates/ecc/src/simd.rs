@@ -1,4 +1,4 @@
-//! Which vector instructions the kernels use.
+//! The choice of vector instructions for the kernels.
 
 use softsense_base::{Error, Result};
 

@@ -1,4 +1,4 @@
-//! BCH codes by the age of a block: short and weak ones first, long and strong ones when it is worn.
+//! BCH codes by the age of a block: short and weak codes at first, long and strong codes when the block is worn.
 
 use std::sync::Arc;
 

@@ -1,4 +1,5 @@
-//! Frames of one code, decoder and way of reading, in units of work that can be done anywhere and in any order.
+//! Counting frames of one code, decoder and way of reading, in units of work that can be done anywhere and in any
+//! order.
 
 use std::fmt::Write as _;
 use std::sync::Arc;

@@ -8,35 +8,37 @@
 //!                 +------------- observation: it failed --------+
 //! ```
 //!
-//! - A [`Step`] is one attempt at a codeword: which level, and which *operations* it takes (a hard sensing, so many
-//!   extra levels sensed and transferred, one decode). The SSD decides how long they last, under contention.
-//! - A [`ReadPolicy`] is one of a user's own, which an [`AskedPolicy`] asks, or has asked before.
-//! - An [`Observation`] is what a controller sees after a step, no more. A [`ReadSpec`] (a [`Policy`] and what a [`Retry`] keeps)
-//!   is a state machine that maps it to the next step.
-//! - [`PageConditions`] are what the pages of a read are like at one moment, for all codewords in them. A [`Fate`] is made of them
-//!   once for a codeword of the read: its random draw and its raw bit error rate. [`Reliability::outcome`]
-//!   answers everything about a step at once. Only `ideal` asks a fate what no controller knows.
+//! - A [`Step`] is one attempt at a codeword: a level, and the *operations* that it takes (a hard sensing or not, a
+//!   number of extra levels sensed and transferred, one decode). The SSD turns operations into time, under contention.
+//! - A [`ReadPolicy`] is a policy that a user has written; an [`AskedPolicy`] asks it during the run, or has tabulated
+//!   its answers before.
+//! - An [`Observation`] is what a controller sees after a step, and no more. A [`ReadSpec`] (a [`Policy`] and a
+//!   [`Retry`]) is a state machine that maps observations to the next step.
+//! - [`PageConditions`] describe the pages of a read at one moment, for all codewords in them. From them a [`Fate`] is
+//!   made once for each codeword of the read: its random draw and its raw bit error rate. [`Reliability::outcome`]
+//!   gives all results of a step at once. Only `ideal` asks a fate for something that no controller knows.
 //!
-//! **Levels.** Level 1 is hard decision: one reference voltage between adjacent states. Level 1 + j has j extra, up to
-//! [`MAX_LEVEL`].
+//! **Levels.** Level 1 is hard decision: one reference voltage between adjacent states. Level 1 + j has j extra
+//! references, up to [`MAX_LEVEL`].
 //!
-//! **The draw.** A codeword's draw `u`, uniform in [0, 1), is fixed when it is written: a hash of seed, number and write count.
-//! Level j fails it where `u < P_fail(j | rber)`. So re-reads agree, levels are nested, the least level that decodes only grows
-//! with retention, and every policy meets the same codewords.
+//! **The random draw.** The draw `u` of a codeword, uniform in [0, 1), is fixed when it is written: a hash of seed,
+//! number and write count. Level j fails where `u < P_fail(j | rber)`. So re-reads agree, levels are nested, the lowest
+//! level that decodes only grows with retention, and every policy reads the same codewords.
 //!
-//! **Fidelity.** A [`DecodeTable`] answers in nanoseconds and was measured once, by a [`FrameTask`] for each of its numbers. A
-//! [`CodewordReader`] programs, ages, senses and decodes each codeword that is read, at each level that is tried. Its draw is that
-//! of its cells: re-reads agree too, but a deeper level may fail where an easier one decodes, and age may help, both rarely.
-//! A [`StoredReader`] reads a codeword that somebody has written, tens of thousands a second: it draws only the cells that may be
-//! read as something else than the middle of their state.
+//! **Fidelity.** A [`DecodeTable`] answers in nanoseconds and was measured once, by a [`FrameTask`] for each of its
+//! numbers. A [`CodewordReader`] programs, ages, senses and decodes each codeword that is read, at each level that is
+//! tried. Its random draws are of single cells: re-reads agree, too, but on rare occasions a deeper level fails where
+//! an easier one decodes, or age helps. A [`StoredReader`] reads a codeword with given data, tens of thousands per
+//! second: it draws only the cells that may be read as another region than the middle of their state.
 //!
-//! **Age.** A device may change its code as blocks wear: what holds up to which P/E cycles is a [`ByAge`], of decode tables
-//! ([`AdaptiveSpec`]) or of BCH codes ([`BchSpec`]), whose failures are a binomial tail or real decodes.
+//! **Age.** A device may change its code as blocks wear: a [`ByAge`] has what is used up to which P/E cycles, either
+//! decode tables ([`AdaptiveSpec`]) or BCH codes ([`BchSpec`]), whose failures come from a binomial tail or from real
+//! decodes.
 //!
 //! # Example
 //!
-//! One codeword in cells at a raw bit error rate of 0.00875, where hard decision fails 14 % of the codewords of `flash-8/9`, read
-//! by `progressive` until it decodes:
+//! `progressive` reads codewords of `flash-8/9` until they decode, at a raw bit error rate of 0.00875, where hard
+//! decision fails for 14 % of them:
 //!
 //! ```
 //! use softsense_link::{CellAge, History, Observation, Policy, ReadSpec, Reliability, ReliabilitySpec, Retry};

@@ -1,4 +1,4 @@
-//! Read policies of users' own: what they see, what they answer, and how they are asked.
+//! Read policies that users have written: their input, their answers, and how they are called.
 
 use std::fmt;
 

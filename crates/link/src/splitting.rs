@@ -1,25 +1,26 @@
-//! Splitting: rare failures reached from frequent ones, down a ladder of raw bit error rates.
+//! Splitting: rare failures are reached from frequent ones, down a ladder of raw bit error rates.
 //!
-//! Error patterns that fail where failing is frequent are carried to lower error rates: weighted by how much likelier
-//! the lower rate makes them, drawn anew by these weights, and moved by a Markov chain that knows the decoder alone.
-//! The method needs no description of rare frames. Its rates therefore show failures that methods which sort frames by
-//! some property have overlooked, as long as frames fail in the same ways at the top and at the bottom.
+//! Error patterns that fail at a high error rate are carried to lower ones: they get weights for how much likelier the
+//! lower rate makes them, are resampled by these weights, and are moved by a Markov chain that uses only the decoder.
+//! The method needs no description of rare frames. Its rates therefore include failures that methods which sort frames
+//! by some property overlook, as long as frames fail in the same ways at the top and at the bottom.
 //!
-//! A pattern is what the channel says of each bit, compared with what was sent. Of hard decisions that is wrong or right; of
-//! a soft level it is a *region* between references. From rung p to the next one p', with w_r of the n bits in region r,
-//! which the channel says with probability P_r,
+//! A pattern is the channel's output for each bit, compared with the sent bit. For hard decisions it is right or wrong;
+//! for a soft level it is a *region* between references. From rung p to the next rung p', with w_r of the n bits in
+//! region r, which has the probability P_r,
 //!
 //! ```text
 //!   FER(p') / FER(p) = E[ product over r of (P_r(p') / P_r(p))^w_r  |  failure at p ],
 //! ```
 //!
-//! exactly, as long as failing means the same at both: the decoder is told one rate all the way, that of the lowest rung.
-//! References and LLRs of a soft level are made for this one too, so that rates above are those of a controller that knows
-//! no better.
+//! This is exact if the decoder is the same at both rungs, so at all rungs it assumes the rate of the lowest one.
+//! References and LLRs of a soft level are made for the lowest rung, too, so rates of other rungs hold for a controller
+//! that assumes this age.
 //!
-//! The chain leaves the channel's law conditioned on failure as it is: a proposal redraws each bit with probability q from
-//! P(p), which is reversible for independent bits, and is taken if the decoder fails on it too. Each pattern keeps the
-//! random codeword that it began with: decoders with ties fail on most patterns whatever was sent, not on all.
+//! The chain preserves the distribution of the channel conditioned on failure: a proposal redraws each bit with
+//! probability q from P(p), which is reversible for independent bits, and is accepted if the decoder fails on it, too.
+//! Each pattern keeps the random codeword that it began with, since a decoder with ties may fail on a pattern for one
+//! sent codeword and not for another.
 //!
 //! Source: S. Au, J. Beck, "Estimation of small failure probabilities in high dimensions by subset simulation", 2001;
 //! P. Del Moral, A. Doucet, A. Jasra, "Sequential Monte Carlo samplers", 2006, for the weights.

@@ -19,43 +19,44 @@ use crate::{
 use drawn::Drawn;
 use sensed::{Sensed, SensedByCondition};
 
-/// Steps of age: four times those of codewords that are made up, as a drive has words of many ages at once, and each new one is worked out
-/// in as much time as a read takes.
+/// Steps of age: four times those of the simulator's codewords, since a drive has words of many ages at once, and
+/// computing each new age takes as long as a read.
 const AGE_STEP: f64 = 4e-3;
 
-/// A codeword in cells: what was written, and what its cells have been through.
+/// A codeword in cells: the data that was written, and the wear and age of its cells.
 #[derive(Debug, Clone, Copy)]
 pub struct StoredWord<'a> {
-    /// Which cells: a number for each place of a codeword in a wordline, the same for all pages of that.
+    /// The cells: a number for each position of a codeword in a wordline, the same for all pages of the wordline.
     pub cells: u64,
-    /// Which programming of them.
+    /// The number of the programming of these cells.
     pub write: u64,
     /// The page of the wordline that is read, from 0.
     pub page: usize,
-    /// What was written to these cells: a codeword in each page of the wordline, packed.
+    /// The data in these cells: a packed codeword for each page of the wordline.
     pub pages: &'a [&'a [u8]],
-    /// What the cells have been through, reads too.
+    /// The wear and age of the cells, including reads.
     pub wear: Wear,
-    /// Bits of the page that a fault has turned: every level reads them as the other.
+    /// Bits of the page that a fault has inverted: every level reads them as the other value.
     pub turned: &'a [u32],
 }
 
-/// Reads codewords that are given out of cells with threshold voltages, with a real decoder: for drives that hold data.
+/// Reads given codewords from cells with threshold voltages by a real decoder, for drives that hold data.
 ///
-/// The state of a cell is that of the bits of all pages, and its quantile in the distribution of the state is a function of seed,
-/// cells and write alone. A cell keeps it as it ages: re-reads, deeper levels, other references and the other pages of the wordline
-/// meet the same cells. What a read comes to is so a function of the word and of how it is read, in whatever order words are read,
-/// by this reader or a clone.
+/// The bits of all pages give the state of a cell, and its quantile in the distribution of the state is a function of
+/// seed, cells and write only. A cell keeps its quantile as it ages, so re-reads, deeper levels, other references and
+/// other pages of the wordline read the same cells. The result of a read is a function of the word and of how it is
+/// read, whatever the order of reads, by this reader or a clone.
 ///
-/// Only cells far from the middle of their state are drawn: as far inwards as one of another region may be. A read takes time in
-/// proportion to these.
+/// Only cells far from the middle of their state are drawn, down to the distance at which a cell may be in another
+/// region. The time of a read is proportional to their number.
 ///
 /// Retention and effective reads count in steps of 0.004 in ln(1 + hours) and ln(1 + reads / 1,000), so that words of
 /// like age share cells that are computed once. RBER is within 0.4 % of the exact value after an hour or more, and
 /// within 2 % after as many reads as raise it with their tenth power. References of the controller are placed on the
 /// coarser grid of [`CodewordReader`](crate::CodewordReader).
 ///
-/// A clone shares the code and what was worked out of cells and references: each thread has its own, at little cost.
+/// A clone shares the code and everything that was computed for cells and references, so each thread may have its own
+/// at little cost.
 ///
 /// ```
 /// use softsense_link::{ExactSpec, ReadSpec, StoredReader, StoredWord};
@@ -92,14 +93,14 @@ pub struct StoredReader {
     errors: Errors,
 }
 
-/// What all clones of a reader have in common.
+/// The part that all clones of a reader share.
 struct Shared {
     spec: ExactSpec,
     cells: CellSpec,
     /// The errors of known cells by age.
     rber: Rber,
     code: Code,
-    /// The checks of each bit of an LDPC code, how many there are, and how many of them are violated.
+    /// The checks of each bit of an LDPC code, the number of checks, and the number of violated ones.
     checks: Option<(Columns, usize, SyndromeWeights)>,
     sensed: SensedByCondition,
     draws: Stream,
@@ -135,7 +136,8 @@ impl Errors {
         }
     }
 
-    /// How many of the first `checks` checks are violated. A word that was written violates none: they are those of its errors.
+    /// The number of violated checks among the first `checks`. A written word violates none, so violations come from
+    /// its errors.
     fn violated_of_first(&mut self, checks: usize, columns: &Columns) -> u32 {
         if self.at.is_empty() {
             return 0;
@@ -156,8 +158,8 @@ impl Errors {
 }
 
 impl StoredReader {
-    /// A reader of a drive with `seed`; files of a code and of cells are taken from `directory`. How chips, blocks and pages vary is for
-    /// the caller: it is in the wear of a word.
+    /// A reader of a drive with `seed`; files of a code and of cells are taken from `directory`. The caller models how
+    /// chips, blocks and pages vary, by the wear of a word.
     ///
     /// # Errors
     /// Values out of range, a code that does not open, a decoder that is unknown or does not fit it, or a model of raw bit error rates
@@ -220,7 +222,7 @@ impl StoredReader {
         &self.shared.cells
     }
 
-    /// The deepest level that tells the decoder more than the one before.
+    /// The deepest level that gives the decoder more information than the level before.
     pub fn levels(&self) -> u8 {
         levels_of(&self.shared.code, self.decoder.spec.algorithm)
     }
@@ -238,8 +240,8 @@ impl StoredReader {
     /// Encodes data.
     ///
     /// # Arguments
-    /// - `data`: [`Self::data_bytes`]; bits beyond those of the code are not looked at.
-    /// - `codeword`: where [`Self::codeword_bytes`] are written; bits beyond those of the code become 0.
+    /// - `data`: [`Self::data_bytes`] bytes; bits beyond those of the code are ignored.
+    /// - `codeword`: the [`Self::codeword_bytes`] bytes to write; bits beyond those of the code become 0.
     ///
     /// # Panics
     /// If a slice is not as long as that.
@@ -279,7 +281,7 @@ impl StoredReader {
         DecodeAttempt { converged: verdict.success, iterations: verdict.iterations, correct, ..attempt }
     }
 
-    /// How many bits of the last hard decision were wrong.
+    /// The number of wrong bits in the last hard decision.
     pub fn raw_errors(&self) -> u32 {
         self.errors.at.len() as u32
     }
@@ -303,17 +305,17 @@ impl StoredReader {
         &self.data
     }
 
-    /// Reads a word until it is decoded or a policy has nothing left to try; whether it is decoded. [`Self::decided`] is then what
-    /// was read.
+    /// Reads a word until it is decoded or the policy has nothing left to try, and returns whether it was decoded.
+    /// [`Self::decided`] then has the result.
     ///
-    /// What a measurement counts is drawn for the word: cells of its page that a search for valleys or the die counts are more than a
-    /// codeword has. A predictor in the die counts checks of this word.
+    /// Counts of measurements are drawn at random for the word, since a search for valleys and the die count more cells
+    /// than a codeword has. A predictor in the die counts checks of this word.
     ///
     /// # Arguments
-    /// - `spec`: the policy. What of it the cells know nothing of is left out, and levels that the decoder has no use for.
+    /// - `spec`: the policy. Steps that the cells do not support, and levels that the decoder cannot use, are left out.
     /// - `remembered`: where references stood when a read like this was decoded, where that is remembered.
-    /// - `steps`: cleared; then what was tried. A step that reads known cells alone, or whose decoding a predictor in the controller
-    ///   spares, does not converge and takes no iteration.
+    /// - `steps`: is cleared, and then gets the steps that were tried. A step that reads only known cells, or whose
+    ///   decoding a predictor in the controller skips, does not converge and takes no iteration.
     ///
     /// # Panics
     /// If the policy is `ideal`, which no drive knows, and as [`Self::attempt`].
@@ -362,7 +364,7 @@ impl StoredReader {
         }
     }
 
-    /// A step without a decode: what is seen of it all the same.
+    /// The observation of a step without a decode.
     fn undecoded(&mut self, word: &StoredWord, step: Step) -> DecodeAttempt {
         let mut syndrome_weight = None;
         if !step.known_cells {
@@ -380,7 +382,7 @@ impl StoredReader {
         }
     }
 
-    /// Where a failed step shows that references belong.
+    /// Where references should be, as a failed step shows.
     fn observed(&self, word: &StoredWord, step: Step, spec: &ReadSpec) -> Option<i8> {
         let by = spec.infers_by.filter(|_| step.level == 1)?;
         let cells = &self.shared.cells;
@@ -393,7 +395,8 @@ impl StoredReader {
         shown.then(|| self.inferred(word, by, step.references))
     }
 
-    /// Where a measurement with references at a place says that they belong: so many steps off the default ones.
+    /// Where references should be, as a measurement with references at a place shows: a number of steps off the default
+    /// ones.
     fn inferred(&self, word: &StoredWord, by: InferredBy, references: ReferencesAt) -> i8 {
         let Shared { cells, rber, draws, counts, .. } = &*self.shared;
         let (inference, measured_at) = (cells.inference(), by.measured_at(references));
@@ -422,7 +425,7 @@ impl StoredReader {
         self.violated_of_first(checks as usize).is_some_and(|weight| f64::from(weight) > threshold)
     }
 
-    /// How many of the first `checks` checks the hard decisions that were sensed last violate; of all where there are fewer.
+    /// The number of the first `checks` checks (or of all, if there are fewer) that the last hard decisions violate.
     fn violated_of_first(&mut self, checks: usize) -> Option<u32> {
         let (columns, all, _) = self.shared.checks.as_ref()?;
         Some(self.errors.violated_of_first(checks.min(*all), columns))
@@ -454,13 +457,13 @@ impl StoredReader {
         let bits = self.llrs.len();
         sensed.central_bits(word.pages, word.page, &mut self.word, bits);
         let to = &mut self.word;
-        // Of two signs one is not the other: what is apart is flipped.
+        // A sign that differs from the usual one of its state is a flipped bit.
         apart(&mut self.drawn, &self.shared, word, sensed, |at, _| bits::flip(to, at));
         word.turned.iter().for_each(|&at| bits::flip(to, at as usize));
         self.errors.find(&self.word, word.pages[word.page]);
     }
 
-    /// What a decoder is told, into `llrs`.
+    /// Writes the decoder's input to `llrs`.
     fn sense_soft(&mut self, word: &StoredWord, sensed: &Sensed) {
         sensed.central_llrs(word.pages, word.page, &mut self.llrs);
         let to = &mut self.llrs;
@@ -469,7 +472,7 @@ impl StoredReader {
     }
 }
 
-/// Tells of each cell that reads otherwise than those in the middle of its state, in any order.
+/// Calls back for each cell that reads differently from cells in the middle of its state, in any order.
 #[inline]
 fn apart(drawn: &mut Drawn, shared: &Shared, word: &StoredWord, sensed: &Sensed, mut tell: impl FnMut(usize, i8)) {
     let draw = shared.draws.bits(word.cells, word.write);

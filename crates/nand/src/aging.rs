@@ -1,4 +1,4 @@
-//! Arrhenius equivalents: for how long a chip is baked in the laboratory in place of months of use.
+//! Arrhenius equivalents: how long to bake a chip in the laboratory in place of months of use.
 
 /// Boltzmann's constant, in eV / K (2018 CODATA, exact in SI units).
 const BOLTZMANN_EV_PER_K: f64 = 8.617_333_262e-5;

@@ -1,5 +1,5 @@
-//! Distributions of threshold voltage in closed form, with full relative accuracy in both tails: errors happen there, and
-//! a raw bit error rate of 1e-12 is a difference of tails.
+//! Distributions of threshold voltage in closed form, with full relative accuracy in both tails, since errors happen in
+//! the tails and a raw bit error rate of 1e-12 is a difference of tails.
 
 use softsense_base::normal_cdf;
 

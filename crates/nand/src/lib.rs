@@ -1,6 +1,6 @@
-//! The flash itself: where the threshold voltages of its cells are, what sensing them tells, how its raw bit error rate
-//! (RBER) grows with wear and retention, and how chips, blocks, pages and codewords differ. Knows nothing of codes or of
-//! time on a bus.
+//! The flash itself: the threshold voltages of its cells, what sensing tells of them, how its raw bit error rate (RBER)
+//! grows with wear and retention, and how chips, blocks, pages and codewords differ. This crate knows nothing of codes
+//! or of time on a bus.
 //!
 //! ```text
 //! CellSpec --(Wear)--> Cells --(page, level, Placement)--> Sensing: references, regions, probabilities, LLRs
@@ -13,22 +13,23 @@
 //!
 //! - [`CellSpec`] says how cells are programmed and how they age; [`Cells`] is a wordline of them at one age.
 //! - [`Sensing`] reads one page of [`Cells`] with a few references at each boundary between states.
-//! - [`RberModel`] is `f`, from threshold voltages or by formula; [`Rber`] the same, quick.
-//! - [`Variation`] makes the factors, log-normal with mean 1 and fixed by the seed, and overdispersed codewords.
-//! - [`retention_bake_minutes`] and [`recovery_bake_minutes`] are the Arrhenius equivalents of laboratory ageing.
+//! - [`RberModel`] is `f`, from threshold voltages or by formula; [`Rber`] is the same function, interpolated for
+//!   speed.
+//! - [`Variation`] draws the factors, log-normal with mean 1 and fixed by the seed, and overdispersed codewords.
+//! - [`retention_bake_minutes`] and [`recovery_bake_minutes`] are the Arrhenius equivalents of laboratory aging.
 //!
 //! # Guarantees
 //!
-//! - **No hidden state**: cells, references and RBER are functions of a spec, an age and a page; factors of the seed and the place.
-//!   Asking changes nothing, and the order of asking does not matter.
-//! - **The same on every CPU**: all that a run depends on is computed with the portable `libm`.
-//! - **Probabilities are computed, not sampled**: of a region, of an error, of a page. Tails keep their relative accuracy: an RBER
-//!   of 1e-12 is a difference of tails.
+//! - **No hidden state**: cells, references and RBER are functions of a spec, an age and a page; factors are functions
+//!   of the seed and the place. Queries change nothing, and their order does not matter.
+//! - **The same on every CPU**: everything that a run depends on is computed with the portable `libm`.
+//! - **Probabilities are computed, not sampled**: those of regions, errors and pages. Tails keep their relative
+//!   accuracy: an RBER of 1e-12 is a difference of tails.
 //! - **Bad fields are errors** that name the config path; an unknown page or level is a bug of the caller, and panics.
 //!
 //! # Example
 //!
-//! Worn MLC cells after a year: retention costs errors, and soft sensing wins information back.
+//! Worn MLC cells after a year: retention adds errors, and soft sensing gains information.
 //!
 //! ```
 //! use softsense_nand::{CellSpec, Placement, Sensing, Wear};

@@ -13,7 +13,7 @@ use crate::rber_grid::{CompiledGrid, RberGrid};
 use crate::sensing::MAX_LEVEL;
 use crate::{CellSpec, Cells, Inference, NamedCells, ReadDisturb, Sensing};
 
-/// The most effective reads of cells that anybody asks about.
+/// The most effective reads for which cells may be asked.
 pub const MOST_EFFECTIVE_READS: f64 = 1e12;
 
 /// The wear and age of a codeword's cells.
@@ -35,7 +35,7 @@ fn is_zero(number: &f64) -> bool {
 }
 
 impl Wear {
-    /// That of cells whose block nobody has read.
+    /// The wear of cells whose block has not been read.
     pub const fn unread(pe_cycles: u32, retention_hours: f64) -> Self {
         Self { pe_cycles, retention_hours, effective_reads: 0.0 }
     }
@@ -125,7 +125,7 @@ impl RberModel {
         (fresh + factor * retention).clamp(0.0, 0.5)
     }
 
-    /// The model, ready to be asked often.
+    /// The model, prepared for many queries.
     pub fn compiled(&self) -> Rber {
         Rber(match self {
             RberModel::ThresholdVoltage(_) => Kind::Surfaces(Surfaces::of_cells(self.cells())),
@@ -137,7 +137,7 @@ impl RberModel {
         })
     }
 
-    /// Its cells, where it has any and is open.
+    /// Its cells, if it has any and is open.
     pub fn open_cells(&self) -> Option<&CellSpec> {
         match self {
             RberModel::ThresholdVoltage(NamedCells::Given(cells)) => Some(cells),
@@ -145,12 +145,12 @@ impl RberModel {
         }
     }
 
-    /// How its cells infer where references belong, where they do.
+    /// The inference of references of its cells, if they have one.
     pub fn inference(&self) -> Option<&Inference> {
         self.open_cells()?.references.inference.as_ref()
     }
 
-    /// Whether its cells know what it costs to sense for less than the whole time.
+    /// Whether its cells model the noise of shortened sensing.
     pub fn knows_shortened_sensing(&self) -> bool {
         self.open_cells().is_some_and(|cells| cells.shortened_sensing.is_some())
     }
@@ -190,7 +190,7 @@ impl RberModel {
     }
 
     /// Checks the ranges, and opens what the model names: a file is taken from `directory`. `path` is where the model stands in the
-    /// config. A model that names cells knows nothing of them before.
+    /// config. Before this call a model that names cells has no data of them.
     ///
     /// # Errors
     /// A number out of range, or cells that do not open.
@@ -202,7 +202,7 @@ impl RberModel {
         self.check(path).map(|()| self.clone())
     }
 
-    /// Why a run may not start at an age: it is beyond what was measured.
+    /// Why a run may not start at an age: the age is beyond the measurements.
     pub fn beyond(&self, start: Wear) -> Option<String> {
         match self {
             RberModel::Grid(grid) => grid.beyond(start),
@@ -252,19 +252,19 @@ impl RberModel {
     }
 }
 
-/// Where the references of a read stand.
+/// Where the references of a read are placed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum ReferencesAt {
-    /// Where those of the cells are: they track the age, or are the chip's default.
+    /// As the cells say: they track the age, or are the chip's default.
     #[default]
     Cells,
-    /// Where the chip has them by default, whatever the age.
+    /// At the chip's default, whatever the age.
     Default,
     /// At an entry of the chip's retry table, from 0: offsets of the default ones, of all levels.
     RetryEntry(u8),
     /// Where a search for the valleys between states has found them.
     Valleys,
-    /// Where a measurement at one boundary infers that they belong: so many steps off the default ones.
+    /// Where a measurement at one boundary says they should be: this number of steps off the default ones.
     Inferred(i8),
 }
 
@@ -286,9 +286,9 @@ impl fmt::Display for ReferencesAt {
 pub struct ReadWith {
     /// Where references stand.
     pub references: ReferencesAt,
-    /// How many of them at each boundary, 1 to 7; 1 is hard decision.
+    /// The number of references at each boundary, 1 to 7; 1 is hard decision.
     pub level: u8,
-    /// For how much of its time sensing lasts, in per cent of it: 1 to 100.
+    /// Sensing time in per cent of the whole time, 1 to 100.
     pub sensing_percent: u8,
 }
 
@@ -311,12 +311,12 @@ pub struct LocatedWear {
     root_pe_cycles: f64,
     /// ln(1 + retention / t0).
     ln_retention: f64,
-    /// ln(1 + effective reads / r0); 0 where these do nothing.
+    /// ln(1 + effective reads / r0); 0 where reads do not disturb.
     ln_reads: f64,
 }
 
-/// A [`RberModel`] that answers in nanoseconds. A clone shares what the other has computed; so may threads, and models of the same
-/// cells that the process has opened lately, as the runs of a sweep do one after the other.
+/// A [`RberModel`] that answers in nanoseconds. Clones share what they have computed, and so do threads, and models of
+/// the same cells that the process has opened recently, such as the runs of a sweep.
 ///
 /// Threshold voltages take some hundred microseconds at each age, soft levels of them milliseconds. Here they are computed once for
 /// each point of a grid over P/E cycles and retention, when first asked for near it, and interpolated in logarithms: see
@@ -326,14 +326,14 @@ pub struct Rber(Kind);
 
 #[derive(Debug, Clone)]
 enum Kind {
-    /// Knows no pages, as the next.
+    /// A constant; it has no pages, like the formulas.
     Formula(Arc<Formula>),
     Grid(Arc<CompiledGrid>),
     Surfaces(Arc<Surfaces>),
 }
 
 impl Rber {
-    /// A raw bit error rate that is nothing: that of threshold voltages is at least this, so that it has a logarithm.
+    /// The smallest raw bit error rate of threshold voltages, so that every rate has a logarithm.
     pub const LEAST: f64 = 1e-30;
 
     /// Raw bit error rate at `wear` of `page`, or the mean over the pages; of models that know no pages, that of any.
@@ -351,10 +351,11 @@ impl Rber {
     /// The raw bit error rate at which to ask how a code fails that was measured on the textbook boundary
     /// ([`Cells::gaussian`]) with references where information is largest.
     ///
-    /// Of hard decisions it is their own. Of soft levels it is that of such a boundary of which the level leaves as much unknown as
-    /// of these cells, read with their own references: where references are misplaced, or a third state reaches in, the share of
-    /// wrong hard decisions says little of what soft ones tell. It is off by interpolation as [`Self::at`] is, but by 1 % where
-    /// that is by 0.5. Formulas know but the one boundary, and are the same at all levels.
+    /// For hard decisions it is the rate itself. For soft levels it is the rate of a textbook boundary for which the
+    /// level leaves as much unknown as for these cells, read with their own references: if references are misplaced, or
+    /// a third state reaches in, the share of wrong hard decisions says little about soft ones. Interpolation adds an
+    /// error as in [`Self::at`], but of 1 % where the error there is 0.5 %. Formulas describe only the one boundary,
+    /// and are the same at all levels.
     ///
     /// # Panics
     /// If there is no such page, level or place of references.
@@ -362,7 +363,7 @@ impl Rber {
         self.by_located(&self.locate(wear), page, read)
     }
 
-    /// Where a wear is on the grids of the model: worked out once for all that is asked there.
+    /// The position of a wear on the grids of the model, computed once for all queries there.
     #[inline]
     pub fn locate(&self, wear: Wear) -> LocatedWear {
         match &self.0 {
@@ -409,7 +410,7 @@ impl Rber {
         let hard = surfaces.of(ReadWith::level(1));
         let reaches = |pe_cycles: u32| hard.at(&surfaces.locate(Wear { pe_cycles, ..wear }), page) >= rber;
         let limit = wear.pe_cycles.saturating_mul(10).max(10_000);
-        // Brackets grow from where the answer is likely, for the grid is filled wherever it is asked.
+        // Brackets grow from the likely answer, since every query fills the grid around it.
         let (mut low, mut high) = (wear.pe_cycles, wear.pe_cycles);
         let mut stride = 1 + wear.pe_cycles / 32;
         if reaches(high) {
@@ -441,7 +442,7 @@ impl Rber {
     }
 }
 
-/// A formula, and what of it depends on P/E cycles alone, which are whole numbers and few.
+/// A formula, and its terms that depend only on P/E cycles, which are few whole numbers.
 #[derive(Debug)]
 struct Formula {
     model: RberModel,
@@ -449,11 +450,11 @@ struct Formula {
     terms: Vec<OnceLock<Box<[Terms]>>>,
 }
 
-/// A raw bit error rate without retention, and what it multiplies retention's part by.
+/// The raw bit error rate without retention, and the factor of its retention term.
 type Terms = (f64, f64);
 
 const TERMS_PER_CHUNK: u32 = 64;
-/// Beyond 65,536 P/E cycles terms are worked out each time.
+/// Beyond 65,536 P/E cycles terms are computed each time.
 const TERMS_CHUNKS: u32 = 1024;
 
 impl Formula {
@@ -468,7 +469,7 @@ impl Formula {
     }
 }
 
-/// A [`Surface`] for each thing that is asked of cells, made when it is.
+/// A [`Surface`] for each quantity of cells, made when it is first needed.
 #[derive(Debug)]
 struct Surfaces {
     cells: Arc<CellSpec>,
@@ -486,14 +487,14 @@ struct Surfaces {
 /// By place of references (see [`Surfaces::place`]), in each by level.
 type Sensed = Box<[OnceLock<Surface>]>;
 
-/// Those that were asked for last: what is worked out of cells is a function of them, whoever asks.
+/// The surfaces of the cells that were used last. They are functions of the cells, whoever uses them.
 static KEPT: Mutex<Vec<Arc<Surfaces>>> = Mutex::new(Vec::new());
 
 /// Of how many cells.
 const MOST_KEPT: usize = 4;
 
 impl Surfaces {
-    /// Those of cells that the process has asked for lately, or new ones.
+    /// The surfaces of cells that the process has used recently, or new ones.
     fn of_cells(cells: &CellSpec) -> Arc<Self> {
         let mut kept = KEPT.lock().expect("nothing panics while it holds them");
         let known = kept.iter().position(|surfaces| *surfaces.cells == *cells);
@@ -561,8 +562,8 @@ fn empty<T>(count: usize) -> Box<[OnceLock<T>]> {
     (0..count).map(|_| OnceLock::new()).collect()
 }
 
-/// Where references of soft levels are most informative. That takes long to find, and is the same wherever hard references stand:
-/// an entry of a retry table, or what was inferred, moves those of all levels.
+/// Where references of soft levels are most informative. The search takes long, and its result is the same wherever
+/// hard references are: an entry of a retry table, or an inferred offset, moves the references of all levels.
 #[derive(Debug, Default)]
 struct PlacedReferences(Mutex<HashMap<PlacedFor, Arc<[f64]>>>);
 
@@ -576,7 +577,7 @@ impl PlacedReferences {
         let of = [pe_cycles.into(), retention_hours.to_bits(), effective_reads.to_bits()];
         let known = || self.0.lock().expect("nothing panics while it holds the references");
         let key = (of, page, read.level);
-        // Two threads may look for the same at once, and find the same.
+        // Two threads may compute the same at once, with the same result.
         let placed_v = known().get(&key).cloned();
         let placed_v = placed_v.unwrap_or_else(|| {
             let placed_v: Arc<[f64]> = Sensing::most_informative_v(cells, page, read.level).into();
@@ -587,7 +588,7 @@ impl PlacedReferences {
     }
 }
 
-/// What a [`Surface`] is of.
+/// The quantity of a [`Surface`].
 #[derive(Debug, Clone, Copy)]
 enum Asked {
     /// Raw bit error rates: of each page, and after them of their mean.
@@ -596,8 +597,8 @@ enum Asked {
     KnownErrors(ReferencesAt),
 }
 
-/// What cells are asked for on a grid over ln(1 + effective reads / r0), sqrt(P/E cycles) and ln(1 + retention / t0), filled
-/// where it is asked.
+/// A quantity of cells on a grid over ln(1 + effective reads / r0), sqrt(P/E cycles) and ln(1 + retention / t0). Points
+/// are computed when they are first needed.
 ///
 /// In these coordinates, which noise, retention and disturb grow with, a logarithm is nearly linear from point to point.
 #[derive(Debug)]
@@ -620,7 +621,7 @@ struct Surface {
 /// Points by P/E cycles and retention.
 type Sheet = Vec<OnceLock<Vec<OnceLock<Point>>>>;
 
-/// The logarithms of what is asked for.
+/// Logarithms of the quantity.
 type Point = [f64; MAX_PAGES + 1];
 
 /// Two neighbours on a grid, and how far from the first to the second.
@@ -635,7 +636,7 @@ impl Between {
         Self { first, fraction: coordinate - first as f64 }
     }
 
-    /// Linear between what is known at both. What lies on the grid needs no second point.
+    /// Linear interpolation between both. A query on the grid needs no second point.
     #[inline]
     pub(crate) fn of(&self, at: impl Fn(usize) -> f64) -> f64 {
         let from = at(self.first);

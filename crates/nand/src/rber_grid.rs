@@ -93,7 +93,7 @@ impl RberGrid {
         self.retention_days.len() > 1
     }
 
-    /// The grid, ready to be asked often.
+    /// The grid, prepared for many queries.
     pub(crate) fn compiled(&self) -> CompiledGrid {
         let ln = |rates: &Vec<f64>| rates.iter().map(|rate| libm::log(rate.max(LEAST))).collect();
         CompiledGrid {
@@ -115,7 +115,7 @@ pub(crate) struct CompiledGrid {
 impl CompiledGrid {
     pub(crate) fn at(&self, wear: Wear) -> f64 {
         let row = segment(&self.rows, libm::sqrt(f64::from(wear.pe_cycles)));
-        // Data that is written in the run is younger than the youngest that was measured: it has that one's rate.
+        // Data that is written in the run may be younger than the youngest measured data, and then has its rate.
         let column = segment(&self.columns, libm::log1p(wear.retention_hours).max(self.columns[0]));
         libm::exp(row.of(|row| column.of(|column| self.ln_rber[row][column]))).min(0.5)
     }

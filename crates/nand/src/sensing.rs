@@ -71,8 +71,8 @@ impl Placement {
     }
 }
 
-/// The reference voltages with which one page is sensed. They cut the voltages into regions, and a region is all that a
-/// decoder learns of a cell.
+/// The reference voltages with which one page is sensed. They divide the voltages into regions, and a decoder learns
+/// only the region of a cell.
 #[derive(Debug, Clone)]
 pub struct Sensing {
     page: usize,
@@ -104,8 +104,8 @@ impl Sensing {
         Self::moved(cells, page, levels, &placed_v)
     }
 
-    /// Where the references of a level are most informative of a page of the states that are expected, before they are moved: what
-    /// [`Self::new`] takes nearly all of its time for, and cells that expect the same states have in common.
+    /// The references of a level that are most informative for a page of the expected states, before offsets move them.
+    /// Finding them takes nearly all of the time of [`Self::new`], and cells that expect the same states share them.
     ///
     /// # Panics
     /// As [`Self::new`].
@@ -113,7 +113,7 @@ impl Sensing {
         Place::new(cells, page, cells.expected().0).most_informative(level.into())
     }
 
-    /// With references that were placed for the states that are expected, moved as those of the cells are.
+    /// With references that were placed for the expected states, and moved by the offsets of the cells.
     pub(crate) fn moved(cells: &Cells, page: usize, levels: usize, placed_v: &[f64]) -> Self {
         let offsets_v = cells.expected().1;
         // Boundaries that are moved towards each other leave no room between them.
@@ -134,12 +134,12 @@ impl Sensing {
         &self.references
     }
 
-    /// How many regions the references make.
+    /// The number of regions.
     pub fn regions(&self) -> usize {
         self.references.len() + 1
     }
 
-    /// How many times the wordline is sensed: once for each reference.
+    /// The number of sensings of the wordline: one for each reference.
     pub fn sensings(&self) -> usize {
         self.references.len()
     }
@@ -195,14 +195,14 @@ impl Sensing {
         1.0 - self.equivocation(cells)
     }
 
-    /// What is left unknown of such a bit, in bits: one less [`Self::information`], exact to the last digits also where it is next
-    /// to nothing.
+    /// The remaining uncertainty (equivocation) of such a bit, in bits: one less [`Self::information`], exact to the
+    /// last digits even where it is tiny.
     pub fn equivocation(&self, cells: &Cells) -> f64 {
         self.probabilities(cells).into_iter().map(equivocation).sum()
     }
 
-    /// The LLR of each region, ln(P(region | 0) / P(region | 1)), for `cells`. These may be of another age than the cells
-    /// that are read; then the LLRs are mismatched, as a controller's are that does not know the age.
+    /// The LLR of each region, ln(P(region | 0) / P(region | 1)), for `cells`. `cells` may have another age than the
+    /// cells that are read; LLRs are then mismatched, like those of a controller that does not know the age.
     ///
     /// A region in which no cell of one bit is has an infinite LLR, one without any cells 0.
     pub fn llrs(&self, cells: &Cells) -> Vec<f64> {
@@ -225,7 +225,7 @@ impl Sensing {
     }
 }
 
-/// A voltage as each state sees it.
+/// A voltage relative to each state.
 type Tails = [Tail; MAX_STATES];
 
 const BELOW: Tails = [Tail::BELOW; MAX_STATES];
@@ -281,8 +281,8 @@ impl<'a> PageStates<'a> {
     }
 }
 
-/// What a region of these probabilities leaves unknown of the bit, in bits, times the probability of the region: its
-/// part of H(bit | region). Exact to the last digits also where next to nothing is left.
+/// The part of H(bit | region) that a region with these probabilities contributes, in bits. Exact to the last digits
+/// even where it is tiny.
 fn equivocation([zero, one]: [f64; 2]) -> f64 {
     if zero == 0.0 || one == 0.0 {
         return 0.0;
@@ -300,7 +300,7 @@ struct Place<'a> {
 struct Boundary {
     /// The hard reference of the states that are expected.
     hard: f64,
-    /// References lie between these: beyond there are next to no errors to tell from right decisions.
+    /// References lie between these voltages, beyond which there are next to no errors.
     low: f64,
     high: f64,
 }
@@ -317,7 +317,8 @@ impl Boundary {
     }
 }
 
-/// First and second derivatives by each reference, and mixed ones of neighbours: a region knows but its two ends.
+/// First and second derivatives by each reference, and mixed ones of neighbours, since a region depends only on its two
+/// ends.
 struct Slopes {
     first: Vec<f64>,
     second: Vec<f64>,
@@ -325,7 +326,7 @@ struct Slopes {
 }
 
 impl Slopes {
-    /// Makes references immovable of which `is_held`, asked with number and first derivative, is true.
+    /// Fixes the references for which `is_held`, called with number and first derivative, is true.
     fn hold(&mut self, is_held: impl Fn(usize, f64) -> bool) {
         for (index, (first, second)) in self.first.iter_mut().zip(&mut self.second).enumerate() {
             if is_held(index, *first) {
@@ -370,8 +371,8 @@ impl<'a> Place<'a> {
         let boundary = |(index, &at): (usize, &usize)| {
             let hard = hard_reference(at);
             let (left, right) = (&states[at], &states[at + 1]);
-            // A share of 1e-12 of the errors tells nothing, and where all is the same a search finds nothing. States
-            // that do not overlap have no errors.
+            // A share of 1e-12 of the errors is irrelevant, and a search in a flat region finds nothing. States that do
+            // not overlap have no errors.
             let below = right.lower_quantile(1e-12 * right.tail(hard).lower());
             let above = left.upper_quantile(1e-12 * left.tail(hard).upper());
             // Neighbouring boundaries of the page meet in the middle.
@@ -413,7 +414,7 @@ impl<'a> Place<'a> {
         descents.into_iter().min_by(|one, other| one.0.total_cmp(&other.0)).expect("two starts").1
     }
 
-    /// What the regions leave unknown that `references` make between two others.
+    /// The equivocation of the regions that `references` make between two others.
     fn equivocation_between(&self, from: &Tails, references: &[f64], end: &Tails) -> f64 {
         let ends = references.iter().map(|&reference| self.page.tails(reference)).chain([*end]);
         self.page.regions(*from, ends).map(equivocation).sum()
@@ -543,7 +544,8 @@ impl<'a> Place<'a> {
         groups
     }
 
-    /// The place from `low` to `high` at which one more reference tells most in a gap between two others.
+    /// The position from `low` to `high` at which one more reference in a gap between two others adds the most
+    /// information.
     fn cut(&self, [low, high]: [f64; 2], between_v: [f64; 2]) -> Gap {
         let [left, right] = between_v.map(|volts| self.tails(volts));
         let whole = self.page.equivocation(&left, &right);
@@ -556,7 +558,7 @@ impl<'a> Place<'a> {
     }
 }
 
-/// A gap between two references, which may be infinite, and where one more in it tells how much.
+/// A gap between two references, which may be infinite, with the best position of one more reference and its gain.
 #[derive(Debug, Clone, Copy)]
 struct Gap {
     between_v: [f64; 2],

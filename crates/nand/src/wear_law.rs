@@ -1,4 +1,4 @@
-//! Laws of wear through measured points, and the way back from a raw bit error rate to P/E cycles.
+//! Laws of wear through measured points, and the inverse from a raw bit error rate to P/E cycles.
 
 use std::str::FromStr;
 

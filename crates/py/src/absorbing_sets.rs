@@ -1,4 +1,4 @@
-//! Absorbing sets as Python sees them.
+//! Absorbing sets for Python.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;

@@ -1,4 +1,4 @@
-//! Codes, decoders and their measurement as Python sees them: arrays in, arrays out.
+//! Codes, decoders and their measurement for Python, by arrays.
 
 use std::fmt;
 use std::ops::ControlFlow;

@@ -1,4 +1,4 @@
-//! Flash cells as Python sees them.
+//! Flash cells for Python.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! Frame counting and decode tables as Python sees them.
+//! Frame counting and decode tables for Python.
 
 use std::path::Path;
 use std::sync::Arc;

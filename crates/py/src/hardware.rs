@@ -1,4 +1,4 @@
-//! Circuits of codecs as Python sees them.
+//! Circuits of codecs for Python.
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;

@@ -1,4 +1,4 @@
-//! `softsense._core`: the Rust house as Python sees it. Conversions only, no logic.
+//! `softsense._core`: the Rust crates for Python. It converts values and has no logic.
 
 mod absorbing_sets;
 mod codes;

@@ -1,4 +1,4 @@
-//! What becomes of a process that gets no more memory: one line and an exit code, where Rust would abort.
+//! The end of a process that gets no more memory: one line and an exit code, where Rust would abort.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::io::Write;

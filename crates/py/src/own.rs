@@ -1,5 +1,5 @@
-//! Policies and rules that users have written in Python, as the core asks them; and what they are shown. Rules of the FTL and of caches are
-//! in [`rules`].
+//! Policies and rules that users have written in Python, and the objects that they are shown. Rules of the FTL and of
+//! caches are in [`rules`].
 
 mod rules;
 

@@ -1,4 +1,4 @@
-//! Recordings of a run's window as Python sees them.
+//! Recordings of a run's window for Python.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};

@@ -1,4 +1,4 @@
-//! Timelines of lone reads as Python sees them.
+//! Timelines of lone reads for Python.
 
 use std::sync::{Arc, Mutex, PoisonError};
 

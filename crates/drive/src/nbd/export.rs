@@ -1,4 +1,4 @@
-//! What is served.
+//! The device that a server offers.
 
 /// A device that is served. Calls may come from several threads and connections at once.
 ///

@@ -6,11 +6,12 @@
 //! ```
 //!
 //! - [`Server`] listens on a Unix socket or a loopback port, and has a thread for each connection.
-//! - Negotiation: which export, whether replies are structured, whether `base:allocation` is asked for. It has a deadline.
-//! - Transmission: requests, several at a time for each connection, answered as they are done.
+//! - Negotiation settles the export, whether replies are structured, and whether `base:allocation` is reported. It has
+//!   a deadline.
+//! - Transmission carries requests, several at a time on each connection, which are answered as they are done.
 //!
-//! What goes wrong with a client ends with its connection: nothing it sends makes the server panic, wait for ever, or hold more
-//! memory than [`Limits`] says. TLS is not offered, and neither are extended headers.
+//! A faulty client affects only its own connection: nothing that it sends makes the server panic, wait for ever, or use
+//! more memory than [`Limits`] says. TLS is not offered, and neither are extended headers.
 //!
 //! Source: NetworkBlockDevice/nbd, `doc/proto.md` of 2025-05-31 (commit 6725f91e), "The NBD protocol".
 //!

@@ -1,4 +1,4 @@
-//! The first phase of a connection: the client asks what there is, and which features it may use.
+//! The first phase of a connection: the client asks for exports and for the features that it may use.
 //!
 //! Source: `doc/proto.md`, "Fixed newstyle negotiation" and "Option types".
 

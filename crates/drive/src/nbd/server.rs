@@ -1,4 +1,4 @@
-//! Listening, and what is common to all connections.
+//! Listening for connections, and the state that all connections share.
 
 use super::export::Export;
 use super::socket::{Incoming, Socket};

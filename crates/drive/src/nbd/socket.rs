@@ -1,4 +1,4 @@
-//! A connection, of whichever kind.
+//! A connection by a Unix socket or by TCP.
 
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpStream};

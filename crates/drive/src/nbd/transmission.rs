@@ -1,7 +1,7 @@
 //! The second phase of a connection: requests and replies.
 //!
-//! Each worker reads a request, lets the next worker read, does what was asked, and replies. So a request in hand is a worker that
-//! is busy: when all are, nothing more is read, and the client waits.
+//! Each worker reads a request, lets the next worker read, carries the request out, and replies. So each request under
+//! way occupies a worker: when all workers are busy, nothing more is read, and the client waits.
 //!
 //! Source: `doc/proto.md`, "Transmission" and "Request types".
 

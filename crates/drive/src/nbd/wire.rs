@@ -1,4 +1,4 @@
-//! Numbers of the protocol, and how they are laid out. All integers are big-endian.
+//! Constants of the protocol and the layout of its messages. All integers are big-endian.
 //!
 //! Source: `doc/proto.md`, "Values".
 

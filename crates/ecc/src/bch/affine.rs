@@ -1,4 +1,4 @@
-//! The additive Fourier transform where a CPU multiplies eight bytes by one bit matrix (GFNI).
+//! The additive Fourier transform on CPUs with GFNI, which multiply eight bytes by a bit matrix in one instruction.
 
 use std::arch::x86_64::*;
 

@@ -1,4 +1,4 @@
-//! Carry-less products in vectors of 128-bit lanes, of which each holds two words of a polynomial, the lower first.
+//! Carry-less products in vectors of 128-bit lanes. Each lane holds two words of a polynomial, the lower first.
 
 use std::arch::x86_64::*;
 

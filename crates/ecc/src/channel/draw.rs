@@ -1,16 +1,17 @@
-//! Draws from discrete distributions: of single bits, and of all bits of a codeword at once.
+//! Draws from discrete distributions, for single bits and for all bits of a codeword at once.
 
 use softsense_base::Stream;
 
 use crate::simd::InstructionSet;
 
-/// A discrete distribution of up to 256 values from which is drawn in constant time. Its probabilities are rounded to
-/// whole multiples of 2^-32.
+/// A discrete distribution of up to 256 values, from which a value is drawn in constant time. Its probabilities are
+/// rounded to whole multiples of 2^-32.
 ///
 /// Source: M. Vose, "A linear algorithm for generating random numbers with a given distribution", 1991.
 #[derive(Debug, Clone)]
 pub(super) struct Alias {
-    /// Of each column the height below which it stands for the first of its values, and above for the second.
+    /// For each column the height below which it stands for the first of its two values, and above which for the
+    /// second.
     columns: [(u32, [i8; 2]); Self::COLUMNS],
 }
 
@@ -58,13 +59,14 @@ impl Alias {
     }
 }
 
-/// Bits that are drawn at once: their values fill a vector of AVX-512.
+/// Number of bits that are drawn at once: their values fill a vector of AVX-512.
 const BLOCK: usize = 64;
 /// Words of random bits for them.
 const WORDS: usize = BLOCK / 4;
-/// The most values that comparisons tell apart: of pages of cells, which have up to some fifty, those that matter.
+/// The most values that are found by comparisons. Pages of cells have up to some fifty values, of which this number of
+/// the likeliest matter.
 const MOST_LIKELY: usize = 32;
-/// Where there are no more than these, time is not spent on more: seven levels of one boundary have eight regions.
+/// A smaller number of values, which takes less time: seven levels of one boundary have eight regions.
 const FEW: usize = 8;
 /// Draws that are left to [`Bulk::rest`] are drawn again, with numbers from here on.
 const REST_DRAWS: u64 = 3 << 32;
@@ -73,17 +75,16 @@ const REST_DRAWS: u64 = 3 << 32;
 #[repr(align(64))]
 struct Lines<T>(T);
 
-/// A discrete distribution of up to 256 values from which is drawn for all bits of a codeword, at vector speed.
+/// A discrete distribution of up to 256 values, from which values for all bits of a codeword are drawn at vector speed.
 ///
-/// A bit has one of 2^16 draws. Each of the likeliest values is given as many of them as fit into its probability, side by
-/// side; whoever draws one of the few others draws again, from what is then missing of all probabilities. So these are
-/// exact but for the rounding of [`Alias`] in the rest, which is a small part of all, and nothing is looked up for most
-/// bits.
+/// A bit draws a number below 2^16. Each of the likeliest values owns as many consecutive numbers as fit its
+/// probability; a bit that draws one of the few remaining numbers draws again, from the rest of all probabilities. So
+/// probabilities are exact except for the rounding of [`Alias`] in the small rest, and most bits need no lookup.
 #[derive(Debug, Clone)]
 pub(super) struct Bulk {
     /// Draws below this are left to the rest.
     rest_below: u16,
-    /// From which draw on each value stands, ascending. Those without a value repeat the last one.
+    /// The first draw of each value, ascending. Entries without a value repeat the last one.
     from: [u16; MOST_LIKELY],
     values: [i16; MOST_LIKELY],
     few: bool,
@@ -203,7 +204,8 @@ impl Bulk {
     #[inline(never)]
     fn redraw(&self, stream: &Stream, frame: u64, block: u64, draws: &[u16; BLOCK], values: &mut [i16; BLOCK]) {
         let rest = self.rest.as_ref().expect("draws are left to it");
-        // Places first, without a branch: of an AWGN channel more than half of all bits come here.
+        // The places of these bits are collected first, without a branch, since for an AWGN channel more than half of
+        // all bits come here.
         let (mut places, mut count) = ([0; BLOCK], 0);
         for (place, draw) in draws.iter().enumerate() {
             places[count] = place;

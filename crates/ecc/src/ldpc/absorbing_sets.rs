@@ -8,30 +8,30 @@ use super::{Columns, QuasiCyclic};
 
 /// The most bits of a set that may be searched for.
 pub const MOST_SET_BITS: usize = 14;
-/// Start cycles of a unit of work.
+/// Number of start cycles in a unit of work.
 const UNIT_CYCLES: usize = 256;
 /// Bits of the heaviest columns that an ear of three bits may have.
 const LIGHT_EAR_WEIGHT: usize = 5;
-/// The longest codeword that is searched without rotations to make use of.
+/// The longest codeword that is searched without using rotations.
 const LONGEST_WITHOUT_ROTATIONS: usize = 4096;
 
-/// A set of bits whose errors hold one another in place: each of them has more checks that the set satisfies (an even number
-/// of its bits is in them) than checks that it violates.
+/// A set of bits whose errors hold one another in place. If all bits of the set are wrong, each of them has more
+/// satisfied checks (which have an even number of bits of the set) than violated ones.
 ///
 /// (a, b) of the literature are the number of bits and [`Self::violated`].
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct AbsorbingSet {
-    /// One set of its orbit, ascending.
+    /// The bits of one set of the orbit, ascending.
     pub bits: Vec<u32>,
-    /// How many checks have an odd number of its bits.
+    /// Number of checks with an odd number of its bits.
     pub violated: u32,
-    /// How many sets the rotations of a quasi-cyclic matrix make of it, itself among them.
+    /// Number of sets in its orbit, which the rotations of a quasi-cyclic matrix make of it, including itself.
     pub multiplicity: u32,
 }
 
 impl AbsorbingSet {
-    /// The set of these bits, in any order, as the first of its orbit under rotations of circulants, and whether it is
-    /// absorbing. `columns` are those of the matrix.
+    /// The set of these bits, given in any order, as the first set of its orbit under rotations of circulants, and
+    /// whether it is absorbing. `columns` are those of the matrix.
     pub fn of(circulant_size: u32, columns: &Columns, bits: &[u32]) -> (Self, bool) {
         let mut checks: Vec<u32> = bits.iter().flat_map(|&bit| columns.of(bit as usize)).copied().collect();
         checks.sort_unstable();
@@ -78,12 +78,12 @@ fn multiplicity(size: u32, bits: &[u32]) -> u32 {
         as u32
 }
 
-/// Absorbing sets of one code, each orbit once, and which of them are nearly all wrong in a word.
+/// Absorbing sets of one code, one of each orbit, with a lookup of sets whose bits are nearly all wrong in a word.
 #[derive(Debug, Clone)]
 pub struct AbsorbingSets {
     circulant_size: u32,
     sets: Vec<AbsorbingSet>,
-    /// For each block column the sets with a bit in it, and the bit's place in the circulant.
+    /// For each block column the sets with a bit in it, and the position of the bit in the circulant.
     by_column: Vec<Vec<(u32, u32)>>,
 }
 
@@ -91,7 +91,7 @@ impl AbsorbingSets {
     /// Sets of `code`, one of each orbit, in any order.
     ///
     /// # Errors
-    /// A set that is not absorbing in this code, is none of its bits, or is of an orbit that was given before.
+    /// A set that is not absorbing in this code, that has a bit outside of the code, or whose orbit was given before.
     pub fn new(code: &QuasiCyclic, sets: &[Vec<u32>]) -> Result<Self> {
         let circulant_size = code.circulant_size() as u32;
         let length = circulant_size * code.columns() as u32;
@@ -121,7 +121,8 @@ impl AbsorbingSets {
         let mut by_column = vec![Vec::new(); code.columns()];
         for (index, set) in (0..).zip(&known) {
             for bit in &set.bits {
-                // Of bits that a rotation which keeps the set maps to one another, one stands for all.
+                // If a rotation maps the set to itself, one bit stands for all bits that the rotation maps to one
+                // another.
                 let entry = (index, bit % circulant_size % set.multiplicity);
                 let column: &mut Vec<(u32, u32)> = &mut by_column[(bit / circulant_size) as usize];
                 if !column.contains(&entry) {
@@ -137,7 +138,7 @@ impl AbsorbingSets {
         &self.sets
     }
 
-    /// The sets of a class: so many bits, so many violated checks.
+    /// The sets of a class, given its number of bits and of violated checks.
     pub fn class(&self, bits: usize, violated: u32) -> impl Iterator<Item = &AbsorbingSet> {
         self.sets.iter().filter(move |set| (set.bits.len(), set.violated) == (bits, violated))
     }
@@ -147,7 +148,7 @@ impl AbsorbingSets {
         (0..set.multiplicity).map(|shift| set.rotated(self.circulant_size, shift)).collect()
     }
 
-    /// One set of a class, every one as likely, all rotations counted, given a uniform number.
+    /// One set of a class for a uniform random number; all sets, counting rotations, are equally likely.
     ///
     /// # Panics
     /// If there is none.
@@ -163,8 +164,8 @@ impl AbsorbingSets {
         unreachable!("a class without sets")
     }
 
-    /// Of all rotations of all sets, the fewest bits that one of them has outside `errors`, and how many have no more; none
-    /// where no set has a bit in `errors`.
+    /// Over all rotations of all sets, the smallest number of bits that a set has outside `errors`, and the number of
+    /// sets with that number. None if no set has a bit in `errors`.
     pub fn nearest(&self, errors: &[u32]) -> Option<(usize, usize)> {
         let mut wrong: HashMap<(u32, u32), usize, BuildHasherDefault<Mixing>> = HashMap::default();
         for &bit in errors {
@@ -187,46 +188,46 @@ impl AbsorbingSets {
 
 /// A search for all small absorbing sets of a quasi-cyclic matrix, in units of work that can be done anywhere and in any order.
 ///
-/// Two bits are neighbours if they share a check. Sets are grown from short cycles of neighbours by *ears*: paths of one, two
-/// or three new bits that begin and end at violated checks of the set. Rotations of the circulants are symmetries, so that one
-/// cycle of each orbit is grown.
+/// Two bits are neighbours if they share a check. Sets are grown from short cycles of neighbours by *ears*: paths of
+/// one, two or three new bits that begin and end at violated checks of the set. Rotations of the circulants are
+/// symmetries, so only one cycle of each orbit is grown.
 ///
-/// What is found is every set of at most `bits` bits
+/// The search finds every set of at most `bits` bits
 /// - whose checks have one or two of its bits each (an *elementary* set),
-/// - that stays connected when any one of its checks is taken out,
-/// - that holds a cycle of at most [`Self::longest_cycle`] bits and, from one of its shortest cycles on, can be built with ears
-///   of one and two bits, or of three bits one of which is in a column of weight 3 at most and none in one of more than 5; from
-///   five bits with room for five more on, of any three.
+/// - that stays connected when any one of its checks is removed,
+/// - that contains a cycle of at most [`Self::longest_cycle`] bits, and can be built from one of its shortest cycles by
+///   ears of one and two bits, or of three bits of which one is in a column of weight 3 at most and none in a column of
+///   weight above 5. Sets of five bits or more with room for five more grow by any ears of three bits.
 ///
-/// Of columns of weight 4 and more these are all elementary sets of up to ten bits no three of which share a check two by two,
-/// and no two of which share two checks: asserted over all graphs of up to nine bits and the one of ten that ears of one and two
-/// bits do not build; the other 208 were looked through once. Of eleven bits three shapes of 2,052 are missing.
-/// What no search of this kind sees are sets with three bits in one check.
+/// For columns of weight 4 and more these are all elementary sets of up to ten bits in which no three bits share checks
+/// pairwise and no two bits share two checks. A test asserts it for all graphs of up to nine bits, and for the one of
+/// ten bits that ears of one and two bits do not build; the other 208 were checked once. Of the 2,052 shapes of eleven
+/// bits three are missing. No search of this kind finds sets with three bits in one check.
 ///
 /// Source: L. Dolecek, Z. Zhang, V. Anantharam, M. Wainwright, B. Nikolic, "Analysis of absorbing sets and fully absorbing sets
 /// of array-based LDPC codes", 2010 (the sets); Y. Hashemi, A. Banihashemi, "New characterization and efficient exhaustive
 /// search algorithm for leafless elementary trapping sets of variable-regular LDPC codes", 2016 (growing by expansions).
-/// Deviation: ears are looked up by pairs of checks, of which one row for each block row is kept.
+/// Deviation: ears are looked up by pairs of checks, and the table has one row for each block row.
 pub struct AbsorbingSetSearch {
     graph: Graph,
     most_bits: usize,
     most_violated: u32,
     one: Ears<1>,
-    /// By how many bits may come after the ear: none, one, or more.
+    /// Indexed by the number of bits that may follow the ear: none, one, or more.
     two: [Ears<2>; 3],
     three: [Ears<3>; 3],
     cycles: Vec<Vec<u32>>,
     longest_cycle: usize,
 }
 
-/// The Tanner graph, every circulant written out.
+/// The Tanner graph with all circulants expanded.
 struct Graph {
     size: u32,
     bits_of: Lists,
     checks_of: Lists,
 }
 
-/// Lists of numbers, one after the other.
+/// Lists of numbers, stored one after the other.
 struct Lists {
     starts: Vec<u32>,
     items: Vec<u32>,
@@ -261,7 +262,7 @@ impl Graph {
         self.checks_of.of(bit).len()
     }
 
-    /// Whether there are three bits that share a check each two of them, and not one all three.
+    /// Whether there are three bits of which each two share a check, without a check of all three.
     fn has_triangles(&self) -> bool {
         let mut found = false;
         let mut state = vec![u32::MAX; self.bits_of.starts.len() - 1];
@@ -287,7 +288,7 @@ impl Graph {
         self.checks_of.of(a).iter().filter(|check| of_b.contains(check)).count() >= 2
     }
 
-    /// Whether any two bits do.
+    /// Whether any two bits share two checks or more.
     fn has_doubled(&self) -> bool {
         (0..self.checks_of.starts.len() as u32 - 1).step_by(self.size as usize).any(|bit| {
             let mut met: Vec<u32> =
@@ -303,12 +304,12 @@ impl Graph {
     }
 }
 
-/// Paths of `BITS` bits between two checks: of the first check of each block row to any check; the others are rotations.
+/// Paths of `BITS` bits from the first check of each block row to any check; all other paths are rotations of these.
 struct Ears<const BITS: usize> {
     size: u32,
     checks: u32,
     starts: Vec<u32>,
-    /// For each bit of a path its block column times the circulant size, and its place in the circulant.
+    /// For each bit of a path its block column times the circulant size, and its position in the circulant.
     paths: Vec<[(u32, u32); BITS]>,
 }
 
@@ -390,7 +391,7 @@ impl AbsorbingSetSearch {
     ///
     /// # Arguments
     /// - `most_bits`: the most bits of a set, 3 to [`MOST_SET_BITS`].
-    /// - `most_violated`: the most checks that a set violates; growing stops nowhere for it.
+    /// - `most_violated`: the most checks that a listed set violates; sets with more are still grown.
     /// - `interrupted`: ends the preparation.
     ///
     /// # Errors
@@ -422,11 +423,12 @@ impl AbsorbingSetSearch {
         // A set whose bits all have three neighbours or more has a cycle of five bits or fewer up to ten bits; two cycles in
         // a common set of a bits have one of at most two thirds of a + 1.
         let longest_cycle = if adjacent_light { (2 * (most_bits + 1) / 3).max(3) } else { 5.min(most_bits) };
-        // A bit of an ear that has no other violated check of the set wants a neighbour that comes after the ear, unless it is
-        // light. One bit cannot be that neighbour of two bits that are neighbours, where no three bits are.
+        // A bit of an ear without another violated check of the set needs a neighbour that is added after the ear,
+        // unless its column is light. One bit cannot be this neighbour for two bits that are neighbours, if no three
+        // bits are neighbours of one another.
         let triangles = graph.has_triangles();
         let no_heavy_pair = |ear: &[u32]| triangles || ear.windows(2).all(|pair| pair.iter().any(light));
-        // Nor does it want one if it shares two checks with the next bit of the ear.
+        // It needs none if it shares two checks with the next bit of the ear.
         let (share_two, doubled) = (|pair: &[u32]| graph.share_two(pair[0], pair[1]), graph.has_doubled());
         let none_wants = |ear: &[u32]| ear.iter().all(light) || doubled && ear.windows(2).any(share_two);
         let not_too_heavy = |ear: &[u32; 3]| ear.iter().all(|&bit| graph.weight(bit) <= LIGHT_EAR_WEIGHT);
@@ -465,7 +467,7 @@ impl AbsorbingSetSearch {
         self.cycles.len()
     }
 
-    /// Units of work.
+    /// Number of units of work.
     pub fn units(&self) -> usize {
         self.cycles.len().div_ceil(UNIT_CYCLES)
     }
@@ -508,14 +510,14 @@ impl AbsorbingSetSearch {
         Check { row: check / self.graph.size, offset: check % self.graph.size }
     }
 
-    /// One cycle of `bits` neighbours of each orbit, without shorter ones between them; `None` if it was interrupted.
+    /// One cycle of `bits` neighbours of each orbit that contains no shorter cycle; `None` if it was interrupted.
     fn start_cycles(&self, bits: usize, interrupted: &AtomicBool) -> Option<Vec<Vec<u32>>> {
         let graph = &self.graph;
         let mut found = HashSet::new();
         let mut growing = Growing::new(self);
         growing.shortest = bits;
         let mut keep = |cycle: &[u32]| {
-            // Shorter cycles within are cycles of their own.
+            // A cycle that contains a shorter one is left to that one.
             if cycle.iter().all(|&bit| growing.add(bit)) {
                 found.insert(canonical(graph.size, cycle));
             }
@@ -543,10 +545,11 @@ impl AbsorbingSetSearch {
         cycle < 3 || self.graph.needs(bit) as usize <= 2 + self.most_bits - cycle
     }
 
-    /// Calls `keep` with all cycles of `bits` bits that begin with `path`, go on at the check `from` and end at the check `to`.
+    /// Calls `keep` with all cycles of `bits` bits that begin with `path`, continue at the check `from` and end at the
+    /// check `to`.
     fn close(&self, path: &mut Vec<u32>, from: u32, to: u32, bits: usize, keep: &mut dyn FnMut(&[u32])) {
         let graph = &self.graph;
-        // A cycle is met from each of its bits: the one in the lowest block column will do.
+        // A cycle is found from each of its bits; it is kept from the bit in the lowest block column.
         let lower = |bit: u32, path: &[u32]| {
             bit / graph.size < path[0] / graph.size || path.contains(&bit) || !self.can_be_on(bit, bits)
         };
@@ -585,23 +588,25 @@ impl AbsorbingSetSearch {
     }
 }
 
-/// A set that grows.
+/// A set under construction.
 struct Growing<'a> {
     search: &'a AbsorbingSetSearch,
     members: Vec<u32>,
-    /// For each member the members that it shares a check with, and how many satisfied checks it has.
+    /// For each member the members with which it shares a check, and its number of satisfied checks.
     neighbours: [u16; MOST_SET_BITS],
     satisfied: [u32; MOST_SET_BITS],
     /// For each check: no member, one (its number and one), or two.
     state: Vec<u8>,
-    /// Bits of the cycle that the set grew from: no shorter one may arise, since sets with one are grown from that.
+    /// Bits of the cycle that the set grew from. No shorter cycle may arise, since sets with a shorter one are grown
+    /// from it.
     shortest: usize,
     open: [Vec<(usize, Check)>; MOST_SET_BITS + 1],
     seen: HashSet<[u32; MOST_SET_BITS], BuildHasherDefault<Mixing>>,
     found: HashSet<Vec<u32>>,
 }
 
-/// A hash of a few numbers, several times as fast as the standard one, which guards against inputs made to collide.
+/// A hash of a few numbers. It is several times as fast as the standard one, which guards against inputs that were made
+/// to collide.
 #[derive(Default)]
 struct Mixing(u64);
 
@@ -699,7 +704,7 @@ impl<'a> Growing<'a> {
         true
     }
 
-    /// Takes the last `count` members out.
+    /// Removes the last `count` members.
     #[inline]
     fn remove(&mut self, count: usize) {
         for _ in 0..count {
@@ -762,8 +767,8 @@ impl<'a> Growing<'a> {
             }
         }
         if room <= 2 && wanting > 0 {
-            // Each way to complete the set satisfies one of the first checks of a bit that wants some; with little room an ear
-            // of at most as many bits leads from there.
+            // Each completion of the set satisfies one of the first violated checks of a bit that needs more satisfied
+            // ones; with little room an ear of at most that many bits starts there.
             let choices = |&(number, wants): &(usize, u32)| {
                 (open.iter().filter(|(owner, _)| *owner == number).count() + 1).saturating_sub(wants as usize)
             };
@@ -814,8 +819,9 @@ impl<'a> Growing<'a> {
         }
     }
 
-    /// Grows the set by ears of three bits of any weight. There are many, and of ten bits one shape alone needs them: two groups,
-    /// in each of which two bits have the same three neighbours, joined by three checks between these neighbours.
+    /// Grows the set by ears of three bits of any weight. There are many, and of the shapes of ten bits only one needs
+    /// them: two groups, in each of which two bits have the same three neighbours, joined by three checks between these
+    /// neighbours.
     fn add_heavy_ears(&mut self, from: Check, to: Check, room: usize) {
         let search = self.search;
         let graph = &search.graph;
@@ -829,7 +835,7 @@ impl<'a> Growing<'a> {
         }
     }
 
-    /// What tells the orbit of the set from others.
+    /// A key that distinguishes the orbit of the set from others.
     fn key(&self) -> [u32; MOST_SET_BITS] {
         let set = canonical(self.search.graph.size, &self.members);
         let mut key = [u32::MAX; MOST_SET_BITS];
@@ -841,7 +847,7 @@ impl<'a> Growing<'a> {
         let added = ear.iter().take_while(|&&bit| self.add(bit)).count();
         if added == ear.len() {
             let left = room - added;
-            // Whatever grows much is grown once.
+            // Sets that grow much are grown only once.
             if left < 3 || self.seen.insert(self.key()) {
                 self.grow(left);
             }

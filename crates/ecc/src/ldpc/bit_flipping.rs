@@ -1,4 +1,4 @@
-//! Gradient-descent bit flipping: hard decisions only, and only what a flip changes is computed.
+//! Gradient-descent bit flipping on hard decisions. After a flip only the values that it changes are recomputed.
 
 use std::sync::Arc;
 

@@ -8,11 +8,12 @@ use super::{Block, QuasiCyclic};
 /// triangle with the first block rows, so that an encoder solves a dense system for the last ones only; and the parity
 /// part is invertible, so that every word of data has exactly one codeword.
 ///
-/// - Where circulants stand: block columns are filled one by one, each block in the block row that the fewest short
-///   walks connect with the rows which the column has already (progressive edge growth), row weights kept level.
-/// - Shifts: one circulant after the other gets the shift that closes no 4-cycle and the least weight of 6-cycles, then
-///   of 8-cycles, until nothing improves; a cycle weighs the more, the less its bits are connected with checks outside
-///   of it.
+/// - Positions of circulants: block columns are filled one by one. Each block goes to the block row that the fewest
+///   short walks connect with the rows that the column already has (progressive edge growth), and row weights are kept
+///   level.
+/// - Shifts: one circulant after the other gets the shift that closes no 4-cycle and has the least weight of 6-cycles,
+///   then of 8-cycles, until nothing improves. A cycle has more weight the fewer checks outside of it its bits are
+///   connected to.
 ///
 /// Source: X.-Y. Hu, E. Eleftheriou, D. M. Arnold, "Regular and irregular progressive edge-growth Tanner graphs", 2005;
 /// T. Tian, C. Jones, J. Villasenor, R. Wesel, "Selective avoidance of cycles in irregular LDPC code construction",
@@ -32,7 +33,7 @@ pub struct Construction {
 }
 
 impl Construction {
-    /// Block columns of the parity part outside its triangle.
+    /// Number of block columns of the parity part outside its triangle.
     pub const GAP: usize = 2;
 
     /// The recipe of a code with `columns` x `rows` circulants of size `circulant_size`, `weight` of them in each
@@ -90,7 +91,7 @@ impl Construction {
         for _ in 0..ATTEMPTS {
             let mut mask = Mask::new(self.rows, &self.column_weights);
             let triangle = self.rows.saturating_sub(Self::GAP);
-            // The columns with the least room come first; what follows levels the rows.
+            // The columns with the least room come first; later columns level the row weights.
             for step in (0..triangle).rev() {
                 mask.fill(data + step, Some(step), draws);
             }
@@ -113,7 +114,7 @@ impl Construction {
     }
 }
 
-/// Successive draws from a stream.
+/// Successive random numbers from a stream.
 struct Draws {
     stream: Stream,
     next: u64,
@@ -137,7 +138,7 @@ struct Mask<'a> {
     /// Row weights are kept at or below this, where possible.
     ceiling: u32,
     row_weights: Vec<u32>,
-    /// How many columns each pair of rows shares.
+    /// The number of columns that each pair of rows shares.
     shared: Vec<u32>,
     columns: Vec<Vec<usize>>,
 }
@@ -228,7 +229,7 @@ struct Entry {
     column: u32,
     /// [`OPEN`] until it is chosen.
     shift: u32,
-    /// The weight of the column less two: what the column adds to the extrinsic degree of a cycle.
+    /// The weight of the column less two, which the column adds to the extrinsic degree of a cycle.
     extrinsic: u32,
 }
 
@@ -246,15 +247,15 @@ struct Shifts {
     links: Vec<Vec<(u32, u32)>>,
 }
 
-/// What a cycle of 4 edges costs: more than the longer ones together.
+/// The cost of a cycle of 4 edges: more than all longer cycles together.
 const FOUR_CYCLE: u64 = 1 << 54;
 
-/// What a cycle of 6 edges costs, by its approximate extrinsic degree.
+/// The cost of a cycle of 6 edges, by its approximate extrinsic degree.
 fn six_cycle(extrinsic: u32) -> u64 {
     1 << (24 + 12u32.saturating_sub(extrinsic))
 }
 
-/// What a cycle of 8 edges costs, by its approximate extrinsic degree.
+/// The cost of a cycle of 8 edges, by its approximate extrinsic degree.
 fn eight_cycle(extrinsic: u32) -> u64 {
     1 << 12u32.saturating_sub(extrinsic)
 }
@@ -304,12 +305,13 @@ impl Shifts {
         const EIGHT_CYCLE_WALKS: f64 = 3e9;
         let mut order: Vec<u32> = (0..self.entries.len() as u32).collect();
         let mut cost = vec![0u64; self.size];
-        // The parity part and the light columns, which have the least freedom, are the first; columns stay together.
+        // The parity part and the light columns come first, as they have the least freedom; the entries of a column
+        // stay together.
         order.sort_by_key(|&index| (self.entry(index).extrinsic, std::cmp::Reverse(index)));
         for &index in &order {
             self.rechoose(index, &mut cost, false, draws);
         }
-        // A choice among equals is random, so that a sweep without gain still leaves a plateau.
+        // The choice among equal shifts is random, so that a sweep without gain can still leave a plateau.
         for _ in 0..SIX_CYCLE_SWEEPS {
             if self.sweep(&mut order, &mut cost, false, draws) == 0 {
                 break;
@@ -329,7 +331,7 @@ impl Shifts {
     /// About how many walks a sweep follows to find 8-cycles.
     fn eight_cycle_walks(&self) -> f64 {
         let edges = self.entries.len() as f64;
-        // How many ways lead on from an edge, on average.
+        // The mean number of edges that continue a walk.
         let excess = |nodes: &[Vec<u32>]| {
             nodes.iter().map(|node| (node.len() * node.len().saturating_sub(1)) as f64).sum::<f64>() / edges
         };
@@ -358,11 +360,11 @@ impl Shifts {
         least
     }
 
-    /// What the cycles through an entry cost, by its shift.
+    /// The cost of the cycles through an entry, by its shift.
     ///
     /// A walk that enters a column by entry `a` and leaves it by entry `b` advances by shift(a) - shift(b) within the
     /// circulants, and is a cycle if it returns to its row with no advance in all. All walks leave the row of the entry
-    /// by the entry itself; what the rest of them advances tells which shift would close them.
+    /// by the entry itself; the advance of the rest of a walk gives the shift that would close it.
     fn costs(&self, index: u32, cost: &mut [u64], eight: bool) {
         cost.fill(0);
         let start = self.entry(index);
@@ -420,7 +422,7 @@ impl Shifts {
         let (index, start) = start;
         let mask = self.size as u32 - 1;
         for &into in &self.rows[at.row as usize] {
-            // A walk may come through the start a second time: then its shift counts twice.
+            // A walk may pass the start a second time; the shift then counts twice.
             let twice = into == index;
             let third = self.entry(into);
             if third.column == at.column || (!twice && third.shift == OPEN) {

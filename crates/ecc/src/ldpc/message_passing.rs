@@ -1,4 +1,4 @@
-//! Message passing in floating point, for any parity-check matrix: any schedule with any rule.
+//! Message passing in floating point for any parity-check matrix, with any schedule and any check rule.
 
 use std::sync::Arc;
 

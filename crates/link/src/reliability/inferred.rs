@@ -1,4 +1,4 @@
-//! What is measured of cells beside their data: where references belong, and whether decoding is worth trying.
+//! Measurements of cells beside their data: they tell where references should be, and whether decoding is worth trying.
 
 use softsense_ecc::ldpc::SyndromeWeights;
 use softsense_nand::{InferredBy, ReferencesAt};

@@ -2,17 +2,18 @@ use softsense_base::Stream;
 
 use crate::exact::QUANTILE_BITS;
 
-/// Tiers but for the outermost: that has a share of 2^-16 of all cells, about one in two codewords of 4 KB.
+/// The number of tiers apart from the outermost one, which has a share of 2^-16 of all cells, about one cell in two
+/// codewords of 4 KB.
 const TIERS: u32 = 16;
 
 /// From this tier outwards distances between cells are so long that a logarithm is cheaper than a table.
 const FIRST_BY_LOGARITHM: u32 = 9;
 
-/// The longest distance in a table, and the bits by which it is entered.
+/// The longest distance in a table, and the number of bits of its index.
 const LONGEST: u32 = 512;
 const GUIDE_BITS: u32 = 9;
 
-/// Quantiles are in multiples of 2^-52, and how far out a cell is of those at one end of them.
+/// Quantiles are multiples of 2^-52, and so are distances of cells from the end of the quantiles.
 const END_BITS: u32 = QUANTILE_BITS - 1;
 
 /// A cell that was drawn.
@@ -24,20 +25,20 @@ pub(super) struct DrawnCell {
     pub(super) quantile: u64,
 }
 
-/// The cells of a codeword by how far they are from the middle of their state, the farthest first, as far inwards as somebody
-/// has asked.
+/// The cells of a codeword in the order of their distance from the middle of their state, the farthest first, as far
+/// inwards as was asked for.
 ///
-/// Of a cell with quantile u let e = 2 min(u, 1 - u), which is uniform in [0, 1). Tier k has the cells with e in [2^-(k+1), 2^-k),
-/// the outermost all below 2^-16. Which cells are in the outermost is a Bernoulli process over all cells; in the next ones inwards
-/// one over all cells, too, with the probability that a cell which is not farther out is in the tier, and those that are farther
-/// out are passed over. So each cell is in each tier as often as it should be, by itself, whatever is drawn of others, and tiers
-/// that nobody asks for need not be drawn.
+/// For a cell with quantile u let e = 2 min(u, 1 - u), which is uniform in [0, 1). Tier k has the cells with e in
+/// [2^-(k+1), 2^-k), and the outermost tier all cells below 2^-16. The cells of the outermost tier are a Bernoulli
+/// process over all cells. Each tier further inwards is a Bernoulli process over all cells, too, with the probability
+/// that a cell which is not farther out is in the tier; cells that are farther out are skipped. So each cell is in each
+/// tier with the right probability, independently of other cells, and tiers that are not needed are not drawn.
 #[derive(Debug, Clone)]
 pub(super) struct Drawn {
     stream: Stream,
     skips: Vec<Skips>,
     bits: u32,
-    /// Whose cells these are: the draw of the place and the programming.
+    /// The random draw of the place and the programming, which identifies the cells.
     of: Option<u64>,
     cells: Vec<DrawnCell>,
     /// The next tier inwards; none when all are drawn.
@@ -59,8 +60,8 @@ impl Drawn {
         }
     }
 
-    /// At least all cells that are less than `reach` from an end of the quantiles, in multiples of 2^-52. They are the same
-    /// whatever was asked before.
+    /// Draws at least all cells that are less than `reach` from an end of the quantiles, in multiples of 2^-52. They do
+    /// not depend on earlier calls.
     ///
     /// # Arguments
     /// - `draw`: of the place and the programming.
@@ -80,7 +81,8 @@ impl Drawn {
         &self.cells
     }
 
-    /// The least distance of a tier from an end of the quantiles, and how many bits those in it have beyond it.
+    /// The smallest distance of a tier from an end of the quantiles, and the number of random bits of distances within
+    /// it.
     fn ends_of(tier: u32) -> (u64, u32) {
         match tier {
             TIERS => (0, END_BITS - TIERS),
@@ -117,10 +119,10 @@ impl Drawn {
     }
 }
 
-/// How many cells are passed over before the next one that is in a tier: geometric.
+/// The number of cells that are skipped before the next one in a tier, which is geometrically distributed.
 #[derive(Debug, Clone)]
 enum Skips {
-    /// Every cell that is left is in it.
+    /// Every remaining cell is in the tier.
     None,
     /// By inversion: 1 / ln(1 - p).
     ByLogarithm(f64),
@@ -139,7 +141,7 @@ enum Skips {
 
 impl Skips {
     fn of_tier(tier: u32) -> Self {
-        // Of those cells that are not farther out.
+        // The probability among cells that are not farther out.
         let p = match tier {
             TIERS => libm::exp2(-f64::from(TIERS)),
             0 => return Skips::None,
@@ -156,7 +158,7 @@ impl Skips {
             let largest = (((first as u64) + 1) << (64 - GUIDE_BITS)).wrapping_sub(1);
             at_least.iter().filter(|&&threshold| largest < threshold).count() as u16
         });
-        // What is below nothing ends every search.
+        // A threshold of 0 ends every search.
         at_least.push(0);
         let longest = longest as usize;
         Skips::ByTable { at_least, guide: Box::new(guide), longest }
@@ -176,7 +178,7 @@ impl Skips {
                 loop {
                     let draw = random();
                     let mut cells = usize::from(guide[(draw >> (64 - GUIDE_BITS)) as usize]);
-                    // Two steps are mostly enough: what is not predicted costs more than what is not needed.
+                    // Two steps are mostly enough, and a mispredicted branch would cost more than an unneeded step.
                     cells += usize::from(draw < at_least[cells]);
                     cells += usize::from(draw < at_least[cells]);
                     while draw < at_least[cells] {

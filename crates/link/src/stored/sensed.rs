@@ -7,29 +7,30 @@ use softsense_nand::{CellSpec, Cells, ReadWith, Wear};
 use crate::CellCondition;
 use crate::exact::{FoundGaps, PlacedReferences, References, RegionOf};
 
-/// Pages that share a wordline at most, and the states of as many bits.
+/// The most pages that share a wordline, and the number of states of that many bits.
 const MOST_PAGES: usize = 4;
 const MOST_STATES: usize = 1 << MOST_PAGES;
 
-/// Conditions that are known at once: 20 MB.
+/// The number of conditions that are cached: 20 MB.
 const MOST_KNOWN: usize = 1 << 13;
 
-/// How the cells of a page read, whatever they hold. What is said of states stands in the order of their bits: that of page i is
-/// bit i of the number.
+/// How the cells of a page are read, whatever their data. Values for states are indexed by their bits: the bit of page
+/// i is bit i of the index.
 pub(super) struct Sensed {
     regions: Vec<RegionOf>,
-    /// What the decoder is told of each region; at level 1 the sign.
+    /// The decoder's input for each region; at level 1 only its sign.
     llrs: Vec<i8>,
-    /// What a step of that stands for.
+    /// The LLR that one step of this input stands for.
     pub(super) step: f64,
-    /// What the decoder is told of the cells in the middle of their state.
+    /// The decoder's input for cells in the middle of their state.
     central: [i8; MOST_STATES],
-    /// Cells that are as far from both ends of the quantiles read as those in the middle, by state, and in any.
+    /// The distance from both ends of the quantiles from which on cells read like those in the middle, by state, and
+    /// for all states.
     reach: Vec<u64>,
     pub(super) most_reach: u64,
-    /// Whether the cells in the middle of each state are read as what they hold.
+    /// Whether cells in the middle of each state are read correctly.
     as_written: bool,
-    /// Whether what the decoder is told of the middle of a state is the same for all that hold a bit.
+    /// Whether the decoder's input for the middle of a state is the same for all states with the same bit.
     by_bit: Option<[i8; 2]>,
 }
 
@@ -68,7 +69,7 @@ impl Sensed {
         Self { regions, llrs, step: references.step, central, reach, most_reach, as_written, by_bit }
     }
 
-    /// What the decoder is told of a cell, if that is not what it is told of those in the middle of its state.
+    /// The decoder's input for a cell, if it differs from the input for the middle of its state.
     #[inline]
     pub(super) fn apart(&self, state: usize, quantile: u64, from_end: u64) -> Option<i8> {
         if from_end >= self.reach[state] {
@@ -78,13 +79,13 @@ impl Sensed {
         (llr != self.central[state]).then_some(llr)
     }
 
-    /// What the decoder is told of a cell.
+    /// The decoder's input for a cell.
     #[inline]
     pub(super) fn of_cell(&self, state: usize, quantile: u64) -> i8 {
         self.llrs[self.regions[state].region(quantile)]
     }
 
-    /// What a hard decision reads where all cells are in the middle of their states.
+    /// The hard decisions if all cells are in the middle of their states.
     pub(super) fn central_bits(&self, pages: &[&[u8]], page: usize, word: &mut [u8], bits: usize) {
         if self.as_written {
             return word.copy_from_slice(pages[page]);
@@ -96,7 +97,7 @@ impl Sensed {
         bits::clear_padding(word, bits);
     }
 
-    /// What a decoder is told where all cells are in the middle of their states.
+    /// The decoder's input if all cells are in the middle of their states.
     pub(super) fn central_llrs(&self, pages: &[&[u8]], page: usize, llrs: &mut [i8]) {
         let bytes = llrs.chunks_mut(8).enumerate();
         let write = |to: &mut [i8], eight: u64| {
@@ -137,7 +138,7 @@ static MASKS: [u64; 256] = {
     masks
 };
 
-/// Bit by bit, that of the state whose bits are those of the pages.
+/// For each bit the value of the state that the bits of the pages give.
 #[inline]
 fn chosen(of_state: &[u64; MOST_STATES], pages: impl ExactSizeIterator<Item = u64>) -> u64 {
     let mut left = *of_state;
@@ -152,10 +153,10 @@ fn chosen(of_state: &[u64; MOST_STATES], pages: impl ExactSizeIterator<Item = u6
     left[0]
 }
 
-/// Wear, in steps, the page, how it is read, and what a search for valleys has found.
+/// A condition: wear in steps, the page, how it is read, and the result of a search for valleys.
 type Key = (u32, u64, u64, usize, ReadWith, Option<FoundGaps>);
 
-/// What is known of cells by their condition, for all readers of a drive.
+/// Cached values of cells by their condition, for all readers of a drive.
 pub(super) struct SensedByCondition {
     references: Mutex<PlacedReferences>,
     known: Mutex<HashMap<Key, Arc<Sensed>>>,

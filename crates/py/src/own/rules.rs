@@ -1,4 +1,4 @@
-//! Rules of the FTL and of caches that users have written in Python, and what they are shown.
+//! Rules of the FTL and of caches that users have written in Python, and the objects that they are shown.
 
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::prelude::*;

@@ -1,8 +1,8 @@
 //! Vectors of message magnitudes and signs, one set of operations for each instruction set.
 //!
-//! The kernel is written once over [`Lanes`]; this file says what each operation is on each CPU. All of them compute
-//! the same values. Its `unsafe` is of two kinds: loads and stores whose bounds the
-//! types say, and intrinsics whose instruction set was detected before the kernel was chosen.
+//! The kernel is written once over [`Lanes`]; this file implements each operation for each instruction set. All
+//! implementations compute the same values. There are two kinds of `unsafe`: loads and stores whose bounds the types
+//! guarantee, and intrinsics whose instruction set was detected before the kernel was chosen.
 
 /// The most lanes that a vector has.
 pub(super) const MOST_LANES: usize = 64;
