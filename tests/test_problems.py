@@ -41,3 +41,27 @@ def test_a_load_that_is_served_a_burst_that_waits_and_a_closed_loop_are_not_told
     for result in (calm, bursts, closed):
         assert not [each for each in result.problems if each.reason == problems.OVERLOADED]
         assert "cannot serve" not in tables.warnings(softsense.Comparison([result]))
+
+
+def test_a_load_somewhat_beyond_what_can_be_served_is_told_by_its_growth() -> None:
+    plane = [
+        "reliability=perfect",
+        "geometry={ channels = 1, chips_per_channel = 1, dies_per_chip = 1, planes_per_die = 1 }",
+        "geometry.blocks_per_plane=64",
+        'flash.page_types=[{ name = "page", sense_us = 100.0 }]',
+        "bus.transfer_us=0.0",
+        "decoder.time.fixed_us=0.0",
+        "workload.read_fraction=1.0",
+        "workload.requests=20000",
+        "workload.footprint_bytes=4194304",
+        "workload.sizes=[{ bytes = 4096, share = 1.0 }]",
+    ]
+
+    def told(load: float) -> softsense.RunResult:
+        arrivals = f"workload.arrivals.poisson.requests_per_s={load * 1e4}"
+        return softsense.run("mlc-25nm", overrides=[*plane, arrivals])
+
+    assert "growth" not in told(0.8).summary
+    grown = told(1.05).summary["growth"]
+    assert 0.03 < grown["rate"] < 0.07
+    assert grown["waiting"] > 100

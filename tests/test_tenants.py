@@ -123,3 +123,25 @@ def test_the_command_writes_what_it_says(tmp_path: Path, softsense_command: Soft
     assert done.returncode == 2
     assert done.stderr.startswith("error: ")
     assert "weight: found 0" in done.stderr
+
+
+def test_results_say_what_scheduling_has_chosen_and_which_deadlines_were_missed() -> None:
+    rule = "[scheduling]\ndeadlines = { read_us = 200.0, margin_us = 50.0 }\n"
+    result = softsense.run(Config.from_toml(DEVICE + TENANTS + rule, "scheduled.toml"))
+    told, tenants = result.summary["scheduling"], result.summary["tenants"]
+    assert told["chosen"] > 0
+    assert 0 < told["missed_deadlines"] == sum(tenant["missed_deadlines"] for tenant in tenants)
+    blocks = {block.about: block for block in tables.blocks(softsense.Comparison([result]))}
+    assert "scheduling" in blocks
+    assert "missed\ndeadlines" in [header for header, _ in blocks["tenants"].columns]
+    plain = softsense.run(config())
+    assert "scheduling" not in plain.summary
+    assert "missed_deadlines" not in plain.summary["tenants"][0]
+
+
+def test_fairness_is_refused_before_anything_is_described(softsense_command: Softsense, tmp_path: Path) -> None:
+    file = tmp_path / "one.toml"
+    file.write_text(DEVICE + TENANTS.split('[[host.tenants]]\nname = "heavy"')[0])
+    done = softsense_command("fairness", str(file))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "expected at least two" in done.stderr

@@ -94,6 +94,11 @@ def _overload(rows: Sequence[Mapping[str, Any]]) -> Problem | None:
     busy = _mean(rows, f"utilisation.{busiest}")
     if busy >= _BUSY:
         return Problem(OVERLOADED, f"{_UNITS[busiest]} are {as_share(busy)} busy", busy)
+    # Rust judges whether they do.
+    if all(row.get("growth.rate") for row in rows):
+        rate, waiting = _mean(rows, "growth.rate"), _mean(rows, "growth.waiting")
+        told = f"responses grow by {as_share(rate)} of the time that passes, and {waiting:,.0f} requests wait at last"
+        return Problem(OVERLOADED, told, rate)
     # Little's law: the mean number of waiting requests is the arrival rate times the mean response time.
     shares = [
         1e-6 * row["response.all.mean_us"] / row["simulated_s"]

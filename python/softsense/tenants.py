@@ -141,15 +141,11 @@ def fairness(
     ['tenant', 'slowdown', 'alone_mean_us']
     """
     base = configured(config, overrides, seed, None)
-    tenants = json.loads(base.to_json())["host"].get("tenants", [])
-    active = [number for number, tenant in enumerate(tenants) if not tenant.get("idle")]
-    if len(active) < 2:
-        message = f"host.tenants: found {len(active)} that issue requests, expected at least two, to be compared"
-        raise ConfigError(message)
+    active = to_be_compared(base)
     tasks = [Task(TOGETHER, base, None)]
-    for number in active:
+    for number, name in active.items():
         others = [f"host.tenants[{other}].idle=true" for other in active if other != number]
-        tasks.append(Task(tenants[number]["name"], base.with_overrides(others), None))
+        tasks.append(Task(name, base.with_overrides(others), None))
 
     def measured() -> Fairness | None:
         together, *alone = [task.result for task in tasks]
@@ -161,6 +157,20 @@ def fairness(
     found = measured()
     assert found is not None
     return found
+
+
+def to_be_compared(config: Config) -> dict[int, str]:
+    """The tenants of a config that issue requests: their names by their numbers.
+
+    Raises:
+        ConfigError: there are fewer than two.
+    """
+    tenants = json.loads(config.to_json())["host"].get("tenants", [])
+    active = {number: tenant["name"] for number, tenant in enumerate(tenants) if not tenant.get("idle")}
+    if len(active) < 2:
+        message = f"host.tenants: found {len(active)} that issue requests, expected at least two, to be compared"
+        raise ConfigError(message)
+    return active
 
 
 def _of(run: RunResult, name: str) -> dict[str, Any]:

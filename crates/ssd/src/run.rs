@@ -9,11 +9,11 @@ use softsense_link::ReliabilitySpec;
 use crate::checked::CheckedConfig;
 use crate::config::{CacheAdmission, MODEL_VERSION, Mapping};
 use crate::request::{NoRequests, RequestKind};
-use crate::simulation::{CodewordSample, LogRow, Recording, Simulation, Sources, Window};
+use crate::simulation::{CodewordSample, Grown, LogRow, Recording, Simulation, Sources, Window};
 use crate::summary::{
     BackgroundWork, CodeRatesSummary, CodewordReads, EncoderSummary, EnergySummary, GcPacingSummary, GcSummary,
-    HostLinkSummary, InterconnectSummary, MachineSummary, MappingSummary, OwnSummary, ReadBufferSummary,
-    ReadReclaimSummary, ReadTimeUs, Responses, SlcCacheSummary, SlowestReads, Summary, WritesDetail,
+    GrowthSummary, HostLinkSummary, InterconnectSummary, MachineSummary, MappingSummary, OwnSummary, ReadBufferSummary,
+    ReadReclaimSummary, ReadTimeUs, Responses, SchedulingSummary, SlcCacheSummary, SlowestReads, Summary, WritesDetail,
 };
 use crate::tenants::{self, TenantSources, TenantSummary};
 use crate::trace::{Beyond, Trace};
@@ -192,6 +192,7 @@ impl Run {
             _ => for_data + s.translation_codewords_programmed(),
         };
         let (least_erases, most_erases) = self.simulation.ftl().least_and_most_erases();
+        let has_deadlines = !self.config.read_deadlines().is_empty();
         Summary {
             softsense_version: env!("CARGO_PKG_VERSION").into(),
             model_version: MODEL_VERSION,
@@ -223,7 +224,7 @@ impl Run {
             },
             simulated_s: s.last_completion.as_secs(),
             tenants: (self.config.config().host.tenants.iter().zip(&s.tenants))
-                .map(|(tenant, counted)| TenantSummary::new(&tenant.name, counted))
+                .map(|(tenant, counted)| TenantSummary::new(&tenant.name, counted, has_deadlines))
                 .collect(),
             response: Responses {
                 read: s.reads.summary(),
@@ -231,6 +232,11 @@ impl Run {
                 flush: (s.flushes.count() > 0).then(|| s.flushes.summary()),
                 all: s.all().summary(),
             },
+            growth: s.growth.grown().map(|Grown { thirds_mean_us, rate, waiting }| GrowthSummary {
+                thirds_mean_us,
+                rate,
+                waiting,
+            }),
             codeword_reads: CodewordReads {
                 count,
                 mean_us: mean_us(time.total()),
@@ -342,6 +348,13 @@ impl Run {
                 gb_per_s: link.speed.gb_per_s(),
                 to_device: shares.to_device,
                 to_host: shares.to_host,
+            }),
+            scheduling: self.simulation.schedule_counts().map(|counts| SchedulingSummary {
+                chosen: counts.chosen,
+                had_waited_enough: counts.had_waited_enough,
+                most_passed_over: counts.most_passed_over,
+                near_deadline: has_deadlines.then_some(counts.near_deadline),
+                missed_deadlines: has_deadlines.then_some(s.missed_deadlines),
             }),
             interconnect: self.simulation.link_shares().map(|shares| InterconnectSummary {
                 mean_us: mean_us(s.interconnect_time),

@@ -20,6 +20,7 @@ mod admission;
 mod arbiter;
 mod back_end;
 mod device;
+mod growth;
 mod host;
 mod host_link;
 mod idle;
@@ -45,8 +46,9 @@ use crate::events::{Event, Key, instant};
 use crate::ftl::{Group, Lcn, Location, MappingCache, PageMap};
 use crate::request::{RequestKind, RequestSource};
 use back_end::Ended;
-pub use back_end::{Action, LinkShares};
+pub use back_end::{Action, LinkShares, ScheduleCounts};
 use device::Device;
+pub use growth::{Grown, Growth};
 use host::Host;
 pub use host::Sources;
 pub use host_link::HostLinkShares;
@@ -112,6 +114,7 @@ impl Simulation {
             recording: None,
         };
         simulation.device.kernel.statistics.expect_tenants(tenants);
+        simulation.device.kernel.statistics.expect_reads_within(config.read_deadlines());
         simulation.host.schedule_arrivals(&mut simulation.device)?;
         simulation.check_own()?;
         Ok(simulation)
@@ -283,6 +286,7 @@ impl Simulation {
     /// Begins with a request that has come in.
     fn serve(&mut self, index: u32) {
         let request = self.host.request(index);
+        self.device.back_end.expect(index, self.host.tenant(index), request.arrival);
         match request.kind {
             RequestKind::Read => {
                 let codewords = self.host.touched_by(&request);
@@ -470,6 +474,11 @@ impl Simulation {
     /// For how long planes (or dies) together were taken by each kind of work, and by each cause but the host, up to now.
     pub fn times_taken(&self) -> TimesTaken {
         self.device.back_end.times_taken(self.now())
+    }
+
+    /// What the schedule has chosen so far; none where the config has none.
+    pub fn schedule_counts(&self) -> Option<ScheduleCounts> {
+        self.device.back_end.schedule_counts()
     }
 
     /// Mean busy share of encoders up to now; none where encoding takes no time.

@@ -52,6 +52,10 @@ pub struct Summary {
     pub tenants: Vec<TenantSummary>,
     /// Response times.
     pub response: Responses,
+    /// Responses that grow with the run, as they do where requests of an open loop come faster than they are served; not there where they
+    /// do not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub growth: Option<GrowthSummary>,
     /// Codewords that the host read.
     pub codeword_reads: CodewordReads,
     /// Codewords written.
@@ -80,6 +84,9 @@ pub struct Summary {
     /// The link to the host; not there without one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub host_link: Option<HostLinkSummary>,
+    /// What scheduling has chosen; not there without `[scheduling]`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scheduling: Option<SchedulingSummary>,
     /// Links and the switch; `null` without them.
     pub interconnect: Option<InterconnectSummary>,
     /// Code rates; `null` unless `reliability` is `adaptive`.
@@ -109,6 +116,35 @@ pub struct HostLinkSummary {
     pub to_device: f64,
     /// Of the way to the host, with data that was read.
     pub to_host: f64,
+}
+
+/// How responses grow with the run. They do where their mean grows from the first third of the requests to the second, and from there to the
+/// third, by at least 1 % of the time that passes, and 100 requests or more are under way at once in the last third.
+#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
+pub struct GrowthSummary {
+    /// Mean responses of the thirds of the requests, in the order in which they completed, us.
+    pub thirds_mean_us: [f64; 3],
+    /// By how much of the time that passes they grow, the less of both steps: 1 - 1 / rho for rho times the load that can be served.
+    pub rate: f64,
+    /// Requests under way at once in the last third, those that wait at the host among them, in the mean.
+    pub waiting: f64,
+}
+
+/// Which of the operations that waited for a busy unit went next.
+#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
+pub struct SchedulingSummary {
+    /// Operations that had waited for their unit when they began; retries are not counted.
+    pub chosen: u64,
+    /// Those of them that had been passed over as often as is allowed.
+    pub had_waited_enough: u64,
+    /// How often one of them had been passed over, at most.
+    pub most_passed_over: u32,
+    /// Those of them whose deadline was near; not there without deadlines.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub near_deadline: Option<u64>,
+    /// Reads of the host that completed after their deadline; not there without deadlines.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub missed_deadlines: Option<u64>,
 }
 
 /// Links between SSDs and a pool of decoders or encoders, and the switch: mean busy shares, of links those of all SSDs.

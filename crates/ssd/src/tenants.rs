@@ -103,10 +103,13 @@ pub struct TenantSummary {
     pub uncorrectable: u64,
     /// Requests that found its submission queue full when they arrived, and waited at the host; 0 in a closed loop.
     pub found_queue_full: u64,
+    /// Reads that completed after their deadline; not there without deadlines.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub missed_deadlines: Option<u64>,
 }
 
 impl TenantSummary {
-    pub(crate) fn new(name: &str, tenant: &TenantStatistics) -> Self {
+    pub(crate) fn new(name: &str, tenant: &TenantStatistics, has_deadlines: bool) -> Self {
         let (requests, span_s) = (tenant.completed(), tenant.span().as_secs());
         let per_s = |amount: f64| (span_s > 0.0).then(|| amount / span_s);
         Self {
@@ -124,6 +127,7 @@ impl TenantSummary {
             codewords_read: tenant.codewords_read,
             uncorrectable: tenant.uncorrectable,
             found_queue_full: tenant.found_queue_full,
+            missed_deadlines: has_deadlines.then_some(tenant.missed_deadlines),
         }
     }
 }

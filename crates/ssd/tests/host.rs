@@ -331,3 +331,87 @@ fn flushes_wait_for_nothing_that_comes_later() {
     let behind = support::run(&config, requests).statistics().flushes.max();
     assert!(behind > beside, "{behind:?}, {beside:?}");
 }
+
+/// Does a tenant have no more commands in the device than it may, whatever its turn? Of two that would fill the device the one that may
+/// have a quarter of what the other has gets a quarter of what that gets.
+#[test]
+fn a_tenant_has_no_more_commands_in_the_device_than_it_may() {
+    let deep = "issue.closed_loop.queue_depth = 64\n";
+    let config = config("fetched_commands = 10", &[deep, &format!("{deep}fetched_commands = 2")]);
+    let done = completed_when_one_is_done(&config, 7000);
+    let share = done[1] as f64 / done[0] as f64;
+    assert!((share - 0.25).abs() < 0.03, "{done:?}");
+}
+
+/// Are all faults of tenants, arbitration and link told at once, with their paths?
+#[test]
+fn all_faults_of_a_host_are_told_at_once() {
+    let toml = "
+        [host]
+        link = { speed = { pcie = { generation = 9, lanes = 3 } }, latency_us = -1.0 }
+        arbitration = { burst = 0, fetched_commands = 0 }
+        [[host.tenants]]
+        name = ''
+        weight = 0
+        read_deadline_us = -1.0
+        fetched_commands = 0
+        [[host.tenants]]
+        name = 'b'
+        workload = {}
+        namespace.fraction = 2.0
+        placement = 9";
+    let error = CheckedConfig::from_toml(toml, "bad.toml", &[]).unwrap_err().to_string();
+    for path in [
+        "link.latency_us",
+        "link.speed.pcie.generation",
+        "link.speed.pcie.lanes",
+        "arbitration.burst",
+        "arbitration.fetched_commands",
+        "tenants[0].name",
+        "tenants[0].workload",
+        "tenants[0].weight",
+        "tenants[0].read_deadline_us",
+        "tenants[0].fetched_commands",
+        "tenants[1].namespace.fraction",
+        "tenants[1].placement",
+    ] {
+        assert!(error.contains(&format!("host.{path}: ")), "{path} in\n{error}");
+    }
+}
+
+/// Can a choice of one tenant be set by its path, as that of the host can?
+#[test]
+fn choices_of_tenants_can_be_set() {
+    let toml = format!(
+        "{DEVICE}[[host.tenants]]\nname = 'a'\nissue.open_loop.time_scale = 2.0\nworkload = {{ arrivals = 'immediate' }}\n"
+    );
+    let set = |paths: &[&str]| {
+        let paths: Vec<String> = paths.iter().map(ToString::to_string).collect();
+        CheckedConfig::from_toml(&toml, "test.toml", &paths).unwrap().config().host.tenants[0].clone()
+    };
+    let tenant = set(&[
+        "host.tenants[0].issue.closed_loop.queue_depth=7",
+        "host.tenants[0].namespace.fraction=0.5",
+        "host.tenants[0].workload.arrivals.fixed.requests_per_s=100",
+    ]);
+    assert_eq!(tenant.issue, Some(softsense_ssd::config::Issue::ClosedLoop { queue_depth: 7 }));
+    assert_eq!(tenant.namespace, softsense_ssd::config::Namespace::Fraction(0.5));
+}
+
+/// Is a run another one when the content of a tenant's trace has changed, and when it is not there?
+#[test]
+fn a_changed_trace_makes_another_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.csv");
+    let identity = || {
+        let toml = "[[host.tenants]]\nname = 'a'\ntrace.path = 'a.csv'\n";
+        CheckedConfig::from_toml(toml, &folder.path().join("x.toml").display().to_string(), &[]).unwrap().sha256()
+    };
+    let missing = identity();
+    std::fs::write(&path, "1,read,0,4096\n").unwrap();
+    let first = identity();
+    assert_eq!(first, identity());
+    std::fs::write(&path, "1,read,0,4096\n2,read,0,4096\n").unwrap();
+    let second = identity();
+    assert!(missing != first && first != second && missing != second);
+}

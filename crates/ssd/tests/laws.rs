@@ -49,9 +49,9 @@ impl Draw {
     }
 }
 
-/// A device with features drawn from all there are, as TOML; those of an SLC cache from draws of their own, with which others stay
-/// what they were before there was one.
-fn device(draw: &mut Draw, cache: &mut Draw) -> String {
+/// A device with features drawn from all there are, as TOML; those of an SLC cache, and of a schedule, from draws of their own, with which
+/// others stay what they were before there was one.
+fn device(draw: &mut Draw, cache: &mut Draw, schedule: &mut Draw) -> String {
     let ssds = draw.one(&[1, 1, 1, 2, 3]);
     let (channels, chips) = (draw.one(&[1, 2]), draw.one(&[1, 2]));
     let ways = if draw.once_in(3) { channels * chips } else { 1 };
@@ -414,7 +414,44 @@ fn device(draw: &mut Draw, cache: &mut Draw) -> String {
         let has_cache = toml.contains("[ftl.slc_cache]");
         toml += &tenants(draw, buffer == 0 && ways == 1 && !has_cache);
     }
+    if toml.contains("[[host.tenants]]") && schedule.once_in(2) {
+        toml += &format!("fetched_commands = {}\n", schedule.one(&[1, 3]));
+    }
+    if (!toml.contains("rounds = ") || toml.contains("first_of_each")) && schedule.once_in(3) {
+        toml += &scheduling(schedule, suspends);
+    }
     toml
+}
+
+/// Which operation goes next, by rules that pass others over often, and deadlines that come near at once, later or never.
+fn scheduling(draw: &mut Draw, suspends: bool) -> String {
+    let deadlines = draw.once_in(2).then(|| {
+        let (read_us, margin_us) = (draw.one(&[60.0, 500.0, 1e4]), draw.one(&[0.0, 50.0, 2e3]));
+        let only = if suspends && draw.once_in(2) { ", only_near_suspend = true" } else { "" };
+        format!("deadlines = {{ read_us = {read_us:?}, margin_us = {margin_us:?}{only} }}\n")
+    });
+    let rule = draw.one(&[
+        "",
+        "kinds.order = [['host_write', 'erase'], ['collection_read'], ['host_read']]\n",
+        "kinds.order = [['collection_program'], ['read_reclaim', 'folding', 'wear_levelling'], ['translation']]\n",
+        "kinds.weights = { host_read = 5, host_write = 2 }\n",
+    ]);
+    let intensity = "intensity = { epoch_us = 500.0, read_bytes = 1, write_bytes = 1 }\n";
+    format!(
+        "[scheduling]\nby = {}\npassed_over_at_most = {}\ncollection_first_at_blocks = {}\n{rule}{intensity}{}",
+        draw.one(&[
+            "['kind', 'priority']",
+            "['priority', 'kind']",
+            "['kind']",
+            "['priority']",
+            "[]",
+            "['kind', 'intensity']",
+            "['intensity', 'priority', 'kind']",
+        ]),
+        draw.one(&[1, 3, 1000]),
+        draw.below(4),
+        deadlines.unwrap_or_default(),
+    )
 }
 
 /// Several tenants, each of the whole device, so that requests made for one may be anyone's.
@@ -698,6 +735,10 @@ fn check(toml: &str, config: &CheckedConfig, asked: Vec<Request>) {
         let read = statistics.codewords_read() + statistics.codewords_from_controller + statistics.unmapped_codewords;
         assert_eq!(read, units_read + statistics.read_along_codewords, "every unit that is read comes from somewhere");
     }
+    if let Some(scheduling) = &config.config().scheduling {
+        let passed_over = done.schedule_counts().expect("there is a schedule").most_passed_over;
+        assert!(passed_over <= scheduling.passed_over_at_most, "somebody was passed over {passed_over} times");
+    }
     let energy = &statistics.energy;
     assert_eq!(energy.total(), energy.reads + energy.writes + energy.background, "every energy has a purpose");
 }
@@ -706,7 +747,8 @@ fn check(toml: &str, config: &CheckedConfig, asked: Vec<Request>) {
 fn outcome(case: u64) -> Option<String> {
     let mut draw = Draw { stream: Stream::new(18, Purpose::Workload), case, next: 0 };
     let mut cache = Draw { stream: Stream::new(19, Purpose::Workload), case, next: 0 };
-    let toml = device(&mut draw, &mut cache);
+    let mut schedule = Draw { stream: Stream::new(23, Purpose::Workload), case, next: 0 };
+    let toml = device(&mut draw, &mut cache, &mut schedule);
     let config = match CheckedConfig::from_toml(&toml, "law.toml", &[]) {
         Ok(config) => {
             let own = own(&config);

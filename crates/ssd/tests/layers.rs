@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// All modules, the lowest first. One that is not named belongs to the one that it is in.
-const ORDER: [&str; 61] = [
+const ORDER: [&str; 63] = [
     "events",
     "recency",
     "request",
@@ -20,6 +20,7 @@ const ORDER: [&str; 61] = [
     "config::tenants",
     "config::geometry",
     "config::rounds",
+    "config::scheduling",
     "config::flash",
     "config::bus",
     "config::decoder",
@@ -46,6 +47,7 @@ const ORDER: [&str; 61] = [
     "design",
     "ftl",
     "simulation::owners",
+    "simulation::growth",
     "simulation::statistics",
     "simulation::kernel",
     "simulation::idle",

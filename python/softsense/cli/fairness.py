@@ -13,6 +13,7 @@ from softsense.cli.exits import INTERRUPTED
 from softsense.cli.measuring import config_rows
 from softsense.cli.options import config_argument, config_options, example, folder_option, no_progress_option
 from softsense.cli.output import Folder, command_line, progress_bars, width
+from softsense.tenants import to_be_compared
 
 
 @click.command("fairness", epilog=example("softsense fairness tenants.toml"))
@@ -39,6 +40,7 @@ def fairness_command(
     from softsense import folders, tables
 
     resolved = softsense.load_config(config, overrides, seed=seed)
+    to_be_compared(resolved)
     first = int(json.loads(resolved.to_json())["seed"])
     manifest = folders.Manifest(
         "fairness", command_line(), folders.of_config(config, resolved), seeds=range(first, first + 1)

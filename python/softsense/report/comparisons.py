@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from softsense.results import Comparison, RunResult
 
 
+_OF_THE_DEVICE = ("device", "background", "scheduling", "read_reclaim", "slc_cache", "mapping")
+
+
 def of_comparison(comparison: Comparison, title: str | None = None) -> str:
     """The report of a comparison, or of a single run.
 
@@ -34,10 +37,7 @@ def of_comparison(comparison: Comparison, title: str | None = None) -> str:
         _charted(comparison, "Read levels", run_charts.levels(comparison), "levels"),
         Section("What each tenant got", parts=_tables(comparison, "tenants")),
         _charted(comparison, "Energy", run_charts.energy(comparison), "energy"),
-        Section(
-            "What the device did",
-            parts=_tables(comparison, "device", "background", "read_reclaim", "slc_cache", "mapping"),
-        ),
+        Section("What the device did", parts=_tables(comparison, *_OF_THE_DEVICE)),
     ]
     return html(
         f"{name}: {title or _workload_name(runs[0])}",

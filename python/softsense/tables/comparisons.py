@@ -185,6 +185,19 @@ def blocks(comparison: Comparison) -> list[Block]:
             Block("tenants", "Tenants (response in us)", "tenant", labels, _of_tenants([t for _, t in tenants]))
         )
 
+    if any(s.get("scheduling") for s in summaries):
+        columns = [
+            column("chosen\nafter a wait", as_count, "scheduling", "chosen"),
+            column("had waited\nenough", as_count, "scheduling", "had_waited_enough"),
+            column("most\npassed over", as_count, "scheduling", "most_passed_over"),
+        ]
+        if any((s.get("scheduling") or {}).get("missed_deadlines") is not None for s in summaries):
+            columns += [
+                column("near their\ndeadline", as_count, "scheduling", "near_deadline"),
+                column("missed\ndeadlines", as_count, "scheduling", "missed_deadlines"),
+            ]
+        found.append(Block("scheduling", "Scheduling of planes (operations, and reads)", "policy", names, columns))
+
     if any(s["read_reclaim"] for s in summaries):
         columns = [
             column("blocks\nreclaimed", as_count, "read_reclaim", "blocks"),
@@ -228,6 +241,9 @@ def _of_tenants(tenants: Sequence[dict[str, Any]]) -> list[Column]:
                 (f"{kind}\n{label}", [as_us(tenant[kind][f"{stat}_us"]) for tenant in tenants])
                 for stat, label in (("mean", "mean"), ("p99", "p99"), ("p999", "p99.9"))
             ]
+    missed: list[Column] = []
+    if any(tenant.get("missed_deadlines") is not None for tenant in tenants):
+        missed = [("missed\ndeadlines", [as_count(tenant.get("missed_deadlines")) for tenant in tenants])]
     return [
         *columns,
         ("requests\nper s", [as_number(tenant["iops"], 0) for tenant in tenants]),
@@ -235,6 +251,7 @@ def _of_tenants(tenants: Sequence[dict[str, Any]]) -> list[Column]:
         ("written\nMB/s", [as_number(tenant["write_mb_per_s"], 1) for tenant in tenants]),
         ("uncor-\nrectable", [as_count(tenant["uncorrectable"]) for tenant in tenants]),
         ("found\nqueue full", [as_count(tenant["found_queue_full"]) for tenant in tenants]),
+        *missed,
     ]
 
 

@@ -3,13 +3,25 @@ use softsense_link::{FixedDraw, PredictorPlace, ReadSpec, ReliabilitySpec, Remem
 use softsense_nand::InferredBy;
 
 use super::{CheckedConfig, DecoderHardware};
-use crate::config::{Config, EncoderSpec, GcIdleSpec, InterconnectSpec, ReadReclaimSpec, SlcCacheSpec};
+use crate::config::{Config, EncoderSpec, GcIdleSpec, InterconnectSpec, ReadReclaimSpec, SchedulingSpec, SlcCacheSpec};
 
 impl CheckedConfig {
     /// Label and value rows for people.
     pub fn describe(&self) -> Vec<(String, String)> {
-        let Config { geometry, flash, bus, decoder, encoder, interconnect, read, ftl, host, precondition, .. } =
-            &self.config;
+        let Config {
+            geometry,
+            flash,
+            bus,
+            decoder,
+            encoder,
+            interconnect,
+            read,
+            ftl,
+            host,
+            scheduling,
+            precondition,
+            ..
+        } = &self.config;
         let device = format!(
             "{} for the user of {} of flash ({:.1} % over-provisioned)",
             format_bytes(self.user_bytes()),
@@ -29,6 +41,7 @@ impl CheckedConfig {
             ("read", Some(read)),
             ("host", Some(host.describe())),
             ("arbitration", self.has_tenants().then(|| host.arbitration.unwrap_or_default().describe())),
+            ("scheduling", scheduling.as_ref().map(SchedulingSpec::describe)),
             ("start", Some(precondition.describe())),
             ("interleaving", ftl.interleaving.describe()),
             ("mapping", ftl.mapping.describe()),

@@ -8,6 +8,7 @@ mod room;
 mod shipped;
 mod tenants;
 mod together;
+mod trace_identity;
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -20,7 +21,7 @@ use crate::config::read::Source;
 pub use crate::config::read::toml_lines;
 use crate::config::set::Override;
 pub use crate::config::set::own_path;
-use crate::config::{Config, DecodeTime, MODEL_VERSION, Mapping, PreconditionSpec, SHIPPED, TenantSpec};
+use crate::config::{Config, DecodeTime, MODEL_VERSION, Mapping, PreconditionSpec, SHIPPED, TenantSpec, TenantTrace};
 use crate::format::{BlockLayout, PageFormat, UnitCode};
 use crate::geometry::Geometry;
 use crate::own::Own;
@@ -111,6 +112,7 @@ impl CheckedConfig {
         config.host.read_buffer = None;
         config.host.tenants = Vec::new();
         config.host.arbitration = None;
+        config.scheduling = None;
         config.precondition = PreconditionSpec::default();
         config.read.max_level = reliability.levels();
         let checked = "it is that of a checked one";
@@ -295,6 +297,12 @@ impl CheckedConfig {
         self.reliability.file_texts().into_iter().for_each(|text| hasher.update(text));
         // And so may what of the user's own a name means.
         self.own.identities().for_each(|identity| hasher.update(format!("\n{} own\n{identity}", identity.len())));
+        // And what tenants replay.
+        let tenants = self.config.host.tenants.iter().filter_map(|tenant| tenant.trace.as_ref());
+        for path in tenants.flat_map(TenantTrace::files) {
+            let content = trace_identity::content(&self.directory.join(path)).unwrap_or_default();
+            hasher.update(format!("\ntrace {path}\n{content}"));
+        }
         hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
     }
 }

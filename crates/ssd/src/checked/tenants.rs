@@ -1,6 +1,6 @@
 use std::ops::Range;
 
-use softsense_base::{Error, Result};
+use softsense_base::{Error, Faults, Ns, Result};
 
 use super::CheckedConfig;
 use crate::config::Namespace;
@@ -19,6 +19,16 @@ impl CheckedConfig {
         1 + self.config.host.tenants.iter().map(|tenant| tenant.placement).max().unwrap_or(0)
     }
 
+    /// How long reads of each tenant may take, of all reads where there are none; none where there are no deadlines.
+    pub(crate) fn read_deadlines(&self) -> Vec<Ns> {
+        let deadlines = self.config.scheduling.as_ref().and_then(|scheduling| scheduling.deadlines.as_ref());
+        let Some(deadlines) = deadlines else { return Vec::new() };
+        let tenants = self.config.host.tenants.iter();
+        let of_tenants: Vec<Ns> =
+            tenants.map(|tenant| Ns::from_us(tenant.read_deadline_us.unwrap_or(deadlines.read_us))).collect();
+        if of_tenants.is_empty() { vec![Ns::from_us(deadlines.read_us)] } else { of_tenants }
+    }
+
     /// The bytes of the device that each tenant sees, in whole codewords; none where there are no tenants.
     ///
     /// # Errors
@@ -26,8 +36,8 @@ impl CheckedConfig {
     pub fn namespaces(&self) -> Result<Vec<Range<u64>>> {
         let tenants = &self.config.host.tenants;
         let (unit, device) = (u64::from(self.config.geometry.codeword_bytes), self.user_codewords());
-        let error =
-            |index: usize, message: String| Err(Error::config(format!("host.tenants[{index}].namespace"), message));
+        let mut faults = Faults::default();
+        let error = |index: usize, message: String| Error::config(format!("host.tenants[{index}].namespace"), message);
         let own = |namespace: &Namespace| match namespace {
             Namespace::Fraction(share) => Some((share * device as f64).floor() as u64),
             Namespace::Bytes(bytes) => Some(bytes / unit),
@@ -42,7 +52,8 @@ impl CheckedConfig {
                     taken.saturating_mul(unit),
                     self.user_bytes()
                 );
-                return error(index, message);
+                // Who comes after it has no room either.
+                return Err(error(index, message));
             }
         }
         let sharing = tenants.iter().filter(|tenant| tenant.namespace == Namespace::Rest).count() as u64;
@@ -61,7 +72,7 @@ impl CheckedConfig {
                 }
             };
             if codewords.is_empty() {
-                return error(index, format!("found no room, expected at least one codeword of {unit} bytes"));
+                faults.add(error(index, format!("found no room, expected at least one codeword of {unit} bytes")));
             }
             of.push(codewords.start * unit..codewords.end * unit);
         }
@@ -71,6 +82,6 @@ impl CheckedConfig {
                 of[index] = of[owner].clone();
             }
         }
-        Ok(of)
+        faults.end().map(|()| of)
     }
 }

@@ -7,7 +7,7 @@ use softsense_nand::Wear;
 use super::CheckedConfig;
 use crate::config::{
     AllocationPool, BusyUnit, DecodeTime, DecoderEnergy, GcPacing, Layout, Mapping, PartialWrite, PlaneChoice,
-    ReadReclaimSpec, RoundsAmong, TranslationPages,
+    ReadReclaimSpec, RoundsAmong, RoundsTake, TranslationPages,
 };
 use crate::events::MAX_INDEX;
 use crate::format::BlockLayout;
@@ -63,7 +63,7 @@ impl CheckedConfig {
     }
 
     /// All that cannot go together: a new feature that goes without another is a row here.
-    fn clashes(&self) -> [Clash; 51] {
+    fn clashes(&self) -> [Clash; 54] {
         let config = &self.config;
         let (decoder, flash, reliability) = (&config.decoder, &config.flash, &config.reliability);
         let layouts = self.layouts();
@@ -114,6 +114,27 @@ impl CheckedConfig {
                 self.placement_handles() > 1 && divides,
                 "host.tenants",
                 "found `placement` with codewords that lie in pages of several chips, expected `ftl.interleaving.ways = 1`".into(),
+            ),
+            // A batch, and a command to several planes, have a rule of their own for what goes next.
+            clash(
+                config.scheduling.is_some()
+                    && flash.rounds.is_some_and(|rounds| rounds.take != RoundsTake::FirstOfEach),
+                "scheduling",
+                "found with `flash.rounds.take` of batches or multi-plane commands, expected \"first_of_each\": these say themselves what \
+                 goes next"
+                    .into(),
+            ),
+            clash(
+                config.scheduling.as_ref().is_none_or(|scheduling| scheduling.deadlines.is_none())
+                    && config.host.tenants.iter().any(|tenant| tenant.read_deadline_us.is_some()),
+                "host.tenants",
+                "found `read_deadline_us` without `scheduling.deadlines`, expected a margin there".into(),
+            ),
+            clash(
+                config.scheduling.as_ref().and_then(|scheduling| scheduling.deadlines.as_ref())
+                    .is_some_and(|deadlines| deadlines.only_near_suspend && flash.suspend.is_none()),
+                "scheduling.deadlines.only_near_suspend",
+                "found true without `flash.suspend`, expected programs and erases that can be suspended".into(),
             ),
             // Where no read goes first, none has anything suspended.
             clash(

@@ -1,6 +1,6 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use softsense_base::{Error, Result, expect_number, expect_whole};
+use softsense_base::{Error, Faults, Result, expect_number, expect_whole};
 
 use super::duration::check_us;
 
@@ -58,20 +58,21 @@ impl LinkSpeed {
 impl HostLinkSpec {
     /// Checks the ranges.
     pub(super) fn check(&self) -> Result<()> {
-        check_us("host.link.latency_us", self.latency_us)?;
+        let mut faults = Faults::default();
+        faults.see(check_us("host.link.latency_us", self.latency_us));
         match self.speed {
             LinkSpeed::BandwidthGbPerS(bandwidth) => {
-                expect_number("host.link.speed.bandwidth_gb_per_s", bandwidth, 1e-6, 1e9)
+                faults.see(expect_number("host.link.speed.bandwidth_gb_per_s", bandwidth, 1e-6, 1e9));
             }
             LinkSpeed::Pcie { generation, lanes } => {
-                expect_whole("host.link.speed.pcie.generation", generation, 1, 5)?;
-                if [1, 2, 4, 8, 16].contains(&lanes) {
-                    return Ok(());
+                faults.see(expect_whole("host.link.speed.pcie.generation", generation, 1, 5));
+                if ![1, 2, 4, 8, 16].contains(&lanes) {
+                    let message = format!("found {lanes}, expected 1, 2, 4, 8 or 16");
+                    faults.add(Error::config("host.link.speed.pcie.lanes", message));
                 }
-                let message = format!("found {lanes}, expected 1, 2, 4, 8 or 16");
-                Err(Error::config("host.link.speed.pcie.lanes", message))
             }
         }
+        faults.end()
     }
 
     /// Some words for people.

@@ -24,6 +24,7 @@ mod precondition;
 pub(crate) mod read;
 mod read_reclaim;
 mod rounds;
+mod scheduling;
 pub(crate) mod set;
 mod shipped;
 mod slc_cache;
@@ -57,6 +58,7 @@ pub use mapping::{DemandSpec, Eviction, Mapping};
 pub use precondition::{Layout, PreconditionSpec, SsdAge, TranslationPages};
 pub use read_reclaim::{ReadReclaimSpec, WordlineReclaimSpec};
 pub use rounds::{RoundsAmong, RoundsSpec, RoundsTake};
+pub use scheduling::{DeadlinesSpec, IntensitySpec, KindsRule, OperationKind, ScheduleBy, SchedulingSpec};
 pub(crate) use shipped::{SHIPPED, about};
 pub use slc_cache::{SlcCacheSize, SlcCacheSpec, SlcCellsSpec, WhenFull};
 pub(crate) use spread::AddedTime;
@@ -99,6 +101,10 @@ pub struct Config {
     pub energy: EnergySpec,
     /// How requests are issued, the host link, and the controller's memory.
     pub host: HostSpec,
+    /// Which of the operations that wait for a busy unit goes next; without it reads of the host may go first, and all else is first come,
+    /// first served.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scheduling: Option<SchedulingSpec>,
     /// The state the device starts in.
     pub precondition: PreconditionSpec,
     /// The synthetic workload that is run when no trace is given.
@@ -120,6 +126,7 @@ impl Default for Config {
             ftl: FtlSpec::default(),
             energy: EnergySpec::default(),
             host: HostSpec::default(),
+            scheduling: None,
             precondition: PreconditionSpec::default(),
             workload: None,
         }
@@ -140,6 +147,7 @@ impl Config {
         faults.see(self.ftl.check());
         faults.see(self.energy.check());
         faults.see(self.host.check(self.geometry.page_bytes()));
+        faults.see(self.scheduling.as_ref().map_or(Ok(()), SchedulingSpec::check));
         faults.see(self.precondition.check());
         faults.see(self.workload.as_ref().map_or(Ok(()), WorkloadSpec::check));
         faults.end()

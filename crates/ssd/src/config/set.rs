@@ -10,8 +10,9 @@ use toml::de::{DeTable, DeValue};
 
 use super::Config;
 
-/// Fields that are one of several things with fields of their own: setting a field of one of these chooses it.
-const CHOICES: [&str; 24] = [
+/// Fields that are one of several things with fields of their own: setting a field of one of these chooses it. Of fields of a list's elements
+/// the indices are left out.
+const CHOICES: [&str; 33] = [
     "decoder.placement",
     "decoder.time",
     "encoder.placement",
@@ -26,14 +27,23 @@ const CHOICES: [&str; 24] = [
     "host.arbitration.scheme",
     "host.issue",
     "host.link.speed",
+    "host.tenants.issue",
+    "host.tenants.namespace",
+    "host.tenants.workload.addresses",
+    "host.tenants.workload.arrivals",
     "reliability",
     "reliability.adaptive.rber",
+    "reliability.adaptive.rber.threshold_voltage.measured.mechanisms.time",
     "reliability.adaptive.switch",
     "reliability.adaptive.switch.observed.by",
     "reliability.bch.rber",
+    "reliability.bch.rber.threshold_voltage.measured.mechanisms.time",
     "reliability.exact.placement",
     "reliability.exact.rber",
+    "reliability.exact.rber.threshold_voltage.measured.mechanisms.time",
     "reliability.table.rber",
+    "reliability.table.rber.threshold_voltage.measured.mechanisms.time",
+    "scheduling.kinds",
     "workload.addresses",
     "workload.arrivals",
 ];
@@ -186,6 +196,11 @@ fn written(path: &[Step]) -> String {
     text
 }
 
+/// A path in which elements of a list are not told apart: `host.tenants.issue` of `host.tenants[0].issue`.
+fn without_indices(path: &str) -> String {
+    path.split('.').map(|part| part.split('[').next().unwrap_or(part)).collect::<Vec<_>>().join(".")
+}
+
 /// A field of the table at `path`, of which `next` will be asked. What is no table (reliability = "perfect") gives way to the one
 /// that is asked for, and so does another choice.
 fn field<'t, 'a>(
@@ -198,7 +213,8 @@ fn field<'t, 'a>(
     if let DeValue::Array(_) = at.get_ref() {
         return Err(format!("found `.{name}` of a list, expected an index before it, as in `{path}[0].{name}`"));
     }
-    let stays = at.get_ref().as_table().is_some_and(|table| !CHOICES.contains(&path) || table.contains_key(name));
+    let is_choice = CHOICES.contains(&without_indices(path).as_str());
+    let stays = at.get_ref().as_table().is_some_and(|table| !is_choice || table.contains_key(name));
     if !stays {
         *at = Spanned::new(span.clone(), DeValue::Table(DeTable::new()));
     }
@@ -238,7 +254,8 @@ fn default_list<'a>(path: &str, span: &Range<usize>) -> Option<Value<'a>> {
     static DEFAULTS: LazyLock<String> =
         LazyLock::new(|| toml::to_string(&Config::default()).expect("a config is plain data"));
     // What a choice has by itself does not depend on which one is the default.
-    if CHOICES.iter().any(|choice| path.starts_with(&format!("{choice}."))) {
+    let plain = without_indices(path);
+    if CHOICES.iter().any(|choice| plain.starts_with(&format!("{choice}."))) {
         return None;
     }
     let defaults = DeTable::parse(&DEFAULTS).expect("it was just written");
@@ -342,6 +359,9 @@ mod tests {
             for alternative in alternatives("oneOf").iter().chain(&alternatives("anyOf")) {
                 walk(root, alternative, path, found);
             }
+            if schema["items"].is_object() {
+                walk(root, &schema["items"], path, found);
+            }
             for (name, field) in schema["properties"].as_object().into_iter().flatten() {
                 let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
                 walk(root, field, &path, found);
@@ -351,6 +371,7 @@ mod tests {
         let mut found = Vec::new();
         walk(&schema, &schema, "", &mut found);
         found.sort_unstable();
+        found.dedup();
         assert_eq!(found, CHOICES);
     }
 

@@ -2,8 +2,9 @@ use std::path::Path;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use softsense_base::{Error, ErrorKind, Result, expect_whole, format_bytes};
+use softsense_base::{Error, ErrorKind, Faults, Result, expect_whole, format_bytes};
 
+use super::duration::check_us;
 use super::issue::Issue;
 use crate::trace::{Beyond, Columns, TimeUnit, TraceSpec, parse_size};
 use crate::workload::WorkloadSpec;
@@ -16,6 +17,9 @@ const MAX_SUBMISSION_QUEUE: u32 = 1 << 16;
 
 /// Placement handles: as many reclaim unit handles as drives with flexible data placement have.
 const PLACEMENT_HANDLES: u32 = 8;
+
+/// Commands that are fetched and not completed at most.
+const MAX_FETCHED: u32 = 1 << 20;
 
 /// Commands of one turn at most.
 const MAX_TURN: u32 = 1 << 16;
@@ -48,9 +52,16 @@ pub struct TenantSpec {
     /// them together.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub placement: u32,
+    /// How long after its arrival a read of it is to have completed, us, in place of `scheduling.deadlines.read_us`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read_deadline_us: Option<f64>,
     /// Commands that its submission queue has room for. A request that arrives when it is full waits at the host, and is counted.
     #[serde(default = "default_submission_queue")]
     pub submission_queue_depth: u32,
+    /// Commands of it that have been fetched and not completed, at most; without it as many as `host.arbitration.fetched_commands` lets all
+    /// have together. So no tenant takes the whole device, whatever its turn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fetched_commands: Option<u32>,
     /// Whether it issues nothing. Its namespace and the random numbers of the others stay as they are, so that a run without it
     /// is the same but for its requests.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -112,6 +123,12 @@ fn is_zero(number: &u32) -> bool {
 }
 
 impl TenantTrace {
+    /// The files that say what it is, as they are written.
+    pub(crate) fn files(&self) -> impl Iterator<Item = &str> {
+        let columns = self.format.as_deref().filter(|format| format.ends_with(".toml"));
+        std::iter::once(self.path.as_str()).chain(columns)
+    }
+
     /// What to open, with relative paths taken from `directory`.
     ///
     /// # Errors
@@ -214,15 +231,16 @@ impl Default for ArbitrationSpec {
 
 impl ArbitrationSpec {
     pub(super) fn check(&self) -> Result<()> {
-        expect_whole("host.arbitration.burst", self.burst, 1, MAX_TURN)?;
-        expect_whole("host.arbitration.fetched_commands", self.fetched_commands, 1, 1 << 20)?;
+        let mut faults = Faults::default();
+        faults.see(expect_whole("host.arbitration.burst", self.burst, 1, MAX_TURN));
+        faults.see(expect_whole("host.arbitration.fetched_commands", self.fetched_commands, 1, MAX_FETCHED));
         if let ArbitrationScheme::WeightedRoundRobin { high_weight, medium_weight, low_weight } = self.scheme {
             for (name, weight) in [("high", high_weight), ("medium", medium_weight), ("low", low_weight)] {
                 let path = format!("host.arbitration.scheme.weighted_round_robin.{name}_weight");
-                expect_whole(path, weight, 1, 256)?;
+                faults.see(expect_whole(path, weight, 1, 256));
             }
         }
-        Ok(())
+        faults.end()
     }
 
     /// Some words for people.
@@ -239,33 +257,46 @@ impl ArbitrationSpec {
 
 impl TenantSpec {
     fn check(&self, path: &str, default: Issue, burst: u32) -> Result<()> {
-        let error = |field: &str, message: String| Err(Error::config(format!("{path}.{field}"), message));
+        let mut faults = Faults::default();
+        let error = |field: &str, message: String| Error::config(format!("{path}.{field}"), message);
         if self.name.is_empty() || self.name.len() > 64 || self.name.chars().any(char::is_control) {
-            return error("name", format!("found {:?}, expected 1 to 64 characters", self.name));
+            faults.add(error("name", format!("found {:?}, expected 1 to 64 characters", self.name)));
         }
         match (&self.workload, &self.trace) {
-            (Some(workload), None) => workload.check().map_err(|error| within(path, &error))?,
+            (Some(workload), None) => {
+                faults.see(workload.check().map_err(|error| error.each(|fault| within(path, &fault))));
+            }
             (None, Some(trace)) => {
-                trace.spec(Path::new("")).map(drop).or_else(|error| match error.kind() {
+                faults.see(trace.spec(Path::new("")).map(drop).or_else(|error| match error.kind() {
                     // A file of columns is looked for where the config is.
                     ErrorKind::Io => Ok(()),
                     _ => Err(within(&format!("{path}.trace"), &error)),
-                })?;
+                }));
             }
-            (Some(_), Some(_)) => return error("trace", "found with `workload`, expected one of them".into()),
-            (None, None) => return error("workload", "missing, expected `workload` or `trace`".into()),
+            (Some(_), Some(_)) => faults.add(error("trace", "found with `workload`, expected one of them".into())),
+            (None, None) => faults.add(error("workload", "missing, expected `workload` or `trace`".into())),
         }
-        expect_whole(format!("{path}.submission_queue_depth"), self.submission_queue_depth, 1, MAX_SUBMISSION_QUEUE)?;
-        self.issue.unwrap_or(default).check(&format!("{path}.issue"), self.submission_queue_depth)?;
-        expect_whole(format!("{path}.placement"), self.placement, 0, PLACEMENT_HANDLES - 1)?;
-        expect_whole(format!("{path}.weight"), self.weight, 1, MAX_TURN / burst)?;
+        faults.see(self.read_deadline_us.map_or(Ok(()), |us| check_us(format!("{path}.read_deadline_us"), us)));
+        let depth = self.submission_queue_depth;
+        let of_depth = expect_whole(format!("{path}.submission_queue_depth"), depth, 1, MAX_SUBMISSION_QUEUE);
+        let most = faults.see(of_depth).map_or(MAX_SUBMISSION_QUEUE, |()| depth);
+        faults.see(self.issue.unwrap_or(default).check(&format!("{path}.issue"), most));
+        if let Some(commands) = self.fetched_commands {
+            faults.see(expect_whole(format!("{path}.fetched_commands"), commands, 1, MAX_FETCHED));
+        }
+        faults.see(expect_whole(format!("{path}.placement"), self.placement, 0, PLACEMENT_HANDLES - 1));
+        faults.see(expect_whole(format!("{path}.weight"), self.weight, 1, MAX_TURN / burst.clamp(1, MAX_TURN)));
         match self.namespace {
             Namespace::Fraction(share) if !(share > 0.0 && share <= 1.0) => {
-                error("namespace.fraction", format!("found {share}, expected a number above 0 and up to 1"))
+                let message = format!("found {share}, expected a number above 0 and up to 1");
+                faults.add(error("namespace.fraction", message));
             }
-            Namespace::Bytes(0) => error("namespace.bytes", "found 0, expected at least one codeword".into()),
-            _ => Ok(()),
+            Namespace::Bytes(0) => {
+                faults.add(error("namespace.bytes", "found 0, expected at least one codeword".into()));
+            }
+            _ => {}
         }
+        faults.end()
     }
 
     /// Label and value for people.
@@ -282,9 +313,15 @@ impl TenantSpec {
         let issue = self.issue.map_or_else(String::new, |issue| format!("; {}", issue.describe()));
         let weight = if self.weight == 1 { String::new() } else { format!(", weight {}", self.weight) };
         let placement = if self.placement == 0 { String::new() } else { format!(", placement {}", self.placement) };
+        let fetched =
+            self.fetched_commands.map_or_else(String::new, |most| format!(", {most} commands fetched at once"));
+        let deadline = self.read_deadline_us.map_or_else(String::new, |us| format!(", reads within {us} us"));
         let idle = if self.idle { "idle; " } else { "" };
         let priority = format!("{:?}", self.priority).to_lowercase();
-        format!("{idle}{of}{issue}; namespace {}; priority {priority}{weight}{placement}", format_bytes(bytes))
+        format!(
+            "{idle}{of}{issue}; namespace {}; priority {priority}{weight}{placement}{fetched}{deadline}",
+            format_bytes(bytes)
+        )
     }
 }
 
@@ -295,34 +332,37 @@ pub(crate) fn within(path: &str, error: &Error) -> Error {
 
 /// Checks each tenant, and their names.
 pub(super) fn check(tenants: &[TenantSpec], default: Issue, arbitration: Option<&ArbitrationSpec>) -> Result<()> {
+    let mut faults = Faults::default();
     if let Some(arbitration) = arbitration {
-        arbitration.check()?;
+        faults.see(arbitration.check());
         if tenants.is_empty() {
             let message = "found without `host.tenants`, expected tenants whose commands it chooses among";
-            return Err(Error::config("host.arbitration", message));
+            faults.add(Error::config("host.arbitration", message));
         }
     }
     if tenants.len() > MAX_TENANTS {
-        return Err(Error::config("host.tenants", format!("found {}, expected at most {MAX_TENANTS}", tenants.len())));
+        faults.add(Error::config("host.tenants", format!("found {}, expected at most {MAX_TENANTS}", tenants.len())));
+        return faults.end();
     }
     let burst = arbitration.map_or(1, |arbitration| arbitration.burst);
     for (index, tenant) in tenants.iter().enumerate() {
         let path = format!("host.tenants[{index}]");
-        tenant.check(&path, default, burst)?;
+        faults.see(tenant.check(&path, default, burst));
         if tenants[..index].iter().any(|other| other.name == tenant.name) {
             let message = format!("found {:?} twice, expected names that differ", tenant.name);
-            return Err(Error::config(format!("{path}.name"), message));
+            faults.add(Error::config(format!("{path}.name"), message));
         }
         if let Namespace::SharedWith(name) = &tenant.namespace {
             let owner = tenants.iter().find(|other| other.name == *name);
             if owner.is_none_or(|owner| matches!(owner.namespace, Namespace::SharedWith(_))) {
                 let message = format!("found {name:?}, expected the name of a tenant with a namespace of its own");
-                return Err(Error::config(format!("{path}.namespace.shared_with"), message));
+                faults.add(Error::config(format!("{path}.namespace.shared_with"), message));
             }
         }
     }
     if !tenants.is_empty() && tenants.iter().all(|tenant| tenant.idle) {
-        return Err(Error::config("host.tenants", "found none that issues requests, expected one that is not `idle`"));
+        let message = "found none that issues requests, expected one that is not `idle`";
+        faults.add(Error::config("host.tenants", message));
     }
-    Ok(())
+    faults.end()
 }

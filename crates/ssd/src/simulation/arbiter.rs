@@ -138,6 +138,8 @@ mod tests {
                 priority,
                 weight,
                 placement: 0,
+                read_deadline_us: None,
+                fetched_commands: None,
                 submission_queue_depth: 1,
                 idle: false,
             })

@@ -131,6 +131,7 @@ impl Device {
             }
         };
         let pe_cycles = ftl.pe_cycles(group.superblock);
+        let awaits_program = ftl.awaits_program(group);
         let order = ReadOrder {
             owner,
             group,
@@ -140,7 +141,8 @@ impl Device {
             remembered_level,
             // Garbage collection's reads are in no more of a hurry than its programs: they wait with them. Nor does a read overtake the
             // program of its data.
-            hurried: self.reads_first && owner.is_of_host() && !ftl.awaits_program(group),
+            hurried: self.reads_first && owner.is_of_host() && !awaits_program,
+            awaits_program,
             keeps,
         };
         let read = back_end.new_read(kernel, order);
@@ -248,6 +250,8 @@ impl Device {
     /// The blocks of a superblock have been erased.
     pub(super) fn erased(&mut self, superblock: u32) {
         self.ftl.erased(superblock);
+        let set = self.geometry.set_of_superblock(superblock);
+        self.back_end.has_free(set, self.ftl.free_superblocks(set));
         if let Some(buffer) = &mut self.read_buffer {
             buffer.erased(&self.geometry, superblock);
         }
@@ -262,6 +266,7 @@ impl Device {
         if owner.is_of_host() {
             self.host_began(group.set);
         }
+        self.back_end.has_free(group.set, self.ftl.free_superblocks(group.set));
         let statistics = &mut self.kernel.statistics;
         statistics.padding_codewords += u64::from(self.ftl.room(group) - codewords);
         let codewords = u64::from(codewords);

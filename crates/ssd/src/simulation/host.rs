@@ -231,7 +231,7 @@ impl Host {
         // What arrives in future is fetched when nothing waits.
         let mut at = Ns(u64::MAX);
         for (queue, due) in self.queues.iter_mut().zip(&mut self.due) {
-            *due = if queue.is_due(&device.kernel) { queue.due(device)? } else { None };
+            *due = if queue.is_due(&device.kernel) && !queue.is_full() { queue.due(device)? } else { None };
             at = due.map_or(at, |(came, _)| at.min(came.max(device.kernel.now)));
         }
         for index in 0..self.queues.len() {
@@ -297,6 +297,12 @@ impl Host {
     #[inline]
     pub(super) fn request(&self, index: u32) -> Request {
         self.requests[index].request
+    }
+
+    /// The number of the tenant that a request is of; 0 where there are none.
+    #[inline]
+    pub(super) fn tenant(&self, request: u32) -> usize {
+        usize::from(self.requests[request].queue)
     }
 
     /// The placement handle of what a request writes.

@@ -37,6 +37,8 @@ pub(super) struct Queue {
     /// Its requests inside the device.
     inside: u32,
     waiting: Option<Waiting>,
+    /// Its requests inside the device at most.
+    most_inside: u32,
 }
 
 impl Queue {
@@ -53,6 +55,7 @@ impl Queue {
             read: 0,
             inside: 0,
             waiting: None,
+            most_inside: u32::MAX,
         }
     }
 
@@ -70,7 +73,8 @@ impl Queue {
         };
         let room = tenant.submission_queue_depth as usize;
         let waiting = Some(Waiting { issued, fetched: VecDeque::new(), room });
-        Self { waiting, ..Self::new(issue, codeword_bytes, source) }
+        let most_inside = tenant.fetched_commands.unwrap_or(u32::MAX);
+        Self { waiting, most_inside, ..Self::new(issue, codeword_bytes, source) }
     }
 
     /// How much of the requests has been read, in [0, 1].
@@ -93,6 +97,12 @@ impl Queue {
             },
             Issue::ClosedLoop { queue_depth } => self.inside < queue_depth && !self.is_empty(),
         }
+    }
+
+    /// Whether none of its requests may be let in, as too many are inside.
+    #[inline]
+    pub(super) fn is_full(&self) -> bool {
+        self.inside >= self.most_inside
     }
 
     /// When the next request arrives, in an open loop.

@@ -7,6 +7,7 @@ use serde::Serialize;
 use softsense_base::{Histogram, Ns, Pj, SumsByDuration, TotalNs};
 use softsense_link::MAX_LEVEL;
 
+use super::growth::Growth;
 use super::owners::Cause;
 use crate::request::RequestKind;
 
@@ -246,6 +247,8 @@ pub struct TenantStatistics {
     pub uncorrectable: u64,
     /// Requests that found its submission queue full when they arrived, and waited at the host.
     pub found_queue_full: u64,
+    /// Reads that took longer than they should have; 0 where they have no deadline.
+    pub missed_deadlines: u64,
 }
 
 impl TenantStatistics {
@@ -300,6 +303,8 @@ pub struct Statistics {
     pub trims: Histogram,
     /// Response times of flushes.
     pub flushes: Histogram,
+    /// Whether responses grow with the run.
+    pub growth: Growth,
     /// When the last request completed.
     pub last_completion: Ns,
     /// Host codeword reads from flash that ended at level 1, 2, ...
@@ -404,8 +409,12 @@ pub struct Statistics {
     pub operations: Operations,
     /// What they cost.
     pub energy: Energy,
+    /// Reads that took longer than they should have; 0 where they have no deadline.
+    pub missed_deadlines: u64,
     /// What counts for each tenant; empty where there are none.
     pub tenants: Vec<TenantStatistics>,
+    /// How long reads of each tenant may take, of all reads where there are none; empty where they have no deadline.
+    read_deadlines: Vec<Ns>,
     log: Option<Vec<LogRow>>,
     /// Requests that have completed while somebody looked on.
     seen: Option<Vec<LogRow>>,
@@ -414,6 +423,21 @@ pub struct Statistics {
 impl Statistics {
     pub(super) fn new(log_requests: bool) -> Self {
         Self { log: log_requests.then(Vec::new), ..Self::default() }
+    }
+
+    pub(super) fn expect_reads_within(&mut self, read_deadlines: Vec<Ns>) {
+        self.read_deadlines = read_deadlines;
+    }
+
+    /// A read has completed later than it should have.
+    #[inline(never)]
+    fn judge_deadline(&mut self, row: &LogRow) {
+        if row.kind == RequestKind::Read && row.response > self.read_deadlines[usize::from(row.tenant)] {
+            self.missed_deadlines += 1;
+            if let Some(tenant) = self.tenants.get_mut(usize::from(row.tenant)) {
+                tenant.missed_deadlines += 1;
+            }
+        }
     }
 
     pub(super) fn expect_tenants(&mut self, count: usize) {
@@ -501,8 +525,12 @@ impl Statistics {
             RequestKind::Flush => self.flushes.record(row.response),
         }
         self.last_completion = row.arrival + row.response;
+        self.growth.record(row.response, self.last_completion);
         if let Some(tenant) = self.tenants.get_mut(usize::from(row.tenant)) {
             tenant.complete(&row);
+        }
+        if !self.read_deadlines.is_empty() {
+            self.judge_deadline(&row);
         }
         if let Some(log) = &mut self.log {
             log.push(row);

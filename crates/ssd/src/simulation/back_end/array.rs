@@ -1,7 +1,7 @@
 //! Planes, or dies whose planes take turns: each does one array operation at a time.
 //!
 //! What an array may do in which phase is a table, [`Phase::after`](super::phase::Phase::after). A unit serves waiting retries first, then hurried reads;
-//! within a class it is first come, first served.
+//! within a class it is first come, first served. Where there is a schedule it has all that waits but for retries, and says what is next.
 
 use std::collections::VecDeque;
 
@@ -11,7 +11,8 @@ use super::super::kernel::Kernel;
 use super::super::owners::Cause;
 use super::super::statistics::{TimesTaken, place_of};
 use super::phase::{Command, Phase};
-use crate::events::{Event, Key};
+use super::schedule::Schedule;
+use crate::events::{Event, Key, instant};
 
 pub(super) const NONE: u32 = u32::MAX;
 
@@ -165,11 +166,12 @@ impl Unit {
 #[derive(Debug)]
 pub(super) struct Array {
     units: Vec<Unit>,
+    pub(super) schedule: Option<Box<Schedule>>,
 }
 
 impl Array {
-    pub(super) fn new(units: u32) -> Self {
-        Self { units: (0..units).map(|_| Unit::default()).collect() }
+    pub(super) fn new(units: u32, schedule: Option<Box<Schedule>>) -> Self {
+        Self { units: (0..units).map(|_| Unit::default()).collect(), schedule }
     }
 
     #[inline]
@@ -285,10 +287,10 @@ impl Array {
         (entry.runs_since, entry.suspensions)
     }
 
-    /// Suspending it will be considered after `duration`, unless that is so already.
+    /// Suspending it will be considered after `duration`, unless it is sooner already.
     pub(super) fn consider_suspending(&mut self, kernel: &mut Kernel, unit: u32, duration: Ns) {
         let entry = &mut self.units[unit as usize];
-        if entry.may_suspend == 0 {
+        if entry.may_suspend == 0 || instant(entry.may_suspend) > kernel.now + duration {
             entry.may_suspend = kernel.schedule(duration, Event::ArrayDone { unit });
         }
     }
@@ -317,7 +319,7 @@ impl Array {
 
     /// When what the array is at ends.
     pub(super) fn ends_at(&self, unit: u32) -> Ns {
-        crate::events::instant(self.units[unit as usize].ends)
+        instant(self.units[unit as usize].ends)
     }
 
     /// What the array is at is cut short: its end will not be heard.
@@ -336,11 +338,17 @@ impl Array {
     }
 
     /// The program that is to be loaded while a unit programs: what waits first, if no read goes before it.
-    pub(super) fn load_next(&mut self, unit: u32) -> Option<u32> {
+    pub(super) fn load_next(&mut self, now: Ns, unit: u32) -> Option<u32> {
         let entry = &mut self.units[unit as usize];
         let is_free_to_load = entry.phase == Phase::Programming && entry.next_program.is_none();
         if !is_free_to_load || !entry.retries.is_empty() || !entry.reads.is_empty() {
             return None;
+        }
+        if let Some(schedule) = &mut self.schedule {
+            let Some(Work::Program(part)) = schedule.peek(now, unit) else { return None };
+            schedule.next(now, unit, false);
+            entry.next_program = Some(NextProgram { part, loaded: false });
+            return Some(part);
         }
         let Some(&Work::Program(part)) = entry.others.front() else { return None };
         entry.others.pop_front();
@@ -375,9 +383,12 @@ impl Array {
         self.units[unit as usize].queue(turn).pop_front()
     }
 
-    /// The work of one kind that waits, the next one first.
+    /// The work of one kind that waits, the next one first; where there is a schedule, what it has is of the last kind, in the order in
+    /// which it came.
     pub(super) fn waiting_works(&self, unit: u32, turn: Turn) -> impl Iterator<Item = Work> {
-        self.units[unit as usize].waiting(turn).iter().copied()
+        let scheduled = self.schedule.iter().filter(move |_| turn == Turn::Other);
+        let scheduled = scheduled.flat_map(move |schedule| schedule.waiting_works(unit));
+        self.units[unit as usize].waiting(turn).iter().copied().chain(scheduled)
     }
 
     /// Takes the work of one kind that is at a place of its queue.
@@ -392,8 +403,12 @@ impl Array {
 
     /// The work whose turn it is. While something is suspended nothing else but reads has one.
     #[inline]
-    pub(super) fn next(&mut self, unit: u32) -> Option<Work> {
+    pub(super) fn next(&mut self, now: Ns, unit: u32) -> Option<Work> {
         let entry = &mut self.units[unit as usize];
+        if let Some(schedule) = &mut self.schedule {
+            let interrupting = entry.suspended.is_some();
+            return entry.retries.pop_front().or_else(|| schedule.next(now, unit, interrupting));
+        }
         let next = entry.retries.pop_front().or_else(|| entry.reads.pop_front());
         if entry.suspended.is_some() { next } else { next.or_else(|| entry.others.pop_front()) }
     }
@@ -402,7 +417,12 @@ impl Array {
     #[inline]
     pub(super) fn waiting(&self, unit: u32) -> usize {
         let entry = &self.units[unit as usize];
-        entry.retries.len() + entry.reads.len() + entry.others.len() + usize::from(entry.suspended.is_some())
+        let scheduled = self.schedule.as_ref().map_or(0, |schedule| schedule.waiting(unit));
+        entry.retries.len()
+            + entry.reads.len()
+            + entry.others.len()
+            + usize::from(entry.suspended.is_some())
+            + scheduled
     }
 
     /// Whether the cache register is empty.
@@ -451,7 +471,7 @@ mod tests {
     #[test]
     fn blocked_until_it_ends_and_ready_then() {
         for (command, ending) in [(Command::Sense, Phase::Sensed), (Command::Erase, Phase::Free)] {
-            let (mut kernel, mut array) = (Kernel::new(false), Array::new(2));
+            let (mut kernel, mut array) = (Kernel::new(false), Array::new(2, None));
             kernel.now = Ns(100);
             array.run(&mut kernel, 1, command, 7, Ns(50));
             assert_eq!(array.submit(1, Work::Program(3), Turn::Other), None, "busy at once");
@@ -467,9 +487,12 @@ mod tests {
             if ending == Phase::Sensed {
                 assert_eq!(array.submit(1, Work::Read(6), Turn::Retry), None, "the page is still in the array");
                 array.command(kernel.now, 1, Command::Leave, 7);
-                assert_eq!(array.next(1), Some(Work::Read(6)));
+                assert_eq!(array.next(kernel.now, 1), Some(Work::Read(6)));
             }
-            assert_eq!([array.next(1), array.next(1)], [Some(Work::Read(5)), Some(Work::Program(3))]);
+            assert_eq!(
+                [array.next(kernel.now, 1), array.next(kernel.now, 1)],
+                [Some(Work::Read(5)), Some(Work::Program(3))]
+            );
             assert_eq!((array.busy_ns(Ns(160)), array.waiting(1)), (50.0, 0));
         }
     }
@@ -478,7 +501,7 @@ mod tests {
     /// and does it then run for what it had left and a little longer? What ends when it had not been suspended is not heard.
     #[test]
     fn suspended_until_reads_are_over() {
-        let (mut kernel, mut array) = (Kernel::new(false), Array::new(1));
+        let (mut kernel, mut array) = (Kernel::new(false), Array::new(1, None));
         array.run(&mut kernel, 0, Command::Erase, 7, Ns(100));
         let first_end = array.units[0].ends;
         kernel.now = Ns(30);
@@ -491,13 +514,17 @@ mod tests {
         assert_eq!(Phase::Suspending.after(Command::Sense), None);
         kernel.now = Ns(50);
         array.command(kernel.now, 0, Command::End, NONE);
-        assert_eq!([array.next(0), array.next(0)], [Some(Work::Read(2)), None], "the program has no turn");
+        assert_eq!(
+            [array.next(kernel.now, 0), array.next(kernel.now, 0)],
+            [Some(Work::Read(2)), None],
+            "the program has no turn"
+        );
         kernel.now = Ns(60);
         array.resume(&mut kernel, 0, Ns(5));
         assert_eq!((array.phase(0), array.of(0), array.ends_at(0)), (Phase::Erasing, 7, Ns(60 + 70 + 5)));
         assert_eq!((array.run_of(0), array.suspended_since(0)), ((Ns(60), 1), None));
         kernel.now = Ns(135);
         array.command(kernel.now, 0, Command::End, NONE);
-        assert_eq!(array.next(0), Some(Work::Program(1)));
+        assert_eq!(array.next(kernel.now, 0), Some(Work::Program(1)));
     }
 }

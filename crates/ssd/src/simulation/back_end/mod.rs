@@ -33,6 +33,7 @@ mod phase;
 mod reads;
 mod remembered;
 mod rounds;
+mod schedule;
 mod sensing;
 mod timing;
 mod transfers;
@@ -66,6 +67,8 @@ pub(super) use orders::{CodewordOrder, Ended, ReadOrder};
 use reads::Reads;
 use remembered::RememberedReferences;
 use rounds::Rounds;
+use schedule::Schedule;
+pub use schedule::ScheduleCounts;
 use timing::{OperationEnergy, Timing};
 
 /// A program of a page, or of a group of interleaved ones at once.
@@ -160,7 +163,7 @@ impl BackEnd {
             cache_program: spec.flash.cache_program,
             registers_for_look_ahead: spec.flash.cache_register_for == CacheRegisterFor::LookAhead,
             tells_levels,
-            array: Array::new(geometry.busy_units()),
+            array: Array::new(geometry.busy_units(), Schedule::new(config)),
             rounds: Rounds::new(spec.flash.rounds, &geometry),
             bus: Bus::new(geometry.channels(), spec.bus.first),
             decoders: Decoders::new(config),

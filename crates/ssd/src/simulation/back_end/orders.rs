@@ -20,6 +20,8 @@ pub(in super::super) struct ReadOrder {
     pub(in super::super) remembered_level: u8,
     /// Whether it goes before programs and erases.
     pub(in super::super) hurried: bool,
+    /// Whether what it reads is yet to be programmed.
+    pub(in super::super) awaits_program: bool,
     /// Whether the read buffer takes it in.
     pub(in super::super) keeps: bool,
 }

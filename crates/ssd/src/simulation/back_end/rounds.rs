@@ -169,7 +169,7 @@ impl BackEnd {
             self.array.waited(kernel.now, unit, ended);
             let next = match command {
                 Some((command, turn)) => self.next_of_command(unit, command, turn),
-                None => self.next_of_round(unit, reads),
+                None => self.next_of_round(kernel.now, unit, reads),
             };
             if let Some(work) = next {
                 self.rounds.as_mut().expect("as before").began[group] = kernel.now;
@@ -201,9 +201,9 @@ impl BackEnd {
         self.array.remove(unit, turn, at)
     }
 
-    fn next_of_round(&mut self, unit: u32, reads: Option<bool>) -> Option<Work> {
+    fn next_of_round(&mut self, now: Ns, unit: u32, reads: Option<bool>) -> Option<Work> {
         let Some(left) = self.rounds.as_mut().and_then(|rounds| rounds.left.as_mut()) else {
-            return self.array.next(unit);
+            return self.array.next(now, unit);
         };
         let left = &mut left[unit as usize];
         let (of_batch, turn) = if reads == Some(true) {

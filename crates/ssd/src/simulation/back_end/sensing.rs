@@ -40,6 +40,9 @@ impl BackEnd {
         if let Work::Read(part) = work {
             self.reads.part(part).waited_for = self.taken(kernel.now, unit);
         }
+        if self.array.schedule.is_some() && turn != Turn::Retry {
+            return self.submit_to_schedule(kernel, unit, work);
+        }
         if !self.may_begin(kernel.now, unit, work) {
             self.array.wait(unit, work, turn);
         } else if let Some(work) = self.array.submit(unit, work, turn) {
@@ -51,11 +54,27 @@ impl BackEnd {
         }
     }
 
+    #[inline(never)]
+    fn submit_to_schedule(&mut self, kernel: &mut Kernel, unit: u32, work: Work) {
+        let (may_begin, waits) = (self.may_begin(kernel.now, unit, work), self.waits(work));
+        let schedule = self.array.schedule.as_mut().expect("there is a schedule");
+        schedule.count(kernel.now, unit, &waits);
+        if may_begin && self.array.phase(unit) == Phase::Free {
+            return self.begin(kernel, unit, work);
+        }
+        let schedule = self.array.schedule.as_mut().expect("there is a schedule");
+        schedule.wait(unit, waits);
+        if may_begin {
+            self.make_way(kernel, unit);
+            self.load_ahead(kernel, unit);
+        }
+    }
+
     /// The next page is loaded while a unit programs, if it can be.
     #[inline]
     fn load_ahead(&mut self, kernel: &mut Kernel, unit: u32) {
         if self.cache_program
-            && let Some(part) = self.array.load_next(unit)
+            && let Some(part) = self.array.load_next(kernel.now, unit)
         {
             let (program, member) = self.reads.of_part(part);
             let channel = self.channel_of(self.programs[program].group, member);
@@ -115,15 +134,26 @@ impl BackEnd {
             _ => return,
         };
         let is_hurried = |work| match work {
-            Work::Read(part) => self.reads.reads[self.reads.of_part(part).0].order.hurried,
+            Work::Read(part) => {
+                let order = &self.reads.reads[self.reads.of_part(part).0].order;
+                let schedule = self.array.schedule.as_ref();
+                order.hurried && schedule.is_none_or(|schedule| schedule.may_interrupt(kernel.now, order.owner))
+            }
             Work::Program(_) | Work::Erase { .. } => false,
         };
         let (runs_since, suspensions) = self.array.run_of(unit);
-        let earliest = kernel.now.max(runs_since + suspend.least_run);
-        if suspensions >= suspend.most
-            || earliest + duration >= self.array.ends_at(unit)
-            || !self.array.waiting_reads(unit).any(is_hurried)
+        let mut earliest = kernel.now.max(runs_since + suspend.least_run);
+        let mut has_reason = self.array.waiting_reads(unit).any(is_hurried);
+        if let Some(schedule) = &self.array.schedule
+            && !has_reason
         {
+            has_reason = schedule.interrupts(kernel.now, unit);
+            // A read whose deadline is not near yet has what it waits for suspended when it is.
+            if let Some(near) = schedule.interrupts_at(kernel.now, unit).filter(|_| !has_reason) {
+                (earliest, has_reason) = (earliest.max(near), true);
+            }
+        }
+        if suspensions >= suspend.most || earliest + duration >= self.array.ends_at(unit) || !has_reason {
             return;
         }
         if earliest > kernel.now {
@@ -305,7 +335,7 @@ impl BackEnd {
         }
         let suspended = self.timing.suspend.zip(self.array.suspended_since(unit));
         let has_rested = |(suspend, since): (SuspendTiming, Ns)| kernel.now - since >= suspend.longest;
-        let next = if suspended.is_some_and(has_rested) { None } else { self.array.next(unit) };
+        let next = if suspended.is_some_and(has_rested) { None } else { self.array.next(kernel.now, unit) };
         if let Some(work) = next {
             self.begin(kernel, unit, work);
         } else if let Some((suspend, _)) = suspended {

@@ -1,0 +1,262 @@
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use softsense_base::{Error, Faults, Result, expect_number, expect_whole};
+
+use super::duration::check_us;
+
+/// Turns for one of another kind at most.
+const MAX_WEIGHT: u32 = 1 << 16;
+
+/// Which of the operations that wait for a busy unit goes next. Without it retries go first, then reads of the host where
+/// `host.reads_first` says so, then all else, first come, first served.
+///
+/// Retries go first here, too: part of what they need has been read. Programs of one block keep their order, in which its pages have to be
+/// programmed; one whose turn comes lets those before it in its block go first.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct SchedulingSpec {
+    /// What is compared of two operations, the most important first: the one that loses at the first that differs goes later. Of two that do
+    /// not differ the one goes first that has waited longer. `[]` is first come, first served.
+    pub by: Vec<ScheduleBy>,
+    /// How kinds of operations stand to one another.
+    pub kinds: KindsRule,
+    /// So many operations that came later go before one that waits, at most; then it is its turn, whatever it is. At least 1. Retries are
+    /// not counted: they are part of reads that have begun.
+    pub passed_over_at_most: u32,
+    /// Free blocks of a plane, or of superblocks of its set, at or below which the operations of its collection go before those of all other
+    /// kinds; 0 for never.
+    pub collection_first_at_blocks: u32,
+    /// When a tenant wants much, for `by` of `intensity`.
+    #[serde(skip_serializing_if = "IntensitySpec::is_default")]
+    pub intensity: IntensitySpec,
+    /// Reads of the host that have to be done in time; none has without it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub deadlines: Option<DeadlinesSpec>,
+}
+
+/// What is compared of two operations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ScheduleBy {
+    /// What they are, as `kinds` says.
+    Kind,
+    /// The `priority` of the tenants that they are for. What the device does of its own accord, and what its write buffer writes, is
+    /// `medium`.
+    Priority,
+    /// Whether the tenants that they are for want little of the unit, as `intensity` says; what the device does of its own accord wants
+    /// little.
+    Intensity,
+}
+
+/// What of a unit a tenant wants much: more pages in an epoch than its part of these bytes for all units, at least one page. How much it
+/// wanted in one epoch is looked at in the next.
+///
+/// Source: A. Tavakkol et al., "FLIN", ISCA 2018, 5.1: flows of high intensity wait behind those of low intensity; epoch and bytes as its
+/// implementation for MQSim has them, there by chip.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct IntensitySpec {
+    /// How long an epoch lasts, us.
+    pub epoch_us: f64,
+    /// Bytes of pages that are read in an epoch.
+    pub read_bytes: u64,
+    /// Bytes of pages that are programmed.
+    pub write_bytes: u64,
+}
+
+impl IntensitySpec {
+    fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+impl Default for IntensitySpec {
+    fn default() -> Self {
+        Self { epoch_us: 10_000.0, read_bytes: 32 << 20, write_bytes: 256 << 10 }
+    }
+}
+
+/// What an operation is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum OperationKind {
+    /// A read that the host has asked for.
+    HostRead,
+    /// A program of data of the host, also from the write buffer, and the read of what it covers in part.
+    HostWrite,
+    /// A read or a program of a translation page.
+    Translation,
+    /// A read of garbage collection for room.
+    CollectionRead,
+    /// A program of garbage collection for room.
+    CollectionProgram,
+    /// An erase, whatever for.
+    Erase,
+    /// A read or a program that levels wear.
+    WearLevelling,
+    /// A read or a program of read reclaim.
+    ReadReclaim,
+    /// A read or a program of refresh.
+    Refresh,
+    /// A read of the patrol scrub.
+    Scrub,
+    /// A read or a program that folds the SLC cache.
+    Folding,
+}
+
+impl OperationKind {
+    /// All kinds, by their numbers.
+    pub const ALL: [Self; 11] = [
+        Self::HostRead,
+        Self::HostWrite,
+        Self::Translation,
+        Self::CollectionRead,
+        Self::CollectionProgram,
+        Self::Erase,
+        Self::WearLevelling,
+        Self::ReadReclaim,
+        Self::Refresh,
+        Self::Scrub,
+        Self::Folding,
+    ];
+
+    /// Whether it makes room for what is written.
+    pub(crate) fn makes_room(self) -> bool {
+        matches!(self, Self::CollectionRead | Self::CollectionProgram | Self::Erase | Self::Folding)
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::HostRead => "host_read",
+            Self::HostWrite => "host_write",
+            Self::Translation => "translation",
+            Self::CollectionRead => "collection_read",
+            Self::CollectionProgram => "collection_program",
+            Self::Erase => "erase",
+            Self::WearLevelling => "wear_levelling",
+            Self::ReadReclaim => "read_reclaim",
+            Self::Refresh => "refresh",
+            Self::Scrub => "scrub",
+            Self::Folding => "folding",
+        }
+    }
+}
+
+/// How kinds of operations stand to one another.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum KindsRule {
+    /// The first goes first. Those of one list in it are equal, and so are those that it does not name, which come last.
+    Order(Vec<Vec<OperationKind>>),
+    /// Each has so many turns for one of a kind that is not named, 1 to 65,536, as long as operations of both wait: start-time fair
+    /// queueing of operations, whatever they take.
+    ///
+    /// Source: Goyal, Vin, Cheng: Start-time fair queuing, SIGCOMM 1996.
+    Weights(BTreeMap<OperationKind, u32>),
+}
+
+/// Reads of the host that have to be done in time.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DeadlinesSpec {
+    /// How long after its arrival a read is to have completed, us. A tenant may have its own, `read_deadline_us`.
+    pub read_us: f64,
+    /// A read goes before all that has no deadline as near when less than that is left of its time, us; among several the one whose deadline
+    /// is first.
+    pub margin_us: f64,
+    /// Whether only such reads have programs and erases suspended, as `flash.suspend` says; all reads that go first do without it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub only_near_suspend: bool,
+}
+
+impl Default for SchedulingSpec {
+    fn default() -> Self {
+        use OperationKind::{HostRead, HostWrite, Translation};
+        let background = |kind: &OperationKind| !matches!(kind, HostRead | HostWrite | Translation);
+        let background = OperationKind::ALL.into_iter().filter(background).collect();
+        Self {
+            by: vec![ScheduleBy::Kind, ScheduleBy::Priority],
+            kinds: KindsRule::Order(vec![vec![HostRead, Translation], vec![HostWrite], background]),
+            passed_over_at_most: 64,
+            collection_first_at_blocks: 1,
+            intensity: IntensitySpec::default(),
+            deadlines: None,
+        }
+    }
+}
+
+impl SchedulingSpec {
+    /// Checks the ranges.
+    pub(super) fn check(&self) -> Result<()> {
+        let mut faults = Faults::default();
+        if (1..self.by.len()).any(|at| self.by[..at].contains(&self.by[at])) {
+            faults.add(Error::config("scheduling.by", "found something twice, expected each at most once"));
+        }
+        match &self.kinds {
+            KindsRule::Order(order) => {
+                let all: Vec<OperationKind> = order.iter().flatten().copied().collect();
+                if let Some(at) = (1..all.len()).find(|&at| all[..at].contains(&all[at])) {
+                    let message = format!("found `{}` twice, expected each kind at most once", all[at].name());
+                    faults.add(Error::config("scheduling.kinds.order", message));
+                }
+            }
+            KindsRule::Weights(weights) => {
+                for (kind, &weight) in weights {
+                    let path = format!("scheduling.kinds.weights.{}", kind.name());
+                    faults.see(expect_whole(path, weight, 1, MAX_WEIGHT));
+                }
+            }
+        }
+        faults.see(expect_whole("scheduling.passed_over_at_most", self.passed_over_at_most, 1, 1 << 30));
+        faults.see(expect_whole("scheduling.collection_first_at_blocks", self.collection_first_at_blocks, 0, 1 << 20));
+        faults.see(expect_number("scheduling.intensity.epoch_us", self.intensity.epoch_us, 1.0, 1e9));
+        if let Some(deadlines) = &self.deadlines {
+            faults.see(check_us("scheduling.deadlines.read_us", deadlines.read_us));
+            faults.see(check_us("scheduling.deadlines.margin_us", deadlines.margin_us));
+        }
+        faults.end()
+    }
+
+    /// Of each kind the number of those that go before it, by the order.
+    pub(crate) fn ranks(&self) -> Option<[u8; OperationKind::ALL.len()]> {
+        let KindsRule::Order(order) = &self.kinds else { return None };
+        let place = |kind| order.iter().position(|equal| equal.contains(&kind)).unwrap_or(order.len());
+        Some(OperationKind::ALL.map(|kind| place(kind) as u8))
+    }
+
+    /// Of each kind its weight, where there are weights.
+    pub(crate) fn weights(&self) -> Option<[u32; OperationKind::ALL.len()]> {
+        let KindsRule::Weights(weights) = &self.kinds else { return None };
+        Some(OperationKind::ALL.map(|kind| weights.get(&kind).copied().unwrap_or(1)))
+    }
+
+    /// One line for people.
+    pub(crate) fn describe(&self) -> String {
+        let by = self.by.iter().map(|by| match by {
+            ScheduleBy::Kind => match &self.kinds {
+                KindsRule::Order(order) => {
+                    let equal = |kinds: &Vec<OperationKind>| {
+                        kinds.iter().map(|kind| kind.name()).collect::<Vec<_>>().join(" = ")
+                    };
+                    format!("kind ({})", order.iter().map(equal).collect::<Vec<_>>().join(", "))
+                }
+                KindsRule::Weights(weights) => {
+                    let each = weights.iter().map(|(kind, weight)| format!("{} {weight}", kind.name()));
+                    format!("kind by weight ({})", each.collect::<Vec<_>>().join(", "))
+                }
+            },
+            ScheduleBy::Priority => "priority of the tenant".to_owned(),
+            ScheduleBy::Intensity => "intensity of the tenant".to_owned(),
+        });
+        let by = by.collect::<Vec<_>>();
+        let by =
+            if by.is_empty() { "first come, first served".to_owned() } else { format!("by {}", by.join(", then ")) };
+        let deadlines = self.deadlines.as_ref().map_or_else(String::new, |deadlines| {
+            let suspend = if deadlines.only_near_suspend { ", which alone suspend" } else { "" };
+            format!("; reads within {} us, first from {} us before{suspend}", deadlines.read_us, deadlines.margin_us)
+        });
+        format!("{by}; passed over at most {} times{deadlines}", self.passed_over_at_most)
+    }
+}
