@@ -70,6 +70,7 @@ NAVIGATION = {
         "model/reliability",
         "model/decode-table",
         "model/ftl",
+        "model/memory",
         "model/dftl",
         "model/slc-cache",
         "model/interleaving",

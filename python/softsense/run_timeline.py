@@ -41,10 +41,11 @@ class RunTimeline:
 
         Columns: resource (`plane`, which is a die where its planes take turns; `bus`, of a channel; `decoder`;
         `encoder`; `suspended`, a program or erase that waits to go on; `set`, whose data is moved), index (u32, which
-        of its kind in the device), action, owner (`host_read`, `host_write`, `write_buffer`, `garbage_collection`,
-        `read_reclaim`, `translation`), request (u64, its number; null for the background, and for several), attempt and
-        level (u8, 0 where nothing is read), ahead (whether the outcome of the attempt before was not known when it
-        began), from_ns and to_ns (u64), cut (whether it began before the window, or ended after it).
+        of its kind in the device), action, owner (`host_read`, `host_write`, `write_buffer`, or what
+        else causes work of planes: `garbage_collection`, `read_reclaim`, `folding`, `translation`, `read_ahead` and so
+        on), request (u64, its number; null for the background, and for several), attempt and level (u8, 0 where nothing
+        is read), ahead (whether the outcome of the attempt before was not known when it began), from_ns and to_ns
+        (u64), cut (whether it began before the window, or ended after it).
         """
         import polars as pl
 

@@ -145,7 +145,11 @@ impl Drive {
             (of.ftl.slc_cache.is_some(), "ftl.slc_cache", "none"),
             (of.ftl.gc_pacing != GcPacing::AtOnce, "ftl.gc_pacing", "at_once"),
             (of.ftl.gc_idle.is_some(), "ftl.gc_idle", "none"),
-            (of.host.partial_write == PartialWrite::CopyBack, "host.partial_write", "read_modify_write or pad"),
+            (
+                matches!(of.host.partial_write, PartialWrite::CopyBack | PartialWrite::Merge),
+                "host.partial_write",
+                "read_modify_write or pad",
+            ),
         ] {
             if found {
                 let message = format!("found what a drive that is served does not have, expected {expected}");

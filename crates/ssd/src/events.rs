@@ -46,6 +46,11 @@ pub enum Event {
         /// The SSD.
         ssd: u32,
     },
+    /// Something that is deferred has crossed DRAM.
+    Stored {
+        /// What: an index of the kernel.
+        deferred: u32,
+    },
     /// Garbage collection of a set is to look again whether it goes on.
     Wake {
         /// The set.
@@ -53,12 +58,12 @@ pub enum Event {
     },
 }
 
-/// An event and when it happens. From the top: 64 bits of time, 39 of rank among all that was ever
-/// scheduled, 3 of kind, 22 of index. So keys compare as events happen, and the queue moves 16 bytes.
+/// An event and when it happens. From the top: 64 bits of time, 38 of rank among all that was ever
+/// scheduled, 4 of kind, 22 of index. So keys compare as events happen, and the queue moves 16 bytes.
 pub type Key = u128;
 
 const INDEX_BITS: u32 = 22;
-const KIND_BITS: u32 = 3;
+const KIND_BITS: u32 = 4;
 const RANK_BITS: u32 = 64 - INDEX_BITS - KIND_BITS;
 
 /// Indices of events are below this.
@@ -82,6 +87,7 @@ impl Event {
             Event::Crossed { crossing } => (5, crossing),
             Event::IdleFor { ssd } => (6, ssd),
             Event::Wake { set } => (7, set),
+            Event::Stored { deferred } => (8, deferred),
         };
         assert!(index < MAX_INDEX, "fewer than 2^22 of anything are under way");
         kind << INDEX_BITS | index
@@ -98,7 +104,8 @@ impl Event {
             4 => Event::EncodeDone { encoder: index },
             5 => Event::Crossed { crossing: index },
             6 => Event::IdleFor { ssd: index },
-            _ => Event::Wake { set: index },
+            7 => Event::Wake { set: index },
+            _ => Event::Stored { deferred: index },
         }
     }
 }
@@ -115,7 +122,7 @@ impl EventQueue {
     #[inline]
     pub fn key(&mut self, at: Ns) -> Key {
         self.scheduled += 1;
-        assert!(self.scheduled < 1 << RANK_BITS, "a run has fewer than 2^39 events");
+        assert!(self.scheduled < 1 << RANK_BITS, "a run has fewer than 2^38 events");
         u128::from(at.0) << 64 | u128::from(self.scheduled << (KIND_BITS + INDEX_BITS))
     }
 
@@ -153,6 +160,8 @@ mod tests {
             (5, Event::ArrayDone { unit: 0 }),
             (5, Event::EncodeDone { encoder: 3 }),
             (3, Event::Crossed { crossing: 9 }),
+            (5, Event::Stored { deferred: 2 }),
+            (6, Event::Wake { set: 1 }),
             (3, Event::DecodeDone { decoder: 7 }),
             (4, Event::ArrayDone { unit: 4 }),
             (3, Event::ArrayDone { unit: 5 }),
@@ -161,6 +170,6 @@ mod tests {
             queue.schedule(Ns(at), event);
         }
         let order: Vec<_> = std::iter::from_fn(|| queue.pop()).map(|(key, event)| (instant(key).0, event)).collect();
-        assert_eq!(order, [1, 4, 5, 7, 6, 0, 2, 3].map(|i| events[i]));
+        assert_eq!(order, [1, 4, 7, 9, 8, 0, 2, 3, 5, 6].map(|i| events[i]));
     }
 }

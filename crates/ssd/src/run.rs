@@ -7,13 +7,14 @@ use softsense_base::{Error, Histogram, Ns, Result, TotalNs};
 use softsense_link::ReliabilitySpec;
 
 use crate::checked::CheckedConfig;
-use crate::config::{CacheAdmission, MODEL_VERSION, Mapping};
+use crate::config::{CacheAdmission, MODEL_VERSION, Mapping, PartialWrite};
 use crate::request::{NoRequests, RequestKind};
 use crate::simulation::{CodewordSample, Grown, LogRow, Recording, Simulation, Sources, Window};
 use crate::summary::{
-    BackgroundWork, CodeRatesSummary, CodewordReads, EncoderSummary, EnergySummary, GcPacingSummary, GcSummary,
-    GrowthSummary, HostLinkSummary, InterconnectSummary, MachineSummary, MappingSummary, OwnSummary, ReadBufferSummary,
-    ReadReclaimSummary, ReadTimeUs, Responses, SchedulingSummary, SlcCacheSummary, SlowestReads, Summary, WritesDetail,
+    BackgroundWork, CodeRatesSummary, CodewordReads, DramSummary, EncoderSummary, EnergySummary, GcPacingSummary,
+    GcSummary, GrowthSummary, HostLinkSummary, InterconnectSummary, MachineSummary, MappingSummary, OwnSummary,
+    ReadAheadSummary, ReadBufferSummary, ReadReclaimSummary, ReadTimeUs, Responses, SchedulingSummary, SlcCacheSummary,
+    SlowestReads, Summary, WritesDetail,
 };
 use crate::tenants::{self, TenantSources, TenantSummary};
 use crate::trace::{Beyond, Trace};
@@ -264,6 +265,8 @@ impl Run {
                 write_amplification: (s.host_codewords_written > 0)
                     .then(|| programmed as f64 / s.host_codewords_written as f64),
                 read_modify_writes: s.read_modify_writes,
+                merged_codewords: (self.config.config().host.partial_write == PartialWrite::Merge)
+                    .then_some(s.merged_codewords),
                 refused_codewords: s.refused_codewords,
                 read_only_from_s: s.read_only_from.map(Ns::as_secs),
                 left_in_buffer_codewords: self.simulation.buffered_codewords(),
@@ -325,6 +328,14 @@ impl Run {
                 modify_hits: s.read_buffer_modify_hits,
                 modify_misses: s.read_buffer_modify_misses,
             }),
+            read_ahead: spec.host.read_ahead.map(|_| ReadAheadSummary {
+                pages: s.read_ahead.pages,
+                used_pages: s.read_ahead.used_pages,
+                wasted_pages: s.read_ahead.pages - s.read_ahead.used_pages,
+                late_codewords: s.read_ahead.late_codewords,
+                mean_late_us: (s.read_ahead.late_codewords > 0)
+                    .then(|| s.read_ahead.waited.0 as f64 * 1e-3 / s.read_ahead.late_codewords as f64),
+            }),
             mapping: match spec.ftl.mapping {
                 Mapping::Page => None,
                 Mapping::Demand(demand) => Some(MappingSummary {
@@ -344,6 +355,13 @@ impl Run {
                 }),
             },
             encoder: self.simulation.encoder_share().map(|utilisation| EncoderSummary { utilisation }),
+            dram: (self.simulation.dram().zip(spec.host.dram)).map(|((utilisation, crossed), dram)| DramSummary {
+                gb_per_s: dram.speed.gb_per_s(),
+                utilisation,
+                host_bytes: crossed.host,
+                flash_bytes: crossed.flash,
+                map_bytes: crossed.map,
+            }),
             host_link: (self.simulation.host_link_shares().zip(spec.host.link)).map(|(shares, link)| HostLinkSummary {
                 gb_per_s: link.speed.gb_per_s(),
                 to_device: shares.to_device,

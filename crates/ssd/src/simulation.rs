@@ -7,6 +7,7 @@
 //!     admission     what caches take in of what they miss
 //!     translation   which map entries are at hand, where the map is in flash
 //!     read_buffer   pages that were read lately
+//!     read_ahead    which reads follow one another, and what is on its way
 //!     medium        codewords in pages and their fates
 //!     back_end      array, buses, links, decoders, encoders; reads from the first sensing to the last decode
 //!   kernel        time, events, statistics, completions
@@ -20,6 +21,7 @@ mod admission;
 mod arbiter;
 mod back_end;
 mod device;
+mod dram;
 mod growth;
 mod host;
 mod host_link;
@@ -29,6 +31,7 @@ mod lane;
 mod medium;
 mod owners;
 mod queue;
+mod read_ahead;
 mod read_buffer;
 mod recorder;
 mod statistics;
@@ -48,19 +51,21 @@ use crate::request::{RequestKind, RequestSource};
 use back_end::Ended;
 pub use back_end::{Action, LinkShares, ScheduleCounts};
 use device::Device;
+pub use dram::DramBytes;
 pub use growth::{Grown, Growth};
 use host::Host;
 pub use host::Sources;
 pub use host_link::HostLinkShares;
-use kernel::{Completion, LATEST};
+use kernel::{Completion, Deferred, LATEST};
 pub use owners::Cause;
 use owners::ReadOwner;
+use read_ahead::Awaited;
 use recorder::Recorder;
 pub use recorder::{Owner, Recorded, Recording, Resource, Window};
 pub(crate) use statistics::place_of;
 pub use statistics::{
-    CodewordSample, Energy, KINDS_OF_WORK, LogRow, Operations, PARTS_OF_READS, PARTS_OF_TIME, PacingCounts, ReadTime,
-    Statistics, TenantStatistics, TimesTaken, Utilisation, WorkCounts,
+    CodewordSample, Energy, KINDS_OF_WORK, LogRow, Operations, PARTS_OF_READS, PARTS_OF_TIME, PacingCounts,
+    ReadAheadCounts, ReadTime, Statistics, TenantStatistics, TimesTaken, Utilisation, WorkCounts,
 };
 use translation::{Access, LookUp, Translation, Waiting};
 use write_path::WritePath;
@@ -199,6 +204,10 @@ impl Simulation {
                     self.write_path.fold_in_idle_time(&mut self.device, ssd);
                 }
             }
+            Event::Stored { deferred } => match kernel.take_deferred(deferred) {
+                Deferred::Told(completion) => kernel.report(completion),
+                Deferred::Program(program) => back_end.begin_encoding(kernel, program),
+            },
             Event::MemoryDone { moved } => {
                 if let Some(fetched) = self.host.moved(kernel, moved) {
                     self.serve(fetched);
@@ -234,13 +243,18 @@ impl Simulation {
                 Completion::ReadEnded { owner, group, sensings, keeps } => {
                     device.ftl.read_ends(group, sensings, owner.is_of_host());
                     if keeps {
-                        device.keep(group);
+                        device.keep(owner, group);
                     }
                     if owner.is_of_host() {
                         device.host_ended(group.set);
                     }
                     self.read_ended(owner);
                     self.write_path.read_ended(&mut self.device, owner, group);
+                    if self.device.reads_ahead() {
+                        for Awaited { request, lcn, .. } in self.device.awaited(owner, group) {
+                            self.read(request, lcn..lcn + 1);
+                        }
+                    }
                 }
                 Completion::WriteBackRead { page } => write_path.program_translation(device, page),
                 Completion::CodewordsWritten { request, codewords, energy } => {
@@ -273,8 +287,9 @@ impl Simulation {
     fn read_ended(&mut self, owner: ReadOwner) {
         let (write_path, device) = (&mut self.write_path, &mut self.device);
         match owner {
-            ReadOwner::Request(_) => {}
+            ReadOwner::Request(_) | ReadOwner::Ahead => {}
             ReadOwner::Modify { request, lcn } => write_path.write_whole(device, request, lcn..lcn + 1),
+            ReadOwner::Fill { fill } => write_path.filled(device, fill),
             ReadOwner::Move { set, .. } => write_path.collected(device, set),
             ReadOwner::Load { page } => self.loaded(page),
             ReadOwner::WriteBack { page } => write_path.program_translation(device, page),
@@ -296,6 +311,9 @@ impl Simulation {
                     self.host.finish_in_memory(&mut self.device.kernel, index, count);
                 } else {
                     self.translate(index, codewords, Access::Read);
+                    if self.device.reads_ahead() {
+                        self.device.read_ahead(self.host.tenant(index), &request);
+                    }
                 }
             }
             RequestKind::Write | RequestKind::FuaWrite => {
@@ -306,6 +324,9 @@ impl Simulation {
             RequestKind::Trim => {
                 for lcn in self.host.covered_by(&request) {
                     self.device.ftl.unmap(lcn);
+                    if self.write_path.merges() {
+                        self.write_path.drop_part(&self.device, lcn);
+                    }
                     self.device.entry_changed(lcn);
                 }
                 self.host.finish_in_memory(&mut self.device.kernel, index, 1);
@@ -360,13 +381,21 @@ impl Simulation {
     /// Reads codewords for a request: those of one page, or group, with one sensing.
     fn read(&mut self, request: u32, codewords: Range<Lcn>) {
         let device = &mut self.device;
-        let (owner, bytes) = (ReadOwner::Request(request), self.host.request(request).bytes);
+        let asked = self.host.request(request);
+        let (owner, bytes) = (ReadOwner::Request(request), asked.bytes);
+        let merges = self.write_path.merges();
+        let asked = asked.offset_bytes..asked.offset_bytes + bytes;
         let mut in_memory = 0;
         let mut group: Option<Group> = None;
         self.wanted.clear();
         for lcn in codewords {
             device.ftl.note_start(lcn);
             match device.ftl.locate(lcn) {
+                Location::Flash(_) if merges && self.write_path.has_part(device, lcn, &asked) => {
+                    in_memory += 1;
+                    device.kernel.statistics.codewords_from_controller += 1;
+                }
+                Location::Flash(place) if device.awaits_buffer(request, lcn, place) => {}
                 Location::Flash(place) if device.has_read(owner, place) => {
                     in_memory += 1;
                     device.kernel.statistics.codewords_from_controller += 1;
@@ -496,11 +525,17 @@ impl Simulation {
         self.host.link_shares(self.now())
     }
 
+    /// The busy share of the port of DRAM up to now, and what has crossed it; none where there is none.
+    pub fn dram(&self) -> Option<(f64, DramBytes)> {
+        self.device.kernel.dram.as_ref().map(|dram| (dram.busy_share(self.now()), dram.bytes()))
+    }
+
     /// A run that has ended has nothing left inside: every request completed, every operation over.
     fn assert_everything_ended(&self) {
         assert!(self.host.is_idle(), "requests were left in the source, or under way");
         assert_eq!(self.statistics().completed(), self.issued(), "every request completes once");
         assert!(self.device.back_end.is_idle(), "no operation is under way");
+        assert!(self.device.is_nothing_ahead(), "no page is on its way to the read buffer");
         assert!(self.write_path.is_idle(), "no write and no collection is stuck");
         assert!(self.device.translation.as_ref().is_none_or(Translation::is_idle), "no translation page is under way");
     }

@@ -77,6 +77,9 @@ pub struct Summary {
     /// The read buffer; not there without one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub read_buffer: Option<ReadBufferSummary>,
+    /// Reading ahead; not there without it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub read_ahead: Option<ReadAheadSummary>,
     /// The mapping cache; `null` where the whole map is in memory.
     pub mapping: Option<MappingSummary>,
     /// Encoders; `null` where encoding takes no time.
@@ -87,6 +90,9 @@ pub struct Summary {
     /// What scheduling has chosen; not there without `[scheduling]`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scheduling: Option<SchedulingSummary>,
+    /// The controller's DRAM; not there without one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dram: Option<DramSummary>,
     /// Links and the switch; `null` without them.
     pub interconnect: Option<InterconnectSummary>,
     /// Code rates; `null` unless `reliability` is `adaptive`.
@@ -145,6 +151,21 @@ pub struct SchedulingSummary {
     /// Reads of the host that completed after their deadline; not there without deadlines.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub missed_deadlines: Option<u64>,
+}
+
+/// The controller's DRAM.
+#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
+pub struct DramSummary {
+    /// Data that crosses its port, GB/s.
+    pub gb_per_s: f64,
+    /// The mean busy share of the port.
+    pub utilisation: f64,
+    /// Data that crossed it from or to the host, bytes.
+    pub host_bytes: u64,
+    /// Data that crossed it from or to flash, whoever moved it, bytes.
+    pub flash_bytes: u64,
+    /// Map entries that crossed it, bytes.
+    pub map_bytes: u64,
 }
 
 /// Links between SSDs and a pool of decoders or encoders, and the switch: mean busy shares, of links those of all SSDs.
@@ -421,6 +442,10 @@ pub struct WritesDetail {
     pub write_amplification: Option<f64>,
     /// Codewords read because a write covered them in part.
     pub read_modify_writes: u64,
+    /// Codewords that the write buffer held in part until other writes brought the rest, so that nothing was read; not there unless
+    /// `host.partial_write` is `merge`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub merged_codewords: Option<u64>,
     /// Codewords of the host that were refused, as lower code rates had left no room.
     pub refused_codewords: u64,
     /// When the first of them was refused, s of simulated time: from then on the device, or one of several SSDs, takes reads and
@@ -581,6 +606,21 @@ pub struct ReadBufferSummary {
     pub modify_hits: u64,
     /// Those that it had not.
     pub modify_misses: u64,
+}
+
+/// Reading ahead of sequential reads.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct ReadAheadSummary {
+    /// Pages that were read ahead.
+    pub pages: u64,
+    /// Those of them that were asked for later.
+    pub used_pages: u64,
+    /// Those that were not: they left the read buffer, or are there at the end.
+    pub wasted_pages: u64,
+    /// Codewords that were asked for while they were being read ahead, and waited for the rest of that.
+    pub late_codewords: u64,
+    /// Mean time for which these waited, us; `null` where none was late.
+    pub mean_late_us: Option<f64>,
 }
 
 /// The mapping cache of a demand-based FTL.

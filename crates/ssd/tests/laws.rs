@@ -49,9 +49,9 @@ impl Draw {
     }
 }
 
-/// A device with features drawn from all there are, as TOML; those of an SLC cache, and of a schedule, from draws of their own, with which
-/// others stay what they were before there was one.
-fn device(draw: &mut Draw, cache: &mut Draw, schedule: &mut Draw) -> String {
+/// A device with features drawn from all there are, as TOML; those of an SLC cache, of a schedule, and of what the controller does with its
+/// memory, from draws of their own, with which others stay what they were before there was one.
+fn device(draw: &mut Draw, cache: &mut Draw, schedule: &mut Draw, memory: &mut Draw) -> String {
     let ssds = draw.one(&[1, 1, 1, 2, 3]);
     let (channels, chips) = (draw.one(&[1, 2]), draw.one(&[1, 2]));
     let ways = if draw.once_in(3) { channels * chips } else { 1 };
@@ -359,10 +359,20 @@ fn device(draw: &mut Draw, cache: &mut Draw, schedule: &mut Draw) -> String {
         toml += "write_buffer_power_protected = true\n";
     }
     if buffer > 0 && draw.once_in(3) {
-        toml += "write_buffer_replacement = \"lru\"\n";
+        toml += &format!("write_buffer_replacement = \"{}\"\n", if memory.once_in(3) { "fifo" } else { "lru" });
+        if memory.once_in(3) {
+            toml += "write_buffer_watermarks = { high = 0.6, low = 0.3 }\n";
+        }
+    }
+    if buffer > 0 && !placed && memory.once_in(2) {
+        toml = toml.replace("partial_write = \"read_modify_write\"", "partial_write = \"merge\"");
     }
     if (ways == 1 || squeezed) && draw.once_in(3) {
-        toml += &format!("read_buffer.bytes = {}\n", per_page * unit * draw.one(&[1, 3, 16]));
+        let pages = draw.one(&[1, 3, 16]);
+        toml += &format!("read_buffer.bytes = {}\n", per_page * unit * pages);
+        if memory.once_in(4) {
+            toml += "read_buffer.replacement = \"fifo\"\n";
+        }
         if draw.once_in(2) {
             let admission = draw.one(&["always", "second_miss", "law.py:Anyhow"]);
             toml += &format!(
@@ -373,8 +383,21 @@ fn device(draw: &mut Draw, cache: &mut Draw, schedule: &mut Draw) -> String {
         if draw.once_in(3) {
             toml += &format!("read_buffer.largest_request_bytes = {}\n", unit * draw.below(6));
         }
+        if pages > 1 && memory.once_in(2) {
+            let (most, streams) = (1 + memory.below(pages / 2), memory.one(&[1, 8]));
+            toml += &format!("read_ahead = {{ most_pages = {most}, least_pages = 1, streams = {streams} }}\n");
+        }
     }
-    if placed && encoder.is_none() {
+    let dram = memory.once_in(3);
+    if dram {
+        toml += &format!(
+            "dram = {{ speed.bandwidth_gb_per_s = {:?}, access_us = {:?}, map_entry_bytes = {} }}\n",
+            memory.one(&[0.01, 1.0]),
+            memory.one(&[0.0, 0.5]),
+            memory.one(&[0, 4])
+        );
+    }
+    if placed && encoder.is_none() && !dram {
         toml += &format!("serves_in_flight = {}\n", draw.once_in(2));
     }
     if draw.once_in(4) {
@@ -645,6 +668,18 @@ fn requests(draw: &mut Draw, config: &CheckedConfig) -> Vec<Request> {
         .collect()
 }
 
+/// Some reads begin where the request before them ended, so that there is something to be read ahead of.
+fn follow_one_another(draw: &mut Draw, user_bytes: u64, requests: &mut [Request]) {
+    for index in 1..requests.len() {
+        let before = requests[index - 1];
+        let end_bytes = before.offset_bytes + before.bytes;
+        let request = &mut requests[index];
+        if before.bytes > 0 && request.bytes > 0 && end_bytes + request.bytes <= user_bytes && !draw.once_in(4) {
+            *request = Request { kind: RequestKind::Read, offset_bytes: end_bytes, ..*request };
+        }
+    }
+}
+
 /// What has become of a unit.
 #[derive(Debug, Clone, Copy, Default)]
 struct Asked {
@@ -748,7 +783,8 @@ fn outcome(case: u64) -> Option<String> {
     let mut draw = Draw { stream: Stream::new(18, Purpose::Workload), case, next: 0 };
     let mut cache = Draw { stream: Stream::new(19, Purpose::Workload), case, next: 0 };
     let mut schedule = Draw { stream: Stream::new(23, Purpose::Workload), case, next: 0 };
-    let toml = device(&mut draw, &mut cache, &mut schedule);
+    let mut memory = Draw { stream: Stream::new(40, Purpose::Workload), case, next: 0 };
+    let toml = device(&mut draw, &mut cache, &mut schedule, &mut memory);
     let config = match CheckedConfig::from_toml(&toml, "law.toml", &[]) {
         Ok(config) => {
             let own = own(&config);
@@ -760,7 +796,10 @@ fn outcome(case: u64) -> Option<String> {
             return Some(error.split(": ").find(|part| part.contains('.') && !part.contains("law.toml"))?.to_owned());
         }
     };
-    let asked = requests(&mut draw, &config);
+    let mut asked = requests(&mut draw, &config);
+    if toml.contains("read_ahead") {
+        follow_one_another(&mut memory, config.user_bytes(), &mut asked);
+    }
     let result = catch_unwind(AssertUnwindSafe(|| check(&toml, &config, asked)));
     assert!(result.is_ok(), "case {case} failed, SOFTSENSE_LAW_CASE={case} repeats it:\n{toml}");
     None

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// All modules, the lowest first. One that is not named belongs to the one that it is in.
-const ORDER: [&str; 63] = [
+const ORDER: [&str; 68] = [
     "events",
     "recency",
     "request",
@@ -33,6 +33,9 @@ const ORDER: [&str; 63] = [
     "config::gc_pacing",
     "config::ftl",
     "config::energy",
+    "config::dram",
+    "config::read_ahead",
+    "config::write_buffer",
     "config::host",
     "config::precondition",
     "config::shipped",
@@ -49,14 +52,16 @@ const ORDER: [&str; 63] = [
     "simulation::owners",
     "simulation::growth",
     "simulation::statistics",
+    "simulation::lane",
+    "simulation::dram",
     "simulation::kernel",
     "simulation::idle",
-    "simulation::lane",
     "simulation::back_end",
     "simulation::medium",
     "simulation::admission",
     "simulation::translation",
     "simulation::read_buffer",
+    "simulation::read_ahead",
     "simulation::device",
     "simulation::write_path",
     "simulation::arbiter",

@@ -52,6 +52,7 @@ CAUSES = {
     "wear_levelling": "wear levelling",
     "read_reclaim": "read reclaim",
     "folding": "SLC folding",
+    "read_ahead": "read-ahead",
 }
 """What planes work for beside the host, in the order of a summary, and how people read it."""
 
@@ -219,6 +220,25 @@ def blocks(comparison: Comparison) -> list[Block]:
             column("in idle\ntime", as_count, "slc_cache", "blocks_folded_in_idle_time"),
         ]
         found.append(Block("slc_cache", "SLC cache", "policy", names, columns))
+
+    if any(s.get("read_ahead") or s.get("dram") for s in summaries):
+        columns = []
+        if any(s.get("read_ahead") for s in summaries):
+            columns += [
+                column("pages\nread ahead", as_count, "read_ahead", "pages"),
+                column("of them\nused", as_count, "read_ahead", "used_pages"),
+                column("wasted", as_count, "read_ahead", "wasted_pages"),
+                column("codewords\nlate", as_count, "read_ahead", "late_codewords"),
+                column("by\n(us)", as_us, "read_ahead", "mean_late_us"),
+            ]
+        if any(s.get("dram") for s in summaries):
+            columns += [
+                column("DRAM\nbusy %", as_percent, "dram", "utilisation"),
+                column("bytes\nof the host", as_count, "dram", "host_bytes"),
+                column("of flash", as_count, "dram", "flash_bytes"),
+                column("of the map", as_count, "dram", "map_bytes"),
+            ]
+        found.append(Block("memory", "The controller's memory", "policy", names, columns))
 
     if any(s["mapping"] for s in summaries):
         columns = [

@@ -63,7 +63,7 @@ impl CheckedConfig {
     }
 
     /// All that cannot go together: a new feature that goes without another is a row here.
-    fn clashes(&self) -> [Clash; 54] {
+    fn clashes(&self) -> [Clash; 55] {
         let config = &self.config;
         let (decoder, flash, reliability) = (&config.decoder, &config.flash, &config.reliability);
         let layouts = self.layouts();
@@ -447,11 +447,12 @@ impl CheckedConfig {
             ),
             // A read that finds its unit free before the program of its data gets there would sense a page that is not programmed.
             clash(
-                !config.host.serves_in_flight && (gathered.is_some() || config.encoder.is_some()),
+                !config.host.serves_in_flight
+                    && (gathered.is_some() || config.encoder.is_some() || config.host.dram.is_some()),
                 "host.serves_in_flight",
                 format!(
                     "found false with {}, expected true, or pages that go to their units when requests come, one by one",
-                    gathered.unwrap_or("encoders")
+                    gathered.unwrap_or(if config.encoder.is_some() { "encoders" } else { "DRAM" })
                 ),
             ),
             // What shares a codeword, or a page that units cross, is sensed together.
@@ -478,6 +479,11 @@ impl CheckedConfig {
                 slc.is_some() && (config.ftl.gc_pacing != GcPacing::AtOnce || config.ftl.gc_idle.is_some()),
                 "ftl.slc_cache",
                 "found with `ftl.gc_pacing` or `ftl.gc_idle`, expected garbage collection `at_once`".into(),
+            ),
+            clash(
+                slc.is_none() && config.energy.slc_program_uj.is_some(),
+                "energy.slc_program_uj",
+                "found without `ftl.slc_cache`, expected one: no other page is programmed with one bit a cell".into(),
             ),
             // A wordline of it is one page, and its error rate is a factor on that of others.
             clash(

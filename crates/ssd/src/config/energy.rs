@@ -30,6 +30,9 @@ pub struct EnergySpec {
     pub transfer_extra_level_uj: f64,
     /// Programming a page, including its transfer over the bus.
     pub program_uj: f64,
+    /// Programming a page of the SLC cache; as any other if it is not said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub slc_program_uj: Option<f64>,
     /// Erasing a block.
     pub erase_uj: f64,
     /// Energy of one attempt to decode a codeword.
@@ -48,6 +51,7 @@ impl Default for EnergySpec {
             transfer_uj: 3.7,
             transfer_extra_level_uj: 1.85,
             program_uj: 52.0,
+            slc_program_uj: None,
             erase_uj: 150.0,
             decoder: DecoderEnergy::Constant,
             decode_uj: 0.8,
@@ -67,6 +71,7 @@ impl EnergySpec {
             transfer_uj,
             transfer_extra_level_uj,
             program_uj,
+            slc_program_uj,
             erase_uj,
             decoder: _,
             decode_uj,
@@ -78,6 +83,7 @@ impl EnergySpec {
             ("transfer_uj", transfer_uj),
             ("transfer_extra_level_uj", transfer_extra_level_uj),
             ("program_uj", program_uj),
+            ("slc_program_uj", slc_program_uj.unwrap_or(0.0)),
             ("erase_uj", erase_uj),
             ("decode_uj", decode_uj),
             ("predict_uj", predict_uj),

@@ -3,11 +3,14 @@ use serde::{Deserialize, Serialize};
 use softsense_base::{Error, Faults, Result, expect_number, expect_whole, format_bytes};
 
 use super::admission::CacheAdmission;
+use super::dram::DramSpec;
 use super::duration::check_us;
 use super::host_link::HostLinkSpec;
 use super::issue::Issue;
+use super::read_ahead::ReadAheadSpec;
 use super::spread::{SpreadPart, check_spread};
 use super::tenants::{self, ArbitrationSpec, TenantSpec};
+use super::write_buffer::{WatermarksSpec, WriteBufferReplacement};
 use crate::events::MAX_INDEX;
 
 /// The largest write buffer, bytes: 16 GiB.
@@ -36,6 +39,9 @@ pub struct HostSpec {
     /// Which of what it holds a write buffer programs, and when.
     #[serde(skip_serializing_if = "WriteBufferReplacement::is_default")]
     pub write_buffer_replacement: WriteBufferReplacement,
+    /// When a write buffer that is `lru` or `fifo` programs before it is full; without it not before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub write_buffer_watermarks: Option<WatermarksSpec>,
     /// Whether what it holds outlives a loss of power: flushes then complete at once, and writes with FUA when the buffer has them.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub write_buffer_power_protected: bool,
@@ -43,9 +49,16 @@ pub struct HostSpec {
     /// because a write covers it in part, in `controller_memory_us`. Without it nothing that was read is kept.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub read_buffer: Option<ReadBufferSpec>,
+    /// Reading ahead of sequential reads, into the read buffer; nothing is without it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub read_ahead: Option<ReadAheadSpec>,
     /// Moving a codeword between host and controller memory, us: buffered writes, and reads of data that is
     /// there. Codewords of a request follow one another.
     pub controller_memory_us: f64,
+    /// The controller's DRAM; without it memory is crossed by any number at once, in `controller_memory_us` a codeword, and nothing else
+    /// takes time there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dram: Option<DramSpec>,
     /// What a request takes beside its flash; nothing without it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub service: Option<ServiceSpec>,
@@ -84,30 +97,33 @@ impl ServiceSpec {
     }
 }
 
-/// Which of what it holds a write buffer programs, and when.
+/// Which page of a full read buffer goes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum WriteBufferReplacement {
-    /// What fills a page is programmed at once, oldest first, so that the buffer absorbs bursts rather than overwrites.
+pub enum ReadReplacement {
+    /// The one that was used longest ago.
     #[default]
-    FullPage,
-    /// Nothing until the buffer is full, then page by page what was written longest ago: overwrites of the rest never reach flash.
     Lru,
+    /// The one that has been there longest.
+    Fifo,
 }
 
-impl WriteBufferReplacement {
+impl ReadReplacement {
     fn is_default(&self) -> bool {
         *self == Self::default()
     }
 }
 
 /// The read buffer. A read, or a read-modify-write, that misses it reads its pages whole: it ends when all of their current data is
-/// decoded, which is then in the buffer. Of a full buffer the page that was used longest ago goes.
+/// decoded, which is then in the buffer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ReadBufferSpec {
     /// Its size, bytes: at least a page, at most 16 GiB. As many pages fit as their data says.
     pub bytes: u64,
+    /// Which page of a full buffer goes.
+    #[serde(default, skip_serializing_if = "ReadReplacement::is_default")]
+    pub replacement: ReadReplacement,
     /// Which pages that it has not it takes in: `"always"`, `"second_miss"` or a rule of your own, `"my_rules.py:Often"`. Of others what
     /// was asked for is read, and nothing of them is kept.
     #[serde(default, skip_serializing_if = "CacheAdmission::is_default")]
@@ -130,7 +146,8 @@ impl ReadBufferSpec {
 
     fn describe(&self) -> String {
         let most = self.largest_request_bytes.map(|bytes| format!(", requests to {}", format_bytes(bytes)));
-        format!("{}{}{}", format_bytes(self.bytes), self.admission.describe(), most.unwrap_or_default())
+        let order = if self.replacement == ReadReplacement::Fifo { ", first in, first out" } else { "" };
+        format!("{}{order}{}{}", format_bytes(self.bytes), self.admission.describe(), most.unwrap_or_default())
     }
 
     fn check(&self, page_bytes: u64) -> Result<()> {
@@ -159,9 +176,12 @@ impl Default for HostSpec {
             partial_write: PartialWrite::ReadModifyWrite,
             write_buffer_bytes: 0,
             write_buffer_replacement: WriteBufferReplacement::default(),
+            write_buffer_watermarks: None,
             write_buffer_power_protected: false,
             read_buffer: None,
+            read_ahead: None,
             controller_memory_us: 1.0,
+            dram: None,
             service: None,
             link: None,
             tenants: Vec::new(),
@@ -188,6 +208,9 @@ pub enum PartialWrite {
     ReadModifyWrite,
     /// The codeword is programmed as if it had been covered whole.
     Pad,
+    /// The write buffer takes the part, in a slot of its own. What later writes do not cover of the codeword is read, through error correction,
+    /// when it has to be programmed.
+    Merge,
     /// The flash senses the old page and programs it again with what is new: nothing of it is transferred, or corrected.
     CopyBack,
 }
@@ -200,14 +223,24 @@ impl HostSpec {
         let most = most.map_or(MAX_INDEX / 2, |()| self.max_outstanding);
         faults.see(self.issue.check("host.issue", most));
         faults.see(check_us("host.controller_memory_us", self.controller_memory_us));
+        faults.see(self.dram.as_ref().map_or(Ok(()), DramSpec::check));
         faults.see(self.service.as_ref().map_or(Ok(()), ServiceSpec::check));
         faults.see(self.link.as_ref().map_or(Ok(()), HostLinkSpec::check));
         faults.see(tenants::check(&self.tenants, self.issue, self.arbitration.as_ref()));
         faults.see(self.read_buffer.as_ref().map_or(Ok(()), |buffer| buffer.check(page_bytes)));
-        if self.write_buffer_replacement == WriteBufferReplacement::Lru && self.write_buffer_bytes == 0 {
-            let message = "found `lru` without `host.write_buffer_bytes`, expected a write buffer";
+        let buffer_pages = self.read_buffer.as_ref().map(|buffer| buffer.bytes / page_bytes);
+        faults.see(self.read_ahead.map_or(Ok(()), |ahead| ahead.check(buffer_pages)));
+        if !self.write_buffer_replacement.is_default() && self.write_buffer_bytes == 0 {
+            let name = self.write_buffer_replacement.name();
+            let message = format!("found `{name}` without `host.write_buffer_bytes`, expected a write buffer");
             faults.add(Error::config("host.write_buffer_replacement", message));
         }
+        if self.partial_write == PartialWrite::Merge && self.write_buffer_bytes == 0 {
+            let message = "found `merge` without `host.write_buffer_bytes`, expected a write buffer, where parts meet";
+            faults.add(Error::config("host.partial_write", message));
+        }
+        let watermarks = self.write_buffer_watermarks;
+        faults.see(watermarks.map_or(Ok(()), |watermarks| watermarks.check(self.write_buffer_replacement)));
         if self.write_buffer_power_protected && self.write_buffer_bytes == 0 {
             let message = "found true without `host.write_buffer_bytes`, expected a write buffer";
             faults.add(Error::config("host.write_buffer_power_protected", message));
@@ -230,15 +263,18 @@ impl HostSpec {
             bytes => match self.write_buffer_replacement {
                 WriteBufferReplacement::FullPage => format_bytes(bytes),
                 WriteBufferReplacement::Lru => format!("{}, least recently written first", format_bytes(bytes)),
+                WriteBufferReplacement::Fifo => format!("{}, first in, first out", format_bytes(bytes)),
             },
         };
         let read_buffer =
             self.read_buffer.as_ref().map_or_else(String::new, |buffer| format!("; read buffer {}", buffer.describe()));
+        let dram = self.dram.map_or_else(String::new, |dram| format!("; DRAM {}", dram.describe()));
+        let ahead = self.read_ahead.map_or_else(String::new, |ahead| format!("; read-ahead {}", ahead.describe()));
         let service = self.service.as_ref().map_or_else(String::new, |service| {
             format!("; overhead {} us, {:.2} % of reads from memory", service.overhead_us, service.hit_fraction * 100.0)
         });
         let link = self.link.map_or_else(String::new, |link| format!("; link {}", link.describe()));
         let protected = if self.write_buffer_power_protected { " (power-protected)" } else { "" };
-        format!("{issue}; write buffer {buffer}{protected}{read_buffer}{service}{link}")
+        format!("{issue}; write buffer {buffer}{protected}{read_buffer}{ahead}{dram}{service}{link}")
     }
 }

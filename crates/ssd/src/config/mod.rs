@@ -7,6 +7,7 @@
 mod admission;
 mod bus;
 mod decoder;
+mod dram;
 mod duration;
 mod encoder;
 mod energy;
@@ -22,6 +23,7 @@ mod issue;
 mod mapping;
 mod precondition;
 pub(crate) mod read;
+mod read_ahead;
 mod read_reclaim;
 mod rounds;
 mod scheduling;
@@ -30,6 +32,7 @@ mod shipped;
 mod slc_cache;
 mod spread;
 mod tenants;
+mod write_buffer;
 
 use std::path::Path;
 
@@ -42,6 +45,7 @@ use softsense_link::{ReadSpec, ReliabilitySpec};
 pub use admission::CacheAdmission;
 pub use bus::{BusFirst, BusSpec};
 pub use decoder::{BchDecoderSpec, BchLane, BypassSpec, DecodeTime, DecoderPlacement, DecoderSpec, LdpcDecoderSpec};
+pub use dram::{DramSpec, DramSpeed};
 pub use encoder::EncoderSpec;
 pub use energy::{DecoderEnergy, EnergySpec};
 pub use flash::{BusyUnit, CacheRegisterFor, FlashSpec, PageTiming, PageTypeSpec, SuspendSpec};
@@ -49,13 +53,14 @@ pub use ftl::{AllocationPool, FtlSpec, PlaneChoice, StripeLevel, VictimSpec};
 pub use gc_pacing::{GcIdleSpec, GcPacing};
 pub(crate) use geometry::MIN_CODEWORD_BYTES;
 pub use geometry::{GeometrySpec, MAX_BLOCKS, MAX_CODEWORDS};
-pub use host::{HostSpec, PartialWrite, ReadBufferSpec, ServiceSpec, Spread, WriteBufferReplacement};
+pub use host::{HostSpec, PartialWrite, ReadBufferSpec, ReadReplacement, ServiceSpec, Spread};
 pub use host_link::{HostLinkSpec, LinkSpeed};
 pub use interconnect::{InterconnectSpec, LinkSpec};
 pub use interleaving::{InterleavedGroups, InterleavingSpec, Remainder};
 pub use issue::Issue;
 pub use mapping::{DemandSpec, Eviction, Mapping};
 pub use precondition::{Layout, PreconditionSpec, SsdAge, TranslationPages};
+pub use read_ahead::ReadAheadSpec;
 pub use read_reclaim::{ReadReclaimSpec, WordlineReclaimSpec};
 pub use rounds::{RoundsAmong, RoundsSpec, RoundsTake};
 pub use scheduling::{DeadlinesSpec, IntensitySpec, KindsRule, OperationKind, ScheduleBy, SchedulingSpec};
@@ -65,6 +70,7 @@ pub(crate) use spread::AddedTime;
 pub use spread::SpreadPart;
 pub(crate) use tenants::within;
 pub use tenants::{ArbitrationScheme, ArbitrationSpec, Namespace, Priority, TenantSpec, TenantTrace};
+pub use write_buffer::{WatermarksSpec, WriteBufferReplacement};
 
 use crate::workload::WorkloadSpec;
 

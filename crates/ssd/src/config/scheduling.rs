@@ -98,17 +98,15 @@ pub enum OperationKind {
     WearLevelling,
     /// A read or a program of read reclaim.
     ReadReclaim,
-    /// A read or a program of refresh.
-    Refresh,
-    /// A read of the patrol scrub.
-    Scrub,
     /// A read or a program that folds the SLC cache.
     Folding,
+    /// A read ahead of sequential reads of the host.
+    ReadAhead,
 }
 
 impl OperationKind {
     /// All kinds, by their numbers.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 10] = [
         Self::HostRead,
         Self::HostWrite,
         Self::Translation,
@@ -117,9 +115,8 @@ impl OperationKind {
         Self::Erase,
         Self::WearLevelling,
         Self::ReadReclaim,
-        Self::Refresh,
-        Self::Scrub,
         Self::Folding,
+        Self::ReadAhead,
     ];
 
     /// Whether it makes room for what is written.
@@ -137,9 +134,8 @@ impl OperationKind {
             Self::Erase => "erase",
             Self::WearLevelling => "wear_levelling",
             Self::ReadReclaim => "read_reclaim",
-            Self::Refresh => "refresh",
-            Self::Scrub => "scrub",
             Self::Folding => "folding",
+            Self::ReadAhead => "read_ahead",
         }
     }
 }

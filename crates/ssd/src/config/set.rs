@@ -12,7 +12,7 @@ use super::Config;
 
 /// Fields that are one of several things with fields of their own: setting a field of one of these chooses it. Of fields of a list's elements
 /// the indices are left out.
-const CHOICES: [&str; 33] = [
+const CHOICES: [&str; 34] = [
     "decoder.placement",
     "decoder.time",
     "encoder.placement",
@@ -25,6 +25,7 @@ const CHOICES: [&str; 33] = [
     "ftl.slc_cache.size",
     "ftl.victims",
     "host.arbitration.scheme",
+    "host.dram.speed",
     "host.issue",
     "host.link.speed",
     "host.tenants.issue",

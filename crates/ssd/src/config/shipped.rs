@@ -1,7 +1,7 @@
 //! The configs that come with softsense.
 
 /// Their names and texts.
-pub(crate) const SHIPPED: [(&str, &str); 11] = [
+pub(crate) const SHIPPED: [(&str, &str); 12] = [
     ("disksim-ssd", include_str!("../../configs/disksim-ssd.toml")),
     ("mlc-25nm", include_str!("../../configs/mlc-25nm.toml")),
     ("mlc-lae", include_str!("../../configs/mlc-lae.toml")),
@@ -10,6 +10,7 @@ pub(crate) const SHIPPED: [(&str, &str); 11] = [
     ("mlc-laldpc", include_str!("../../configs/mlc-laldpc.toml")),
     ("mqsim-ssd", include_str!("../../configs/mqsim-ssd.toml")),
     ("qlc-3d", include_str!("../../configs/qlc-3d.toml")),
+    ("qlc-3d-cached", include_str!("../../configs/qlc-3d-cached.toml")),
     ("tlc-3d", include_str!("../../configs/tlc-3d.toml")),
     ("tlc-enterprise", include_str!("../../configs/tlc-enterprise.toml")),
     ("tlc-rif", include_str!("../../configs/tlc-rif.toml")),

@@ -7,10 +7,12 @@ use softsense_base::{OwnName, Result};
 use softsense_link::{FewErrors, Observable, OwnCost, Questions};
 
 use super::back_end::{BackEnd, ReadOrder};
+use super::dram::Dram;
 use super::idle::IdleTime;
 use super::kernel::{Completion, Kernel};
 use super::medium::Medium;
 use super::owners::{Cause, ProgramOwner, ReadOwner};
+use super::read_ahead::{Awaited, ReadAhead};
 use super::read_buffer::{Asked, ReadBuffer};
 use super::statistics::CodewordSample;
 use super::translation::{Access, Translation};
@@ -18,6 +20,7 @@ use crate::checked::CheckedConfig;
 use crate::config::{DecodeTime, Layout, Mapping};
 use crate::ftl::{Group, Lcn, Location, PageMap, Place};
 use crate::geometry::Geometry;
+use crate::request::Request;
 
 pub(super) struct Device {
     pub(super) kernel: Kernel,
@@ -27,6 +30,7 @@ pub(super) struct Device {
     medium: Medium,
     pub(super) back_end: BackEnd,
     read_buffer: Option<ReadBuffer>,
+    read_ahead: Option<ReadAhead>,
     /// Absent where nothing is done in idle time.
     idle: Option<IdleTime>,
     reads_first: bool,
@@ -70,7 +74,7 @@ impl Device {
         let parts_per_read = if ftl.crosses_pages() { geometry.pages_per_run() + 1 } else { geometry.ways() };
         let tells_levels = translation.is_some();
         Ok(Self {
-            kernel: Kernel::new(log_requests),
+            kernel: Kernel::new(log_requests).with_dram(Dram::of(config)),
             ftl,
             translation,
             medium: Medium::new(config, Arc::clone(&geometry), Arc::clone(&reliability)),
@@ -81,6 +85,10 @@ impl Device {
                 .as_ref()
                 .map(|buffer| Ok(ReadBuffer::new(buffer, spec.geometry.page_bytes(), config.own_pages()?)))
                 .transpose()?,
+            read_ahead: spec.host.read_ahead.map(|ahead| {
+                let (unit, per_page) = (spec.geometry.codeword_bytes, geometry.codewords_per_page());
+                ReadAhead::new(ahead, unit.into(), per_page, spec.host.tenants.len())
+            }),
             idle: IdleTime::new(config),
             reads_first: spec.host.reads_first,
             geometry,
@@ -146,6 +154,10 @@ impl Device {
             keeps,
         };
         let read = back_end.new_read(kernel, order);
+        if keeps && let Some(ahead) = &mut self.read_ahead {
+            let place = |&unit| geometry.place(group.superblock, group.page, unit);
+            ahead.began(owner, group, read, units.iter().map(place));
+        }
         let statistics = &mut kernel.statistics;
         medium.each_codeword(kernel.now, ftl, &order, units, |codeword| {
             if let ReadOwner::Request(_) = owner {
@@ -171,11 +183,12 @@ impl Device {
     #[inline]
     pub(super) fn has_read(&mut self, owner: ReadOwner, place: Place) -> bool {
         let Some(buffer) = &mut self.read_buffer else { return false };
-        let found = buffer.has(&self.geometry, place);
+        let (found, first_use) = buffer.has(&self.geometry, place);
         let statistics = &mut self.kernel.statistics;
+        statistics.read_ahead.used_pages += u64::from(first_use);
         match (owner, found) {
-            (ReadOwner::Modify { .. }, true) => statistics.read_buffer_modify_hits += 1,
-            (ReadOwner::Modify { .. }, false) => statistics.read_buffer_modify_misses += 1,
+            (ReadOwner::Modify { .. } | ReadOwner::Fill { .. }, true) => statistics.read_buffer_modify_hits += 1,
+            (ReadOwner::Modify { .. } | ReadOwner::Fill { .. }, false) => statistics.read_buffer_modify_misses += 1,
             (_, true) => statistics.read_buffer_hits += 1,
             (_, false) => statistics.read_buffer_misses += 1,
         }
@@ -202,18 +215,24 @@ impl Device {
             self.read(owner, group, units);
             return 0;
         }
-        let (asked, all) = (units.len(), self.ftl.with_all_of(group, units));
-        units.clear();
-        for at in all.members() {
-            let slots = self.ftl.units_within(all.superblock, all.page + at, all.has(at + 1));
-            units.extend(slots.map(|slot| at * self.geometry.codewords_per_page() + slot));
-        }
+        let asked = units.len();
+        self.take_whole_pages(group, units);
         let along = (units.len() - asked) as u32;
         if matches!(owner, ReadOwner::Request(_)) {
             self.kernel.statistics.read_along_codewords += u64::from(along);
         }
         self.read_to(owner, group, units, true);
         along
+    }
+
+    /// Units of a group become all that their pages hold.
+    fn take_whole_pages(&self, group: Group, units: &mut Vec<u32>) {
+        let all = self.ftl.with_all_of(group, units);
+        units.clear();
+        for at in all.members() {
+            let slots = self.ftl.units_within(all.superblock, all.page + at, all.has(at + 1));
+            units.extend(slots.map(|slot| at * self.geometry.codewords_per_page() + slot));
+        }
     }
 
     /// Begins to read one unit at a place for a request of so many bytes, which covers it in part.
@@ -232,7 +251,7 @@ impl Device {
             },
             codewords: units.len() as u32,
             request_bytes,
-            for_write: matches!(owner, ReadOwner::Modify { .. }),
+            for_write: matches!(owner, ReadOwner::Modify { .. } | ReadOwner::Fill { .. }),
         };
         let admitted = buffer.admits(&self.geometry, group, asked);
         self.kernel.statistics.read_buffer_refused += u64::from(!admitted);
@@ -241,10 +260,77 @@ impl Device {
 
     /// A read has ended, and all of it was decoded: it is kept.
     #[inline]
-    pub(super) fn keep(&mut self, group: Group) {
+    pub(super) fn keep(&mut self, owner: ReadOwner, group: Group) {
         if let Some(buffer) = &mut self.read_buffer {
-            buffer.keep_pages(&self.geometry, &self.ftl, group);
+            buffer.keep_pages(&self.geometry, &self.ftl, group, owner == ReadOwner::Ahead);
         }
+    }
+
+    // ---- Reading ahead ----
+
+    /// Whether anything is read ahead.
+    #[inline]
+    pub(super) fn reads_ahead(&self) -> bool {
+        self.read_ahead.is_some()
+    }
+
+    /// Whether nothing is on its way to the read buffer.
+    pub(super) fn is_nothing_ahead(&self) -> bool {
+        self.read_ahead.as_ref().is_none_or(ReadAhead::is_idle)
+    }
+
+    /// A tenant reads: what follows is read ahead, as far as it lies in flash and its map entries are at hand.
+    pub(super) fn read_ahead(&mut self, tenant: usize, request: &Request) {
+        let Some(ahead) = &mut self.read_ahead else { return };
+        let mut wanted = ahead.saw(tenant, request);
+        wanted.end = wanted.end.min(self.ftl.user_codewords());
+        for lcn in wanted {
+            if self.translation.as_ref().is_some_and(|translation| translation.cache().level(lcn).is_none()) {
+                continue;
+            }
+            let Location::Flash(place) = self.ftl.locate(lcn) else { continue };
+            let is_here = self.read_buffer.as_ref().is_some_and(|buffer| buffer.holds(&self.geometry, place));
+            if is_here || self.read_ahead.as_ref().is_some_and(|ahead| ahead.brings(place)) {
+                continue;
+            }
+            let (group, unit) = self.ftl.group_of(place);
+            if self.ftl.awaits_program(group) {
+                continue;
+            }
+            let mut units = vec![unit];
+            self.take_whole_pages(group, &mut units);
+            self.kernel.statistics.read_ahead.pages += u64::from(self.ftl.with_all_of(group, &units).pages());
+            self.read_to(ReadOwner::Ahead, group, &units, true);
+        }
+    }
+
+    /// Whether the unit at a place is on its way to the read buffer; if so, a request waits for it there.
+    #[inline]
+    pub(super) fn awaits_buffer(&mut self, request: u32, lcn: Lcn, place: Place) -> bool {
+        let Some(ahead) = &mut self.read_ahead else { return false };
+        let Some((owner, read)) = ahead.awaits(self.kernel.now, request, lcn, place) else { return false };
+        if owner == ReadOwner::Ahead {
+            self.kernel.statistics.read_ahead.late_codewords += 1;
+            if self.reads_first {
+                self.back_end.hurry(&mut self.kernel, read);
+            }
+        }
+        true
+    }
+
+    /// A read has ended that the read buffer was to take in. Who waited for what it has brought.
+    pub(super) fn awaited(&mut self, owner: ReadOwner, group: Group) -> Vec<Awaited> {
+        let Some(ahead) = &mut self.read_ahead else { return Vec::new() };
+        let (first, per_page) =
+            (self.geometry.place(group.superblock, group.page, 0), self.geometry.codewords_per_page());
+        let pages = group.members().map(|at| first + u64::from(at * per_page));
+        let awaited = ahead.ended(owner, group, pages.flat_map(|page| page..page + u64::from(per_page)));
+        if owner == ReadOwner::Ahead {
+            for &Awaited { since, .. } in &awaited {
+                self.kernel.statistics.read_ahead.waited += self.kernel.now - since;
+            }
+        }
+        awaited
     }
 
     /// The blocks of a superblock have been erased.
@@ -276,8 +362,8 @@ impl Device {
         }
         let Self { ftl, medium, kernel, .. } = self;
         let pe_cycles = ftl.pe_cycles(group.superblock);
-        let codewords = || medium.codewords_of_page(ftl, group);
-        self.back_end.program(kernel, group, owner, merges, pe_cycles, codewords);
+        let to_encode = || medium.codewords_of_page(ftl, group);
+        self.back_end.program(kernel, group, owner, merges, pe_cycles, codewords, to_encode);
     }
 
     // ---- Idle time ----

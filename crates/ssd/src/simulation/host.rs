@@ -47,6 +47,8 @@ struct Active {
     remaining: u32,
     /// Bytes of a read that have not set out for the host yet, where there is a link to it.
     to_give: u64,
+    /// Those that have not left DRAM yet, where there is one.
+    to_leave: u64,
     max_level: u8,
     retries: u16,
     uncorrectable: u32,
@@ -59,6 +61,8 @@ struct Active {
 enum Move {
     /// Its command, with data that it writes, to the device.
     Command(u32),
+    /// Its data into DRAM, and its map entries out of it.
+    Taken(u32),
     /// So many codewords through controller memory.
     InMemory(u32, u32),
     /// So many codewords to the host.
@@ -286,6 +290,7 @@ impl Host {
             admitted: device.kernel.now,
             remaining: codewords,
             to_give: request.bytes,
+            to_leave: request.bytes,
             max_level: 0,
             retries: 0,
             uncorrectable: 0,
@@ -345,11 +350,40 @@ impl Host {
     /// [`Self::moved`] then.
     #[inline]
     pub(super) fn is_at_device(&mut self, kernel: &mut Kernel, request: u32) -> bool {
-        let Some(link) = &mut self.link else { return true };
+        let Some(link) = &mut self.link else { return self.is_taken(kernel, request) };
         let Request { kind, bytes, .. } = self.requests[request].request;
         let takes = link.fetch(kernel.now, if kind.is_write() { bytes } else { 0 });
         self.on_its_way(kernel, takes, Move::Command(request));
         false
+    }
+
+    /// Whether what a request writes, and its map entries, need not cross DRAM before it is begun. Else it is given back by
+    /// [`Self::moved`] then.
+    #[inline]
+    fn is_taken(&mut self, kernel: &mut Kernel, request: u32) -> bool {
+        let Some(dram) = &mut kernel.dram else { return true };
+        let Active { request: Request { kind, bytes, .. }, remaining, .. } = self.requests[request];
+        let takes = match kind {
+            RequestKind::Read | RequestKind::Trim => dram.take(kernel.now, 0, remaining.into()),
+            RequestKind::Write | RequestKind::FuaWrite => dram.take(kernel.now, bytes, remaining.into()),
+            RequestKind::Flush => None,
+        };
+        if let Some(takes) = takes {
+            self.on_its_way(kernel, takes, Move::Taken(request));
+        }
+        takes.is_none()
+    }
+
+    /// How long codewords of a read take out of DRAM, of which the host gets the bytes that it asked for; what is written is there.
+    fn leave_dram(&mut self, kernel: &mut Kernel, request: u32, codewords: u32) -> Option<Ns> {
+        let dram = kernel.dram.as_mut()?;
+        let active = &mut self.requests[request];
+        if active.request.kind != RequestKind::Read {
+            return Some(Ns::ZERO);
+        }
+        let bytes = active.to_leave.min(u64::from(codewords) * self.codeword_bytes);
+        active.to_leave -= bytes;
+        Some(dram.give(kernel.now, bytes))
     }
 
     fn on_its_way(&mut self, kernel: &mut Kernel, takes: Ns, what: Move) {
@@ -359,7 +393,9 @@ impl Host {
 
     /// `codewords` of a request need no flash: they are done once they have crossed controller memory.
     pub(super) fn finish_in_memory(&mut self, kernel: &mut Kernel, request: u32, codewords: u32) {
-        self.on_its_way(kernel, self.controller_memory.times(u64::from(codewords)), Move::InMemory(request, codewords));
+        let takes = self.leave_dram(kernel, request, codewords);
+        let takes = takes.unwrap_or_else(|| self.controller_memory.times(u64::from(codewords)));
+        self.on_its_way(kernel, takes, Move::InMemory(request, codewords));
     }
 
     /// Something has got where it was on its way to. Returns a request whose command is in the device now.
@@ -367,7 +403,8 @@ impl Host {
         let what = self.moves[moved];
         self.moves.remove(moved);
         match what {
-            Move::Command(request) => return Some(request),
+            Move::Command(request) => return self.is_taken(kernel, request).then_some(request),
+            Move::Taken(request) => return Some(request),
             Move::InMemory(request, codewords) => self.codewords_done(kernel, request, codewords),
             Move::ToHost(request, codewords) => self.codewords_given(kernel, request, codewords),
             Move::Service(request) => {
@@ -403,6 +440,11 @@ impl Host {
         active.uncorrectable += if decoded { 0 } else { codewords };
         active.max_level = active.max_level.max(level);
         active.retries = active.retries.saturating_add(u16::from(retries));
+        if let Some(dram) = &mut kernel.dram {
+            let stored = dram.move_codewords(kernel.now, codewords.into());
+            let takes = self.leave_dram(kernel, request, codewords).map_or(stored, |left| left.max(stored));
+            return self.on_its_way(kernel, takes, Move::InMemory(request, codewords));
+        }
         self.codewords_done(kernel, request, codewords);
     }
 

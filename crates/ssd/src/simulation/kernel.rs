@@ -4,10 +4,12 @@ use std::collections::VecDeque;
 
 use softsense_base::{Error, Ns, Pj};
 
+use super::dram::Dram;
 use super::owners::ReadOwner;
 use super::statistics::Statistics;
 use crate::events::{Event, EventQueue, Key};
 use crate::ftl::{Group, Place};
+use crate::slab::Slab;
 
 /// Half of what nanoseconds in 64 bits can count, so that whatever begins before it ends in time: 292 years.
 pub(super) const LATEST: Ns = Ns(u64::MAX / 2);
@@ -36,12 +38,24 @@ pub(super) enum Completion {
     CodewordsInMemory { request: u32, codewords: u32 },
 }
 
+/// What goes on when data has crossed DRAM.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Deferred {
+    /// Those above are told.
+    Told(Completion),
+    /// A program of the back end goes to its chips.
+    Program(u32),
+}
+
 #[derive(Debug)]
 pub(super) struct Kernel {
     pub(super) now: Ns,
     pub(super) events: EventQueue,
     pub(super) statistics: Statistics,
     completions: VecDeque<Completion>,
+    /// None where memory is as fast as need be.
+    pub(super) dram: Option<Dram>,
+    deferred: Slab<Deferred>,
     /// What a policy of the user's own has said that ends the run.
     pub(super) failure: Option<Error>,
 }
@@ -53,14 +67,33 @@ impl Kernel {
             events: EventQueue::default(),
             statistics: Statistics::new(log_requests),
             completions: VecDeque::new(),
+            dram: None,
+            deferred: Slab::default(),
             failure: None,
         }
+    }
+
+    /// The same, with a port that data crosses.
+    pub(super) fn with_dram(self, dram: Option<Dram>) -> Self {
+        Self { dram, ..self }
     }
 
     /// Something will end after `duration`.
     #[inline]
     pub(super) fn schedule(&mut self, duration: Ns, event: Event) -> Key {
         self.events.schedule(self.now + duration, event)
+    }
+
+    /// Something goes on after `duration`.
+    pub(super) fn defer(&mut self, duration: Ns, what: Deferred) {
+        let deferred = self.deferred.insert(what);
+        self.schedule(duration, Event::Stored { deferred });
+    }
+
+    /// What goes on now.
+    pub(super) fn take_deferred(&mut self, deferred: u32) -> Deferred {
+        self.deferred.remove(deferred);
+        self.deferred[deferred]
     }
 
     /// The run ends when the event at hand is over.

@@ -24,12 +24,21 @@ pub enum Cause {
     ReadReclaim,
     /// Folding of the SLC cache.
     Folding,
+    /// Reading ahead of sequential reads.
+    ReadAhead,
 }
 
 impl Cause {
     /// All of them, in their order.
-    pub const ALL: [Self; 6] =
-        [Self::Host, Self::Translation, Self::Collection, Self::WearLevelling, Self::ReadReclaim, Self::Folding];
+    pub const ALL: [Self; 7] = [
+        Self::Host,
+        Self::Translation,
+        Self::Collection,
+        Self::WearLevelling,
+        Self::ReadReclaim,
+        Self::Folding,
+        Self::ReadAhead,
+    ];
     /// How many they are.
     pub const COUNT: usize = Self::ALL.len();
 
@@ -42,6 +51,7 @@ impl Cause {
             Self::WearLevelling => "wear_levelling",
             Self::ReadReclaim => "read_reclaim",
             Self::Folding => "folding",
+            Self::ReadAhead => "read_ahead",
         }
     }
 
@@ -63,6 +73,10 @@ pub(super) enum ReadOwner {
     Request(u32),
     /// A host write that covers a codeword in part.
     Modify { request: u32, lcn: Lcn },
+    /// What a write buffer lacks of a codeword that it holds in part.
+    Fill { fill: u32 },
+    /// Nobody yet: pages that sequential reads are likely to want next.
+    Ahead,
     /// Data of a set that is moved.
     Move { set: u32, cause: Cause },
     /// Requests that wait for a translation page.
@@ -82,7 +96,8 @@ impl ReadOwner {
     #[inline]
     pub(super) fn cause(self) -> Cause {
         match self {
-            Self::Request(_) | Self::Modify { .. } => Cause::Host,
+            Self::Request(_) | Self::Modify { .. } | Self::Fill { .. } => Cause::Host,
+            Self::Ahead => Cause::ReadAhead,
             Self::Move { cause, .. } => cause,
             Self::Load { .. } | Self::WriteBack { .. } => Cause::Translation,
         }

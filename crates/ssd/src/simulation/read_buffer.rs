@@ -12,7 +12,7 @@ use softsense_base::{OwnName, Result};
 use softsense_link::OwnCost;
 
 use super::admission::Admission;
-use crate::config::ReadBufferSpec;
+use crate::config::{ReadBufferSpec, ReadReplacement};
 use crate::ftl::{Group, PageMap, Place};
 use crate::geometry::Geometry;
 use crate::own::{AdmitPages, MissedPage};
@@ -25,8 +25,9 @@ pub(super) struct ReadBuffer {
     /// The line of each page, numbered over the device.
     lines: HashMap<u64, u32>,
     pages: Vec<Line>,
-    /// Lines in use, by their last use.
+    /// Lines in use, the one that goes next first: by their last use, or as they came.
     used: Recency,
+    renews: bool,
     vacant: Vec<u32>,
     largest_request_bytes: u64,
     /// Absent where all is taken in that is small enough.
@@ -50,6 +51,8 @@ struct Line {
     page: u64,
     /// Units that begin in the page and are here whole, a bit each.
     units: u128,
+    /// Whether it was read ahead, and nobody has asked for it since.
+    ahead: bool,
 }
 
 impl ReadBuffer {
@@ -61,6 +64,7 @@ impl ReadBuffer {
             lines: HashMap::new(),
             pages: Vec::new(),
             used: Recency::default(),
+            renews: spec.replacement == ReadReplacement::Lru,
             vacant: Vec::new(),
             largest_request_bytes: spec.largest_request_bytes.unwrap_or(u64::MAX),
             admission: Admission::new(spec.admission, spec.history_pages.unwrap_or(capacity), own),
@@ -97,30 +101,38 @@ impl ReadBuffer {
         })
     }
 
-    /// Whether the unit at a place is here; if so, its page was used.
-    pub(super) fn has(&mut self, geometry: &Geometry, place: Place) -> bool {
+    /// Whether the unit at a place is here, and whether its page was read ahead and is used for the first time; if so, its page was used.
+    #[inline]
+    pub(super) fn has(&mut self, geometry: &Geometry, place: Place) -> (bool, bool) {
         let (page, slot) = Self::page_of(geometry, place);
-        let Some(&line) = self.lines.get(&page) else { return false };
-        let found = self.pages[line as usize].units >> slot & 1 == 1;
-        if found {
+        let Some(&line) = self.lines.get(&page) else { return (false, false) };
+        let entry = &mut self.pages[line as usize];
+        let found = entry.units >> slot & 1 == 1;
+        if found && self.renews {
             self.used.renew(line);
         }
-        found
+        (found, found && std::mem::take(&mut entry.ahead))
+    }
+
+    /// Whether the unit at a place is here; nothing was used.
+    pub(super) fn holds(&self, geometry: &Geometry, place: Place) -> bool {
+        let (page, slot) = Self::page_of(geometry, place);
+        self.lines.get(&page).is_some_and(|&line| self.pages[line as usize].units >> slot & 1 == 1)
     }
 
     /// The unit at a place is in a page that has been read.
-    fn keep(&mut self, geometry: &Geometry, place: Place) {
+    fn keep(&mut self, geometry: &Geometry, place: Place, ahead: bool) {
         let (page, slot) = Self::page_of(geometry, place);
         let line = match self.lines.get(&page) {
             Some(&line) => line,
-            None => self.line_for(page),
+            None => self.line_for(page, ahead),
         };
         self.pages[line as usize].units |= 1 << slot;
     }
 
     /// A line for a page that has none: the one that was used longest ago, if all are in use.
-    fn line_for(&mut self, page: u64) -> u32 {
-        let fresh = Line { page, units: 0 };
+    fn line_for(&mut self, page: u64, ahead: bool) -> u32 {
+        let fresh = Line { page, units: 0, ahead };
         let line = if let Some(line) = self.vacant.pop() {
             line
         } else if (self.pages.len() as u32) < self.capacity {
@@ -138,14 +150,19 @@ impl ReadBuffer {
     }
 
     /// All units that lie in pages which were read are here, but for those that nobody needs any more.
-    pub(super) fn keep_pages(&mut self, geometry: &Geometry, ftl: &PageMap, group: Group) {
+    ///
+    /// # Arguments
+    /// - `ahead`: whether they were read before anybody had asked for them.
+    pub(super) fn keep_pages(&mut self, geometry: &Geometry, ftl: &PageMap, group: Group, ahead: bool) {
         for at in group.members() {
             let page = group.page + at;
             for slot in ftl.units_within(group.superblock, page, group.has(at + 1)) {
-                self.keep(geometry, geometry.place(group.superblock, page, slot));
+                self.keep(geometry, geometry.place(group.superblock, page, slot), ahead);
             }
             let (page, _) = Self::page_of(geometry, geometry.place(group.superblock, page, 0));
-            if let Some(&line) = self.lines.get(&page) {
+            if self.renews
+                && let Some(&line) = self.lines.get(&page)
+            {
                 self.used.renew(line);
             }
         }

@@ -361,7 +361,9 @@ impl Simulation {
             TakenFor::Read(ReadOwner::Request(request)) => (Owner::HostRead, number(request)),
             TakenFor::Read(ReadOwner::Modify { request, .. }) => (Owner::HostWrite, number(request)),
             TakenFor::Program(ProgramOwner::Request { request, .. }) => (Owner::HostWrite, number(request)),
-            TakenFor::Program(ProgramOwner::Buffer { .. }) => (Owner::WriteBuffer, None),
+            TakenFor::Read(ReadOwner::Fill { .. }) | TakenFor::Program(ProgramOwner::Buffer { .. }) => {
+                (Owner::WriteBuffer, None)
+            }
             TakenFor::Read(owner) => (Owner::Background(owner.cause()), None),
             TakenFor::Program(owner) => (Owner::Background(owner.cause()), None),
             TakenFor::Superblock(superblock) => (moves(self.device.geometry.set_of_superblock(superblock)), None),

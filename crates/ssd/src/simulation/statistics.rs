@@ -167,6 +167,19 @@ pub struct PacingCounts {
     free: f64,
 }
 
+/// What reading ahead has done.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct ReadAheadCounts {
+    /// Pages that were read ahead.
+    pub pages: u64,
+    /// Those of them that somebody asked for while they were in the read buffer.
+    pub used_pages: u64,
+    /// Codewords that were asked for while they were being read ahead.
+    pub late_codewords: u64,
+    /// How long these waited for the rest of that, all together.
+    pub waited: TotalNs,
+}
+
 impl PacingCounts {
     /// The host programs in a plane with so many free blocks; and so many with the share of the open one.
     pub(super) fn saw(&mut self, whole: u32, free: f64) {
@@ -357,6 +370,8 @@ pub struct Statistics {
     pub read_buffer_hits: u64,
     /// Those that lay in flash, and that it had not.
     pub read_buffer_misses: u64,
+    /// What reading ahead has done.
+    pub read_ahead: ReadAheadCounts,
     /// Entries that the mapping cache had not, and did not take in.
     pub mapping_refused: u64,
     /// Pages that it had not, and did not take in.
@@ -383,6 +398,8 @@ pub struct Statistics {
     pub coalesced_codewords: u64,
     /// Codewords read because a write covered them in part.
     pub read_modify_writes: u64,
+    /// Codewords that the write buffer held in part until other writes brought the rest, so that nothing was read.
+    pub merged_codewords: u64,
     /// Blocks chosen by garbage collection.
     pub gc_victims: u64,
     /// Those of them that were chosen to level wear.

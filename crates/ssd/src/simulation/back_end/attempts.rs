@@ -4,7 +4,7 @@ use softsense_base::{Ns, Pj};
 use softsense_link::{Observation, Step};
 use softsense_nand::InferredBy;
 
-use super::super::kernel::{Completion, Kernel};
+use super::super::kernel::{Completion, Deferred, Kernel};
 use super::super::owners::ReadOwner;
 use super::BackEnd;
 use super::array::{NONE, Turn, Work};
@@ -41,7 +41,8 @@ impl BackEnd {
         }
         let energy = self.reads.reads[read].energy;
         match owner {
-            ReadOwner::Request(_) => kernel.statistics.energy.reads += energy,
+            ReadOwner::Request(_) | ReadOwner::Ahead => kernel.statistics.energy.reads += energy,
+            ReadOwner::Fill { .. } => kernel.statistics.energy.writes += energy,
             ReadOwner::Modify { request, .. } => {
                 kernel.statistics.energy.writes += energy;
                 kernel.report(Completion::Charged { request, energy });
@@ -172,6 +173,13 @@ impl BackEnd {
             kernel.statistics.read_ended(time, waited_for, counted);
         }
         self.reads.remove(read);
-        kernel.report(Completion::ReadEnded { owner, group, sensings, keeps: keeps && !failed });
+        let ended = Completion::ReadEnded { owner, group, sensings, keeps: keeps && !failed };
+        match &mut kernel.dram {
+            Some(dram) if !matches!(owner, ReadOwner::Request(_)) => {
+                let takes = dram.move_codewords(kernel.now, counted.into());
+                kernel.defer(takes, Deferred::Told(ended));
+            }
+            _ => kernel.report(ended),
+        }
     }
 }

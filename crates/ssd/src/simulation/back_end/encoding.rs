@@ -1,6 +1,6 @@
 //! What comes before a program: its codewords are encoded, and cross links where the encoders are outside the SSD.
 
-use super::super::kernel::Kernel;
+use super::super::kernel::{Deferred, Kernel};
 use super::super::owners::ProgramOwner;
 use super::array::{Turn, Work};
 use super::links::Cargo;
@@ -13,8 +13,10 @@ impl BackEnd {
     /// # Arguments
     /// - `merges`: whether old data is sensed first, and programmed with what is new. The old page has the type of the new one.
     /// - `pe_cycles`: of the blocks.
+    /// - `units`: of data that are programmed.
     /// - `codewords`: that are encoded for each page; asked for only where encoding takes time.
     #[inline]
+    #[allow(clippy::too_many_arguments, reason = "each says something else of one program")]
     pub(in super::super) fn program(
         &mut self,
         kernel: &mut Kernel,
@@ -22,19 +24,35 @@ impl BackEnd {
         owner: ProgramOwner,
         merges: bool,
         pe_cycles: u32,
+        units: u64,
         codewords: impl FnOnce() -> u32,
     ) {
-        let energy = self.program_energy(pe_cycles);
+        let energy = self.program_energy(pe_cycles, group.slc());
         let program =
             Program { group, owner, merges, energy, remaining: group.pages(), codewords_per_page: 0, to_encode: 0 };
-        if self.encoders.is_none() {
-            let program = self.programs.insert(program);
-            self.submit_program(kernel, program);
-            return;
+        let program = self.programs.insert(program);
+        if self.encoders.is_some() {
+            let codewords_per_page = codewords();
+            let to_encode = group.pages() * codewords_per_page;
+            let entry = &mut self.programs[program];
+            (entry.codewords_per_page, entry.to_encode) = (codewords_per_page, to_encode);
         }
-        let codewords_per_page = codewords();
-        let to_encode = group.pages() * codewords_per_page;
-        let program = self.programs.insert(Program { codewords_per_page, to_encode, ..program });
+        match &mut kernel.dram {
+            None => self.begin_encoding(kernel, program),
+            Some(dram) => {
+                let takes = dram.move_codewords(kernel.now, units);
+                kernel.defer(takes, Deferred::Program(program));
+            }
+        }
+    }
+
+    /// The data of a program is at the encoders, or goes to its chips where there are none.
+    #[inline]
+    pub(in super::super) fn begin_encoding(&mut self, kernel: &mut Kernel, program: u32) {
+        if self.encoders.is_none() {
+            return self.submit_program(kernel, program);
+        }
+        let Program { group, owner, codewords_per_page, to_encode, .. } = self.programs[program];
         kernel.statistics.operations.encodes += u64::from(to_encode);
         for member in group.members() {
             let channel = self.channel_of(group, member);

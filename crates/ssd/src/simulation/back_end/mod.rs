@@ -225,6 +225,24 @@ impl BackEnd {
         }
     }
 
+    /// Somebody waits for a read of the background now: where it has not begun it goes before programs and erases, as reads of the host do.
+    pub(super) fn hurry(&mut self, kernel: &mut Kernel, read: u32) {
+        let order = &mut self.reads.reads[read].order;
+        if std::mem::replace(&mut order.hurried, true) {
+            return;
+        }
+        let group = order.group;
+        for member in group.members() {
+            let (unit, work) = (self.unit_of(group, member), Work::Read(self.reads.part_number(read, member)));
+            let at = self.array.waiting_works(unit, Turn::Other).position(|waiting| waiting == work);
+            if let Some(at) = at {
+                self.array.remove(unit, Turn::Other, at);
+                self.array.wait(unit, work, Turn::Read);
+                self.make_way(kernel, unit);
+            }
+        }
+    }
+
     /// The first step of a read, by what the die predicts of the first of its codewords.
     #[inline(never)]
     fn predicted_in_die(&self, kernel: &mut Kernel, read: u32, first: Step) -> Step {
@@ -275,10 +293,11 @@ impl BackEnd {
         self.array.waiting(self.geometry.busy_unit_of(plane))
     }
 
-    /// What one program of a page costs, in a block with so many P/E cycles.
+    /// What one program of a page costs, in a block with so many P/E cycles, of the SLC cache or not.
     #[inline]
-    pub(super) fn program_energy(&self, pe_cycles: u32) -> Pj {
-        *self.energy.program.at(|| pe_cycles)
+    pub(super) fn program_energy(&self, pe_cycles: u32, slc: bool) -> Pj {
+        let energy = if slc { &self.energy.program_slc } else { &self.energy.program };
+        *energy.at(|| pe_cycles)
     }
 
     /// Whether nothing is under way.

@@ -295,9 +295,8 @@ fn moving(cause: Cause, collection: OperationKind) -> OperationKind {
         Cause::Translation => OperationKind::Translation,
         Cause::WearLevelling => OperationKind::WearLevelling,
         Cause::ReadReclaim => OperationKind::ReadReclaim,
-        Cause::Refresh => OperationKind::Refresh,
-        Cause::Scrub => OperationKind::Scrub,
         Cause::Folding => OperationKind::Folding,
+        Cause::ReadAhead => OperationKind::ReadAhead,
     }
 }
 
@@ -319,6 +318,8 @@ impl BackEnd {
                     ReadOwner::Modify { request, .. } => {
                         (OperationKind::HostWrite, Asked { deadline: NEVER, ..of_request(request) })
                     }
+                    ReadOwner::Fill { .. } => (OperationKind::HostWrite, background),
+                    ReadOwner::Ahead => (OperationKind::ReadAhead, background),
                     ReadOwner::Move { cause, .. } => (moving(cause, OperationKind::CollectionRead), background),
                     ReadOwner::Load { .. } | ReadOwner::WriteBack { .. } => (OperationKind::Translation, background),
                 };

@@ -241,6 +241,8 @@ pub(super) struct OperationEnergy {
     pub(super) transfer_extra_level: Pj,
     /// Of a page with its encoding, by the P/E cycles of its block.
     pub(super) program: ByAge<Pj>,
+    /// The same of a page of the SLC cache.
+    pub(super) program_slc: ByAge<Pj>,
     pub(super) erase: Pj,
     pub(super) decode: DecodeEnergy,
     pub(super) predict: Pj,
@@ -252,12 +254,14 @@ impl OperationEnergy {
     /// - `known_cells`: of a page, as a share of a codeword.
     pub(super) fn new(config: &CheckedConfig, known_cells: f64) -> Self {
         let spec = &config.config().energy;
+        let program = |uj| encoding_uj(config).map(|encoding| Pj::from_uj(uj + encoding));
         Self {
             sense: Pj::from_uj(spec.sense_uj),
             sense_extra_level: Pj::from_uj(spec.sense_extra_level_uj),
             transfer: Pj::from_uj(spec.transfer_uj),
             transfer_extra_level: Pj::from_uj(spec.transfer_extra_level_uj),
-            program: encoding_uj(config).map(|encoding| Pj::from_uj(spec.program_uj + encoding)),
+            program: program(spec.program_uj),
+            program_slc: program(spec.slc_program_uj.unwrap_or(spec.program_uj)),
             erase: Pj::from_uj(spec.erase_uj),
             decode: DecodeEnergy::new(config),
             predict: Pj::from_uj(spec.predict_uj),

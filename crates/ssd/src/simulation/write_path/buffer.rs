@@ -2,7 +2,8 @@
 //!
 //! A unit that the end of a page cuts stays in the write buffer until the next page of its block is programmed.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
+use std::ops::Range;
 
 use softsense_base::Pj;
 
@@ -10,6 +11,7 @@ use super::super::device::Device;
 use super::super::kernel::Completion;
 use super::super::owners::ProgramOwner;
 use super::WritePath;
+use super::merging::Part;
 use crate::ftl::{Group, Lcn, Location, Writer};
 use crate::recency::Recency;
 use crate::slab::Slab;
@@ -17,12 +19,17 @@ use crate::slab::Slab;
 #[derive(Debug)]
 pub(super) struct WriteBuffer {
     /// The number of its first slot among those of all SSDs.
-    first_slot: u32,
+    pub(super) first_slot: u32,
     /// The logical codeword in each slot.
-    held: Vec<Lcn>,
+    pub(super) held: Vec<Lcn>,
     free: Vec<u32>,
     /// Slots that wait to be programmed, in the order in which they will be.
-    pending: Recency,
+    pub(super) pending: Recency,
+    /// Codewords of which it holds a part, and their slots, but for those whose rest is being read, in the order of their writes.
+    pub(super) parts: HashMap<Lcn, Part>,
+    pub(super) in_part: Recency,
+    /// How many are being read.
+    pub(super) filling: usize,
     /// The slots of each page that is being programmed.
     flights: Slab<Vec<u32>>,
     /// How many those are.
@@ -32,8 +39,17 @@ pub(super) struct WriteBuffer {
     /// How many slots of each epoch are held, from `first_epoch` on.
     held_of_epoch: VecDeque<u32>,
     first_epoch: u32,
-    /// Codewords that wait for a slot, with their requests.
-    pub(super) waiting: VecDeque<(u32, Lcn)>,
+    /// Codewords that wait for a slot.
+    pub(super) waiting: VecDeque<Arriving>,
+}
+
+/// A codeword, or a part of it, that is to be taken into a write buffer for a request.
+#[derive(Debug, Clone)]
+pub(super) struct Arriving {
+    pub(super) request: u32,
+    pub(super) lcn: Lcn,
+    /// Bytes of it.
+    pub(super) bytes: Range<u32>,
 }
 
 /// A flush that waits.
@@ -62,6 +78,9 @@ impl WriteBuffer {
             held: vec![0; slots as usize],
             free: (0..slots).rev().collect(),
             pending: Recency::default(),
+            parts: HashMap::new(),
+            in_part: Recency::default(),
+            filling: 0,
             flights: Slab::default(),
             in_flight: 0,
             epoch_of: vec![0; slots as usize],
@@ -86,7 +105,7 @@ impl WriteBuffer {
     }
 
     /// A slot holds nothing any more.
-    fn give_back(&mut self, slot: u32) {
+    pub(super) fn give_back(&mut self, slot: u32) {
         let epoch = self.epoch_of[slot as usize] - self.first_epoch;
         self.held_of_epoch[epoch as usize] -= 1;
         self.free.push(slot);
@@ -94,10 +113,15 @@ impl WriteBuffer {
 
     /// A slot is about to hold a codeword.
     fn take(&mut self, slot: u32, lcn: Lcn) {
+        self.occupy(slot, lcn);
+        self.pending.push(slot);
+    }
+
+    /// A slot is about to hold a codeword, or a part of it.
+    pub(super) fn occupy(&mut self, slot: u32, lcn: Lcn) {
         self.held[slot as usize] = lcn;
         self.epoch_of[slot as usize] = self.first_epoch + self.held_of_epoch.len() as u32 - 1;
         *self.held_of_epoch.back_mut().expect("there is an epoch") += 1;
-        self.pending.push(slot);
     }
 
     /// The oldest epoch of which anything is held; none where nothing is.
@@ -130,7 +154,7 @@ impl WritePath {
         &mut self,
         device: &mut Device,
         ssd: u32,
-        codewords: impl Iterator<Item = (u32, Lcn)>,
+        codewords: impl Iterator<Item = Arriving>,
     ) {
         self.buffers[ssd as usize].waiting.extend(codewords);
         self.admit_to_buffer(device, ssd);
@@ -140,24 +164,40 @@ impl WritePath {
     pub(super) fn admit_to_buffer(&mut self, device: &mut Device, ssd: u32) {
         // Codewords of a request that are taken in together cross controller memory one after another.
         let mut taken: Option<(u32, u32)> = None;
+        let whole = self.codeword_bytes as u32;
         loop {
             let buffer = &mut self.buffers[ssd as usize];
-            let Some(&(request, lcn)) = buffer.waiting.front() else { break };
-            if let Location::Memory(slot) = device.ftl.locate(lcn) {
+            let Some(&Arriving { request, lcn, ref bytes }) = buffer.waiting.front() else { break };
+            let (bytes, location) = (bytes.clone(), device.ftl.locate(lcn));
+            if let Location::Memory(slot) = location {
                 device.kernel.statistics.coalesced_codewords += 1;
-                if self.keeps {
+                if self.renews {
                     buffer.pending.renew(slot - buffer.first_slot);
                 }
+            } else if self.merges
+                && let Some(held) = buffer.join(lcn, bytes.clone(), whole, self.renews)
+            {
+                device.kernel.statistics.coalesced_codewords += 1;
+                if let Some((slot, unread)) = held {
+                    device.kernel.statistics.merged_codewords += u64::from(unread);
+                    device.ftl.hold_in_memory(lcn, buffer.first_slot + slot);
+                }
             } else if let Some(slot) = buffer.free.pop() {
-                buffer.take(slot, lcn);
-                device.ftl.hold_in_memory(lcn, buffer.first_slot + slot);
+                if self.merges && bytes != (0..whole) && matches!(location, Location::Flash(_)) {
+                    buffer.take_part(slot, lcn, bytes);
+                } else {
+                    buffer.take(slot, lcn);
+                    device.ftl.hold_in_memory(lcn, buffer.first_slot + slot);
+                }
             } else if self.keeps && buffer.in_flight >= buffer.waiting.len() {
                 // What is being programmed makes room for all that waits.
                 break;
-            } else if self.flush_buffer(device, ssd, if self.keeps { Flush::OnePage } else { Flush::FullPages }) == 0 {
-                break;
-            } else {
+            } else if self.flush_buffer(device, ssd, if self.keeps { Flush::OnePage } else { Flush::FullPages }) > 0
+                || self.fill_parts(device, ssd, device.geometry.codewords_per_group() as usize) > 0
+            {
                 continue;
+            } else {
+                break;
             }
             self.buffers[ssd as usize].waiting.pop_front();
             match &mut taken {
@@ -174,6 +214,11 @@ impl WritePath {
         }
         if !self.keeps {
             self.flush_buffer(device, ssd, Flush::FullPages);
+        } else if let Some((high, low)) = self.watermarks
+            && self.buffers[ssd as usize].pending.len() > high
+        {
+            while self.buffers[ssd as usize].pending.len() > low && self.flush_buffer(device, ssd, Flush::OnePage) > 0 {
+            }
         }
         if !self.flushes.is_empty() {
             self.go_on_flushing(device, ssd);
@@ -203,7 +248,7 @@ impl WritePath {
         let waits = |oldest: Option<u32>, upto: u32| oldest.is_some_and(|oldest| oldest <= upto);
         let oldest = self.buffers[ssd as usize].oldest_epoch();
         if self.flushes.iter().any(|flush| flush.of.iter().any(|&(of, upto)| of == ssd && waits(oldest, upto))) {
-            self.flush_buffer(device, ssd, Flush::All);
+            self.flush_all(device, ssd);
         }
         let oldest = self.buffers[ssd as usize].oldest_epoch();
         self.end_flushes(device, |flush| flush.of.retain(|&(of, upto)| of != ssd || waits(oldest, upto)));
@@ -219,6 +264,14 @@ impl WritePath {
                 energy: Pj::default(),
             });
         }
+    }
+
+    /// Programs all of a write buffer, whether it fills pages or not. What it holds in part is read first, and what is whole already waits
+    /// for it to fill pages.
+    fn flush_all(&mut self, device: &mut Device, ssd: u32) {
+        self.fill_parts(device, ssd, usize::MAX);
+        let waits = self.buffers[ssd as usize].filling > 0;
+        self.flush_buffer(device, ssd, if waits { Flush::FullPages } else { Flush::All });
     }
 
     /// Programs pages, or groups, from a write buffer as long as there is room in flash. Returns how many slots left the queue.
@@ -292,7 +345,7 @@ impl WritePath {
     /// making room for it, is under way.
     pub(in super::super) fn start_flushing(&mut self, device: &mut Device) -> bool {
         for ssd in 0..self.buffers.len() as u32 {
-            self.flush_buffer(device, ssd, Flush::All);
+            self.flush_all(device, ssd);
         }
         if device.kernel.events.next_key().is_none() {
             self.program_cut_units(device);

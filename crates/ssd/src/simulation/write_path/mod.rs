@@ -8,6 +8,7 @@
 mod buffer;
 mod collection;
 mod folding;
+mod merging;
 mod pacing;
 mod room;
 
@@ -23,8 +24,10 @@ use crate::checked::CheckedConfig;
 use crate::config::{PartialWrite, WriteBufferReplacement};
 use crate::ftl::{Group, Lcn, Location};
 use crate::request::Request;
-use buffer::{WaitingFlush, WriteBuffer};
+use crate::slab::Slab;
+use buffer::{Arriving, WaitingFlush, WriteBuffer};
 use collection::Collection;
+use merging::part_of;
 use pacing::{Pacing, Stage};
 use room::Room;
 
@@ -37,8 +40,15 @@ pub(super) struct WritePath {
     rooms: Vec<Room>,
     /// Of each SSD; none without a write buffer.
     buffers: Vec<WriteBuffer>,
-    /// Whether they keep what they hold until they are full.
+    /// Whether they keep what they hold until they are full, and what was written again longer than what was not.
     keeps: bool,
+    renews: bool,
+    /// Of the slots of one: where more than the first number wait to be programmed, pages are until no more than the second do.
+    watermarks: Option<(usize, usize)>,
+    /// Whether they hold codewords in part.
+    merges: bool,
+    /// Codewords held in part whose rest is being read, with their SSDs.
+    fills: Slab<(u32, Lcn)>,
     /// Of each set, the slot of the unit that ends in the next page of the host's open block.
     cut: Vec<Option<u32>>,
     /// Of each set.
@@ -71,7 +81,14 @@ impl WritePath {
             to_merge: HashSet::new(),
             rooms: vec![Room::default(); ssds as usize],
             buffers: (0..buffers).map(|ssd| WriteBuffer::new(ssd * slots, slots)).collect(),
-            keeps: spec.host.write_buffer_replacement == WriteBufferReplacement::Lru,
+            keeps: spec.host.write_buffer_replacement != WriteBufferReplacement::FullPage,
+            renews: spec.host.write_buffer_replacement == WriteBufferReplacement::Lru,
+            watermarks: spec.host.write_buffer_watermarks.map(|marks| {
+                let of = |share: f64| (f64::from(slots) * share) as usize;
+                (of(marks.high), of(marks.low))
+            }),
+            merges: spec.host.partial_write == PartialWrite::Merge,
+            fills: Slab::default(),
             cut: vec![None; geometry.sets() as usize],
             collections: (0..geometry.sets()).map(|_| None).collect(),
             pacing: Pacing::new(config)?,
@@ -118,6 +135,10 @@ impl WritePath {
     pub(super) fn write(&mut self, device: &mut Device, request: u32, asked: Request, codewords: Range<Lcn>) {
         let size = self.codeword_bytes;
         let end_bytes = asked.offset_bytes + asked.bytes;
+        if self.merges && !self.through.contains(&request) {
+            let bytes = asked.offset_bytes..end_bytes;
+            return self.write_parts(device, request, codewords, |lcn| part_of(lcn, size, &bytes));
+        }
         let covered = |lcn: Lcn| lcn * size >= asked.offset_bytes && (lcn + 1) * size <= end_bytes;
         // Reads a codeword that is covered in part, if it is in flash: otherwise its rest is at hand, or there is none.
         let mut read_first = |device: &mut Device, lcn: Lcn| {
@@ -152,15 +173,34 @@ impl WritePath {
 
     /// Writes codewords for a request, whose data is all at hand.
     pub(super) fn write_whole(&mut self, device: &mut Device, request: u32, codewords: Range<Lcn>) {
+        let whole = self.codeword_bytes as u32;
+        self.write_parts(device, request, codewords, |_| 0..whole);
+    }
+
+    /// Writes so many bytes of each codeword for a request; the rest of those that it covers in part is nowhere, or the write buffers merge
+    /// it.
+    fn write_parts(
+        &mut self,
+        device: &mut Device,
+        request: u32,
+        codewords: Range<Lcn>,
+        bytes: impl Fn(Lcn) -> Range<u32>,
+    ) {
         device.kernel.statistics.host_codewords_written += codewords.end - codewords.start;
         if device.translation.is_some() {
             codewords.clone().for_each(|lcn| device.entry_changed(lcn));
         }
         for (ssd, first, step, count) in device.ftl.by_ssd(codewords) {
             if self.buffers.is_empty() || self.through.contains(&request) {
+                if self.merges {
+                    (0..count).for_each(|index| self.drop_part(device, first + u64::from(index) * step));
+                }
                 self.write_to_ssd(device, ssd, request, first, step, count);
             } else {
-                let codewords = (0..count).map(|index| (request, first + u64::from(index) * step));
+                let codewords = (0..count).map(|index| {
+                    let lcn = first + u64::from(index) * step;
+                    Arriving { request, lcn, bytes: bytes(lcn) }
+                });
                 self.take_into_buffer(device, ssd, codewords);
             }
         }
@@ -269,7 +309,7 @@ impl WritePath {
         match owner {
             ProgramOwner::Request { request, codewords } => {
                 let pe_cycles = device.ftl.pe_cycles(group.superblock);
-                let energy = device.back_end.program_energy(pe_cycles).times(u64::from(group.pages()));
+                let energy = device.back_end.program_energy(pe_cycles, group.slc()).times(u64::from(group.pages()));
                 device.kernel.report(Completion::CodewordsWritten { request, codewords, energy });
             }
             ProgramOwner::Buffer { flight } => {

@@ -71,15 +71,16 @@ impl WritePath {
     /// Lower code rates have left an SSD no room: what waits to be written is not, and what it would have replaced stays. What
     /// the write buffer holds was accepted: it stays there.
     fn refuse_writes(&mut self, device: &mut Device, ssd: u32) {
-        let mut refused = std::mem::take(&mut self.rooms[ssd as usize].stalled);
+        let stalled = std::mem::take(&mut self.rooms[ssd as usize].stalled);
+        let mut refused: Vec<u32> = stalled.into_iter().map(|(request, _)| request).collect();
         if let Some(buffer) = self.buffers.get_mut(ssd as usize) {
-            refused.append(&mut buffer.waiting);
+            refused.extend(buffer.waiting.drain(..).map(|arriving| arriving.request));
         }
         if !refused.is_empty() {
             device.kernel.statistics.refused_codewords += refused.len() as u64;
             device.kernel.statistics.read_only_from.get_or_insert(device.kernel.now);
         }
-        for (request, _) in refused {
+        for request in refused {
             device.kernel.report(Completion::CodewordsWritten { request, codewords: 1, energy: Pj::default() });
         }
         // What was accepted and finds no room is as much in flash as it will ever be.

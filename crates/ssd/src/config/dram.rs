@@ -1,0 +1,77 @@
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use softsense_base::{Faults, Result, expect_number, expect_whole};
+
+use super::duration::check_us;
+
+/// The controller's DRAM behind one port, which carries one thing after the other, first come, first served: data of reads and writes,
+/// data that is moved, and map entries. What crosses it takes its place of `host.controller_memory_us`.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DramSpec {
+    /// How fast data crosses the port.
+    pub speed: DramSpeed,
+    /// What each access takes before its data, us: opening a row and addressing a column. The port is taken meanwhile.
+    #[serde(default)]
+    pub access_us: f64,
+    /// Bytes of a map entry, one of which crosses for each codeword of a request before that is begun, in one access; 0 to 64, 0 where the
+    /// map is elsewhere.
+    #[serde(default = "usual_map_entry_bytes")]
+    pub map_entry_bytes: u32,
+}
+
+fn usual_map_entry_bytes() -> u32 {
+    4
+}
+
+/// How fast data crosses the port of DRAM.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum DramSpeed {
+    /// Data, GB/s: 10^9 bytes.
+    BandwidthGbPerS(f64),
+    /// As a bus of a width and rate.
+    Bus {
+        /// Bits, 8 to 1024.
+        width_bits: u32,
+        /// Transfers of as many bits, millions a second: 1600 of DDR3-1600.
+        transfer_rate_mt_per_s: f64,
+    },
+}
+
+impl DramSpeed {
+    /// Data, GB/s.
+    pub fn gb_per_s(self) -> f64 {
+        match self {
+            Self::BandwidthGbPerS(bandwidth) => bandwidth,
+            Self::Bus { width_bits, transfer_rate_mt_per_s } => {
+                f64::from(width_bits) / 8.0 * transfer_rate_mt_per_s * 1e-3
+            }
+        }
+    }
+}
+
+impl DramSpec {
+    /// Checks the ranges.
+    pub(super) fn check(&self) -> Result<()> {
+        let mut faults = Faults::default();
+        faults.see(check_us("host.dram.access_us", self.access_us));
+        faults.see(expect_whole("host.dram.map_entry_bytes", self.map_entry_bytes, 0, 64));
+        match self.speed {
+            DramSpeed::BandwidthGbPerS(bandwidth) => {
+                faults.see(expect_number("host.dram.speed.bandwidth_gb_per_s", bandwidth, 1e-6, 1e9));
+            }
+            DramSpeed::Bus { width_bits, transfer_rate_mt_per_s } => {
+                faults.see(expect_whole("host.dram.speed.bus.width_bits", width_bits, 8, 1024));
+                let path = "host.dram.speed.bus.transfer_rate_mt_per_s";
+                faults.see(expect_number(path, transfer_rate_mt_per_s, 1e-3, 1e6));
+            }
+        }
+        faults.end()
+    }
+
+    /// Some words for people.
+    pub(super) fn describe(&self) -> String {
+        format!("{:.3} GB/s, {} us an access", self.speed.gb_per_s(), self.access_us)
+    }
+}

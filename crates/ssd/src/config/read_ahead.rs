@@ -1,0 +1,55 @@
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use softsense_base::{Error, Faults, Result, expect_whole};
+
+/// Reading ahead of sequential reads: pages that are likely to be asked for next are read before they are, and wait in the read buffer.
+/// A stream is a tenant's reads each of which begins where the one before it ended. Its window of pages, counted from the end of the request
+/// at hand, doubles with each request up to `most_pages`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct ReadAheadSpec {
+    /// Requests that have to follow one another before anything is read ahead, the one at hand among them; 2 to 64.
+    pub after_requests: u32,
+    /// The first window, pages.
+    pub least_pages: u32,
+    /// The largest window, pages: at most half of what the read buffer holds.
+    pub most_pages: u32,
+    /// Streams of each tenant that are told apart, 1 to 256; one more takes the place of the one that was quiet longest.
+    pub streams: u32,
+}
+
+impl Default for ReadAheadSpec {
+    fn default() -> Self {
+        Self { after_requests: 2, least_pages: 2, most_pages: 32, streams: 8 }
+    }
+}
+
+impl ReadAheadSpec {
+    /// Checks the ranges; the read buffer, if there is one, holds so many pages.
+    pub(super) fn check(self, buffer_pages: Option<u64>) -> Result<()> {
+        let path = |field| format!("host.read_ahead.{field}");
+        let Some(pages) = buffer_pages else {
+            let message = "found without `host.read_buffer`, expected one: pages that are read ahead wait there";
+            return Err(Error::config("host.read_ahead", message));
+        };
+        let mut faults = Faults::default();
+        faults.see(expect_whole(path("after_requests"), self.after_requests, 2, 64));
+        faults.see(expect_whole(path("streams"), self.streams, 1, 256));
+        if self.most_pages == 0 || u64::from(self.most_pages) > pages / 2 {
+            let message = format!(
+                "found {}, expected 1 to {}, half of the {pages} pages that `host.read_buffer` holds",
+                self.most_pages,
+                pages / 2
+            );
+            faults.add(Error::config(path("most_pages"), message));
+        } else {
+            faults.see(expect_whole(path("least_pages"), self.least_pages, 1, self.most_pages));
+        }
+        faults.end()
+    }
+
+    /// One line for people.
+    pub(super) fn describe(self) -> String {
+        format!("to {} pages after {} requests", self.most_pages, self.after_requests)
+    }
+}

@@ -1,0 +1,58 @@
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use softsense_base::{Error, Result, expect_number};
+
+/// Which of what it holds a write buffer programs, and when.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum WriteBufferReplacement {
+    /// What fills a page is programmed at once, oldest first, so that the buffer absorbs bursts rather than overwrites.
+    #[default]
+    FullPage,
+    /// Nothing until the buffer is full, then page by page what was written longest ago: overwrites of the rest never reach flash.
+    Lru,
+    /// The same, but what has been in the buffer longest goes, however often it was written again.
+    Fifo,
+}
+
+impl WriteBufferReplacement {
+    pub(super) fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Its name in configs.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::FullPage => "full_page",
+            Self::Lru => "lru",
+            Self::Fifo => "fifo",
+        }
+    }
+}
+
+/// When a write buffer that keeps what it holds programs before it is full.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct WatermarksSpec {
+    /// Where more than this share of the buffer waits to be programmed, pages are; above `low`, up to 1.
+    pub high: f64,
+    /// They are until no more than this share waits; 0 to below `high`.
+    pub low: f64,
+}
+
+impl WatermarksSpec {
+    /// Checks the ranges.
+    pub(super) fn check(self, replacement: WriteBufferReplacement) -> Result<()> {
+        if replacement == WriteBufferReplacement::FullPage {
+            let message = "found with `host.write_buffer_replacement` = `full_page`, expected `lru` or `fifo`: pages do not wait for more";
+            return Err(Error::config("host.write_buffer_watermarks", message));
+        }
+        expect_number("host.write_buffer_watermarks.high", self.high, 0.0, 1.0)?;
+        expect_number("host.write_buffer_watermarks.low", self.low, 0.0, 1.0)?;
+        if self.low >= self.high {
+            let message = format!("found {}, expected less than high, {}", self.low, self.high);
+            return Err(Error::config("host.write_buffer_watermarks.low", message));
+        }
+        Ok(())
+    }
+}
