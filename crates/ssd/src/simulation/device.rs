@@ -311,9 +311,7 @@ impl Device {
         let Some((owner, read)) = ahead.awaits(self.kernel.now, request, lcn, place) else { return false };
         if owner == ReadOwner::Ahead {
             self.kernel.statistics.read_ahead.late_codewords += 1;
-            if self.reads_first {
-                self.back_end.hurry(&mut self.kernel, read);
-            }
+            self.back_end.awaited_by(&mut self.kernel, read, request, self.reads_first);
         }
         true
     }

@@ -396,6 +396,15 @@ impl Array {
         self.units[unit as usize].queue(turn).remove(at)
     }
 
+    /// Work of no hurry goes before programs and erases now. Whether it still waits.
+    pub(super) fn hurry(&mut self, unit: u32, work: Work) -> bool {
+        let at = self.units[unit as usize].waiting(Turn::Other).iter().position(|&waiting| waiting == work);
+        if let Some(work) = at.and_then(|at| self.remove(unit, Turn::Other, at)) {
+            self.wait(unit, work, Turn::Read);
+        }
+        at.is_some()
+    }
+
     /// Operations of one kind that wait.
     pub(super) fn waiting_for(&self, unit: u32, turn: Turn) -> usize {
         self.units[unit as usize].waiting(turn).len()

@@ -225,19 +225,21 @@ impl BackEnd {
         }
     }
 
-    /// Somebody waits for a read of the background now: where it has not begun it goes before programs and erases, as reads of the host do.
-    pub(super) fn hurry(&mut self, kernel: &mut Kernel, read: u32) {
+    /// A request waits for a read of the background now: where it has not begun it goes as reads of the host do.
+    ///
+    /// # Arguments
+    /// - `hurried`: whether those go before programs and erases where there is no schedule.
+    pub(super) fn awaited_by(&mut self, kernel: &mut Kernel, read: u32, request: u32, hurried: bool) {
         let order = &mut self.reads.reads[read].order;
-        if std::mem::replace(&mut order.hurried, true) {
-            return;
-        }
+        let was_hurried = std::mem::replace(&mut order.hurried, hurried);
         let group = order.group;
         for member in group.members() {
             let (unit, work) = (self.unit_of(group, member), Work::Read(self.reads.part_number(read, member)));
-            let at = self.array.waiting_works(unit, Turn::Other).position(|waiting| waiting == work);
-            if let Some(at) = at {
-                self.array.remove(unit, Turn::Other, at);
-                self.array.wait(unit, work, Turn::Read);
+            let turn_comes = match &mut self.array.schedule {
+                Some(schedule) => schedule.adopt(unit, work, request, hurried),
+                None => hurried && !was_hurried && self.array.hurry(unit, work),
+            };
+            if turn_comes {
                 self.make_way(kernel, unit);
             }
         }

@@ -195,6 +195,24 @@ impl Schedule {
         self.queues[unit as usize].waiting.push_back(waits);
     }
 
+    /// A request waits for a read of the background: where that waits, it is what the request asks for. Whether it does.
+    ///
+    /// # Arguments
+    /// - `may_interrupt`: whether it may go while a program or an erase is suspended, as reads of the host.
+    pub(super) fn adopt(&mut self, unit: u32, work: Work, request: u32, may_interrupt: bool) -> bool {
+        let asked = self.requests[request as usize];
+        let Some(waits) = self.queues[unit as usize].waiting.iter_mut().find(|waits| waits.work == work) else {
+            return false;
+        };
+        if waits.kind != OperationKind::HostRead {
+            *waits = Waits { kind: OperationKind::HostRead, tenant: asked.tenant, priority: asked.priority, ..*waits };
+        }
+        waits.priority = waits.priority.min(asked.priority);
+        waits.deadline = waits.deadline.min(asked.deadline);
+        waits.may_interrupt = may_interrupt;
+        true
+    }
+
     fn is_near(&self, now: Ns, deadline: Ns) -> bool {
         deadline != NEVER && now + self.margin >= deadline
     }
