@@ -396,9 +396,10 @@ impl Array {
         self.units[unit as usize].queue(turn).remove(at)
     }
 
-    /// Work of no hurry goes before programs and erases now. Whether it still waits.
-    pub(super) fn hurry(&mut self, unit: u32, work: Work) -> bool {
-        let at = self.units[unit as usize].waiting(Turn::Other).iter().position(|&waiting| waiting == work);
+    /// Work of no hurry goes before programs and erases now, if it still waits behind the first so many. Whether it does.
+    pub(super) fn hurry(&mut self, unit: u32, work: Work, behind: usize) -> bool {
+        let mut waiting = self.units[unit as usize].waiting(Turn::Other).iter();
+        let at = waiting.position(|&waiting| waiting == work).filter(|&at| at >= behind);
         if let Some(work) = at.and_then(|at| self.remove(unit, Turn::Other, at)) {
             self.wait(unit, work, Turn::Read);
         }

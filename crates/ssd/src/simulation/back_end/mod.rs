@@ -237,7 +237,8 @@ impl BackEnd {
             let (unit, work) = (self.unit_of(group, member), Work::Read(self.reads.part_number(read, member)));
             let turn_comes = match &mut self.array.schedule {
                 Some(schedule) => schedule.adopt(unit, work, request, hurried),
-                None => hurried && !was_hurried && self.array.hurry(unit, work),
+                // What is of a batch has its turn in that.
+                None => hurried && !was_hurried && self.array.hurry(unit, work, self.left_of_batch(unit)),
             };
             if turn_comes {
                 self.make_way(kernel, unit);

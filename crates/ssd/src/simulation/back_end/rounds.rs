@@ -192,6 +192,12 @@ impl BackEnd {
         Some(units.clone().any(reads))
     }
 
+    /// Work of a unit that does not go first, and is to begin yet in the batch that is served.
+    pub(super) fn left_of_batch(&self, unit: u32) -> usize {
+        let left = self.rounds.as_ref().and_then(|rounds| rounds.left.as_ref());
+        left.map_or(0, |left| left[unit as usize].others)
+    }
+
     /// What of a unit's work fits a command. Reads that go first may overtake one another; other work may not: pages of a block are
     /// programmed in order, and reads of data on its way wait for its program.
     fn next_of_command(&mut self, unit: u32, command: MultiPlane, turn: Turn) -> Option<Work> {
