@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -32,6 +33,9 @@ SMALL = [
     "workload.arrivals={poisson={requests_per_s=2000}}",
 ]
 """A device of a few hundred megabytes that is set up in no time, and a workload that does not saturate it."""
+
+# A shell starts jobs in the background with interrupts ignored, and programs that a test interrupts would inherit that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 Softsense = Callable[..., subprocess.CompletedProcess[str]]
 
