@@ -172,6 +172,7 @@ class Trace:
         event: str | None = None,
         devices: str = "stack",
         skip_outliers: bool = False,
+        skip_flushes: bool = False,
         content: str | os.PathLike[str] | None = None,
         progress: Callable[[float], None] | None = None,
     ) -> Self: ...

@@ -173,6 +173,8 @@ class TraceModel(_Model):
     """As `--devices`."""
     skip_outliers: Truth | None = None
     """Whether to leave out a few requests that are far from all others in time."""
+    skip_flushes: Truth | None = None
+    """Whether to leave out flushes, and to take writes with FUA for plain writes."""
 
     @property
     def options(self) -> tuple[tuple[str, Any], ...]:

@@ -20,7 +20,7 @@ OPTIONS: dict[str, type] = {
     **dict.fromkeys(("format", "columns", "delimiter"), str),
     "skip_header": int,
     **dict.fromkeys(("op", "time_unit", "size_unit", "event", "devices"), str),
-    "skip_outliers": bool,
+    **dict.fromkeys(("skip_outliers", "skip_flushes"), bool),
 }
 """The options of a trace and their types; the command line and sweep files have the same."""
 
@@ -48,6 +48,7 @@ class Trace(_core.Trace):
         event: which event of blkparse is a request: Q, I, D or C; default: the first of these that is there.
         devices: stack, merge, only=3,7, map=3@0,7@10GiB or sample=0.1.
         skip_outliers: leave out a few requests that are far from all others in time.
+        skip_flushes: leave out flushes, and take writes with FUA for plain writes.
         content: a file that is read in place of `path`, which then is a name for messages.
         progress: called now and then with the fraction that was read.
 

@@ -394,7 +394,8 @@ impl Trace {
     #[new]
     #[pyo3(signature = (
         path, *, format = None, columns = None, delimiter = None, skip_header = 0, op = None, time_unit = None,
-        size_unit = None, event = None, devices = "stack", skip_outliers = false, content = None, progress = None
+        size_unit = None, event = None, devices = "stack", skip_outliers = false, skip_flushes = false,
+        content = None, progress = None
     ))]
     #[allow(clippy::too_many_arguments, reason = "they are keywords")]
     fn new(
@@ -410,6 +411,7 @@ impl Trace {
         event: Option<&str>,
         devices: &str,
         skip_outliers: bool,
+        skip_flushes: bool,
         content: Option<PathBuf>,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Self> {
@@ -423,6 +425,7 @@ impl Trace {
         spec.event = event.map(|name| option::<trace::Event>("event", name)).transpose()?;
         spec.devices = option("devices", devices)?;
         spec.skip_outliers = skip_outliers;
+        spec.skip_flushes = skip_flushes;
         if let Some(content) = content {
             let file = File::open(&content).map_err(|error| raise(Error::io(&content, &error)))?;
             spec.file = Some(Arc::new(file));

@@ -60,6 +60,7 @@ impl Run {
                 return Err(Error::config("host.tenants", message));
             }
             Requests::Trace(trace, beyond) => {
+                config.check_flushes(trace.stats())?;
                 let opened = Instant::now();
                 let reader = trace.requests(config.user_bytes(), beyond)?;
                 let opened_s = trace.scan_s() + opened.elapsed().as_secs_f64();

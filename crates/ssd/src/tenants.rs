@@ -57,6 +57,7 @@ pub(crate) fn sources(config: &CheckedConfig) -> Result<TenantSources> {
         } else if let Some(spec) = &tenant.trace {
             let opened = spec.spec(config.directory()).map_err(|error| within(&format!("{path}.trace"), &error))?;
             let trace = Trace::open(opened, &mut |_| true)?;
+            config.check_flushes(trace.stats())?;
             scan_s += trace.scan_s();
             let source = trace.requests(capacity, spec.beyond)?;
             (Box::new(Within { source, first_byte }), json!({ "trace": trace.stats() }))

@@ -6,10 +6,12 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use proptest::prelude::*;
 use softsense_base::{Ns, Result};
+use softsense_ssd::checked::CheckedConfig;
 use softsense_ssd::request::{Request, RequestKind, RequestSource};
-use softsense_ssd::trace::{Beyond, Devices, Format, TimeUnit, Trace, TraceSpec, TraceStats, write_requests};
+use softsense_ssd::run::{Requests, Run};
+use softsense_ssd::trace::{Beyond, Columns, Devices, Format, TimeUnit, Trace, TraceSpec, TraceStats, write_requests};
 
-use RequestKind::{Read, Trim, Write as Store};
+use RequestKind::{Flush, FuaWrite, Read, Trim, Write as Store};
 
 /// A directory that is removed at the end of a test.
 struct Scratch(PathBuf);
@@ -179,13 +181,90 @@ fn blkparse_queued_requests_and_nothing_else() {
         [
             request(0, Store, 223_490 * 512, 4096),
             request(1171, Read, base + 8192, 131_072),
-            request(2171, Trim, 0, 1 << 20)
+            request(2171, Trim, 0, 1 << 20),
+            request(3171, Flush, 0, 0)
         ]
     );
     assert_eq!(stats.devices.iter().map(|device| device.name.as_str()).collect::<Vec<_>>(), ["8,0", "8,16"]);
-    assert_eq!((stats.skipped.zero_size, stats.skipped.other_events, stats.trims), (1, 9, 1));
+    assert_eq!((stats.flushes, stats.skipped.other_events, stats.trims), (1, 9, 1));
     let (stats, _) = read_with(text, |spec| spec.devices = "only=8,16".parse().unwrap()).unwrap();
-    assert_eq!((stats.requests, stats.skipped.other_devices), (1, 2));
+    assert_eq!((stats.requests, stats.skipped.other_devices), (1, 3));
+}
+
+/// Is a flush read wherever traces have it, and what stands before and behind the W of blkparse told apart?
+#[test]
+fn flushes_and_fua_are_read() {
+    // A flush alone, a flush before a write, a write with FUA, both, and what the device is told of a flush.
+    let line = |time: u32, kind: &str, data: &str| format!("8,0 0 1 0.00000000{time} 7 Q {kind} {data}[x]\n");
+    let text = line(0, "W", "8 + 8 ")
+        + &line(1, "FWS", "")
+        + &line(2, "FWS", "16 + 8 ")
+        + &line(3, "WFS", "24 + 8 ")
+        + &line(4, "FWFSM", "32 + 8 ")
+        + &line(5, "FN", "")
+        + &line(6, "FF", "0 + 0 ")
+        + &line(7, "WS", "0 ");
+    let whole = [
+        request(0, Store, 4096, 4096),
+        request(1, Flush, 0, 0),
+        request(2, Flush, 0, 0),
+        request(2, Store, 8192, 4096),
+        request(3, FuaWrite, 12_288, 4096),
+        request(4, Flush, 0, 0),
+        request(4, FuaWrite, 16_384, 4096),
+        request(5, Flush, 0, 0),
+        request(6, Flush, 0, 0),
+    ];
+    let (stats, requests) = read(&text);
+    assert_eq!(requests, whole);
+    assert_eq!((stats.requests, stats.writes, stats.fua_writes, stats.flushes), (9, 4, 2, 5));
+    assert_eq!((stats.skipped.zero_size, stats.largest_request_bytes, stats.footprint_bytes), (1, 4096, 4 * 4096));
+    // Without flushes writes are what is left.
+    let (stats, requests) = read_with(&text, |spec| spec.skip_flushes = true).unwrap();
+    let plain = |request: &Request| Request { kind: Store, ..*request };
+    let writes: Vec<Request> = whole.iter().filter(|request| request.kind != Flush).map(plain).collect();
+    assert_eq!(requests, writes);
+    assert_eq!((stats.flushes, stats.fua_writes, stats.skipped.flushes), (0, 0, 5));
+    // softsense's own text has both, and what has none says so.
+    let scratch = Scratch::new();
+    let trace = Trace::open(TraceSpec::new(scratch.file("t", text.as_bytes())), &mut |_| true).unwrap();
+    let copy = scratch.path("copy.csv");
+    trace.convert(&copy, Format::Csv, &mut |_| true).unwrap();
+    assert_eq!(read(&std::fs::read_to_string(&copy).unwrap()).1, whole);
+    let error = trace.convert(&scratch.path("o"), Format::Mqsim, &mut |_| true).unwrap_err().to_string();
+    assert!(error.contains("found a flush in request 2, expected reads and writes of whole"), "{error}");
+    // Words of columns.
+    let text = "1,w,8,1\n2,flush,0,0\n3,fua_write,16,1\n";
+    let (_, requests) = read_with(text, |spec| {
+        spec.columns = Some(Columns::new("time:ns,op,lbn:512B,bytes:512B", None, 0, None).unwrap());
+    })
+    .unwrap();
+    assert_eq!(requests, [request(0, Store, 4096, 512), request(1, Flush, 0, 0), request(2, FuaWrite, 8192, 512)]);
+}
+
+/// Are flushes of a trace those of a workload, and refused where those are?
+#[test]
+fn flushes_of_traces_are_simulated() {
+    let text = "arrival_ns,device,kind,offset_bytes,bytes\n0,0,write,0,4096\n100000,0,flush,0,0\n";
+    let scratch = Scratch::new();
+    let run = |config: &str, set: &[&str], text: &str| {
+        let set: Vec<String> = set.iter().map(|&set| set.to_owned()).collect();
+        let config = CheckedConfig::open(config, &set).unwrap();
+        let trace = open(TraceSpec::new(scratch.file("t.csv", text.as_bytes()))).unwrap();
+        let mut run = Run::new(&config, Requests::Trace(&trace, Beyond::Reject), false)?;
+        while run.advance(u64::MAX)? {}
+        Ok::<_, softsense_base::Error>(run.summary(false))
+    };
+    let alone = text.replace("100000,0,flush,0,0\n", "");
+    let through = run("mlc-25nm", &["host.write_buffer_bytes=0"], &alone).unwrap();
+    let summary = run("mlc-25nm", &["host.write_buffer_bytes=1_048_576"], text).unwrap();
+    assert_eq!((summary.flushes, summary.writes), (1, 1));
+    // The buffer programs what it holds at once, 100 us before the flush.
+    let flush = summary.response.flush.unwrap().max_us.unwrap();
+    let program = through.response.write.max_us.unwrap();
+    assert!((flush + 100.0 - program).abs() < 2.0, "{flush} and {program}");
+    let error = run("mlc-lae", &[], text).unwrap_err().to_string();
+    assert!(error.contains("found 1 flushes and 0 writes with FUA") && error.contains("--skip-flushes"), "{error}");
 }
 
 #[test]
@@ -200,11 +279,13 @@ fn fio_version_2_has_waits() {
         [
             request(0, Store, 0, 4096),
             request(1_500_000, Read, (1 << 20) + 8192, 512),
-            request(2_000_000, Trim, 4096, 8192)
+            request(1_500_000, Flush, 0, 0),
+            request(2_000_000, Trim, 4096, 8192),
+            request(2_000_000, Flush, 0, 0)
         ]
     );
     assert_eq!(stats.devices[1].name, "/dev/b");
-    assert_eq!(stats.skipped.other_events, 8);
+    assert_eq!((stats.flushes, stats.skipped.other_events), (2, 6));
 }
 
 #[test]
@@ -283,7 +364,7 @@ fn bad_lines_are_explained() {
         (BLK, "8,0 3 2 0.5 697 Q W 16 - 8 [x]", "2: found `-` in column 9 (`+`), expected `+`"),
         (BLK, "8,0 3 2 0.5 697 Q W x + 8 [x]", "2: found `x` in column 8 (start sector)"),
         (BLK, "80 3 2 0.5 697 Q W 16 + 8 [x]", "2: found `80` in column 1 (device), expected major and minor"),
-        (CSV, "1,0,erase,0,512", "2: found `erase` in column 3 (kind), expected read, write or trim"),
+        (CSV, "1,0,erase,0,512", "2: found `erase` in column 3 (kind), expected read, write, trim, fua_write or flush"),
         (CSV, "1.5,0,read,0,512", "2: found `1.5` in column 1 (arrival_ns), expected a whole number of ns"),
         (FIO2, "/dev/a raed 0 512", "2: found `raed` in column 2 (action), expected read, write, trim"),
         (FIO2, "/dev/a read 0", "2: found 3 columns, expected 4"),

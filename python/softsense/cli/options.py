@@ -162,6 +162,7 @@ trace_options = together(
         help="Which blkparse events are the requests: Q, I, D or C; default: the first of these in the trace.",
     ),
     click.option("--skip-outliers", is_flag=True, help="Skip the few requests whose times are far from all others."),
+    click.option("--skip-flushes", is_flag=True, help="Skip flushes; writes with FUA become plain writes."),
 )
 
 config_options = together(

@@ -117,8 +117,14 @@ def _trace(trace: Mapping[str, Any]) -> dict[str, str]:
         "trace format": f"{trace['format']}{recognised}{packed}{f'; {unit}' if unit else ''}",
         "trace requests": (
             f"{trace['requests']:,}, of which {trace['reads']:,} read {trace['bytes_read']:,} B, {trace['writes']:,} "
-            f"write {trace['bytes_written']:,} B and {trace['trims']:,} trim {trace['bytes_trimmed']:,} B; "
-            f"{trace['replayed_requests']:,} replayed, over {trace['replayed_span_ns'] / 1e9:,.3f} s"
+            f"write {trace['bytes_written']:,} B and {trace['trims']:,} trim {trace['bytes_trimmed']:,} B"
+            f"{_flushes(trace)}; {trace['replayed_requests']:,} replayed, over {trace['replayed_span_ns'] / 1e9:,.3f} s"
         ),
         "trace addresses": f"footprint {trace['footprint_bytes']:,} B within {trace['extent_bytes']:,} B",
     }
+
+
+def _flushes(trace: Mapping[str, Any]) -> str:
+    """What a trace has of flushes and of writes with FUA, where it has any."""
+    counts = (("flushes", trace["flushes"]), ("writes with FUA", trace["fua_writes"]))
+    return "".join(f", {count:,} {name}" for name, count in counts if count)

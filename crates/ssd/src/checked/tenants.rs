@@ -1,9 +1,11 @@
 use std::ops::Range;
 
-use softsense_base::{Error, Faults, Ns, Result};
+use softsense_base::{Error, Faults, Ns, Result, format_count};
 
 use super::CheckedConfig;
 use crate::config::Namespace;
+use crate::format::BlockLayout;
+use crate::trace::TraceStats;
 
 impl CheckedConfig {
     /// Whether workloads have flushes, or writes with FUA.
@@ -12,6 +14,23 @@ impl CheckedConfig {
         tenants
             .chain(&self.config.workload)
             .any(|workload| workload.flush_fraction > 0.0 || workload.fua_fraction > 0.0)
+    }
+
+    /// Whether the device takes the flushes and the writes with FUA of a trace.
+    ///
+    /// # Errors
+    /// When the trace has some, and units of the device cross pages.
+    pub(crate) fn check_flushes(&self, trace: &TraceStats) -> Result<()> {
+        let crosses_pages = self.layouts().iter().any(BlockLayout::crosses_pages);
+        if !crosses_pages || trace.flushes + trace.fua_writes == 0 {
+            return Ok(());
+        }
+        let (flushes, fua_writes) = (format_count(trace.flushes), format_count(trace.fua_writes));
+        let message = format!(
+            "found {flushes} flushes and {fua_writes} writes with FUA, expected none with codes of `reliability.bch` whose parity \
+             takes room of the data: units cross pages; --skip-flushes, or `skip_flushes` of a tenant's trace, leaves them out"
+        );
+        Err(Error::trace(trace.path.clone(), message))
     }
 
     /// Placement handles of writes: 1 where nobody says otherwise.

@@ -112,6 +112,9 @@ pub struct TenantTrace {
     /// Whether a few requests that are far from all others in time are left out.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub skip_outliers: bool,
+    /// Whether flushes are left out, and writes with FUA are plain writes.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub skip_flushes: bool,
     /// What becomes of addresses beyond the namespace.
     #[serde(default)]
     pub beyond: Beyond,
@@ -151,6 +154,7 @@ impl TenantTrace {
         spec.event = self.event.as_deref().map(str::parse).transpose().map_err(bad("event"))?;
         spec.devices = self.devices.as_deref().map(str::parse).transpose().map_err(bad("devices"))?.unwrap_or_default();
         spec.skip_outliers = self.skip_outliers;
+        spec.skip_flushes = self.skip_flushes;
         Ok(spec)
     }
 }

@@ -152,6 +152,8 @@ fn usual_words() -> Words {
     let mut all = of(RequestKind::Read, &["r", "read", "rd"]);
     all.extend(of(RequestKind::Write, &["w", "write", "wr"]));
     all.extend(of(RequestKind::Trim, &["d", "trim", "discard", "unmap"]));
+    all.extend(of(RequestKind::FuaWrite, &["fua_write"]));
+    all.extend(of(RequestKind::Flush, &["flush"]));
     all
 }
 
@@ -166,8 +168,10 @@ fn parse_words(text: &str) -> Result<Words> {
             "read" => Some(RequestKind::Read),
             "write" => Some(RequestKind::Write),
             "trim" => Some(RequestKind::Trim),
+            "fua_write" => Some(RequestKind::FuaWrite),
+            "flush" => Some(RequestKind::Flush),
             "skip" => None,
-            other => return wrong(format!("found `{other}`, expected read, write, trim or skip")),
+            other => return wrong(format!("found `{other}`, expected read, write, trim, fua_write, flush or skip")),
         };
         for word in list.split('/') {
             let word = word.trim().to_ascii_lowercase();
@@ -178,7 +182,7 @@ fn parse_words(text: &str) -> Result<Words> {
         }
     }
     if words.iter().all(|(_, kind)| kind.is_none()) {
-        return wrong(format!("found `{text}`, expected words of reads, writes or trims"));
+        return wrong(format!("found `{text}`, expected words of reads, writes, trims or flushes"));
     }
     // What stands for all others comes last.
     words.sort_by_key(|(word, _)| word == "*");
@@ -456,7 +460,7 @@ mod tests {
         }
         for (op, says) in [
             ("read", "found `read`, expected KIND=WORD"),
-            ("reed=28", "found `reed`, expected read, write, trim or skip"),
+            ("reed=28", "found `reed`, expected read, write, trim, fua_write, flush or skip"),
             ("read=1,write=1", "found `1` twice"),
             ("skip=*", "expected words of reads"),
         ] {

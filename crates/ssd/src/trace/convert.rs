@@ -22,8 +22,8 @@ const PROGRESS_EVERY: Duration = Duration::from_millis(50);
 /// it returns false to interrupt.
 ///
 /// # Errors
-/// An error of the source; an interruption; a target that cannot be written; a request that `format` cannot express (a trim, or an
-/// offset or size that is not a whole number of sectors, in MQSim and DiskSim text).
+/// An error of the source; an interruption; a target that cannot be written; a request that `format` cannot express (a trim, a flush, a write
+/// with FUA, or an offset or size that is not a whole number of sectors, in MQSim and DiskSim text).
 pub fn write_requests(
     source: &mut dyn RequestSource,
     to: &Path,
@@ -142,23 +142,25 @@ impl Writer {
     ) -> Result<()> {
         let text = &mut self.text;
         let Request { arrival, kind, offset_bytes, bytes } = *request;
-        if kind == RequestKind::Flush {
-            return Err(self.inexpressible(request));
-        }
         if self.format == Format::Csv {
             number(text, arrival.0);
             text.push(b',');
             number(text, u64::from(device));
             text.extend_from_slice(match kind {
                 RequestKind::Read => b",read,",
+                RequestKind::Write => b",write,",
                 RequestKind::Trim => b",trim,",
-                _ => b",write,",
+                RequestKind::FuaWrite => b",fua_write,",
+                RequestKind::Flush => b",flush,",
             });
             number(text, offset_bytes);
             text.push(b',');
             number(text, bytes);
         } else {
-            if kind == RequestKind::Trim || !offset_bytes.is_multiple_of(512) || !bytes.is_multiple_of(512) {
+            if !matches!(kind, RequestKind::Read | RequestKind::Write)
+                || !offset_bytes.is_multiple_of(512)
+                || !bytes.is_multiple_of(512)
+            {
                 return Err(self.inexpressible(request));
             }
             if self.format == Format::Mqsim {
@@ -196,13 +198,8 @@ impl Writer {
     fn inexpressible(&self, request: &Request) -> Error {
         let found = match request.kind {
             RequestKind::Trim => "a trim".to_owned(),
-            RequestKind::Flush => {
-                let message = format!("found a flush in request {}, which no format of traces says", self.rows + 1);
-                return Error::trace(
-                    self.to.display().to_string(),
-                    message + "; expected `workload.flush_fraction = 0`",
-                );
-            }
+            RequestKind::Flush => "a flush".to_owned(),
+            RequestKind::FuaWrite => "a write with FUA".to_owned(),
             _ => format!("{} bytes at byte {}", request.bytes, request.offset_bytes),
         };
         Error::trace(

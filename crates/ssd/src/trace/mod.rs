@@ -62,6 +62,8 @@ pub struct TraceSpec {
     pub devices: Devices,
     /// Whether a few requests that are far from all others in time are left out.
     pub skip_outliers: bool,
+    /// Whether flushes are left out, and writes with FUA are plain writes.
+    pub skip_flushes: bool,
 }
 
 impl TraceSpec {
@@ -77,6 +79,7 @@ impl TraceSpec {
             event: None,
             devices: Devices::default(),
             skip_outliers: false,
+            skip_flushes: false,
         }
     }
 }
@@ -86,8 +89,7 @@ impl TraceSpec {
 pub struct Trace {
     spec: TraceSpec,
     reading: Reading,
-    /// Lines that are left out.
-    outliers: Vec<u64>,
+    left_out: reader::LeftOut,
     /// The file when it was scanned.
     version: lines::FileVersion,
     layout: scan::Layout,

@@ -19,6 +19,15 @@ const BATCH_LINES: usize = 512;
 /// How many requests may be held to restore the order of arrival.
 const MAX_HELD: usize = 1_000_000;
 
+/// What is read, but not handed on.
+#[derive(Debug, Clone, Default)]
+pub(super) struct LeftOut {
+    /// Lines, in their order.
+    pub outliers: Vec<u64>,
+    /// Flushes; writes with FUA are writes then.
+    pub flushes: bool,
+}
+
 /// Parses up to `lines_at_most` lines of the block at hand, of one format, and hands each request with its line number
 /// to `sink`. False at the end of the file.
 #[inline(always)]
@@ -27,7 +36,7 @@ fn pump_format<P: Parse>(
     parser: &mut P,
     devices: &mut DeviceTable,
     skipped: &mut Skipped,
-    outliers: &[u64],
+    left_out: &LeftOut,
     lines_at_most: usize,
     sink: &mut impl FnMut(&Row, u64),
 ) -> Result<bool> {
@@ -64,9 +73,9 @@ fn pump_format<P: Parse>(
             }
         }
         match parser.parse(line, devices) {
-            Some(Parsed::Row(row)) => {
+            Some(parsed @ (Parsed::Row(row) | Parsed::Flushed(row))) => {
                 if row.bytes.wrapping_sub(1) >= MAX_REQUEST_BYTES || row.offset >= MAX_ADDRESS - MAX_TRIM_BYTES {
-                    if row.bytes == 0 {
+                    if row.bytes == 0 && row.kind != RequestKind::Flush {
                         skipped.zero_size += 1;
                         continue;
                     }
@@ -78,9 +87,22 @@ fn pump_format<P: Parse>(
                     skipped.other_devices += 1;
                     continue;
                 }
-                if !outliers.is_empty() && outliers.binary_search(&number).is_ok() {
+                if !left_out.outliers.is_empty() && left_out.outliers.binary_search(&number).is_ok() {
                     skipped.outliers += 1;
                     continue;
+                }
+                let flushes_before = matches!(parsed, Parsed::Flushed(_));
+                if left_out.flushes {
+                    skipped.flushes += u64::from(flushes_before || row.kind == RequestKind::Flush);
+                    match row.kind {
+                        RequestKind::Flush => {}
+                        RequestKind::FuaWrite => sink(&Row { kind: RequestKind::Write, ..row }, number),
+                        _ => sink(&row, number),
+                    }
+                    continue;
+                }
+                if flushes_before {
+                    sink(&Row::flush(row.arrival_ns, row.slot), number);
                 }
                 sink(&row, number);
             }
@@ -123,19 +145,19 @@ pub(super) fn pump(
     parser: &mut Parser,
     devices: &mut DeviceTable,
     skipped: &mut Skipped,
-    outliers: &[u64],
+    left_out: &LeftOut,
     lines_at_most: usize,
     sink: &mut impl FnMut(&Row, u64),
 ) -> Result<bool> {
     match parser {
-        Parser::Five(parser) => pump_format(lines, parser, devices, skipped, outliers, lines_at_most, sink),
-        Parser::Msr(parser) => pump_format(lines, parser, devices, skipped, outliers, lines_at_most, sink),
-        Parser::Spc(parser) => pump_format(lines, parser, devices, skipped, outliers, lines_at_most, sink),
-        Parser::Blkparse(parser) => pump_format(lines, parser, devices, skipped, outliers, lines_at_most, sink),
-        Parser::Fio(parser) => pump_format(lines, parser, devices, skipped, outliers, lines_at_most, sink),
-        Parser::Csv(parser) => pump_format(lines, parser, devices, skipped, outliers, lines_at_most, sink),
-        Parser::Oracle(parser) => pump_format(lines, &mut **parser, devices, skipped, outliers, lines_at_most, sink),
-        Parser::Mapped(parser) => pump_format(lines, &mut **parser, devices, skipped, outliers, lines_at_most, sink),
+        Parser::Five(parser) => pump_format(lines, parser, devices, skipped, left_out, lines_at_most, sink),
+        Parser::Msr(parser) => pump_format(lines, parser, devices, skipped, left_out, lines_at_most, sink),
+        Parser::Spc(parser) => pump_format(lines, parser, devices, skipped, left_out, lines_at_most, sink),
+        Parser::Blkparse(parser) => pump_format(lines, parser, devices, skipped, left_out, lines_at_most, sink),
+        Parser::Fio(parser) => pump_format(lines, parser, devices, skipped, left_out, lines_at_most, sink),
+        Parser::Csv(parser) => pump_format(lines, parser, devices, skipped, left_out, lines_at_most, sink),
+        Parser::Oracle(parser) => pump_format(lines, &mut **parser, devices, skipped, left_out, lines_at_most, sink),
+        Parser::Mapped(parser) => pump_format(lines, &mut **parser, devices, skipped, left_out, lines_at_most, sink),
     }
 }
 
@@ -198,8 +220,7 @@ pub(super) struct Rows {
     step: (u64, u64),
     /// What helps then, besides.
     advice: &'static str,
-    /// Lines that are left out.
-    outliers: Vec<u64>,
+    left_out: LeftOut,
 }
 
 impl Rows {
@@ -222,7 +243,7 @@ impl Rows {
                 latest_ns: 0,
             }),
             step: (trace.stats.max_backward_ns, layout.max_backward_line),
-            outliers: trace.outliers.clone(),
+            left_out: trace.left_out.clone(),
             advice: if trace.stats.outlier_lines.is_empty() { "" } else { ", or give --skip-outliers" },
         })
     }
@@ -260,7 +281,7 @@ impl Rows {
                 *parsed += 1;
             };
             let (lines, parser, devices) = (&mut self.lines, &mut self.parser, &mut self.devices);
-            if !pump(lines, parser, devices, &mut skipped, &self.outliers, BATCH_LINES, &mut sink)? {
+            if !pump(lines, parser, devices, &mut skipped, &self.left_out, BATCH_LINES, &mut sink)? {
                 self.lines.expect_version(self.scanned)?;
                 return Ok(None);
             }
@@ -427,7 +448,10 @@ impl RequestSource for TraceReader {
         let request = Request {
             arrival: Ns(row.arrival_ns.saturating_sub(self.first_ns)),
             kind: row.kind,
-            offset_bytes: self.placement.place(base + row.offset, row.bytes),
+            offset_bytes: match row.kind {
+                RequestKind::Flush => 0,
+                _ => self.placement.place(base + row.offset, row.bytes),
+            },
             bytes: row.bytes,
         };
         // The scan saw none of these.

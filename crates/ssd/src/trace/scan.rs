@@ -8,7 +8,7 @@ use super::footprint::Footprint;
 use super::formats::{DeviceTable, Parser, Reading, Recognition, Row, likely_event, preset, recognise, record_bytes};
 use super::lines::Lines;
 use super::outliers::Extremes;
-use super::reader::pump;
+use super::reader::{LeftOut, pump};
 use super::spool::spool;
 use super::stats::{DeviceStats, Skipped, TraceStats};
 use super::{Devices, Format, TimeUnit, Trace, TraceSpec};
@@ -61,6 +61,8 @@ struct Tally {
     reads: u64,
     writes: u64,
     trims: u64,
+    flushes: u64,
+    fua_writes: u64,
     bytes_read: u64,
     bytes_written: u64,
     bytes_trimmed: u64,
@@ -112,13 +114,14 @@ impl Tally {
             }
             RequestKind::Write | RequestKind::FuaWrite => {
                 self.writes += 1;
+                self.fua_writes += u64::from(row.kind == RequestKind::FuaWrite);
                 self.bytes_written = self.bytes_written.saturating_add(row.bytes);
             }
             RequestKind::Trim => {
                 self.trims += 1;
                 self.bytes_trimmed = self.bytes_trimmed.saturating_add(row.bytes);
             }
-            RequestKind::Flush => {}
+            RequestKind::Flush => self.flushes += 1,
         }
         self.largest = self.largest.max(row.bytes);
         let slot = row.slot as usize;
@@ -132,7 +135,9 @@ impl Tally {
             count.extent = end;
             count.extent_line = line;
         }
-        self.footprint.touch(space, row.offset, row.bytes);
+        if row.kind != RequestKind::Flush {
+            self.footprint.touch(space, row.offset, row.bytes);
+        }
     }
 
     #[cold]
@@ -154,21 +159,21 @@ pub(super) fn open(mut spec: TraceSpec, progress: &mut dyn FnMut(f64) -> bool) -
     }
     spool(&mut spec, progress)?;
     let reading = reading(&spec)?;
-    let scan = Scan::of(&spec, &reading, &[], progress)?;
+    let mut left_out = LeftOut { flushes: spec.skip_flushes, ..LeftOut::default() };
+    let scan = Scan::of(&spec, &reading, &left_out, progress)?;
     let mut trace = match scan.tally.extremes.outliers(scan.tally.rows) {
         // Once more without them: what else the scan has found depends on them.
         Some(outliers) if spec.skip_outliers => {
-            let mut trace = Scan::of(&spec, &reading, &outliers.lines, progress)?.finish(spec, reading)?;
-            trace.outliers = outliers.lines;
-            trace
+            left_out.outliers = outliers.lines;
+            Scan::of(&spec, &reading, &left_out, progress)?.finish(spec, reading, left_out)?
         }
         Some(outliers) => {
-            let mut trace = scan.finish(spec, reading)?;
+            let mut trace = scan.finish(spec, reading, left_out)?;
             trace.stats.outlier_lines = outliers.lines;
             trace.stats.span_without_outliers_s = Some(outliers.span_ns as f64 / 1e9);
             trace
         }
-        None => scan.finish(spec, reading)?,
+        None => scan.finish(spec, reading, left_out)?,
     };
     trace.scan_s = begun.elapsed().as_secs_f64();
     Ok(trace)
@@ -222,7 +227,7 @@ impl Scan {
     fn of(
         spec: &TraceSpec,
         reading: &Reading,
-        outliers: &[u64],
+        left_out: &LeftOut,
         progress: &mut dyn FnMut(f64) -> bool,
     ) -> Result<Scan> {
         let path = spec.path.display().to_string();
@@ -238,7 +243,7 @@ impl Scan {
         let block = usize::MAX;
         loop {
             let mut sink = |row: &Row, line| tally.add(row, line);
-            if !pump(&mut lines, &mut parser, &mut devices, &mut skipped, outliers, block, &mut sink)? {
+            if !pump(&mut lines, &mut parser, &mut devices, &mut skipped, left_out, block, &mut sink)? {
                 break;
             }
             if reported.elapsed() >= PROGRESS_EVERY {
@@ -257,7 +262,7 @@ impl Scan {
         Ok(Scan { lines, devices, skipped, tally, found: parser.found() })
     }
 
-    fn finish(self, spec: TraceSpec, reading: Reading) -> Result<Trace> {
+    fn finish(self, spec: TraceSpec, reading: Reading, left_out: LeftOut) -> Result<Trace> {
         let Scan { lines, devices, mut skipped, mut tally, found } = self;
         let path = spec.path.display().to_string();
         tally.slots.resize(devices.devices.len(), SlotCount::default());
@@ -316,6 +321,8 @@ impl Scan {
             reads: tally.reads,
             writes: tally.writes,
             trims: tally.trims,
+            flushes: tally.flushes,
+            fua_writes: tally.fua_writes,
             read_fraction: tally.reads as f64 / tally.rows as f64,
             span_s: (tally.latest_ns - tally.first_ns) as f64 / 1e9,
             replayed_requests: tally.rows - skipped.end_marks,
@@ -350,7 +357,7 @@ impl Scan {
             end_mark: end_mark.map(|mark| mark.row),
             max_backward_line: tally.max_backward_line,
         };
-        Ok(Trace { version: lines.version, spec, reading, outliers: Vec::new(), layout, stats, scan_s: 0.0 })
+        Ok(Trace { version: lines.version, spec, reading, left_out, layout, stats, scan_s: 0.0 })
     }
 }
 

@@ -22,18 +22,20 @@ pub struct DeviceStats {
 /// Lines that are not replayed, by reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, JsonSchema)]
 pub struct Skipped {
-    /// Requests without data, such as flushes.
+    /// Requests without data that are no flushes.
     pub zero_size: u64,
     /// 1 where the last row is an end mark: it counts in the statistics, but is not replayed.
     pub end_marks: u64,
     /// Blank lines and lines that begin with `#`.
     pub blank_or_comment: u64,
-    /// Events that are not requests: blkparse's other actions, fio's opens, closes, syncs and waits.
+    /// Events that are not requests: blkparse's other actions, fio's opens, closes and waits.
     pub other_events: u64,
     /// Requests of devices that `--devices` leaves out.
     pub other_devices: u64,
     /// Requests that are far from all others in time, left out by `--skip-outliers`.
     pub outliers: u64,
+    /// Flushes, left out by `--skip-flushes`; writes with FUA are then writes without.
+    pub flushes: u64,
 }
 
 /// What a trace holds.
@@ -55,7 +57,7 @@ pub struct TraceStats {
     pub time_unit: TimeUnit,
     /// The unit of the size column.
     pub size_unit_bytes: u64,
-    /// Reads, writes and trims together, an end mark included.
+    /// Reads, writes, trims and flushes together, an end mark included.
     pub requests: u64,
     /// Reads.
     pub reads: u64,
@@ -63,6 +65,10 @@ pub struct TraceStats {
     pub writes: u64,
     /// Trims (discards).
     pub trims: u64,
+    /// Flushes.
+    pub flushes: u64,
+    /// Writes that are forced to the medium (FUA); `writes` counts them, too.
+    pub fua_writes: u64,
     /// Reads among all requests.
     pub read_fraction: f64,
     /// From the earliest arrival to the latest, in seconds, an end mark included.
@@ -139,6 +145,12 @@ impl TraceStats {
         if self.trims > 0 {
             row("trims", format_count(self.trims));
         }
+        if self.flushes > 0 {
+            row("flushes", format_count(self.flushes));
+        }
+        if self.fua_writes > 0 {
+            row("writes with FUA", format_count(self.fua_writes));
+        }
         row("span", format_duration(Ns((self.span_s * 1e9) as u64)));
         row("mean size", format_bytes(self.mean_request_bytes.round() as u64));
         row("read", format_bytes(self.bytes_read));
@@ -182,6 +194,7 @@ impl TraceStats {
             (skipped.other_events, "events that are not requests"),
             (skipped.other_devices, "requests of other devices"),
             (skipped.outliers, "requests far from all others in time"),
+            (skipped.flushes, "flushes"),
         ] {
             if count > 0 {
                 row("skipped", format!("{} {what}", format_count(count)));

@@ -103,9 +103,8 @@ impl Parse for Fio {
             b"read" => RequestKind::Read,
             b"write" => RequestKind::Write,
             b"trim" => RequestKind::Trim,
-            b"add" | b"open" | b"close" | b"unlink" | b"sync" | b"datasync" | b"sync_file_range" => {
-                return Some(Parsed::OtherEvent);
-            }
+            b"sync" | b"datasync" => return Some(Parsed::Row(Row::flush(self.clock_ns, file_slot(file, devices)?))),
+            b"add" | b"open" | b"close" | b"unlink" | b"sync_file_range" => return Some(Parsed::OtherEvent),
             b"wait" if self.version == 2 => {
                 c.blanks();
                 self.clock_ns = self.clock_ns.checked_add(c.time(self.scale)?)?;
@@ -122,10 +121,7 @@ impl Parse for Fio {
         if !c.end() {
             return None;
         }
-        let slot = devices.by_name(file, |key, count| {
-            Some((u32::try_from(count).ok()?, String::from_utf8_lossy(key).into_owned()))
-        })?;
-        Some(Parsed::Row(Row { arrival_ns: self.clock_ns, offset, bytes, slot, kind }))
+        Some(Parsed::Row(Row { arrival_ns: self.clock_ns, offset, bytes, slot: file_slot(file, devices)?, kind }))
     }
 
     fn explain(&self, line: &[u8]) -> String {
@@ -152,4 +148,10 @@ impl Parse for Fio {
         let needed = if wait { 3 } else { 5 - 1 + timed };
         explain_columns(&fields, &columns[1 - timed..], needed, Some(4 + timed))
     }
+}
+
+/// A file is a device, numbered in order of appearance.
+#[inline(always)]
+fn file_slot(file: &[u8], devices: &mut DeviceTable) -> Option<u32> {
+    devices.by_name(file, |key, count| Some((u32::try_from(count).ok()?, String::from_utf8_lossy(key).into_owned())))
 }

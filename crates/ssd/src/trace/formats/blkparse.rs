@@ -46,11 +46,11 @@ impl Parse for Blkparse {
         if !c.blanks() {
             return None;
         }
-        let Some(kind) = blkparse_kind(c.token()) else { return Some(Parsed::OtherEvent) };
+        let Some((kind, flushes)) = blkparse_kind(c.token()) else { return Some(Parsed::OtherEvent) };
         c.blanks();
         let mut bytes = 0;
         let mut offset = 0;
-        // A flush carries no data: `Q FWS [process]`; `D` and `C` of commands that are no requests have none either.
+        // A flush carries no data: `Q FWS [process]`, `D FN [process]`; `D` and `C` of commands that are no requests have none either.
         if !matches!(c.peek(), None | Some(b'[')) {
             offset = c.number()?.checked_mul(SECTOR)?;
             c.blanks();
@@ -71,7 +71,13 @@ impl Parse for Blkparse {
             let (major, minor) = major_minor(key)?;
             Some(((major << 20) | minor, format!("{major},{minor}")))
         })?;
-        Some(Parsed::Row(Row { arrival_ns, offset, bytes, slot, kind }))
+        let row = Row { arrival_ns, offset, bytes, slot, kind };
+        Some(match (kind, flushes) {
+            (RequestKind::Flush, _) => Parsed::Row(Row::flush(arrival_ns, slot)),
+            (_, true) if bytes == 0 => Parsed::Row(Row::flush(arrival_ns, slot)),
+            (_, true) => Parsed::Flushed(row),
+            _ => Parsed::Row(row),
+        })
     }
 
     fn explain(&self, line: &[u8]) -> String {
@@ -108,16 +114,25 @@ pub(in super::super) fn likely_event(sample: &[u8]) -> Event {
     Event::ALL.into_iter().zip(seen).find_map(|(event, seen)| seen.then_some(event)).unwrap_or(Event::Q)
 }
 
-/// D (discard) is a trim even where the kernel also sets W; a flush (F) may go with a write.
-fn blkparse_kind(rwbs: &[u8]) -> Option<RequestKind> {
-    if rwbs.contains(&b'D') {
-        Some(RequestKind::Trim)
-    } else if rwbs.contains(&b'R') {
-        Some(RequestKind::Read)
-    } else if rwbs.contains(&b'W') || rwbs.contains(&b'F') {
-        Some(RequestKind::Write)
-    } else {
-        None
+/// What a request is, and whether it flushes before it writes. D (discard) is a trim even where the kernel also sets W. F stands before
+/// the W of a write that is to come after a flush, behind the W of one that is to be forced to the medium (FUA), and alone for a flush.
+///
+/// Source: Linux, `blk_fill_rwbs` of kernel/trace/blktrace.c: flush, operation, FUA, in this order.
+fn blkparse_kind(rwbs: &[u8]) -> Option<(RequestKind, bool)> {
+    let at = |letter: u8| rwbs.iter().position(|&each| each == letter);
+    if at(b'D').is_some() {
+        return Some((RequestKind::Trim, false));
+    }
+    if at(b'R').is_some() {
+        return Some((RequestKind::Read, false));
+    }
+    match (at(b'W'), at(b'F')) {
+        (Some(write), flush) => {
+            let kind = if rwbs[write..].contains(&b'F') { RequestKind::FuaWrite } else { RequestKind::Write };
+            Some((kind, flush.is_some_and(|flush| flush < write)))
+        }
+        (None, Some(_)) => Some((RequestKind::Flush, true)),
+        (None, None) => None,
     }
 }
 

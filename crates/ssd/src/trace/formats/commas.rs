@@ -157,6 +157,8 @@ impl Parse for Csv {
             b"read" => RequestKind::Read,
             b"write" => RequestKind::Write,
             b"trim" => RequestKind::Trim,
+            b"fua_write" => RequestKind::FuaWrite,
+            b"flush" => RequestKind::Flush,
             _ => return None,
         };
         c.comma()?;
@@ -166,7 +168,11 @@ impl Parse for Csv {
         if !c.end() {
             return None;
         }
-        Some(Parsed::Row(Row { arrival_ns, offset, bytes, slot: devices.by_number(device)?, kind }))
+        let slot = devices.by_number(device)?;
+        Some(Parsed::Row(match kind {
+            RequestKind::Flush => Row::flush(arrival_ns, slot),
+            _ => Row { arrival_ns, offset, bytes, slot, kind },
+        }))
     }
 
     fn explain(&self, line: &[u8]) -> String {
@@ -176,7 +182,10 @@ impl Parse for Csv {
         let columns = [
             ("arrival_ns", Want::WholeTime(self.unit)),
             ("device", Want::Device),
-            ("kind", Want::OneOf(&["read", "write", "trim"], "read, write or trim")),
+            (
+                "kind",
+                Want::OneOf(&["read", "write", "trim", "fua_write", "flush"], "read, write, trim, fua_write or flush"),
+            ),
             ("offset_bytes", Want::Units(1)),
             ("bytes", Want::Units(self.size_unit)),
         ];

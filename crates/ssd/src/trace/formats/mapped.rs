@@ -5,6 +5,7 @@ use super::cursor::Cursor;
 use super::explain::{Want, explain_columns, shorten, split_blanks, trim};
 use super::objects::{Objects, object_of};
 use super::{DeviceTable, Parse, Parsed, Row};
+use crate::request::RequestKind;
 use crate::trace::TimeUnit;
 
 /// Files lie in chunks of this size.
@@ -174,6 +175,7 @@ impl Mapped {
             }
         }
         let offset = match object {
+            Some(_) if kind == Some(RequestKind::Flush) => 0,
             Some(object) => self.objects.place(object, offset, bytes)?,
             None => block.checked_add(offset)?,
         };
@@ -181,7 +183,10 @@ impl Mapped {
             Some(device) => self.device(device, devices)?,
             None => devices.by_number(major as u32)?,
         };
-        Some(Parsed::Row(Row { arrival_ns, offset, bytes, slot, kind: kind? }))
+        Some(Parsed::Row(match kind? {
+            RequestKind::Flush => Row::flush(arrival_ns, slot),
+            kind => Row { arrival_ns, offset, bytes, slot, kind },
+        }))
     }
 
     #[inline(always)]

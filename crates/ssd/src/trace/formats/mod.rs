@@ -49,9 +49,18 @@ pub(super) struct Row {
     pub kind: RequestKind,
 }
 
+impl Row {
+    /// A flush: it has no data, and stands nowhere.
+    pub(super) fn flush(arrival_ns: u64, slot: u32) -> Self {
+        Self { arrival_ns, offset: 0, bytes: 0, slot, kind: RequestKind::Flush }
+    }
+}
+
 /// What a line turned out to be.
 pub(super) enum Parsed {
     Row(Row),
+    /// A write before which all that was written earlier is flushed.
+    Flushed(Row),
     /// A header, which every file of the format has.
     Header,
     /// A line that is an event, but not a request.
