@@ -11,6 +11,7 @@ import pytest
 from conftest import SMALL, Softsense
 from softsense import ConfigError, designs
 from softsense.constraints import parse, resolve
+from softsense.frontier import table
 from softsense.intervals import interval, plus_minus
 from softsense.points import LIFETIME_COLUMNS, SUMMARY_COLUMNS
 from softsense.sweep import Sweep, SweepResult, sweep
@@ -167,6 +168,17 @@ def test_each_seed_has_to_meet_a_constraint_and_designs_csv_says_which_broke_it(
     assert row["verdict"].startswith("break mean < ")
     assert row["response.read.mean_us"] == pytest.approx((less + more) / 2)
     assert row["response.read.mean_us.half_width"] == pytest.approx(12.7062 * (more - less) / 2, rel=1e-4)
+
+
+def test_a_sweep_without_contenders_says_why_and_how_near_the_nearest_is(ages: tuple[Path, SweepResult]) -> None:
+    folder, _ = ages
+    result = swept(folder, f'constraints = ["mean < 1 us"]\n{AGES}', "none.toml")
+    assert not result.frontiers[0].contenders
+    groups = [group for group in result.judged.groups if group.buildable]
+    least = min(max(row["response.read.mean_us"] for row in group.rows) for group in groups)
+    assert "\nnone of 10 designs is a contender: 4 lose data" in table(result)
+    assert f"8 break mean < 1 us (at best {least:,.6g} in 2 of 2 seeds: " in table(result)
+    assert "and 2 cannot be built; --all ranks them" in table(result)
 
 
 def test_a_load_that_cannot_be_served_is_told_and_a_closed_loop_is_none(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from softsense.formats import as_share
 from softsense.points import BATCH, LIFETIME_COLUMNS, NOT_SIMULATED, device
@@ -194,6 +194,9 @@ class Group:
     buildable: bool
 
 
+_Judged = TypeVar("_Judged", Design, Group)
+
+
 class Judged:
     """All designs of a sweep on each trace, in its order, judged."""
 
@@ -266,24 +269,40 @@ def _value(constraint: Constraint, row: Mapping[str, Any]) -> str:
 
 def tally(groups: Iterable[Group], describe: Callable[[Group], str]) -> list[tuple[str, int, str]]:
     """For each reason how many designs have it, and which has least of it, and most, in words."""
-    by_reason: dict[str, list[tuple[float, str, Group]]] = {}
-    for group in groups:
-        if not group.buildable:
+    found = []
+    for reason, those in _by_reason(groups):
+        least, slightest = those[0]
+        most, worst = max(those, key=lambda each: each[0].amount)
+        told = f"{most.told} ({describe(worst)})"
+        if slightest is not worst:
+            told = f"from {least.told} ({describe(slightest)}) to {told}"
+        found.append((reason, len(those), told))
+    return found
+
+
+def nearest(designs: Iterable[Design], describe: Callable[[Design], str]) -> list[str]:
+    """For each reason how many designs have it, and which has least of it, in words."""
+    return [
+        f"{len(those):,} {reason} (at best {those[0][0].told}: {describe(those[0][1])})"
+        for reason, those in _by_reason(designs)
+    ]
+
+
+def _by_reason(designs: Iterable[_Judged]) -> list[tuple[str, list[tuple[Problem, _Judged]]]]:
+    """The designs that could be built by each reason for which they are no contenders, the slightest problem first."""
+    by_reason: dict[str, list[tuple[Problem, _Judged]]] = {}
+    for design in designs:
+        if not design.buildable:
             continue
         worst: dict[str, Problem] = {}
-        for problem in group.problems:
+        for problem in design.problems:
             if problem.reason not in worst or problem.amount > worst[problem.reason].amount:
                 worst[problem.reason] = problem
         for reason, problem in worst.items():
-            by_reason.setdefault(reason, []).append((problem.amount, problem.told, group))
-    found = []
-    for reason, those in sorted(by_reason.items(), key=lambda each: _rank(each[0])):
-        least, most = min(those, key=lambda each: each[0]), max(those, key=lambda each: each[0])
-        told = f"{most[1]} ({describe(most[2])})"
-        if least[2] is not most[2]:
-            told = f"from {least[1]} ({describe(least[2])}) to {told}"
-        found.append((reason, len(those), told))
-    return found
+            by_reason.setdefault(reason, []).append((problem, design))
+    for those in by_reason.values():
+        those.sort(key=lambda each: each[0].amount)
+    return sorted(by_reason.items(), key=lambda each: _rank(each[0]))
 
 
 def _rank(reason: str) -> int:

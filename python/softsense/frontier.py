@@ -11,8 +11,8 @@ from softsense._core import build_info
 from softsense.base import inline
 from softsense.charts import Chart, Kind, Series, Sheet
 from softsense.colours import BASELINE, INK, POLICIES, SERIES, SPARE
-from softsense.designs import Design, Frontier, Group, pareto, tally
-from softsense.formats import as_significant
+from softsense.designs import Design, Frontier, Group, nearest, pareto, tally
+from softsense.formats import as_significant, listed
 from softsense.points import BATCH, NOT_SIMULATED
 
 if TYPE_CHECKING:
@@ -61,7 +61,12 @@ def label(column: str) -> str:
 def title(frontier: Frontier) -> str:
     """The title of a frontier."""
     what = f"{label(frontier.pair.x)}, and {label(frontier.pair.y)}"
-    return f"{what[0].upper()}{what[1:]}{f' on {frontier.trace}' if frontier.trace else ''}"
+    return f"{_sentence(what)}{f' on {frontier.trace}' if frontier.trace else ''}"
+
+
+def _sentence(text: str) -> str:
+    """A text that begins with a capital letter."""
+    return f"{text[0].upper()}{text[1:]}"
 
 
 def short(columns: Sequence[str]) -> dict[str, str]:
@@ -177,7 +182,10 @@ def _why_none(frontier: Frontier) -> str:
     """Why a frontier has no designs."""
     if not frontier.designs:
         return "no design has both numbers"
-    return f"none of {len(frontier.designs)} designs is a contender; --all shows them"
+    reasons = nearest(frontier.designs, describe)
+    if bounds := frontier.bounds:
+        reasons.append(f"{len(bounds):,} cannot be built")
+    return f"none of {len(frontier.designs)} designs is a contender: {listed(reasons)}; --all ranks them"
 
 
 def _bounds(frontier: Frontier) -> list[str]:
@@ -359,7 +367,7 @@ def report(result: SweepResult) -> str:
             parts.append(chart(result, frontier))
             heads, rows = _listed(result, frontier)
             parts.append(Table("On the frontier", heads, rows))
-        said = _said(frontier) if frontier.best else f"{_why_none(frontier).capitalize()}."
+        said = _said(frontier) if frontier.best else f"{_sentence(_why_none(frontier))}."
         sections.append(Section(title(frontier), [said, *_bounds(frontier)], parts))
     sections.append(Section("All points", (), [_all_points(result)]))
     if failures := result.failures.to_dicts():
