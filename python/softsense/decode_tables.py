@@ -33,6 +33,7 @@ from softsense.campaign import (
 )
 from softsense.codes import describe as describe_code
 from softsense.executing import chosen_workers
+from softsense.formats import as_share
 from softsense.runner import Runner
 from softsense.sampling import Goal, Plan, Request, Round
 from softsense.store import opened_store
@@ -262,7 +263,7 @@ def _source(command: str, seed: int, frames: int, goal: Goal, change: float) -> 
         f"upper end likewise; floor is what listed absorbing sets add, a part of p_fail; floor_at_most is what they "
         f"could, those that never failed included; unlisted is what else could come on top. Where frames is 0, p_fail "
         f"is carried on from a higher rber, where it is no less. Made monotone in rber and level, which changed p_fail "
-        f"by at most {100 * change:.2g} %."
+        f"by at most {as_share(change, significant=2)}."
     )
 
 

@@ -134,15 +134,32 @@ def as_percent(share: float | None) -> str:
     return f"{percent:.2g}" if abs(percent) >= 9.5e-5 else f"{percent:.0e}"
 
 
-def as_share(share: float | None, *, signed: bool = False) -> str:
-    """A share with its per cent sign; with `signed`, positive ones have a plus.
+def as_share(
+    share: float | None, digits: int | None = None, *, significant: int | None = None, signed: bool = False
+) -> str:
+    """A share as a percentage with its sign: with `digits` digits after the point, with `significant` significant
+    digits, or as `as_percent` has it. With `signed`, positive shares have a plus.
 
-    >>> as_share(0.123), as_share(0.123, signed=True)
-    ('12.3 %', '+12.3 %')
+    >>> as_share(0.123), as_share(0.123, 0), as_share(0.00123, significant=2), as_share(0.123, signed=True)
+    ('12.3 %', '12 %', '0.12 %', '+12.3 %')
     """
     if share is None:
         return NONE
-    return f"{'+' if signed and share >= 0 else ''}{as_percent(share)} %"
+    sign = "+" if signed else ""
+    if digits is not None:
+        return f"{100 * share:{sign}.{digits}f} %"
+    if significant is not None:
+        return f"{100 * share:{sign}.{significant}g} %"
+    return f"{sign if share >= 0 else ''}{as_percent(share)} %"
+
+
+def as_plain_share(share: float) -> str:
+    """A share that was chosen, such as a load, as a percentage with all its digits.
+
+    >>> as_plain_share(0.3), as_plain_share(0.125)
+    ('30 %', '12.5 %')
+    """
+    return f"{100 * share:g} %"
 
 
 def as_rate(value: float | None) -> str:
@@ -162,6 +179,15 @@ def as_interval(low: float | None, high: float | None, say: Callable[[float | No
 def listed(words: Sequence[str]) -> str:
     """A list of words in a sentence, such as `a, b and c`."""
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+def level_name(level: int) -> str:
+    """The name of a read level.
+
+    >>> level_name(1), level_name(3)
+    ('level 1 (hard decision)', 'level 3')
+    """
+    return "level 1 (hard decision)" if level == 1 else f"level {level}"
 
 
 def run_name(name: str) -> str:

@@ -21,6 +21,7 @@ from softsense.api import run
 from softsense.base import Progress, inline
 from softsense.charts import Chart, Series, Sheet
 from softsense.colours import FAINT, SERIES, of_ages
+from softsense.formats import as_plain_share
 
 if TYPE_CHECKING:
     import polars as pl
@@ -458,7 +459,7 @@ def charts(found: Lifetime) -> list[Chart]:
     for (used_share, amplification), colour in zip(used, of_ages(len(used)), strict=True):
         rows = {row["scheme"]: row for row in found.frame.iter_rows(named=True) if row["utilisation"] == used_share}
         values = [rows[scheme]["lifetime_capacity"] for scheme in schemes]
-        name = f"{100 * used_share:g} % used (write amplification {amplification:.2f})"
+        name = f"{as_plain_share(used_share)} used (write amplification {amplification:.2f})"
         capacities.append(Series(name, schemes, values, "bar", colour=colour))
     label = "bytes written by the host for each byte of flash"
     return [left, Chart("Lifetime capacity", capacities, "", label, across=True)]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from softsense.charts import Chart, Mark, Series
 from softsense.colours import LEVELS
+from softsense.formats import level_name
 
 if TYPE_CHECKING:
     from softsense.campaign import FerResult
@@ -32,7 +33,7 @@ def fer_chart(result: FerResult, title: str = "") -> Chart:
 
 def _curves(level: int, points: list[dict[str, Any]], lowest: float, steps: bool) -> list[Series]:
     """A level's rates, and what no method saw of it; frames as they come leave nothing unlisted."""
-    name = f"level {level}" + (" (hard decision)" if level == 1 else "")
+    name = level_name(level)
     shown = [point for point in points if point["fer"] >= lowest]
     look: dict[str, Any] = {"colour": LEVELS[level - 1], "steps": steps}
     if shown and all(point["lo"] is not None for point in shown):

@@ -23,7 +23,8 @@ from softsense.cli.options import (
     redundant_checks_option,
     worker_options,
 )
-from softsense.cli.output import check_picture, check_suffix, check_writable, print_list, progress_bars
+from softsense.cli.output import check_picture, check_suffix, check_writable, print_list, progress_bars, save_picture
+from softsense.cli.ranges import Real, Whole
 from softsense.files import replacing
 
 
@@ -77,12 +78,9 @@ def code_show(name: str, redundant_checks: bool, cycles: bool, picture: Path | N
 
         drawn = plots.draw_code(code)
     facts = in_background(lambda: codes.describe(code, cycles=cycles or None))
-    if drawn and picture:
-        with replacing(picture) as path:
-            drawn.savefig(path)
     click.echo(json.dumps(facts, indent=2) if as_json else tables.describe(tables.code(facts)))
-    if picture and not as_json:
-        click.echo(f"wrote {picture}")
+    if picture and drawn:
+        save_picture(picture, drawn, as_json)
 
 
 @code_group.command("hardware", epilog=example("softsense code hardware flash-8/9 --node-nm 40"))
@@ -183,7 +181,7 @@ def _write_code(code: Code, to: Path, force: bool, quiet: bool = False) -> None:
     metavar="CHANNEL",
     help="Channel: bsc:P (bit error rate), errors:W (errors per word), awgn:EBN0_DB or gaussian:RBER:LEVELS.",
 )
-@click.option("--errors", type=click.IntRange(min=0), help="Bit errors per word, the same as --channel errors:W.")
+@click.option("--errors", type=Whole(0), help="Bit errors per word, the same as --channel errors:W.")
 @click.option(
     "--decoder",
     default="min-sum",
@@ -192,13 +190,11 @@ def _write_code(code: Code, to: Path, force: bool, quiet: bool = False) -> None:
     "bit-flipping, or [layered-|flooding-]RULE[-f32|-f64] with the rules sum-product, "
     "min-sum[:FACTOR] and offset-min-sum[:OFFSET].",
 )
-@click.option(
-    "--iterations", default=20, type=click.IntRange(1, 10**6), help="Most iterations of an LDPC decoder; default: 20."
-)
-@click.option("--threads", default=1, type=click.IntRange(1, 1024), help="Threads that decode; default: 1.")
+@click.option("--iterations", default=20, type=Whole(1, 10**6), help="Most iterations of an LDPC decoder; default: 20.")
+@click.option("--threads", default=1, type=Whole(1, 1024), help="Threads that decode; default: 1.")
 @click.option("--seconds", type=float, help="How long to measure, in seconds; default: 10.")
-@click.option("--frames", type=click.IntRange(1, 2**63 - 1), help="Number of frames to measure, instead of --seconds.")
-@click.option("--seed", default=1, type=click.IntRange(0, 2**64 - 1), help="Seed of data and noise; default: 1.")
+@click.option("--frames", type=Whole(1, 2**63 - 1), help="Number of frames to measure, instead of --seconds.")
+@click.option("--seed", default=1, type=Whole(0, 2**64 - 1), help="Seed of data and noise; default: 1.")
 @redundant_checks_option
 @click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON document.")
 @no_progress_option
@@ -252,19 +248,19 @@ def code_bench(
     "--bits",
     "most_bits",
     default=8,
-    type=click.IntRange(0, 14),
-    help="Largest absorbing sets to search for, in bits; 0: no search; default: 8.",
+    type=Whole(0, 14),
+    help="Largest absorbing sets to search for, in bits, at most 14; 0: no search; default: 8.",
 )
 @click.option(
     "--violated",
     "most_violated",
-    type=click.IntRange(0, 2**16),
+    type=Whole(0, 2**16),
     help="List only sets that violate at most this number of checks; default: all.",
 )
 @click.option(
     "--impulses",
     default=0,
-    type=click.IntRange(0, 2**32),
+    type=Whole(0, 2**32),
     help="Also search by decoding this number of impulses; default: 0.",
 )
 @click.option(
@@ -282,21 +278,17 @@ def code_bench(
 @click.option(
     "--rber",
     default=0.0,
-    type=click.FloatRange(0, 0.5),
+    type=Real(0, 0.5),
     help="Raw bit error rate outside of the sets, for --decoders; default: 0.",
 )
 @click.option(
     "--frames",
     default=1000,
-    type=click.IntRange(1, 2**40),
+    type=Whole(1, 2**40),
     help="Frames for each set and decoder, for --decoders; default: 1000.",
 )
-@click.option(
-    "--iterations", default=20, type=click.IntRange(1, 10**6), help="Most iterations of a decoder; default: 20."
-)
-@click.option(
-    "--seed", default=1, type=click.IntRange(0, 2**63 - 1), help="Seed of impulses, data and noise; default: 1."
-)
+@click.option("--iterations", default=20, type=Whole(1, 10**6), help="Most iterations of a decoder; default: 20.")
+@click.option("--seed", default=1, type=Whole(0, 2**63 - 1), help="Seed of impulses, data and noise; default: 1.")
 @worker_options
 @click.option(
     "--out",
@@ -352,11 +344,8 @@ def code_traps(
     document = found.to_dict() | {"decoders": failing}
     if to:
         found.save(to)
-    drawn = picture if picture and found.list else None
-    if drawn:
-        with replacing(drawn) as path:
-            found.plot().savefig(path)
     click.echo(json.dumps(document, indent=2) if as_json else tables.traps(document))
-    for written in (to, drawn):
-        if written and not as_json:
-            click.echo(f"\nwrote {written}")
+    if to and not as_json:
+        click.echo(f"\nwrote {to}")
+    if picture and found.list:
+        save_picture(picture, found.plot(), as_json)

@@ -28,8 +28,8 @@ from softsense.cli.options import (
     retention_option,
     server_options,
 )
-from softsense.cli.output import check_picture, say_address
-from softsense.files import replacing
+from softsense.cli.output import check_picture, save_picture, say_address
+from softsense.cli.ranges import Whole
 
 
 @click.command("explain", epilog=example("softsense explain --pe-cycles 12000 --retention 90d --needs 2"))
@@ -62,9 +62,7 @@ from softsense.files import replacing
     help="Code of the codeword; default: flash-8/9.",
 )
 @click.option("--decoder", default="min-sum", metavar="NAME", help="Decoder of LDPC codes, as in `code bench`.")
-@click.option(
-    "--iterations", default=20, type=click.IntRange(1, 10**6), help="Most iterations of an LDPC decoder; default: 20."
-)
+@click.option("--iterations", default=20, type=Whole(1, 10**6), help="Most iterations of an LDPC decoder; default: 20.")
 @click.option("--level", type=LEVELS, help="Read level whose regions are shown; default: the first level that decodes.")
 @click.option("--max-level", type=LEVELS, help="Deepest read level; default: the config's.")
 @placement_option
@@ -81,9 +79,7 @@ from softsense.files import replacing
     type=LEVELS,
     help="Explain the first codeword, from --seed on, that needs at least this read level; default: 1, any codeword.",
 )
-@click.option(
-    "--seed", default=1, type=click.IntRange(0, 2**64 - 1), help="Seed of the codeword and its cells; default: 1."
-)
+@click.option("--seed", default=1, type=Whole(0, 2**64 - 1), help="Seed of the codeword and its cells; default: 1.")
 @click.option("--set", "overrides", multiple=True, metavar="PATH=VALUE", help="Replace a config field; repeatable.")
 @picture_option("the explanation")
 @click.option("--json", "as_json", is_flag=True, help="Print all numbers as one JSON document.")
@@ -117,10 +113,7 @@ def explain_command(
     found = explain.explain(config, retention_hours=explain.parse_retention(retention), **options)
     click.echo(json.dumps(found.to_dict(), indent=2, allow_nan=False) if as_json else explain.text(found))
     if picture:
-        with replacing(picture) as path:
-            explain.draw(found).savefig(path)
-        if not as_json:
-            click.echo(f"\nwrote {picture}")
+        save_picture(picture, explain.draw(found), as_json)
     return 0
 
 

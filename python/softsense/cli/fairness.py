@@ -13,6 +13,7 @@ from softsense.cli.exits import INTERRUPTED
 from softsense.cli.measuring import config_rows
 from softsense.cli.options import config_argument, config_options, example, folder_option, no_progress_option
 from softsense.cli.output import Folder, command_line, progress_bars, width
+from softsense.cli.ranges import Whole
 from softsense.tenants import to_be_compared
 
 
@@ -20,7 +21,7 @@ from softsense.tenants import to_be_compared
 @config_argument
 @folder_option
 @config_options
-@click.option("--jobs", type=click.IntRange(min=1), help="Simulations at once; default: one per CPU, at most 4.")
+@click.option("--jobs", type=Whole(1), help="Simulations at once; default: one per CPU, at most 4.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON document.")
 @no_progress_option
 def fairness_command(

@@ -22,8 +22,8 @@ from softsense.cli.options import (
     picture_option,
     sampling_options,
 )
-from softsense.cli.output import Folder, check_picture, command_line
-from softsense.files import replacing
+from softsense.cli.output import Folder, check_picture, command_line, save_picture
+from softsense.cli.ranges import Whole
 from softsense.folders import Manifest
 
 
@@ -40,7 +40,7 @@ from softsense.folders import Manifest
 @click.option(
     "--judge",
     default=0,
-    type=click.IntRange(0, 1000),
+    type=Whole(0, 1000),
     metavar="RUNS",
     help="Check rates by this number of splitting runs: all rates of level 1, and the lowest of "
     "each deeper level; default: 0.",
@@ -121,10 +121,7 @@ def fer(
         if not as_json:
             click.echo(f"\nwrote {', '.join(map(str, folder.written()))}")
     if picture:
-        with replacing(picture) as path:
-            result.plot().savefig(path)
-        if not as_json:
-            click.echo(f"\nwrote {picture}")
+        save_picture(picture, result.plot(), as_json)
     if interrupted:
         click.echo("interrupted: what is shown covers what had been decoded", err=True)
     return INTERRUPTED if interrupted else 0

@@ -14,6 +14,7 @@ from softsense.cli.completing import one_of
 from softsense.cli.exits import INTERRUPTED
 from softsense.cli.options import example, no_progress_option
 from softsense.cli.output import Folder, command_line, progress_bars
+from softsense.cli.ranges import Whole
 from softsense.folders import Manifest, default_folder, stem
 
 
@@ -32,12 +33,8 @@ from softsense.folders import Manifest, default_folder, stem
     shell_complete=one_of("ns", "us", "ms"),
     help="Unit of latencies: ns, us or ms; default: the format's.",
 )
-@click.option(
-    "--read-bytes", type=click.IntRange(min=512), help="Use only reads of this size, where a log has several."
-)
-@click.option(
-    "--depth", type=click.IntRange(1, 65_536), help="Number of outstanding reads, where the log does not say it."
-)
+@click.option("--read-bytes", type=Whole(512), help="Use only reads of this size, where a log has several.")
+@click.option("--depth", type=Whole(1, 65_536), help="Number of outstanding reads, where the log does not say it.")
 @click.option(
     "--tails",
     type=click.Path(path_type=Path),
@@ -64,11 +61,11 @@ from softsense.folders import Manifest, default_folder, stem
 @click.option(
     "--check-reads",
     default=200_000,
-    type=click.IntRange(1_000, 10**8),
+    type=Whole(1_000, 10**8),
     help="Reads to simulate for the comparison; default: 200,000.",
 )
-@click.option("--seed", default=1, type=click.IntRange(0, 2**63 - 1), help="Seed of the samplers; default: 1.")
-@click.option("--workers", type=click.IntRange(1, 1024), help="Threads; default: one per CPU.")
+@click.option("--seed", default=1, type=Whole(0, 2**63 - 1), help="Seed of the samplers; default: 1.")
+@click.option("--workers", type=Whole(1, 1024), help="Threads; default: one per CPU.")
 @click.option("--out", type=click.Path(path_type=Path), help="Folder for results; default: out/fit-<log>.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON document; draw nothing.")
 @no_progress_option

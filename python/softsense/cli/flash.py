@@ -11,8 +11,8 @@ from softsense import Cells, ConfigError, _core
 from softsense.cli.completing import Name, named_code
 from softsense.cli.flash_making import flash_calibrate, flash_fit, flash_grid, flash_inference, flash_references
 from softsense.cli.options import LEVELS, cells_argument, example, pe_cycles_option, picture_option, placement_option
-from softsense.cli.output import check_picture, show_rows
-from softsense.files import replacing
+from softsense.cli.output import check_picture, save_picture, show_rows
+from softsense.cli.ranges import Real, Whole
 
 _temperature_option = click.option(
     "--temperature",
@@ -49,7 +49,7 @@ def flash_group() -> None:
 @click.option(
     "--effective-reads",
     default=0.0,
-    type=click.FloatRange(0, 1e12),
+    type=Real(0, 1e12),
     metavar="N",
     help="Reads of other wordlines of the block since the write, where a read of an adjacent "
     "wordline counts as several; default: 0.",
@@ -87,12 +87,9 @@ def flash_show(
 
         drawn = plots.draw_cells(cells, number, level, placement)
     facts = flash.describe(cells, level, placement)
-    if drawn and picture:
-        with replacing(picture) as path:
-            drawn.savefig(path)
     click.echo(json.dumps(facts, indent=2) if as_json else tables.cells(facts))
-    if picture and not as_json:
-        click.echo(f"wrote {picture}")
+    if picture and drawn:
+        save_picture(picture, drawn, as_json)
 
 
 @flash_group.command("rber", epilog=example("softsense flash rber tlc-measured --levels 1,2,7"))
@@ -153,8 +150,8 @@ def flash_rber(
     help="Numbers of reads of the block; default: 0,1e4,3e4,1e5,2e5,3e5,5e5,7e5,1e6.",
 )
 @pe_cycles_option(1000)
-@click.option("--retention-days", default=0.0, type=click.FloatRange(0, 4e5), help="Days since the write; default: 0.")
-@click.option("--wordlines", default=256, type=click.IntRange(3, 10**6), help="Wordlines per block; default: 256.")
+@click.option("--retention-days", default=0.0, type=Real(0, 4e5), help="Days since the write; default: 0.")
+@click.option("--wordlines", default=256, type=Whole(3, 10**6), help="Wordlines per block; default: 256.")
 @picture_option("the rates")
 @click.option("--json", "as_json", is_flag=True, help="Print the rates as one JSON document.")
 def flash_disturb(
@@ -193,11 +190,9 @@ def flash_disturb(
     help="Code whose violated checks are counted; default: flash-8/9.",
 )
 @pe_cycles_option(3000)
-@click.option(
-    "--retention-days", default=90.0, type=click.FloatRange(0, 4e5), help="Days since the write; default: 90."
-)
-@click.option("--cells", default=147_456, type=click.IntRange(1, 10**7), help="Cells per page; default: 147,456.")
-@click.option("--known", default=0.002, type=click.FloatRange(0, 1), help="Share of known cells; default: 0.002.")
+@click.option("--retention-days", default=90.0, type=Real(0, 4e5), help="Days since the write; default: 90.")
+@click.option("--cells", default=147_456, type=Whole(1, 10**7), help="Cells per page; default: 147,456.")
+@click.option("--known", default=0.002, type=Real(0, 1), help="Share of known cells; default: 0.002.")
 @click.option("--json", "as_json", is_flag=True, help="Print the numbers as one JSON document.")
 def flash_measure(
     name: str, code: str, pe_cycles: int, retention_days: float, cells: int, known: float, as_json: bool

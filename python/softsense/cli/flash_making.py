@@ -19,7 +19,9 @@ from softsense.cli.options import (
     together,
 )
 from softsense.cli.output import check_suffix, check_writable
+from softsense.cli.ranges import Real, Whole
 from softsense.files import replacing
+from softsense.formats import as_share
 
 # Options of commands that make something for cells by age, which is then written into the cells' file.
 _placing_options = together(
@@ -83,7 +85,7 @@ def _write(out: Path | None, toml: str) -> None:
 @click.option(
     "--entries",
     default=12,
-    type=click.IntRange(1, 100),
+    type=Whole(1, 100),
     help="Most entries of the table, with the default references as one of them; default: 12.",
 )
 def flash_references(
@@ -120,7 +122,7 @@ def flash_references(
     click.echo(tables.retry_table(made.offsets_v, made.made_for, made.decoded))
     worst = made.worst
     age = f"{worst['pe_cycles']:,} P/E cycles and {worst['retention_days']:g} days"
-    click.echo(f"\nThe least is {100 * worst['decoded']:.2f} %, of the {worst['page']} page after {age}.")
+    click.echo(f"\nThe least is {as_share(worst['decoded'], 2)}, of the {worst['page']} page after {age}.")
     if out:
         click.echo(f"wrote {out}")
 
@@ -130,8 +132,8 @@ def flash_references(
 @click.option(
     "--boundary", type=int, help="Boundary to measure, from 0; default: the one with which sentinels fail least."
 )
-@click.option("--known", default=0.002, type=click.FloatRange(0, 1), help="Share of known cells; default: 0.002.")
-@click.option("--cells", default=147_456, type=click.IntRange(1, 10**7), help="Cells per page; default: 147,456.")
+@click.option("--known", default=0.002, type=Real(0, 1), help="Share of known cells; default: 0.002.")
+@click.option("--cells", default=147_456, type=Whole(1, 10**7), help="Cells per page; default: 147,456.")
 def flash_inference(
     name: str,
     table: str,
@@ -168,7 +170,7 @@ def flash_inference(
         click.echo(json.dumps({"inference": made.fields, **rest}, indent=2))
         return
     click.echo(tables.inference(made.boundaries))
-    fails = f"{100 * made.default_fails:.1f} % of codewords, the best ones {100 * made.best_fails:.1f} %"
+    fails = f"{as_share(made.default_fails, 1)} of codewords, the best ones {as_share(made.best_fails, 1)}"
     click.echo(f"\nWhere reads are retried the default references fail {fails}.")
     fields = made.fields
     sentinels = f"{fields['sentinels']} sentinels and {fields['counted_cells']:,} counted cells"

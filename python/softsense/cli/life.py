@@ -22,7 +22,7 @@ from softsense.cli.options import (
     no_progress_option,
     picture_option,
 )
-from softsense.cli.output import Folder, check_picture, command_line, progress_bars
+from softsense.cli.output import Folder, check_picture, command_line, progress_bars, save_picture
 from softsense.files import replacing
 from softsense.folders import Manifest, of_config
 
@@ -116,10 +116,7 @@ def lifetime_command(
         if not as_json:
             click.echo(f"\nwrote {', '.join(map(str, folder.written()))}")
     if picture:
-        with replacing(picture) as path:
-            lifetime.draw(found).savefig(path)
-        if not as_json:
-            click.echo(f"\nwrote {picture}")
+        save_picture(picture, lifetime.draw(found), as_json)
 
 
 @click.group("design")

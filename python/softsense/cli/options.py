@@ -19,9 +19,10 @@ from softsense.cli.completing import (
     named_placement,
     one_of,
 )
+from softsense.cli.ranges import Whole
 
 # The same numbers as in `sampling.Goal`, whose module would load NumPy; a test compares them.
-LEVELS = click.IntRange(1, _core.MAX_LEVEL)
+LEVELS = Whole(1, _core.MAX_LEVEL, f"1-{_core.MAX_LEVEL}")
 MOST_FRAMES = 4_194_304
 MOST_FLOOR_FRAMES = 131_072
 
@@ -76,7 +77,7 @@ def pe_cycles_option(default: int) -> Decorator:
         "--pe",
         "pe_cycles",
         default=default,
-        type=click.IntRange(0, 10**6),
+        type=Whole(0, 10**6),
         help=f"Program/erase cycles; default: {default}.",
     )
 
@@ -99,7 +100,7 @@ def retention_option(default: str, help_text: str) -> Decorator:
 
 
 worker_options = together(
-    click.option("--workers", type=click.IntRange(1, 1024), help="Threads; default: one per CPU."),
+    click.option("--workers", type=Whole(1, 1024), help="Threads; default: one per CPU."),
     click.option(
         "--dask", metavar="ADDRESS", help="Work on the Dask cluster at this address instead, such as tcp://host:8786."
     ),
@@ -211,7 +212,7 @@ server_options = together(
     click.option(
         "--port",
         default=8765,
-        type=click.IntRange(0, 65535),
+        type=Whole(0, 65535),
         help="TCP port of the page; 0 for any free one; default: 8765.",
     ),
     click.option(
@@ -259,7 +260,7 @@ sampling_options = together(
     click.option(
         "--iterations",
         default=20,
-        type=click.IntRange(1, 10**6),
+        type=Whole(1, 10**6),
         help="Most iterations of an LDPC decoder; default: 20.",
     ),
     click.option(
@@ -279,10 +280,10 @@ sampling_options = together(
     click.option(
         "--frames",
         default=MOST_FRAMES,
-        type=click.IntRange(1, 2**62),
+        type=Whole(1, 2**62),
         help=f"Most frames per point; hard decision is measured for all points at once; default: {MOST_FRAMES:,}.",
     ),
-    click.option("--seed", default=1, type=click.IntRange(0, 2**64 - 1), help="Seed of data and noise; default: 1."),
+    click.option("--seed", default=1, type=Whole(0, 2**64 - 1), help="Seed of data and noise; default: 1."),
     click.option(
         "--traps",
         metavar="FILE",
@@ -292,7 +293,7 @@ sampling_options = together(
     click.option(
         "--floor-frames",
         default=MOST_FLOOR_FRAMES,
-        type=click.IntRange(1, 2**62),
+        type=Whole(1, 2**62),
         help=f"Most frames for the error floor of each point; default: {MOST_FLOOR_FRAMES:,}.",
     ),
     worker_options,

@@ -21,6 +21,7 @@ from softsense import CodeError, FileError
 from softsense.base import Progress
 from softsense.files import blaming, replacing
 from softsense.folders import MANIFEST
+from softsense.formats import as_share
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -43,6 +44,14 @@ def print_list(rows: list[dict[str, Any]], as_json: bool, told: Callable[[list[d
     click.echo(json.dumps(rows, indent=2) if as_json else told(rows))
 
 
+def save_picture(picture: Path, drawn: Figure, quiet: bool) -> None:
+    """Write a figure to the file that `--picture` names, and say so unless `quiet`."""
+    with replacing(picture) as path:
+        drawn.savefig(path)
+    if not quiet:
+        click.echo(f"\nwrote {picture}")
+
+
 def show_rows(
     rows: list[dict[str, Any]],
     table: Callable[[list[dict[str, Any]]], str],
@@ -53,16 +62,15 @@ def show_rows(
     """Print rows as a table or as JSON, and draw them if a picture is asked for; `draw` is called with
     `softsense.plots`.
     """
+    drawn = None
     if picture:
         check_picture(picture)
         from softsense import plots
 
         drawn = draw(plots)
-        with replacing(picture) as path:
-            drawn.savefig(path)
     click.echo(json.dumps(rows, indent=2) if as_json else table(rows))
-    if picture and not as_json:
-        click.echo(f"\nwrote {picture}")
+    if picture and drawn:
+        save_picture(picture, drawn, as_json)
 
 
 def say_address(address: str) -> None:
@@ -185,7 +193,7 @@ def _progress_lines(unit: str) -> Progress:
         if now - said < _BETWEEN_LINES_S or not 0 < fraction < 1:
             return
         said = now
-        click.echo(f"{name}: {100 * fraction:.0f} %{f', {count:,} {unit}' if count else ''}", err=True)
+        click.echo(f"{name}: {as_share(fraction, 0)}{f', {count:,} {unit}' if count else ''}", err=True)
 
     return report
 

@@ -16,6 +16,7 @@ from softsense.cli.exits import INTERRUPTED
 from softsense.cli.measuring import dask_executor
 from softsense.cli.options import example, no_progress_option
 from softsense.cli.output import Folder, command_line, progress_bars
+from softsense.cli.ranges import Whole
 from softsense.folders import Manifest, default_folder
 
 
@@ -38,7 +39,7 @@ def _paper(context: click.Context, parameter: click.Parameter, given: str | None
     help="Folder of real traces; default: stand-ins are simulated, or what needs the trace is left out.",
 )
 @click.option("--out", type=click.Path(path_type=Path), help="Folder for results; default: out/<paper>.")
-@click.option("--jobs", type=click.IntRange(min=1), help="Simulations at once; default: one per CPU, at most 4.")
+@click.option("--jobs", type=Whole(1), help="Simulations at once; default: one per CPU, at most 4.")
 @click.option(
     "--dask", metavar="ADDRESS", help="Simulate on the Dask cluster at this address instead, such as tcp://host:8786."
 )

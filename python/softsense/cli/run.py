@@ -19,6 +19,7 @@ from softsense.cli.exits import INTERRUPTED, complain
 from softsense.cli.measuring import config_rows, opened_trace, trace_name
 from softsense.cli.options import example, run_options
 from softsense.cli.output import Folder, command_line, print_list, progress_bars, width
+from softsense.cli.ranges import Whole
 from softsense.read_policies import policy_names, with_policy
 from softsense.traces import OPTIONS as TRACE_OPTIONS
 
@@ -79,10 +80,10 @@ def run(config: Path, out: Path | None, policy: str | None, timeline: str | None
 @click.option(
     "--no-baseline", is_flag=True, help="Do not simulate the baseline without soft sensing, and report no slowdowns."
 )
-@click.option("--jobs", type=click.IntRange(min=1), help="Simulations at once; default: one per CPU, at most 4.")
+@click.option("--jobs", type=Whole(1), help="Simulations at once; default: one per CPU, at most 4.")
 @click.option(
     "--seeds",
-    type=click.IntRange(2, 1000),
+    type=Whole(2, 1000),
     metavar="N",
     help="Compare on N consecutive seeds, the config's first, and show 95 % intervals; default: "
     "the config's seed only.",

@@ -18,6 +18,7 @@ from softsense.cli.completing import complete_fault, one_of
 from softsense.cli.exits import INTERRUPTED
 from softsense.cli.options import config_argument, config_options, example, retention_option
 from softsense.cli.output import check_suffix, check_writable, width
+from softsense.cli.ranges import Whole
 
 _drive_argument = click.argument("drive", metavar="DRIVE", type=click.Path(path_type=Path))
 
@@ -34,7 +35,7 @@ _page_option = click.option(
 @config_argument
 @click.option("--size", metavar="SIZE", help="Size of a new drive, such as 2GiB; an existing image has its own.")
 @click.option("--socket", type=click.Path(path_type=Path), metavar="FILE", help="Listen on a unix socket.")
-@click.option("--port", type=click.IntRange(1, 65_535), help="Listen on this TCP port of 127.0.0.1 instead.")
+@click.option("--port", type=Whole(1, 65_535), help="Listen on this TCP port of 127.0.0.1 instead.")
 @click.option(
     "--image",
     type=click.Path(path_type=Path),
@@ -116,10 +117,10 @@ def serve_command(
     "--pe",
     "pe_cycles",
     default=0,
-    type=click.IntRange(0, 10**6),
+    type=Whole(0, 10**6),
     help="P/E cycles to add to every block; default: 0.",
 )
-@click.option("--reads", default=0, type=click.IntRange(0, 10**12), help="Reads to add to every block; default: 0.")
+@click.option("--reads", default=0, type=Whole(0, 10**12), help="Reads to add to every block; default: 0.")
 @click.option(
     "--powered",
     is_flag=True,

@@ -13,6 +13,7 @@ from softsense.cli.exits import INTERRUPTED, complain
 from softsense.cli.measuring import dask_executor
 from softsense.cli.options import example, no_progress_option
 from softsense.cli.output import Folder, command_line, progress_bars
+from softsense.cli.ranges import Whole
 
 
 @click.command("sweep", epilog=example("softsense sweep designs.toml --workers 4"))
@@ -20,7 +21,7 @@ from softsense.cli.output import Folder, command_line, progress_bars
 @click.option("--out", type=click.Path(path_type=Path), help="Folder for results; default: out/<sweep>.")
 @click.option(
     "--workers",
-    type=click.IntRange(min=1),
+    type=Whole(1),
     help="Simulations at once, each in a process with the memory of a whole device; default: one per CPU.",
 )
 @click.option(

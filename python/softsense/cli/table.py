@@ -22,7 +22,7 @@ from softsense.cli.options import (
     picture_option,
     sampling_options,
 )
-from softsense.cli.output import Folder, check_picture, check_suffix, check_writable, command_line
+from softsense.cli.output import Folder, check_picture, check_suffix, check_writable, command_line, save_picture
 from softsense.files import replacing
 from softsense.folders import Manifest
 from softsense.formats import as_share
@@ -115,7 +115,4 @@ def table_show(name: str, picture: Path | None, as_json: bool) -> None:
     document = decode_tables.describe(name)
     click.echo(json.dumps(document, indent=2, allow_nan=False) if as_json else tables.decode_table(document))
     if picture:
-        with replacing(picture) as path:
-            decode_tables.draw(document).savefig(path)
-        if not as_json:
-            click.echo(f"\nwrote {picture}")
+        save_picture(picture, decode_tables.draw(document), as_json)

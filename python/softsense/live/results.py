@@ -14,6 +14,7 @@ from urllib.parse import quote
 from softsense import following
 from softsense._core import FileError
 from softsense.charts import Chart, Series
+from softsense.formats import as_share
 from softsense.live.server import Answer, as_json
 from softsense.report.charts import description
 from softsense.report.pages import document
@@ -181,7 +182,7 @@ def text(state: Mapping[str, Any]) -> str:
     """How all runs are, a line each."""
     lines = []
     for run in state["runs"]:
-        line = f"{run['where']}: {run['what']} {run['name']}, {run['state']}, {100 * run['fraction']:.1f} % complete"
+        line = f"{run['where']}: {run['what']} {run['name']}, {run['state']}, {as_share(run['fraction'], 1)} complete"
         line += f", {run['elapsed_s']:.0f} s" + (f", about {run['left_s']:.0f} s left" if run["left_s"] else "")
         lines.append(line)
     return "\n".join(lines) or "no run has said anything here yet"

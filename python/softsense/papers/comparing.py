@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from softsense.formats import listed
+from softsense.formats import as_share, listed
 from softsense.papers import Case, Evidence, Number, Plan, Runs, Workload, synthetic
 
 Summary = dict[str, Any]
@@ -133,7 +133,7 @@ class Compared:
         """The range of ratios over workloads, as percentages saved."""
         saved = {name: 1 - self.number(name, arm).value for name in self.workloads}
         least, most = min(saved, key=lambda n: saved[n]), max(saved, key=lambda n: saved[n])
-        return f"from {100 * saved[least]:.1f} % ({least}) to {100 * saved[most]:.1f} % ({most})"
+        return f"from {as_share(saved[least], 1)} ({least}) to {as_share(saved[most], 1)} ({most})"
 
     def order(self, arms: Sequence[Arm], number: Number, why: str) -> Evidence:
         """Whether the quantity of each of the arms is more than that of the next one."""
@@ -173,7 +173,7 @@ def first_beyond(low: float, high: float, is_beyond: Callable[[float], bool]) ->
 
 def percent(share: Number) -> str:
     """A share, without its interval."""
-    return f"{100 * share.value:.1f} %"
+    return as_share(share.value, 1)
 
 
 def rank_correlation(first: Sequence[float], second: Sequence[float]) -> float:

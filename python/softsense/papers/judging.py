@@ -11,6 +11,8 @@ from typing import Any, Literal
 
 from scipy.special import stdtrit
 
+from softsense.formats import as_share
+
 HOLDS = "holds"
 UNDER_SOME = "holds under some assumptions"
 IN_DIRECTION = "holds in direction"
@@ -26,7 +28,7 @@ FACTOR = 2.0
 """An effect is met in direction if it is no more than so many times the published one, and no less than its inverse."""
 
 RULE = f"""A number has a 95 % interval: over seeds with Student's t, paired by seed where it is a ratio of two runs. It
-*holds* if the interval meets the published number give or take {100 * TOLERANCE:.0f} % of it (for an increase, of the
+*holds* if the interval meets the published number give or take {as_share(TOLERANCE, 0)} of it (for an increase, of the
 increase; other tolerances are said). It *holds in direction* if not, but the whole interval lies on the published side
 of no effect, and the effect is between half of the published one and twice as large; beyond that it has the *same sign
 only*. A cost is a bound: "14 to 38 % more" is "at most 38 % more". A bound *holds* if the upper end of the interval

@@ -17,6 +17,7 @@ import numpy as np
 import polars as pl
 
 from softsense._core import Cells, binomial_interval
+from softsense.formats import as_share
 from softsense.papers import (
     Case,
     Claim,
@@ -150,7 +151,7 @@ def _wordlines(plan: Plan, runs: Runs) -> Measured:
         evidence[id_] = Evidence(
             at_the_best[tlc, line],
             f"Of {wordlines:,} sampled wordlines of {tlc} after {_AGES[tlc][0]:,} P/E cycles and a year those with at "
-            f"most {100 * _AT_THE_BEST:.0f} % more errors than with the best reference at every boundary; by default "
+            f"most {as_share(_AT_THE_BEST, 0)} more errors than with the best reference at every boundary; by default "
             f"references {percent(at_the_best[tlc, 'default'])}. Of {qlc} it is {percent(at_the_best[qlc, line])}. "
             "What "
             "the paper takes for the best is not in our sources, and the share depends on it: see the picture. Real "

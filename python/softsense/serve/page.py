@@ -8,7 +8,7 @@ from html import escape
 from importlib.resources import files
 from typing import Any
 
-from softsense.formats import as_duration, as_rate
+from softsense.formats import as_duration, as_rate, as_share
 from softsense.serve import text
 
 _REFRESH_S = 2
@@ -111,7 +111,7 @@ def _bars(status: dict[str, Any]) -> str:
         width = 150 * math.log10(1 + n) / most if most else 0
         lines.append(f'<text x="0" y="{y + 13}">{level}</text>')
         lines.append(f'<rect x="14" y="{y + 3}" width="{width:.1f}" height="{_BAR_HEIGHT - 6}"/>')
-        lines.append(f'<text x="{14 + width + 5:.1f}" y="{y + 13}">{n:,} ({100 * share:.2g} %)</text>')
+        lines.append(f'<text x="{14 + width + 5:.1f}" y="{y + 13}">{n:,} ({as_share(share, significant=2)})</text>')
     box = f"0 0 {_BAR_WIDTH} {max(1, len(levels)) * _BAR_HEIGHT}"
     label = "Codewords by the read level at which they were decoded, logarithmic"
     return f'<figure class="bars"><svg viewBox="{box}" role="img" aria-label="{label}">{"".join(lines)}</svg></figure>'

@@ -178,7 +178,7 @@ _STATES = {
 
 def _level_lines(status: dict[str, Any]) -> list[str]:
     return [
-        f"  {level}  {'#' * max(round(_BAR * share), int(n > 0)):<{_BAR}}  {n:>12,}  {100 * share:6.2f} %"
+        f"  {level}  {'#' * max(round(_BAR * share), int(n > 0)):<{_BAR}}  {n:>12,}  {as_share(share, 2):>8}"
         for level, n, share in levels(status)
     ]
 

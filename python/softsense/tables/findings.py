@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from softsense.formats import as_us
+from softsense.formats import as_share, as_us
 from softsense.problems import OVERLOADED
 from softsense.read_policies import knows_level
 
@@ -43,9 +43,7 @@ def finding(comparison: Comparison) -> str:
         if gain < 0.005:
             sentence += f", within half a percent of {reference.name}"
         else:
-            sentence += (
-                f", {100 * gain:.{0 if gain >= 0.1 else 1}f} % faster than {reference.name} ({as_us(slower)} us)"
-            )
+            sentence += f", {as_share(gain, 0 if gain >= 0.1 else 1)} faster than {reference.name} ({as_us(slower)} us)"
     bounds = [f"{as_us(mean)} us if the level were known in advance" for r, mean in timed if mean and r.name == "ideal"]
     if comparison.baseline and (mean := _mean(comparison.baseline, kind)) is not None:
         bounds.append(f"{as_us(mean)} us if hard sensing always sufficed")
@@ -55,7 +53,7 @@ def finding(comparison: Comparison) -> str:
     overloaded = any(problem.reason == OVERLOADED for problem in best.problems)
     for unit, share in best.summary["utilisation"].items():
         if not overloaded and share is not None and share >= SATURATED:
-            sentences.append(f"The {unit}s are {100 * share:.0f} % busy: response times are mostly queueing.")
+            sentences.append(f"The {unit}s are {as_share(share, 0)} busy: response times are mostly queueing.")
     return " ".join(sentences)
 
 

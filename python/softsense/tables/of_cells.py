@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from softsense.formats import as_number, as_rate
+from softsense.formats import as_number, as_rate, as_share
 from softsense.tables.layout import aligned, describe, headed, joined, paneled
 
 
@@ -205,7 +205,7 @@ def retry_table(offsets_v: list[list[float]], made_for: list[tuple[int, float]],
             (f"offset of\nboundary {at} (V)" if at == 0 else f"\n{at}", [f"{row[at]:+.4f}" for row in offsets_v])
             for at in range(len(offsets_v[0]))
         ),
-        ("decoded up to it,\nof what is at best", [f"{100 * share:.4f} %" for share in decoded]),
+        ("decoded up to it,\nof what is at best", [as_share(share, 4) for share in decoded]),
     ]
     return headed(columns)
 
@@ -217,7 +217,7 @@ def inference(boundaries: list[dict[str, Any]]) -> str:
     for title, measured in (("exactly", "exactly"), ("sentinels", "sentinels"), ("share of ones", "share_of_ones")):
         columns += [
             (f"{title}:\nRBER / best", [f"{row[measured][0]:.3f}" for row in rows]),
-            ("\nfail", [f"{100 * row[measured][1]:.1f} %" for row in rows]),
+            ("\nfail", [as_share(row[measured][1], 1) for row in rows]),
         ]
     return headed(columns)
 

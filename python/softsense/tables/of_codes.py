@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from softsense.codes import MIN_SUM_RULE
-from softsense.formats import as_count, as_number, as_rate
+from softsense.formats import as_count, as_number, as_plain_share, as_rate, as_share
 from softsense.tables.layout import columns, listing, paneled
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def _ldpc(facts: dict[str, Any]) -> list[tuple[str, str]]:
     rows.append(("encoding", f"{how}; {order}"))
     for label, name in (("bits", "bit_degrees"), ("checks", "check_degrees")):
         degrees = ", ".join(
-            f"{row['degree']} ({row['count']:,}: {100 * row['edge_fraction']:.1f} % of edges)"
+            f"{row['degree']} ({row['count']:,}: {as_share(row['edge_fraction'], 1)} of edges)"
             for row in facts[name]
             if row["degree"]
         )
@@ -169,7 +169,7 @@ def lifetime(found: Lifetime) -> str:
     told = columns(rows[:: len(found.write_amplification)], ("endurance\n(P/E)", "endurance_pe", as_count))
     for share, factor in found.write_amplification.items():
         of_share = [row for row in rows if row["utilisation"] == share]
-        told += columns(of_share, (f"{100 * share:g} % used,\nWA {factor:.2f}", "lifetime_capacity", as_count))
+        told += columns(of_share, (f"{as_plain_share(share)} used,\nWA {factor:.2f}", "lifetime_capacity", as_count))
     title = "Lifetime capacity (bytes that the host can write for each byte of flash)"
     blocks.append(paneled(title, "scheme", schemes, told, 150))
     return "\n\n".join(blocks)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from softsense.formats import as_number, as_rate
+from softsense.formats import as_number, as_rate, level_name
 from softsense.tables.layout import Column, aligned, describe, headed, joined
 
 
@@ -44,7 +44,7 @@ def fer_levels(points: Sequence[dict[str, Any]]) -> list[tuple[str, list[Column]
     """A table for each level: its title, and its columns."""
     return [
         (
-            f"Level {level}{' (hard decision)' if level == 1 else ''}",
+            level_name(level).capitalize(),
             _of_points([point for point in points if point["level"] == level]),
         )
         for level in sorted({point["level"] for point in points})

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from softsense.formats import as_share
 from softsense.papers import Case, Claim, Evidence, Figure, Measured, Number, Plan, Runs, markdown_table
 from softsense.papers.adaptive_rate_pool.decoders import by_seed
 from softsense.papers.adaptive_rate_pool.life import failed, gain, mean, p99, runs_of
@@ -56,7 +57,7 @@ def _measure(plan: Plan, runs: Runs) -> Measured:
                 for bar, number in (("mean", means), ("p99", tails))
             ]
             first = runs[cases[0]]
-            busy = f"{100 * first['utilisation']['decoder']:.1f} %"
+            busy = as_share(first["utilisation"]["decoder"], 1)
             read = [f"{means.value:,.0f}", f"{tails.value:,.0f}"]
             told.append([f"{_name(living)}", f"{mm2:.2f}", f"{checks}", busy, *read, f"{failed(first):,.0f}"])
     heads = ["", "mm2 a decoder", "checks a cycle", "decoders busy", "read, us: mean", "p99", "not decoded"]

@@ -6,7 +6,7 @@ from statistics import fmean
 
 import polars as pl
 
-from softsense.formats import listed
+from softsense.formats import as_plain_share, as_share, listed
 from softsense.papers import Case, Claim, Evidence, Figure, Measured, Number, Plan, Runs
 from softsense.papers.adaptive_rate_pool.decoders import (
     OF_CHIP,
@@ -67,7 +67,7 @@ def _measure_fig08(plan: Plan, runs: Runs) -> Measured:
     bounds = {(share, d, age): _hot_bound(d, share, at(age).load) for share, d, age in keys}
     rows = [
         point(
-            f"{100 * share:g} % of reads are of hot data",
+            f"{as_plain_share(share)} of reads are of hot data",
             d.label,
             age / 1000,
             scaled(Number.of(values), 1e-3),
@@ -84,14 +84,14 @@ def _measure_fig08(plan: Plan, runs: Runs) -> Measured:
     told_apart = [(s, a) for s, a in gains if bounds[s, POOL, a] > bounds[s, PER_SSD, a]]
     oldest = ages(plan.full)[-1]
     each = [
-        f"{gains[share, oldest].value:.2f} times with {100 * share:g} % of reads "
+        f"{gains[share, oldest].value:.2f} times with {as_plain_share(share)} of reads "
         f"({bounds[share, POOL, oldest] / bounds[share, PER_SSD, oldest]:.2f} by the bounds)"
         for share in HOT_SHARES
     ]
     alike = len(gains) - len(told_apart)
     uniform = by_seed(runs, saturated(plan, at(oldest), POOL), iops)
     kept = [
-        f"{Number.ratio(found[share, d, oldest], uniform).value:.2f} ({d.label}, {100 * share:g} %)"
+        f"{Number.ratio(found[share, d, oldest], uniform).value:.2f} ({d.label}, {as_plain_share(share)})"
         for share in HOT_SHARES
         for d in (POOL, PER_SSD)
     ]
@@ -102,11 +102,11 @@ def _measure_fig08(plan: Plan, runs: Runs) -> Measured:
     }
     lost = [
         f"{d.label} then reaches {fmean(bounded[HOT_SHARES[-1], d]) / fmean(found[HOT_SHARES[-1], d, oldest]):.2f} of "
-        f"its rate ({100 * HOT_SHARES[-1]:g} %)"
+        f"its rate ({as_plain_share(HOT_SHARES[-1])})"
         for d in (POOL, PER_SSD)
     ]
     blocked = [
-        f"{Number.ratio(bounded[share, POOL], bounded[share, PER_SSD]).value:.2f} times with {100 * share:g} %"
+        f"{Number.ratio(bounded[share, POOL], bounded[share, PER_SSD]).value:.2f} times with {as_plain_share(share)}"
         for share in HOT_SHARES
     ]
     off = max(abs(fmean(values) / bounds[key] - 1) for key, values in found.items())
@@ -114,7 +114,9 @@ def _measure_fig08(plan: Plan, runs: Runs) -> Measured:
         "pool_beats_dedicated": Evidence(
             gains[HOT_SHARES[-1], oldest],
             f"At {kpe(oldest)} kPE the pool gains {listed(each)}; on average over ages "
-            + listed([f"{fmean(gains[s, a].value for a in ages(plan.full)):.2f} ({100 * s:g} %)" for s in HOT_SHARES])
+            + listed(
+                [f"{fmean(gains[s, a].value for a in ages(plan.full)):.2f} ({as_plain_share(s)})" for s in HOT_SHARES]
+            )
             + "."
             + (f" In {alike} of {len(gains)} cases hot channels are the bottleneck of both." if alike else "")
             + " How hot data is, and how it is queued, the paper does not say.",
@@ -125,7 +127,7 @@ def _measure_fig08(plan: Plan, runs: Runs) -> Measured:
     }
     note = (
         f"The first {HOT_SSDS} of {GEOMETRY['ssds']} SSDs have the hot data, which takes a quarter of the capacity. "
-        f"Bounds (channels and decoders of the hot SSDs by their share of reads) are met within {100 * off:.1f} %. Of "
+        f"Bounds (channels and decoders of the hot SSDs by their share of reads) are met within {as_share(off, 1)}. Of "
         f"the rate with uniform reads {listed(kept)} remain at {kpe(oldest)} kPE. Where {OF_CHIP} operations at most "
         f"wait for a chip and {OF_DECODERS} codewords for a decoder, and what finds no room blocks the host, the pool "
         f"gains {listed(blocked)} of reads: {listed(lost)}."

@@ -8,7 +8,7 @@ from statistics import fmean
 
 import polars as pl
 
-from softsense.formats import listed
+from softsense.formats import as_plain_share, listed
 from softsense.lifetime import Demand, Lifetime, lifetime
 from softsense.papers import Case, Claim, Evidence, Figure, Measured, Number, Plan, Runs, markdown_table
 from softsense.papers.adaptive_rate_pool.decoders import POOL, by_seed, iops, saturated, scaled
@@ -52,7 +52,7 @@ def _measure_fig05(plan: Plan, runs: Runs) -> Measured:
         Number.exact(max(ratios.values())),
         f"The most is {1e-3 * max(n.value for n in found.values()):,.0f} of the {1e3 * CHANNELS / CHANNEL_US:,.0f} "
         f"KIOPS that channels bring; at the end of their lives rates reach {listed(ends)}. Ages whose bounds differ by "
-        f"less than {100 * _TOLD_APART:g} % are not compared.",
+        f"less than {as_plain_share(_TOLD_APART)} are not compared.",
         in_all=all(falls.values()),
         in_mean=all(ratio < 1 for ratio in ratios.values()),
     )

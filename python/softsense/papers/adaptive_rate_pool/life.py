@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from softsense.formats import listed
+from softsense.formats import as_plain_share, as_share, listed
 from softsense.papers import Case, Claim, Evidence, Figure, Measured, Number, Plan, Runs, markdown_table
 from softsense.papers.adaptive_rate_pool.decoders import by_seed
 from softsense.papers.adaptive_rate_pool.lifetimes import printed
@@ -132,9 +132,9 @@ def _measure(plan: Plan, runs: Runs) -> Measured:
                 f"{first['writes_detail']['write_amplification']:.2f}",
                 f"{failed(first):,.0f}",
                 f"{fmean(by_seed(runs, cases, mean)):.0f}, {fmean(by_seed(runs, cases, p99)):.0f}",
-                f"{100 * first['utilisation']['decoder']:.0f} %, {100 * links['link_from_ssds']:.1f} %"
+                f"{as_share(first['utilisation']['decoder'], 0)}, {as_share(links['link_from_ssds'], 1)}"
                 if links
-                else f"{100 * first['utilisation']['decoder']:.0f} %",
+                else as_share(first["utilisation"]["decoder"], 0),
             ]
         )
     heads = ["", "written", "erases", "blocks by rate at the end", "to stronger, to weaker", "WA", "not decoded"]
@@ -142,9 +142,9 @@ def _measure(plan: Plan, runs: Runs) -> Measured:
     note = (
         f"{SSDS} SSDs of {CHANNELS_PER_SSD} channels of a chip of {BLOCKS} blocks of {PAGES} pages of two codewords. "
         f"An erase stands for {cycles_per_erase(plan):,} P/E cycles, by the same power law; the user has "
-        f"{100 * CAPACITY:g} % of the flash for life, and overwrites it with {REQUESTS_PER_S:,.0f} requests of 4 KiB a "
-        f"second, half of them reads; blocks differ ({100 * BLOCK_SIGMA:g} % in RBER); an iteration takes "
-        f"{ITERATION_US:g} us. Each life is run for {100 * USED:g} % of what it could write without write "
+        f"{as_plain_share(CAPACITY)} of the flash for life, and overwrites it with {REQUESTS_PER_S:,.0f} requests of 4 "
+        f"KiB a second, half of them reads; blocks differ ({as_plain_share(BLOCK_SIGMA)} in RBER); an iteration takes "
+        f"{ITERATION_US:g} us. Each life is run for {as_plain_share(USED)} of what it could write without write "
         "amplification. All have as many decoders and encoders as one another.\n\n" + markdown_table(heads, told)
     )
     return Measured(pl.DataFrame(rows), _evidence(plan, runs), (note,))

@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 
 from softsense import decode_tables
-from softsense.formats import listed
+from softsense.formats import as_plain_share, as_share, listed
 from softsense.papers import markdown_table
 from softsense.papers.adaptive_rate_pool.lifetimes import (
     CAPACITY_TB,
@@ -51,7 +51,7 @@ def of_fits() -> str:
     return (
         f"RBER = scale (PE / 1000)^{PE_EXPONENT}; the scale of {fit():.3g} is fitted, so that rate {FITTED} lasts "
         f"{printed().endurance[FITTED]:g} kPE. Codes deliver 1e-14 up to an RBER of {listed(limits)}; 95 % intervals "
-        f"of the tables there are {100 * wide:.1f} % of an endurance wide at most.{known} Codes of the printed rates, "
+        f"of the tables there are {as_share(wide, 1)} of an endurance wide at most.{known} Codes of the printed rates, "
         f"all as close to the capacity of hard decisions as that of {FITTED}, would up to {listed(others)}. "
         "Endurances in kPE, with what else might have been fitted, and other assumptions:\n\n"
         + markdown_table(heads, rows)
@@ -82,7 +82,7 @@ def of_years() -> str:
         f"{speeds[most]:.1f} GB/s ({most}): about one rate of writing for all. The capacity is {CAPACITY_TB} TB in the "
         f"text and {GEOMETRY['total_tb_table']} TB in table I, whose {chips} chips of {GEOMETRY['chip_gbit']} Gbit are "
         f"{capacity:g} TB. The normalised data rates are that before the code takes its share, within "
-        f"{100 * max(abs(raw[s] / value - 1) for s, value in zip(RATES, printed_raw, strict=False)):.0f} % for fixed "
+        f"{as_share(max(abs(raw[s] / value - 1) for s, value in zip(RATES, printed_raw, strict=False)), 0)} for fixed "
         f"rates; the adaptive one, {printed_raw[-1]}, is not ({raw[ADAPTIVE]:.1f}), unless it is that of the last "
         f"rate:\n\n" + markdown_table(heads, rows)
     )
@@ -91,8 +91,8 @@ def of_years() -> str:
 def of_amplification() -> str:
     """What the host can write."""
     found, fixed = life(), with_fixed_capacity()
-    heads = ["scheme", *(f"{100 * u:g} % used, WA {wa:.2f}" for u, wa in found.write_amplification.items())]
-    heads.append(f"{100 * FIXED_CAPACITY:g} % of the flash for life: WA, lifetime")
+    heads = ["scheme", *(f"{as_plain_share(u)} used, WA {wa:.2f}" for u, wa in found.write_amplification.items())]
+    heads.append(f"{as_plain_share(FIXED_CAPACITY)} of the flash for life: WA, lifetime")
     rows = []
     for scheme in (*RATES, ADAPTIVE):
         name = table_of(scheme) if scheme != ADAPTIVE else ADAPTIVE

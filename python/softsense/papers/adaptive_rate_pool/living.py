@@ -11,6 +11,7 @@ import numpy as np
 
 from softsense._core import Config
 from softsense.api import parallelism_of
+from softsense.formats import as_plain_share
 from softsense.papers import Case, Plan, Workload, inline, synthetic
 from softsense.papers.adaptive_rate_pool.decoding import iterations_at
 from softsense.papers.adaptive_rate_pool.loads import POLICY
@@ -169,7 +170,7 @@ def _config(plan: Plan, overrides: tuple[str, ...]) -> Config:
 
 
 def _load(requests: int) -> Workload:
-    what = f"requests of {REQUEST_BYTES:,} bytes at random places, {100 * READ_SHARE:g} % reads, Poisson"
+    what = f"requests of {REQUEST_BYTES:,} bytes at random places, {as_plain_share(READ_SHARE)} reads, Poisson"
     fields = synthetic(
         requests=requests,
         read_fraction=READ_SHARE,

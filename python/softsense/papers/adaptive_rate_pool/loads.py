@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from softsense.formats import as_plain_share
 from softsense.papers import Plan, Workload, inline, synthetic
 from softsense.papers.adaptive_rate_pool.machine import DEVICE
 from softsense.papers.adaptive_rate_pool.published import CODEWORD, GEOMETRY
@@ -54,7 +55,7 @@ def crowded(requests: int, queue_depth: int) -> Workload:
 
 def hot(requests: int, share: float) -> Workload:
     """Saturation, and two SSDs have the hot data."""
-    what = f"{requests:,} reads of a codeword, {100 * share:g} % of them from two SSDs, {QUEUE_DEPTH:,} at a time"
+    what = f"{requests:,} reads of a codeword, {as_plain_share(share)} of them from two SSDs, {QUEUE_DEPTH:,} at a time"
     addresses = {"hot_cold": {"hot_fraction": HOT_SSDS / GEOMETRY["ssds"], "hot_share": share}}
     return _workload(f"hot {share:g}", what, requests, addresses, _SATURATED, "host.spread=address")
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import polars as pl
 
+from softsense.formats import as_plain_share
 from softsense.papers import Case, Claim, Evidence, Figure, Measured, Number, Plan, Runs, Workload, inline, synthetic
 from softsense.papers.adaptive_rate_pool.decoders import (
     PER_SSD,
@@ -119,7 +120,7 @@ def _measure(plan: Plan, runs: Runs) -> Measured:
                 continue
             for group, of, quantity in (
                 ("saturated, KIOPS", _saturated, lambda summary: 1e-3 * iops(summary)),
-                (f"{100 * _LOAD:g} % load, p99, us", _loaded, _p99),
+                (f"{as_plain_share(_LOAD)} load, p99, us", _loaded, _p99),
             ):
                 number = Number.of(by_seed(runs, setting.of(of(plan, decoders), decoders), quantity))
                 bar = decoders.label + ("" if setting == _FREE else f", {setting.name}")
@@ -136,7 +137,14 @@ def _measure(plan: Plan, runs: Runs) -> Measured:
             f"The oldest SSD's decoder is the bottleneck where data is spread evenly: by the bounds a pool gains "
             f"{max(loads) / fmean(loads):.2f} times. SSDs have {', '.join(kpe(age) for age in _ages())} kPE.",
         ),
-        ("mixed_ages_p99", _loaded, _p99, PER_SSD, POOL, f"At {100 * _LOAD:g} % of what decoders in the SSDs can do."),
+        (
+            "mixed_ages_p99",
+            _loaded,
+            _p99,
+            PER_SSD,
+            POOL,
+            f"At {as_plain_share(_LOAD)} of what decoders in the SSDs can do.",
+        ),
     ):
         numbers = {setting.name: ratio(setting, of, quantity, above, below) for setting in _SETTINGS}
         each = {name: Evidence(n, in_all=n.lo > 1, in_mean=n.value > 1) for name, n in numbers.items()}

@@ -7,7 +7,7 @@ from statistics import fmean
 
 import polars as pl
 
-from softsense.formats import listed
+from softsense.formats import as_plain_share, as_share, listed
 from softsense.papers import Case, Claim, Evidence, Figure, Measured, Number, Plan, Runs, markdown_table
 from softsense.papers.adaptive_rate_pool.decoders import (
     DEDICATED,
@@ -61,7 +61,7 @@ def _measure_fig06(plan: Plan, runs: Runs) -> Measured:
     every = [(load, d, age) for load in (LIGHT, HEAVY) for d in _EVERY for age in ages(plan.full)]
     found = {key: by_seed(runs, _fig06(plan, *key), latency) for key in every}
     rows = [
-        point(f"{100 * load:g} % load", d.label, age / 1000, Number.of(values))
+        point(f"{as_plain_share(load)} load", d.label, age / 1000, Number.of(values))
         for (load, d, age), values in found.items()
     ]
 
@@ -77,14 +77,14 @@ def _measure_fig06(plan: Plan, runs: Runs) -> Measured:
         "latency_independent_of_count": Evidence(
             counts[least],
             f"The farthest of {len(counts)}: {least[0].label} over {POOLS[-1].label} at {kpe(least[1])} kPE. It is so "
-            f"as long as nothing waits. At {100 * HEAVY:g} % of what the smallest pool can do it takes {heavy[0]:.2f} "
-            f"times as long with a {POOL.label} as with a {POOLS[-1].label}, at {kpe(oldest)} kPE.",
+            f"as long as nothing waits. At {as_plain_share(HEAVY)} of what the smallest pool can do it takes "
+            f"{heavy[0]:.2f} times as long with a {POOL.label} as with a {POOLS[-1].label}, at {kpe(oldest)} kPE.",
             **elsewhere(runs, _light(plan, POOL), _light(plan, POOLS[-1]), latency),
         ),
         "latency_independent_of_position": Evidence(
             places[worst],
             f"The farthest of {len(places)}: {worst[0].label} over a pool of as many at {kpe(worst[1])} kPE. At "
-            f"{100 * HEAVY:g} % of what eight decoders can do reads take {heavy[1]:.2f} times as long with "
+            f"{as_plain_share(HEAVY)} of what eight decoders can do reads take {heavy[1]:.2f} times as long with "
             f"{PER_SSD.label} as with a {POOLS[-1].label}, and {heavy[1] / heavy[0]:.2f} times as long as with a "
             f"{POOL.label}: a pool is a shared queue. With links a pool is farther away than decoders in SSDs.",
             **elsewhere(runs, _light(plan, PER_SSD), _light(plan, POOL), latency),
@@ -106,9 +106,9 @@ def _measure_fig06(plan: Plan, runs: Runs) -> Measured:
     )
     note = (
         f"Reads arrive at {1e-3 * LIGHT * rate:.1f} and {1e-3 * HEAVY * rate:.0f} thousand a second: {100 * LIGHT:g} "
-        f"and {100 * HEAVY:g} % of the {1e-3 * rate:.0f} that {POOL.count} decoders can do at the worst age; the paper "
-        f"does not say its load. {TIMES['chip_access']:g} us and {ITERATION_US:g} us an iteration, without any wait, "
-        f"is {100 * off:.1f} % off the {POOLS[-1].label} under light load at most."
+        f"and {as_plain_share(HEAVY)} of the {1e-3 * rate:.0f} that {POOL.count} decoders can do at the worst age; the "
+        f"paper does not say its load. {TIMES['chip_access']:g} us and {ITERATION_US:g} us an iteration, without any "
+        f"wait, is {as_share(off, 1)} off the {POOLS[-1].label} under light load at most."
     )
     return Measured(pl.DataFrame(rows), evidence, (note, _note_of_ages(plan)))
 
@@ -118,7 +118,7 @@ def _note_of_ages(plan: Plan) -> str:
     rows = []
     for age in ages(plan.full):
         each = at(age)
-        cells = [f"{each.rber:.2e}", f"{each.mean:.2f}", f"{100 * each.error_free:.1f} %"]
+        cells = [f"{each.rber:.2e}", f"{each.mean:.2f}", as_share(each.error_free, 1)]
         rows.append([kpe(age), each.rate, *cells, f"{each.load:.2f}"])
     table = markdown_table(heads, rows)
     return f"The ages of all scenarios, and the rate that an adaptive device uses then:\n\n{table}"

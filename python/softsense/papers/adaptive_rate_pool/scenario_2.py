@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 
-from softsense.formats import listed
+from softsense.formats import as_plain_share, as_share, listed
 from softsense.papers import Case, Claim, Evidence, Figure, Measured, Number, Plan, Runs
 from softsense.papers.adaptive_rate_pool.decoders import (
     POOL,
@@ -99,8 +99,9 @@ def _measure_fig09(plan: Plan, runs: Runs) -> Measured:
         )
     }
     note = (
-        f"{1e-3 * LIGHT * _slowest(plan):.2f} thousand reads a second, {100 * LIGHT:g} % of what {POOL.count} decoders "
-        f"can do at T = {min(T_RATIOS)} and the worst age. The paper has t_dat = 80 us where it begins, and 40 us here."
+        f"{1e-3 * LIGHT * _slowest(plan):.2f} thousand reads a second, {as_plain_share(LIGHT)} of what {POOL.count} "
+        f"decoders can do at T = {min(T_RATIOS)} and the worst age. The paper has t_dat = 80 us where it begins, and "
+        "40 us here."
     )
     return Measured(pl.DataFrame(rows), evidence, (note,))
 
@@ -137,7 +138,7 @@ def _measure_fig10(plan: Plan, runs: Runs) -> Measured:
             **elsewhere(runs, _oldest(_fig10, plan, T_RATIOS[-1]), _oldest(_fig10, plan, T_RATIOS[0]), iops, order=1),
         )
     }
-    note = f"A pool of {POOL.count} decoders, saturated. The bound of figure 7 is met within {100 * off:.1f} %."
+    note = f"A pool of {POOL.count} decoders, saturated. The bound of figure 7 is met within {as_share(off, 1)}."
     return Measured(pl.DataFrame(rows), evidence, (note,))
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
+from softsense.formats import as_plain_share
 from softsense.papers import Case, Evidence, Number, Runs, inline
 from softsense.papers.adaptive_rate_pool.decoders import Decoders, Quantity, by_seed
 from softsense.papers.adaptive_rate_pool.published import CODEWORD
@@ -61,8 +62,8 @@ def interconnect(link_gb_per_s: float) -> str:
 
 WIDE = Setting("links of 3.94 GB/s (PCIe 3.0 x4)", link_gb_per_s=3.94)
 NARROW = Setting("links of 0.985 GB/s (PCIe 3.0 x1)", link_gb_per_s=0.985)
-WRITES = Setting(f"{100 * WRITE_SHARE:g} % writes, encoders beside decoders", writes=WRITE_SHARE)
-OURS = Setting(f"{100 * WRITE_SHARE:g} % writes and links of 3.94 GB/s", link_gb_per_s=3.94, writes=WRITE_SHARE)
+WRITES = Setting(f"{as_plain_share(WRITE_SHARE)} writes, encoders beside decoders", writes=WRITE_SHARE)
+OURS = Setting(f"{as_plain_share(WRITE_SHARE)} writes and links of 3.94 GB/s", link_gb_per_s=3.94, writes=WRITE_SHARE)
 """Softsense's own idea of such an array, beside the paper's."""
 SETTINGS = (WIDE, NARROW, WRITES, OURS)
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from softsense.formats import listed
+from softsense.formats import as_plain_share, as_share, listed
 from softsense.papers import Claim, Evidence, Figure, Measured, Number, Plan, Runs, resting_on
 from softsense.papers.adaptive_rate_pool import lifetime_notes
 from softsense.papers.adaptive_rate_pool.lifetimes import (
@@ -41,7 +41,7 @@ def _measure(plan: Plan, runs: Runs) -> Measured:
         "printed years": YEARS,
         "printed endurance x rate": {scheme: in_print.written(scheme) for scheme in YEARS},
         "measured": {scheme: ours.written(scheme) for scheme in YEARS},
-        f"measured, the user has {100 * FIXED_CAPACITY:g} % of the flash": {s: fixed.written(s) for s in YEARS},
+        f"measured, the user has {as_plain_share(FIXED_CAPACITY)} of the flash": {s: fixed.written(s) for s in YEARS},
     }
     last = max(code.endurance_pe for code in life().codes) / 1000
     rows = [
@@ -68,7 +68,7 @@ def _endurances(ours: Scheme, others: dict[str, Scheme]) -> dict[str, Evidence]:
         evidence[_id("endurance", rate)] = Evidence(
             Number.exact(ours.endurance[rate]),
             f"It is predicted from the {ENDURANCE[FITTED]} kPE of rate {FITTED} and the measured code, which delivers "
-            f"1e-14 at an RBER of {lives()[rate].rber:.4f}; {100 * abs(near):.0f} % {'more' if near > 0 else 'less'} "
+            f"1e-14 at an RBER of {lives()[rate].rber:.4f}; {as_share(abs(near), 0)} {'more' if near > 0 else 'less'} "
             "than printed. The paper's codes and its flash are not published.",
             under={name: Evidence(Number.exact(scheme.endurance[rate])) for name, scheme in others.items()},
         )
@@ -123,11 +123,11 @@ def _gains(ours: Scheme, others: dict[str, Scheme], in_print: Scheme, fixed: Sch
             Number.exact(ours.over_best),
             f"The printed years are {YEARS[ADAPTIVE]:.2f} and {max(YEARS[rate] for rate in RATES):.2f}. Write "
             "amplification at the same utilisation is the same for all schemes and cancels. Where the user's capacity "
-            f"is the same for life, {100 * FIXED_CAPACITY:g} % of the flash, weak codes leave more room and write "
-            f"less.",
+            f"is the same for life, {as_plain_share(FIXED_CAPACITY)} of the flash, weak codes leave more room and "
+            "write less.",
             under={
                 **over_best,
-                f"the user has {100 * FIXED_CAPACITY:g} % of the flash for life": Evidence(
+                f"the user has {as_plain_share(FIXED_CAPACITY)} of the flash for life": Evidence(
                     Number.exact(fixed.over_best)
                 ),
             },

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from softsense.base import inline
-from softsense.formats import listed
+from softsense.formats import as_share, listed
 from softsense.papers import (
     Case,
     Claim,
@@ -91,7 +91,7 @@ def _measure_assumed(whole_plan: Plan, runs: Runs) -> Measured:
 
 
 def _published_gains() -> list[str]:
-    return [f"{100 * gain:.2f} %" for gain in PUBLISHED["claims"]["read_latency_gain_over_worst_case_bch"]]
+    return [as_share(gain, 2) for gain in PUBLISHED["claims"]["read_latency_gain_over_worst_case_bch"]]
 
 
 def folded(name: str) -> str:

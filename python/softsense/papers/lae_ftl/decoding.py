@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from softsense.formats import listed
+from softsense.formats import as_share, listed
 from softsense.papers import (
     Claim,
     Evidence,
@@ -61,7 +61,7 @@ def _measure_fig03(plan: Plan, runs: Runs) -> Measured:
         told.append([name, *(f"{one:.1f}, {all_:.1f}" for one, all_ in zip(each, units, strict=True))])
     shortest = SEGMENTS[0]
     of_unit = shortest.codewords * ASSUMED.decode_us(shortest) / base
-    within = f"within {100 * (_ALIKE - 1):.0f} %"
+    within = f"within {as_share(_ALIKE - 1, 0)}"
     exception = f"; with {listed(alike)} units take as long with all codes, {within}" if alike else ""
     evidence = {
         "decoding_grows": Evidence(

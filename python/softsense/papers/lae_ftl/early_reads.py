@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from softsense.formats import listed
+from softsense.formats import as_share, listed
 from softsense.papers import (
     Case,
     Claim,
@@ -133,13 +133,17 @@ def _measure_fig06a(whole_plan: Plan, runs: Runs) -> Measured:
                 f"The largest of the segments, {SEGMENTS[gains.at].label}. A unit takes {takes:.1f} us with the "
                 f"worst-case code, {waits:.1f} us of them waits for bus and decoder, and {sum(mine.values()):.1f} us "
                 f"with short codewords. Sensing stays, so that no decoder saves more than "
-                f"{100 * (1 - SENSE_US / takes):.1f} % at this load.",
+                f"{as_share(1 - SENSE_US / takes, 1)} at this load.",
                 under=gains.under,
                 on_ours=gains.under[_ONE_AT_A_TIME],
             )
         ours = summaries(plan, runs, workload, baseline(gains.at))
         cells = [*gains.engine, gains.mean, gains.response[gains.at], max(gains.one_at_a_time, key=lambda n: n.value)]
-        times = [f"{takes:.1f}", f"{waits:.1f}", f"{100 * fmean(s['utilisation']['decoder'] for s in ours):.2g} %"]
+        times = [
+            f"{takes:.1f}",
+            f"{waits:.1f}",
+            as_share(fmean(s["utilisation"]["decoder"] for s in ours), significant=2),
+        ]
         told.append([name, *(percent(cell) for cell in cells), *times])
     evidence |= _by_parallelism({name: gains.engine[gains.at] for name, gains in found.items()})
     heads = ["workload", *(code.label for code in SEGMENTS), "mean", "with the wait for the die", _ONE_AT_A_TIME]
@@ -198,7 +202,7 @@ CLAIMS = (
         Claim(
             f"gain_{name}",
             "6a",
-            f"{name}: read latency improves by {100 * gain:.2f} % (the largest of the segments)",
+            f"{name}: read latency improves by {as_share(gain, 2)} (the largest of the segments)",
             gain,
             no_effect=0.0,
             unit="%",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from softsense.formats import listed
+from softsense.formats import as_plain_share, listed
 from softsense.papers import (
     Case,
     Claim,
@@ -81,7 +81,7 @@ def _measure_failures(plan: Plan, runs: Runs) -> Measured:
         evidence[id_] = Evidence(
             Number.of([fmean(ratios) for ratios in of_seeds]),
             f"{how} The mean of {len(some)} measured shares over those of the tail; the farthest is {far[0].label} "
-            f"with {100 * far[1]:g} % failing, {some[far].value:.3f} ({some[far].lo:.3f} to {some[far].hi:.3f}).",
+            f"with {as_plain_share(far[1])} failing, {some[far].value:.3f} ({some[far].lo:.3f} to {some[far].hi:.3f}).",
         )
     told = listed([f"{100 * each:g}" for each in _FAILING])
     note = (

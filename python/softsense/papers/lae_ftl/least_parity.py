@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from softsense import codes
+from softsense.formats import as_share
 from softsense.papers import (
     Claim,
     Evidence,
@@ -100,8 +101,8 @@ def _laws() -> str:
     curve = exponential.model["exponential"]
     return (
         f"RBER = {power.model['power_law']['scale']:.3g} (PE / 1000)^{power.pe_exponent:.2f} is off the paper's four "
-        f"rates by up to {100 * (power.worst_factor - 1):.0f} %, {curve['scale']:.3g} exp(PE / "
-        f"{curve['e_folding_pe_cycles']:,.0f}) by {100 * (exponential.worst_factor - 1):.0f} %: lines of least "
+        f"rates by up to {as_share(power.worst_factor - 1, 0)}, {curve['scale']:.3g} exp(PE / "
+        f"{curve['e_folding_pe_cycles']:,.0f}) by {as_share(exponential.worst_factor - 1, 0)}: lines of least "
         "squares through their logarithms. The paper says that rates grow exponentially."
     )
 

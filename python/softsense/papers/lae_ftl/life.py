@@ -9,6 +9,7 @@ import polars as pl
 
 from softsense._core import Config
 from softsense.base import inline
+from softsense.formats import as_share
 from softsense.lifetime import ADAPTIVE, Demand, Lifetime, lifetime, write_amplification
 from softsense.papers import (
     Claim,
@@ -136,7 +137,7 @@ def _note_of_laws() -> str:
         ends = [found.stages[-1].to_pe for found in (base, mine)]
         found = _lifetimes(law)
         ratios = [found[ADAPTIVE][how] / found[_scheme(WORST_CASE)][how] for how in (_SHRINKS, _STAYS)]
-        off = f"{100 * (wear(law).worst_factor - 1):.0f} %"
+        off = as_share(wear(law).worst_factor - 1, 0)
         cells = [f"{end:,}" for end in ends]
         rows.append([law.replace("_", " "), off, *cells, f"{ends[1] / ends[0]:.2f}", *(f"{r:.2f}" for r in ratios)])
     heads = ["law", "off the four points by up to", "worst case, P/E cycles", "LAE-FTL", "ratio"]

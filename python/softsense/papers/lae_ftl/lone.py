@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from softsense.formats import listed
+from softsense.formats import as_share, listed
 from softsense.papers import (
     Case,
     Claim,
@@ -156,7 +156,7 @@ def _measure_lone(plan: Plan, runs: Runs) -> Measured:
         "crossing": Evidence(
             shares[far["two"]],
             f"{parts} of units lie in two pages. The farthest of four: {far['two'].unit}. Sensings of a read are "
-            f"within {100 * abs(senses[far['sense']].value - 1):.2g} % of one and that share.",
+            f"within {as_share(abs(senses[far['sense']].value - 1), significant=2)} of one and that share.",
         ),
         "lone_latency": Evidence(
             latency[far["us"]],
@@ -189,8 +189,8 @@ def _note_of_anywhere(elsewhere: Mapping[UnitCode, Number]) -> str:
                 str(crossing_share(code)),
                 *(f"{us:.1f}" for us in both),
                 f"{elsewhere[code].value:.1f}",
-                *(f"{100 * (us / base - 1):+.1f} %" for us in both),
-                *(f"{100 * ((us - decode_us) / base - 1):+.1f} %" for us in both),
+                *(as_share(us / base - 1, 1, signed=True) for us in both),
+                *(as_share((us - decode_us) / base - 1, 1, signed=True) for us in both),
             ]
         )
     heads = ["data space of a unit", "cross", "in the block, us", "anywhere, us", "measured, us"]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from softsense.formats import as_share
 from softsense.papers import (
     Claim,
     Evidence,
@@ -59,7 +60,7 @@ def _measure_oob(plan: Plan, runs: Runs) -> Measured:
             f"{_OOBS[-1]} B; P/E cycles grow {cycles[0][1] / cycles[0][0]:.2f} times by the power law, and "
             f"{cycles[1][1] / cycles[1][0]:.2f} times by the exponential. Metadata costs 6 of t, "
             f"{100 * (1 - limits[0] / filling(_OOBS[0], 0).limit()):.0f} to "
-            f"{100 * (1 - limits[-1] / filling(_OOBS[-1], 0).limit()):.0f} % of the limit.",
+            f"{as_share(1 - limits[-1] / filling(_OOBS[-1], 0).limit(), 0)} of the limit.",
             in_all=all(a < b for a, b in pairwise(limits)),
             in_mean=limits[-1] > limits[0],
         )

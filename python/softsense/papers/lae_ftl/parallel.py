@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from softsense.formats import listed
+from softsense.formats import as_share, listed
 from softsense.papers import (
     Case,
     Claim,
@@ -78,7 +78,7 @@ def _measure_parallel(plan: Plan, runs: Runs) -> Measured:
         for per_die in PER_DIE:
             base = [runs[case] for case in _deep(plan, baseline(0), device, per_die)]
             busy = fmean(summary["utilisation"]["decoder"] for summary in base)
-            cells = [name, f"{per_die:g}", f"{100 * busy:.0f} %"]
+            cells = [name, f"{per_die:g}", as_share(busy, 0)]
             for counted, quantity in ((_AS_PRINTED, READ_LATENCY), (_AS_SEEN, READ)):
                 cells.append(f"{fmean(quantity.each(base)):.1f}")
                 for how, arm in _arms().items():

@@ -8,6 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Literal
 
 from softsense import _core
+from softsense.formats import as_share
 
 if TYPE_CHECKING:
     pass
@@ -105,4 +106,4 @@ def wear(law: Law = "power_law") -> Wear:
 
 def ranged(low: float, high: float) -> str:
     """From a share to another, for people."""
-    return f"{100 * low:.1f} to {100 * high:.1f} %"
+    return f"{100 * low:.1f} to {as_share(high, 1)}"

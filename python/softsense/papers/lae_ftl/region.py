@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from softsense import _core
+from softsense.formats import as_plain_share, as_share
 from softsense.papers import (
     Case,
     Claim,
@@ -75,10 +76,10 @@ def _measure(plan: Plan, runs: Runs) -> Measured:
                 inside.append(low <= mean <= high)
                 cells.append(f"{100 * mean:+.1f}{' *' if inside[-1] else ''}")
             met += sum(inside)
-            name = f"{100 * share:g} %\n{count:,}"
+            name = f"{as_plain_share(share)}\n{count:,}"
             rows.append(bar(name, overhead.name, Number.exact(sum(inside)), over_provisioning=share, multipliers=count))
         best = max(best, met)
-        told.append([f"{100 * share:g} %", f"{count:,}", f"{met} of {len(cells)}", *cells])
+        told.append([as_plain_share(share), f"{count:,}", f"{met} of {len(cells)}", *cells])
     heads = ["over-provisioning", "multipliers", "ranges met"]
     heads += [f"{overhead.name}, {code.unit}" for overhead in OVERHEADS for code in SQUEEZED]
     published = ["published", "", "", *(ranged(*ends) for overhead in OVERHEADS for ends in overhead.ranges)]
@@ -112,17 +113,17 @@ def _note_of_uniform() -> str:
     heads = ["over-provisioning", "write amplification", *(code.unit for code in SQUEEZED)]
     rows = [
         [
-            f"{100 * share:g} %",
+            as_plain_share(share),
             f"{_core.uniform_write_amplification(1 - share):.2f}",
-            *(f"{100 * _growth(share, code):+.1f} %" for code in SQUEEZED),
+            *(as_share(_growth(share, code), 1, signed=True) for code in SQUEEZED),
         ]
         for share in _CLOSED
     ]
     regions = [_compatible(code, *ends) for code, ends in zip(SQUEEZED, OVERHEADS[0].ranges, strict=True)]
     rows.append(["published", "", *(ranged(*ends) for ends in OVERHEADS[0].ranges)])
-    rows.append(["compatible with it", "", *(f"{100 * a:.0f} to {100 * b:.0f} %" for a, b in regions)])
+    rows.append(["compatible with it", "", *(f"{100 * a:.0f} to {as_share(b, 0)}" for a, b in regions)])
     low, high = max(low for low, _ in regions), min(high for _, high in regions)
-    together = f"{100 * low:.0f} to {100 * high:.0f} %" if low <= high else "none"
+    together = f"{100 * low:.0f} to {as_share(high, 0)}" if low <= high else "none"
     return (
         "Write amplification in closed form, for endless uniform overwriting, room / (1 - delta) with utilisation = "
         f"(delta - 1) / ln delta, and by how much it grows. Over-provisioning with all four ranges: {together}."

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from softsense.formats import listed
+from softsense.formats import as_share, listed
 from softsense.papers import (
     Case,
     Claim,
@@ -114,11 +114,13 @@ def _measure_late(overhead: Overhead, plan: Plan, runs: Runs) -> Measured:
         rows += [bar(code.unit, name, number, 100) for name, number in increases[_FOOTPRINT].items()]
         worst = {how: Evidence(max(each.values(), key=lambda n: n.value)) for how, each in increases.items()}
         mine = increases[_FOOTPRINT]
-        why = f"{listed([f'{100 * number.value:+.1f} % ({name})' for name, number in mine.items()])}."
+        why = f"{listed([f'{as_share(number.value, 1, signed=True)} ({name})' for name, number in mine.items()])}."
         others = {how: each for how, each in worst.items() if how != _FOOTPRINT}
         evidence[_late_claim(overhead, code)] = replace(worst[_FOOTPRINT], why=why, under=others, on_ours=worst[_ALL])
         for how, each in increases.items():
-            told.append([code.unit, how, ranged(low, high), *(f"{100 * n.value:+.1f} %" for n in each.values())])
+            told.append(
+                [code.unit, how, ranged(low, high), *(as_share(n.value, 1, signed=True) for n in each.values())]
+            )
     evidence |= _grows(overhead, found[_FOOTPRINT], found[_ALL])
     heads = ["data space of a unit", "device", "published", *found[_ALL].workloads]
     notes = [f"{_WHY_LATE[overhead.stem]}\n\n{markdown_table(heads, told)}"]
@@ -176,14 +178,12 @@ def _note_of_room(machines: Mapping[str, _Machine], runs: Runs) -> str:
             for workload in machine.plan.workloads:
                 each = summaries(machine.plan, runs, workload, machine.arms[at])
                 cells.append(f"{fmean(AMPLIFICATION.each(each)):.2f}")
-        room = f"{100 * (UNIT / (UNIT - code.squeezed_bytes) - 1):.1f} %"
-        rows.append(
-            [code.unit, f"{code.correctable}", f"{100 * code.crossing:.1f} %", room, f"{100 * left:.1f} %", *cells]
-        )
+        room = as_share(UNIT / (UNIT - code.squeezed_bytes) - 1, 1)
+        rows.append([code.unit, f"{code.correctable}", as_share(code.crossing, 1), room, as_share(left, 1), *cells])
     heads = ["data space of a unit", "t", "units in two pages", "room lost", "over-provisioning left"]
     names = [workload.name for workload in machines[_ALL].plan.workloads]
     heads += [f"WA, {name}, {how}" for how in (_FOOTPRINT, _ALL) for name in names]
-    shares = [f"{100 * footprint(workload):.0f} % ({workload.name})" for workload in machines[_ALL].plan.workloads]
+    shares = [f"{as_share(footprint(workload), 0)} ({workload.name})" for workload in machines[_ALL].plan.workloads]
     return (
         "The published minima of write amplification, 3.2, 6.7, 11.0 and 14.2 %, are about 4 KB over the data space "
         "less one, 3.2, 6.7, 10.3 and 14.3 %: the loss of room alone, as where collection moves nothing. Of the user's "
@@ -210,7 +210,7 @@ def _note_of_reads(machines: Mapping[str, _Machine], runs: Runs) -> str:
                 )
                 hits = [s["read_buffer"]["hit_ratio"] for s in each if s.get("read_buffer")]
                 modify = [s["read_buffer"]["modify_hits"] for s in each if s.get("read_buffer")]
-                told = f"{100 * fmean(hits):.0f} %, {fmean(modify):,.0f}" if hits else ""
+                told = f"{as_share(fmean(hits), 0)}, {fmean(modify):,.0f}" if hits else ""
                 writes, reads = (fmean(s["response"][kind]["mean_us"] for s in each) for kind in ("write", "read"))
                 counts = [f"{number:,.0f}" for number in (sensed, read, modified, moved)]
                 rows.append([workload.name, how, LATE_CODES[at].unit, *counts, told, f"{reads:.0f}", f"{writes:.0f}"])

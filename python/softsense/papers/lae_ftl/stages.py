@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from softsense.base import inline
+from softsense.formats import as_plain_share
 from softsense.papers import (
     Case,
     Claim,
@@ -81,7 +82,7 @@ def _load(requests: int, reads: float, blocks: int) -> Workload:
     )
     depth = _PER_DIE * SMALL.dies
     load = f"host.issue={inline({'closed_loop': {'queue_depth': depth}})}"
-    what = f"{100 * reads:g} % reads of 4 KiB at random places, {depth} at a time"
+    what = f"{as_plain_share(reads)} reads of 4 KiB at random places, {depth} at a time"
     return Workload("under load", what, overrides=(*fields, load, *_small(blocks)))
 
 
@@ -143,7 +144,7 @@ def _measure(plan: Plan, runs: Runs) -> Measured:
         told.append([code.label, f"{end:,}", *cells, *[""] * (3 - len(cells))])
     heads = ["code of the stage", "up to, P/E cycles", *(f"{name}" for name in (_LAE, _FROM_THE_FIRST_DAY, _WORST))]
     note = (
-        f"{workload.what}, on the small device with blocks for a tenth of the capacity and {100 * _SHARE:g} % of "
+        f"{workload.what}, on the small device with blocks for a tenth of the capacity and {as_plain_share(_SHARE)} of "
         f"over-provisioning, at the raw bit error rate at which each stage ends. All on one engine for t = "
         f"{_STRONGEST.correctable}, which weaker codes share. Reads in the mean and the slowest hundredth, writes of "
         f"the slowest hundredth, us, and write amplification:\n\n{markdown_table(heads, told)}"

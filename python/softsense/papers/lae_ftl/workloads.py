@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from softsense.formats import listed
+from softsense.formats import as_plain_share, as_share, listed
 from softsense.papers import (
     Number,
     Plan,
@@ -67,16 +67,17 @@ def src_stand_in(most: int, footprint_bytes: int = 4096 * MIB) -> Workload:
         arrivals={"poisson": {"requests_per_s": _SRC_PER_S}},
         footprint_bytes=footprint_bytes,
     )
-    told = listed([f"{kib} KiB ({100 * share:g} %)" for kib, share in _SRC_SIZES])
+    told = listed([f"{kib} KiB ({as_plain_share(share)})" for kib, share in _SRC_SIZES])
     over = f"Zipf over {footprint_bytes / (KIB * MIB):g} GiB"
-    what = f"stand-in, all assumed: {100 * _SRC_READS:g} % reads, {told}, {_SRC_PER_S:g} a second, {over}"
+    what = f"stand-in, all assumed: {as_plain_share(_SRC_READS)} reads, {told}, {_SRC_PER_S:g} a second, {over}"
     return Workload("MSR-src", what, overrides=fields)
 
 
 def f2_stand_in(most: int, footprint_bytes: int = _F2_FOOTPRINT) -> Workload:
     """As the public trace is remembered to be."""
     requests = min(most, _F2_REQUESTS)
-    what = f"stand-in, from memory of the public trace: {100 * _F2_READS:g} % reads of a unit, {_F2_PER_S:g} a second"
+    reads = f"{as_plain_share(_F2_READS)} reads of a unit, {_F2_PER_S:g} a second"
+    what = f"stand-in, from memory of the public trace: {reads}"
     return Workload("F2", what, overrides=_of_units(requests, _F2_READS, _F2_PER_S, footprint_bytes))
 
 
@@ -85,7 +86,8 @@ def ts_stand_in(most: int, footprint_bytes: int = _TS_FOOTPRINT) -> Workload:
     every = (_TS_READ_SECTORS + _TS_WRITTEN_SECTORS) // _SECTORS_OF_A_UNIT
     reads = _TS_READ_SECTORS / (_TS_READ_SECTORS + _TS_WRITTEN_SECTORS)
     per_s = every / (_TS_DAYS * _DAY_S)
-    what = f"stand-in: counts and mean rate of ts0, {100 * reads:.3g} % reads, {per_s:.3g} a second; addresses assumed"
+    told = f"{as_share(reads, significant=3)} reads, {per_s:.3g} a second"
+    what = f"stand-in: counts and mean rate of ts0, {told}; addresses assumed"
     return Workload("MSR-ts", what, overrides=_of_units(min(most, every), reads, per_s, footprint_bytes))
 
 

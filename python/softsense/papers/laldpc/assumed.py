@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from softsense.formats import as_share
 from softsense.papers import Case, Evidence, Figure, Measured, Plan, Runs, inline, markdown_table
 from softsense.papers.comparing import cases, percent
 from softsense.papers.drawing import bar_sheet
@@ -176,8 +177,8 @@ def _measure_assumed(plan: Plan, runs: Runs) -> Measured:
         told.append(
             [
                 each.name,
-                f"{100 * soft:.0f} %",
-                f"{100 * hits[0]:.0f}, {100 * hits[1]:.0f} %",
+                as_share(soft, 0),
+                f"{100 * hits[0]:.0f}, {as_share(hits[1], 0)}",
                 *(
                     ", ".join(percent(numbers[id_]) for numbers in found.values())
                     for id_ in HEADLINE
@@ -196,7 +197,7 @@ def _measure_assumed(plan: Plan, runs: Runs) -> Measured:
         f"{LOAD:,} requests a second on all workloads, levels of pages; see figure `setups`. "
         "`flash-8-9`: the shipped code's measured failures after 12,000 cycles instead of table II. Incremental "
         "retries: a retry senses and transfers one level more, not all again, with table II's thresholds. Segmented "
-        f"LRU: entries used again are kept, in {100 * _PROTECTED:.0f} % of the cache, by all but LaLDPC-new. Planes "
+        f"LRU: entries used again are kept, in {as_share(_PROTECTED, 0)} of the cache, by all but LaLDPC-new. Planes "
         f"work apart: the shipped device.\n\n{markdown_table(heads, told)}"
     )
     return Measured(pl.DataFrame(rows), {}, (note,))

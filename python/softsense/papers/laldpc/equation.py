@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from softsense.formats import listed
+from softsense.formats import as_share, listed
 from softsense.papers import Case, Claim, Evidence, Figure, Measured, Number, Plan, Runs, Workload, resting_on
 from softsense.papers.comparing import lone_reads
 from softsense.papers.drawing import bar_sheet
@@ -56,8 +56,9 @@ def _measure_eq(plan: Plan, runs: Runs) -> Measured:
     exact = max(abs(row["measured_us"] / row["equation_of_measured_hits_us"] - 1) for row in rows)
     why = (
         f"The worst of {len(rows)}: level {level}, r = {entries / _PAGES:g}. With the hits that were measured, "
-        f"{off:.4f} at most from C / N as the cache begins empty, the equation is met within {100 * exact:.2g} %. It "
-        "leaves the read of the translation page out, as the paper's flash read latency does."
+        f"{off:.4f} at most from C / N as the cache begins empty, the equation is met within "
+        f"{as_share(exact, significant=2)}. It leaves the read of the translation page out, as the paper's flash read "
+        "latency does."
     )
     note = (
         f"T = r T_L + (1 - r) (T_1 + ... + T_L): {_READS:,} reads of one page with each seed, one at a time, "

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from softsense.formats import as_share
 from softsense.papers import Case, Claim, Evidence, Figure, Measured, Number, Plan, Runs, markdown_table
 from softsense.papers.comparing import Compared, cases, percent, saved
 from softsense.papers.drawing import bar_sheet
@@ -49,11 +50,11 @@ def _measure_excerpts(plan: Plan, runs: Runs) -> Measured:
     for machine, method in _MACHINES.items():
         for workload in mine.workloads:
             one = replace(mine, workloads=(workload,))
-            cells = [f"{workload.name}, {machine}", f"{100 * soft_ratio(one, runs, workload, method):.1f} %"]
+            cells = [f"{workload.name}, {machine}", as_share(soft_ratio(one, runs, workload, method), 1)]
             numbers: dict[str, list[Number]] = {}
             some = average(one, runs, method.base, retries) > 0
             gone = [removed_of(one, runs, workload, method, arm, retries)[0] if some else 0.0 for arm in method.all[1:]]
-            cells.append(", ".join(f"{100 * each:.1f} %" for each in gone[1:]) if some else "none")
+            cells.append(", ".join(as_share(each, 1) for each in gone[1:]) if some else "none")
             for measure, quantity in GAINS.items():
                 compared = Compared(one, runs, method.all[1:], method.base, quantity)
                 numbers[measure] = [saved(compared.mean(arm)) for arm in compared.arms]
@@ -87,7 +88,7 @@ def _evidence(plan: Plan, runs: Runs) -> dict[str, Evidence]:
     enough = PUBLISHED["read_performance_gain"] / 2
     why = (
         f"Flash read latency saved: {', '.join(f'{percent(gain)} on {name}' for name, gain in gains.items())}. "
-        f"Significant is taken as {100 * enough:.0f} %, half of the published mean. rsrch1 has no such reads here: "
+        f"Significant is taken as {as_share(enough, 0)}, half of the published mean. rsrch1 has no such reads here: "
         "see table IV."
     )
     found = [gain.value for gain in gains.values()]

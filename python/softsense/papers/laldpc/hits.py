@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from softsense.formats import as_share
 from softsense.papers import Claim, Figure, Measured, Plan, Runs
 from softsense.papers.comparing import Compared, Quantity, cases
 from softsense.papers.laldpc.methods import (
@@ -27,8 +28,8 @@ def _measure_fig09(plan: Plan, runs: Runs) -> Measured:
     }
     compared = Compared(kept, runs, [MAIN.lru, MAIN.new], MAIN.lru, Quantity("soft_starts", soft_starts))
     why = (
-        f"With LRU {100 * shares[MAIN.lru]:.0f} % of soft reads begin at a soft level, with the new eviction "
-        f"{100 * shares[MAIN.new]:.0f} % (all reads of all workloads, {origin(kept)}).{left}"
+        f"With LRU {as_share(shares[MAIN.lru], 0)} of soft reads begin at a soft level, with the new eviction "
+        f"{as_share(shares[MAIN.new], 0)} (all reads of all workloads, {origin(kept)}).{left}"
     )
     evidence = {"more_soft_starts": compared.order([MAIN.new, MAIN.lru], compared.mean(MAIN.new), why)}
     return Measured(by_workload(compared), evidence)
@@ -39,7 +40,7 @@ def _measure_fig10(plan: Plan, runs: Runs) -> Measured:
     compared = Compared(kept, runs, [MAIN.lru, MAIN.new], MAIN.lru, Quantity("read_hit_ratio", read_hits))
     hits = [average(kept, runs, arm, read_hits) for arm in (MAIN.lru, MAIN.new)]
     why = (
-        f"Reads find their entry for {100 * hits[0]:.1f} % of codewords with LRU, {100 * hits[1]:.1f} % with the new "
+        f"Reads find their entry for {as_share(hits[0], 1)} of codewords with LRU, {as_share(hits[1], 1)} with the new "
         f"eviction (mean of workloads, {origin(kept)}).{left} Entries of what was just written have level 1 and go "
         "first: that costs hits on what is read soon after it was written, and leaves room for entries of old data."
     )

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from statistics import fmean
 
+from softsense.formats import as_share
 from softsense.papers import (
     Case,
     Claim,
@@ -62,11 +63,11 @@ def _measure_fig11a(plan: Plan, runs: Runs) -> Measured:
         runs,
         "read_gain",
         f"Ideal would save {percent(gains[MAIN.ideal])} (mean of workloads, {origin(plan)}), as "
-        f"{100 * fmean(soft.values()):.0f} % of reads are soft, and all of these need one level, for which Table II "
+        f"{as_share(fmean(soft.values()), 0)} of reads are soft, and all of these need one level, for which Table II "
         f"has retries of {sum(LATENCY_US[:2])} us before {LATENCY_US[2]} us. LaLDPC-LRU saves "
         f"{percent(gains[MAIN.lru])}, LaLDPC-new {percent(gains[MAIN.new])}: "
         f"{gains[MAIN.new].value / gains[MAIN.ideal].value:.2f} of what can be saved. The published "
-        f"{100 * PUBLISHED['redundant_retries_removed']:.0f} % of it would be "
+        f"{as_share(PUBLISHED['redundant_retries_removed'], 0)} of it would be "
         f"{100 * PUBLISHED['redundant_retries_removed'] * gains[MAIN.ideal].value:.1f} %. How much it is hangs on how "
         f"often entries are at hand, and so on addresses, which stand-ins assume. By workload: "
         f"{compared.saved(MAIN.new)}.",
@@ -92,8 +93,8 @@ def _redundant(plan: Plan, runs: Runs) -> dict[str, Evidence]:
         told = {w.name: fmean(removed_of(kept, runs, w, MAIN, MAIN.new, of)) for w in kept.workloads}
         least_of, most_of = min(told, key=lambda n: told[n]), max(told, key=lambda n: told[n])
         why = (
-            f"Mean of {len(kept.workloads)} workloads ({origin(kept)}), from {100 * told[least_of]:.0f} % "
-            f"({least_of}) to {100 * told[most_of]:.0f} % ({most_of}); with LRU "
+            f"Mean of {len(kept.workloads)} workloads ({origin(kept)}), from {as_share(told[least_of], 0)} "
+            f"({least_of}) to {as_share(told[most_of], 0)} ({most_of}); with LRU "
             f"{percent(removed(kept, runs, MAIN, MAIN.lru, of))}.{left} A retry is removed if the entry is still at "
             "hand since the last read of the codeword, so this is the share of soft reads that hit an entry with a "
             "level; the first read of a codeword never does."
@@ -107,8 +108,8 @@ def _f2(plan: Plan, runs: Runs, number: Number) -> Evidence:
     hits = [fmean(each_seed(plan, runs, workload, arm, read_hits)) for arm in (MAIN.lru, MAIN.new)]
     why = (
         f"New over LRU in flash read latency, on {'the real F2' if workload.file else 'a stand-in'}. Nearly every "
-        f"entry there has the same level, so that the two evictions hardly differ: {100 * hits[0]:.1f} % of reads hit "
-        f"with LRU, {100 * hits[1]:.1f} % with the new one. The claim holds unless the new one is shown to be faster: "
+        f"entry there has the same level, so that the two evictions hardly differ: {as_share(hits[0], 1)} of reads hit "
+        f"with LRU, {as_share(hits[1], 1)} with the new one. The claim holds unless the new one is shown to be faster: "
         "if the interval reaches 1. The paper suspects a special pattern of access, which a stand-in has not."
     )
     return Evidence(number, why, in_all=number.hi >= 1.0, in_mean=False)
@@ -133,7 +134,7 @@ def _main_table(plan: Plan, runs: Runs) -> str:
             arm.label,
             *(f"{average(plan, runs, arm, each.of):,.0f}" for each in GAINS.values()),
             f"{average(plan, runs, arm, lambda s: s['response']['write']['mean_us']):,.0f}",
-            f"{100 * average(plan, runs, arm, read_hits):.1f} %",
+            as_share(average(plan, runs, arm, read_hits), 1),
             f"{average(plan, runs, arm, lambda s: s['mapping']['translation_reads'] / s['requests']):.2f}",
         ]
         for arm in MAIN.all
@@ -164,7 +165,7 @@ def _measure_response(plan: Plan, runs: Runs, id_: str, quantity: Quantity) -> M
     )
     if quantity is SYSTEM:
         why += (
-            f" Of requests {100 * (1 - reads):.0f} % are writes in the mean, which take "
+            f" Of requests {as_share(1 - reads, 0)} are writes in the mean, which take "
             f"{average(plan, runs, MAIN.base, lambda s: s['response']['write']['mean_us']):,.0f} us, mostly their own "
             "program. At the published rates hardly anything waits for anything else, so that faster reads help no "
             "other request."

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from softsense.formats import listed
+from softsense.formats import as_share, listed
 from softsense.papers import Case, Claim, Evidence, Figure, Measured, Number, Plan, Runs, markdown_table
 from softsense.papers.comparing import Arm, Compared, cases, percent, saved
 from softsense.papers.drawing import bar_sheet
@@ -72,7 +72,7 @@ def _measure_fig13(plan: Plan, runs: Runs) -> Measured:
             rows.append(row | {"read_response": read.value, "read_response_lo": read.lo, "read_response_hi": read.hi})
         cells = [f"{flash.mean(arm).value:.3f}" for arm in arms] + [f"{answers.mean(arm).value:.3f}" for arm in arms]
         soft = fmean(soft_ratio(some, runs, workload, setting.methods) for workload in some.workloads)
-        told.append([setting.label.replace("\n", " "), f"{100 * soft:.0f} %", *cells])
+        told.append([setting.label.replace("\n", " "), as_share(soft, 0), *cells])
     labels = [arm.label for arm in MAIN.all[1:]]
     heads = [
         "",

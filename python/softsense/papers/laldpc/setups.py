@@ -14,7 +14,7 @@ import polars as pl
 
 from softsense.charts import Chart, Marker, Series, Sheet
 from softsense.colours import INK
-from softsense.formats import listed
+from softsense.formats import as_share, listed
 from softsense.papers import TOLERANCE, Case, Figure, Measured, Plan, Runs, markdown_table
 from softsense.papers.comparing import cases
 from softsense.papers.laldpc.assumed import EIGHTFOLD, EXPONENTS, FRESH, LOAD, LOADED, OF_EXPONENTS, Reading
@@ -132,8 +132,8 @@ def _measure_setups(plan: Plan, runs: Runs) -> Measured:
                 [
                     name,
                     f"{exponent}",
-                    *(f"{100 * numbers[id_]:.1f} %{' *' if id_ in met else ''}" for id_ in TARGETS),
-                    f"{100 * ideal:.1f} %",
+                    *(f"{as_share(numbers[id_], 1)}{' *' if id_ in met else ''}" for id_ in TARGETS),
+                    as_share(ideal, 1),
                 ]
             )
         fits = meeting_all(of_exponent)
@@ -143,8 +143,8 @@ def _measure_setups(plan: Plan, runs: Runs) -> Measured:
     notes = (
         _predicted(grid),
         f"LaLDPC-new over LDPC-in-SSD, mean of stand-ins of all workloads with {short.requests:,} requests at most, "
-        f"one seed; * within {100 * TOLERANCE:.0f} % of what is published "
-        f"({listed([f'{100 * value:.0f} %' for value in TARGETS.values()])}). Bursts are hm_0's, with silences that "
+        f"one seed; * within {as_share(TOLERANCE, 0)} of what is published "
+        f"({listed([f'{as_share(value, 0)}' for value in TARGETS.values()])}). Bursts are hm_0's, with silences that "
         "keep the published rate; eightfold ones have as many requests in 60 ms as its excerpt. Set-ups that meet "
         f"all three: {listed(together) if together else 'none'}. They were found after the published numbers were "
         f"seen, and predict nothing.\n\n{markdown_table(heads, told)}",
@@ -168,12 +168,12 @@ def _predicted(grid: Mapping[float, Mapping[str, float]]) -> str:
     for id_, published in TARGETS.items():
         lines = {of: [(exponent, numbers[of]) for exponent, numbers in sorted(grid.items())] for of in TARGETS}
         exponent = crossing(lines[id_], published)
-        fitted = f"{_NAMES[id_]}, {100 * published:.0f} %"
+        fitted = f"{_NAMES[id_]}, {as_share(published, 0)}"
         if exponent is None:
             most = max(value for _, value in lines[id_])
-            told.append([fitted, f"none: {100 * most:.1f} % at most", *([""] * len(TARGETS))])
+            told.append([fitted, f"none: {as_share(most, 1)} at most", *([""] * len(TARGETS))])
         else:
-            told.append([fitted, f"{exponent:.2f}", *(f"{100 * between(lines[of], exponent):.1f} %" for of in TARGETS)])
+            told.append([fitted, f"{exponent:.2f}", *(as_share(between(lines[of], exponent), 1) for of in TARGETS)])
     heads = ["fitted to", "Zipf exponent", *_NAMES.values()]
     return (
         "The exponent fitted to one published number, between the measured exponents by straight lines, and what it "

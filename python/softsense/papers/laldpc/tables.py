@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from softsense.formats import listed
+from softsense.formats import as_share, listed
 from softsense.papers import Claim, Evidence, Figure, Measured, Number, Plan, Runs, Workload, markdown_table, resting_on
 from softsense.papers.comparing import Summary, cases, summaries
 from softsense.papers.drawing import bar_sheet
@@ -58,18 +58,18 @@ def _measure_table3(plan: Plan, runs: Runs) -> Measured:
             row["workload"] + ("*" if row["real"] else ""),
             f"{row['published_reads']:,}",
             f"{row['published_writes']:,}",
-            f"{100 * row['published_read_ratio']:.0f} %",
+            as_share(row["published_read_ratio"], 0),
             f"{row['published_days']:g}",
             f"{row['requests']:,}",
             f"{row['sectors_read']:,}",
             f"{row['sectors_written']:,}",
-            f"{100 * row['sectors_read_of_both']:.1f} %",
+            as_share(row["sectors_read_of_both"], 1),
         ]
         for row in rows
     ]
     differ = [
-        f"{row['workload']} ({100 * row['published_read_ratio']:.0f} % printed, "
-        f"{100 * row['published_reads_of_both']:.1f} % by its counts)"
+        f"{row['workload']} ({as_share(row['published_read_ratio'], 0)} printed, "
+        f"{as_share(row['published_reads_of_both'], 1)} by its counts)"
         for row in rows
         if abs(row["published_read_ratio"] - row["published_reads_of_both"]) > 0.015
     ]
@@ -92,8 +92,8 @@ def _measure_table3(plan: Plan, runs: Runs) -> Measured:
     excerpt = next((row for row in rows if row["workload"] == "F1" and row["real"]), None)
     if excerpt:
         notes.append(
-            f"F1 is printed with {100 * excerpt['published_read_ratio']:.0f} % of reads; of the sectors of the excerpt "
-            f"of Financial1 {100 * excerpt['sectors_read_of_both']:.0f} % are read, and "
+            f"F1 is printed with {as_share(excerpt['published_read_ratio'], 0)} of reads; of the sectors of the "
+            f"excerpt of Financial1 {as_share(excerpt['sectors_read_of_both'], 0)} are read, and "
             f"{100 * excerpt['reads'] / excerpt['requests']:.0f} % of its requests. The public trace is not the "
             "printed one."
         )
@@ -134,9 +134,9 @@ def _measure_table4(plan: Plan, runs: Runs) -> Measured:
         if not workload.file
     ]
     note = (
-        "A soft read is one that needs a level above 1, here by codewords that the host read from flash. Stand-ins are "
-        f"made to have the published ratios, and miss them by {100 * max(off):.1f} % of reads at most: this is a check "
-        "of the stand-ins, not of the paper."
+        "A soft read is one that needs a level above 1, here by codewords that the host read from flash. Stand-ins "
+        f"are made to have the published ratios, and miss them by {as_share(max(off), 1)} of reads at most: this is a "
+        "check of the stand-ins, not of the paper."
         if off
         else "A soft read is one that needs a level above 1."
     )
@@ -190,7 +190,7 @@ CLAIMS = (
         Claim(
             f"soft_{name}",
             "table4",
-            f"{100 * ROWS[name].soft_read_ratio:.0f} % of {name}'s reads need soft sensing",
+            f"{as_share(ROWS[name].soft_read_ratio, 0)} of {name}'s reads need soft sensing",
             ROWS[name].soft_read_ratio,
             unit="%",
         )

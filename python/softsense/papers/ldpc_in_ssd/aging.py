@@ -11,7 +11,7 @@ import polars as pl
 from softsense import flash
 from softsense._core import Cells, Config
 from softsense.colours import STATES
-from softsense.formats import listed
+from softsense.formats import as_share, listed
 from softsense.papers import Claim, Evidence, Figure, Measured, Number, Plan, Runs, configured
 from softsense.papers.comparing import first_beyond
 from softsense.papers.drawing import bar_sheet
@@ -85,12 +85,12 @@ def _measure_fig09(plan: Plan, runs: Runs) -> Measured:
     shipped = _factors(paper)
     again = flash.calibrate(paper, PUBLISHED["hard_decision_failure_at_10k_pe"])
     off = max(abs(a / b - 1) for a, b in zip(again, shipped, strict=True))
-    each = [f"chip {chip} {100 * p:.1f} %" for chip, p in sorted(zip(CHIP_ORDER, hard, strict=True))]
+    each = [f"chip {chip} {as_share(p, 1)}" for chip, p in sorted(zip(CHIP_ORDER, hard, strict=True))]
     why = (
         "The chips were scaled to meet it, so this says only that they do; scaling again gives the shipped factors, "
-        f"{100 * off:.2g} % off at most. What the paper shows and this does not is how the 28.8 % are shared: here "
-        f"hard decision fails on {listed(each)} of codewords. The spread of the chips is assumed; see the last "
-        "figure."
+        f"{as_share(off, significant=2)} off at most. What the paper shows and this does not is how the 28.8 % are "
+        f"shared: here hard decision fails on {listed(each)} of codewords. The spread of the chips is assumed; see the "
+        "last figure."
     )
     evidence = {"hard_failure": Evidence(Number.exact(float(sample["p_fail"][:, 0].mean())), why)}
     evidence["hard_suffices_early"] = _early()
@@ -131,7 +131,7 @@ def _draw_fig09(frame: pl.DataFrame) -> Picture:
     for chip in sorted(CHIP_ORDER):
         of_chip = frame.filter(pl.col("chip") == chip)
         counts, _ = np.histogram(of_chip["rber"], edges)
-        label = f"chip {chip}: {100 * of_chip['p_fail'][0]:.1f} %"
+        label = f"chip {chip}: {as_share(of_chip['p_fail'][0], 1)}"
         colour = STATES[chip - 1]
         axes.bar(edges[:-1], counts, np.diff(edges), bottom, align="edge", color=colour, label=label)
         bottom += counts

@@ -15,6 +15,7 @@ from softsense._core import MAX_LEVEL, Code, capacity
 from softsense.campaign import THRESHOLD_TARGETS
 from softsense.charts import Chart, Series, Sheet
 from softsense.colours import FAINT, INK, LEVELS
+from softsense.formats import as_share, level_name
 from softsense.papers import (
     Claim,
     Evidence,
@@ -116,8 +117,8 @@ def _measure_fig10(plan: Plan, runs: Runs) -> Measured:
     )
     why = (
         f"At a failure probability of {at:.0e} each level tolerates a higher raw bit error rate than the one before. "
-        f"The first extra level brings {100 * (steps[0] - 1):.0f} %, the other five together "
-        f"{100 * (rber[-1] / rber[1] - 1):.0f} %: the trade-off is there, but with this code most of it is the first "
+        f"The first extra level brings {as_share(steps[0] - 1, 0)}, the other five together "
+        f"{as_share(rber[-1] / rber[1] - 1, 0)}: the trade-off is there, but with this code most of it is the first "
         "step."
     )
     number = Number.exact(rber[-1] / rber[0])
@@ -136,8 +137,7 @@ def _draw_curves(frame: pl.DataFrame, title: str) -> Sheet:
         extrapolated = [missing > MOST_EXTRAPOLATED for missing in curve["missing"]]
         low = [max(lo, 1e-18) for lo in curve["lo"]]
         look: dict[str, Any] = {"colour": LEVELS[level - 1], "hollow": extrapolated, "marker": "circle"}
-        name = "level 1 (hard decision)" if level == 1 else f"level {level}"
-        series.append(Series(name, rber, p_fail, "line", low, curve["hi"].to_list(), band=True, **look))
+        series.append(Series(level_name(level), rber, p_fail, "line", low, curve["hi"].to_list(), band=True, **look))
         thresholds.append(LALDPC_THRESHOLDS[level - 1])
     if thresholds:
         at = [AT_FAILURE] * len(thresholds)

@@ -13,6 +13,7 @@ import polars as pl
 from softsense._core import MAX_LEVEL
 from softsense.charts import Chart, Series, Sheet
 from softsense.colours import FAINT
+from softsense.formats import as_share
 from softsense.papers import (
     Claim,
     Evidence,
@@ -140,13 +141,13 @@ def _measure_energy(plan: Plan, runs: Runs) -> Measured:
         if id_ == "progressive_decode_energy":
             why += (
                 " A read takes that many more decodes as level 1, and then hardly any other, fails; nearest to the "
-                f"published {100 * published[id_]:.1f} % would be codewords that fail more often, or at level 2 too."
+                f"published {as_share(published[id_], 1)} would be codewords that fail more often, or at level 2 too."
             )
         else:
             why += (
-                f" Over {len(mine)} ways of counting it is {100 * min(values):+.1f} to {100 * max(values):+.1f} %. "
-                f"One way comes near this and the other number at once: {nearest}, with "
-                f"{100 * mine[nearest].value:+.1f} %."
+                f" Over {len(mine)} ways of counting it is {100 * min(values):+.1f} to "
+                f"{as_share(max(values), 1, signed=True)}. One way comes near this and the other number at once: "
+                f"{nearest}, with {as_share(mine[nearest].value, 1, signed=True)}."
             )
         evidence[id_] = Evidence(mine[main], why)
         for accounting, number in mine.items():
@@ -186,8 +187,8 @@ def _ahead_by_hand(plan: Plan, runs: Runs) -> str:
     share = fmean(share_ahead(plan, runs, workload) for workload in plan.workloads)
     return (
         f"By hand: if every read senses {soft:.1f} uJ of soft levels after {hard:.1f} uJ of hard ones, where the "
-        f"two-step read does so for {100 * p:.1f} %, sensing grows by {100 * by_hand:.0f} %. Measured, "
-        f"{100 * share:.0f} % of sensings that were not ahead had one ahead of them (mean of workloads)."
+        f"two-step read does so for {as_share(p, 1)}, sensing grows by {as_share(by_hand, 0)}. Measured, "
+        f"{as_share(share, 0)} of sensings that were not ahead had one ahead of them (mean of workloads)."
     )
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from softsense.formats import listed
+from softsense.formats import as_share, listed
 from softsense.papers import Case, Claim, Evidence, Figure, Measured, Number, Plan, Runs, Workload, configured
 from softsense.papers.comparing import (
     lone_reads,
@@ -61,7 +61,7 @@ def _measure_eqs(plan: Plan, runs: Runs) -> Measured:
         equation_attempts=pl.Series([None, None, lone.attempts(), lone.eq_4()]),
     )
     means = lone.p_fail.mean(axis=0)
-    percent = listed([f"{100 * p:.2g} %" for p in means])
+    percent = listed([as_share(p, significant=2) for p in means])
     differ = {id_: 100 * (numbers[id_].value / says[id_] - 1) for id_ in says}
     why_4 = (
         f"Levels 1 to {len(means)} fail for {percent} of codewords in the mean. Eq. 4 multiplies these as if failures "

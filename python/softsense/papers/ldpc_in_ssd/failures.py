@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from softsense.formats import listed
+from softsense.formats import as_plain_share, as_share, listed
 from softsense.papers import Case, Claim, Evidence, Measured, Number, Plan, Runs
 from softsense.papers.comparing import (
     Arm,
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def _fixed(p_fail: float, *overrides: str) -> Arm:
-    label = f"{100 * p_fail:g} %"
+    label = as_plain_share(p_fail)
     return Arm(label, TWO_STEP.policy, (f"reliability.fixed.p_fail=[{p_fail}, 0.0]", *overrides))
 
 
@@ -61,7 +61,7 @@ def _measure_fig05(plan: Plan, runs: Runs) -> Measured:
         for w in plan.workloads
         if w.name == worst
     ]
-    why_writes = f"Most of it is {worst}, {100 * (writes.number(worst, most).value - 1):+.1f} %: "
+    why_writes = f"Most of it is {worst}, {as_share(writes.number(worst, most).value - 1, 1, signed=True)}: "
     why_writes += (
         f"{merged[0]:.1f} codewords a write are read, corrected and merged first, and those reads fail like others."
         if merged[0]

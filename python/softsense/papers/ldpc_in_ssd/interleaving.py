@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from softsense.formats import listed
+from softsense.formats import as_share, listed
 from softsense.papers import Claim, Evidence, Measured, Number, Plan, Runs, configured
 from softsense.papers.comparing import (
     Arm,
@@ -31,7 +31,7 @@ def _measure_fig15(plan: Plan, runs: Runs) -> Measured:
     arms = [interleaved(TWO_STEP, 2), interleaved(TWO_STEP, 4)]
     compared = Compared(plan, runs, [TWO_STEP, *arms], TWO_STEP)
     failed = _failed(plan, runs, [TWO_STEP, *arms])
-    start = [f"{100 * hard_failure(*plan.overrides, in_ways(ways)):.1f} %" for ways in (1, 2, CHIPS)]
+    start = [as_share(hard_failure(*plan.overrides, in_ways(ways)), 1) for ways in (1, 2, CHIPS)]
     why = (
         f"Four-way interleaving saves {compared.saved(arms[1])}. Of codewords read, hard decision fails for "
         f"{failed[0]} without, {failed[1]} with two and {failed[2]} with four ways (mean of workloads); of those of "
@@ -82,7 +82,7 @@ def _failed(plan: Plan, runs: Runs, arms: Sequence[Arm]) -> list[str]:
             for summary in summaries(plan, runs, workload, arm):
                 levels = summary["codeword_reads"]["level_histogram"]
                 each.append(1 - levels[0] / max(1, summary["codeword_reads"]["count"]))
-        shares.append(f"{100 * fmean(each):.1f} %")
+        shares.append(as_share(fmean(each), 1))
     return shares
 
 
@@ -106,18 +106,18 @@ def _measure_fig16(plan: Plan, runs: Runs) -> Measured:
     worst, before = over_none.worst(arms[1]), over_none.worst(TWO_STEP)
     number = over_none.number(worst, arms[1]).plus(-1)
     told = ", ".join(
-        f"{name} {100 * (over_none.number(name, arms[1]).value - 1):+.1f} %" for name in compared.workloads
+        f"{name} {as_share(over_none.number(name, arms[1]).value - 1, 1, signed=True)}" for name in compared.workloads
     )
     why = (
         f"Worst is {worst}; four ways against no soft sensing: {told}. The two-step read had "
-        f"{100 * (over_none.number(before, TWO_STEP).value - 1):.0f} % on {before}. Without interleaving both "
-        f"techniques leave {100 * (over_none.number(over_none.worst(BOTH), BOTH).value - 1):.1f} % on "
+        f"{as_share(over_none.number(before, TWO_STEP).value - 1, 0)} on {before}. Without interleaving both "
+        f"techniques leave {as_share(over_none.number(over_none.worst(BOTH), BOTH).value - 1, 1)} on "
         f"{over_none.worst(BOTH)}."
     )
     like = Compared(plan, runs, [arms[1]], interleaved(NONE, 4))
     why += (
         " Against no soft sensing on an interleaved device, whose transfers are divided as well, the worst is "
-        f"{100 * (like.number(like.worst(arms[1]), arms[1]).value - 1):+.1f} % on {like.worst(arms[1])}."
+        f"{as_share(like.number(like.worst(arms[1]), arms[1]).value - 1, 1, signed=True)} on {like.worst(arms[1])}."
     )
     improves = number.hi < over_none.number(worst, TWO_STEP).lo - 1
     evidence = {

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from softsense.formats import as_plain_share, as_share
 from softsense.papers import Case, Claim, Evidence, Measured, Number, Plan, Runs
 from softsense.papers.comparing import Arm, Compared, cases
 from softsense.papers.drawing import bar_sheet
@@ -22,7 +23,7 @@ _PROBABILITIES = (0.0, *PUBLISHED["hard_failure_probabilities_fig5"])
 
 
 def _at(arm: Arm, p_fail: float) -> Arm:
-    return arm.on(f"reliability.fixed.p_fail=[{p_fail}, 0.0]", label=f"{arm.label}, {100 * p_fail:g} %")
+    return arm.on(f"reliability.fixed.p_fail=[{p_fail}, 0.0]", label=f"{arm.label}, {as_plain_share(p_fail)}")
 
 
 def _some(plan: Plan) -> Plan:
@@ -45,7 +46,7 @@ def measure_lookahead(plan: Plan, runs: Runs) -> Measured:
     }
     failing = list(left)[1:]
     grows = [all(a > b for a, b in pairwise(row[1:])) for row in by_workload.values()]
-    told = ", ".join(f"{100 * (1 - left[p].value):.2f} % at {100 * p:g} %" for p in failing)
+    told = ", ".join(f"{as_share(1 - left[p].value, 2)} at {as_plain_share(p)}" for p in failing)
     why = f"It saves {told} of failure (mean of workloads)."
     mean = all(left[a].value > left[b].value for a, b in pairwise(failing))
     at_most = max(row[0] for row in by_workload.values())

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from softsense.formats import as_share
 from softsense.papers import (
     Claim,
     Evidence,
@@ -57,9 +58,9 @@ def _measure_fig17(plan: Plan, runs: Runs) -> Measured:
     ]
     wait = [_mean_wait(plan, runs, arm) for arm in (TWO_STEP, _few(TWO_STEP))]
     why = (
-        f"With 8 channels all three techniques save {100 * (1 - many.mean(all_three).value):.1f} % of the two-step "
-        f"read's response, with 2 channels {100 * (1 - few.mean(_few(all_three)).value):.1f} % (mean of workloads). "
-        f"The two-step read itself grows by {100 * added[0]:.0f} and {100 * added[1]:.0f} % over no soft sensing; a "
+        f"With 8 channels all three techniques save {as_share(1 - many.mean(all_three).value, 1)} of the two-step "
+        f"read's response, with 2 channels {as_share(1 - few.mean(_few(all_three)).value, 1)} (mean of workloads). "
+        f"The two-step read itself grows by {100 * added[0]:.0f} and {as_share(added[1], 0)} over no soft sensing; a "
         f"codeword's first attempt waits {wait[0]:.0f} and {wait[1]:.0f} us for plane, bus and decoder."
     )
     return Measured(frame, {"parallelism": Evidence(kept, why)})

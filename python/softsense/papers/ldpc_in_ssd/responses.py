@@ -6,7 +6,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING
 
 from softsense._core import Config
-from softsense.formats import listed
+from softsense.formats import as_share, listed
 from softsense.papers import Claim, Evidence, Measured, Number, Plan, Runs, configured
 from softsense.papers.comparing import (
     Compared,
@@ -49,16 +49,17 @@ def _measure_fig11(plan: Plan, runs: Runs) -> Measured:
         why = (
             f"A read of {name} takes {codewords_read(without):.1f} codewords from flash and {before:.0f} us without "
             f"soft sensing, {100 * waits / whole:.0f} % of a codeword's {whole:.0f} us being waits; soft sensing adds "
-            f"{after - before:.0f} us. For {100 * PUBLISHED[key]:.0f} % of increase a read would have to take "
-            f"{(after - before) / PUBLISHED[key]:.0f} us without it. Eq. 1 gives a lone codeword {100 * unloaded:.0f} "
-            "%. The paper does not state its responses, and Synthetic2 beyond its share of reads is assumed here."
+            f"{after - before:.0f} us. For {as_share(PUBLISHED[key], 0)} of increase a read would have to take "
+            f"{(after - before) / PUBLISHED[key]:.0f} us without it. Eq. 1 gives a lone codeword "
+            f"{as_share(unloaded, 0)}. The paper does not state its responses, and Synthetic2 beyond its share of "
+            "reads is assumed here."
         )
         evidence[id_] = Evidence(compared.number(name, TWO_STEP).plus(-1), why)
     if len(compared.workloads) > 1:
         values = {name: compared.number(name, TWO_STEP).value - 1 for name in compared.workloads}
         ranked = sorted(values, key=lambda name: values[name])
         met = [ranked[0] == "Postmark", ranked[-1] == "Synthetic2"]
-        told = ", ".join(f"{name} {100 * values[name]:+.0f} %" for name in ranked)
+        told = ", ".join(f"{name} {as_share(values[name], 0, signed=True)}" for name in ranked)
         why = (
             f"From least to greatest: {told}. A request waits for the unluckiest of its codewords, so that large "
             "requests grow most. The paper's order would follow if most of a large request's response were waits "
@@ -72,7 +73,7 @@ def _measure_fig11(plan: Plan, runs: Runs) -> Measured:
 def _measure_fig12(plan: Plan, runs: Runs) -> Measured:
     compared = Compared(plan, runs, [LOOK_AHEAD, TWO_STEP], TWO_STEP)
     why = f"Look-ahead saves {compared.saved(LOOK_AHEAD)} of the mean read response."
-    shares = [f"{workload.name} {100 * share_ahead(plan, runs, workload):.0f} %" for workload in plan.workloads]
+    shares = [f"{workload.name} {as_share(share_ahead(plan, runs, workload), 0)}" for workload in plan.workloads]
     why += f" So many sensings had one ahead of them: {listed(shares)}; the others had somebody waiting for the plane."
     evidence = {"look_ahead_reduces": compared.order([TWO_STEP, LOOK_AHEAD], compared.mean(LOOK_AHEAD), why)}
     return Measured(Compared(plan, runs, [LOOK_AHEAD], TWO_STEP).frame(), evidence)
@@ -99,8 +100,8 @@ def _measure_fig13(plan: Plan, runs: Runs) -> Measured:
         lengths = [codewords_read(summaries(plan, runs, workload, PROGRESSIVE)) for workload in plan.workloads]
         ranks = [rank_correlation(by, saved) for by in (list(reads.values()), lengths)]
         why = (
-            f"It saves {100 * (1 - means[0]):.1f} % in the mean of {listed(many)} (at least 95 % reads), and "
-            f"{100 * (1 - means[1]):.1f} % in that of {listed(few)}. The rank correlation of saving with the "
+            f"It saves {as_share(1 - means[0], 1)} in the mean of {listed(many)} (at least 95 % reads), and "
+            f"{as_share(1 - means[1], 1)} in that of {listed(few)}. The rank correlation of saving with the "
             f"codewords of a read is {ranks[1]:+.2f}, with the share of reads {ranks[0]:+.2f}: a request waits for "
             "its unluckiest codeword, so that the more it has, the more of its response is soft sensing. Writes "
             "delay a read by no more than the program under way, as reads go first."

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from softsense.formats import as_share
 from softsense.papers import Case, Claim, Figure, Measured, Number, Plan, Runs
 from softsense.papers.comparing import Compared, cases
 from softsense.papers.drawing import bar_sheet
@@ -33,8 +34,8 @@ def _measure(plan: Plan, runs: Runs) -> Measured:
         [1 - left for left in compared.seed_means(_SELECTIVE)], [1 - left for left in compared.seed_means(_ALL)]
     )
     why = (
-        f"Interleaving chips 2 and 4 alone, of which one fails most, saves {100 * some_saved:.1f} % of the mean read "
-        f"response, interleaving 1 and 3 as well {100 * all_saved:.1f} % (mean of workloads). The paper proposes the "
+        f"Interleaving chips 2 and 4 alone, of which one fails most, saves {as_share(some_saved, 1)} of the mean read "
+        f"response, interleaving 1 and 3 as well {as_share(all_saved, 1)} (mean of workloads). The paper proposes the "
         "choice and gives no numbers."
     )
     frame = Compared(plan, runs, [_ALL, _SELECTIVE], TWO_STEP).frame()

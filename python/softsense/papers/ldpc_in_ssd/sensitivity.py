@@ -14,7 +14,7 @@ import polars as pl
 
 from softsense import flash
 from softsense._core import Cells
-from softsense.formats import listed
+from softsense.formats import as_share, listed
 from softsense.papers import (
     Case,
     Claim,
@@ -140,7 +140,7 @@ def _measure_sensitivity(plan: Plan, runs: Runs) -> Measured:
                 rows.append(row | {"over_two_step_lo": relative.lo, "over_two_step_hi": relative.hi})
         means = [over_none.mean(arm).value for arm in arms]
         fails = [hard_failure(*plan.overrides, *device, in_ways(ways)) for ways in (1, CHIPS)]
-        cells = [name, *(f"{100 * p:.1f} %" for p in fails), *(f"{mean:.3f}" for mean in means)]
+        cells = [name, *(as_share(p, 1) for p in fails), *(f"{mean:.3f}" for mean in means)]
         told.append(cells)
     heads = ["device", "hard decision fails", "with four ways", *(arm.label for arm in _SENSITIVE[1:])]
     spread = (

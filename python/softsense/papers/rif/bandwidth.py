@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from softsense.formats import as_share
 from softsense.papers import Evidence, Measured, Number, Plan, Runs
 from softsense.papers.comparing import percent
 from softsense.papers.drawing import point
@@ -59,7 +60,7 @@ def bandwidth(plan: Plan, runs: Runs) -> Measured:
     order = ["RiF", "Swift-Read+", "Swift-Read", "Sentinel"]
     means = {label: aged.at_loss(at_2k, aged.ratio(label, "no retry")).value for label in order}
     met = all(means[one] >= means[other] for one, other in pairwise(order))
-    told = ", ".join(f"{label} {100 * means[label]:.1f} %" for label in order)
+    told = ", ".join(f"{label} {as_share(means[label], 1)}" for label in order)
     evidence["order"] = Evidence(None, f"Of the bandwidth without retries: {told}.", in_all=met, in_mean=met)
     return Measured(pl.DataFrame(rows), evidence)
 

@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from softsense._core import Cells, Code, Config
+from softsense.formats import as_share
 from softsense.papers import Case, Evidence, Measured, Number, Plan, Runs, Workload, inline, synthetic
 from softsense.papers.comparing import first_beyond, percent
 from softsense.papers.drawing import point
@@ -119,7 +120,7 @@ def prediction(plan: Plan, runs: Runs) -> Measured:
             Number.exact(capability),
             "Where hard decision with 20 iterations fails half of all words, by the decode table. At "
             f"{threshold_rber} it fails "
-            f"{100 * _hard_failure(threshold_rber):.2g} % of them.",
+            f"{as_share(_hard_failure(threshold_rber), significant=2)} of them.",
         ),
         "threshold": Evidence(
             Number.exact(weight),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from softsense.formats import as_share
 from softsense.papers import Case, Number, Plan, Runs, Workload, synthetic
 from softsense.papers.comparing import Arm, Summary, cases
 from softsense.papers.drawing import Line, point
@@ -59,8 +60,8 @@ def _stand_in(read_share: float, requests: int) -> Workload:
         arrivals="immediate",
         footprint_bytes=1 << 36,
     )
-    what = f"stand-in: {requests:,} requests of 64 KiB, {100 * read_share:.0f} % reads, 256 at once"
-    return Workload(f"{100 * read_share:.0f} % reads", what, overrides=fields)
+    what = f"stand-in: {requests:,} requests of 64 KiB, {as_share(read_share, 0)} reads, 256 at once"
+    return Workload(f"{as_share(read_share, 0)} reads", what, overrides=fields)
 
 
 # The paper's eight have shares of reads from 0.27 to 0.96.
@@ -143,7 +144,7 @@ class Aged:
         most = max(self.mean_loss(days) for days in ages(self.plan))
         if most >= LOSS["2000"]:
             return ""
-        return f" One ideal retry loses {100 * most:.1f} % at most here: beyond it stands what is so there."
+        return f" One ideal retry loses {as_share(most, 1)} at most here: beyond it stands what is so there."
 
     @property
     def most_read(self) -> list[Workload]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from softsense.formats import as_plain_share, as_share
 from softsense.papers import Plan, Workload, synthetic
 from softsense.papers.straw.device import CLAIMED, COMPRESSED
 
@@ -36,8 +37,8 @@ def load_of(
     )
     real = reads * COMPRESSED / (reads * COMPRESSED + 1 - reads)
     what = (
-        f"assumed: {requests:,} requests of 4 KiB, Zipf {exponent:g} over 1 GiB, {100 * reads:g} % reads, which stand "
-        f"for {100 * real:.4g} %"
+        f"assumed: {requests:,} requests of 4 KiB, Zipf {exponent:g} over 1 GiB, {as_plain_share(reads)} reads, which "
+        f"stand for {as_share(real, significant=4)}"
     )
     return Workload(name, what, overrides=fields)
 

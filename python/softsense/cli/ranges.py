@@ -1,0 +1,59 @@
+"""Types of options that take a number of a range.
+
+Help names the kind of number and leaves the range to the option's own words: most bounds only keep a mistyped number
+out. An error names what was found and what was expected, as everywhere.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    _Type = click.ParamType[Any]
+else:
+    # Older releases of click have no generic types.
+    _Type = click.ParamType
+
+
+class _Range(_Type):
+    """A number from `low` to `high`, either of which may be missing; help shows `name`, by default its kind."""
+
+    kind: _Type
+
+    def __init__(self, low: float | None = None, high: float | None = None, name: str | None = None) -> None:
+        self.low, self.high = low, high
+        self.name = name or self.kind.name
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The number; a usage error if it is none, or out of the range."""
+        number = self.kind.convert(value, param, ctx)
+        # Written so that NaN, too, is refused.
+        if not ((self.low is None or number >= self.low) and (self.high is None or number <= self.high)):
+            self.fail(f"found {value}, expected {self._expected()}", param, ctx)
+        return number
+
+    def _expected(self) -> str:
+        low, high = (None if end is None else self._text(end) for end in (self.low, self.high))
+        if high is None:
+            return f"at least {low}"
+        return f"at most {high}" if low is None else f"{low} to {high}"
+
+    def _text(self, end: float) -> str:
+        return f"{end:,}"
+
+
+class Whole(_Range):
+    """A whole number of a range."""
+
+    kind = click.INT
+
+
+class Real(_Range):
+    """A real number of a range."""
+
+    kind = click.FLOAT
+
+    def _text(self, end: float) -> str:
+        return f"{end:g}"
