@@ -1,4 +1,4 @@
-"""The designs of a sweep: what is wrong with each, and which of the others nobody would leave for another one.
+"""The designs of a sweep: the problems of each, and the Pareto frontier of those without problems.
 
 A *design* is a setting of the swept fields with a read policy; its numbers on a trace are means over seeds. It is on
 the *Pareto frontier* of two columns if no other design is better in one of them and no worse in the other. Designs that
@@ -75,12 +75,12 @@ class Frontier:
 
     @property
     def bounds(self) -> list[Design]:
-        """What cannot be built, and is better than what can: not on the frontier."""
+        """Designs that cannot be built; they bound the others and are not on the frontier."""
         return [design for design in self.designs if not design.buildable and design not in self.contenders]
 
     @property
     def aside(self) -> list[Design]:
-        """What could be built, and is no contender."""
+        """Designs that could be built and are no contenders."""
         return [design for design in self.designs if design.buildable and design not in self.contenders]
 
     def to_dict(self) -> dict[str, Any]:
@@ -143,7 +143,7 @@ def _designs(result: SweepResult, pair: Pair, trace: str | None, judged: Judged)
 
 
 def _devices(result: SweepResult, pair: Pair, judged: Judged) -> list[Design]:
-    """Designs by what their lifetimes depend on: no policy, no load, and one number whatever the seeds.
+    """Designs by the fields on which their lifetimes depend: no policy, no load, and one number for all seeds.
 
     A device is as good as the best way there is to read it, on whichever trace is worst for that.
     """
@@ -157,7 +157,7 @@ def _devices(result: SweepResult, pair: Pair, judged: Judged) -> list[Design]:
             setting = {columns[name]: row[columns[name]] for name in device(point.setting)}
             _, rows, ways = together.setdefault(str(point.lifetime_id), (setting, [], {}))
             rows.append(row)
-            # Who knows the level in advance proves nothing of what can be built.
+            # A policy that knows the level in advance says nothing about designs that can be built.
             if group.buildable:
                 way = ways.setdefault(json.dumps([group.policy, *group.setting.values()]), [])
                 way += [problem for problem in group.problems if problem not in way]
@@ -175,7 +175,7 @@ def _devices(result: SweepResult, pair: Pair, judged: Judged) -> list[Design]:
 
 @dataclass(frozen=True)
 class Group:
-    """The simulated points of a design on a trace, which differ in their seeds, and what is wrong with them.
+    """The simulated points of a design on a trace, which differ in their seeds, and their problems.
 
     Attributes:
         setting: by column.

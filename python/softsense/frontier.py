@@ -314,7 +314,7 @@ def _points(name: str, designs: Sequence[Design], *, kind: Kind = "points", **lo
 
 
 def _numbered(best: Sequence[Design], listed: Sequence[Design]) -> list[str]:
-    """The numbers of designs on a frontier, those of one place together, at the first of them."""
+    """The numbers of designs on a frontier; designs at the same place share one label."""
     at: dict[tuple[float, float], list[int]] = {}
     for number, design in enumerate(listed, start=1):
         at.setdefault((design.x, design.y), []).append(number)
@@ -326,7 +326,7 @@ def _wide(values: Sequence[float]) -> bool:
 
 
 def _some(designs: Sequence[Design]) -> list[Design]:
-    """Both ends, and what is evenly between them."""
+    """Both ends, and values that are evenly spaced between them."""
     if len(designs) <= _MOST_LISTED:
         return list(designs)
     return [designs[round(i * (len(designs) - 1) / (_MOST_LISTED - 1))] for i in range(_MOST_LISTED)]

@@ -7,9 +7,9 @@
     result = sweep("over-provisioning.toml", out="out/over-provisioning")
     print(result.frame)  # a polars frame, a row for each point; also .failures, .frontiers, .plot()
 
-A *point* is one simulation. Its identity is that of its resolved config and its trace, so a point that is finished is
-never simulated again: not after a kill, nor when the sweep is changed around it. Who simulates, and in which order,
-changes no byte of the result.
+A *point* is one simulation. Its identity follows from its resolved config and its trace, so a finished point is never
+simulated again, neither after a kill nor when other parts of the sweep are changed. Workers and their order do not
+change a byte of the result.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ class SweepResult:
 
     @cached_property
     def judged(self) -> Judged:
-        """All designs on each trace, with what is wrong with them."""
+        """All designs on each trace, with their problems."""
         from softsense.designs import Judged
 
         return Judged(self)
@@ -121,7 +121,7 @@ class SweepResult:
         return self.judged.frame(dict.fromkeys([*pairs, *asked, *shown]))
 
     def count(self, *statuses: str) -> int:
-        """How many points have one of these statuses."""
+        """The number of points with one of these statuses."""
         return int(self.frame["status"].is_in(statuses).sum())
 
     def to_dict(self) -> dict[str, Any]:
@@ -286,7 +286,7 @@ def _carry_out(
     def feed() -> None:
         flight.most = 1 if suspected else most
 
-    # Of somebody who could not wait, or heard by polars.
+    # A second Ctrl-C, or one that polars received.
     with contextlib.suppress(KeyboardInterrupt):
         flight.carry_out(keep, report, feed=feed)
     return any(job.id not in kept.ids and job.id not in failures for job in todo)
@@ -336,7 +336,7 @@ def _frame(planned: Planned, kept: Kept, failures: Mapping[str, str]) -> pl.Data
 
 
 def _swept(values: Sequence[Any]) -> pl.Series:
-    """The values of a swept field: numbers, truth values or text as such; anything else as in a config."""
+    """The values of a swept field: numbers, truth values and text as they are; other values as in a config."""
     import polars as pl
 
     kinds = {type(value) for value in values}
@@ -348,7 +348,9 @@ def _swept(values: Sequence[Any]) -> pl.Series:
 
 
 def _write(result: SweepResult) -> None:
-    """The files of a finished sweep, each whole; those of an earlier one that are not any more are taken away."""
+    """Write the files of a finished sweep, each whole, and remove files of an earlier run that are not written any
+    more.
+    """
     folder = result.folder
 
     def into(name: str) -> contextlib.AbstractContextManager[Path]:

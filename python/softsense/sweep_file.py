@@ -1,6 +1,6 @@
 """Sweep files: which simulations a sweep is made of, as TOML or from Python.
 
-`Sweep.open` reads a file; whatever is wrong with it names its line or its field, what was found and what was expected.
+`Sweep.open` reads a file; errors name the line or the field, the value found and the values expected.
 """
 
 from __future__ import annotations
@@ -177,7 +177,8 @@ class _Reader:
             told = " and ".join(f"[{name}]" for name in sections)
             self._fault((sections[1],), f"found both {told}, expected one of them")
         if said is None:
-            # What is right by itself may still be wrong with the rest; columns are known if what is swept is.
+            # Fields that are right by themselves may still contradict others; columns are known once the swept fields
+            # are.
             wrong = {place[0] for place, _ in faults}
             rest = {key: value for key, value in self._table.items() if key not in wrong}
             if wrong.isdisjoint(("grid", "latin_hypercube", "search", "frontier")):
@@ -325,7 +326,7 @@ class _Reader:
         swept += [("read.policy", "policies")] if sweep.policies else []
         swept += [("read.retry", "policies")] if any(":" in policy for policy in sweep.policies) else []
         fixed = [(text.partition("=")[0].strip(), "set") for text in sweep.overrides]
-        # What is set in all points comes first, so that a part of it may still be swept.
+        # Fields that are set for all points come first, so that parts of them may still be swept.
         lost = [(one, other) for one in fixed for other in swept if f"{one[0]}.".startswith(f"{other[0]}.")]
         for one, other in itertools.permutations(swept, 2):
             if f"{one[0]}.".startswith(f"{other[0]}."):

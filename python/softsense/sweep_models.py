@@ -1,7 +1,7 @@
-"""What a sweep file may say, as models: whatever is wrong with a file is found at once, and told with its line.
+"""The grammar of sweep files as models: all faults of a file are found at once, and reported with their lines.
 
-The models are the grammar of the file, and `schema` makes of them what editors check it by. What a file says together
-(columns that there are, fields set in two ways) is the business of `softsense.sweep_file`.
+`schema` turns the models into a JSON schema for editors. Checks that involve several parts of a file (existing columns,
+fields that are set twice) are in `softsense.sweep_file`.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def _wrong(found: Any, expected: str) -> PydanticCustomError:
 
 
 def _expected(what: str) -> WrapValidator:
-    """Says what was expected, in one sentence, wherever in a value something is wrong."""
+    """Replaces all errors within a value by one sentence that says what was expected."""
 
     def checked(value: Any, check: Callable[[Any], Any]) -> Any:
         try:
@@ -206,7 +206,7 @@ class RangeModel(_Model):
     @field_validator("low", "high")
     @classmethod
     def _fits(cls, end: float, info: ValidationInfo) -> float:
-        """Whether an end fits what was said before it."""
+        """Whether the end of a range fits its beginning."""
         if info.data.get("whole") and not isinstance(end, int):
             raise _wrong(end, "whole numbers for `from` and `to`, as values are to be whole")
         if info.field_name == "low" and info.data.get("log") and end <= 0:
@@ -261,7 +261,7 @@ class LatinHypercubeModel(_Space):
 
 
 class SearchModel(_Space):
-    """Designs that an optimiser asks for, near the frontier of those that are known."""
+    """Designs that an optimiser proposes, near the frontier of the designs simulated so far."""
 
     designs: Annotated[int, Field(ge=1, le=10_000), _expected(_up_to(10_000))]
     """How many are tried, each with all traces and seeds."""

@@ -1,6 +1,7 @@
 """Traces: from files, pipes, Parquet and data frames.
 
-Rust reads text. A frame is written as text to a file without a name, as what comes through a pipe is: one way through.
+Rust reads text. A frame is written as text to a file without a name, as data from a pipe is, so that all traces are
+read in one way.
 """
 
 from __future__ import annotations

@@ -5,9 +5,9 @@
     traps = softsense.find_traps("flash-8/9", most_bits=8)
     print(traps.classes)  # bits, violated checks, orbits and sets of each class
 
-Two finders are there, which know nothing of each other: an exhaustive search that grows short cycles
-(`_core.AbsorbingSetSearch`), and *impulses*, strong errors on a random short cycle that a decoder is left to cope with.
-What one has and the other lacks is evidence of how far to trust them.
+There are two independent ways to find sets: an exhaustive search that grows short cycles (`_core.AbsorbingSetSearch`),
+and *impulses*, strong errors on a random short cycle that a decoder has to correct. Sets that one of them finds and the
+other misses show how far each can be trusted.
 """
 
 from __future__ import annotations
@@ -204,7 +204,7 @@ def matrix_identity(code: Code) -> str:
 
 
 def load_traps(source: str | os.PathLike[str], code: Code) -> Traps:
-    """Read absorbing sets from a file and check that they are those of `code`.
+    """Read absorbing sets from a file and check that they are sets of `code`.
 
     Raises:
         CodeError: a file that cannot be read, is malformed, or is of another code.
@@ -215,7 +215,7 @@ def load_traps(source: str | os.PathLike[str], code: Code) -> Traps:
     except FileError as error:
         raise CodeError(str(error)) from None
     except (ValueError, RecursionError) as error:
-        # No TOML, or numbers and nesting beyond what Python reads.
+        # Not TOML, or with numbers or nesting that Python cannot read.
         raise CodeError(f"{place}: {error}") from None
     if found.get("format") != FORMAT:
         raise CodeError(f"{place}: format: found {found.get('format')!r}, expected `{FORMAT}`")
@@ -347,8 +347,8 @@ class SearchTask:
 class ImpulseTask:
     """Impulses through a decoder, in units that can be done anywhere and in any order.
 
-    A few bits that short cycles tie together are wrong, all others right: the decoder corrects them, or ends in what it
-    cannot leave.
+    A few bits on short cycles are wrong, all others right: the decoder corrects them, or ends in a set of errors that
+    it cannot leave.
     """
 
     def __init__(self, code: Code, decoder: str, iterations: int, seed: int) -> None:

@@ -1,7 +1,7 @@
 """Frame error rates of a code against raw bit error rate or age, by the cheapest of three methods.
 
-`measure_fer` is `softsense fer`. How rates follow from counts is in `softsense.strata`, what is sampled next in
-`softsense.sampling`, and who counts in `softsense.runner`.
+`measure_fer` is `softsense fer`. `softsense.strata` computes rates from counts, `softsense.sampling` decides which
+frames are sampled next, and `softsense.runner` hands them to workers.
 """
 
 from softsense.campaign.curves import (

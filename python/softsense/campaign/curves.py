@@ -60,9 +60,10 @@ class FerResult:
     def thresholds(self) -> list[dict[str, Any]]:
         """The raw bit error rates at which each level fails as often as `targets` says, where points are around.
 
-        `failure` is the failure probability of a codeword, `uber` the uncorrectable bit error rate that it comes from,
-        if it does. Between points ln FER is interpolated linearly; `lo` and `hi` are where the ends of the intervals
-        cross, and `complete` says whether the points on both sides are. `floor_at_most` is that of the point above.
+        `failure` is the failure probability of a codeword, `uber` the uncorrectable bit error rate from which it was
+        computed, if it was. Between points ln FER is interpolated linearly; `lo` and `hi` are interpolated between the
+        ends of the intervals, and `complete` says whether the points on both sides are complete. `floor_at_most` is
+        taken from the point above.
         """
         return [
             {"level": level, "uber": uber, **found}
@@ -101,7 +102,7 @@ class FerResult:
         return plots.draw_fer(self, title, axes)
 
     def report(self) -> str:
-        """The result as one HTML document, with charts, tables and what was run; write it to a file."""
+        """The result as one HTML document, with charts, tables and the inputs; write it to a file."""
         from softsense.report import of_fer
 
         return of_fer(self)
@@ -114,12 +115,12 @@ def targets(data_bits: int | None) -> list[tuple[float | None, float]]:
 
 
 def can_be_continued(point: dict[str, Any]) -> bool:
-    """Whether enough of a rate was measured that what is missing may be told by extrapolation."""
+    """Whether enough of a rate was measured that the missing part may be extrapolated."""
     return point["missing"] is not None and point["missing"] < MOST_CONTINUED
 
 
 def continued(point: dict[str, Any], curve: str = "fer") -> float | None:
-    """The rate of a point, or an end of its interval, with what is missing by extrapolation; None if unknown."""
+    """The rate of a point, or an end of its interval, with the missing part by extrapolation; None if unknown."""
     return point[curve] * (1 + point["missing"]) if can_be_continued(point) and point[curve] is not None else None
 
 

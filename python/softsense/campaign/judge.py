@@ -1,14 +1,14 @@
-"""Splitting as the judge of strata: are the ways of failing that were listed all that there are?
+"""Splitting as a check of strata: does the list of absorbing sets contain all ways in which decoding fails?
 
-Chains that walk among failing patterns know no error weights and no absorbing sets. From the waterfall they are carried
-down to where strata say how often decoding fails: on hard decisions through all points; at a soft level to the lowest
-one alone, as references and LLRs are made for the point where a ladder ends all the way. A chain stays in one kind of
-failure, so others start in the listed sets; the share of their time in which a listed set is nearly all wrong says how
-much of their kind the list has:
+Chains that walk among failing patterns use neither error weights nor absorbing sets. They begin in the waterfall and
+are carried down to error rates at which strata predict how often decoding fails: on hard decisions through all points;
+at a soft level to the lowest one alone, as references and LLRs are made for the point where a ladder ends all the way.
+A chain stays in one kind of failure, so others start in the listed sets; the share of their time in which a listed set
+is nearly all wrong says how much of their kind the list has:
 
     FER by splitting = rate of the chains from the waterfall + floor / share of time
 
-A set is present if at most two of its bits are right, and the floor here is what such sets add.
+A set is present if at most two of its bits are right; the floor in this formula is the rate that such sets add.
 
 The judge agrees where it differs from the strata by no more than 30 %, or by no more than both errors explain: from the
 rate as it was measured and as it is with what is missing, and from anything between the two.
@@ -149,7 +149,8 @@ def judge_points(
 def _agrees(point: dict[str, Any], fer: float, deviation: float) -> bool:
     if not math.isfinite(fer):
         return False
-    # Strata say what they have measured, and by extrapolation what is missing: they stand for all between the two.
+    # Strata give the measured rate, and by extrapolation the missing part: every rate between the two is compatible
+    # with them.
     told = min(max(fer, point["fer"]), continued(point) or point["fer"])
     both = math.hypot(deviation / fer, point["relative_error"] or 1.0)
     return abs(math.log(fer / told)) <= max(math.log(MOST_APART), 2 * both)

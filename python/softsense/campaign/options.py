@@ -83,7 +83,7 @@ def parse_age(text: str) -> tuple[int, float]:
     """Program/erase cycles and days from `10000:30`.
 
     Raises:
-        ConfigError: anything else.
+        ConfigError: the text is not an age.
     """
     cycles, _, days = text.partition(":")
     with contextlib.suppress(ValueError):

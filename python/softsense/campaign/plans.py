@@ -44,7 +44,7 @@ class Place:
         mean_iterations: float | None,
         floor: Floor | None = None,
     ) -> dict[str, Any]:
-        """What was found here, ready for JSON, from what was decoded for it."""
+        """The result at this place, ready for JSON, from the frames that were decoded for it."""
         parts = [(estimate.fer, estimate.relative_error), (floor.rate, floor.relative_error) if floor else (0.0, None)]
         fer = sum(rate for rate, _ in parts)
         deviation = math.hypot(*(rate * (error or 0.0) for rate, error in parts))
@@ -199,7 +199,7 @@ class Campaign:
             )
 
     def plans(self, places: Sequence[Place]) -> list[Plan[list[dict[str, Any]]]]:
-        """How to find the rates at these places, one plan for what depends on one another."""
+        """Plans to find the rates at these places, one plan for all places that share frames."""
         direct = self.goal.method == "direct"
         shared = [place for place in places if place.level == 1 and not direct]
         each = [self.descent([place]) for place in places if place.level > 1 or direct]
@@ -208,7 +208,7 @@ class Campaign:
     def automatic_plans(
         self, levels: Sequence[int], placement: str | dict[str, Any]
     ) -> list[Plan[list[dict[str, Any]]]]:
-        """How to find the rates of these levels, each across its own waterfall."""
+        """Plans to find the rates of these levels, each across its own waterfall."""
         return [self._automatic(level, placement) for level in levels]
 
     def hard_points(self, places: Sequence[Place]) -> Plan[list[dict[str, Any]]]:
@@ -232,7 +232,7 @@ class Campaign:
 
     def _hard_strata(self, rbers: Sequence[float]) -> Plan[Strata]:
         guess = 0.65 * self.code.shannon_limit * self.code.codeword_bits
-        # One series for all of them may cost what all of them may.
+        # One series for all points may take as many frames as all of them together.
         goal = replace(self.goal, frames=self.goal.frames * max(1, len(rbers)))
         return sample_by_weight(self.hard, rbers, goal, self.view, self.rungs, guess)
 

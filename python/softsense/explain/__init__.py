@@ -1,8 +1,8 @@
-"""One codeword's life as pictures and words: its cells, what sensing tells, how decoding goes, what reading it costs.
+"""One codeword's life as pictures and words: its cells, the results of sensing, the decodes, and the cost of reads.
 
-A codeword is programmed with random data, its cells age, every level is sensed, and the decoder gets what the regions
-say. What each read policy makes of that, with the config's technique of read retry, is worked out step by step and span
-by span, for a device that does nothing else::
+A codeword is programmed with random data, its cells age, every level is sensed, and the decoder gets the values of the
+regions. The read by each policy, with the config's technique of read retry, is worked out step by step and span by
+span, for an otherwise idle device::
 
     from softsense import explain
 

@@ -21,7 +21,7 @@ DATA, OTHER_PAGES, QUANTILES = range(3)
 
 @dataclass(frozen=True)
 class Codeword:
-    """A codeword in its cells: what is stored, and each cell's bit, state, and quantile among cells of that state."""
+    """A codeword in its cells: the stored data, and each cell's bit, state, and quantile among cells of its state."""
 
     word: NDArray[np.uint8]
     bits: NDArray[np.bool_]
@@ -31,7 +31,9 @@ class Codeword:
 
 @dataclass(eq=False)
 class Readings:
-    """What reads of a codeword come to: the simulator's `LoneRead` asks, and what it was told is kept for the text."""
+    """The outcomes of reads of a codeword: the simulator's `LoneRead` asks for them, and the answers are kept for the
+    text.
+    """
 
     codeword: Codeword
     page: int
@@ -93,8 +95,8 @@ def programmed(cells: Cells, page: int, code: Code, seed: int) -> Codeword:
 def regions_of(cells: Cells, codeword: Codeword, read: dict[str, Any]) -> NDArray[np.intp]:
     """The region of each cell: how many references are at or below the voltage that its quantile is at.
 
-    A voltage is below a reference if its quantile is below that of the reference, which is what is compared: no voltage
-    has to be found.
+    A voltage is below a reference if its quantile is below that of the reference. Quantiles are compared, so that no
+    voltage has to be computed.
     """
     regions = np.empty(len(codeword.bits), dtype=np.intp)
     for state in range(cells.states):
@@ -106,7 +108,7 @@ def regions_of(cells: Cells, codeword: Codeword, read: dict[str, Any]) -> NDArra
 
 
 def step_of(read: dict[str, Any], level: int, rber: float, code: Code) -> float:
-    """The natural logarithm that a step of what the decoder gets stands for."""
+    """The natural logarithm that one step of the decoder's integers stands for."""
     if level > 1:
         return float(read["llr_step"])
     # The LLR of a hard decision: finite where none is wrong.
@@ -117,7 +119,9 @@ def step_of(read: dict[str, Any], level: int, rber: float, code: Code) -> float:
 def attempt_at(
     codeword: Codeword, level: int, read: dict[str, Any], regions: NDArray[np.intp], decoder: Decoder
 ) -> dict[str, Any]:
-    """What sensing tells the decoder, and what it makes of it: hard decisions at level 1, LLRs at others."""
+    """The decoder's input from a sensing, hard decisions at level 1 or LLRs at other levels, and the result of decoding
+    it.
+    """
     ones = (read["llrs"] < 0)[regions]
     result = decoder.decode(np.packbits(ones) if level == 1 else read["integer_llrs"][regions])
     return {

@@ -57,7 +57,7 @@ def explain(
     needs: int = 1,
     overrides: Sequence[str] = (),
 ) -> Explanation:
-    """Program one codeword, let it age, read it at every level, and say what reads of the config do, and take, for it.
+    """Program one codeword, let it age, read it at every level, and work out the steps and times of the config's reads.
 
     The read is real: random data is encoded, every cell has a quantile in the distribution of its state, each level's
     references sort cells into regions, and the decoder gets what these say. Reads are the simulator's, on a device that
@@ -99,7 +99,7 @@ def explain(
 
     device = device_for(config, overrides, max_level)
     resolved = json.loads(device.to_json())
-    # What is wrong with a policy is told before anything is read.
+    # Faults of a policy are reported before anything is read.
     devices = {name: read_policies.with_policy(device, name) for name in read_policies.policy_names(policies)}
     opened_code = code_for(code, resolved["geometry"]["codeword_bytes"])
     if iterations < 1:

@@ -40,7 +40,7 @@ def odds_of(region: dict[str, Any]) -> str:
 
 
 def list_of_levels(levels: Sequence[int]) -> str:
-    """That they fail."""
+    """Levels that fail, in words."""
     if len(levels) == 1:
         return f"level {levels[0]} fails"
     return f"levels {levels[0]} {'and' if len(levels) == 2 else 'to'} {levels[-1]} fail"

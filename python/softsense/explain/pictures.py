@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 
 def draw(found: Explanation) -> Figure:
-    """Draw the same: states and regions, LLRs, attempts level by level, the steps of a read that moves references, and
-    a timeline for each policy.
+    """Draw an explanation: states and regions, LLRs, attempts level by level, the steps of a read that moves
+    references, and a timeline for each policy.
 
     Returns a figure 11 inches wide at 150 dpi; save it with its `savefig`.
     """
@@ -36,7 +36,7 @@ def draw(found: Explanation) -> Figure:
     read = told_policy(found)
     steps = steps_of(found, read)
     steps_high = 0.8 + 0.4 * len(steps) if moves_references(steps) else 0.0
-    # A panel of its own, with its title and what is below it.
+    # A separate panel, with its title and its x axis.
     steps_take = steps_high + 1.35 if steps_high else 0.0
     height = 7.95 + steps_take + lanes + 0.75
     figure = Figure(figsize=(WIDE, height), dpi=150, facecolor="white")

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
 
 def draw_steps(panels: list[Axes], found: Explanation, policy: str, steps: list[dict[str, Any]]) -> None:
-    """Where the references of each step stand over the states, a panel for each boundary, and what came of it."""
+    """The places of the references of each step over the states, a panel for each boundary, and the outcome of each
+    step.
+    """
     from matplotlib.ticker import MaxNLocator
 
     from softsense import plots
@@ -155,7 +157,9 @@ def draw_timelines(axes: Axes, found: Explanation) -> None:
 
 
 def _is_failed(span: dict[str, Any], read: dict[str, Any]) -> bool:
-    """Whether what a span is for came to nothing: every step of a read but the last, and that where none decodes."""
+    """Whether the step of a span failed: every step of a read but the last, and the last one, too, if no step
+    decodes.
+    """
     return span["step"] < len(read["levels"]) or not read["decoded"]
 
 

@@ -1,4 +1,4 @@
-"""Why reads take what they take, and what became of their steps."""
+"""The reasons for the time that reads take, and the outcomes of their steps."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def why(read: dict[str, Any]) -> str:
 
 
 def _ahead(read: dict[str, Any]) -> str:
-    """What sensing ahead hides, and what of it is in vain."""
+    """The time that sensing ahead hides, and the part of it that is wasted."""
     said = ""
     if read["hidden_us"] > 0:
         said += f"; {read['hidden_us']:,.1f} us of sensing are hidden"
@@ -52,7 +52,7 @@ def moves_references(steps: Sequence[dict[str, Any]]) -> bool:
 
 
 def why_steps(read: dict[str, Any], steps: Sequence[dict[str, Any]]) -> str:
-    """What a read consists of that moves references; `read` is a row of `reads`, and `steps` are its rows."""
+    """The parts of a read that moves references; `read` is a row of `reads`, and `steps` are its rows."""
 
     def came(step: dict[str, Any]) -> str:
         if step["known_cells"]:
@@ -98,7 +98,7 @@ def is_predicted_to_fail(step: dict[str, Any], found: Explanation) -> bool:
 
 
 def what_was_seen(step: dict[str, Any], found: Explanation) -> str:
-    """What is observed of a sensing beside the outcome of decoding, and what that says."""
+    """The observations of a sensing beside the outcome of decoding, and their meaning."""
     seen = []
     if step["search_sensings"]:
         seen.append(f"{step['search_sensings']} sensings of each boundary, counted in the die, found its valley")

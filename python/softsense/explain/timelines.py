@@ -9,7 +9,7 @@ from softsense.explain.codewords import Readings
 
 
 def summed(read: dict[str, Any]) -> dict[str, Any]:
-    """A row of `reads`, from what the simulator's read is."""
+    """A row of `reads`, from a read of the simulator."""
 
     def total(*, wasted: bool = False, **wanted: str) -> int:
         chosen = (s for s in read["spans"] if all(s[name] == value for name, value in wanted.items()))
@@ -37,7 +37,7 @@ def in_us(span: dict[str, Any]) -> dict[str, Any]:
 
 
 def steps_in(read: dict[str, Any], readings: Readings, hard_sense_us: float) -> Iterator[dict[str, Any]]:
-    """Rows of `steps`, from what the simulator's read is, and what it was told."""
+    """Rows of `steps`, from a read of the simulator, and the outcomes that it was given."""
     steps, measured = read["steps"], read["measured"]
 
     def row(number: int, step: dict[str, Any], *, sent: bool, sense_us: float) -> dict[str, Any]:
@@ -82,7 +82,7 @@ def steps_in(read: dict[str, Any], readings: Readings, hard_sense_us: float) -> 
         sensing = [span for span in read["spans"] if (span["step"], span["what"]) == (number, "sense")]
         sense_us = sum(span["to_ns"] - span["from_ns"] for span in sensing) / 1e3
         if step["unsent_sensings"]:
-            # The die counts ones with default references, and keeps what it has sensed so.
+            # The die counts ones with default references, and keeps the data of that sensing.
             unsent = {**step, "references": "default", "sensing_percent": 100}
             sent_us = hard_sense_us * step["sensing_percent"] / 100
             yield row(number, unsent, sent=False, sense_us=sense_us - sent_us)

@@ -5,7 +5,7 @@
     print(table(fit))
     open("drive.toml", "w").write(config_toml(fit))
 
-See docs/fitting-a-drive.md, and docs/model/fit.md for what a latency is made of.
+See docs/fitting-a-drive.md, and docs/model/fit.md for the parts of a latency.
 """
 
 from softsense.fit.check import compare

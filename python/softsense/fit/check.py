@@ -1,4 +1,4 @@
-"""Does the simulator, with the fitted config, do what the drive did? Simulated latencies beside those of a log."""
+"""Does the simulator with the fitted config reproduce the drive? Simulated latencies beside those of a log."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ class Depth:
         return DIES[int(np.argmax(self.probabilities))]
 
     def interval(self) -> tuple[int, int]:
-        """From the least to the most of those that have 95 % of the probability."""
+        """The least and the largest of the values that together have 95 % of the probability."""
         order = np.argsort(-np.array(self.probabilities))
         enough = order[: int(np.searchsorted(np.cumsum(np.array(self.probabilities)[order]), 0.95)) + 1]
         return DIES[int(enough.min())], DIES[int(enough.max())]

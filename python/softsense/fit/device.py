@@ -1,4 +1,4 @@
-"""A device config out of fitted parameters: what they say, and what has to be assumed beside them."""
+"""A device config from fitted parameters, and from assumptions where the fit says nothing."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Times:
 
 
 def divided(fit: Fit, p: Parameters) -> Times:
-    """How the sums of these parameters are divided.
+    """The times of a config, into which the fitted sums are divided.
 
     A hit is overhead and 1 us of memory; a page crosses 800 MB/s and a decoder of 13 Gb/s, but both take
     at most half of what there is.
@@ -62,7 +62,7 @@ def divided(fit: Fit, p: Parameters) -> Times:
     else:
         overhead, how = min(_OVERHEAD_US, least / 10), "overhead is assumed: no read was a hit"
     transfer, decode = read_bytes / _BUS_BYTES_PER_US, read_bytes / _DECODE_BYTES_PER_US
-    # Not more than half of what there is.
+    # At most half of the time.
     room = max(least - overhead - _LEAST_SENSE_US, 0.0)
     scale = min(1.0, 0.5 * room / (transfer + decode))
     return Times(overhead, memory, transfer * scale, decode * scale, jitter, how)
@@ -230,7 +230,7 @@ def config_toml(fit: Fit, of_round: float | None = None, parameters: Parameters 
 
 
 def _adding_up(slot: list[tuple[int, float]]) -> list[tuple[int, float]]:
-    """Shares of six digits whose sum is 1: the largest one makes up for what rounding lost."""
+    """Shares of six digits whose sum is 1: the largest share absorbs the rounding error."""
     rounded = [(k, float(f"{share:.6f}")) for k, share in slot]
     lost = 1 - sum(share for _, share in rounded)
     largest = max(range(len(slot)), key=lambda i: slot[i][1])

@@ -225,7 +225,7 @@ class _Work(ABC):
 
     @property
     def identity(self) -> str:
-        """A hash of everything."""
+        """A hash of all inputs of the fit."""
         told = json.dumps([type(self).__name__, _MODEL, __version__, self._depends_on()])
         return hashlib.sha256(told.encode()).hexdigest()
 
@@ -277,7 +277,8 @@ class _Rounds(_Work):
         grid = Grid(histogram.edges_us, self.cell_us)
         prior = Prior.of(self.structure, self.start, grid)
         if len(self.histograms) > 1:
-            # The peaks of a round are those of all, a little shifted; or they could not be told apart from one another.
+            # The peaks of a round are those of all rounds, slightly shifted; otherwise they could not be assigned to
+            # one another.
             k = self.structure.peaks
             sigma = prior.sigma.copy()
             sigma[:k] = _ROUND_BINS * float(np.diff(histogram.edges_us).min())

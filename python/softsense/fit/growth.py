@@ -1,4 +1,4 @@
-"""How the slow reads become more from round to round: a law with its posterior, and what it predicts."""
+"""The growth of the share of slow reads from round to round: a law with its posterior and its predictions."""
 
 from __future__ import annotations
 
@@ -36,7 +36,9 @@ class Growth:
     shares: NDArray[np.float64]
 
     def at(self, rounds: NDArray[np.float64] | float, scattered: bool = False) -> NDArray[np.float64]:
-        """Samples of the share at rounds: (samples, rounds). `scattered` adds what a round differs from the law."""
+        """Samples of the share at rounds: (samples, rounds). `scattered` adds the scatter of single rounds about the
+        law.
+        """
         found = _law(self.samples, np.atleast_1d(np.asarray(rounds, dtype=float)))
         if scattered:
             random = np.random.default_rng(len(self.samples))

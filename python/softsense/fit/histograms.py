@@ -46,7 +46,7 @@ class Histogram:
 
     @property
     def all_counts(self) -> NDArray[np.float64]:
-        """Counts of the bins and of what is beyond (n + 1,)."""
+        """Counts of the bins and of the reads beyond the last bin (n + 1,)."""
         return np.append(self.counts, self.beyond)
 
     def quantile_us(self, share: float | Sequence[float] | NDArray[np.float64]) -> NDArray[np.float64]:
@@ -95,7 +95,7 @@ class Log:
 def quantiles(
     edges_us: NDArray[np.float64], weights: NDArray[np.float64], shares: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Quantiles of bins and of what is beyond the last (n + 1,), us; infinite beyond the last edge."""
+    """Quantiles of bins and of the reads beyond the last bin (n + 1,), us; infinite beyond the last edge."""
     reached = np.concatenate([[0.0], np.cumsum(weights)]) / weights.sum()
     found = np.interp(shares, reached[:-1], edges_us)
     return np.where(shares > reached[-2], np.inf, found)
@@ -147,7 +147,7 @@ def check_held_out(log: Log, hold_out: Sequence[float]) -> None:
 
 
 def usable(log: Log) -> Log:
-    """Leaves out what cannot be fitted, saying so: empty rounds, and rounds whose bins are of another width.
+    """Leaves out rounds that cannot be fitted, with a note: empty rounds, and rounds whose bins have another width.
 
     Raises `FileError` if nothing is left.
     """
@@ -181,7 +181,9 @@ def usable(log: Log) -> Log:
 def one_size(
     reads: np.ndarray, column: int, wanted: int | None, place: str, notes: list[str]
 ) -> tuple[np.ndarray, int]:
-    """The reads of one size; `FileError` where there are several and none is wanted, or none of that."""
+    """The reads of one size; `FileError` if there are several sizes and none was chosen, or no reads of the chosen
+    size.
+    """
     sizes, counts = np.unique(reads[:, column], return_counts=True)
     if wanted is None and len(sizes) > 1:
         found = ", ".join(f"{int(s):,} ({c:,} reads)" for s, c in list(zip(sizes, counts, strict=True))[:6])

@@ -1,4 +1,6 @@
-"""What a fit claims: parameters with intervals, what is known only as a sum, and what the log cannot tell."""
+"""The claims of a fit: parameters with intervals, parameters that are known only as a sum, and those that the log
+cannot tell.
+"""
 
 from __future__ import annotations
 
@@ -65,7 +67,9 @@ def claims(fit: Fit) -> list[Claim]:
 
 
 def page_types(fit: Fit, p: Parameters) -> list[int]:
-    """Peaks that are taken for page types: those of flash with 8 % of its reads or more; the largest, if none has."""
+    """Peaks that are taken for page types: those with at least 8 % of the reads of flash; the largest peak, if none
+    has.
+    """
     flash = range(int(fit.structure.hit), fit.structure.peaks)
     least = PAGE_TYPE_SHARE * float(sum(p.share[k] for k in flash))
     return [k for k in flash if p.share[k] >= least] or [max(flash, key=lambda k: float(p.share[k]))]

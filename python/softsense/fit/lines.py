@@ -29,7 +29,7 @@ class Lines:
 
     @cached_property
     def text(self) -> str:
-        """All of it."""
+        """The whole text."""
         try:
             data = self._bytes()
             if data.startswith(_GZIP):
@@ -48,7 +48,9 @@ class Lines:
             raise FileError(f"{self.path}:{line}: found bytes that are no UTF-8, expected text") from None
 
     def _bytes(self) -> bytes:
-        """What stands in the file; devices and pipes have no end, but what is no text shows it at once."""
+        """The bytes of the file. Devices and pipes may have no end, but data that is not text shows within the first
+        bytes.
+        """
         with self.path.open("rb") as file:
             data = file.read(_SURE)
             if len(data) == _SURE:
@@ -60,7 +62,7 @@ class Lines:
         return data
 
     def number(self, at: int, text: str, what: str) -> float:
-        """The finite number in a text of this line; `FileError` for anything else."""
+        """The finite number in a text of this line; `FileError` if the text is not such a number."""
         try:
             value = float(text)
         except ValueError:

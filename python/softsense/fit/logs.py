@@ -42,7 +42,7 @@ def open_log(
         those that
             were queued alone.
 
-    Returns what can be fitted of it. Raises `FileError` and `ConfigError` naming file and line.
+    Returns the part of the log that can be fitted. Raises `FileError` and `ConfigError` naming file and line.
     """
     if not files:
         raise ConfigError("LOG: found no file, expected one at least")
@@ -196,7 +196,7 @@ def _fio_json(lines: Lines) -> Log:
 def _of_fio_bins(bins: dict[int, int]) -> tuple[np.ndarray, np.ndarray]:
     """Edges (us) and counts: fio has 64 bins for each octave, named by their middles; empty bins are between them."""
     high = max(bins)
-    # Up to twice the 99.9 % quantile, as of other logs; the last bin has what is beyond.
+    # Up to twice the 99.9 % quantile, as for other logs; the last bin has all reads beyond.
     edges, counts, at = [0], [], 0
     while at <= high:
         width = max(1, (1 << max(0, at.bit_length() - 1)) >> 6)

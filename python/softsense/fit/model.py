@@ -1,6 +1,6 @@
-"""The latency of one read, nothing else outstanding, as a distribution: what the simulator's own one is.
+"""The distribution of the latency of one read with nothing else outstanding, as in the simulator.
 
-A read is one of several *peaks*: the controller's memory (a hit), or a page type of the flash. Its latency adds up of
+A read is one of several *peaks*: the controller's memory (a hit), or a page type of the flash. Its latency is a sum of
 independent parts, so that its characteristic function is a product::
 
     phi(w) = [sum_k share_k exp(i w at_k - sigma_k^2 w^2 / 2)   where a flash peak is multiplied by the ladder]
@@ -31,7 +31,7 @@ _LEAST = 1e-12
 
 @dataclass(frozen=True)
 class Structure:
-    """Which parts the latency has; how long a vector of parameters is, and what its elements are.
+    """The parts of the latency, and the elements of a vector of parameters.
 
     A vector has, in this order: `at_us` of each peak; ln `sigma_us` of each; ln of each share over that of the last
     peak; ln `tail_us`; then, of a ladder, ln `step_us`, logit P(first retry), logit P(second | first),
@@ -198,7 +198,9 @@ class Grid:
         return float(self._cells * self.cell_us - self._end_us) / (STEPS + 1)
 
     def probabilities(self, structure: Structure, parameters: Parameters) -> NDArray[np.float64]:
-        """Of each bin, and of what is beyond the last: (..., n + 1). What is below the first edge is in the first."""
+        """Probabilities of each bin, and of latencies beyond the last bin: (..., n + 1). Latencies below the first edge
+        are in the first bin.
+        """
         p = parameters
         cut = min(len(self._omega), int(np.searchsorted(self._omega, 7.0 / float(np.min(p.sigma_us)))) + 2)
         w = self._omega[:cut]
@@ -225,7 +227,7 @@ class Grid:
             skew = p.slow_share[..., None] / (1 - 1j * w * p.slow_us[..., None])
         mass = np.ones(p.tail_us.shape)
         if structure.pauses:
-            # Cut off where it is beyond the last edge anyway, so that nothing of it comes back.
+            # Cut off beyond the last edge, so that nothing wraps around.
             rate, end = 1 / p.pause_us[..., None], self._end_us
             kept = 1 - np.exp((1j * w - rate) * end)
             skew = skew + p.pause_share[..., None] * kept / (1 - 1j * w * p.pause_us[..., None])
@@ -239,7 +241,7 @@ class Grid:
         return self._binned(np.cumsum(cells, axis=-1))
 
     def _binned(self, reached: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Probabilities of bins of what is reached at the ends of cells."""
+        """Probabilities of bins from the cumulative probabilities at the ends of cells."""
         position = self.edges_us / self.cell_us
         low = np.minimum(position.astype(int), self._cells - 1)
         reach = np.concatenate([np.zeros((*reached.shape[:-1], 1)), reached], axis=-1)

@@ -23,7 +23,7 @@ _REFERENCE_TABLE = "flash-8-9"
 
 
 def to_dict(fit: Fit, checks: Sequence[dict[str, Any]] = (), deep: Depth | None = None) -> dict[str, Any]:
-    """All of it, as JSON."""
+    """The whole fit, ready for JSON."""
     return {
         "log": fit.log.source,
         "format": fit.log.format,
@@ -42,7 +42,7 @@ def to_dict(fit: Fit, checks: Sequence[dict[str, Any]] = (), deep: Depth | None 
 
 
 def _finite(value: Any) -> Any:
-    """JSON has no infinity: what is beyond the last bin is null."""
+    """JSON has no infinity: an edge beyond the last bin is null."""
     if isinstance(value, dict):
         return {key: _finite(each) for key, each in value.items()}
     if isinstance(value, list):
@@ -51,7 +51,8 @@ def _finite(value: Any) -> Any:
 
 
 def growth_rows(fit: Fit) -> list[dict[str, Any]]:
-    """By round, how often flash is retried and how many reads are slow, and what raw bit error rate that would be.
+    """For each round the shares of retried and of slow reads, and the raw bit error rate to which they would
+    correspond.
 
     `rber_if_flash_8_9` is the raw bit error rate at which hard decision of the shipped code flash-8/9 fails as often as
     reads are retried: only with a code and decoder assumed do retries say one.
@@ -86,7 +87,7 @@ def _equivalent_rber(p_fail: float) -> float | None:
 
 
 def table(fit: Fit, checks: Sequence[dict[str, Any]] = (), deep: Depth | None = None) -> str:
-    """Everything for people: parameters with their intervals, what is not told, growth, and what was checked."""
+    """The fit as tables: parameters with their intervals, parameters that the log does not tell, growth, and checks."""
     rows = identified.claims(fit)
     told = [row for row in rows if row.is_told]
     width = max(len(row.name) for row in rows)
@@ -133,7 +134,7 @@ def table(fit: Fit, checks: Sequence[dict[str, Any]] = (), deep: Depth | None = 
 
 
 def picture(fit: Fit) -> Figure:
-    """The latencies of the rounds that were fitted, what the fit makes of them, and its peaks."""
+    """The latencies of the fitted rounds, the fitted distribution, and its peaks."""
     from matplotlib.figure import Figure
 
     from softsense.plots import settled

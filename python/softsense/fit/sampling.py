@@ -1,4 +1,4 @@
-"""The posterior of the parameters of one round: the mode, what misfits, and samples."""
+"""The posterior of the parameters of one round: its mode, the misfit of the model, and samples."""
 
 from __future__ import annotations
 
@@ -42,7 +42,9 @@ class Prior:
 
     @staticmethod
     def of(structure: Structure, start: NDArray[np.float64], grid: Grid) -> Prior:
-        """Wide ones: peaks within 15 % of where they were seen, all else by what drives have (docs/model/fit.md)."""
+        """Wide priors: peaks within 15 % of the places where they were seen, all other parameters within the range of
+        real drives (docs/model/fit.md).
+        """
         k, cell = structure.peaks, grid.cell_us
         at = start[:k]
         reach = 0.15 * np.maximum(at, 40.0)

@@ -219,7 +219,7 @@ class _Search:
             self.mode = self._fit(self.structure, pack(self.structure, ordered))
 
     def _settle_hit(self) -> None:
-        """A first peak is a hit or it is not, by what it has become."""
+        """Whether the first peak is a hit, judged by its fitted place."""
         hit = is_hit(unpack(self.structure, self.mode.vector))
         if hit != self.structure.hit:
             self.structure = replace(self.structure, hit=hit)

@@ -25,7 +25,8 @@ def read_histogram(lines: Lines, unit: str = "us") -> Log:
     `unit`, of equal widths; the others counts of reads, or per cent of them. Which it is, tells the sum of the column:
     98 to 100.2 is per cent. The number of reads is then inferred: the smallest difference between shares is one read.
 
-    Raises `FileError` for what is no number, is negative, lacks columns, or for bins that do not follow one another.
+    Raises `FileError` for text that is not a number, negative numbers, missing columns, and bins that do not follow one
+    another.
     """
     numbers, edges, columns = _cells(lines)
     edges_us = edges * _TO_US[unit]
@@ -110,7 +111,7 @@ def _cells(lines: Lines) -> tuple[list[float], NDArray[np.float64], NDArray[np.f
 def held_out(log: Log, text: str | None) -> tuple[float, ...]:
     """Rounds that are held out: numbers with commas between, or `third`, every third counted from the last.
 
-    Raises `ConfigError` for what is neither, or what the log lacks, and where none would be left to fit.
+    Raises `ConfigError` if the text is neither, if the log lacks such rounds, and if no round would be left to fit.
     """
     if text is None:
         return ()

@@ -1,6 +1,6 @@
 """`softsense explain --serve`: the life of one codeword as a page with sliders, from the same code as everywhere.
 
-The page asks for `/api/explain` with what its sliders say, and shows what `softsense.explain.explain` found.
+The page asks for `/api/explain` with the values of its sliders, and shows the result of `softsense.explain.explain`.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _KEPT = 256
 def answered(path: str, query: Mapping[str, str], config: str) -> Answer | None:
     """What the page asks for; `config` is the device that it begins with.
 
-    Raises `SoftsenseError`: what is asked for cannot be explained.
+    Raises `SoftsenseError`: the query cannot be answered.
     """
     if path == "/":
         return Answer(page(config).encode(), by_itself=True)
@@ -126,7 +126,7 @@ def asked(query: Mapping[str, str], config: str) -> dict[str, Any]:
     technique = query.get("technique", "config")
     if technique not in TECHNIQUES:
         raise ConfigError(f"technique: found {technique}, expected one of {', '.join(TECHNIQUES)}")
-    # Files are for the command line: whoever can reach this server gets to see no others.
+    # Files can be named on the command line alone: users of this server must not read other files.
     device, code = query.get("config", config), query.get("code", "flash-8/9")
     _check_offered("config", device, devices(config))
     _check_offered("code", code, choices(device)["codes"])

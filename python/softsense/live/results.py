@@ -39,7 +39,7 @@ _MOST_RUNS = 40
 
 
 class Results:
-    """A folder of results, or one of such folders; what is in it is looked at whenever it is asked for.
+    """A folder of results, or a folder of such folders; its content is read anew for each request.
 
     Raises:
         FileError: there is no such folder.
@@ -51,7 +51,9 @@ class Results:
         self.folder = folder.resolve()
 
     def answered(self, path: str, _: Mapping[str, str]) -> Answer | None:
-        """The page at `/`, what it shows at `/api/state`, files of the folder below `/files/`."""
+        """Answers `/` with the page, `/api/state` with the data that it shows, and paths below `/files/` with files of
+        the folder.
+        """
         if path == "/":
             return Answer(page(self.folder.name).encode(), by_itself=True)
         if path == "/api/state":
@@ -61,7 +63,9 @@ class Results:
         return None
 
     def state(self) -> dict[str, Any]:
-        """How all `runs` are: what `Following` wrote of each, and its `state`, `left_s`, files, charts and points."""
+        """The state of all `runs`: the progress that `Following` wrote for each, its `state`, `left_s`, files, charts
+        and points.
+        """
         found = [self._run(file) for file in self._told()]
         runs = sorted((run for run in found if run), key=lambda run: -run["started_s"])
         return {"folder": self.folder.name, "now_s": time.time(), "runs": runs[:_MOST_RUNS]}

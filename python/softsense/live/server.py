@@ -1,4 +1,4 @@
-"""A local web server for pages of this machine: one address, GET only, nothing that was not asked for."""
+"""A local web server for pages of this machine: one address, GET requests only."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class Server(ThreadingHTTPServer):
         return f"http://{self.host}:{self.server_address[1]}/"
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Whoever went away before the answer is nobody's concern."""
+        """A client that disconnected before the answer is no error."""
 
     def knows(self, host: str) -> bool:
         """Whether a request means this server: a page elsewhere may have given its own name this address."""

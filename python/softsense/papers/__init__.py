@@ -1,11 +1,11 @@
-"""Reproductions of published figures: what all papers share.
+"""Reproductions of published figures: the parts that all papers share.
 
 A paper is a module or package here with a `PAPER`: its figures, each with the simulations it needs, what is measured of
-them and how it is drawn, and its claims. `reproduce` runs the simulations that several figures share once, sets what
-was measured beside what was published, and writes pictures, numbers and a report.
+them and how it is drawn, and its claims. `reproduce` runs simulations that several figures share once, compares
+measured with published numbers, and writes pictures, numbers and a report.
 
-Where things are: `plans` says what a paper is made of, `judging` how a claim is judged, `running` runs, `telling`
-writes reports; `comparing` and `drawing` are what figures of several papers are made with.
+The modules: `plans` has the parts of a paper, `judging` the rules by which claims are judged, `running` runs
+simulations, `telling` writes reports; `comparing` and `drawing` have tools for the figures of several papers.
 """
 
 from softsense.base import inline

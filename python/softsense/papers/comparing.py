@@ -1,4 +1,4 @@
-"""Ways of reading on workloads, compared with one another: what papers share beyond the running of simulations."""
+"""Ways of reading on workloads, compared with one another, for the figures of several papers."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def lone_reads(requests: int, **fields: Any) -> Workload:
 
 
 class Compared:
-    """A quantity of arms over that of another, paired by seed, for each workload."""
+    """A quantity of arms divided by that of a reference arm, paired by seed, for each workload."""
 
     def __init__(
         self, plan: Plan, runs: Runs, arms: Sequence[Arm], reference: Arm, quantity: Quantity | None = None
@@ -136,7 +136,7 @@ class Compared:
         return f"from {as_share(saved[least], 1)} ({least}) to {as_share(saved[most], 1)} ({most})"
 
     def order(self, arms: Sequence[Arm], number: Number, why: str) -> Evidence:
-        """Whether the quantity of each of the arms is more than that of the next one."""
+        """Whether the quantity of each arm is larger than that of the next arm."""
 
         def met(values: Sequence[float]) -> bool:
             return all(a > b for a, b in pairwise(values))
@@ -164,7 +164,7 @@ def saved(ratio: Number) -> Number:
 
 
 def first_beyond(low: float, high: float, is_beyond: Callable[[float], bool]) -> float:
-    """From where on something is so, which it stays; the end of the range if nowhere."""
+    """The point from which on a monotone condition holds; the end of the range if it holds nowhere."""
     for _ in range(50):
         middle = 0.5 * (low + high)
         low, high = (low, middle) if is_beyond(middle) else (middle, high)

@@ -1,4 +1,4 @@
-"""How a claim of a paper is judged: what was published, what was measured, and the verdict."""
+"""How a claim of a paper is judged: the published number, the measured number, and the verdict."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class Number:
         return Number(self.value + shift, self.lo + shift, self.hi + shift)
 
     def spanning(self, others: Iterable[Number]) -> Number:
-        """The number with an interval that reaches over its own and those of the others."""
+        """The number with an interval that spans its own interval and those of the others."""
         every = [self, *others]
         return Number(self.value, min(each.lo for each in every), max(each.hi for each in every))
 
@@ -126,7 +126,7 @@ class Claim:
 
 
 def resting_on(kind: Kind, *claims: Claim) -> tuple[Claim, ...]:
-    """Claims whose verdicts all rest on the same."""
+    """Claims whose verdicts all rest on the same kind of evidence."""
     return tuple(replace(claim, kind=kind) for claim in claims)
 
 

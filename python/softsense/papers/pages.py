@@ -29,7 +29,7 @@ MARKS = {
 
 
 def of_reproduction(result: Reproduction) -> str:
-    """The report of a reproduction: claims published beside measured, and every figure with what is to be said."""
+    """The report of a reproduction: claims with published and measured numbers, and every figure with its notes."""
     plan = result.plan
     workloads = [[each.name, each.what, each.file or "synthetic"] for each in plan.workloads]
     workloads += [[each.name, "left out: its trace was not given", each.file or ""] for each in plan.left_out]

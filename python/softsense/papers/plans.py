@@ -53,7 +53,7 @@ class Workload:
 
 
 def synthetic(**fields: Any) -> tuple[str, ...]:
-    """The override that makes these fields the whole `[workload]`: what the device's own config says there is gone."""
+    """The override that makes these fields the whole `[workload]`, in place of the workload of the device's config."""
     return (f"workload={inline(fields)}",)
 
 
@@ -105,8 +105,8 @@ class Measured:
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure: the simulations that it needs, what it makes of them, and how that is drawn: as charts, or as a picture
-    that is no chart.
+    """A figure: the simulations that it needs, the numbers that it measures, and how these are drawn: as charts, or as
+    another picture.
     """
 
     id: str

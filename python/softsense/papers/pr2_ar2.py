@@ -1,7 +1,7 @@
 """PR2 and AR2 (J. Park et al., ASPLOS 2021): retries that overlap, and that are sensed for less time.
 
-Its chips and traces are not to be had: reads are compared on a drive of today, with cells of another chip. All numbers
-but those of the abstract are at second hand, through notes of others.
+The paper's chips and traces are not available: reads are compared on a present drive, with cells of another chip. All
+published numbers except those of the abstract are taken from notes of others.
 """
 
 from __future__ import annotations
@@ -183,7 +183,7 @@ def _device() -> dict[str, Any]:
 
 @cache
 def best_percent(age: tuple[int, float]) -> int:
-    """For how much of its time retries are sensed: what is fastest by the profile of an age."""
+    """The fraction of the sensing time of retries that is fastest by the profile of an age, per cent."""
     return min(_PERCENTS, key=lambda percent: _mean_us(age, percent))
 
 

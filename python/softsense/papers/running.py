@@ -1,4 +1,4 @@
-"""Running what a paper needs, each simulation once, and writing what comes of it."""
+"""Run the simulations of a paper, each once, and write the results."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Folder(Protocol):
 
 @dataclass
 class Reproduction:
-    """What was reproduced: claims as in `claims.json`, figures with what they measured, and whether it was stopped.
+    """A reproduction: claims as in `claims.json`, figures with their measured numbers, and whether it was stopped.
 
     Pictures are there by the ids of figures, as they were drawn and as PNG.
     """
@@ -57,7 +57,7 @@ class Reproduction:
 
 
 class _StopError(Exception):
-    """Ends a simulation that nobody waits for any more."""
+    """Ends a simulation whose result is no longer needed."""
 
 
 def _simulated(device: str, case: Case, shared: Sequence[str], traces: str | None, progress: Progress | None) -> Any:
@@ -120,7 +120,7 @@ class _Simulations(Mapping[Case, dict[str, Any]]):
                 self._keys[case] = _identity(*asked(case))
                 if (known := store.result(self._keys[case], 0)) is not None:
                     self._found[case] = known
-        # All at once: simulations go on while what has ended is measured.
+        # All at once: other simulations continue while a finished figure is measured.
         most = len(distinct)
         by: Workers[Case]
         if isinstance(jobs, int):
@@ -160,7 +160,7 @@ class _Simulations(Mapping[Case, dict[str, Any]]):
         self.report(progress)
 
     def _keep(self, ended: Iterable[tuple[Case, Future[Any]]]) -> None:
-        """Take what has ended, and put it into the store."""
+        """Put simulations that have ended into the store."""
         for case, future in ended:
             self._found[case] = self._flight.result(future)
             # Cases that are worded otherwise may be one simulation.
@@ -174,7 +174,7 @@ class _Simulations(Mapping[Case, dict[str, Any]]):
             progress("simulating", len(self._found), sum(fractions) / len(self._fractions))
 
     def close(self) -> None:
-        """Stop what is still running, and keep what has ended."""
+        """Stop running simulations, and keep those that have ended."""
         self._flight.close(self._keep)
 
 
@@ -193,8 +193,8 @@ def reproduce(
 
     The reports are `report.md` and `report.html`, which holds all that it shows.
 
-    Ctrl-C ends it early: what is complete by then is written, and the result says `interrupted`. Results do not depend
-    on `jobs`.
+    Ctrl-C ends it early: complete figures are written, and the result says `interrupted`. Results do not depend on
+    `jobs`.
 
     Args:
         paper: whose figures they are.

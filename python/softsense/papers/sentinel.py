@@ -1,8 +1,8 @@
 """Sentinel (Q. Li et al., MICRO 2020): cells that are known tell where references belong.
 
-Its chips, traces and simulator are not to be had. Wordlines are sampled here, cell by cell, from cells of another chip,
-and reads are compared on a drive of today. All numbers but those of the abstract are at second hand, through notes of
-others.
+The paper's chips, traces and simulator are not available. Wordlines are sampled here, cell by cell, from cells of
+another chip, and reads are compared on a present drive. All published numbers except those of the abstract are taken
+from notes of others.
 """
 
 from __future__ import annotations
@@ -99,7 +99,9 @@ class _Wordline:
         return np.array([_above(low, volts) + len(high) - _above(high, volts) for volts, (low, high) in at])
 
     def _difference(self, steps: int) -> float:
-        """Of known cells those of the lower state that read above, less those of the upper one that read below."""
+        """The number of known cells of the lower state that read above, minus that of cells of the upper state that
+        read below.
+        """
         volts = self._cells.references[self._inference["boundary"]] + steps * self._inference["step_v"]
         low, high = self._known
         return (_above(low, volts) - (len(high) - _above(high, volts))) / len(low)
@@ -111,7 +113,9 @@ class _Wordline:
         return int(np.min(each, axis=0).sum())
 
     def read(self) -> tuple[float, float, float]:
-        """By what share errors are more than with the best references: by default, inferred, calibrated after that."""
+        """By what share errors exceed those at the best references: with default, inferred, and then calibrated
+        references.
+        """
         least, steps = self._least_errors(), self._cells.inferred_steps(self._difference(0))
         moved = self._cells.calibrated_steps(steps, self._difference(steps))
         offsets = [np.zeros(len(self._cells.references)), *map(self._cells.inferred_offsets_v, (steps, moved))]

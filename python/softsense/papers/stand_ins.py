@@ -117,8 +117,8 @@ def stand_in(
 ) -> Workload:
     """A synthetic workload with the published statistics of one of LaLDPC's.
 
-    Published are the numbers of sectors read and written, here eight a request, how long it is, and the share of reads
-    that need soft sensing: those of data that it has not written itself.
+    The paper gives the numbers of sectors read and written (here eight a request), the duration, and the share of reads
+    that need soft sensing, which are taken to be reads of data that the workload has not written itself.
 
     Args:
         name: as in table III.

@@ -1,4 +1,4 @@
-"""Ways of reading again what a hard decision does not decode, as overrides of `[read]` and of cells."""
+"""Techniques of read retry after a failed hard decision, as overrides of `[read]` and of cells."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CAPABILITY_RBER = 0.0085
 
 
 def reading(**fields: Any) -> str:
-    """All of `[read]`, progressive if nothing else is said: what the device's own config says there is gone."""
+    """The whole `[read]`, progressive by default, in place of that of the device's config."""
     return f"read={inline({'policy': 'progressive', 'retry': 'incremental', 'max_level': 7, **fields})}"
 
 
@@ -34,7 +34,7 @@ def of_cells(cells: Cells) -> str:
 def ladder(cells: str, pe_cycles: int, retention_days: float, retries: int) -> str:
     """Cells whose retry table goes in equal steps from the default references to the best ones of an age.
 
-    With one retry it is the ideal one of that age.
+    With one retry, that retry is the ideal one of its age.
     """
     default = Cells.open(cells, pe_cycles, retention_days * 24, "default")
     best = default.with_references("tracked").references - default.references

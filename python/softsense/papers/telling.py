@@ -1,4 +1,4 @@
-"""What was published beside what was measured, in words and tables."""
+"""Published beside measured numbers, in words and tables."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def claim_cells(claims: Mapping[str, Claim], found: Sequence[Mapping[str, Any]])
 
 
 def reasons(claim: Claim, found: Mapping[str, Any]) -> list[str]:
-    """Paragraphs on a claim: its verdict and why, and what it comes to under each assumption."""
+    """Paragraphs on a claim: its verdict with the reason, and its number under each assumption."""
     told = [f"**{found['claim']}: {found['verdict']}.** {found['why']}"] if found["why"] else []
     if found["under"]:
         each = (f"{name}: {measured(claim, row)}, {row['verdict']}" for name, row in found["under"].items())
@@ -115,7 +115,7 @@ def _plural(text: str) -> str:
 
 
 def table(result: Reproduction) -> str:
-    """The claims as a table for the terminal; of what judges none, what its figures note."""
+    """The claims as a table for the terminal; if there are none, the notes of the figures."""
     if not result.paper.claims:
         told = ((figure.title, measured.notes) for figure, measured in result.figures if measured.notes)
         return "\n\n".join("\n".join((title, *(note.replace("*", "") for note in notes))) for title, notes in told)
@@ -139,7 +139,7 @@ def markdown_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def report(result: Reproduction) -> str:
-    """What was published beside what was measured, in Markdown."""
+    """The report in Markdown: published beside measured numbers."""
     claims = {claim.id: claim for claim in result.paper.claims}
     plan = result.plan
     seeds = f"seeds {plan.seeds[0]} to {plan.seeds[-1]}" if len(plan.seeds) > 1 else f"seed {plan.seeds[0]}"
@@ -172,7 +172,7 @@ def report(result: Reproduction) -> str:
 
 
 def headline(result: Reproduction) -> str:
-    """The one sentence that matters of a paper; empty where not all of it was measured."""
+    """The main result of a paper in one sentence; empty if not all claims were measured."""
     whole = len(result.claims) == len(result.paper.claims) and not result.interrupted
     if not whole or not result.paper.headline:
         return ""

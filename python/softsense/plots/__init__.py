@@ -1,5 +1,5 @@
-"""Pictures: of a comparison where reads spend their time, their tail, what soft sensing costs, and the levels; of an
-LDPC code its base matrix and its Tanner graph; of frame error rates and decode tables their curves.
+"""Pictures: for a comparison the split of read time, the tail, the cost of soft sensing, and the levels; for an LDPC
+code its base matrix and its Tanner graph; for frame error rates and decode tables their curves.
 """
 
 from softsense.colours import FAINT, INK

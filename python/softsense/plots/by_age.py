@@ -58,7 +58,7 @@ def _rber(
     ticks: Sequence[float],
     beside: str,
 ) -> Figure:
-    """Two lines for each group of rows; the columns are those of x, of the solid line and of the dashed one."""
+    """Two lines for each group of rows; the columns are x, the solid line and the dashed line."""
     series = []
     for (label, rows), colour in zip(told.items(), of_ages(len(told)), strict=True):
         at, solid, dashed = (
@@ -74,7 +74,7 @@ def _rber(
 
 
 def draw_reliability_by_age(rows: Sequence[Row], name: str) -> Figure:
-    """Draw what a config's reads come to over P/E cycles, a line for each retention.
+    """Draw the outcome of a config's reads over P/E cycles, a line for each retention.
 
     Args:
         rows: as `softsense.flash.reliability_by_age` returns them.
@@ -100,7 +100,7 @@ def draw_reliability_by_age(rows: Sequence[Row], name: str) -> Figure:
 
 
 def _apart(rows: Iterable[Row], column: str) -> list[tuple[Any, list[Row]]]:
-    """Rows by what a column says, in the order in which it first says so."""
+    """Rows grouped by the value of a column, in the order in which values first occur."""
     found: dict[Any, list[Row]] = {}
     for row in rows:
         found.setdefault(row[column], []).append(row)

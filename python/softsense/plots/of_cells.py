@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 
 def draw_cells(cells: Cells, page: int, level: int, placement: str = "mutual_information") -> Figure:
-    """Draw how a page is read: threshold voltages, the references that it is compared with, and what each region says.
+    """Draw how a page is read: threshold voltages, the references with which they are compared, and the LLR of each
+    region.
 
     Args:
         cells: the cells, at their age.

@@ -108,7 +108,9 @@ def draw_trap(code: Code, trap: Trap) -> Figure:
 
 
 def _long_path(bits: Sequence[int], tied: Sequence[tuple[int, ...]]) -> list[int]:
-    """The bits in the order of a longest path along ties, closed if there is such a one; what is left comes last."""
+    """The bits in the order of a longest path along ties, a closed path if there is one; bits that are not on it come
+    last.
+    """
     neighbours: dict[int, list[int]] = {bit: [] for bit in bits}
     for one, other in tied:
         neighbours[one].append(other)

@@ -1,4 +1,4 @@
-"""Charts as pictures: what `softsense.charts` describes, drawn by matplotlib."""
+"""Charts as pictures: the charts that `softsense.charts` describes, drawn by matplotlib."""
 
 from __future__ import annotations
 
@@ -241,7 +241,7 @@ def _draw_ends(axes: Axes, series: Series, at: Any, values: Any, colour: str, *,
 
 
 def _draw_ranges(axes: Axes, series: Series, at: Any, *, across: bool) -> None:
-    """Boxes behind everything else; one without height is a line."""
+    """Boxes behind all other elements; a box without height is a line."""
     label = _label(series)
     for x, low, high in zip(at, series.lo or (), series.hi or (), strict=True):
         look: dict[str, Any] = {"facecolor": "#dedede", "edgecolor": FAINT, "linewidth": 1.1, "zorder": 0.5}
@@ -412,7 +412,7 @@ def _values(chart: Chart, axis: str, *, lies: bool) -> list[float]:
 
 
 def _give_room(axes: Axes, chart: Chart) -> None:
-    """Linear heights begin with zero, unless some are below, and leave room for what is written above bars."""
+    """Linear heights begin with zero, unless some are negative, and leave room for the numbers above bars."""
     ends = [*_values(chart, "y", lies=False), *(mark.value for mark in chart.marks if mark.axis == "y")]
     for series in chart.series:
         ends += [_number(end) for end in [*(series.lo or ()), *(series.hi or ())]]
@@ -448,7 +448,7 @@ def _draw_marks(axes: Axes, chart: Chart) -> None:
 
 
 def _shared_key(sheet: Sheet) -> list[Key]:
-    """What a legend of all charts has; nothing where one series alone is drawn."""
+    """The entries of a legend for all charts; none if only one series is drawn."""
     found: dict[str, Any] = {}
     for chart in sheet.charts:
         if not chart.own_key:
@@ -458,7 +458,7 @@ def _shared_key(sheet: Sheet) -> list[Key]:
 
 
 def _keys(chart: Chart) -> list[Key]:
-    """Marks and names of what a chart shows."""
+    """Marks and names of the series of a chart."""
     if chart.rows:
         marks = zip(chart.categories(), _OF_ROWS, strict=False)
         return [(Line2D([], [], marker=m, linestyle="", color=FAINT, markersize=6), name) for name, m in marks]

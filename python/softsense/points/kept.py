@@ -71,7 +71,7 @@ class Kept:
 
     @cached_property
     def ids(self) -> set[str]:
-        """Of what is finished."""
+        """The ids of finished points."""
         return {identity for part in self._parts.values() for identity in part["id"]}
 
     def add(self, rows: Sequence[Mapping[str, Any]]) -> None:

@@ -1,4 +1,4 @@
-"""The points of a sweep, and what has to be simulated for them."""
+"""The points of a sweep, and the simulations that they need."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class Job:
 class Planned:
     """The points of a sweep, with their configs checked and their traces scanned.
 
-    Of a search these are the points of the first batch, until it is told what came of them.
+    For a search these are the points of the first batch, until the optimiser is told their results.
 
     Args:
         sweep: what is to be simulated.
@@ -138,7 +138,7 @@ class Planned:
         return self._searching.designs * max(1, len(self.sweep.traces)) * max(1, len(self.sweep.seeds))
 
     def go_on(self, judged: Callable[[], Judged]) -> bool:
-        """Tell a search what came of its last batch, and add the points of the next; whether there are any.
+        """Tell a search the results of its last batch, and add the points of the next one; whether there are any.
 
         Args:
             judged: the designs so far, judged.
@@ -181,7 +181,7 @@ class Planned:
         return bool(self._batch)
 
     def describe(self) -> list[tuple[str, str]]:
-        """Label and value rows for people: how many points of what, and what traces were recognised as."""
+        """Rows of label and value for people: numbers of points, swept fields, and the recognised formats of traces."""
         sweep = self.sweep
         if sweep.search:
             designs = self._searching.designs if self._searching else 0
@@ -293,7 +293,7 @@ class Planned:
             self.points.append(point)
 
     def _bought(self, config: Config, setting: Mapping[str, Any]) -> list[str]:
-        """What decoders get for the area of those of the config."""
+        """The overrides that give decoders the area of the config's decoders."""
         bought = config.parallelism_of_area(self._area or 0.0)
         for text in bought:
             name = text.partition("=")[0]
@@ -336,7 +336,7 @@ class Planned:
         return identity
 
     def plain(self, message: str) -> str:
-        """Why a point fails, the same wherever config and traces lie: their paths are no part of a result."""
+        """The reason why a point fails, without the folders of config and traces, which are not part of a result."""
         message = re.sub(rf"^({re.escape(self._origin)}(:\d+)?: |--set:? )", "", message, flags=re.MULTILINE)
         message = "; ".join(message.splitlines())
         for name, (path, _, _) in self._traces.items():
@@ -353,7 +353,7 @@ def _own_name(value: Any, resolved: Any, path: str) -> Any:
 
 
 def device(setting: Mapping[str, Any]) -> dict[str, Any]:
-    """Of the values of swept fields, what a lifetime depends on: not what `softsense.lifetime` sets by itself."""
+    """The values of swept fields on which a lifetime depends: all but those that `softsense.lifetime` sets itself."""
     apart = ("workload", "energy", "read", "decoder", "host.issue", "host.write_buffer_bytes", "precondition.pe_cycles")
     return {name: each for name, each in setting.items() if not any(f"{name}.".startswith(f"{a}.") for a in apart)}
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class _StopError(Exception):
-    """Ends a simulation that nobody waits for any more."""
+    """Ends a simulation whose result is no longer needed."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ _stop: Event | None = None
 
 
 def work(job: Job) -> Outcome:
-    """Simulate a point, or find a lifetime, in whatever process this is. What is wrong with the job is an outcome."""
+    """Simulate a point, or find a lifetime, in this process. A fault of the job is an outcome, not an exception."""
     sha256 = job.sha256
     try:
         _go_on()
@@ -83,7 +83,7 @@ def _numbers(config: Config, job: Job) -> dict[str, float | None]:
 
 
 def _go_on(*_: object) -> None:
-    """Called now and then by what is being simulated."""
+    """Called now and then by the running simulation."""
     if _stop and _stop.is_set():
         raise _StopError
 
@@ -165,7 +165,8 @@ class Processes:
         """End the processes, if `stop` even where they are at work."""
         if stop:
             self._stop.set()
-        # A process that still starts asks for what the pool has: Ctrl-C shall not drop that meanwhile.
+        # A process that is still starting fetches its state from the pool, which must not be dropped by Ctrl-C
+        # meanwhile.
         with hearing_ctrl_c():
             if self._pool:
                 self._pool.shutdown(cancel_futures=True)

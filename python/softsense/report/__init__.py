@@ -1,8 +1,8 @@
-"""Reports: one HTML document that holds everything it shows, for a browser, a phone or a printer.
+"""Reports: one self-contained HTML document, for a browser, a phone or a printer.
 
-`html` makes a document of sections with charts and tables. `of_comparison`, `of_fer` and `of_decode_table` say what
-goes into theirs, as `papers.pages` does of reproductions. Charts are data, in JSON: the scripts of `softsense/web` draw
-them in the browser, and are in the document, so nothing is ever loaded from a network.
+`html` makes a document of sections with charts and tables. `of_comparison`, `of_fer` and `of_decode_table` choose the
+content of their documents, as `papers.pages` does for reproductions. Charts are data, in JSON: the scripts of
+`softsense/web` draw them in the browser, and are in the document, so nothing is ever loaded from a network.
 """
 
 from softsense.charts import Chart, Mark, Series

@@ -59,7 +59,7 @@ def table_html(table: Table, where: str) -> str:
 
 
 def _of_numbers(cells: Sequence[Any]) -> bool:
-    """Whether most of what a column holds is numbers."""
+    """Whether most cells of a column are numbers."""
     held = [cell for cell in cells if cell not in (None, "", "-")]
     return 2 * sum(_sort_key(cell) is not None for cell in held) > len(held)
 

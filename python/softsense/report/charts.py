@@ -1,4 +1,4 @@
-"""Charts of a document: what stands around each, and its description, which `softsense/web/charts.js` draws."""
+"""Charts of a document: the elements around each chart, and its description, which `softsense/web/charts.js` draws."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def chart_html(chart: Chart, where: str, charts: list[dict[str, Any]]) -> str:
 
 
 def description(chart: Chart) -> dict[str, Any]:
-    """A chart as JSON has it; what is left out is not so, or not there."""
+    """A chart as JSON; fields that are false or missing are left out."""
     series = [_clean(each) for each in chart.series]
     across = [value for each in series for value in each.x]
     up = [value for each in series for value in each.y]
@@ -68,7 +68,7 @@ def _series(series: Series, colour: str) -> dict[str, Any]:
 
 
 def _clean(series: Series) -> Series:
-    """With lists of what JSON has: numbers to seven digits, and None for what is not finite."""
+    """The value in types of JSON: numbers with seven digits, and None for numbers that are not finite."""
 
     def clean(values: Any) -> list[Any]:
         found: list[Any] = []

@@ -65,7 +65,7 @@ def _responses(comparison: Comparison) -> Section:
 
 
 def _charted(comparison: Comparison, title: str, chart: Chart, *about: str) -> Section:
-    """A section with a chart, if there is anything in it, and tables."""
+    """A section with tables, and with a chart if the chart has data."""
     return Section(title, parts=[*([chart] if chart.series else []), *_tables(comparison, *about)])
 
 
@@ -87,7 +87,7 @@ def _workload_name(run: RunResult) -> str:
 
 def _what_was_run(comparison: Comparison) -> dict[str, str]:
     runs = comparison.all_runs
-    # All runs have the same configuration but for how they read.
+    # All runs have the same configuration except for the read policy.
     first = comparison.runs[0]
     summary = first.summary
     found = {"policies": ", ".join(f"{run_name(run.name)} ({run.summary['retry']})" for run in runs)}

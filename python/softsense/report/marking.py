@@ -7,9 +7,9 @@ from html import escape
 
 
 def marked_up(text: str) -> str:
-    """A paragraph with `code`, *emphasis* and **strong** words; everything else is shown as it is."""
+    """A paragraph with `code`, *emphasis* and **strong** words; all other text is shown unchanged."""
     found = []
-    # What is between backticks is code, with nothing in it to be marked.
+    # Text between backticks is code, in which nothing else is marked.
     for i, part in enumerate(re.split(r"`([^`\n]+)`", text)):
         safe = escape(part, quote=False)
         if i % 2:

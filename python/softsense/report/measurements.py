@@ -18,7 +18,7 @@ _TOLD = (1e-2, 1e-15)
 
 
 def of_fer(result: FerResult) -> str:
-    """The report of frame error rates: curves, tables of their points, thresholds, and what was run.
+    """The report of frame error rates: curves, tables of their points, thresholds, and the inputs.
 
     Deterministic: equal results give equal documents.
     """
@@ -41,7 +41,7 @@ def of_fer(result: FerResult) -> str:
 
 
 def of_decode_table(document: dict[str, Any], curves: FerResult) -> str:
-    """The report of a decode table: what `decode_tables.describe` says of it, and its curves, of `as_result`."""
+    """The report of a decode table: its description by `decode_tables.describe`, and its curves by `as_result`."""
     from softsense.tables import FAILURES, decode_table_columns, decode_table_rows, threshold_notes
 
     thresholds = document["thresholds"]

@@ -1,4 +1,4 @@
-"""A document as HTML: what surrounds its sections, and the scripts and the style that are in it."""
+"""A document as HTML: the frame around its sections, its scripts and its style."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _FOLDERS = re.compile(r"(?<![\w.:/<])(?:[A-Za-z]:)?(?:[\\/][^\\/\s\"'`<>:,;()]+)
 
 
 def html(title: str, finding: str, sections: Sequence[Section], provenance: Mapping[str, str]) -> str:
-    """A document that needs nothing but itself.
+    """A document that is complete in one file.
 
     Args:
         title: of the document.
@@ -98,7 +98,7 @@ def document(
         f"<ul>{items}</ul></details></nav>"
     )
     script = "\n".join(_web(name) for name in ("charts.js", "plots.js", "page.js", *scripts))
-    # In the strings of a script this says the same, and cannot end the element that holds it.
+    # The escape has the same meaning within strings of a script, and cannot end the script element.
     script = re.sub(r"</(?=script)", r"\\x3c/", script, flags=re.IGNORECASE)
     return "\n".join(
         [
@@ -107,7 +107,7 @@ def document(
             "<head>",
             '<meta charset="utf-8">',
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            # The browser itself refuses to load anything from anywhere else.
+            # The browser refuses to load resources from elsewhere.
             f'<meta http-equiv="Content-Security-Policy" content="default-src \'none\';{connect} {images} '
             "style-src 'unsafe-inline'; script-src 'unsafe-inline'\">",
             '<link rel="icon" href="data:,">',
@@ -136,7 +136,7 @@ def document(
 
 
 def versions() -> str:
-    """What this softsense is and on what it runs, as one line of provenance."""
+    """The version of softsense and of its surroundings, as one line of provenance."""
     build = build_info()
     return (
         f"softsense {build['version']}, model {build['model_version']} ({build['profile']}, {build['target']}, "
@@ -154,7 +154,7 @@ def _web(name: str) -> str:
 
 
 def _short(titles: Sequence[str]) -> list[str]:
-    """Of many titles what stands before a colon, where that tells them apart."""
+    """Titles for links: of many titles only the part before a colon, where that part is unique."""
     heads = [title.partition(":")[0] for title in titles]
     few = len(titles) <= _MOST_LINKS
     return [title if few or heads.count(head) > 1 else head for title, head in zip(titles, heads, strict=True)]

@@ -35,7 +35,7 @@ class Drive:
     Args:
         path: its NBD socket, its control socket, or the folder of its image.
 
-    Raises `FileError` where nobody answers.
+    Raises `FileError` if no drive answers.
 
     A test that wants a drive a year old, with a die gone::
 
@@ -62,7 +62,7 @@ class Drive:
         self._socket.close()
 
     def ask(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Send a request, such as `{"scrub": {}}`, and return what the drive answers.
+        """Send a request, such as `{"scrub": {}}`, and return the answer of the drive.
 
         Raises `ConfigError` with the drive's own words where it refuses, and `FileError` where it is gone.
         """
@@ -104,15 +104,15 @@ class Drive:
         return self.ask({"age": {**age, "reads": reads, "powered": powered}})
 
     def fault(self, fault: dict[str, Any]) -> dict[str, Any]:
-        """Break something, such as `{"kill_die": 3}`; `{"heal": {}}` mends what was killed."""
+        """Inject a fault, such as `{"kill_die": 3}`; `{"heal": {}}` repairs dies and planes that were killed."""
         return self.ask({"fault": fault})
 
     def scrub(self) -> dict[str, Any]:
-        """Read everything through error correction and write anew what is weak; returns what was counted."""
+        """Read all data through error correction and rewrite weak data; returns the counts."""
         return self.ask({"scrub": {}})
 
     def flush(self) -> dict[str, Any]:
-        """Put everything that was written into flash."""
+        """Write all buffered data to flash."""
         return self.ask({"flush": {}})
 
     def stop(self) -> dict[str, Any]:
@@ -155,7 +155,7 @@ def _connected(path: Path) -> socket.socket:
             connection.connect(os.fspath(control))
         except OSError as error:
             connection.close()
-            # That a socket is there and nobody listens says more than that the next one is not there.
+            # "A socket without a listener" is a more useful message than "the next socket does not exist".
             if refused is None or isinstance(refused, FileNotFoundError):
                 refused = error
         else:
@@ -185,7 +185,7 @@ def link_control(image: Path, control: str) -> None:
 
 
 def unlink_control(image: Path) -> None:
-    """Remove what `link_control` left."""
+    """Remove the link that `link_control` made."""
     with contextlib.suppress(OSError):
         if (image / LINK).is_symlink():
             (image / LINK).unlink()

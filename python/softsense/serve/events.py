@@ -1,4 +1,4 @@
-"""Scripts: what happens to a served drive, and when.
+"""Scripts of events for a served drive, and their times.
 
     clock = "wall"              # or "drive": the drive's own clock
 
@@ -10,8 +10,8 @@
     at = "20s"
     kill_die = 3
 
-An event has one of `age`, `scrub`, `flush`, `stop` and the faults of `softsense fault`. A script is checked whole
-before anything starts.
+An event has one of `age`, `scrub`, `flush`, `stop` and the faults of `softsense fault`. The whole script is checked
+before the drive starts.
 """
 
 from __future__ import annotations

@@ -73,7 +73,7 @@ class Options:
         return self.socket.with_suffix(_IMAGE) if self.socket.suffix == _SOCKET else Path(f"{self.socket}{_IMAGE}")
 
     def check(self) -> None:
-        """Refuse what cannot be meant. Raises `ConfigError`."""
+        """Refuse missing, wrong and contradictory options. Raises `ConfigError`."""
         if (self.socket is None) == (self.port is None):
             found = "neither --socket nor --port" if self.socket is None else "both --socket and --port"
             raise ConfigError(f"--socket: found {found}, expected one, such as --socket disk.sock")
@@ -123,7 +123,7 @@ def opened(config: Config, options: Options) -> DriveServer:
 def serve(
     server: DriveServer, folder: Path, script: Script | None, page_file: Path | None, *, say: Callable[[str], None]
 ) -> bool:
-    """Watch a served drive until it ends, and let happen to it what a script says.
+    """Watch a served drive until it ends, and carry out the events of a script.
 
     Args:
         server: the drive; it is stopped at the end, whatever happens.
@@ -180,7 +180,7 @@ class _Showing:
                 write_page(self._file, self._status, address=self._server.address)
         if now - self._said_at >= (_REFRESH_S if self._in_place else _LINE_S):
             said, self._said_at = text.line(self._status), now
-            # Nothing is said of a drive to which nothing happens.
+            # An idle drive prints nothing.
             if said.partition(",")[2] != self._said:
                 self._said = said.partition(",")[2]
                 self._say(said)
@@ -212,28 +212,28 @@ def _is_number(value: Any) -> bool:
 
 
 class _Asked:
-    """Whether somebody wants the drive to end, and whether by Ctrl-C."""
+    """Whether the drive was asked to end, and whether by Ctrl-C."""
 
     def __init__(self) -> None:
         self.event = threading.Event()
         self.by_ctrl_c = False
 
     def hear(self, number: int, _frame: FrameType | None) -> None:
-        """A signal; a further one changes nothing, as nobody gains from half an end."""
+        """A signal; a further signal changes nothing, so that the drive always ends properly."""
         self.by_ctrl_c = self.by_ctrl_c or number == signal.SIGINT
         self.event.set()
 
 
 @contextlib.contextmanager
 def _asked_to_end() -> Iterator[_Asked]:
-    """Ctrl-C and SIGTERM end the drive between two looks at it, never in the middle of something."""
+    """Ctrl-C and SIGTERM end the drive between two checks of its status, never in the middle of an operation."""
     asked = _Asked()
     if threading.current_thread() is not threading.main_thread():
         yield asked
         return
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     for number, handler in before.items():
-        # Whoever had it ignored, as shells do for what runs in the background, wants that.
+        # A signal that was ignored before, as shells do for background jobs, stays ignored.
         if handler is not signal.SIG_IGN:
             signal.signal(number, asked.hear)
     try:
@@ -244,7 +244,7 @@ def _asked_to_end() -> Iterator[_Asked]:
 
 
 def introduction(address: str, folder: Path) -> str:
-    """Where a drive is, and what can be done with it at once, with the usual tools."""
+    """The address of a drive, and first commands with the usual tools."""
     from softsense import tables
 
     quoted = shlex.quote(address)

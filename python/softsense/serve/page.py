@@ -66,7 +66,7 @@ def page(status: dict[str, Any], *, address: str = "", live: bool = True) -> str
 
 
 def _style() -> str:
-    """The colours of all pages, and what this one looks like."""
+    """The colours of all pages, and the style of this one."""
     return "".join(
         files("softsense").joinpath(*path).read_text(encoding="utf-8")
         for path in (("web", "colours.css"), ("serve", "page.css"))
@@ -156,7 +156,7 @@ def _grid(superblocks: Sequence[dict[str, Any]], key: str, title: str, say: Any,
 
 
 def _colour(group: Sequence[dict[str, Any]], key: str, low: float, high: float, free_too: bool) -> str:
-    """The class of a cell, by the highest of what it stands for."""
+    """The class of a cell, by the worst of the units that it stands for."""
     if any(each.get("state") in _BROKEN or each.get("broken_blocks") for each in group):
         return _BAD
     values = [float(each.get(key) or 0) for each in group if free_too or not _is(each, _FREE)]

@@ -1,4 +1,4 @@
-"""The status of a served drive as text: what is lost first, then how hard it was to read the rest."""
+"""The status of a served drive as text: first lost data, then how hard it was to read the rest."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _BAR = 24
 
 
 def alarms(status: dict[str, Any]) -> list[str]:
-    """A sentence for everything that a user of the drive has to know at once; none of a drive that is well."""
+    """A sentence for each fact that a user of the drive has to know at once; none for a healthy drive."""
     host, codewords = status.get("host", {}), status.get("codewords", {})
     found = []
     if state := _STATES.get(status.get("state", "")):
@@ -35,7 +35,7 @@ def alarms(status: dict[str, Any]) -> list[str]:
 
 
 def sections(status: dict[str, Any]) -> list[tuple[str, Rows]]:
-    """What is known of a drive, under headings: also what the page shows."""
+    """The status of a drive, under headings, which the page shows, too."""
     host, codewords, ages = status.get("host", {}), status.get("codewords", {}), status.get("ages", {})
     latency, background = status.get("read_latency_us", {}), status.get("background", {})
     drive: Rows = [
@@ -159,7 +159,7 @@ def aged(answer: dict[str, Any]) -> str:
 
 
 def answer(found: dict[str, Any]) -> str:
-    """What a drive answers, numbers alone; `done` where it answers nothing."""
+    """The answer of a drive, with plain numbers; `done` if it has no content."""
     from softsense import tables
 
     rows = [

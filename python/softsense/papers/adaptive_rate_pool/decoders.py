@@ -1,4 +1,4 @@
-"""Decoders and where they are, devices of an age with them, and what is taken of their runs."""
+"""Decoders and their placement, devices of an age with them, and the quantities that are taken from their runs."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def device_of(
     iteration_us: float = ITERATION_US,
     buffers: str = "unbounded",
 ) -> tuple[str, ...]:
-    """A device of an age, all of it read with one code."""
+    """A device of an age, which is read with one code only."""
     of_chips, of_decoders = BUFFERS[buffers]
     bypass = {"errors": 0, "codeword_bits": 8 * CODEWORD}
     return (

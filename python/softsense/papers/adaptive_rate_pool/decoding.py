@@ -52,7 +52,7 @@ class Decoding:
 
 @cache
 def decoding(rate: str, pe_cycles: int) -> Decoding:
-    """With a rate at an age; iterations are a mixture of those at the points of its table around it."""
+    """Decoding with a rate at an age; iterations are a mixture of those at the two neighbouring points of the table."""
     table = decode_tables.describe(table_of(rate))
     rber = fit() * (pe_cycles / 1000) ** PE_EXPONENT
     measured = np.zeros((len(table["rber"]), PUBLISHED["code"]["max_iterations"]))

@@ -70,7 +70,7 @@ def _measure(plan: Plan, runs: Runs) -> Measured:
 
 
 def _tail(plan: Plan, runs: Runs, lanes: int) -> Number:
-    """The 99th percentile of reads with six codes, over that of the single code which has the lower one."""
+    """The 99th percentile of reads with six codes, over the lower one of the two single codes."""
     six, *single = ([*by_seed(runs, runs_of(plan, living), p99)] for living in _of(lanes))
     return Number.ratio(six, min(single, key=fmean))
 

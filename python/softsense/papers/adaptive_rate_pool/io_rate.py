@@ -23,7 +23,7 @@ def _cases_fig05(plan: Plan) -> list[Case]:
     return [case for each in at_all(plan.full) for case in saturated(plan, each, POOL)]
 
 
-# By what part bounds have to differ for measurements to be compared.
+# The relative difference of bounds from which on measurements are compared.
 _TOLD_APART = 0.005
 
 

@@ -1,4 +1,4 @@
-"""A life under load: blocks go from rate to rate within a run, by P/E cycles or by what is observed of them."""
+"""A life under load: blocks change their rate within a run, by P/E cycles or by observations."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def mean(summary: dict[str, Any]) -> float:
 
 
 def failed(summary: dict[str, Any]) -> float:
-    """Codewords that were not decoded, whoever read them."""
+    """Codewords that were not decoded, in reads of the host and in the background."""
     reads = summary["codeword_reads"]
     found: float = reads["uncorrectable"] + reads["uncorrectable_in_background"]
     return found
@@ -92,7 +92,7 @@ def _each_cycle(summary: dict[str, Any]) -> float:
 
 
 def _to_the_end(plan: Plan, of: Living, summary: dict[str, Any]) -> float:
-    """What was written, and what the last rate would write in the erases that are left."""
+    """The data written, and the data that the last rate would write in the remaining erases."""
     left = of.to_erases(of.rates[-1], plan) - _erases(summary)
     each = units(of.rates[-1]) * UNIT / CODEWORD / summary["writes_detail"]["write_amplification"]
     found: float = _written(summary) + left * each
@@ -100,7 +100,7 @@ def _to_the_end(plan: Plan, of: Living, summary: dict[str, Any]) -> float:
 
 
 def gain(plan: Plan, runs: Runs, living: Living) -> Number:
-    """What is written in a life over what the better of two single rates writes, each to the end of its last rate."""
+    """The data written in a life over that of the better of two single rates, each to the end of its last rate."""
 
     def lifetime(of: Living) -> list[float]:
         return by_seed(runs, runs_of(plan, of), lambda summary: _to_the_end(plan, of, summary))

@@ -1,4 +1,6 @@
-"""How long each scheme lasts, and what it writes: measured, in print, and under what the paper leaves open."""
+"""The lifetime of each scheme and the data that it writes: measured, published, and under assumptions that the paper
+leaves open.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,7 @@ class Scheme:
         """1,000 bytes for each byte of flash, of a rate or of all one after the other."""
         if scheme != ADAPTIVE:
             return self.endurance[scheme] * self.share[scheme]
-        # Each from where a weaker one ends; some may have nothing left to do.
+        # Each begins where a weaker one ends; some may have no range left.
         edge, total = 0.0, 0.0
         for rate in RATES:
             total += max(self.endurance[rate] - edge, 0.0) * self.share[rate]

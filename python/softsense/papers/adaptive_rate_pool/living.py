@@ -192,7 +192,9 @@ def _wear(each: int) -> dict[str, Any]:
 
 @cache
 def _observed(by: str) -> dict[str, Any]:
-    """Limits of what is observed: what each code shows at a part of the raw bit error rate that it is made for."""
+    """Limits of the observations: the value that each code shows at a fraction of the raw bit error rate that it is
+    made for.
+    """
     limits = {rate: MARGIN * limit(rate) for rate in RATES}
     # Back below a part of what sent a block here, by what the stronger code shows then.
     back = {after: _BACK * limits[before] for before, after in pairwise(RATES)}

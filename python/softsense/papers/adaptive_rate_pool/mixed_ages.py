@@ -1,4 +1,4 @@
-"""An array of SSDs of different ages: what a pool gains where no data is hot."""
+"""An array of SSDs of different ages: the gain of a pool where no data is hot."""
 
 from __future__ import annotations
 

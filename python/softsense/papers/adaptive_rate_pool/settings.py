@@ -1,4 +1,4 @@
-"""What the paper leaves out of its figures and measures nothing of: links that take time, and writes that are encoded.
+"""Settings that the paper mentions and does not measure: links that take time, and writes that are encoded.
 
 Claims of figures 6 to 10 are measured under each of these too, at the oldest age.
 """

@@ -1,7 +1,8 @@
 """LAE-FTL (S. Wang et al., 2017): BCH codes that grow as flash wears; its codes, figures and claims, measured.
 
-The device is that of the paper's section IV, `configs/mlc-lae.toml`. What the paper leaves open, and what stands in for
-workloads that are not to be had, is said in the report. Each module has a figure, or a group of them, with its claims.
+The device is that of the paper's section IV, `configs/mlc-lae.toml`. The report names the assumptions that the paper
+leaves open, and the stand-ins for workloads that are not available. Each module has a figure, or a group of them, with
+its claims.
 """
 
 from collections.abc import Mapping

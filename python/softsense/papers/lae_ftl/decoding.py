@@ -37,7 +37,7 @@ HARDWARE = {
 }
 """Decoders: the paper has no times."""
 
-# By what part units differ where they take as long.
+# The relative difference up to which times of units count as equal.
 _ALIKE = 1.02
 _OF_CODEWORD, _OF_UNIT = "a codeword", "all codewords of a unit"
 

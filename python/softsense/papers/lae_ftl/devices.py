@@ -1,4 +1,4 @@
-"""The devices of the paper, and what is compared on them."""
+"""The devices of the paper, and the codes that are compared on them."""
 
 from __future__ import annotations
 
@@ -121,6 +121,6 @@ def squeezed(code: UnitCode, share: float | None = None, *overrides: str) -> Arm
     """
     share = over_provisioning() if share is None else share
     left = 1 - (1 - share) * UNSQUEEZED.units_per_block / code.units_per_block
-    # So that what is short of steady state at the start, free blocks beyond the low watermark, counts for nobody.
+    # So that free blocks beyond the low watermark, by which the start differs from the steady state, do not count.
     at_once = f"ftl.gc_low_watermark_blocks={shipped()['ftl']['gc_high_watermark_blocks']}"
     return fixed(code, RBER[-1], f"ftl.over_provisioning={left}", at_once, *overrides, label=code.unit)

@@ -1,4 +1,4 @@
-"""Figure 6(a): what short codewords save of reads.
+"""Figure 6(a): the time of reads that short codewords save.
 
 The worst-case code and short ones are compared on equal hardware: an engine for the worst-case code, which decodes as
 many short codewords at once as its hardware has room for.
@@ -78,7 +78,7 @@ def _split(plan: Plan, runs: Runs, workload: Workload, arm: Arm) -> dict[str, fl
 
 @dataclass(frozen=True)
 class _Gains:
-    """What a workload gains in each segment, by what is counted."""
+    """The gains of a workload in each segment, for each way of counting."""
 
     engine: list[Number]
     mean: Number

@@ -59,7 +59,9 @@ def ldpc_life() -> Lifetime:
 
 @cache
 def _kept_amplification(units_per_block: int) -> float:
-    """Write amplification where the user has what leaves the shipped over-provisioning to the unsqueezed device."""
+    """Write amplification if the user has the capacity that leaves the shipped over-provisioning to the unsqueezed
+    device.
+    """
     utilisation = (1 - over_provisioning()) * UNSQUEEZED.units_per_block / units_per_block
     return write_amplification(Config.open(CONFIG), utilisation)
 

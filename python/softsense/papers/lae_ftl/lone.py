@@ -69,7 +69,7 @@ def _lone_overrides(code: UnitCode, anywhere: bool) -> tuple[str, ...]:
 
 
 def lone_read_us(code: UnitCode, rber: float, *, anywhere: bool = False) -> float:
-    """The mean read of a unit with nothing else about, in closed form.
+    """The mean read of a unit on an idle device, in closed form.
 
     Of a unit in two pages of a block the first part, and the parity, cross the bus while the second page is sensed. The
     second part is half of a unit in the mean. If the second part is `anywhere`, on a die of another channel, both pages
@@ -99,7 +99,7 @@ def _longer_part(code: UnitCode) -> float:
 
 
 def _sequential_writes(plan: Plan) -> Workload:
-    """Into empty flash, so little that nothing is collected."""
+    """Sequential writes into empty flash, so few that nothing is collected."""
     fields = synthetic(
         requests=plan.requests,
         read_fraction=0.0,

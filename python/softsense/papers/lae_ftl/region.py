@@ -1,6 +1,6 @@
-"""In which over-provisioning and with how much decoder each published range of costs comes out: what is compatible.
+"""The over-provisioning and the decoder hardware with which each published range of costs is met.
 
-Both were chosen here after the published numbers were seen. The paper has neither, so that nothing is predicted.
+Both were chosen after the published numbers were known. The paper states neither, so that agreement is no prediction.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Figure 6(b) to (d): what squeezing costs, on the paper's machine and on ours.
+"""Figure 6(b) to (d): the cost of squeezing, on the paper's machine and on ours.
 
-The paper sizes a device by the logical space of a trace. On its machine only what a trace has to do with was ever
-written; ours was all overwritten without end.
+The paper sizes a device by the logical space of a trace. On its machine only the footprint of a trace was ever written;
+on ours the whole capacity was overwritten endlessly.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ _AS_IN_FIG_4 = (
 
 @dataclass(frozen=True)
 class _Machine:
-    """Workloads on their devices, and what the devices have more."""
+    """Workloads on their devices, with further fields of these devices."""
 
     plan: Plan
     overrides: tuple[str, ...] = ()
@@ -150,7 +150,7 @@ def _grows(overhead: Overhead, compared: Compared, on_ours: Compared) -> dict[st
 
 
 def _of_crossing() -> str:
-    """The published maxima of flash reads over what lone reads of packed units need."""
+    """The published maxima of flash reads over the sensings that lone reads of packed units need."""
     maxima = [high for _, high in OVERHEADS[1].ranges]
     return listed([f"{high / code.crossing:.2f}" for high, code in zip(maxima, SQUEEZED, strict=True)])
 
@@ -192,7 +192,7 @@ def _note_of_room(machines: Mapping[str, _Machine], runs: Runs) -> str:
 
 
 def _note_of_reads(machines: Mapping[str, _Machine], runs: Runs) -> str:
-    """Of what sensings are, and what the read buffer has."""
+    """A note on the purposes of sensings, and on hits of the read buffer."""
     rows = []
     for how in (_FOOTPRINT, _BUFFERS):
         machine = machines[how]

@@ -1,4 +1,4 @@
-"""A device through all of its stages, under load, on one engine: the paper has no figure of that.
+"""A device through all of its stages, under load, on one engine, for which the paper has no figure.
 
 Stage by stage, each at the raw bit error rate of its end; and in one run whose erases count as thousands of P/E cycles,
 so that its blocks go from code to code while they are read and written.

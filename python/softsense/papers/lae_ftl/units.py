@@ -118,7 +118,7 @@ EVERY_LIFE = (*SEGMENTS, *SQUEEZED)
 
 RBER: tuple[float, ...] = tuple(each["rber"] for each in PUBLISHED["segment"])
 TO_PE: tuple[int, ...] = tuple(each["pe_cycles"] for each in PUBLISHED["segment"])
-# In the middle of each segment, so that what is erased in a run changes no code.
+# In the middle of each segment, so that erases of a run change no code.
 AGES = tuple((since + to) // 2 for since, to in pairwise((0, *TO_PE)))
 # Beyond any age.
 FOR_LIFE = 1_000_000
@@ -126,7 +126,7 @@ FOR_LIFE = 1_000_000
 
 @dataclass(frozen=True)
 class Hardware:
-    """A BCH decoder; all of it is assumed.
+    """A BCH decoder; all of its numbers are assumed.
 
     Attributes:
         bits_per_cycle: that syndromes, and the search for roots, take in.
@@ -194,7 +194,7 @@ def crossing_share(code: UnitCode) -> Fraction:
 
 
 def last_decode_us(codewords: int, transfer_us: float, clean_us: float, decode_us: float, p_clean: float) -> float:
-    """The mean time from the first transfer of a unit to the end of its last decode, with nothing else about.
+    """The mean time from the first transfer of a unit to the end of its last decode, on an idle device.
 
     Codewords are transferred one after the other; a decoder takes each when it is there and the one before is done.
     A codeword has no error with probability `p_clean`.

@@ -1,4 +1,4 @@
-"""The four workloads, of which one is to be had in part, and what is counted of a run."""
+"""The four workloads, of which one is available in part, and the quantities that are counted in a run."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def footprint(workload: Workload) -> float:
 
 
 def only_footprints(plan: Plan) -> Plan:
-    """The plan on devices of whose user capacity only what a workload has to do with was ever written."""
+    """The plan on devices of whose user capacity only the footprint of a workload was ever written."""
 
     def of(workload: Workload) -> Workload:
         mapped = f"precondition.mapped_fraction={footprint(workload):.6f}"

@@ -43,7 +43,7 @@ _LONGER = 5
 
 @dataclass(frozen=True)
 class Reading:
-    """One way to read what the paper leaves open, on stand-ins of all workloads, with the first seed.
+    """One interpretation of details that the paper leaves open, on stand-ins of all workloads, with the first seed.
 
     Attributes:
         name: in tables.
@@ -145,7 +145,7 @@ _PROTECTED = 0.8
 
 
 def _beyond() -> tuple[Reading, ...]:
-    """What goes beyond the paper: nothing there leaves it open."""
+    """Variants beyond the paper, which are no interpretations of its text."""
     protected = int(_PROTECTED * CACHE_BYTES / PUBLISHED["cache_entry_bytes"])
     code = "reliability.table.file=flash-8-9"
     worn = f"precondition.pe_cycles={max(PUBLISHED['pe_stages'])}"

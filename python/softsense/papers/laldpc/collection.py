@@ -1,4 +1,4 @@
-"""Section III-D: garbage collection reads what it moves at remembered levels."""
+"""Section III-D: garbage collection reads the data that it moves at remembered levels."""
 
 from __future__ import annotations
 

@@ -32,8 +32,8 @@ _MACHINES = {"ours": OURS, "serial": MAIN}
 
 
 def _plan(plan: Plan) -> Plan:
-    """What is real of the workloads, and wdev_3; stand-ins where nothing is. A trace is the same with each seed, as
-    its fate is.
+    """The real workloads among the paper's, and wdev_3; stand-ins for the others. A trace and its fates are the same
+    with each seed.
     """
     real = tuple(workload for workload in plan.workloads if workload.file)
     return replace(plan, workloads=(*real, WDEV3) if real else plan.workloads, seeds=plan.seeds[:1])

@@ -1,4 +1,4 @@
-"""Figure 5: what retries cost, and how long a level lasts."""
+"""Figure 5: the cost of retries, and how long a level lasts."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def _measure_fig05b(plan: Plan, runs: Runs) -> Measured:
         for (source, pe_cycles), found in spans.items()
     ]
     heads = ["thresholds", "P/E cycles", "levels, and for how many days"]
-    # The last one goes on beyond what is studied.
+    # The last level lasts beyond the studied range.
     whole = [days for pe_cycles in stages for _, days in spans[_TABLE_II, pe_cycles][:-1]]
     why = (
         f"With table II's thresholds the {len(whole)} levels that end within {_DAYS[-1]} days last {min(whole)} to "

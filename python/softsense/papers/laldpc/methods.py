@@ -1,4 +1,4 @@
-"""LaLDPC's four methods on the paper's machine and on ours, and what is taken from their summaries."""
+"""LaLDPC's four methods on the paper's machine and on ours, and the quantities taken from their summaries."""
 
 from __future__ import annotations
 
@@ -229,7 +229,7 @@ def headline(plan: Plan, runs: Runs, method: Methods, arm: Arm | None = None) ->
 def removed_of(
     plan: Plan, runs: Runs, workload: Workload, method: Methods, arm: Arm, of: Callable[[Summary], float]
 ) -> list[float]:
-    """Of what LDPC-in-SSD has beyond Ideal, the share that an arm has not, for each seed."""
+    """The share of LDPC-in-SSD's excess over Ideal that an arm removes, for each seed."""
     base, ours, least = (each_seed(plan, runs, workload, a, of) for a in (method.base, arm, method.ideal))
     return [(b - o) / (b - i) for b, o, i in zip(base, ours, least, strict=True)]
 

@@ -44,7 +44,7 @@ from softsense.papers.laldpc.methods import (
 )
 from softsense.papers.laldpc.published import LATENCY_US, PUBLISHED
 
-# A rank correlation of fewer says nothing.
+# A rank correlation of fewer workloads is meaningless.
 FEWEST_RANKED = 4
 
 
@@ -86,7 +86,7 @@ def _measure_fig11a(plan: Plan, runs: Runs) -> Measured:
 
 
 def _redundant(plan: Plan, runs: Runs) -> dict[str, Evidence]:
-    """What LaLDPC-new removes of retries, and of latency beyond that of Ideal."""
+    """The shares of retries, and of latency beyond Ideal, that LaLDPC-new removes."""
     kept, left = having(plan, runs, [MAIN.base], retries)
     evidence = {}
     for id_, of in (("retries_removed", retries), ("latency_removed", FLASH_READ.of)):

@@ -1,6 +1,6 @@
-"""Which set-up gives 56, 18 and 24 % together: what the paper leaves open, combined.
+"""Which set-up gives 56, 18 and 24 % together: combinations of details that the paper leaves open.
 
-The exponent of addresses is fitted to one published number, and the other two are what that predicts.
+The exponent of addresses is fitted to one published number, and predicts the other two.
 """
 
 from __future__ import annotations
@@ -163,7 +163,7 @@ def meeting_all(of_exponent: Mapping[float, Mapping[str, float]]) -> list[float]
 
 
 def _predicted(grid: Mapping[float, Mapping[str, float]]) -> str:
-    """The exponent that meets each published number, and what it predicts of the others."""
+    """The exponent that meets each published number, and its predictions for the others."""
     told = []
     for id_, published in TARGETS.items():
         lines = {of: [(exponent, numbers[of]) for exponent, numbers in sorted(grid.items())] for of in TARGETS}

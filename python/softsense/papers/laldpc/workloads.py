@@ -1,4 +1,4 @@
-"""LaLDPC's workloads: three of them are real or excerpts of what is real, the others are stand-ins."""
+"""LaLDPC's workloads: three are real traces or excerpts of them, the others are stand-ins."""
 
 from __future__ import annotations
 

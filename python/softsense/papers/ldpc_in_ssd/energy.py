@@ -1,4 +1,4 @@
-"""Section 5.5: what the techniques cost in energy."""
+"""Section 5.5: the energy of the techniques."""
 
 from __future__ import annotations
 
@@ -76,7 +76,9 @@ def _increase(
 
 @dataclass(frozen=True)
 class _Accounting:
-    """A way of counting energy: what counts, the kind of retry, whether what a RESET cut short counts in full."""
+    """A way of counting energy: the operations that count, the kind of retry, and whether sensings that a RESET cut
+    short count in full.
+    """
 
     counted: str
     retry: str
@@ -159,7 +161,7 @@ def _measure_energy(plan: Plan, runs: Runs) -> Measured:
 
 
 def _why_energy(id_: str) -> str:
-    """Why sensing costs what it does, from the times of the config."""
+    """An explanation of the energy of sensing, from the times of the config."""
     config = json.loads(configured(DEVICE, ()).to_json())
     pages = config["flash"]["page_types"]
     first = config["bus"]["transfer_us"] + config["decoder"]["time"]["fixed_us"]

@@ -1,4 +1,4 @@
-"""Figure 5: what given failure probabilities cost."""
+"""Figure 5: the cost of given failure probabilities."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ class Machine:
         """The same simulation on this machine: what an arm says goes before what the machine does."""
         if not self.given:
             return replace(case, overrides=(*self.overrides, *case.overrides))
-        # Tables stand for what is given here.
+        # Tables replace the given probabilities.
         kept = [text for text in case.overrides if not text.startswith("reliability.table")]
         first = [text for text in self.overrides if text.startswith("reliability")]
         rest = [text for text in self.overrides if not text.startswith("reliability")]
@@ -122,7 +122,9 @@ def figure_on(
     machine: Machine,
     under: Sequence[Machine] = (),
 ) -> Figure:
-    """A figure that is judged on the paper's machine, and measured on ours and on what else the text allows."""
+    """A figure that is judged on the paper's machine, and measured also on ours and on other machines that the text
+    allows.
+    """
     return Figure(
         id_,
         title,
@@ -133,7 +135,7 @@ def figure_on(
 
 
 def cases_on(cases: Cases, machine: Machine, under: Sequence[Machine] = ()) -> Cases:
-    """The simulations of a figure on the paper's machine, on ours, and on what else the text allows."""
+    """The simulations of a figure on the paper's machine, on ours, and on other machines that the text allows."""
 
     def of(plan: Plan) -> list[Case]:
         found = [each.case(case) for each in (machine, OURS) for case in cases(each.served(plan))]
@@ -143,7 +145,9 @@ def cases_on(cases: Cases, machine: Machine, under: Sequence[Machine] = ()) -> C
 
 
 def measured_on(measure: Measure, machine: Machine, under: Sequence[Machine] = ()) -> Measure:
-    """What a figure measures on the paper's machine, with what it measures on ours and on what else the text allows."""
+    """The result of a figure on the paper's machine, with its results on ours and on other machines that the text
+    allows.
+    """
 
     def of(plan: Plan, runs: Runs) -> Measured:
         ours = measure(plan, runs)

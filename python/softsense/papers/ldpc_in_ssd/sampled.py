@@ -1,4 +1,6 @@
-"""Codewords of the device at the start: their raw bit error rates, failures, and what the equations say of them."""
+"""Codewords of the device at the start: their raw bit error rates, their failures, and the predictions of the
+equations.
+"""
 
 from __future__ import annotations
 

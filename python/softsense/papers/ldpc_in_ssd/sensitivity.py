@@ -1,4 +1,4 @@
-"""What was assumed: how chips and pages differ, and what interleaving writes."""
+"""Sensitivity to assumptions: how chips and pages differ, and how interleaving writes."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def _devices(full: bool, device: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
 
 
 def _sensitive(plan: Plan) -> Plan:
-    """A workload or three, and the first seeds: what differs is far larger than the intervals."""
+    """One to three workloads, and the first seeds: the differences are far larger than the intervals."""
     names = ("Postmark", "WebSearch", "Synthetic1", "Synthetic2") if plan.full else ("Postmark", "Synthetic2")
     chosen = tuple(w for w in plan.workloads if w.name in names) or plan.workloads[-1:]
     return replace(plan, seeds=plan.seeds[:3], workloads=chosen)

@@ -32,13 +32,13 @@ def _dear_case(plan: Plan, drive: Drive, share: float, technique: str, seed: int
 
 
 def dear_cases(plan: Plan) -> list[Case]:
-    """Simulations by what a soft level costs."""
+    """Simulations with different costs of a soft level."""
     each = product(DRIVES, _SHARES, _COMPARED, plan.seeds)
     return [_dear_case(plan, drive, share, technique, seed) for drive, share, technique, seed in each]
 
 
 def measure_dear(plan: Plan, runs: Runs) -> Measured:
-    """Mean response of reads by what a soft level costs."""
+    """Mean response of reads by the cost of a soft level."""
     rows = []
     for drive, technique, share in product(DRIVES, _COMPARED, _SHARES):
         each = [
@@ -72,7 +72,7 @@ def real_cases(plan: Plan) -> list[Case]:
 
 
 def real(plan: Plan, runs: Runs) -> Measured:
-    """What real decodes make of the same reads."""
+    """The same reads with real decodes."""
     rows, lost = [], {}
     for drive, technique, fidelity in product(DRIVES, _COMPARED, _FIDELITIES):
         summaries = [runs[_real_case(plan, drive, technique, fidelity, seed)] for seed in plan.seeds]

@@ -102,7 +102,7 @@ JUDGED_BY = ("mean_us", "p9999_us", "gb_per_s", "read_uj")
 
 
 def scores_of(rows: Sequence[dict[str, Any]]) -> dict[str, list[float]]:
-    """By technique what it is judged by, over tracked references: less is better."""
+    """The scores of each technique, relative to tracked references: less is better."""
     each = [over_ages(rows, metric) for metric in JUDGED_BY]
     return {
         technique: [
@@ -120,7 +120,9 @@ def _broken(rows: Iterable[dict[str, Any]]) -> list[str]:
 
 
 def on_the_frontier(scores: dict[str, list[float]]) -> list[str]:
-    """Those than which no other is better in one number and no worse in the others; less is better."""
+    """The techniques on the Pareto frontier: no other is better in one number and no worse in the others; less is
+    better.
+    """
 
     def beats(one: list[float], other: list[float]) -> bool:
         return one != other and all(a <= b for a, b in zip(one, other, strict=True))

@@ -1,7 +1,8 @@
-"""RiF (M. Chun et al., HPCA 2024): an on-die engine that retries before it transfers, and what it is compared with.
+"""RiF (M. Chun et al., HPCA 2024): an on-die engine that retries before it transfers, and the techniques that it is
+compared with.
 
-The device is that of the paper's table I, `configs/tlc-rif.toml`; its cells are not the paper's. All numbers of the
-paper are at second hand, through notes of others, but for those of its abstract.
+The device is that of the paper's table I, `configs/tlc-rif.toml`; its cells are not the paper's. All published numbers
+except those of the abstract are taken from notes of others.
 """
 
 from __future__ import annotations

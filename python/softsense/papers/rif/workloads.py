@@ -89,7 +89,7 @@ def aged_cases(plan: Plan) -> list[Case]:
 
 
 class Aged:
-    """Every method on every workload by age, and what is read off at the losses that the paper prints."""
+    """Every method on every workload by age, and interpolations at the losses that the paper prints."""
 
     def __init__(self, plan: Plan, runs: Runs) -> None:
         self.plan, self._runs = plan, runs

@@ -38,7 +38,7 @@ def cases_of(plan: Plan) -> list[Case]:
 
 
 def _with_something(plan: Plan, runs: Runs, quantity: str, stage: str, names: Sequence[str]) -> Plan:
-    """The plan with those of some workloads of which reclaim of blocks has something to be saved."""
+    """The plan with the workloads in which reclaim of blocks moves data at all."""
     of, arm = _QUANTITIES[quantity].of, arm_of("blocks", int(stage))
     kept = [
         each for each in plan.workloads if each.name in names and min(map(of, summaries(plan, runs, each, arm))) > 0
@@ -161,7 +161,7 @@ def erasures(plan: Plan, runs: Runs) -> Measured:
 
 
 def flash(plan: Plan, runs: Runs) -> Measured:
-    """The closed forms of the cells, not compressed: what is fitted to a number is not judged by it."""
+    """The closed forms of the cells, not compressed: a quantity that is fitted to a number is not judged by it."""
     cells = Cells.open(CELLS, 1000, 0.0, "default")
 
     def worst(reads: float, voltage: float = 1.0) -> float:
@@ -203,7 +203,7 @@ def flash(plan: Plan, runs: Runs) -> Measured:
 
 
 def draw_flash(frame: pl.DataFrame) -> Sheet:
-    """The cells beside what the paper says."""
+    """The cells beside the paper's numbers."""
     published = {
         "reads until failure, one neighbour hammered": FLASH["reads_until_failure"]["one_neighbour_hammered"],
         "reads until failure, uniform": FLASH["reads_until_failure"]["uniform"],
