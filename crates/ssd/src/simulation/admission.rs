@@ -1,8 +1,8 @@
 //! What caches take in of what they miss: everything, what was missed before, or what a rule of the user's own says.
 
-use std::collections::HashMap;
 use std::fmt;
 
+use rustc_hash::FxHashMap;
 use softsense_base::{OwnName, Result};
 use softsense_link::OwnCost;
 
@@ -27,7 +27,7 @@ impl<T: ?Sized> fmt::Debug for Admission<T> {
 #[derive(Debug)]
 struct Missed {
     capacity: u32,
-    lines: HashMap<u64, u32>,
+    lines: FxHashMap<u64, u32>,
     things: Vec<(u64, u32)>,
     order: Recency,
     vacant: Vec<u32>,
@@ -38,7 +38,7 @@ impl<T: ?Sized> Admission<T> {
     pub(super) fn new(admission: CacheAdmission, remembered: u32, own: Option<(OwnName, Box<T>)>) -> Option<Self> {
         let missed = Missed {
             capacity: remembered,
-            lines: HashMap::new(),
+            lines: FxHashMap::default(),
             things: Vec::new(),
             order: Recency::default(),
             vacant: Vec::new(),

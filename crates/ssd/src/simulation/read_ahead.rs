@@ -1,8 +1,8 @@
 //! Reading ahead: which reads follow one another, how far ahead of them is read, and which pages are on their way to the read buffer.
 
-use std::collections::HashMap;
 use std::ops::Range;
 
+use rustc_hash::FxHashMap;
 use softsense_base::Ns;
 
 use super::owners::ReadOwner;
@@ -55,7 +55,7 @@ pub(super) struct ReadAhead {
     requests: u64,
     under_way: Slab<UnderWay>,
     /// Which of them each unit comes with.
-    places: HashMap<Place, u32>,
+    places: FxHashMap<Place, u32>,
 }
 
 impl ReadAhead {
@@ -67,7 +67,7 @@ impl ReadAhead {
             streams: vec![Vec::new(); tenants.max(1)],
             requests: 0,
             under_way: Slab::default(),
-            places: HashMap::new(),
+            places: FxHashMap::default(),
         }
     }
 

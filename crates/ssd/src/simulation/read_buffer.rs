@@ -6,8 +6,7 @@
 //! What it takes in is decided when a read of it begins, by the size of the request, by how often the page was missed lately, or by a
 //! rule of the user's own.
 
-use std::collections::HashMap;
-
+use rustc_hash::FxHashMap;
 use softsense_base::{OwnName, Result};
 use softsense_link::OwnCost;
 
@@ -23,7 +22,7 @@ pub(super) struct ReadBuffer {
     /// Pages that it has room for.
     capacity: u32,
     /// The line of each page, numbered over the device.
-    lines: HashMap<u64, u32>,
+    lines: FxHashMap<u64, u32>,
     pages: Vec<Line>,
     /// Lines in use, the one that goes next first: by their last use, or as they came.
     used: Recency,
@@ -61,7 +60,7 @@ impl ReadBuffer {
         let capacity = (spec.bytes / page_bytes) as u32;
         Self {
             capacity,
-            lines: HashMap::new(),
+            lines: FxHashMap::default(),
             pages: Vec::new(),
             used: Recency::default(),
             renews: spec.replacement == ReadReplacement::Lru,
@@ -120,16 +119,6 @@ impl ReadBuffer {
         self.lines.get(&page).is_some_and(|&line| self.pages[line as usize].units >> slot & 1 == 1)
     }
 
-    /// The unit at a place is in a page that has been read.
-    fn keep(&mut self, geometry: &Geometry, place: Place, ahead: bool) {
-        let (page, slot) = Self::page_of(geometry, place);
-        let line = match self.lines.get(&page) {
-            Some(&line) => line,
-            None => self.line_for(page, ahead),
-        };
-        self.pages[line as usize].units |= 1 << slot;
-    }
-
     /// A line for a page that has none: the one that was used longest ago, if all are in use.
     fn line_for(&mut self, page: u64, ahead: bool) -> u32 {
         let fresh = Line { page, units: 0, ahead };
@@ -156,13 +145,16 @@ impl ReadBuffer {
     pub(super) fn keep_pages(&mut self, geometry: &Geometry, ftl: &PageMap, group: Group, ahead: bool) {
         for at in group.members() {
             let page = group.page + at;
-            for slot in ftl.units_within(group.superblock, page, group.has(at + 1)) {
-                self.keep(geometry, geometry.place(group.superblock, page, slot), ahead);
-            }
+            let units = ftl.units_within(group.superblock, page, group.has(at + 1));
+            let units = units.fold(0, |units, slot| units | 1u128 << slot);
             let (page, _) = Self::page_of(geometry, geometry.place(group.superblock, page, 0));
-            if self.renews
-                && let Some(&line) = self.lines.get(&page)
-            {
+            let line = match self.lines.get(&page) {
+                Some(&line) => line,
+                None if units == 0 => continue,
+                None => self.line_for(page, ahead),
+            };
+            self.pages[line as usize].units |= units;
+            if self.renews {
                 self.used.renew(line);
             }
         }

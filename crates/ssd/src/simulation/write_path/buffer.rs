@@ -2,9 +2,10 @@
 //!
 //! A unit that the end of a page cuts stays in the write buffer until the next page of its block is programmed.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::ops::Range;
 
+use rustc_hash::FxHashMap;
 use softsense_base::Pj;
 
 use super::super::device::Device;
@@ -26,7 +27,7 @@ pub(super) struct WriteBuffer {
     /// Slots that wait to be programmed, in the order in which they will be.
     pub(super) pending: Recency,
     /// Codewords of which it holds a part, and their slots, but for those whose rest is being read, in the order of their writes.
-    pub(super) parts: HashMap<Lcn, Part>,
+    pub(super) parts: FxHashMap<Lcn, Part>,
     pub(super) in_part: Recency,
     /// How many are being read.
     pub(super) filling: usize,
@@ -78,7 +79,7 @@ impl WriteBuffer {
             held: vec![0; slots as usize],
             free: (0..slots).rev().collect(),
             pending: Recency::default(),
-            parts: HashMap::new(),
+            parts: FxHashMap::default(),
             in_part: Recency::default(),
             filling: 0,
             flights: Slab::default(),
