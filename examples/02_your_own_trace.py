@@ -1,6 +1,6 @@
-"""How do I replay requests of my own, and how do I get at every single one of them afterwards?
+"""How do I replay my own requests, and how do I get the result of each of them?
 
-A trace is a file; softsense's own CSV is easily written. See docs/traces.md for the formats of others.
+A trace is a file; softsense's own CSV is easily written. See docs/traces.md for other formats.
 """
 
 import json

@@ -1,6 +1,7 @@
-"""How well does an LDPC code correct, what does a soft read buy it, and how does the simulator come to know?
+"""How well does an LDPC code correct, how much does a soft read help, and how does the simulator use such numbers?
 
-A small code, so that it takes seconds; `softsense table build flash-8/9 --out my.toml` does the same for a real one.
+The code is small, so that the example takes seconds; `softsense table build flash-8/9 --out my.toml` does the same for
+a real one.
 """
 
 import numpy as np

@@ -1,6 +1,6 @@
 """What happens between programming a page and getting its data back, step by step, with nothing simulated away?
 
-docs/one-page-from-program-to-decode.md tells the same at length; `softsense explain` draws it.
+docs/one-page-from-program-to-decode.md explains the steps at length; `softsense explain` draws them.
 """
 
 import numpy as np

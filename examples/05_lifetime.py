@@ -1,6 +1,6 @@
 """How long does a drive live with one code, and what is gained if it changes to a stronger one as it wears?
 
-docs/model/lifetime.md says how it is reckoned.
+docs/model/lifetime.md has the model.
 """
 
 import softsense
@@ -14,7 +14,7 @@ for code in found.codes:
     print(f"{code.code:13} {code.user_share:.3f} data bits a bit, lasts {code.endurance_pe:,} P/E cycles", end="")
     print(f", up to a raw bit error rate of {code.rber:.4f}")
 
-# What the host can write for each byte of flash, with each code alone and with all, one after the other.
+# The data that the host can write for each byte of flash, with each code alone and with all codes in turn.
 print(found.frame.select("scheme", "utilisation", "endurance_pe", "write_amplification", "lifetime_capacity"))
 
 lifetime.draw(found).savefig("lifetime.png")

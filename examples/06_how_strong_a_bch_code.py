@@ -1,6 +1,7 @@
 """How strong must a BCH code be for flash at a raw bit error rate, and is the formula right?
 
-The binomial tail says it to nine digits; the decoder is then asked at a rate where failures can be counted.
+The binomial tail gives the answer to nine digits. The decoder is then run at an error rate at which failures can be
+counted.
 """
 
 from softsense import bench, codes

@@ -1,6 +1,5 @@
-"""Why does a new drive write fast for a while, and slowly after that?
-
-Because it writes with one bit a cell first. docs/model/slc-cache.md has the arithmetic of what is seen here.
+"""Why does a new drive write fast for a while, and slowly after that? Because it first writes one bit to each cell.
+docs/model/slc-cache.md has the arithmetic of the picture.
 """
 
 from itertools import pairwise
@@ -41,7 +40,7 @@ trace = softsense.Trace("bursts.csv")
 
 
 def bandwidth(requests: pl.DataFrame, step: int) -> tuple[list[float], list[float]]:
-    """Completed bytes a second over what has been written, for each `step` bytes; the pause is left out."""
+    """Completed bytes a second over the bytes written so far, for each `step` bytes; the pause is left out."""
     ends = (requests["arrival_ns"] + requests["response_ns"]).sort().to_numpy() * 1e-9
     per_step = step // REQUEST
     bursts = [ends[ends < PAUSE_S], ends[ends >= PAUSE_S] - PAUSE_S]

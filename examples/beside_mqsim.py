@@ -1,9 +1,10 @@
-"""MQSim and softsense's `mqsim-ssd` on the same requests: mean responses load by load, and how long each took.
+"""MQSim and softsense's `mqsim-ssd` on the same requests: mean responses load by load, and the time that each simulator
+took.
 
     python examples/beside_mqsim.py MQSIM [--requests N]
 
 MQSIM is the program that `make` builds in a copy of its public repository, https://github.com/CMU-SAFARI/MQSim; its
-ssdconfig.xml has to stand beside it. What comes out is the table of docs/model/mqsim.md.
+ssdconfig.xml has to stand beside it. The output is the table of docs/model/mqsim.md.
 """
 
 import argparse
@@ -55,7 +56,7 @@ def write_trace(path: Path, requests: int, per_second: float, read_fraction: flo
 
 
 def mqsim_us(program: Path, trace: Path) -> float:
-    """Its mean response, which it rounds down to whole microseconds."""
+    """MQSim's mean response, which it rounds down to whole microseconds."""
     device = ET.parse(program.parent / "ssdconfig.xml")
     for name, value in DEVICE.items():
         for element in device.getroot().iter(name):

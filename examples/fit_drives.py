@@ -1,4 +1,5 @@
-"""Fits drives on some rounds of their logs, predicts the others, and simulates what was fitted: docs/fitted-drives.md.
+"""Fits drives on some rounds of their logs, predicts the others, and simulates the fitted drives:
+docs/fitted-drives.md.
 
     python examples/fit_drives.py FOLDER [OUT]
 
@@ -15,7 +16,7 @@ from softsense import Store, fit
 
 
 def fitted(latency: Path, out: Path) -> None:
-    """One drive: its rows of the page, printed as they are."""
+    """Fit one drive, and print its rows of the page."""
     name = latency.name.removesuffix("_latency.csv.zst")
     log = fit.open_log([latency])
     # Decided before any of them was fitted: every third round, counted from the last.
@@ -42,7 +43,7 @@ Slow = dict[float, tuple[NDArray[np.float64], NDArray[np.float64]]]
 
 
 def predicted_by_round(everything: Slow, seen: Slow, found: fit.Fit) -> None:
-    """How many rounds that were held out have a share of slow reads within a factor of 1.5 of the law."""
+    """The number of held-out rounds whose share of slow reads is within a factor of 1.5 of the law."""
     bound = min(everything)
     rounds, shares = everything[bound]
     held = ~(rounds[:, None] == seen[bound][0][None, :]).any(axis=1)

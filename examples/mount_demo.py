@@ -1,9 +1,9 @@
-"""How long do files live on a drive that nobody looks after, and what do soft reads, parity and refresh buy?
+"""How long do files survive on a drive without maintenance, and how much do soft reads, parity and refresh help?
 
 Four drives are served, each with the same 200 files on an ext4 file system: LDPC with soft levels, or BCH with hard
-decision; with parity across dies and a monthly refresh, or with neither. They wear and age in steps. After each step
-the file system is copied out, what cannot be read is skipped, and `sha256sum -c` counts the files that are still what
-they were. Every byte goes through a real code and real cells; the tools are Debian's.
+decision; with parity across dies and a weekly refresh, or with neither. They wear and age in steps. After each step
+the file system is copied out, unreadable sectors are skipped, and `sha256sum -c` counts the files that are still
+intact. Every byte goes through a real code and real cells; the tools are Debian's.
 
     make mount-demo                 # or: python examples/mount_demo.py [--quick] [--out FOLDER]
 """
@@ -56,7 +56,7 @@ SOCKET_WAIT_S = 60.0
 
 @dataclass
 class Candidate:
-    """A drive of the comparison, and what came of it.
+    """A drive of the comparison, and its results.
 
     Attributes:
         name: as the picture has it.
@@ -160,7 +160,7 @@ def grow_old(candidate: Candidate, out: Path, image: Path, size_mib: int, steps:
 
 @contextmanager
 def served(folder: Path, options: list[str]) -> Iterator[tuple[str, Drive]]:
-    """A drive that `softsense serve` serves: its address, and somebody who speaks to it."""
+    """A drive that `softsense serve` serves: its address, and a client for it."""
     command = [sys.executable, "-m", "softsense", "serve", CONFIG, "--socket", str(folder / "d.sock"), "--json"]
     with subprocess.Popen([*command, *options], stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout
@@ -178,7 +178,7 @@ def served(folder: Path, options: list[str]) -> Iterator[tuple[str, Drive]]:
 
 
 def whole_files(address: str, folder: Path, sums: Path) -> int:
-    """How many files can be read back and are what they were."""
+    """The number of files that can be read back intact."""
     copy, files = folder / "copy.img", folder / "files"
     shutil.rmtree(files, ignore_errors=True)
     files.mkdir()
@@ -192,7 +192,7 @@ def whole_files(address: str, folder: Path, sums: Path) -> int:
 
 
 def run(*words: str, check: bool = True) -> subprocess.CompletedProcess[str]:
-    """Run a tool; with `check` it has to end well."""
+    """Run a tool; with `check` it has to succeed."""
     done = subprocess.run(words, capture_output=True, text=True, errors="replace", check=False)
     if check and done.returncode:
         print(f"error: {' '.join(words)}: {done.stderr.strip()}", file=sys.stderr)

@@ -1,8 +1,9 @@
-"""What a policy of your own costs: `two_step` as it is shipped, tabulated, asked during the run, and compiled by Numba.
+"""The cost of your own policy: `two_step` as shipped, tabulated, asked during the run, and compiled by Numba.
 
     python examples/policy_costs.py [--requests N] [--repeats N] [--config NAME]
 
-All make the same decisions, and the same numbers; they take turns, so that whatever else the machine does meets all.
+All variants make the same decisions and give the same numbers. They run in turns, so that other load on the machine
+affects all of them.
 """
 
 import argparse

@@ -1,7 +1,8 @@
-"""How much of a frontier do 60 designs find: by a search, by a Latin hypercube, by lot?
+"""How much of a frontier do 60 designs find that are chosen by a search, by a Latin hypercube, or at random?
 
 All 400 designs of examples/search-design.toml are simulated once, some five minutes; then each way chooses 60 of them,
-with ten seeds, and what it chose is looked up: the same numbers as of real searches, which simulate what they choose.
+with ten seeds, and their results are looked up. The numbers are those of real searches, which simulate the designs that
+they choose.
 
     python examples/search_compared.py
 """
@@ -27,12 +28,12 @@ SEEDS = range(1, 11)
 
 
 def key(setting: Mapping[str, object], policy: str | None) -> str:
-    """The same for a design, wherever it is from."""
+    """The key of a design, the same for all ways to choose it."""
     return json.dumps([policy, *(inline(value) if isinstance(value, dict) else value for value in setting.values())])
 
 
 def known(result: SweepResult) -> dict[str, Told]:
-    """What came of every design."""
+    """The results of all designs."""
     wanted, _ = objectives(result.sweep)
     return {key(group.setting, group.policy): told([group], wanted, False) for group in result.judged.groups}
 
@@ -51,7 +52,7 @@ class Compared:
         self._whole = self._volume(places)
 
     def search(self, seed: int, sampler: str, batch: int) -> list[str]:
-        """By an optimiser."""
+        """Choose by an optimiser."""
         found: list[str] = []
         search = Searching(Search(self._many, self._space, batch, seed, sampler), self._policies, BETTER)
         while batch_of := search.ask():
@@ -61,12 +62,12 @@ class Compared:
         return found
 
     def latin_hypercube(self, seed: int) -> list[str]:
-        """Each value of each field equally often."""
+        """Choose each value of each field equally often."""
         samples = LatinHypercube(self._many, {**self._space, "policy": self._policies}, seed).draw()
         return [key(sample, sample.pop("policy")) for sample in samples]
 
     def by_lot(self, seed: int) -> list[str]:
-        """Any, each once."""
+        """Choose at random, each design at most once."""
         return random.Random(seed).sample(sorted(self._designs), self._many)
 
     def score(self, chosen: Sequence[str]) -> tuple[float, float]:
@@ -79,7 +80,7 @@ class Compared:
         return [(each.values[0], each.values[1]) for each in told if each.values and not each.violation]
 
     def _volume(self, places: Sequence[tuple[float, float]]) -> float:
-        """Between a frontier and the corner."""
+        """The hypervolume between a frontier and the corner."""
         best = sorted({places[i] for i in pareto(places, BETTER)})
         rights = [*(x for x, _ in best[1:]), self._corner[0]]
         return sum((right - x) * (y - self._corner[1]) for (x, y), right in zip(best, rights, strict=True))
