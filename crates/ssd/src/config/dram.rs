@@ -4,18 +4,20 @@ use softsense_base::{Faults, Result, expect_number, expect_whole};
 
 use super::duration::check_us;
 
-/// The controller's DRAM behind one port, which carries one thing after the other, first come, first served: data of reads and writes,
-/// data that is moved, and map entries. What crosses it takes its place of `host.controller_memory_us`.
+/// The controller's DRAM behind one port, which carries one access after the other, first come, first served: data of
+/// reads and writes, data that is moved, and map entries. The time of these accesses replaces
+/// `host.controller_memory_us`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DramSpec {
     /// How fast data crosses the port.
     pub speed: DramSpeed,
-    /// What each access takes before its data, us: opening a row and addressing a column. The port is taken meanwhile.
+    /// The time of each access before its data, us, for opening a row and addressing a column. The port is busy during
+    /// this time. Default: 0.
     #[serde(default)]
     pub access_us: f64,
-    /// Bytes of a map entry, one of which crosses for each codeword of a request before that is begun, in one access; 0 to 64, 0 where the
-    /// map is elsewhere.
+    /// Bytes of a map entry, 0 to 64; 0 if the map is elsewhere. Before a request begins, one entry for each of its
+    /// codewords crosses the port, all of them in one access. Default: 4.
     #[serde(default = "usual_map_entry_bytes")]
     pub map_entry_bytes: u32,
 }
@@ -28,13 +30,13 @@ fn usual_map_entry_bytes() -> u32 {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum DramSpeed {
-    /// Data, GB/s: 10^9 bytes.
+    /// Bandwidth for data, GB/s (10^9 bytes a second).
     BandwidthGbPerS(f64),
-    /// As a bus of a width and rate.
+    /// A bus with a width and a transfer rate.
     Bus {
-        /// Bits, 8 to 1024.
+        /// Width of the bus in bits, 8 to 1024.
         width_bits: u32,
-        /// Transfers of as many bits, millions a second: 1600 of DDR3-1600.
+        /// Transfers of that many bits, in millions a second, such as 1600 for DDR3-1600.
         transfer_rate_mt_per_s: f64,
     },
 }

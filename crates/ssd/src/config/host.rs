@@ -22,68 +22,74 @@ const MAX_BUFFER_BYTES: u64 = 1 << 34;
 pub struct HostSpec {
     /// When requests are issued.
     pub issue: Issue,
-    /// Requests inside the device at once; further ones wait at the host, and the wait counts.
+    /// The largest number of requests inside the device at once; further requests wait at the host, and the wait counts
+    /// in their response.
     pub max_outstanding: u32,
     /// Whether a plane serves waiting host reads before waiting programs and erases. Reads of garbage
     /// collection wait with the programs either way.
     pub reads_first: bool,
-    /// Whether a read gets data that is on its way to flash from the controller's memory. Without it, it waits behind the program, even
-    /// where reads go first, and reads the flash.
+    /// Whether a read gets data that is on its way to flash from the controller's memory. If false, the read waits for
+    /// the program of that data, even where reads go first, and then reads the flash.
     pub serves_in_flight: bool,
     /// Which of several SSDs a codeword is on.
     pub spread: Spread,
-    /// What a write that covers a mapped codeword in part does.
+    /// How a write is handled that covers a mapped codeword in part.
     pub partial_write: PartialWrite,
-    /// Write buffer in the controller, bytes; 0 for none. With it a write completes when the buffer has it.
+    /// Size of the write buffer in the controller, bytes; 0 for none. With a write buffer a write completes when the
+    /// buffer has taken its data in.
     pub write_buffer_bytes: u64,
-    /// Which of what it holds a write buffer programs, and when.
+    /// Which codewords the write buffer programs, and when.
     #[serde(skip_serializing_if = "WriteBufferReplacement::is_default")]
     pub write_buffer_replacement: WriteBufferReplacement,
-    /// When a write buffer that is `lru` or `fifo` programs before it is full; without it not before.
+    /// When a write buffer with `lru` or `fifo` programs before it is full; without watermarks it does not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub write_buffer_watermarks: Option<WatermarksSpec>,
-    /// Whether what it holds outlives a loss of power: flushes then complete at once, and writes with FUA when the buffer has them.
+    /// Whether the content of the write buffer survives a loss of power: flushes then complete at once, and writes with
+    /// FUA when the buffer has taken them in.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub write_buffer_power_protected: bool,
-    /// Pages of flash that were read for the host lately, decoded, in the controller's memory: what lies there is read, or read
-    /// because a write covers it in part, in `controller_memory_us`. Without it nothing that was read is kept.
+    /// A buffer in the controller's memory for pages that were recently read for the host, decoded. A codeword in the
+    /// buffer is read, also for a write that covers it in part, in `controller_memory_us`. Without a read buffer no
+    /// data that was read is kept.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub read_buffer: Option<ReadBufferSpec>,
-    /// Reading ahead of sequential reads, into the read buffer; nothing is without it.
+    /// Reading ahead of sequential reads, into the read buffer; without this field pages are never read ahead.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub read_ahead: Option<ReadAheadSpec>,
-    /// Moving a codeword between host and controller memory, us: buffered writes, and reads of data that is
-    /// there. Codewords of a request follow one another.
+    /// Time to move a codeword between host and controller memory, us, for buffered writes and for reads of data in
+    /// that memory. Codewords of a request follow one another.
     pub controller_memory_us: f64,
-    /// The controller's DRAM; without it memory is crossed by any number at once, in `controller_memory_us` a codeword, and nothing else
-    /// takes time there.
+    /// The controller's DRAM. Without it any number of codewords move to and from memory at once, in
+    /// `controller_memory_us` each, and no other access to memory takes time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dram: Option<DramSpec>,
-    /// What a request takes beside its flash; nothing without it.
+    /// Time that a request takes in addition to its flash operations; none without this field.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub service: Option<ServiceSpec>,
     /// The link to the host; without it data and commands take no time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub link: Option<HostLinkSpec>,
-    /// Several users of the device, each with requests and a submission queue of its own, in place of `[workload]` or a trace.
+    /// Several users of the device, each with its own requests and submission queue, in place of `[workload]` or a
+    /// trace.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tenants: Vec<TenantSpec>,
-    /// How the controller chooses among their submission queues; without it by round robin.
+    /// How the controller chooses among the submission queues of tenants; round robin without this field.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub arbitration: Option<ArbitrationSpec>,
 }
 
-/// What every request takes beside its flash: the host's software, the link, the controller's firmware. It occupies nothing of the
-/// device, so it adds to response times and leaves waits alone.
+/// Time that every request takes in addition to its flash operations, for the host's software, the link and the
+/// controller's firmware. It occupies no resource of the device, so that it adds to response times and does not change
+/// waits.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ServiceSpec {
-    /// Of each request, us.
+    /// Fixed part of the time of each request, us.
     pub overhead_us: f64,
-    /// What is added to it, drawn for each request.
+    /// Random part of the time, drawn for each request.
     pub spread: Vec<SpreadPart>,
-    /// Share of the reads that the controller has in its memory, whatever they ask for: they take `controller_memory_us` a codeword and
-    /// no flash. 0 to 1.
+    /// Share of reads that are served from the controller's memory, whatever they ask for, 0 to 1: they take
+    /// `controller_memory_us` a codeword and no flash operation.
     pub hit_fraction: f64,
 }
 
@@ -97,14 +103,14 @@ impl ServiceSpec {
     }
 }
 
-/// Which page of a full read buffer goes.
+/// Which page leaves a full read buffer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ReadReplacement {
-    /// The one that was used longest ago.
+    /// The page that was used longest ago.
     #[default]
     Lru,
-    /// The one that has been there longest.
+    /// The page that has been in the buffer longest.
     Fifo,
 }
 
@@ -114,26 +120,26 @@ impl ReadReplacement {
     }
 }
 
-/// The read buffer. A read, or a read-modify-write, that misses it reads its pages whole: it ends when all of their current data is
-/// decoded, which is then in the buffer.
+/// The read buffer. A read, or a read-modify-write, that misses the buffer reads whole pages: it ends when all of their
+/// current data is decoded, which then enters the buffer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ReadBufferSpec {
-    /// Its size, bytes: at least a page, at most 16 GiB. As many pages fit as their data says.
+    /// Size, bytes: at least a page, at most 16 GiB. Pages take as much room as their data.
     pub bytes: u64,
     /// Which page of a full buffer goes.
     #[serde(default, skip_serializing_if = "ReadReplacement::is_default")]
     pub replacement: ReadReplacement,
-    /// Which pages that it has not it takes in: `"always"`, `"second_miss"` or a rule of your own, `"my_rules.py:Often"`. Of others what
-    /// was asked for is read, and nothing of them is kept.
+    /// Which missed pages enter the buffer: `"always"`, `"second_miss"` or a rule of your own, `"my_rules.py:Often"`.
+    /// Of other pages only the codewords that were asked for are read, and none is kept.
     #[serde(default, skip_serializing_if = "CacheAdmission::is_default")]
     pub admission: CacheAdmission,
-    /// Pages of which `admission` remembers how often they were missed: those that were missed last. As many as the buffer has room for
-    /// if it is not said.
+    /// The number of recently missed pages for which `admission` remembers how often they were missed. Default: as many
+    /// as the buffer has room for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub history_pages: Option<u32>,
-    /// Requests of more bytes than this enter nothing, whatever `admission` says, so that scans do not empty the buffer. Without it
-    /// requests of any size do.
+    /// Requests of more bytes than this bring nothing into the buffer, whatever `admission` says, so that scans do not
+    /// displace its content. Without this field requests of any size do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub largest_request_bytes: Option<u64>,
 }
@@ -200,18 +206,18 @@ pub enum Spread {
     Address,
 }
 
-/// What a write that covers a mapped codeword in part does.
+/// How a write is handled that covers a mapped codeword in part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PartialWrite {
     /// The old codeword is read, through error correction, before the new one is programmed.
     ReadModifyWrite,
-    /// The codeword is programmed as if it had been covered whole.
+    /// The codeword is programmed as if the write had covered it wholly.
     Pad,
-    /// The write buffer takes the part, in a slot of its own. What later writes do not cover of the codeword is read, through error correction,
-    /// when it has to be programmed.
+    /// The write buffer takes the part, in its own slot. The part of the codeword that later writes do not cover is read, through error
+    /// correction, when the codeword has to be programmed.
     Merge,
-    /// The flash senses the old page and programs it again with what is new: nothing of it is transferred, or corrected.
+    /// The flash senses the old page and programs it again with the new data: the old data is neither transferred nor corrected.
     CopyBack,
 }
 

@@ -2,19 +2,21 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use softsense_base::{Error, Faults, Result, expect_whole};
 
-/// Reading ahead of sequential reads: pages that are likely to be asked for next are read before they are, and wait in the read buffer.
-/// A stream is a tenant's reads each of which begins where the one before it ended. Its window of pages, counted from the end of the request
-/// at hand, doubles with each request up to `most_pages`.
+/// Reading ahead of sequential reads: pages that are likely to be asked for next are read in advance, and wait in the
+/// read buffer. A stream is a sequence of reads of one tenant, each of which begins where the one before it ended. The
+/// window of a stream, pages that are counted from the end of its current request, doubles with each request up to
+/// `most_pages`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ReadAheadSpec {
-    /// Requests that have to follow one another before anything is read ahead, the one at hand among them; 2 to 64.
+    /// The number of requests of a stream from which on pages are read ahead, including the current request; 2 to 64.
     pub after_requests: u32,
     /// The first window, pages.
     pub least_pages: u32,
     /// The largest window, pages: at most half of what the read buffer holds.
     pub most_pages: u32,
-    /// Streams of each tenant that are told apart, 1 to 256; one more takes the place of the one that was quiet longest.
+    /// The number of streams of each tenant that are recognised at the same time, 1 to 256; a new stream replaces the
+    /// one that was inactive longest.
     pub streams: u32,
 }
 

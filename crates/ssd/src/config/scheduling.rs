@@ -9,60 +9,62 @@ use super::duration::check_us;
 /// Turns for one of another kind at most.
 const MAX_WEIGHT: u32 = 1 << 16;
 
-/// Which of the operations that wait for a busy unit goes next. Without it retries go first, then reads of the host where
-/// `host.reads_first` says so, then all else, first come, first served.
+/// Which of the operations that wait for a busy unit goes next. Without a schedule retries go first, then reads of the
+/// host where `host.reads_first` says so, then all other operations, first come, first served.
 ///
-/// Retries go first here, too: part of what they need has been read. Programs of one block keep their order, in which its pages have to be
-/// programmed; one whose turn comes lets those before it in its block go first.
+/// With a schedule retries go first, too, because part of their read has been done. Programs of one block keep their
+/// order, in which its pages have to be programmed: when the turn of a program comes, earlier programs of its block go
+/// first.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct SchedulingSpec {
-    /// What is compared of two operations, the most important first: the one that loses at the first that differs goes later. Of two that do
-    /// not differ the one goes first that has waited longer. `[]` is first come, first served.
+    /// Criteria by which two operations are compared, the most important first: the first criterion in which they
+    /// differ decides. If they differ in none, the operation that has waited longer goes first. `[]` is first come,
+    /// first served.
     pub by: Vec<ScheduleBy>,
     /// How kinds of operations stand to one another.
     pub kinds: KindsRule,
-    /// So many operations that came later go before one that waits, at most; then it is its turn, whatever it is. At least 1. Retries are
-    /// not counted: they are part of reads that have begun.
+    /// The largest number of later operations that may go before a waiting operation; after so many it is the next one,
+    /// whatever its kind. At least 1. Retries are not counted, because they are part of reads that have begun.
     pub passed_over_at_most: u32,
-    /// Free blocks of a plane, or of superblocks of its set, at or below which the operations of its collection go before those of all other
-    /// kinds; 0 for never.
+    /// The number of free blocks of a plane (free superblocks of a set) at or below which operations of its garbage
+    /// collection go before all other kinds; 0 for never.
     pub collection_first_at_blocks: u32,
-    /// When a tenant wants much, for `by` of `intensity`.
+    /// The bounds above which a tenant uses a unit much, for the criterion `intensity`.
     #[serde(skip_serializing_if = "IntensitySpec::is_default")]
     pub intensity: IntensitySpec,
-    /// Reads of the host that have to be done in time; none has without it.
+    /// Deadlines for reads of the host; without this field reads have none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deadlines: Option<DeadlinesSpec>,
 }
 
-/// What is compared of two operations.
+/// A criterion by which two operations are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ScheduleBy {
-    /// What they are, as `kinds` says.
+    /// The kinds of the operations, ranked by `kinds`.
     Kind,
-    /// The `priority` of the tenants that they are for. What the device does of its own accord, and what its write buffer writes, is
-    /// `medium`.
+    /// The `priority` of the tenants that the operations are for. Background operations of the device, and programs
+    /// from its write buffer, have priority `medium`.
     Priority,
-    /// Whether the tenants that they are for want little of the unit, as `intensity` says; what the device does of its own accord wants
-    /// little.
+    /// Whether the tenants that the operations are for use the unit little, by the bounds in `intensity`. Background
+    /// operations of the device count as little use.
     Intensity,
 }
 
-/// What of a unit a tenant wants much: more pages in an epoch than its part of these bytes for all units, at least one page. How much it
-/// wanted in one epoch is looked at in the next.
+/// The bounds above which a tenant uses a unit much: more pages in an epoch than the unit's part of the following
+/// bytes, which are for all units together, and at least one page. The use in one epoch decides for the next epoch.
 ///
-/// Source: A. Tavakkol et al., "FLIN", ISCA 2018, 5.1: flows of high intensity wait behind those of low intensity; epoch and bytes as its
-/// implementation for MQSim has them, there by chip.
+/// Source: A. Tavakkol et al., "FLIN", ISCA 2018, 5.1: flows of high intensity wait behind those of low intensity;
+/// epoch and bytes are those of its implementation for MQSim, where they apply to chips.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct IntensitySpec {
     /// How long an epoch lasts, us.
     pub epoch_us: f64,
-    /// Bytes of pages that are read in an epoch.
+    /// Bytes of pages that are read in an epoch, for all units together.
     pub read_bytes: u64,
-    /// Bytes of pages that are programmed.
+    /// Bytes of pages that are programmed in an epoch, for all units together.
     pub write_bytes: u64,
 }
 
@@ -78,13 +80,14 @@ impl Default for IntensitySpec {
     }
 }
 
-/// What an operation is.
+/// The kind of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum OperationKind {
     /// A read that the host has asked for.
     HostRead,
-    /// A program of data of the host, also from the write buffer, and the read of what it covers in part.
+    /// A program of data of the host, also from the write buffer, or the read of a codeword that a write covers in
+    /// part.
     HostWrite,
     /// A read or a program of a translation page.
     Translation,
@@ -92,7 +95,7 @@ pub enum OperationKind {
     CollectionRead,
     /// A program of garbage collection for room.
     CollectionProgram,
-    /// An erase, whatever for.
+    /// An erase, for any purpose.
     Erase,
     /// A read or a program that levels wear.
     WearLevelling,
@@ -144,25 +147,28 @@ impl OperationKind {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum KindsRule {
-    /// The first goes first. Those of one list in it are equal, and so are those that it does not name, which come last.
+    /// Kinds of an earlier list go before kinds of a later one. Kinds of one list are equal. Kinds that are in no list
+    /// are equal, too, and come last.
     Order(Vec<Vec<OperationKind>>),
-    /// Each has so many turns for one of a kind that is not named, 1 to 65,536, as long as operations of both wait: start-time fair
-    /// queueing of operations, whatever they take.
+    /// For each kind the number of its turns for each turn of a kind that is not named, 1 to 65,536, as long as
+    /// operations of both wait: start-time fair queueing of operations, whatever time they take.
     ///
     /// Source: Goyal, Vin, Cheng: Start-time fair queuing, SIGCOMM 1996.
     Weights(BTreeMap<OperationKind, u32>),
 }
 
-/// Reads of the host that have to be done in time.
+/// Deadlines for reads of the host.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DeadlinesSpec {
-    /// How long after its arrival a read is to have completed, us. A tenant may have its own, `read_deadline_us`.
+    /// The time after its arrival within which a read should complete, us. A tenant may have its own time,
+    /// `read_deadline_us`.
     pub read_us: f64,
-    /// A read goes before all that has no deadline as near when less than that is left of its time, us; among several the one whose deadline
-    /// is first.
+    /// When less than this time is left until its deadline, us, a read goes before all operations without so near a
+    /// deadline; among several such reads the one with the earliest deadline goes first.
     pub margin_us: f64,
-    /// Whether only such reads have programs and erases suspended, as `flash.suspend` says; all reads that go first do without it.
+    /// Whether only reads whose deadline is near suspend programs and erases, as `flash.suspend` describes; if false,
+    /// all reads that go first do. Default: false.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub only_near_suspend: bool,
 }

@@ -2,16 +2,19 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use softsense_base::{Error, Result, expect_number};
 
-/// Which of what it holds a write buffer programs, and when.
+/// Which codewords a write buffer programs, and when.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WriteBufferReplacement {
-    /// What fills a page is programmed at once, oldest first, so that the buffer absorbs bursts rather than overwrites.
+    /// Codewords that fill a page are programmed at once, oldest first, so that the buffer absorbs bursts rather than
+    /// overwrites.
     #[default]
     FullPage,
-    /// Nothing until the buffer is full, then page by page what was written longest ago: overwrites of the rest never reach flash.
+    /// Nothing is programmed until the buffer is full, then page by page the codewords that were written longest ago.
+    /// Data that is overwritten in the buffer never reaches flash.
     Lru,
-    /// The same, but what has been in the buffer longest goes, however often it was written again.
+    /// As `lru`, but the codewords that have been in the buffer longest are programmed, however often they were written
+    /// again.
     Fifo,
 }
 
@@ -30,13 +33,13 @@ impl WriteBufferReplacement {
     }
 }
 
-/// When a write buffer that keeps what it holds programs before it is full.
+/// When a write buffer with `lru` or `fifo` programs before it is full.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WatermarksSpec {
-    /// Where more than this share of the buffer waits to be programmed, pages are; above `low`, up to 1.
+    /// When more than this share of the buffer waits, pages are programmed; above `low`, up to 1.
     pub high: f64,
-    /// They are until no more than this share waits; 0 to below `high`.
+    /// Pages are programmed until at most this share of the buffer waits; 0 to below `high`.
     pub low: f64,
 }
 
