@@ -73,6 +73,7 @@ NAVIGATION = {
         "model/memory",
         "model/dftl",
         "model/slc-cache",
+        "model/parity",
         "model/interleaving",
         "model/energy",
         "model/adaptive-rates",

@@ -65,6 +65,8 @@ pub struct BlockLayout {
     pages: u32,
     /// Codewords that begin in a page at most.
     per_page: u32,
+    /// The last of so many pages is parity across dies; 0 where none is.
+    stripe: u32,
     packing: Option<Packing>,
 }
 
@@ -91,7 +93,12 @@ pub struct Piece {
 impl BlockLayout {
     /// Each of `pages` pages holds `per_page` codewords.
     pub fn whole(pages: u32, per_page: u32) -> Self {
-        Self { pages, per_page, packing: None }
+        Self::striped(pages, per_page, 0)
+    }
+
+    /// The same, but that the last of each `stripe` pages is parity across dies; of none where that is 0.
+    pub fn striped(pages: u32, per_page: u32, stripe: u32) -> Self {
+        Self { pages, per_page, stripe, packing: None }
     }
 
     /// Units of `unit_bytes` follow one another through `pages` pages with room for `page_bytes` of data, at least a unit and
@@ -99,7 +106,7 @@ impl BlockLayout {
     pub fn packed(pages: u32, per_page: u32, unit_bytes: u32, page_bytes: u32) -> Self {
         assert!((unit_bytes..per_page * unit_bytes).contains(&page_bytes), "a unit is in two pages at most");
         let units = (u64::from(pages) * u64::from(page_bytes) / u64::from(unit_bytes)) as u32;
-        Self { pages, per_page, packing: Some(Packing { unit_bytes, page_bytes, units }) }
+        Self { pages, per_page, stripe: 0, packing: Some(Packing { unit_bytes, page_bytes, units }) }
     }
 
     /// Whether units may cross from a page to the next.
@@ -117,14 +124,15 @@ impl BlockLayout {
     /// Codewords of the block.
     #[inline]
     pub fn codewords(&self) -> u32 {
-        self.packing.map_or(self.pages * self.per_page, |packing| packing.units)
+        self.packing.map_or(self.before(self.pages), |packing| packing.units)
     }
 
     /// Codewords that begin before a page.
     #[inline]
     pub fn before(&self, page: u32) -> u32 {
         match self.packing {
-            None => page * self.per_page,
+            None if self.stripe == 0 => page * self.per_page,
+            None => (page - page / self.stripe) * self.per_page,
             Some(packing) => packing.before(page),
         }
     }
@@ -133,6 +141,7 @@ impl BlockLayout {
     #[inline]
     pub fn beginning_in(&self, page: u32) -> u32 {
         match self.packing {
+            None if self.stripe > 0 && page % self.stripe == self.stripe - 1 => 0,
             None => self.per_page,
             Some(packing) => packing.before(page + 1) - packing.before(page),
         }
@@ -142,7 +151,11 @@ impl BlockLayout {
     #[inline]
     pub fn page_of(&self, codeword: u32) -> u32 {
         match self.packing {
-            None => codeword / self.per_page,
+            None if self.stripe == 0 => codeword / self.per_page,
+            None => {
+                let page = codeword / self.per_page;
+                page + page / (self.stripe - 1)
+            }
             Some(packing) => packing.page_of(codeword).min(self.pages - 1),
         }
     }
@@ -206,6 +219,8 @@ impl Packing {
 pub(crate) struct PageFormat {
     /// Of a block, or of several that take turns.
     pages: u32,
+    /// Of which the last is parity across dies; 0 where none is.
+    stripe: u32,
     units_per_page: u32,
     unit_bytes: u32,
     oob_bytes: u32,
@@ -214,18 +229,20 @@ pub(crate) struct PageFormat {
 impl PageFormat {
     /// Pages of units beside so much out-of-band area each.
     pub(crate) fn of_units(units_per_page: u32, unit_bytes: u32, oob_bytes: u32) -> Self {
-        Self { pages: 1, units_per_page, unit_bytes, oob_bytes }
+        Self { pages: 1, stripe: 0, units_per_page, unit_bytes, oob_bytes }
     }
 
     /// # Arguments
     /// - `blocks`: that take turns.
-    pub(crate) fn new(geometry: &GeometrySpec, reliability: &ReliabilitySpec, blocks: u32) -> Self {
+    /// - `stripe`: pages of a stripe of parity across dies; 0 without.
+    pub(crate) fn new(geometry: &GeometrySpec, reliability: &ReliabilitySpec, blocks: u32, stripe: u32) -> Self {
         let oob_bytes = match reliability {
             ReliabilitySpec::Bch(bch) => bch.oob_bytes,
             _ => 0,
         };
         Self {
             pages: geometry.pages_per_block * blocks,
+            stripe,
             units_per_page: geometry.codewords_per_page,
             unit_bytes: geometry.codeword_bytes,
             oob_bytes,
@@ -269,7 +286,7 @@ impl PageFormat {
     pub(crate) fn layout(&self, squeezed_bytes: u32) -> BlockLayout {
         let (pages, units) = (self.pages, self.units_per_page);
         match squeezed_bytes {
-            0 => BlockLayout::whole(pages, units),
+            0 => BlockLayout::striped(pages, units, self.stripe),
             _ => BlockLayout::packed(pages, units, self.unit_bytes, units * (self.unit_bytes - squeezed_bytes)),
         }
     }
@@ -279,7 +296,7 @@ impl PageFormat {
         match spec {
             ReliabilitySpec::Adaptive(adaptive) => {
                 let of_page = |units| units * adaptive.codewords_per_page;
-                let layout = |units| BlockLayout::whole(self.pages, of_page(units));
+                let layout = |units| BlockLayout::striped(self.pages, of_page(units), self.stripe);
                 ByAge::new(adaptive.rates.iter().map(|rate| (rate.to_pe_cycles, layout(rate.units))))
             }
             ReliabilitySpec::Bch(_) => {

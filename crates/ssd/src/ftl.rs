@@ -19,6 +19,7 @@ mod groups;
 mod large_array;
 mod mapping_cache;
 mod observed_rates;
+mod parity;
 mod pass_through;
 mod placement;
 mod precondition;
@@ -46,6 +47,7 @@ use crate::start_ages::StartAges;
 use addresses::Addresses;
 use large_array::LargeArray;
 use observed_rates::ObservedRates;
+use parity::Stripes;
 use pass_through::PassThrough;
 use placement::OwnPlacement;
 use precondition::{Device, Start};
@@ -121,6 +123,22 @@ pub enum Writer {
 
 impl Writer {
     const COUNT: usize = 8;
+    /// All of them, in their order.
+    const ALL: [Self; Self::COUNT] = [
+        Self::Host,
+        Self::Gc,
+        Self::HostPlain,
+        Self::Translation,
+        Self::GcTranslation,
+        Self::Slc,
+        Self::SlcPlain,
+        Self::Fold,
+    ];
+
+    /// Whether it is the host.
+    fn is_host(self) -> bool {
+        matches!(self, Self::Host | Self::HostPlain | Self::Slc | Self::SlcPlain)
+    }
 }
 
 /// Pages that are read or programmed together. With interleaving, pages of the same index in the blocks of a superblock: all of
@@ -295,6 +313,7 @@ pub struct PageMap {
     serves_in_flight: bool,
     translation_at: u32,
     gain: Gain,
+    stripes: Stripes,
 }
 
 /// Whether garbage collection gains anything. Where the map is in flash, what it moves has to be noted in translation pages, which
@@ -426,6 +445,7 @@ impl PageMap {
             serves_in_flight: config.config().host.serves_in_flight,
             translation_at: 0,
             gain: Gain::default(),
+            stripes: Stripes::default(),
             geometry: geometry.clone(),
         };
         map.set_up_slc_cache();

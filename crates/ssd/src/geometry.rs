@@ -10,6 +10,9 @@
 //!
 //! A superblock may also have blocks of n chips and no interleaved codewords. Then a group is a page, and pages of a superblock have
 //! one order, in which its blocks take turns.
+//!
+//! So it is with parity across dies, but that the blocks are those of n + 1 dies, and that each round of turns, a stripe, begins one
+//! die further on than the one before. Its last page is parity.
 
 use std::ops::Range;
 
@@ -18,8 +21,8 @@ use strength_reduce::{StrengthReducedU32, StrengthReducedU64};
 
 pub(crate) use crate::config::MIN_CODEWORD_BYTES;
 use crate::config::{
-    BusyUnit, DecoderPlacement, FlashSpec, FtlSpec, GeometrySpec, InterleavedGroups, RoundsAmong, RoundsSpec,
-    StripeLevel,
+    BusyUnit, DecoderPlacement, FlashSpec, FtlSpec, GeometrySpec, InterleavedGroups, ParitySpec, RoundsAmong,
+    RoundsSpec, StripeLevel,
 };
 
 /// Units that a read, or a collection, takes together where they cross pages, if a page has no more.
@@ -46,6 +49,8 @@ pub struct Geometry {
     /// Pages of a wordline that is no SLC; none where no block is.
     bits_per_cell: u32,
     ways: u32,
+    /// Pages of a stripe, with that of parity; 0 where there is none.
+    pages_per_stripe: u32,
     blocks_per_superblock: u32,
     divisors: Divisors,
     /// All planes, SSD by SSD, in the order in which consecutive page writes go to them; those of a set stand together.
@@ -80,11 +85,20 @@ impl Geometry {
         let planes_per_channel = spec.chips_per_channel * planes_per_chip;
         let planes = spec.ssds * spec.channels * planes_per_channel;
         let (chips, ways) = (spec.channels * spec.chips_per_channel, ftl.interleaving.ways);
-        let divides = ftl.interleaving.groups != InterleavedGroups::None;
+        let divides = ftl.interleaving.groups != InterleavedGroups::None && ftl.parity.is_none();
         if ways == 0 || ways > MOST_WAYS || !chips.is_multiple_of(ways) {
             let message =
                 format!("found {ways}, expected 1 for none, or a divisor of the {chips} chips up to {MOST_WAYS}");
             return Err(Error::config("ftl.interleaving.ways", message));
+        }
+        let dies = chips * spec.dies_per_chip;
+        if let Some(parity) = ftl.parity
+            && !dies.is_multiple_of(parity.pages())
+        {
+            let (data, pages) = (parity.data_pages, parity.pages());
+            let message =
+                format!("found {data}, expected a stripe of {pages} pages to divide the {dies} dies of an SSD");
+            return Err(Error::config("ftl.parity.data_pages", message));
         }
         let planes_per_busy_unit = match flash.busy_unit {
             BusyUnit::Plane => 1,
@@ -119,7 +133,8 @@ impl Geometry {
             page_types: flash.page_types.len() as u32,
             bits_per_cell: ftl.slc_cache.as_ref().map_or(0, |cache| cache.bits_per_cell(flash.page_types.len() as u32)),
             ways: if divides { ways } else { 1 },
-            blocks_per_superblock: ways,
+            pages_per_stripe: ftl.parity.map_or(0, ParitySpec::pages),
+            blocks_per_superblock: ftl.parity.map_or(ways, ParitySpec::pages),
             divisors: Divisors {
                 codewords_per_block: StrengthReducedU64::new(
                     u64::from(spec.pages_per_block) * u64::from(spec.codewords_per_page),
@@ -141,25 +156,21 @@ impl Geometry {
         Ok(geometry)
     }
 
-    /// Finds the sets: planes of the same place in chips that follow one another in the stripe.
+    /// Finds the sets: planes of the same place in chips, or with parity dies, that follow one another in the stripe.
     fn number_sets(&mut self, levels: &[StripeLevel; 4]) {
         let plain = self.striped(levels);
-        let mut chips: Vec<u32> = Vec::new();
-        self.chip_ranks = vec![0; (self.planes / self.planes_per_chip) as usize];
-        for &plane in plain.iter().filter(|&&plane| plane.is_multiple_of(self.planes_per_chip)) {
-            let chip = self.chip_of(plane);
-            self.chip_ranks[chip as usize] = chips.len() as u32;
-            chips.push(chip);
-        }
+        (_, self.chip_ranks) = in_order_met(&plain, self.planes_per_chip);
+        let of_member = if self.has_parity() { self.planes_per_die } else { self.planes_per_chip };
+        let (members_met, ranks) = in_order_met(&plain, of_member);
         let mut set_of_plane = vec![(u32::MAX, 0); self.planes as usize];
         let mut members = Vec::with_capacity(self.planes as usize);
         for plane in 0..self.planes {
             if set_of_plane[plane as usize].0 == u32::MAX {
                 let width = self.blocks_per_superblock;
                 let set = members.len() as u32 / width;
-                let first = self.chip_ranks[self.chip_of(plane) as usize] / width * width;
+                let first = ranks[(plane / of_member) as usize] / width * width;
                 for member in 0..width {
-                    let plane = chips[(first + member) as usize] * self.planes_per_chip + plane % self.planes_per_chip;
+                    let plane = members_met[(first + member) as usize] * of_member + plane % of_member;
                     set_of_plane[plane as usize] = (set, member);
                     members.push(plane);
                 }
@@ -319,7 +330,9 @@ impl Geometry {
         if self.blocks_per_superblock == 1 {
             (0, page + member)
         } else if self.ways == 1 {
-            ((page + member) % self.blocks_per_superblock, (page + member) / self.blocks_per_superblock)
+            let (stripe, turn) =
+                ((page + member) / self.blocks_per_superblock, (page + member) % self.blocks_per_superblock);
+            (if self.has_parity() { (turn + stripe) % self.blocks_per_superblock } else { turn }, stripe)
         } else {
             (member, page)
         }
@@ -328,7 +341,40 @@ impl Geometry {
     /// The page of a group, and the member of it, that is a page of a member of its set.
     #[inline]
     pub fn back(&self, member: u32, page_in_block: u32) -> (u32, u32) {
-        if self.ways == 1 { (page_in_block * self.blocks_per_superblock + member, 0) } else { (page_in_block, member) }
+        if self.ways > 1 {
+            return (page_in_block, member);
+        }
+        let width = self.blocks_per_superblock;
+        let turn = if self.has_parity() { (member + width - page_in_block % width) % width } else { member };
+        (page_in_block * width + turn, 0)
+    }
+
+    /// Whether there is parity across dies.
+    #[inline]
+    pub fn has_parity(&self) -> bool {
+        self.pages_per_stripe > 0
+    }
+
+    /// Pages of a stripe, with that of parity; 0 where there is none.
+    #[inline]
+    pub fn pages_per_stripe(&self) -> u32 {
+        self.pages_per_stripe
+    }
+
+    /// Pages of a superblock, but for those of parity.
+    pub(crate) fn data_pages_per_superblock(&self) -> u32 {
+        let parity = if self.has_parity() { self.pages_per_block } else { 0 };
+        self.pages_per_superblock() - parity
+    }
+
+    /// The die of a plane, numbered over the device.
+    pub fn die_of(&self, plane: u32) -> u32 {
+        plane / self.planes_per_die
+    }
+
+    /// Dies of all SSDs.
+    pub fn dies(&self) -> u32 {
+        self.planes / self.planes_per_die
     }
 
     /// When the stripe meets a chip, counted from 0: chips of a set follow one another.
@@ -545,6 +591,15 @@ impl Geometry {
             })
             .collect()
     }
+}
+
+/// Chips, or dies, of so many planes in the order in which a stripe meets them; and when it meets each.
+fn in_order_met(stripe: &[u32], planes: u32) -> (Vec<u32>, Vec<u32>) {
+    let firsts = stripe.iter().filter(|plane| plane.is_multiple_of(planes));
+    let met: Vec<u32> = firsts.map(|plane| plane / planes).collect();
+    let mut ranks = vec![0; met.len()];
+    met.iter().zip(0..).for_each(|(&one, rank)| ranks[one as usize] = rank);
+    (met, ranks)
 }
 
 #[cfg(test)]

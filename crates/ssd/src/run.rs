@@ -13,8 +13,8 @@ use crate::simulation::{CodewordSample, Grown, LogRow, Recording, Simulation, So
 use crate::summary::{
     BackgroundWork, CodeRatesSummary, CodewordReads, DramSummary, EncoderSummary, EnergySummary, GcPacingSummary,
     GcSummary, GrowthSummary, HostLinkSummary, InterconnectSummary, MachineSummary, MappingSummary, OwnSummary,
-    ReadAheadSummary, ReadBufferSummary, ReadReclaimSummary, ReadTimeUs, Responses, SchedulingSummary, SlcCacheSummary,
-    SlowestReads, Summary, WritesDetail,
+    ParitySummary, ReadAheadSummary, ReadBufferSummary, ReadReclaimSummary, ReadTimeUs, Responses, SchedulingSummary,
+    SlcCacheSummary, SlowestReads, Summary, WritesDetail,
 };
 use crate::tenants::{self, TenantSources, TenantSummary};
 use crate::trace::{Beyond, Trace};
@@ -187,7 +187,10 @@ impl Run {
             retries: mean_us(time.retries),
         };
         let slowest = [1.0, 0.01, 0.001].into_iter().filter_map(|share| SlowestReads::of(&s.reads_by_duration, share));
-        let for_data = s.host_codewords_programmed() + s.moved_codewords_programmed() + s.padding_codewords;
+        let for_data = s.host_codewords_programmed()
+            + s.moved_codewords_programmed()
+            + s.padding_codewords
+            + s.parity_codewords_programmed();
         let programmed = match &spec.reliability {
             // What parity takes of the data space is written, too.
             ReliabilitySpec::Bch(_) => s.operations.programs * u64::from(spec.geometry.codewords_per_page),
@@ -318,6 +321,19 @@ impl Run {
                     blocks_folded_in_idle_time: s.folded_blocks_in_idle_time,
                     capacity_bytes: room * u64::from(spec.geometry.codeword_bytes),
                     valid_bytes: valid * u64::from(spec.geometry.codeword_bytes),
+                }
+            }),
+            parity: spec.ftl.parity.map(|parity| {
+                let uber = self.simulation.expected_uber();
+                ParitySummary {
+                    data_pages: parity.data_pages,
+                    recovered: s.recovered,
+                    recovered_in_background: s.recovered_in_background,
+                    recovery_reads: s.recovery_reads(),
+                    programs: s.parity_pages_programmed(),
+                    xor_buffer_bytes: self.config.xor_buffer_bytes(),
+                    expected_uber_by_code: uber.map(|uber| uber.by_code),
+                    expected_uber: uber.map(|uber| uber.with_parity),
                 }
             }),
             read_buffer: spec.host.read_buffer.as_ref().map(|buffer| ReadBufferSummary {

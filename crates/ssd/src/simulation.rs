@@ -64,8 +64,8 @@ use recorder::Recorder;
 pub use recorder::{Owner, Recorded, Recording, Resource, Window};
 pub(crate) use statistics::place_of;
 pub use statistics::{
-    CodewordSample, Energy, KINDS_OF_WORK, LogRow, Operations, PARTS_OF_READS, PARTS_OF_TIME, PacingCounts,
-    ReadAheadCounts, ReadTime, Statistics, TenantStatistics, TimesTaken, Utilisation, WorkCounts,
+    CodewordSample, Energy, ExpectedUber, KINDS_OF_WORK, LogRow, Operations, PARTS_OF_READS, PARTS_OF_TIME,
+    PacingCounts, ReadAheadCounts, ReadTime, Statistics, TenantStatistics, TimesTaken, Utilisation, WorkCounts,
 };
 use translation::{Access, LookUp, Translation, Waiting};
 use write_path::WritePath;
@@ -82,6 +82,8 @@ pub struct Simulation {
     /// Whether something of the user's own is at work, and may fail.
     has_own: bool,
     own_policy: Option<OwnName>,
+    /// Dies that have not failed yet, and when they do, the last first.
+    die_failures: Vec<(Ns, u32)>,
     recorder: Option<Box<Recorder>>,
     recording: Option<Recording>,
 }
@@ -115,6 +117,7 @@ impl Simulation {
             shared_sensing: config.config().flash.shared_sensing,
             has_own: config.own_names().next().is_some(),
             own_policy: config.config().read.policy.own(),
+            die_failures: die_failures(config),
             recorder: None,
             recording: None,
         };
@@ -152,6 +155,14 @@ impl Simulation {
     }
 
     fn next_thing(&mut self) -> Result<bool> {
+        while let Some(&(at, die)) = self.die_failures.last()
+            && at <= self.now()
+        {
+            self.die_failures.pop();
+            self.device.ftl.fail(die);
+            self.write_path.dies_failed(&mut self.device);
+            self.pass_on();
+        }
         if self.host.is_due(&self.device.kernel)
             && let Some(request) = self.host.next_in(&mut self.device)?
         {
@@ -256,6 +267,7 @@ impl Simulation {
                         }
                     }
                 }
+                Completion::Recover { read } => device.recover(read),
                 Completion::WriteBackRead { page } => write_path.program_translation(device, page),
                 Completion::CodewordsWritten { request, codewords, energy } => {
                     host.charge(request, energy);
@@ -287,7 +299,7 @@ impl Simulation {
     fn read_ended(&mut self, owner: ReadOwner) {
         let (write_path, device) = (&mut self.write_path, &mut self.device);
         match owner {
-            ReadOwner::Request(_) | ReadOwner::Ahead => {}
+            ReadOwner::Request(_) | ReadOwner::Ahead | ReadOwner::Recovery { .. } => {}
             ReadOwner::Modify { request, lcn } => write_path.write_whole(device, request, lcn..lcn + 1),
             ReadOwner::Fill { fill } => write_path.filled(device, fill),
             ReadOwner::Move { set, .. } => write_path.collected(device, set),
@@ -495,6 +507,12 @@ impl Simulation {
         self.device.sample_codewords(count)
     }
 
+    /// Uncorrectable bit error rates that reads of the device as it is now have to expect, if codewords fail independently of one
+    /// another; `None` where nothing tells.
+    pub fn expected_uber(&self) -> Option<ExpectedUber> {
+        self.device.expected_uber()
+    }
+
     /// Mean busy share of planes (or dies), channel buses and decoders up to now.
     pub fn utilisation(&self) -> Utilisation {
         self.device.back_end.utilisation(self.now(), self.statistics().failed_transfers)
@@ -539,6 +557,14 @@ impl Simulation {
         assert!(self.write_path.is_idle(), "no write and no collection is stuck");
         assert!(self.device.translation.as_ref().is_none_or(Translation::is_idle), "no translation page is under way");
     }
+}
+
+/// The dies of a device that fail, and when, the last first.
+fn die_failures(config: &CheckedConfig) -> Vec<(Ns, u32)> {
+    let failures = config.config().flash.die_failures.iter();
+    let mut failures: Vec<(Ns, u32)> = failures.map(|failure| (failure.at(), failure.die)).collect();
+    failures.sort_by(|one, other| other.cmp(one));
+    failures
 }
 
 /// Whether a page is one of those that a read from `first` on may have to do with.

@@ -74,6 +74,9 @@ pub struct Summary {
     /// The SLC cache; not there without one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub slc_cache: Option<SlcCacheSummary>,
+    /// Parity across dies; not there without it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parity: Option<ParitySummary>,
     /// The read buffer; not there without one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub read_buffer: Option<ReadBufferSummary>,
@@ -536,6 +539,28 @@ pub struct SlcCacheSummary {
     pub capacity_bytes: u64,
     /// Data in it at the end that nothing has replaced, bytes.
     pub valid_bytes: u64,
+}
+
+/// Parity across dies. What it could not rebuild are the uncorrectable codewords of `codeword_reads`.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct ParitySummary {
+    /// Pages of data in a stripe.
+    pub data_pages: u32,
+    /// Codewords of the host's reads that no level decoded, and that were rebuilt.
+    pub recovered: u64,
+    /// Those of other reads.
+    pub recovered_in_background: u64,
+    /// Pages that were read to rebuild codewords of others.
+    pub recovery_reads: u64,
+    /// Pages of parity that were programmed.
+    pub programs: u64,
+    /// Memory of the controller for the parity of stripes that are not full, at most, bytes.
+    pub xor_buffer_bytes: u64,
+    /// Uncorrectable bit error rate that reads of the device have to expect at the end, by the codes of its codewords alone; `null` where
+    /// nothing tells.
+    pub expected_uber_by_code: Option<f64>,
+    /// The same with parity, if codewords of a stripe fail independently of one another.
+    pub expected_uber: Option<f64>,
 }
 
 /// What operations cost, uJ.

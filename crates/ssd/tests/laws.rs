@@ -49,9 +49,9 @@ impl Draw {
     }
 }
 
-/// A device with features drawn from all there are, as TOML; those of an SLC cache, of a schedule, and of what the controller does with its
-/// memory, from draws of their own, with which others stay what they were before there was one.
-fn device(draw: &mut Draw, cache: &mut Draw, schedule: &mut Draw, memory: &mut Draw) -> String {
+/// A device with features drawn from all there are, as TOML; those of an SLC cache, of a schedule, of what the controller does with its
+/// memory, and of parity and dies that fail, from draws of their own, with which others stay what they were before there were any.
+fn device(draw: &mut Draw, cache: &mut Draw, schedule: &mut Draw, memory: &mut Draw, dies: &mut Draw) -> String {
     let ssds = draw.one(&[1, 1, 1, 2, 3]);
     let (channels, chips) = (draw.one(&[1, 2]), draw.one(&[1, 2]));
     let ways = if draw.once_in(3) { channels * chips } else { 1 };
@@ -443,6 +443,27 @@ fn device(draw: &mut Draw, cache: &mut Draw, schedule: &mut Draw, memory: &mut D
     if (!toml.contains("rounds = ") || toml.contains("first_of_each")) && schedule.once_in(3) {
         toml += &scheduling(schedule, suspends);
     }
+    let of_ssd = channels * chips * if toml.contains("dies_per_chip = 2") { 2 } else { 1 };
+    let in_one_page = ways == 1
+        && !squeezed
+        && busy_unit != "channel"
+        && !toml.contains("rounds = ")
+        && !toml.contains("read_reclaim.wordline");
+    toml += &parity(dies, of_ssd, ssds, (in_one_page && !placed, squeezed));
+    toml
+}
+
+/// Parity across dies, where that goes, and dies that fail in the middle of most runs.
+fn parity(draw: &mut Draw, dies: u64, ssds: u64, (goes, squeezed): (bool, bool)) -> String {
+    let mut toml = String::new();
+    if goes && dies > 1 && draw.once_in(2) {
+        let widths: Vec<u64> = (2..=dies).filter(|width| dies.is_multiple_of(*width)).collect();
+        toml += &format!("[ftl.parity]\ndata_pages = {}\n", draw.one(&widths) - 1);
+    }
+    if !squeezed && draw.once_in(if toml.is_empty() { 8 } else { 2 }) {
+        let at_s = draw.one(&[0.0, 0.001, 0.01, 0.03]);
+        toml += &format!("[[flash.die_failures]]\nat_s = {at_s:?}\ndie = {}\n", draw.below(dies * ssds));
+    }
     toml
 }
 
@@ -774,6 +795,10 @@ fn check(toml: &str, config: &CheckedConfig, asked: Vec<Request>) {
         let passed_over = done.schedule_counts().expect("there is a schedule").most_passed_over;
         assert!(passed_over <= scheduling.passed_over_at_most, "somebody was passed over {passed_over} times");
     }
+    if toml.contains("[ftl.parity]") && toml.contains("reliability = \"perfect\"") {
+        let lost = statistics.uncorrectable + statistics.uncorrectable_in_background;
+        assert_eq!(lost, 0, "one die that fails loses nothing where there is parity");
+    }
     let energy = &statistics.energy;
     assert_eq!(energy.total(), energy.reads + energy.writes + energy.background, "every energy has a purpose");
 }
@@ -784,7 +809,8 @@ fn outcome(case: u64) -> Option<String> {
     let mut cache = Draw { stream: Stream::new(19, Purpose::Workload), case, next: 0 };
     let mut schedule = Draw { stream: Stream::new(23, Purpose::Workload), case, next: 0 };
     let mut memory = Draw { stream: Stream::new(40, Purpose::Workload), case, next: 0 };
-    let toml = device(&mut draw, &mut cache, &mut schedule, &mut memory);
+    let mut dies = Draw { stream: Stream::new(20, Purpose::Workload), case, next: 0 };
+    let toml = device(&mut draw, &mut cache, &mut schedule, &mut memory, &mut dies);
     let config = match CheckedConfig::from_toml(&toml, "law.toml", &[]) {
         Ok(config) => {
             let own = own(&config);

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// All modules, the lowest first. One that is not named belongs to the one that it is in.
-const ORDER: [&str; 68] = [
+const ORDER: [&str; 70] = [
     "events",
     "recency",
     "request",
@@ -21,6 +21,7 @@ const ORDER: [&str; 68] = [
     "config::geometry",
     "config::rounds",
     "config::scheduling",
+    "config::failures",
     "config::flash",
     "config::bus",
     "config::decoder",
@@ -31,6 +32,7 @@ const ORDER: [&str; 68] = [
     "config::read_reclaim",
     "config::slc_cache",
     "config::gc_pacing",
+    "config::parity",
     "config::ftl",
     "config::energy",
     "config::dram",

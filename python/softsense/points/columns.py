@@ -67,6 +67,10 @@ _NUMBERS: dict[str, tuple[str, ...]] = {
         *("fold_write_amplification", "gc_write_amplification", "codewords_read:n", "read_share", "blocks_folded:n"),
         *("blocks_folded_in_idle_time:n", "capacity_bytes:n", "valid_bytes:n"),
     ),
+    "parity": (
+        *("data_pages:n", "recovered:n", "recovered_in_background:n", "recovery_reads:n", "programs:n"),
+        *("xor_buffer_bytes:n", "expected_uber_by_code", "expected_uber"),
+    ),
     "mapping": (
         *("hit_ratio", "read_hit_ratio", "evictions:n", "dirty_evictions:n", "translation_reads:n"),
         "translation_programs:n",

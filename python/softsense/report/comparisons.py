@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from softsense.results import Comparison, RunResult
 
 
-_OF_THE_DEVICE = ("device", "background", "scheduling", "read_reclaim", "slc_cache", "memory", "mapping")
+_OF_THE_DEVICE = ("device", "background", "scheduling", "read_reclaim", "slc_cache", "parity", "memory", "mapping")
 
 
 def of_comparison(comparison: Comparison, title: str | None = None) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from softsense.formats import as_count, as_number, as_percent, as_ratio, as_us, run_name
+from softsense.formats import as_count, as_number, as_percent, as_rate, as_ratio, as_us, run_name
 from softsense.tables.layout import Column, paneled
 
 if TYPE_CHECKING:
@@ -52,6 +52,8 @@ CAUSES = {
     "wear_levelling": "wear levelling",
     "read_reclaim": "read reclaim",
     "folding": "SLC folding",
+    "parity": "parity",
+    "recovery": "recovery",
     "read_ahead": "read-ahead",
 }
 """What planes work for beside the host, in the order of a summary, and how people read it."""
@@ -221,6 +223,17 @@ def blocks(comparison: Comparison) -> list[Block]:
         ]
         found.append(Block("slc_cache", "SLC cache", "policy", names, columns))
 
+    if any(s.get("parity") for s in summaries):
+        columns = [
+            column("codewords\nrebuilt", as_count, "parity", "recovered"),
+            column("in the\nbackground", as_count, "parity", "recovered_in_background"),
+            column("lost in\nspite of it", as_count, "codeword_reads", "uncorrectable"),
+            column("pages read\nfor that", as_count, "parity", "recovery_reads"),
+            column("parity pages\nprogrammed", as_count, "parity", "programs"),
+            column("UBER expected\nby the code", as_rate, "parity", "expected_uber_by_code"),
+            column("with\nparity", as_rate, "parity", "expected_uber"),
+        ]
+        found.append(Block("parity", "Parity across dies", "policy", names, columns))
     if any(s.get("read_ahead") or s.get("dram") for s in summaries):
         columns = []
         if any(s.get("read_ahead") for s in summaries):

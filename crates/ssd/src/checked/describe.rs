@@ -3,7 +3,9 @@ use softsense_link::{FixedDraw, PredictorPlace, ReadSpec, ReliabilitySpec, Remem
 use softsense_nand::InferredBy;
 
 use super::{CheckedConfig, DecoderHardware};
-use crate::config::{Config, EncoderSpec, GcIdleSpec, InterconnectSpec, ReadReclaimSpec, SchedulingSpec, SlcCacheSpec};
+use crate::config::{
+    Config, EncoderSpec, GcIdleSpec, InterconnectSpec, ParitySpec, ReadReclaimSpec, SchedulingSpec, SlcCacheSpec,
+};
 
 impl CheckedConfig {
     /// Label and value rows for people.
@@ -44,6 +46,7 @@ impl CheckedConfig {
             ("scheduling", scheduling.as_ref().map(SchedulingSpec::describe)),
             ("start", Some(precondition.describe())),
             ("interleaving", ftl.interleaving.describe()),
+            ("parity", ftl.parity.map(ParitySpec::describe)),
             ("mapping", ftl.mapping.describe()),
             ("victims", ftl.victims.describe()),
             ("collection", ftl.gc_pacing.describe()),

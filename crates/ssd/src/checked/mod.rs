@@ -109,6 +109,7 @@ impl CheckedConfig {
         config.ftl.mapping = Mapping::Page;
         config.ftl.read_reclaim = None;
         config.ftl.slc_cache = None;
+        config.ftl.parity = None;
         config.host.read_buffer = None;
         config.host.tenants = Vec::new();
         config.host.arbitration = None;
@@ -214,7 +215,8 @@ impl CheckedConfig {
     }
 
     fn page_format(&self) -> PageFormat {
-        PageFormat::new(&self.config.geometry, &self.config.reliability, self.geometry.blocks_in_turn())
+        let (blocks, stripe) = (self.geometry.blocks_in_turn(), self.geometry.pages_per_stripe());
+        PageFormat::new(&self.config.geometry, &self.config.reliability, blocks, stripe)
     }
 
     /// Where the codewords of a block lie, by its P/E cycles: from the least worn block of the start on.

@@ -24,10 +24,11 @@ impl CheckedConfig {
         let crosses_pages = self.layouts().iter().any(BlockLayout::crosses_pages);
         let left = if crosses_pages { 2 * self.geometry.codewords_per_page() } else { left };
         let in_vain = u64::from(blocks) * u64::from(left);
-        let in_vain = in_vain.div_ceil(u64::from(self.geometry.codewords_per_superblock()));
+        let in_superblock = self.geometry.data_pages_per_superblock() * self.geometry.codewords_per_page();
+        let in_vain = in_vain.div_ceil(u64::from(in_superblock));
         // Translation pages, each in a page of its own, take blocks of their own, of which two are open, and one more may be
         // as good as stale.
-        let in_sets = u64::from(self.geometry.sets()) * u64::from(self.geometry.pages_per_superblock());
+        let in_sets = u64::from(self.geometry.sets()) * u64::from(self.geometry.data_pages_per_superblock());
         let translation = match self.translation_codewords() {
             0 => 0,
             codewords if codewords > MAX_TRANSLATION_PAGES => {
@@ -58,5 +59,17 @@ impl CheckedConfig {
             return Err(Error::config("ftl.over_provisioning", message));
         }
         Ok(())
+    }
+
+    /// Memory of the controller for the exclusive or of stripes that are not full, at most, bytes: a page for each superblock that may
+    /// be open. 0 without parity.
+    pub(crate) fn xor_buffer_bytes(&self) -> u64 {
+        if !self.geometry.has_parity() {
+            return 0;
+        }
+        let for_translation = if self.translation_codewords() > 0 { 2 } else { 0 };
+        let for_cache = if self.config.ftl.slc_cache.is_some() { 2 } else { 0 };
+        let of_set = u64::from(self.placement_handles()) + 1 + for_translation + for_cache;
+        u64::from(self.geometry.sets()) * of_set * self.config.geometry.page_bytes()
     }
 }

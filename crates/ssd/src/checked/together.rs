@@ -35,6 +35,7 @@ impl CheckedConfig {
         faults.see(self.check_exact());
         faults.see(self.check_max_level());
         faults.see(self.check_write_buffer());
+        faults.see(self.check_die_failures());
         faults.end()
     }
 
@@ -62,8 +63,17 @@ impl CheckedConfig {
         Ok(())
     }
 
+    /// Dies that fail are there.
+    fn check_die_failures(&self) -> Result<()> {
+        let (dies, mut faults) = (self.geometry.dies(), Faults::default());
+        for (index, failure) in self.config.flash.die_failures.iter().enumerate() {
+            faults.see(expect_whole(format!("flash.die_failures[{index}].die"), failure.die, 0, dies - 1));
+        }
+        faults.end()
+    }
+
     /// All that cannot go together: a new feature that goes without another is a row here.
-    fn clashes(&self) -> [Clash; 55] {
+    fn clashes(&self) -> [Clash; 58] {
         let config = &self.config;
         let (decoder, flash, reliability) = (&config.decoder, &config.flash, &config.reliability);
         let layouts = self.layouts();
@@ -88,6 +98,26 @@ impl CheckedConfig {
         let has_tables = matches!(reliability, ReliabilitySpec::Table(_) | ReliabilitySpec::Adaptive(_));
         let clash = |found, path, message| Clash { found, path, message };
         [
+            // Both say which chips' blocks are one.
+            clash(
+                config.ftl.parity.is_some() && config.ftl.interleaving.ways > 1,
+                "ftl.parity",
+                "found with `ftl.interleaving.ways` above 1, expected 1: a codeword has one page, and its stripe others".into(),
+            ),
+            // A unit that goes on in the next page would be in two stripes, or beside parity.
+            clash(
+                config.ftl.parity.is_some() && crosses_pages,
+                "ftl.parity",
+                "found with codes of `reliability.bch` whose parity takes room of the data, expected codewords that lie in one page"
+                    .into(),
+            ),
+            // What the end of a page has cut could not go on where its die has failed.
+            clash(
+                !flash.die_failures.is_empty() && crosses_pages,
+                "flash.die_failures",
+                "found with codes of `reliability.bch` whose parity takes room of the data, expected codewords that lie in one page"
+                    .into(),
+            ),
             // Requests come from one or the others.
             clash(
                 self.has_tenants() && config.workload.is_some(),

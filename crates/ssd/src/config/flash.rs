@@ -4,6 +4,7 @@ use softsense_base::{Error, Faults, Ns, Result, expect_number, expect_whole};
 use softsense_link::Step;
 
 use super::duration::check_us;
+use super::failures::DieFailureSpec;
 use super::rounds::RoundsSpec;
 use super::spread::{SpreadPart, check_spread};
 
@@ -45,6 +46,9 @@ pub struct FlashSpec {
     /// Blocks then wear in steps of this size; nothing else is faster.
     #[serde(skip_serializing_if = "is_one")]
     pub pe_cycles_per_erase: u32,
+    /// Dies that fail, `[{ at_s = 10.0, die = 3 }]`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub die_failures: Vec<DieFailureSpec>,
 }
 
 fn is_one(number: &u32) -> bool {
@@ -69,6 +73,7 @@ impl Default for FlashSpec {
             shared_sensing: true,
             unit_queue: None,
             pe_cycles_per_erase: 1,
+            die_failures: Vec::new(),
         }
     }
 }
@@ -241,6 +246,9 @@ impl FlashSpec {
         if let Some(suspend) = &self.suspend {
             faults.see(suspend.check());
         }
+        for at in 0..self.die_failures.len() {
+            faults.see(DieFailureSpec::check(&self.die_failures, at));
+        }
         faults.see(check_us("flash.erase_us", self.erase_us));
         faults.see(check_us("flash.reset_us", self.reset_us));
         faults.end()
@@ -252,6 +260,7 @@ impl FlashSpec {
             format!("{} {} + {} a level, program {}", t.name, t.sense_us, t.sense_extra_level_us, t.program_us)
         });
         let rounds = self.rounds.map_or_else(String::new, RoundsSpec::describe);
-        format!("sense (us): {}; erase {}{rounds}", page_types.collect::<Vec<_>>().join("; "), self.erase_us)
+        let failures = self.die_failures.iter().map(DieFailureSpec::describe).collect::<String>();
+        format!("sense (us): {}; erase {}{rounds}{failures}", page_types.collect::<Vec<_>>().join("; "), self.erase_us)
     }
 }

@@ -5,6 +5,7 @@ use softsense_base::{Error, Faults, OwnName, Result, expect_whole, or_own, shipp
 use super::gc_pacing::{GcIdleSpec, GcPacing};
 use super::interleaving::InterleavingSpec;
 use super::mapping::Mapping;
+use super::parity::ParitySpec;
 use super::read_reclaim::ReadReclaimSpec;
 use super::slc_cache::SlcCacheSpec;
 
@@ -12,8 +13,9 @@ use super::slc_cache::SlcCacheSpec;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct FtlSpec {
-    /// Share of the physical capacity that the user does not get, above 0 and below 1. It must leave each plane three
-    /// blocks more than the high watermark, and the room that partly filled pages of several codewords may waste.
+    /// Share of the physical capacity, not counting pages of `parity`, that the user does not get, above 0 and below 1. It
+    /// must leave each plane three blocks more than the high watermark, and the room that partly filled pages of several
+    /// codewords may waste.
     pub over_provisioning: f64,
     /// The levels of parallelism over which consecutive page writes are spread, the one that changes fastest first:
     /// each level once.
@@ -29,6 +31,9 @@ pub struct FtlSpec {
     pub whole_pages: bool,
     /// Interleaving: whether codewords are divided among chips.
     pub interleaving: InterleavingSpec,
+    /// Parity across dies, `{ data_pages = 7 }`. Without it there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parity: Option<ParitySpec>,
     /// Where the map of logical codewords is kept.
     pub mapping: Mapping,
     /// Garbage collection of a plane begins when it has fewer free blocks than this.
@@ -70,6 +75,7 @@ impl Default for FtlSpec {
             plane_choice: PlaneChoice::InTurn,
             whole_pages: false,
             interleaving: InterleavingSpec::default(),
+            parity: None,
             mapping: Mapping::Page,
             gc_low_watermark_blocks: 3,
             gc_high_watermark_blocks: 4,
@@ -252,6 +258,7 @@ impl FtlSpec {
         faults.see(self.victims.check());
         faults.see(self.mapping.check());
         faults.see(self.interleaving.check());
+        faults.see(self.parity.map_or(Ok(()), ParitySpec::check));
         faults.end()
     }
 }

@@ -105,11 +105,13 @@ pub enum OperationKind {
     Folding,
     /// A read ahead of sequential reads of the host.
     ReadAhead,
+    /// A program of parity across dies. A read that rebuilds what another could not decode is of the kind of that one.
+    Parity,
 }
 
 impl OperationKind {
     /// All kinds, by their numbers.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::HostRead,
         Self::HostWrite,
         Self::Translation,
@@ -120,6 +122,7 @@ impl OperationKind {
         Self::ReadReclaim,
         Self::Folding,
         Self::ReadAhead,
+        Self::Parity,
     ];
 
     /// Whether it makes room for what is written.
@@ -139,6 +142,7 @@ impl OperationKind {
             Self::ReadReclaim => "read_reclaim",
             Self::Folding => "folding",
             Self::ReadAhead => "read_ahead",
+            Self::Parity => "parity",
         }
     }
 }
@@ -175,12 +179,12 @@ pub struct DeadlinesSpec {
 
 impl Default for SchedulingSpec {
     fn default() -> Self {
-        use OperationKind::{HostRead, HostWrite, Translation};
-        let background = |kind: &OperationKind| !matches!(kind, HostRead | HostWrite | Translation);
+        use OperationKind::{HostRead, HostWrite, Parity, Translation};
+        let background = |kind: &OperationKind| !matches!(kind, HostRead | HostWrite | Parity | Translation);
         let background = OperationKind::ALL.into_iter().filter(background).collect();
         Self {
             by: vec![ScheduleBy::Kind, ScheduleBy::Priority],
-            kinds: KindsRule::Order(vec![vec![HostRead, Translation], vec![HostWrite], background]),
+            kinds: KindsRule::Order(vec![vec![HostRead, Translation], vec![HostWrite, Parity], background]),
             passed_over_at_most: 64,
             collection_first_at_blocks: 1,
             intensity: IntensitySpec::default(),

@@ -29,7 +29,10 @@ impl PageMap {
             // The last unit that is moved may take a page more, which nothing else begins in.
             return layout.codewords().saturating_sub(2 * self.geometry.codewords_per_page());
         }
-        layout.before(layout.pages() - 1) * self.geometry.ways()
+        let last = layout.pages() - if self.geometry.has_parity() { 2 } else { 1 };
+        let (all, of_last) =
+            (layout.codewords() * self.geometry.ways(), layout.beginning_in(last) * self.geometry.ways());
+        self.left_of(set, all).saturating_sub(of_last)
     }
 
     /// Codewords of a superblock of a set that fit another one at most.
@@ -37,7 +40,7 @@ impl PageMap {
         let layout = self.least_roomy(set);
         // The last unit that is moved may take a page more.
         let in_vain = if layout.crosses_pages() { self.geometry.codewords_per_page() } else { 0 };
-        self.geometry.ways() * layout.codewords() - in_vain
+        self.left_of(set, self.geometry.ways() * layout.codewords()).saturating_sub(in_vain)
     }
 
     /// Whether garbage collection of a set should begin, or go on once begun.
@@ -45,6 +48,7 @@ impl PageMap {
     pub fn wants_gc(&self, set: u32, running: bool) -> bool {
         let free = self.sets[set as usize].free.len();
         !self.collects_in_vain()
+            && self.takes_data(set)
             && free < if running { self.gc_high_watermark_blocks } else { self.gc_low_watermark_blocks }
     }
 
@@ -82,6 +86,9 @@ impl PageMap {
 
     /// The same of those with so many valid codewords at most; where that is a bound at all, which [`ANY_VICTIM`] is not, not to level wear.
     pub fn take_victim_of(&mut self, set: u32, most_valid: u32) -> Option<u32> {
+        if !self.takes_data(set) {
+            return None;
+        }
         if most_valid == ANY_VICTIM
             && let Some(superblock) = self.take_least_worn(set)
         {
@@ -158,6 +165,9 @@ impl PageMap {
             if let Some(pass_through) = &mut self.pass_through {
                 pass_through.erased(block);
             }
+        }
+        if self.has_failed() {
+            self.erased_after_failure(superblock);
         }
         if self.is_slc(superblock) {
             return self.erased_slc(set, superblock);

@@ -116,9 +116,9 @@ impl PageMap {
         self.crosses_pages
     }
 
-    /// Whether there is less room as blocks wear.
+    /// Whether there is less room as blocks wear, or as dies have failed.
     pub fn shrinks(&self) -> bool {
-        self.layouts.changes()
+        self.layouts.changes() || self.has_failed()
     }
 
     /// Codewords for which the flash has room, as its blocks are now.

@@ -122,7 +122,8 @@ impl Sequential {
             let number = before + slot;
             let of_number = self.layout.page_of(number);
             slot = number - self.layout.before(of_number);
-            (position, page) = (position * in_turn + of_number % in_turn, of_number / in_turn);
+            let (member, in_block) = device.geometry.turn(of_number, 0);
+            (position, page) = (position * in_turn + member, in_block);
         }
         let plane = device.geometry.stripe(ssd)[position as usize];
         let block = plane * device.geometry.blocks_per_plane() + block as u32;
@@ -136,7 +137,7 @@ impl Sequential {
     fn index_at(&self, device: &Device<'_>, block: u32, page: u32, position: u32, slot: u32) -> Option<u64> {
         let in_turn = device.geometry.blocks_in_turn();
         let (lane, first) = (position / in_turn, page * in_turn);
-        let page = first + position % in_turn;
+        let page = if in_turn > 1 { device.geometry.back(position % in_turn, page).0 } else { page };
         let (before, before_page) = (self.layout.before(first), self.layout.before(page));
         let of_lane = self.layout.before(first + in_turn) - before;
         let index = u64::from(block) * self.per_block_row.get()
@@ -377,7 +378,7 @@ impl PageMap {
                 if units > 0 {
                     self.blocks[(superblock + blocks as u32) as usize].valid += units;
                 }
-                let in_block = if in_last > 0 { layout.page_of(units - 1) + 1 } else { page };
+                let in_block = if in_last > 0 { self.with_parity(layout.page_of(units - 1) + 1) } else { page };
                 pages_of_set += blocks * u64::from(layout.pages()) + u64::from(in_block);
             }
             pages += pages_of_set;
@@ -402,7 +403,7 @@ impl PageMap {
     /// - `mapped_fraction`: which share of the user's, above 0.
     pub fn fill_steady_state(&mut self, mapped_fraction: f64, seed: u64) {
         let translation = self.codewords - self.user_codewords();
-        let pages_of_row = u64::from(self.geometry.sets()) * u64::from(self.geometry.pages_per_superblock());
+        let pages_of_row = u64::from(self.geometry.sets()) * u64::from(self.geometry.data_pages_per_superblock());
         let for_translation = translation.div_ceil(pages_of_row) as u32;
         let free = self.sets[0].free.len() as u32;
         let closed = free - self.gc_high_watermark_blocks as u32 - for_translation;
@@ -431,6 +432,9 @@ impl PageMap {
             let group = self.open_for_translation().expect("over-provisioning leaves room for translation pages");
             self.place(group, 0, self.translation_page(page));
             self.programmed(group, 0);
+            while let Some((parity, _)) = self.take_parity() {
+                self.programmed(parity, 0);
+            }
             if let Some(written_s) = &mut self.written_s
                 && age == TranslationPages::Aged
             {
@@ -457,7 +461,10 @@ impl PageMap {
             self.blocks[superblock as usize].interleaved = interleaves;
             for member in 0..ways {
                 let block = self.geometry.block_in(superblock, member);
-                self.programmed[block as usize] = (written / ways + u32::from(member < written % ways)) as u16;
+                let (turn, _) =
+                    if self.geometry.has_parity() { self.geometry.back(member, written / ways) } else { (member, 0) };
+                let programmed = written / ways + u32::from(turn % ways < written % ways);
+                self.programmed[block as usize] = programmed as u16;
             }
             if written == self.geometry.pages_per_superblock() {
                 self.close(set, superblock);

@@ -203,6 +203,7 @@ impl PageMap {
     #[inline]
     pub fn wants_reclaim(&self, set: u32) -> bool {
         self.read_reclaim.as_ref().is_some_and(|reclaim| !reclaim.waiting[set as usize].is_empty())
+            && self.takes_data(set)
     }
 
     /// Takes what has waited longest in a set and is due still. A superblock is no candidate for garbage collection from then on, and is

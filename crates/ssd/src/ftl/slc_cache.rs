@@ -61,7 +61,7 @@ impl SlcCache {
             leaves: ftl.gc_high_watermark_blocks as usize,
             fold_below: spec.fold_below() as usize,
             waits_when_full: spec.when_full == WhenFull::Fold,
-            layout: BlockLayout::whole(pages, geometry.codewords_per_page()),
+            layout: BlockLayout::striped(pages, geometry.codewords_per_page(), geometry.pages_per_stripe()),
             pages_per_superblock: geometry.pages_per_slc_superblock(),
             wear: spec.cells.wear,
             erases: vec![0; (geometry.sets() * geometry.blocks_per_plane()) as usize],
@@ -183,10 +183,11 @@ impl PageMap {
     /// Whether the cache of a set has so little room that it is folded, whatever the load.
     #[inline]
     pub fn wants_folding(&self, set: u32) -> bool {
-        self.slc_cache.as_ref().is_some_and(|cache| {
-            cache.can_open(set, self.sets[set as usize].free.len()) < cache.fold_below
-                && !cache.sets[set as usize].closed.is_empty()
-        })
+        self.takes_data(set)
+            && self.slc_cache.as_ref().is_some_and(|cache| {
+                cache.can_open(set, self.sets[set as usize].free.len()) < cache.fold_below
+                    && !cache.sets[set as usize].closed.is_empty()
+            })
     }
 
     /// Takes the superblock of the cache of a set that was filled first, to be folded, if folding is due and there is room for what
@@ -195,7 +196,7 @@ impl PageMap {
     /// # Arguments
     /// - `idle`: whether the host does nothing.
     pub fn take_to_fold(&mut self, set: u32, idle: bool) -> Option<u32> {
-        let cache = self.slc_cache.as_ref()?;
+        let cache = self.slc_cache.as_ref().filter(|_| self.takes_data(set))?;
         let state = &self.sets[set as usize];
         let (free, gives_back) = (state.free.len(), cache.gives_back(set));
         // Collection comes first where folding frees nothing that others may write to.
@@ -209,7 +210,10 @@ impl PageMap {
         let in_open = state.open[Writer::Fold as usize].map_or(0, |(_, given)| pages - given);
         let has_next = cache.sets[set as usize].next_for_folding.is_some();
         let needed = if self.valid(superblock) == 0 { 0 } else { cache.pages_per_superblock };
-        let needs_next = in_open < needed && !has_next;
+        // Of an open superblock, so much is still there with the dies that work; a part of a stripe may be all that it has beside.
+        let left = self.left_of(set, in_open);
+        let left = if self.has_failed() { left.saturating_sub(self.geometry.pages_per_stripe()) } else { left };
+        let needs_next = left < needed && !has_next;
         // One that is given back makes up for the last free one.
         if !is_due || (needs_next && free <= usize::from(!gives_back)) {
             return None;

@@ -127,6 +127,9 @@ impl PageMap {
     /// takes one at most, and gives one back.
     #[inline]
     pub fn open(&mut self, set: u32, writer: Writer) -> Option<Group> {
+        if !self.takes_data(set) {
+            return None;
+        }
         let (superblock, given) = match *self.opened_by(set, writer) {
             Some(at) => at,
             None => {
@@ -143,12 +146,21 @@ impl PageMap {
                 };
                 self.blocks[superblock as usize].interleaved = self.sets[set as usize].interleaves
                     && matches!(writer, Writer::Host | Writer::Gc | Writer::Slc | Writer::Fold);
-                (superblock, 0)
+                let first = if self.has_failed() && self.geometry.has_parity() {
+                    self.next_for_data(set, writer, superblock, 0)
+                } else {
+                    0
+                };
+                (superblock, first)
             }
         };
         let (ways, pages) = (self.geometry.ways(), self.pages_of(superblock));
         let together = if self.blocks[superblock as usize].interleaved { ways } else { 1 };
-        let next = (given + together < pages).then_some((superblock, given + together));
+        let mut after = given + together;
+        if self.geometry.has_parity() {
+            after = self.next_for_data(set, writer, superblock, after);
+        }
+        let next = (after < pages).then_some((superblock, after));
         *self.opened_by(set, writer) = next;
         match writer {
             Writer::Host | Writer::HostPlain | Writer::Slc | Writer::SlcPlain => self.gain = Gain::default(),
@@ -198,7 +210,6 @@ impl PageMap {
     /// Notes that the programs of all pages of a group have ended, at `now_s` seconds of the run.
     pub fn programmed(&mut self, group: Group, now_s: u64) {
         let pages = self.geometry.pages_per_block();
-        let of_block = if group.slc { self.geometry.pages_per_slc_block() } else { pages };
         let (_, page) = self.geometry.turn(group.page, 0);
         for member in group.members() {
             let (member, _) = self.geometry.turn(group.page, member);
@@ -211,13 +222,23 @@ impl PageMap {
                 written_s.set(page, (now_s + 1).min(u32::MAX.into()));
             }
         }
-        if page + 1 == of_block
-            && (0..self.geometry.blocks_per_superblock()).all(|member| {
-                u32::from(self.programmed[self.geometry.block_in(group.superblock, member) as usize]) == of_block
-            })
-        {
-            self.close(group.set, group.superblock);
-            self.note_all_due(group.superblock);
+        let of_block = if group.slc { self.geometry.pages_per_slc_block() } else { pages };
+        if page + 1 == of_block || self.has_failed() {
+            self.close_if_full(group.set, group.superblock);
+        }
+    }
+
+    /// Closes a superblock if each of its blocks has all pages that it gets.
+    pub(super) fn close_if_full(&mut self, set: u32, superblock: u32) {
+        let slc = self.is_slc(superblock);
+        let of_block = if slc { self.geometry.pages_per_slc_block() } else { self.geometry.pages_per_block() };
+        let is_full = |member: u32| {
+            let block = self.geometry.block_in(superblock, member);
+            u32::from(self.programmed[block as usize]) == self.gets(set, member, block, of_block)
+        };
+        if (0..self.geometry.blocks_per_superblock()).all(is_full) {
+            self.close(set, superblock);
+            self.note_all_due(superblock);
         }
     }
 

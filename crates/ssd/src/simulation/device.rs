@@ -14,13 +14,16 @@ use super::medium::Medium;
 use super::owners::{Cause, ProgramOwner, ReadOwner};
 use super::read_ahead::{Awaited, ReadAhead};
 use super::read_buffer::{Asked, ReadBuffer};
-use super::statistics::CodewordSample;
+use super::statistics::{CodewordSample, ExpectedUber};
 use super::translation::{Access, Translation};
 use crate::checked::CheckedConfig;
 use crate::config::{DecodeTime, Layout, Mapping};
 use crate::ftl::{Group, Lcn, Location, PageMap, Place};
 use crate::geometry::Geometry;
 use crate::request::Request;
+
+/// Codewords whose probability to fail is looked up at the end.
+const UBER_SAMPLES: u32 = 1000;
 
 pub(super) struct Device {
     pub(super) kernel: Kernel,
@@ -168,7 +171,22 @@ impl Device {
             }
             back_end.add_codeword(read, codeword);
         });
-        back_end.begin_read(kernel, read);
+        if ftl.is_lost(group) {
+            back_end.lose_read(kernel, read);
+        } else {
+            back_end.begin_read(kernel, read);
+        }
+    }
+
+    /// Begins to read what it takes to rebuild what a read could not decode.
+    pub(super) fn recover(&mut self, read: u32) {
+        let (order, units) = self.back_end.undecoded(read);
+        let mates = self.ftl.stripe_mates(order.group);
+        self.back_end.await_recovery(&mut self.kernel, read, mates.as_ref().map(Vec::len));
+        let owner = ReadOwner::Recovery { read, of_host: order.owner.is_of_host() };
+        for mate in mates.into_iter().flatten() {
+            self.read(owner, mate, &units);
+        }
     }
 
     /// Begins to read one unit at a place.
@@ -354,7 +372,10 @@ impl Device {
         let statistics = &mut self.kernel.statistics;
         statistics.padding_codewords += u64::from(self.ftl.room(group) - codewords);
         let codewords = u64::from(codewords);
-        statistics.by_cause[owner.cause() as usize].codewords += codewords;
+        statistics.by_cause[owner.cause() as usize].codewords += match owner {
+            ProgramOwner::Parity { .. } => u64::from(self.geometry.codewords_per_page()),
+            _ => codewords,
+        };
         if group.slc() && owner.cause() == Cause::Host {
             statistics.slc_codewords_programmed += codewords;
         }
@@ -438,6 +459,11 @@ impl Device {
         for lcn in self.medium.in_codeword(&self.ftl, place) {
             translation.remember_level(&self.ftl, lcn, level, at_once);
         }
+    }
+
+    /// Uncorrectable bit error rates that reads of the device as it is now have to expect.
+    pub(super) fn expected_uber(&self) -> Option<ExpectedUber> {
+        self.medium.expected_uber(self.kernel.now, &self.ftl, UBER_SAMPLES)
     }
 
     /// Samples of codewords as they are now.

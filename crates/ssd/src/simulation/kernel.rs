@@ -30,6 +30,8 @@ pub(super) enum Completion {
     /// Every codeword of a read was decoded, or given up, after so many sensings of each page; and whether the read
     /// buffer takes it in, which it does not where one was given up.
     ReadEnded { owner: ReadOwner, group: Group, sensings: u32, keeps: bool },
+    /// Codewords of a read were not decoded, and there is parity to rebuild them by.
+    Recover { read: u32 },
     /// A translation page that has to be written back is in the controller's memory.
     WriteBackRead { page: u32 },
     /// So many codewords of a request are written, at so much, or refused.

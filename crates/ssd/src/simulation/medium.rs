@@ -8,7 +8,7 @@ use softsense_link::{ByAge, CellAge, Fate, FixedDraw, PageConditions, ReadSpec, 
 use softsense_nand::Wear;
 
 use super::back_end::{CodewordOrder, ReadOrder};
-use super::statistics::CodewordSample;
+use super::statistics::{CodewordSample, ExpectedUber};
 use crate::checked::CheckedConfig;
 use crate::format::UnitCode;
 use crate::ftl::{Group, Lcn, Location, PageMap, Place};
@@ -141,6 +141,7 @@ impl Medium {
                 let number = drawn * u64::from(per_unit) + u64::from(index);
                 tell(CodewordOrder {
                     fate: self.reliability.fate(conditions, number),
+                    number: unit * per_unit + index,
                     begins_unit: index == 0,
                     units: asked as u16,
                     first_part: first_part as u16,
@@ -164,6 +165,9 @@ impl Medium {
             return self.codewords_per_page;
         }
         let pe_cycles = ftl.pe_cycles(group.superblock);
+        if ftl.is_parity(group) {
+            return self.codewords_per_page * self.codewords_per_unit(pe_cycles);
+        }
         // Where units cross pages the first of a block may have one more than the others, and the last none.
         (ftl.room(group) / group.pages()).max(1) * self.codewords_per_unit(pe_cycles)
     }
@@ -249,15 +253,53 @@ impl Medium {
         factor
     }
 
-    /// Codewords of the device as they are now, spread evenly over the mapped ones; none where no raw bit error rates are known.
-    pub(super) fn sample(&self, now: Ns, ftl: &PageMap, count: u32) -> Vec<CodewordSample> {
+    /// Places of codewords, spread evenly over the mapped ones in flash.
+    fn spread_places(ftl: &PageMap, count: u32) -> impl Iterator<Item = Place> {
         let codewords = ftl.user_codewords() as f64;
         // Multiples of the golden section leave no gaps, and keep step with no stride of the device.
-        let sampled = (0..count).map(|index| ((f64::from(index) * 0.618_033_988_749_894_9).fract() * codewords) as Lcn);
-        let flash = sampled.filter_map(|lcn| match ftl.locate(lcn) {
+        let sampled =
+            (0..count).map(move |index| ((f64::from(index) * 0.618_033_988_749_894_9).fract() * codewords) as Lcn);
+        sampled.filter_map(move |lcn| match ftl.locate(lcn) {
             Location::Flash(place) => Some(place),
             Location::Unmapped | Location::Memory(_) | Location::InFlight => None,
-        });
+        })
+    }
+
+    /// What reads of the device as it is now have to expect, in the mean of codewords that are spread evenly over it, if codewords fail
+    /// independently of one another; `None` where nothing tells with which probability they do.
+    pub(super) fn expected_uber(&self, now: Ns, ftl: &PageMap, count: u32) -> Option<ExpectedUber> {
+        let p_fails = |group: Group, place: Place| {
+            if ftl.is_lost(group) {
+                return Some(1.0);
+            }
+            let cells = |part| self.cell_age(now, ftl, group, group.first() + part);
+            let conditions = self.reliability.conditions(ftl.erases(group.superblock), group.pages(), cells);
+            let fate = self.reliability.fate(&conditions, place);
+            self.reliability.read_through(&fate, &self.read_spec).map(|(p_uncorrectable, _)| p_uncorrectable)
+        };
+        let (mut sum, mut places) = (ExpectedUber::default(), 0);
+        for place in Self::spread_places(ftl, count) {
+            let (group, unit) = ftl.group_of(place);
+            let by_itself = p_fails(group, place)?;
+            let mut all_others = 1.0;
+            for mate in ftl.stripe_mates(group).into_iter().flatten() {
+                let place = self.geometry.place(mate.superblock, mate.page, unit);
+                all_others *= 1.0 - p_fails(mate, place)?;
+            }
+            let is_beyond = ftl.stripe_mates(group).is_none();
+            let left = if is_beyond { by_itself } else { by_itself * (1.0 - all_others) };
+            let units = f64::from(self.units_of_codeword(ftl, group.superblock));
+            let of_unit = f64::from(self.codewords_per_unit(ftl.pe_cycles(group.superblock)));
+            let bits = 8.0 * f64::from(self.unit_bytes) * units / of_unit;
+            (sum.by_code, sum.with_parity, places) =
+                (sum.by_code + by_itself / bits, sum.with_parity + left / bits, places + 1);
+        }
+        let mean = |sum: f64| sum / f64::from(places);
+        (places > 0).then(|| ExpectedUber { by_code: mean(sum.by_code), with_parity: mean(sum.with_parity) })
+    }
+
+    /// Codewords of the device as they are now, spread evenly over the mapped ones; none where no raw bit error rates are known.
+    pub(super) fn sample(&self, now: Ns, ftl: &PageMap, count: u32) -> Vec<CodewordSample> {
         let deepest = self.reliability.levels();
         let sample = |place: Place| {
             let (group, _) = ftl.group_of(place);
@@ -281,6 +323,6 @@ impl Medium {
                 mean_steps: read_through.map(|(_, mean_steps)| mean_steps),
             })
         };
-        flash.filter_map(sample).collect()
+        Self::spread_places(ftl, count).filter_map(sample).collect()
     }
 }

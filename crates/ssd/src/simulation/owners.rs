@@ -26,11 +26,15 @@ pub enum Cause {
     Folding,
     /// Reading ahead of sequential reads.
     ReadAhead,
+    /// Parity across dies: its programs.
+    Parity,
+    /// Recovery by parity across dies: reads that rebuild what others could not decode.
+    Recovery,
 }
 
 impl Cause {
     /// All of them, in their order.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 9] = [
         Self::Host,
         Self::Translation,
         Self::Collection,
@@ -38,6 +42,8 @@ impl Cause {
         Self::ReadReclaim,
         Self::Folding,
         Self::ReadAhead,
+        Self::Parity,
+        Self::Recovery,
     ];
     /// How many they are.
     pub const COUNT: usize = Self::ALL.len();
@@ -52,6 +58,8 @@ impl Cause {
             Self::ReadReclaim => "read_reclaim",
             Self::Folding => "folding",
             Self::ReadAhead => "read_ahead",
+            Self::Parity => "parity",
+            Self::Recovery => "recovery",
         }
     }
 
@@ -83,13 +91,18 @@ pub(super) enum ReadOwner {
     Load { page: u32 },
     /// The update of a translation page.
     WriteBack { page: u32 },
+    /// Rebuilding what another read could not decode, by parity across dies; and whether a request waits for that one.
+    Recovery { read: u32, of_host: bool },
 }
 
 impl ReadOwner {
     /// Whether a request waits for it.
     #[inline]
     pub(super) fn is_of_host(self) -> bool {
-        matches!(self, Self::Request(_) | Self::Modify { .. } | Self::Load { .. })
+        matches!(
+            self,
+            Self::Request(_) | Self::Modify { .. } | Self::Load { .. } | Self::Recovery { of_host: true, .. }
+        )
     }
 
     /// What it is read for.
@@ -100,6 +113,7 @@ impl ReadOwner {
             Self::Ahead => Cause::ReadAhead,
             Self::Move { cause, .. } => cause,
             Self::Load { .. } | Self::WriteBack { .. } => Cause::Translation,
+            Self::Recovery { .. } => Cause::Recovery,
         }
     }
 }
@@ -115,13 +129,15 @@ pub(super) enum ProgramOwner {
     Translation { page: u32 },
     /// Data of its set that is moved.
     Move(Cause),
+    /// Parity across dies of a stripe that is full: of what the host wrote, or of what was moved.
+    Parity { of_host: bool },
 }
 
 impl ProgramOwner {
     /// Whether it is for data that the host has written.
     #[inline]
     pub(super) fn is_of_host(self) -> bool {
-        matches!(self, Self::Request { .. } | Self::Buffer { .. })
+        matches!(self, Self::Request { .. } | Self::Buffer { .. } | Self::Parity { of_host: true })
     }
 
     /// Whether it is for data that is moved from one block to another.
@@ -137,6 +153,7 @@ impl ProgramOwner {
             Self::Request { .. } | Self::Buffer { .. } => Cause::Host,
             Self::Translation { .. } => Cause::Translation,
             Self::Move(cause) => cause,
+            Self::Parity { .. } => Cause::Parity,
         }
     }
 }

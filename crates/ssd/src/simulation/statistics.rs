@@ -324,6 +324,10 @@ pub struct Statistics {
     pub level_histogram: [u64; MAX_LEVEL as usize],
     /// Host codeword reads that no level decoded.
     pub uncorrectable: u64,
+    /// Host codeword reads that no level decoded, and that parity across dies has rebuilt.
+    pub recovered: u64,
+    /// The same of other reads.
+    pub recovered_in_background: u64,
     /// Host codeword reads that ended with another word than was written, where codewords are really decoded.
     pub undetected: u64,
     /// Codewords that no level decoded in reads of garbage collection and read-modify-write.
@@ -479,7 +483,7 @@ impl Statistics {
 
     /// Host codewords read from flash.
     pub fn codewords_read(&self) -> u64 {
-        self.level_histogram.iter().sum::<u64>() + self.uncorrectable
+        self.level_histogram.iter().sum::<u64>() + self.uncorrectable + self.recovered
     }
 
     /// Work for a cause.
@@ -514,8 +518,24 @@ impl Statistics {
 
     /// Codewords programmed for data that was moved, whatever for.
     pub fn moved_codewords_programmed(&self) -> u64 {
-        let causes = Cause::ALL.into_iter().filter(|cause| !matches!(cause, Cause::Host | Cause::Translation));
+        let is_new = |cause: &Cause| matches!(cause, Cause::Host | Cause::Translation | Cause::Parity);
+        let causes = Cause::ALL.into_iter().filter(|cause| !is_new(cause));
         causes.map(|cause| self.work(cause).codewords).sum()
+    }
+
+    /// Codewords' worth of pages of parity across dies that were programmed.
+    pub fn parity_codewords_programmed(&self) -> u64 {
+        self.work(Cause::Parity).codewords
+    }
+
+    /// Pages of parity across dies that were programmed.
+    pub fn parity_pages_programmed(&self) -> u64 {
+        self.work(Cause::Parity).programs
+    }
+
+    /// Pages that were read to rebuild codewords of others.
+    pub fn recovery_reads(&self) -> u64 {
+        self.work(Cause::Recovery).page_reads
     }
 
     /// Codewords of requests whose map entry was at hand.
@@ -568,8 +588,10 @@ impl Statistics {
     }
 
     #[inline]
-    pub(super) fn codeword_read(&mut self, level: u8, retries: u8, decoded: bool) {
-        if decoded {
+    pub(super) fn codeword_read(&mut self, level: u8, retries: u8, decoded: bool, rebuilt: bool) {
+        if rebuilt {
+            self.recovered += 1;
+        } else if decoded {
             self.level_histogram[level as usize - 1] += 1;
         } else {
             self.uncorrectable += 1;
@@ -612,6 +634,15 @@ impl Statistics {
     pub(super) fn take_log(&mut self) -> Vec<LogRow> {
         self.log.as_mut().map(std::mem::take).unwrap_or_default()
     }
+}
+
+/// Uncorrectable bit error rates that reads have to expect: codewords that end without data, for each bit of data that is read.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct ExpectedUber {
+    /// Of the code of a codeword alone.
+    pub by_code: f64,
+    /// With parity across dies: where another codeword of the stripe fails, too.
+    pub with_parity: f64,
 }
 
 /// A codeword of the device.

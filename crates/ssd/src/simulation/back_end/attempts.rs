@@ -30,7 +30,7 @@ impl BackEnd {
     /// for it: a host read with the units that are done next.
     #[inline]
     pub(super) fn settle(&mut self, kernel: &mut Kernel, read: u32) -> Pj {
-        let Read { order: ReadOrder { owner, group, .. }, ahead, .. } = self.reads.reads[read];
+        let Read { order: ReadOrder { group, .. }, ahead, .. } = self.reads.reads[read];
         if ahead.is_some() {
             for member in group.members() {
                 let part = self.reads.part_number(read, member);
@@ -39,7 +39,12 @@ impl BackEnd {
                 }
             }
         }
-        let energy = self.reads.reads[read].energy;
+        if self.may_recover(read) { Pj::default() } else { self.charge(kernel, read) }
+    }
+
+    /// Whoever asked for a read is charged for it.
+    pub(super) fn charge(&mut self, kernel: &mut Kernel, read: u32) -> Pj {
+        let Read { order: ReadOrder { owner, .. }, energy, .. } = self.reads.reads[read];
         match owner {
             ReadOwner::Request(_) | ReadOwner::Ahead => kernel.statistics.energy.reads += energy,
             ReadOwner::Fill { .. } => kernel.statistics.energy.writes += energy,
@@ -50,6 +55,7 @@ impl BackEnd {
             ReadOwner::Move { .. } | ReadOwner::Load { .. } | ReadOwner::WriteBack { .. } => {
                 kernel.statistics.energy.background += energy;
             }
+            ReadOwner::Recovery { read: of, .. } => self.reads.reads[of].energy += energy,
         }
         energy
     }
@@ -80,9 +86,10 @@ impl BackEnd {
 
     /// A unit of data has been decoded, or given up. `energy` is what the read has cost, if that is settled.
     pub(super) fn unit_read(&mut self, kernel: &mut Kernel, read: u32, codewords: u32, decoded: bool, energy: Pj) {
+        let rebuilt = decoded && self.reads.reads[read].recovered;
         let op = &mut self.reads.reads[read];
         // A unit that is here in its first attempt, decoded, has never failed.
-        if op.attempts > 1 || !decoded {
+        if op.attempts > 1 || !decoded || rebuilt {
             op.time.retries.0 = op.time.retries.0.wrapping_add(kernel.now.0);
         }
         if let ReadOwner::Request(request) = op.order.owner {
@@ -90,29 +97,26 @@ impl BackEnd {
             let interleaved = self.geometry.ways() > 1 && op.order.group.pages() > 1;
             kernel.statistics.interleaved_codewords += u64::from(interleaved);
             kernel.statistics.soft_starts += u64::from(op.soft_start);
-            kernel.statistics.codeword_read(level, retries, decoded);
+            kernel.statistics.codeword_read(level, retries, decoded, rebuilt);
             kernel.report(Completion::CodewordsRead { request, codewords, level, retries, decoded, energy });
-        } else if !decoded {
+        } else if rebuilt {
+            kernel.statistics.recovered_in_background += 1;
+        } else if !decoded && !matches!(op.order.owner, ReadOwner::Recovery { .. }) {
             kernel.statistics.uncorrectable_in_background += 1;
         }
     }
 
     /// All decodes of an attempt are over: what has failed is tried again, or given up.
-    pub(super) fn attempt_over(&mut self, kernel: &mut Kernel, read: u32, next: Option<Step>, mut energy: Pj) {
+    pub(super) fn attempt_over(&mut self, kernel: &mut Kernel, read: u32, next: Option<Step>, energy: Pj) {
         let Read { order: ReadOrder { group, .. }, failed, .. } = self.reads.reads[read];
         if !failed {
             return self.end_read(kernel, read);
         }
         let Some(next) = next else {
-            let mut at = self.reads.first_of(read);
-            while let Some(index) = at {
-                at = self.reads.next_of(index);
-                let Codeword { unit, unit_failed, units, .. } = self.reads.codewords[index];
-                if unit == index && unit_failed {
-                    self.unit_read(kernel, read, units.into(), false, std::mem::take(&mut energy));
-                }
+            if self.may_recover(read) {
+                return kernel.report(Completion::Recover { read });
             }
-            return self.end_read(kernel, read);
+            return self.give_up(kernel, read, energy);
         };
         let reliability = &*self.reliability;
         self.reads.begin_attempt(read, next, |fate| reliability.outcome(fate, next));
@@ -127,6 +131,19 @@ impl BackEnd {
                 self.submit(kernel, unit, Work::Read(part), Turn::Retry);
             }
         }
+    }
+
+    /// What has failed of a read is given up.
+    pub(super) fn give_up(&mut self, kernel: &mut Kernel, read: u32, mut energy: Pj) {
+        let mut at = self.reads.first_of(read);
+        while let Some(index) = at {
+            at = self.reads.next_of(index);
+            let Codeword { unit, unit_failed, units, .. } = self.reads.codewords[index];
+            if unit == index && unit_failed {
+                self.unit_read(kernel, read, units.into(), false, std::mem::take(&mut energy));
+            }
+        }
+        self.end_read(kernel, read);
     }
 
     /// What is seen of an attempt that has failed, as far as the policy goes by it.
@@ -166,20 +183,24 @@ impl BackEnd {
     }
 
     /// Every codeword of a read has been decoded or given up.
-    fn end_read(&mut self, kernel: &mut Kernel, read: u32) {
+    pub(super) fn end_read(&mut self, kernel: &mut Kernel, read: u32) {
         let Read { order: ReadOrder { owner, group, keeps, .. }, time, waited_for, counted, sensings, failed, .. } =
             self.reads.reads[read];
         if matches!(owner, ReadOwner::Request(_)) {
             kernel.statistics.read_ended(time, waited_for, counted);
         }
+        let of = if let ReadOwner::Recovery { read: of, .. } = owner { self.mate_read(of, read) } else { None };
         self.reads.remove(read);
         let ended = Completion::ReadEnded { owner, group, sensings, keeps: keeps && !failed };
         match &mut kernel.dram {
-            Some(dram) if !matches!(owner, ReadOwner::Request(_)) => {
+            Some(dram) if !matches!(owner, ReadOwner::Request(_) | ReadOwner::Recovery { .. }) => {
                 let takes = dram.move_codewords(kernel.now, counted.into());
                 kernel.defer(takes, Deferred::Told(ended));
             }
             _ => kernel.report(ended),
+        }
+        if let Some(of) = of {
+            self.rebuild(kernel, of);
         }
     }
 }

@@ -31,6 +31,7 @@ mod orders;
 mod own;
 mod phase;
 mod reads;
+mod recovery;
 mod remembered;
 mod rounds;
 mod schedule;
@@ -39,6 +40,7 @@ mod timing;
 mod transfers;
 mod waiting;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use softsense_base::{Ns, Pj, Result, TotalNs};
@@ -65,6 +67,7 @@ pub use occupied::Action;
 pub(super) use occupied::{Counts, Occupied, TakenFor};
 pub(super) use orders::{CodewordOrder, Ended, ReadOrder};
 use reads::Reads;
+use recovery::Recovery;
 use remembered::RememberedReferences;
 use rounds::Rounds;
 use schedule::Schedule;
@@ -117,6 +120,8 @@ pub(super) struct BackEnd {
     /// What is counted of each decode, where code rates follow that.
     observes: Option<Observable>,
     reads: Reads,
+    /// By the reads that wait for them.
+    recoveries: BTreeMap<u32, Recovery>,
     remembered: RememberedReferences,
     predictor: Option<CompiledPredictor>,
     /// For each page type, whether its pages show the known cells by whose errors references are inferred.
@@ -176,6 +181,7 @@ impl BackEnd {
             observes: reliability.observed_switch().map(|switch| switch.by),
             reads: Reads::new(parts_per_read),
             programs: Slab::default(),
+            recoveries: BTreeMap::new(),
             geometry,
             reliability,
         })
@@ -282,9 +288,18 @@ impl BackEnd {
     /// # Arguments
     /// - `slc`: whether their cells hold one bit.
     /// - `cause`: what they are erased for.
-    pub(super) fn erase(&mut self, kernel: &mut Kernel, set: u32, superblock: u32, slc: bool, cause: Cause) {
+    /// - `members`: which of them there are to erase.
+    pub(super) fn erase(
+        &mut self,
+        kernel: &mut Kernel,
+        set: u32,
+        superblock: u32,
+        slc: bool,
+        cause: Cause,
+        members: &[u32],
+    ) {
         self.remembered.erased(superblock);
-        for member in 0..self.geometry.blocks_per_superblock() {
+        for &member in members {
             let unit = self.geometry.busy_unit_of(self.geometry.plane_of(set, member));
             self.submit(kernel, unit, Work::Erase { superblock, slc, cause }, Turn::Other);
         }

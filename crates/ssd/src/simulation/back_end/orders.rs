@@ -30,6 +30,8 @@ pub(in super::super) struct ReadOrder {
 #[derive(Debug, Clone)]
 pub(in super::super) struct CodewordOrder {
     pub(in super::super) fate: Fate,
+    /// Which it is of the codewords of its page, or pages: pages of a stripe of parity are alike in that.
+    pub(in super::super) number: u32,
     /// Whether it is the first of its unit of data, rather than one more of the unit before.
     pub(in super::super) begins_unit: bool,
     /// Units of data that are asked for of it.

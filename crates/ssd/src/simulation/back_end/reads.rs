@@ -31,6 +31,8 @@ pub(super) struct Read {
     pub(super) undecided: u32,
     /// Whether one of this attempt has failed.
     pub(super) failed: bool,
+    /// Whether what its attempts left is rebuilt by parity.
+    pub(super) recovered: bool,
     pub(super) queued_at: Ns,
     pub(super) time: ReadTime,
     /// Of `time.wait_plane`, what each took; and of how many units of data both are.
@@ -74,6 +76,8 @@ pub(super) struct Codeword {
     /// The first one of its unit of data, which counts for the unit.
     pub(super) unit: u32,
     pub(super) pool: u32,
+    /// Which it is of the codewords of its page, or pages.
+    pub(super) number: u32,
     pub(super) fate: Fate,
     /// For how long its part in the first page, and those in others, are on the bus; none where that is as for any codeword.
     pub(super) transfer: Option<[Ns; 2]>,
@@ -142,6 +146,7 @@ impl Reads {
             last: NONE,
             undecided: 0,
             failed: false,
+            recovered: false,
             queued_at: now,
             time: ReadTime::default(),
             waited_for: Taken::default(),
@@ -152,7 +157,7 @@ impl Reads {
         let entry = &mut self.reads[read];
         (entry.order, entry.page_type, entry.queued_at) = (order, page_type, now);
         (entry.attempts, entry.known_cell_reads, entry.soft_start) = (0, 0, false);
-        (entry.first, entry.last) = (NONE, NONE);
+        (entry.first, entry.last, entry.recovered) = (NONE, NONE, false);
         (entry.sensings, entry.time, entry.energy) = (0, ReadTime::default(), Pj::default());
         (entry.waited_for, entry.counted) = (Taken::default(), 0);
         let parts = ((read + 1) * self.parts_per_read) as usize;
@@ -168,7 +173,7 @@ impl Reads {
     /// - `transfer`: as [`Codeword::transfer`].
     #[inline(always)]
     pub(super) fn add_codeword(&mut self, read: u32, order: CodewordOrder, pool: u32, transfer: Option<[Ns; 2]>) {
-        let CodewordOrder { fate, begins_unit, units, first_part, parts, .. } = order;
+        let CodewordOrder { fate, number, begins_unit, units, first_part, parts, .. } = order;
         // Built in its place: what is put together elsewhere and then moved makes the CPU wait for itself.
         let index = self.codewords.reuse(Codeword::default);
         let before = std::mem::replace(&mut self.reads[read].last, index);
@@ -178,6 +183,7 @@ impl Reads {
         codeword.next = NONE;
         codeword.unit = unit;
         codeword.pool = pool;
+        codeword.number = number;
         codeword.fate = fate;
         codeword.transfer = transfer;
         codeword.units = units;
@@ -251,6 +257,24 @@ impl Reads {
                 }
             }
             at = self.next_of(index);
+        }
+    }
+
+    /// Nothing of a read is decoded, as what it is of answers nothing. Each of its units counts as one whose first attempt has failed.
+    pub(super) fn lose(&mut self, read: u32, now: Ns) {
+        let entry = &mut self.reads[read];
+        (entry.attempts, entry.step, entry.ahead) = (1, Step::fresh(1), None);
+        (entry.failed, entry.undecided) = (true, 0);
+        let mut at = self.first_of(read);
+        while let Some(index) = at {
+            at = self.next_of(index);
+            let unit = self.codewords[index].unit;
+            self.codewords[unit].unit_failed = true;
+            if unit == index {
+                let entry = &mut self.reads[read];
+                entry.counted += 1;
+                entry.time.retries.0 = entry.time.retries.0.wrapping_sub(now.0);
+            }
         }
     }
 

@@ -315,6 +315,7 @@ fn moving(cause: Cause, collection: OperationKind) -> OperationKind {
         Cause::ReadReclaim => OperationKind::ReadReclaim,
         Cause::Folding => OperationKind::Folding,
         Cause::ReadAhead => OperationKind::ReadAhead,
+        Cause::Parity | Cause::Recovery => OperationKind::Parity,
     }
 }
 
@@ -331,7 +332,8 @@ impl BackEnd {
                 let ReadOrder { owner, group, hurried, awaits_program, .. } =
                     self.reads.reads[self.reads.of_part(part).0].order;
                 may_interrupt = hurried;
-                let (kind, asked) = match owner {
+                // A read that rebuilds what another could not decode is as urgent as that one.
+                let (kind, asked) = match self.asks_for(owner) {
                     ReadOwner::Request(request) => (OperationKind::HostRead, of_request(request)),
                     ReadOwner::Modify { request, .. } => {
                         (OperationKind::HostWrite, Asked { deadline: NEVER, ..of_request(request) })
@@ -340,6 +342,7 @@ impl BackEnd {
                     ReadOwner::Ahead => (OperationKind::ReadAhead, background),
                     ReadOwner::Move { cause, .. } => (moving(cause, OperationKind::CollectionRead), background),
                     ReadOwner::Load { .. } | ReadOwner::WriteBack { .. } => (OperationKind::Translation, background),
+                    ReadOwner::Recovery { .. } => (OperationKind::Parity, background),
                 };
                 (kind, asked, of_group(group, awaits_program))
             }
@@ -352,6 +355,7 @@ impl BackEnd {
                     ProgramOwner::Buffer { .. } => (OperationKind::HostWrite, background),
                     ProgramOwner::Translation { .. } => (OperationKind::Translation, background),
                     ProgramOwner::Move(cause) => (moving(cause, OperationKind::CollectionProgram), background),
+                    ProgramOwner::Parity { .. } => (OperationKind::Parity, background),
                 };
                 (kind, asked, of_group(program.group, true))
             }

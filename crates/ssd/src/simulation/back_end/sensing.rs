@@ -137,7 +137,8 @@ impl BackEnd {
             Work::Read(part) => {
                 let order = &self.reads.reads[self.reads.of_part(part).0].order;
                 let schedule = self.array.schedule.as_ref();
-                order.hurried && schedule.is_none_or(|schedule| schedule.may_interrupt(kernel.now, order.owner))
+                order.hurried
+                    && schedule.is_none_or(|schedule| schedule.may_interrupt(kernel.now, self.asks_for(order.owner)))
             }
             Work::Program(_) | Work::Erase { .. } => false,
         };

@@ -174,14 +174,21 @@ impl WritePath {
         }
         if !job.whole {
             self.wordline_moved(device, set);
+        } else if job.gave_up {
+            self.abandon(device, set);
         } else if !device.ftl.is_being_read(job.victim) {
             if job.cause.is_collection() && !self.goes_on(device, set, Stage::Erase) {
                 return;
             }
+            let members = 0..device.geometry.blocks_per_superblock();
+            let members: Vec<u32> = members.filter(|&member| device.ftl.works(set, member)).collect();
             let job = self.collection(set);
-            job.erasing = device.geometry.blocks_per_superblock();
+            job.erasing = members.len() as u32;
+            if members.is_empty() {
+                return self.abandon(device, set);
+            }
             let slc = device.ftl.is_slc(job.victim);
-            device.back_end.erase(&mut device.kernel, set, job.victim, slc, job.cause);
+            device.back_end.erase(&mut device.kernel, set, job.victim, slc, job.cause, &members);
         }
     }
 
@@ -217,8 +224,12 @@ impl WritePath {
             job.gives_up();
             return;
         }
+        let Some(group) = ftl.open(set, writer) else {
+            assert!(ftl.has_failed(), "the host leaves a block to collection");
+            job.gives_up();
+            return;
+        };
         job.programs += 1;
-        let group = ftl.open(set, writer).expect("the host leaves a block to collection");
         let count = job.collected.len().min(ftl.room(group) as usize);
         job.cut = count as u32 == ftl.room(group) && ftl.last_crosses(group);
         for (slot, held) in job.collected[..count].iter().enumerate() {
@@ -285,6 +296,14 @@ impl WritePath {
         self.reclaim(device, set);
     }
 
+    /// Dies have failed since a set began to move the data of a superblock, and there is no room for it any more: it stays where it is.
+    fn abandon(&mut self, device: &mut Device, set: u32) {
+        device.ftl.put_back(self.collection(set).victim);
+        self.task_ended(device, set);
+        // Writes that had counted on the block that would have been freed learn that there is none.
+        self.resume_stalled_writes(device, device.geometry.ssd_of_set(set));
+    }
+
     fn task_ended(&mut self, device: &Device, set: u32) -> Cause {
         let Collection { cause, .. } = self.collections[set as usize].take().expect("collection was at work");
         *self.at_work(device, set, cause) -= 1;
@@ -311,6 +330,7 @@ impl Collection {
         self.gave_up = true;
         self.pages = 0..0;
         self.collected.clear();
+        self.cut = false;
     }
 
     /// Begins to read the next page, or pages, of the victim that hold valid codewords. Whether there are any.

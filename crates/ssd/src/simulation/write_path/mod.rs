@@ -283,6 +283,9 @@ impl WritePath {
     #[inline(always)]
     fn program_after(&mut self, device: &mut Device, group: Group, codewords: u32, owner: ProgramOwner, merges: bool) {
         device.program(group, codewords, owner, merges);
+        if device.geometry.has_parity() {
+            self.program_parity(device);
+        }
         let set = group.set;
         self.rooms[device.geometry.ssd_of_set(set) as usize].programming += 1;
         if owner.moves_data() {
@@ -294,6 +297,20 @@ impl WritePath {
         if self.collections[set as usize].is_none() {
             self.begin_if_wanted(device, set, Stage::Start);
         }
+    }
+
+    /// Programs parity of stripes that are full.
+    fn program_parity(&mut self, device: &mut Device) {
+        while let Some((group, of_host)) = device.ftl.take_parity() {
+            device.program(group, device.ftl.room(group), ProgramOwner::Parity { of_host }, false);
+            self.rooms[device.geometry.ssd_of_set(group.set) as usize].programming += 1;
+        }
+    }
+
+    /// Dies have failed: stripes end without them, and there may be no room left.
+    pub(super) fn dies_failed(&mut self, device: &mut Device) {
+        self.program_parity(device);
+        (0..device.geometry.ssds()).for_each(|ssd| self.make_room_again(device, ssd));
     }
 
     /// All pages of a program have been programmed.
@@ -323,6 +340,7 @@ impl WritePath {
                 }
             }
             ProgramOwner::Move(_) => self.collected_programmed(device, group.set),
+            ProgramOwner::Parity { .. } => {}
         }
         self.make_room_again(device, ssd);
         self.reclaim(device, group.set);

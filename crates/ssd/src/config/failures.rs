@@ -1,0 +1,37 @@
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use softsense_base::{Error, Ns, Result, expect_number};
+
+/// A die that fails: from an instant on it answers nothing. What lies on it is uncorrectable, unless `ftl.parity` rebuilds it, and nothing
+/// more is written to it.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DieFailureSpec {
+    /// When, in seconds of the run, from 0 on.
+    pub at_s: f64,
+    /// Which, numbered from 0 over channels, their chips and the dies of these, SSD by SSD: ((channel x chips) + chip) x dies + die.
+    pub die: u32,
+}
+
+impl DieFailureSpec {
+    /// Checks the ranges; those of `die` depend on the device.
+    pub(super) fn check(all: &[Self], at: usize) -> Result<()> {
+        let Self { at_s, die } = all[at];
+        expect_number(format!("flash.die_failures[{at}].at_s"), at_s, 0.0, 1e9)?;
+        if all[..at].iter().any(|other| other.die == die) {
+            let message = format!("found {die} twice, expected a die that has not failed");
+            return Err(Error::config(format!("flash.die_failures[{at}].die"), message));
+        }
+        Ok(())
+    }
+
+    /// Some words for people, to follow others.
+    pub(crate) fn describe(&self) -> String {
+        format!("; die {} fails at {} s", self.die, self.at_s)
+    }
+
+    /// When it fails.
+    pub(crate) fn at(&self) -> Ns {
+        Ns((self.at_s * 1e9) as u64)
+    }
+}

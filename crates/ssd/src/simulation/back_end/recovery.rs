@@ -1,0 +1,112 @@
+//! Recovery by parity across dies: what no level has decoded is rebuilt from the codewords in its place in the other pages of its stripe.
+//!
+//! The read that has failed stays until these have been read, in the queues of their dies like any other page, and decoded. A codeword
+//! is lost where one of the others is not decoded, either: parity makes up for one of a stripe.
+
+use softsense_base::Pj;
+
+use super::super::kernel::Kernel;
+use super::super::owners::ReadOwner;
+use super::BackEnd;
+use super::orders::ReadOrder;
+use super::reads::{Codeword, Progress};
+
+/// A read that waits for others of its stripe.
+#[derive(Debug, Default)]
+pub(super) struct Recovery {
+    /// Pages that have not been read.
+    to_read: usize,
+    /// Numbers of codewords that were not decoded in one of those that have.
+    lost: Vec<u32>,
+}
+
+impl BackEnd {
+    /// Whether what a read could not decode is looked for in the rest of its stripe: not where it was read for that itself.
+    #[inline]
+    pub(super) fn may_recover(&self, read: u32) -> bool {
+        self.geometry.has_parity() && {
+            let read = &self.reads.reads[read];
+            read.failed && !matches!(read.order.owner, ReadOwner::Recovery { .. })
+        }
+    }
+
+    /// Whom the read of an owner is for in the end: where it rebuilds what another one could not decode, the owner of that one.
+    pub(super) fn asks_for(&self, owner: ReadOwner) -> ReadOwner {
+        if let ReadOwner::Recovery { read, .. } = owner { self.reads.reads[read].order.owner } else { owner }
+    }
+
+    /// A read of what answers nothing: a die that has failed.
+    pub(in super::super) fn lose_read(&mut self, kernel: &mut Kernel, read: u32) {
+        self.reads.lose(read, kernel.now);
+        let energy = if self.may_recover(read) { Pj::default() } else { self.charge(kernel, read) };
+        self.attempt_over(kernel, read, None, energy);
+    }
+
+    /// What a read could not decode: the order, and units of its page.
+    pub(in super::super) fn undecoded(&self, read: u32) -> (ReadOrder, Vec<u32>) {
+        let order = self.reads.reads[read].order;
+        let numbers = self.failed_of(read).into_iter();
+        let mut units: Vec<u32> = numbers.map(|number| number / order.codewords_per_unit).collect();
+        units.dedup();
+        (order, units)
+    }
+
+    /// The numbers of the codewords of a read that were not decoded, in their order.
+    fn failed_of(&self, read: u32) -> Vec<u32> {
+        let codewords = std::iter::successors(self.reads.first_of(read), |&index| self.reads.next_of(index));
+        let failed = codewords.map(|index| &self.reads.codewords[index]).filter(|one| one.progress == Progress::Failed);
+        failed.map(|codeword| codeword.number).collect()
+    }
+
+    /// A read waits for so many other pages of its stripe, which are read next; `None` where the rest of it is lost, too.
+    pub(in super::super) fn await_recovery(&mut self, kernel: &mut Kernel, read: u32, pages: Option<usize>) {
+        let Some(pages) = pages else {
+            let energy = self.charge(kernel, read);
+            return self.give_up(kernel, read, energy);
+        };
+        self.recoveries.insert(read, Recovery { to_read: pages, lost: Vec::new() });
+        if pages == 0 {
+            self.rebuild(kernel, read);
+        }
+    }
+
+    /// A page that another read waits for has been read. Returns that one if it was the last.
+    pub(super) fn mate_read(&mut self, of: u32, read: u32) -> Option<u32> {
+        let lost = self.failed_of(read);
+        let recovery = self.recoveries.get_mut(&of).expect("a read waits for it");
+        recovery.lost.extend(lost);
+        recovery.to_read -= 1;
+        (recovery.to_read == 0).then_some(of)
+    }
+
+    /// All that there is of a stripe has been read: what has failed of a read is rebuilt, or lost.
+    pub(super) fn rebuild(&mut self, kernel: &mut Kernel, read: u32) {
+        let Recovery { lost, .. } = self.recoveries.remove(&read).expect("it waits for that");
+        let mut lost_units = Vec::new();
+        let mut at = self.reads.first_of(read);
+        while let Some(index) = at {
+            at = self.reads.next_of(index);
+            let codeword = &mut self.reads.codewords[index];
+            if codeword.progress == Progress::Failed {
+                if lost.contains(&codeword.number) {
+                    lost_units.push(codeword.unit);
+                } else {
+                    codeword.progress = Progress::Decoded;
+                }
+            }
+        }
+        let mut energy = self.charge(kernel, read);
+        let entry = &mut self.reads.reads[read];
+        (entry.failed, entry.recovered) = (!lost_units.is_empty(), true);
+        let mut at = self.reads.first_of(read);
+        while let Some(index) = at {
+            at = self.reads.next_of(index);
+            let Codeword { unit, unit_failed, units, .. } = self.reads.codewords[index];
+            if unit == index && unit_failed {
+                let rebuilt = !lost_units.contains(&unit);
+                self.unit_read(kernel, read, units.into(), rebuilt, std::mem::take(&mut energy));
+            }
+        }
+        self.end_read(kernel, read);
+    }
+}
