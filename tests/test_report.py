@@ -289,7 +289,7 @@ def test_numbers_that_json_lacks_leave_gaps() -> None:
         ("-7.3 %", -7.3),
         ("at most 20.0 %", 20.0),
         ("1e-03", 1e-3),
-        ("an order", None),
+        ("an ordering", None),
         ("512 B", None),
         ("16 bits a cycle", None),
         ("-", None),

@@ -101,7 +101,7 @@ class Claim:
         id: its name in `claims.json`.
         figure: id of the figure that measures it.
         claim: the claim in words.
-        published: the published number, or the bound; None for an order.
+        published: the published number, or the bound; None for an ordering.
         rule: `near` a number, `at most` a bound, as every cost is, or an `order` of techniques.
         no_effect: what the number would be without the effect; None where there is no such thing.
         tolerance: by what part of itself a published number may be missed.
@@ -135,11 +135,11 @@ class Evidence:
     """What was measured for a claim.
 
     Attributes:
-        number: with its interval over seeds; None for an order that has none.
+        number: with its interval over seeds; None for an ordering that has none.
         why: one paragraph, from what was measured, on why it differs from what was published.
         improves: of a bound, whether it is better than what the claim improves on.
-        in_all: of an order, whether it is met in every workload.
-        in_mean: of an order, whether it is met in the mean of workloads.
+        in_all: of an ordering, whether it is met in every workload.
+        in_mean: of an ordering, whether it is met in the mean of workloads.
         under: the same claim measured under other assumptions that the paper leaves open, by the name of each.
         on_ours: the same claim on softsense's own device, where the rest is of the paper's machine.
     """

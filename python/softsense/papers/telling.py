@@ -41,7 +41,7 @@ def claim_row(claim: Claim, found: Mapping[str, Any]) -> list[str]:
     published = shown(claim.published, claim.unit)
     if claim.rule == "at most":
         published = f"at most {published.lstrip('+')}"
-    return [published if claim.published is not None else "an order", measured(claim, found), found["verdict"]]
+    return [published if claim.published is not None else "an ordering", measured(claim, found), found["verdict"]]
 
 
 def measured(claim: Claim, found: Mapping[str, Any]) -> str:

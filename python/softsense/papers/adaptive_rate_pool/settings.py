@@ -94,7 +94,7 @@ def elsewhere(runs: Runs, above: Arm, below: Arm, of: Quantity, *, order: float 
         above: the arm whose quantity is divided.
         below: the arm by whose it is.
         of: the quantity.
-        order: of a claim of an order, 1 if the ratio has to be above 1, and -1 if below.
+        order: of a claim of an ordering, 1 if the ratio has to be above 1, and -1 if below.
     """
     found = {}
     for setting in SETTINGS:
