@@ -1,11 +1,12 @@
-"""MQSim and softsense's `mqsim-ssd` on the same requests: mean responses load by load, and the time that each simulator
-took.
+"""MQSim and softsense's `mqsim-ssd` on the same requests: load by load, with two tenants, with garbage collection.
 
-    python examples/beside_mqsim.py MQSIM [--requests N]
+    python examples/beside_mqsim.py MQSIM [--table loads|tenants|collection] [--requests N]
 
 MQSIM is the program that `make` builds in a copy of its public repository, https://github.com/CMU-SAFARI/MQSim; its
-ssdconfig.xml has to stand beside it. The output is the table of docs/model/mqsim.md.
+ssdconfig.xml has to stand beside it. The tables that come out are those of docs/model/mqsim.md.
 """
+
+from __future__ import annotations
 
 import argparse
 import random
@@ -13,7 +14,9 @@ import subprocess
 import tempfile
 import time
 import xml.etree.ElementTree as ET
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import softsense
 
@@ -39,10 +42,66 @@ FLOW = {
     "Die_IDs": "0,1",
     "Plane_IDs": "0,1",
     "Initial_Occupancy_Percentage": "50",
-    "Percentage_To_Be_Executed": "100",
-    "Relay_Count": "1",
-    "Time_Unit": "NANOSECOND",
 }
+TRACE = {"Percentage_To_Be_Executed": "100", "Relay_Count": "1", "Time_Unit": "NANOSECOND"}
+# Uniform reads of 4 KiB for 0.3 s, of a device with two chips a channel.
+SYNTHETIC = {
+    "Chip_IDs": "0,1",
+    "Working_Set_Percentage": "50",
+    "Synthetic_Generator_Type": "QUEUE_DEPTH",
+    "Read_Percentage": "100",
+    "Address_Distribution": "RANDOM_UNIFORM",
+    "Percentage_of_Hot_Region": "0",
+    "Generated_Aligned_Addresses": "true",
+    "Address_Alignment_Unit": str(PAGE_SECTORS),
+    "Request_Size_Distribution": "FIXED",
+    "Average_Request_Size": "8",
+    "Variance_Request_Size": "0",
+    "Bandwidth": "32768",
+    "Stop_Time": "300000000",
+    "Total_Requests_To_Generate": "0",
+}
+# Commands fetched of each flow, and the depths of two flows.
+TENANTS = {512: [(2, 2), (2, 8), (2, 32), (2, 128)], 16: [(8, 8), (8, 32), (8, 128)], 1024: [(8, 32), (8, 128)]}
+# A drive that is soon filled: two channels, 128 MiB a plane, a fifth of it over-provisioned.
+SMALL_BLOCKS, SMALL_PAGES, SMALL_SHARE = 256, 64, 0.2
+SMALL = {
+    "Flash_Channel_Count": "2",
+    "Chip_No_Per_Channel": "1",
+    "Die_No_Per_Chip": "1",
+    "Block_No_Per_Plane": str(SMALL_BLOCKS),
+    "Page_No_Per_Block": str(SMALL_PAGES),
+    "GC_Block_Selection_Policy": "GREEDY",
+    "Overprovisioning_Ratio": str(SMALL_SHARE),
+    "Enabled_Preconditioning": "false",
+}
+
+
+class Mqsim:
+    """The program, which runs in a folder of its own."""
+
+    def __init__(self, program: Path, folder: Path) -> None:
+        self.program, self.folder = program, folder
+
+    def run(
+        self, flows: Sequence[Mapping[str, str]], device: Mapping[str, str] | None = None, kind: str = "Trace_Based"
+    ) -> ET.Element:
+        """What it writes of a run of these flows."""
+        tree = ET.parse(self.program.parent / "ssdconfig.xml")
+        for name, value in {**DEVICE, **(device or {})}.items():
+            for element in tree.getroot().iter(name):
+                element.text = value
+        tree.write(self.folder / "device.xml")
+        scenarios = ET.Element("MQSim_IO_Scenarios")
+        scenario = ET.SubElement(scenarios, "IO_Scenario")
+        for own in flows:
+            flow = ET.SubElement(scenario, f"IO_Flow_Parameter_Set_{kind}")
+            for name, value in {**FLOW, **own}.items():
+                ET.SubElement(flow, name).text = value
+        ET.ElementTree(scenarios).write(self.folder / "work.xml")
+        command = [str(self.program), "-i", "device.xml", "-w", "work.xml"]
+        subprocess.run(command, cwd=self.folder, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, check=True)
+        return ET.parse(self.folder / "work_scenario_1.xml").getroot()
 
 
 def write_trace(path: Path, requests: int, per_second: float, read_fraction: float) -> None:
@@ -55,47 +114,164 @@ def write_trace(path: Path, requests: int, per_second: float, read_fraction: flo
             file.write(f"{int(now_ns)} 0 {sector} {PAGE_SECTORS} {int(draw.random() < read_fraction)}\n")
 
 
-def mqsim_us(program: Path, trace: Path) -> float:
-    """MQSim's mean response, which it rounds down to whole microseconds."""
-    device = ET.parse(program.parent / "ssdconfig.xml")
-    for name, value in DEVICE.items():
-        for element in device.getroot().iter(name):
-            element.text = value
-    device.write(trace.with_name("device.xml"))
-    scenarios = ET.Element("MQSim_IO_Scenarios")
-    flow = ET.SubElement(ET.SubElement(scenarios, "IO_Scenario"), "IO_Flow_Parameter_Set_Trace_Based")
-    for name, value in {**FLOW, "File_Path": str(trace)}.items():
-        ET.SubElement(flow, name).text = value
-    ET.ElementTree(scenarios).write(trace.with_name("work.xml"))
-    command = [str(program), "-i", "device.xml", "-w", "work.xml"]
-    subprocess.run(command, cwd=trace.parent, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, check=True)
-    found = ET.parse(trace.with_name("work_scenario_1.xml")).getroot().findtext(".//Device_Response_Time", "nan")
-    return float(found)
+def summary_of(config: softsense.Config | str, trace: Path, overrides: Sequence[str] = ()) -> Mapping[str, Any]:
+    """What softsense finds on a trace."""
+    requests = softsense.Trace(str(trace), format="mqsim")
+    return softsense.run(config, requests, overrides=list(overrides)).summary
+
+
+def loads(mqsim: Mqsim, requests: int) -> Iterator[str]:
+    """Mean responses, which MQSim rounds down to whole microseconds, and how long each program took."""
+    yield "| requests | a second | MQSim, us | `mqsim-ssd`, us | | MQSim, s | softsense, s |"
+    yield "|---|---|---|---|---|---|---|"
+    trace = mqsim.folder / "requests.trace"
+    for name, (read_fraction, per_second) in LOADS.items():
+        for load in per_second:
+            write_trace(trace, requests, load, read_fraction)
+            began = time.perf_counter()
+            found = mqsim.run([{**TRACE, "File_Path": str(trace)}])
+            theirs = float(found.findtext(".//Device_Response_Time", "nan"))
+            between = time.perf_counter()
+            ours = summary_of("mqsim-ssd", trace)["response"]["all"]["mean_us"]
+            ended = time.perf_counter()
+            times = f"{between - began:.2f} | {ended - between:.2f}"
+            means = f"{theirs:,.0f} | {ours:,.1f} | {ours / theirs - 1:+.1%}"
+            yield f"| {name} | {load:,} | {means} | {times} |"
+
+
+def tenants(mqsim: Mqsim, _requests: int) -> Iterator[str]:
+    """Mean responses of two flows together, us, and their slowdowns against running alone."""
+    yield "| depths | commands fetched, each | MQSim | slowdowns | softsense | slowdowns |"
+    yield "|---|---|---|---|---|---|"
+    for fetched, pairs in TENANTS.items():
+        for depths in pairs:
+            theirs, counts = _mqsim_tenants(mqsim, depths, fetched)
+            theirs_alone, counts_alone = zip(
+                *(_mqsim_tenants(mqsim, [depth], fetched) for depth in depths), strict=True
+            )
+            ours = _our_tenants(depths, fetched, counts)
+            ours_alone = [
+                _our_tenants([depth], fetched, count) for depth, count in zip(depths, counts_alone, strict=True)
+            ]
+            slow = [
+                ", ".join(f"{both / alone[0]:.2f}" for both, alone in zip(means, means_alone, strict=True))
+                for means, means_alone in ((theirs, theirs_alone), (ours, ours_alone))
+            ]
+            told = f"{', '.join(f'{mean:,.0f}' for mean in theirs)} | {slow[0]}"
+            told += f" | {', '.join(f'{mean:,.1f}' for mean in ours)} | {slow[1]}"
+            yield f"| {depths[0]}, {depths[1]} | {fetched:,} | {told} |"
+
+
+def _mqsim_tenants(mqsim: Mqsim, depths: Sequence[int], fetched: int) -> tuple[list[float], list[int]]:
+    """The mean response of each flow, us, and how many requests it had."""
+    flows = [
+        {**SYNTHETIC, "Initial_Occupancy_Percentage": "75", "Seed": str(798 + 100 * at)}
+        | {"Average_No_of_Reqs_in_Queue": str(depth)}
+        for at, depth in enumerate(depths)
+    ]
+    device = {"Enabled_Preconditioning": "false", "Queue_Fetch_Size": str(fetched)}
+    found = list(mqsim.run(flows, device, "Synthetic").iter("Host.IO_Flow"))
+    means = [float(flow.findtext("Device_Response_Time", "nan")) for flow in found]
+    return means, [int(flow.findtext("Request_Count", "0")) for flow in found]
+
+
+def _our_tenants(depths: Sequence[int], fetched: int, counts: Sequence[int]) -> list[float]:
+    """The same of softsense, for so many requests each."""
+    device = [
+        "geometry.chips_per_channel=2",
+        "geometry.codewords_per_page=2",
+        "geometry.codeword_bytes=4096",
+        "bus.transfer_us=12.3",
+        "host.service.overhead_us=1.3",  # 4 KiB over the host's link
+    ]
+    toml, _, _ = softsense.Config.open("mqsim-ssd").with_overrides(device).to_toml().partition("[workload]")
+    toml += f"[host.arbitration]\nfetched_commands = {fetched * len(depths)}\n"
+    for at, (depth, requests) in enumerate(zip(depths, counts, strict=True)):
+        toml += f"""
+[[host.tenants]]
+name = "{at}"
+fetched_commands = {fetched}
+namespace.fraction = 0.45
+issue.closed_loop.queue_depth = {depth}
+[host.tenants.workload]
+requests = {requests}
+read_fraction = 1.0
+sizes = [{{ bytes = 4096, share = 1.0 }}]
+addresses = "uniform"
+align_bytes = 8192
+arrivals = "immediate"
+"""
+    found = softsense.run(softsense.Config.from_toml(toml, "tenants.toml")).summary
+    return [tenant["all"]["mean_us"] for tenant in found["tenants"]]
+
+
+def collection(mqsim: Mqsim, requests: int) -> Iterator[str]:
+    """Garbage collection under uniform overwrites: what is moved between so many overwrites and three times as many."""
+    pages = 4 * SMALL_BLOCKS * SMALL_PAGES
+    written = int(pages * (1 - SMALL_SHARE))
+    yield "| | collects below, free blocks | write amplification | valid pages of a victim | mean response, us |"
+    yield "|---|---|---|---|---|"
+    low = int(0.05 * SMALL_BLOCKS)
+    theirs: list[tuple[float, float, float]] = []
+    ours: dict[int, list[tuple[float, float, float]]] = {low + more: [] for more in range(5)}
+    trace = mqsim.folder / "overwrites.trace"
+    for overwrites in (requests, 3 * requests):
+        _write_overwrites(trace, written, overwrites)
+        flow = {**TRACE, "Channel_IDs": "0,1", "Chip_IDs": "0", "Die_IDs": "0", "Initial_Occupancy_Percentage": "0"}
+        found = mqsim.run([{**flow, "File_Path": str(trace)}], SMALL)
+        ftl = next(found.iter("SSDDevice.FTL")).attrib
+        multi_plane = int(ftl["Issued_Flash_Multiplane_Program_CMD"])
+        moved = int(ftl["Issued_Flash_Program_CMD"]) + 2 * multi_plane - written - overwrites
+        mean_us = float(found.findtext(".//Device_Response_Time", "nan"))
+        theirs.append((moved, int(ftl["Total_GC_Executions"]), mean_us))
+        for collects_below, counts in ours.items():
+            device = [
+                "geometry.channels=2",
+                "geometry.chips_per_channel=1",
+                "geometry.dies_per_chip=1",
+                f"geometry.blocks_per_plane={SMALL_BLOCKS}",
+                f"geometry.pages_per_block={SMALL_PAGES}",
+                f"ftl.over_provisioning={SMALL_SHARE}",
+                f"ftl.gc_low_watermark_blocks={collects_below}",
+                f"ftl.gc_high_watermark_blocks={collects_below + 1}",
+                "precondition.mapped_fraction=0.0",
+            ]
+            summary = summary_of("mqsim-ssd", trace, device)
+            moved_here, blocks = summary["writes_detail"]["gc_codewords"], summary["gc"]["blocks_reclaimed"]
+            counts.append((moved_here, blocks, summary["response"]["write"]["mean_us"]))
+    for name, collects_below, counts in [("MQSim", low, theirs), *(("softsense", key, ours[key]) for key in ours)]:
+        (moved_before, blocks_before, _), (moved_later, blocks_later, mean_us) = counts
+        amplification = 1 + (moved_later - moved_before) / (2 * requests)
+        valid = (moved_later - moved_before) / (blocks_later - blocks_before) / SMALL_PAGES
+        yield f"| {name} | {collects_below} | {amplification:.2f} | {valid:.1%} | {mean_us:,.0f} |"
+
+
+def _write_overwrites(path: Path, pages: int, overwrites: int) -> None:
+    """Each page once, then pages drawn uniformly; 100 a second."""
+    draw, now_ns = random.Random(2), 0.0
+    with path.open("w") as file:
+        for at in range(pages + overwrites):
+            now_ns += draw.expovariate(100.0) * 1e9
+            page = at if at < pages else draw.randrange(pages)
+            file.write(f"{int(now_ns)} 0 {page * PAGE_SECTORS} {PAGE_SECTORS} 0\n")
+
+
+TABLES = {"loads": loads, "tenants": tenants, "collection": collection}
 
 
 def main() -> None:
-    """Run both, load by load."""
+    """Print the tables that are asked for, row by row."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("mqsim", type=Path)
-    parser.add_argument("--requests", type=int, default=50_000)
+    parser.add_argument("--table", choices=TABLES, action="append")
+    parser.add_argument("--requests", type=int)
     options = parser.parse_args()
-    print("| requests | a second | MQSim, us | `mqsim-ssd`, us | | MQSim, s | softsense, s |")
-    print("|---|---|---|---|---|---|---|")
-    with tempfile.TemporaryDirectory() as folder:
-        trace = Path(folder) / "requests.trace"
-        for name, (read_fraction, loads) in LOADS.items():
-            for load in loads:
-                write_trace(trace, options.requests, load, read_fraction)
-                began = time.perf_counter()
-                theirs = mqsim_us(options.mqsim.resolve(), trace)
-                between = time.perf_counter()
-                requests = softsense.Trace(str(trace), format="mqsim")
-                summary = softsense.run("mqsim-ssd", requests).summary
-                ended = time.perf_counter()
-                ours = summary["response"]["all"]["mean_us"]
-                times = f"{between - began:.2f} | {ended - between:.2f}"
-                means = f"{theirs:,.0f} | {ours:,.1f} | {ours / theirs - 1:+.1%}"
-                print(f"| {name} | {load:,} | {means} | {times} |", flush=True)
+    usual = {"loads": 50_000, "tenants": 0, "collection": 100_000}
+    for name in options.table or TABLES:
+        with tempfile.TemporaryDirectory() as folder:
+            for line in TABLES[name](Mqsim(options.mqsim.resolve(), Path(folder)), options.requests or usual[name]):
+                print(line, flush=True)
+        print()
 
 
 if __name__ == "__main__":
