@@ -439,7 +439,8 @@ impl PageMap {
                 && age == TranslationPages::Aged
             {
                 // As old as the data.
-                written_s.set(self.geometry.page_in(group.superblock, group.page, group.first()), 0);
+                let (member, in_block) = self.geometry.turn(group.page, group.first());
+                written_s.set(self.geometry.page_in(group.superblock, in_block, member), 0);
             }
         }
     }

@@ -23,7 +23,7 @@ use crate::geometry::Geometry;
 use crate::request::Request;
 
 /// Codewords whose probability to fail is looked up at the end.
-const UBER_SAMPLES: u32 = 1000;
+const UBER_SAMPLES: u32 = 100_000;
 
 pub(super) struct Device {
     pub(super) kernel: Kernel,
