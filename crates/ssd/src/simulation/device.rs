@@ -204,11 +204,11 @@ impl Device {
         let (found, first_use) = buffer.has(&self.geometry, place);
         let statistics = &mut self.kernel.statistics;
         statistics.read_ahead.used_pages += u64::from(first_use);
-        match (owner, found) {
-            (ReadOwner::Modify { .. } | ReadOwner::Fill { .. }, true) => statistics.read_buffer_modify_hits += 1,
-            (ReadOwner::Modify { .. } | ReadOwner::Fill { .. }, false) => statistics.read_buffer_modify_misses += 1,
-            (_, true) => statistics.read_buffer_hits += 1,
-            (_, false) => statistics.read_buffer_misses += 1,
+        match (owner.is_for_write(), found) {
+            (true, true) => statistics.read_buffer_modify_hits += 1,
+            (true, false) => statistics.read_buffer_modify_misses += 1,
+            (false, true) => statistics.read_buffer_hits += 1,
+            (false, false) => statistics.read_buffer_misses += 1,
         }
         found
     }
@@ -243,14 +243,15 @@ impl Device {
         along
     }
 
-    /// Units of a group become all that their pages hold.
-    fn take_whole_pages(&self, group: Group, units: &mut Vec<u32>) {
+    /// Units of a group become all that their pages hold. How many pages these are.
+    fn take_whole_pages(&self, group: Group, units: &mut Vec<u32>) -> u32 {
         let all = self.ftl.with_all_of(group, units);
         units.clear();
         for at in all.members() {
             let slots = self.ftl.units_within(all.superblock, all.page + at, all.has(at + 1));
             units.extend(slots.map(|slot| at * self.geometry.codewords_per_page() + slot));
         }
+        all.pages()
     }
 
     /// Begins to read one unit at a place for a request of so many bytes, which covers it in part.
@@ -269,7 +270,7 @@ impl Device {
             },
             codewords: units.len() as u32,
             request_bytes,
-            for_write: matches!(owner, ReadOwner::Modify { .. } | ReadOwner::Fill { .. }),
+            for_write: owner.is_for_write(),
         };
         let admitted = buffer.admits(&self.geometry, group, asked);
         self.kernel.statistics.read_buffer_refused += u64::from(!admitted);
@@ -316,8 +317,8 @@ impl Device {
                 continue;
             }
             let mut units = vec![unit];
-            self.take_whole_pages(group, &mut units);
-            self.kernel.statistics.read_ahead.pages += u64::from(self.ftl.with_all_of(group, &units).pages());
+            let pages = self.take_whole_pages(group, &mut units);
+            self.kernel.statistics.read_ahead.pages += u64::from(pages);
             self.read_to(ReadOwner::Ahead, group, &units, true);
         }
     }

@@ -281,13 +281,15 @@ impl Medium {
         for place in Self::spread_places(ftl, count) {
             let (group, unit) = ftl.group_of(place);
             let by_itself = p_fails(group, place)?;
-            let mut all_others = 1.0;
-            for mate in ftl.stripe_mates(group).into_iter().flatten() {
-                let place = self.geometry.place(mate.superblock, mate.page, unit);
-                all_others *= 1.0 - p_fails(mate, place)?;
+            let mut left = by_itself;
+            if let Some(mates) = ftl.stripe_mates(group) {
+                let mut all_others = 1.0;
+                for mate in mates {
+                    let place = self.geometry.place(mate.superblock, mate.page, unit);
+                    all_others *= 1.0 - p_fails(mate, place)?;
+                }
+                left *= 1.0 - all_others;
             }
-            let is_beyond = ftl.stripe_mates(group).is_none();
-            let left = if is_beyond { by_itself } else { by_itself * (1.0 - all_others) };
             let units = f64::from(self.units_of_codeword(ftl, group.superblock));
             let of_unit = f64::from(self.codewords_per_unit(ftl.pe_cycles(group.superblock)));
             let bits = 8.0 * f64::from(self.unit_bytes) * units / of_unit;

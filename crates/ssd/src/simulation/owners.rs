@@ -105,6 +105,12 @@ impl ReadOwner {
         )
     }
 
+    /// Whether it is the rest of a codeword that the host writes in part.
+    #[inline]
+    pub(super) fn is_for_write(self) -> bool {
+        matches!(self, Self::Modify { .. } | Self::Fill { .. })
+    }
+
     /// What it is read for.
     #[inline]
     pub(super) fn cause(self) -> Cause {

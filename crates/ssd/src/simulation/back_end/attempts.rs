@@ -116,7 +116,7 @@ impl BackEnd {
             if self.may_recover(read) {
                 return kernel.report(Completion::Recover { read });
             }
-            return self.give_up(kernel, read, energy);
+            return self.end_failed(kernel, read, energy, |_| false);
         };
         let reliability = &*self.reliability;
         self.reads.begin_attempt(read, next, |fate| reliability.outcome(fate, next));
@@ -133,14 +133,23 @@ impl BackEnd {
         }
     }
 
-    /// What has failed of a read is given up.
-    pub(super) fn give_up(&mut self, kernel: &mut Kernel, read: u32, mut energy: Pj) {
+    /// What has failed of a read ends, and the read with it.
+    ///
+    /// # Arguments
+    /// - `is_rebuilt`: whether a unit, by its first codeword, is decoded after all.
+    pub(super) fn end_failed(
+        &mut self,
+        kernel: &mut Kernel,
+        read: u32,
+        mut energy: Pj,
+        is_rebuilt: impl Fn(u32) -> bool,
+    ) {
         let mut at = self.reads.first_of(read);
         while let Some(index) = at {
             at = self.reads.next_of(index);
             let Codeword { unit, unit_failed, units, .. } = self.reads.codewords[index];
             if unit == index && unit_failed {
-                self.unit_read(kernel, read, units.into(), false, std::mem::take(&mut energy));
+                self.unit_read(kernel, read, units.into(), is_rebuilt(unit), std::mem::take(&mut energy));
             }
         }
         self.end_read(kernel, read);

@@ -9,7 +9,7 @@ use super::super::kernel::Kernel;
 use super::super::owners::ReadOwner;
 use super::BackEnd;
 use super::orders::ReadOrder;
-use super::reads::{Codeword, Progress};
+use super::reads::Progress;
 
 /// A read that waits for others of its stripe.
 #[derive(Debug, Default)]
@@ -62,7 +62,7 @@ impl BackEnd {
     pub(in super::super) fn await_recovery(&mut self, kernel: &mut Kernel, read: u32, pages: Option<usize>) {
         let Some(pages) = pages else {
             let energy = self.charge(kernel, read);
-            return self.give_up(kernel, read, energy);
+            return self.end_failed(kernel, read, energy, |_| false);
         };
         self.recoveries.insert(read, Recovery { to_read: pages, lost: Vec::new() });
         if pages == 0 {
@@ -95,18 +95,9 @@ impl BackEnd {
                 }
             }
         }
-        let mut energy = self.charge(kernel, read);
+        let energy = self.charge(kernel, read);
         let entry = &mut self.reads.reads[read];
         (entry.failed, entry.recovered) = (!lost_units.is_empty(), true);
-        let mut at = self.reads.first_of(read);
-        while let Some(index) = at {
-            at = self.reads.next_of(index);
-            let Codeword { unit, unit_failed, units, .. } = self.reads.codewords[index];
-            if unit == index && unit_failed {
-                let rebuilt = !lost_units.contains(&unit);
-                self.unit_read(kernel, read, units.into(), rebuilt, std::mem::take(&mut energy));
-            }
-        }
-        self.end_read(kernel, read);
+        self.end_failed(kernel, read, energy, |unit| !lost_units.contains(&unit));
     }
 }
