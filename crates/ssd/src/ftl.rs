@@ -415,7 +415,7 @@ impl PageMap {
             blocks: vec![Block::default(); (geometry.sets() * per_plane) as usize],
             sets: (0..geometry.sets()).map(set).collect(),
             own_victims,
-            crosses_pages: config.layouts().iter().any(BlockLayout::crosses_pages),
+            crosses_pages: config.crosses_pages(),
             observed_rates: reliability
                 .observed_switch()
                 .map(|switch| ObservedRates::new(switch, config.code_rates(), &config.layouts(), ages, geometry)),

@@ -225,6 +225,11 @@ impl CheckedConfig {
         layouts.from(self.start_ages.least())
     }
 
+    /// Whether units of some blocks cross pages.
+    pub(crate) fn crosses_pages(&self) -> bool {
+        self.layouts().iter().any(BlockLayout::crosses_pages)
+    }
+
     /// How many code rates `reliability.adaptive` has; 1 with any other reliability.
     pub(crate) fn code_rates(&self) -> usize {
         match &self.config.reliability {

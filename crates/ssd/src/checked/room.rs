@@ -2,7 +2,6 @@ use softsense_base::{Error, Result};
 
 use super::CheckedConfig;
 use crate::config::Remainder;
-use crate::format::BlockLayout;
 
 /// Translation pages of a map in flash at most: that of 64 TiB in codewords and pages of 4 KiB. Each is remembered, in 40 bytes.
 const MAX_TRANSLATION_PAGES: u64 = 1 << 24;
@@ -21,8 +20,7 @@ impl CheckedConfig {
         let open = if plain_too { 3 } else { 2_u64 } + u64::from(self.placement_handles() - 1);
         let left = self.geometry.codewords_per_group() - 1;
         // Where units cross pages, two pages' worth.
-        let crosses_pages = self.layouts().iter().any(BlockLayout::crosses_pages);
-        let left = if crosses_pages { 2 * self.geometry.codewords_per_page() } else { left };
+        let left = if self.crosses_pages() { 2 * self.geometry.codewords_per_page() } else { left };
         let in_vain = u64::from(blocks) * u64::from(left);
         let in_superblock = self.geometry.data_pages_per_superblock() * self.geometry.codewords_per_page();
         let in_vain = in_vain.div_ceil(u64::from(in_superblock));

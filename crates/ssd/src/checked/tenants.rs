@@ -4,7 +4,6 @@ use softsense_base::{Error, Faults, Ns, Result, format_count};
 
 use super::CheckedConfig;
 use crate::config::Namespace;
-use crate::format::BlockLayout;
 use crate::trace::TraceStats;
 
 impl CheckedConfig {
@@ -21,8 +20,7 @@ impl CheckedConfig {
     /// # Errors
     /// When the trace has some, and units of the device cross pages.
     pub(crate) fn check_flushes(&self, trace: &TraceStats) -> Result<()> {
-        let crosses_pages = self.layouts().iter().any(BlockLayout::crosses_pages);
-        if !crosses_pages || trace.flushes + trace.fua_writes == 0 {
+        if !self.crosses_pages() || trace.flushes + trace.fua_writes == 0 {
             return Ok(());
         }
         let (flushes, fua_writes) = (format_count(trace.flushes), format_count(trace.fua_writes));

@@ -10,7 +10,6 @@ use crate::config::{
     ReadReclaimSpec, RoundsAmong, RoundsTake, TranslationPages,
 };
 use crate::events::MAX_INDEX;
-use crate::format::BlockLayout;
 
 /// Two choices that exclude each other.
 struct Clash {
@@ -77,7 +76,7 @@ impl CheckedConfig {
         let config = &self.config;
         let (decoder, flash, reliability) = (&config.decoder, &config.flash, &config.reliability);
         let layouts = self.layouts();
-        let crosses_pages = layouts.iter().any(BlockLayout::crosses_pages);
+        let crosses_pages = self.crosses_pages();
         let differ = (0..self.geometry.ssds()).map(|ssd| self.start_ages.of_ssd(ssd)).find(|pe_cycles| {
             let mut of_blocks = layouts.within(pe_cycles.clone());
             let first = of_blocks.next();
@@ -703,7 +702,7 @@ impl CheckedConfig {
         }
         // Each plane may have cut a unit, which waits for the next page; what else there is fills pages.
         let least = self.geometry.planes() + 2 * least;
-        if self.layouts().iter().any(BlockLayout::crosses_pages) && found < of_units(least) {
+        if self.crosses_pages() && found < of_units(least) {
             let message = format!(
                 "found {found}, expected at least {}: units that cross pages wait there for their next page",
                 of_units(least)

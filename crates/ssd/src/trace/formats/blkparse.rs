@@ -72,11 +72,12 @@ impl Parse for Blkparse {
             Some(((major << 20) | minor, format!("{major},{minor}")))
         })?;
         let row = Row { arrival_ns, offset, bytes, slot, kind };
-        Some(match (kind, flushes) {
-            (RequestKind::Flush, _) => Parsed::Row(Row::flush(arrival_ns, slot)),
-            (_, true) if bytes == 0 => Parsed::Row(Row::flush(arrival_ns, slot)),
-            (_, true) => Parsed::Flushed(row),
-            _ => Parsed::Row(row),
+        Some(if kind == RequestKind::Flush || flushes && bytes == 0 {
+            Parsed::Row(Row::flush(arrival_ns, slot))
+        } else if flushes {
+            Parsed::Flushed(row)
+        } else {
+            Parsed::Row(row)
         })
     }
 
