@@ -234,7 +234,8 @@ impl HostSpec {
         faults.see(self.link.as_ref().map_or(Ok(()), HostLinkSpec::check));
         faults.see(tenants::check(&self.tenants, self.issue, self.arbitration.as_ref()));
         faults.see(self.read_buffer.as_ref().map_or(Ok(()), |buffer| buffer.check(page_bytes)));
-        let buffer_pages = self.read_buffer.as_ref().map(|buffer| buffer.bytes / page_bytes);
+        // Pages of no bytes are a fault of the geometry.
+        let buffer_pages = self.read_buffer.as_ref().map(|buffer| buffer.bytes / page_bytes.max(1));
         faults.see(self.read_ahead.map_or(Ok(()), |ahead| ahead.check(buffer_pages)));
         if !self.write_buffer_replacement.is_default() && self.write_buffer_bytes == 0 {
             let name = self.write_buffer_replacement.name();
