@@ -18,7 +18,7 @@
 //! - [`run`] and [`summary`]: a simulation with a clock on the wall, and its result. [`timeline`]: a simulation of one read, looked
 //!   at event by event. [`trace_events`]: what was seen in a window of a run, for viewers of traces.
 //!
-//! Modules import from below only; `tests/layers.rs` has their order, and holds them to it.
+//! Modules import from below only; `tests/all/layers.rs` has their order, and holds them to it.
 //!
 //! **Order.** Time is integer nanoseconds. Events of one instant happen in the order in which they were scheduled (see
 //! [`events`]). A run is a function of config, requests and seed, bit for bit, on every CPU.
@@ -27,7 +27,7 @@
 //! policy meet the same codewords as far as they write the same places.
 //!
 //! **Nothing is lost.** Every request completes once; every unit of data is where the map says, or was refused and is counted.
-//! `tests/laws.rs` draws devices over all features and holds them to it.
+//! `tests/all/laws.rs` draws devices over all features and holds them to it.
 //!
 //! # Example
 //!

@@ -1,0 +1,873 @@
+//! What holds for every device, however its features are combined: requests at random on devices at random, against a map in a
+//! `HashMap`.
+//!
+//! `cargo test -p softsense-ssd --test laws` draws 6,000 devices; `SOFTSENSE_LAW_CASES=1000000` so many, and
+//! `SOFTSENSE_LAW_CASES=400000..1000000` those numbers, so that long runs can be divided; `SOFTSENSE_LAW_CASE=7` the
+//! one of that number alone. A case is a function of its number.
+
+use crate::support;
+use std::collections::HashMap;
+use std::env;
+use std::num::NonZero;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+
+use softsense_base::{Ns, Purpose, Result, Stream};
+use softsense_ssd::checked::CheckedConfig;
+use softsense_ssd::ftl::Location;
+use softsense_ssd::own::{
+    AdmitEntries, AdmitPages, MissedEntry, MissedPage, Own, OwnDevice, OwnThing, Pace, PaceCollection, PacedSet,
+};
+use softsense_ssd::request::{Request, RequestKind};
+use softsense_ssd::simulation::{Resource, Simulation, TenantStatistics, Window};
+
+/// Cases without a number of them in the environment: half a minute on two cores.
+const CASES: u64 = 6_000;
+
+/// Draws of one case, one after the other.
+struct Draw {
+    stream: Stream,
+    case: u64,
+    next: u64,
+}
+
+impl Draw {
+    fn below(&mut self, n: u64) -> u64 {
+        self.next += 1;
+        self.stream.bits(self.case, self.next) % n
+    }
+
+    fn one<T: Copy>(&mut self, of: &[T]) -> T {
+        of[self.below(of.len() as u64) as usize]
+    }
+
+    /// True once in `n` times.
+    fn once_in(&mut self, n: u64) -> bool {
+        self.below(n) == 0
+    }
+}
+
+/// A device with features drawn from all there are, as TOML; those of an SLC cache, of a schedule, of what the controller does with its
+/// memory, and of parity and dies that fail, from draws of their own, with which others stay what they were before there were any.
+fn device(draw: &mut Draw, cache: &mut Draw, schedule: &mut Draw, memory: &mut Draw, dies: &mut Draw) -> String {
+    let ssds = draw.one(&[1, 1, 1, 2, 3]);
+    let (channels, chips) = (draw.one(&[1, 2]), draw.one(&[1, 2]));
+    let ways = if draw.once_in(3) { channels * chips } else { 1 };
+    // Writes that have their place, as in DiskSim.
+    let placed = ways == 1 && draw.once_in(3);
+    let per_page = draw.one(&[1, 1, 2, 4, 20]);
+    let unit = draw.one(&[512, 4096]);
+    let page_types = draw.one(&[1, 2, 3]);
+    let mut toml = format!(
+        "seed = {}\n[geometry]\nssds = {ssds}\nchannels = {channels}\nchips_per_channel = {chips}\ndies_per_chip = {}\n\
+         planes_per_die = {}\nblocks_per_plane = {}\npages_per_block = {}\ncodewords_per_page = {per_page}\n\
+         codeword_bytes = {unit}\n",
+        draw.below(1000),
+        draw.one(&[1, 1, 2]),
+        draw.one(&[1, 1, 2]),
+        draw.one(&[20, 24]),
+        draw.one(&[4, 6, 9]),
+    );
+    let policy = draw.one(&["ideal", "two_step", "look_ahead", "progressive", "look_ahead_progressive"]);
+    let cache_register = policy.starts_with("look") || !draw.once_in(3);
+    let reset_us = draw.one(&[0.0, 5.0]);
+    // Chips of a group may be of one channel.
+    let busy_unit = draw.one(if ways > 1 { &["plane", "die", "chip"] } else { &["plane", "die", "chip", "channel"] });
+    toml +=
+        &format!("[flash]\ncache_register = {cache_register}\nreset_us = {reset_us:?}\nbusy_unit = \"{busy_unit}\"\n");
+    if draw.once_in(5) {
+        toml += &format!("pe_cycles_per_erase = {}\n", draw.one(&[2, 7]));
+    }
+    toml += &format!("cache_register_for = \"{}\"\n", draw.one(&["any_read", "any_read", "look_ahead"]));
+    if placed && draw.once_in(2) {
+        toml += "shared_sensing = false\n";
+    }
+    let suspends = draw.once_in(3);
+    let programs_ahead = !suspends && draw.once_in(4);
+    if programs_ahead {
+        toml += "cache_program = true\n";
+    }
+    if ways == 1 && !suspends && !programs_ahead && draw.once_in(3) {
+        let chip = busy_unit != "channel" && draw.once_in(2);
+        let among = if chip { "\"chip\"".to_owned() } else { format!("{{ channels = {} }}", 1 + draw.below(channels)) };
+        let among = if busy_unit == "plane" && draw.once_in(2) { "\"die\"".to_owned() } else { among };
+        let takes: &[&str] = if busy_unit == "plane" {
+            &["first_of_each", "batch", "multi_plane", "multi_plane_any_page"]
+        } else {
+            &["first_of_each", "batch"]
+        };
+        toml += &format!("rounds = {{ among = {among}, take = \"{}\" }}\n", draw.one(takes));
+    }
+    if draw.once_in(3) {
+        toml += &format!("unit_queue = {}\n", 1 + draw.below(3));
+    }
+    if suspends {
+        toml += &format!(
+            "suspend = {{ program_us = {}, erase_us = {}, resume_us = {}, most = {}, least_run_us = {} }}\n",
+            draw.one(&[0.0, 20.0]),
+            draw.one(&[0.0, 30.0]),
+            draw.one(&[0.0, 5.0]),
+            draw.one(&[1, 3, 100]),
+            draw.one(&[0.0, 50.0]),
+        );
+    }
+    for index in 0..page_types {
+        toml += &format!("[[flash.page_types]]\nname = \"{index}\"\nsense_us = {}\n", draw.one(&[20.0, 41.0]));
+    }
+    let rber = draw.one(&[1e-3, 6e-3, 0.012, 0.02]);
+    let (mut levels, mut iterations, mut tables, mut squeezed) = (7, false, false, false);
+    let mut references = String::new();
+    let (mut disturbs, mut layers_differ) = (false, false);
+    // Blocks change their code within the run, or have long since.
+    let age = draw.one(&[0, 1, 2, 5]);
+    let mut by_bch = false;
+    match draw.below(if placed { 3 } else { 6 }) {
+        0 => toml = format!("reliability = \"perfect\"\n{toml}"),
+        1 => {
+            let drawn_for = draw.one(&["codeword", "page"]);
+            toml += &format!("[reliability.fixed]\np_fail = [0.4, 0.3, 0.1, 0.05]\ndrawn_for = \"{drawn_for}\"\n");
+        }
+        2 => {
+            (tables, iterations) = (true, true);
+            toml += "[reliability.table]\nfile = \"flash-8-9\"\nmost_beyond = 1.0\n";
+            layers_differ = draw.once_in(3);
+            if layers_differ {
+                toml += "variation = { layer_sigma = 0.2, wordlines_per_layer = 2, wordline_sigma = 0.2, page_sigma = 0.1 }\n";
+            }
+            if draw.once_in(2) {
+                // Entries of the retry table that decode little, nothing, and most; a search finds what is best, and what is
+                // inferred is somewhere.
+                let found_by = draw.one(&["valley_search", "retry_table", "retry_table", "sentinels", "share_of_ones"]);
+                references = format!(
+                    "references = \"{found_by}\"\nremembered = \"{}\"\nsoft_references = \"{}\"\n",
+                    draw.one(&["nothing", "of_block", "of_layer"]),
+                    draw.one(&["cells", "fewest_violated"]),
+                );
+                if draw.once_in(3) {
+                    references += "retry_sensing_percent = 70\n";
+                }
+                if draw.once_in(3) && cache_register {
+                    references += "retries_ahead = true\n";
+                }
+                if draw.once_in(2) {
+                    let place = if found_by == "share_of_ones" && ways == 1 { "die" } else { "controller" };
+                    references += &format!(
+                        "predictor = {{ place = \"{place}\", predict_us = 2.5, threshold_rber = 0.008, checks = 1024 }}\n"
+                    );
+                }
+                let (cells, boundaries) = if page_types == 3 {
+                    ("mapping = \"tlc_2_3_2\", verify_v = [2.45, 2.85, 3.25, 3.65, 4.05, 4.45, 4.85]", 7)
+                } else {
+                    ("mapping = \"mlc\"", 3)
+                };
+                let entry = |volts| format!("{:?}", vec![volts; boundaries]);
+                let entries = [entry(0.12), entry(0.5), entry(0.0)].join(", ");
+                // Reads that do much, so that blocks and wordlines differ after few of them.
+                let disturb = "read_disturb = { adjacent_stress = 8.4, scale_v = 0.5, doubling_reads = 1e3, \
+                               doubling_pe_cycles = 1e3, pass_through_sensitivity = 9.3 }, ";
+                disturbs = draw.once_in(2);
+                let disturb = if disturbs { disturb } else { "" };
+                let follow = format!("{:?}", vec![[0.0, 1.0]; boundaries]);
+                toml += &format!(
+                    "rber.threshold_voltage = {{ {cells}, {disturb}shortened_sensing = {{ residual_v = 0.02, settling = 3.0 }}, \
+                     references = {{ retry_table_v = [{entries}], valley_search = {{ step_v = 0.05, sensings = 7, cells = 20000 }}, \
+                     inference = {{ boundary = 1, step_v = 0.02, steps = 8, offset_v = [0.0, 2.0], differences = [-0.1, 0.1], \
+                     follow = {follow}, sentinels = 200, counted_cells = 20000 }} }} }}\n"
+                );
+            } else {
+                toml += &format!("rber.constant.rber = {rber}\n");
+            }
+        }
+        3 => {
+            (tables, levels) = (true, 1);
+            let codewords = draw.one(&[1, 1, 2]).min(per_page);
+            let most = per_page / codewords;
+            let least = 1 + draw.below(most);
+            toml += &format!(
+                "[reliability.adaptive]\nmost_beyond = 1.0\ncodewords_per_page = {codewords}\nrates = [\n\
+                 {{ file = \"adaptive-5-6\", units = {most}, to_pe_cycles = 2 }},\n\
+                 {{ file = \"adaptive-1-2\", units = {least}, to_pe_cycles = 9 }}]\n\
+                 [reliability.adaptive.rber.constant]\nrber = {rber}\n"
+            );
+            iterations = true;
+            if draw.once_in(2) {
+                // Limits about what such codewords show: blocks go to and fro.
+                let (by, limit) = draw.one(&[
+                    ("\"mean_iterations\"", 3.0),
+                    ("\"syndrome_weight\"", 900.0),
+                    ("{ corrected_errors = { codeword_bits = 65536 } }", 400.0),
+                ]);
+                let weaker = draw.one(&[0.3, 0.9]) * limit;
+                toml += &format!(
+                    "[reliability.adaptive.switch.observed]\nby = {by}\nstronger_above = [{limit:?}]\nweaker_below = \
+                     [{weaker:?}]\nleast_decodes = {}\n",
+                    draw.one(&[1, 4])
+                );
+            }
+        }
+        kind => {
+            (levels, by_bch) = (1, true);
+            squeezed = kind == 5 && per_page > 1;
+            let part = unit / draw.one(&[1, 2, 4]);
+            let (second, strength) = if squeezed { (unit, draw.one(&[40, 60])) } else { (unit, 8) };
+            toml += &format!(
+                "[reliability.bch]\noob_bytes = 64\nexact = {}\ncodes = [\n\
+                 {{ codeword_bytes = {part}, correctable = 5, to_pe_cycles = 2 }},\n\
+                 {{ codeword_bytes = {second}, correctable = {strength}, to_pe_cycles = 4 }}]\n\
+                 [reliability.bch.rber.constant]\nrber = {}\n",
+                draw.once_in(20),
+                rber / 10.0,
+            );
+        }
+    }
+    let max_level = 1 + draw.below(levels);
+    toml += &format!(
+        "[read]\npolicy = \"{policy}\"\nretry = \"{}\"\nmax_level = {max_level}\n{}",
+        draw.one(&["incremental", "restart"]),
+        references,
+    );
+    toml += &format!("[ftl]\nover_provisioning = {}\n", draw.one(&[0.65, 0.75]),);
+    toml += &if draw.once_in(2) {
+        gc_pacing(draw)
+    } else {
+        format!("gc_low_watermark_blocks = 2\ngc_high_watermark_blocks = {}\n", draw.one(&[2, 3]))
+    };
+    let whole_pages = placed && draw.once_in(2);
+    let static_pool = placed && draw.once_in(2);
+    if placed {
+        toml += &format!("plane_choice = \"{}\"\nwhole_pages = {whole_pages}\n", draw.one(&["in_turn", "most_free"]));
+    }
+    if static_pool {
+        toml += &format!("allocation_pool = \"{}\"\n", draw.one(&["channel", "chip", "plane"]));
+    }
+    let victims = draw.one(&["\"greedy\"", "\"fifo\"", "\"cost_benefit\"", "{ random_greedy = { choices = 2 } }"]);
+    toml += &format!("victims = {victims}\n");
+    if draw.once_in(4) {
+        toml += &format!("wear_levelling_spread = {}\n", 1 + draw.below(3));
+    }
+    if disturbs && !draw.once_in(4) {
+        toml += &read_reclaim(draw, ways, layers_differ);
+    }
+    if ways > 1 {
+        let groups = if squeezed {
+            "\"none\""
+        } else {
+            draw.one(&["{ with_chip_factor_above = 1.0 }", "\"all\"", "\"all\"", "\"none\""])
+        };
+        toml += &format!(
+            "[ftl.interleaving]\nways = {ways}\nremainder = \"{}\"\ngroups = {groups}\n",
+            draw.one(&["plain", "pad"])
+        );
+    }
+    let in_flash = draw.once_in(3) && !squeezed && !placed;
+    if in_flash {
+        let eviction = draw.one(&[
+            "\"lru\"",
+            "{ segmented_lru = { protected_entries = 3 } }",
+            "{ lowest_level = { fixed_entries = 2 } }",
+        ]);
+        toml += &format!(
+            "[ftl.mapping.demand]\ncache_bytes = {}\nentry_bytes = {}\neviction = {eviction}\nremember_levels = {}\n\
+             lower_after_reads = {}\nremember_translation_levels = {}\n",
+            draw.one(&[64, 256, 4096]),
+            draw.one(&[8, 64]),
+            draw.once_in(2),
+            draw.below(3),
+            draw.once_in(2),
+        );
+        if draw.once_in(2) {
+            let admission = draw.one(&["second_miss", "law.py:Anyhow"]);
+            toml += &format!("admission = \"{admission}\"\nhistory_entries = {}\n", 1 + draw.below(40));
+        }
+    }
+    let placement = draw.one(&["per_channel", "per_ssd", "pool"]);
+    let engine = by_bch && draw.once_in(2);
+    toml += &format!(
+        "[decoder]\nplacement.{placement} = {}\ncodewords_at_once = {}\n",
+        1 + draw.below(2),
+        if engine { 1 } else { 1 + draw.below(2) }
+    );
+    if draw.once_in(2) {
+        toml += &format!("buffer_codewords = {}\n", draw.below(3));
+    }
+    if tables && draw.once_in(2) {
+        toml += "bypass = { errors = 3, codeword_bits = 36864 }\n";
+    }
+    let is_circuit = engine || draw.once_in(2);
+    let mut circuit = false;
+    toml += &match draw.below(3) {
+        0 if iterations && is_circuit => {
+            circuit = true;
+            format!("time.ldpc = {{ checks_per_cycle = {} }}\n", draw.one(&[1, 64, 500]))
+        }
+        0 if iterations => "time.per_iteration_us = 1.5\n".to_owned(),
+        _ if engine => {
+            // For one code or several side by side, or too small for the stronger one.
+            let correctable = draw.one(&[8, 12, 60]);
+            circuit = true;
+            format!("time.bch = {{ clock_mhz = 200.0, engine_correctable = {correctable} }}\n")
+        }
+        1 if by_bch => "time.bch.clock_mhz = 200.0\n".to_owned(),
+        _ => format!("time.fixed_us = {}\n", draw.one(&[0.0, 8.0])),
+    };
+    if draw.once_in(2) {
+        toml += &format!("host_first = {}\n", draw.once_in(3));
+    }
+    let encoder = draw.once_in(3).then(|| draw.one(&["per_channel", "per_ssd", "pool"]));
+    if let Some(placement) = encoder {
+        toml += &format!(
+            "[encoder]\nplacement.{placement} = {}\ntime_us = {:?}\nhost_first = {}\n",
+            1 + draw.below(2),
+            draw.one(&[0.0, 3.0, 700.0]),
+            draw.once_in(2)
+        );
+        if ways == 1 && draw.once_in(2) {
+            toml += &format!("buffer_codewords = {}\n", 4 * per_page + draw.below(9));
+        }
+    }
+    if !by_bch && (placement == "pool" || encoder == Some("pool")) && draw.once_in(2) {
+        toml += &format!(
+            "[interconnect]\ncodeword_bytes = 5000\nssd_link = {{ bandwidth_gb_per_s = {:?} }}\nswitch = {{ bandwidth_gb_per_s = \
+             {:?}, latency_us = 0.5 }}\n",
+            draw.one(&[0.1, 4.0]),
+            draw.one(&[0.1, 16.0])
+        );
+    }
+    if circuit && draw.once_in(2) {
+        toml += "[energy]\ndecoder = \"circuit\"\n";
+    }
+    let buffer = if squeezed || draw.once_in(3) && !placed {
+        let planes = ssds * channels * chips * 4;
+        (planes + 2 * ssds * per_page + draw.below(4 * per_page)) * unit
+    } else {
+        0
+    };
+    let reads_first = draw.once_in(2) || suspends;
+    toml += &format!(
+        "[host]\nwrite_buffer_bytes = {buffer}\nreads_first = {}\nspread = \"{}\"\npartial_write = \"{}\"\n",
+        reads_first,
+        draw.one(&["round_robin", "address"]),
+        match (placed, whole_pages) {
+            (_, true) => draw.one(&["pad", "copy_back"]),
+            (true, false) => draw.one(&["read_modify_write", "pad", "copy_back"]),
+            (false, false) => draw.one(&["read_modify_write", "pad"]),
+        },
+    );
+    if buffer > 0 && draw.once_in(5) {
+        toml += "write_buffer_power_protected = true\n";
+    }
+    if buffer > 0 && draw.once_in(3) {
+        toml += &format!("write_buffer_replacement = \"{}\"\n", if memory.once_in(3) { "fifo" } else { "lru" });
+        if memory.once_in(3) {
+            toml += "write_buffer_watermarks = { high = 0.6, low = 0.3 }\n";
+        }
+    }
+    if buffer > 0 && !placed && memory.once_in(2) {
+        toml = toml.replace("partial_write = \"read_modify_write\"", "partial_write = \"merge\"");
+    }
+    if (ways == 1 || squeezed) && draw.once_in(3) {
+        let pages = draw.one(&[1, 3, 16]);
+        toml += &format!("read_buffer.bytes = {}\n", per_page * unit * pages);
+        if memory.once_in(4) {
+            toml += "read_buffer.replacement = \"fifo\"\n";
+        }
+        if draw.once_in(2) {
+            let admission = draw.one(&["always", "second_miss", "law.py:Anyhow"]);
+            toml += &format!(
+                "read_buffer.admission = \"{admission}\"\nread_buffer.history_pages = {}\n",
+                1 + draw.below(9)
+            );
+        }
+        if draw.once_in(3) {
+            toml += &format!("read_buffer.largest_request_bytes = {}\n", unit * draw.below(6));
+        }
+        if pages > 1 && memory.once_in(2) {
+            let (most, streams) = (1 + memory.below(pages / 2), memory.one(&[1, 8]));
+            toml += &format!("read_ahead = {{ most_pages = {most}, least_pages = 1, streams = {streams} }}\n");
+        }
+    }
+    let dram = memory.once_in(3);
+    if dram {
+        toml += &format!(
+            "dram = {{ speed.bandwidth_gb_per_s = {:?}, access_us = {:?}, map_entry_bytes = {} }}\n",
+            memory.one(&[0.01, 1.0]),
+            memory.one(&[0.0, 0.5]),
+            memory.one(&[0, 4])
+        );
+    }
+    if placed && encoder.is_none() && !dram {
+        toml += &format!("serves_in_flight = {}\n", draw.once_in(2));
+    }
+    if draw.once_in(4) {
+        let speed = draw.one(&["bandwidth_gb_per_s = 0.05", "pcie = { generation = 4, lanes = 4 }"]);
+        toml += &format!("link = {{ speed = {{ {speed} }}, latency_us = {:?} }}\n", draw.one(&[0.0, 3.0]));
+    }
+    toml += &match draw.below(3) {
+        0 => "issue.open_loop.time_scale = 1.0\n".to_owned(),
+        1 => "issue.closed_loop.queue_depth = 1\n".to_owned(),
+        _ => format!("issue.closed_loop.queue_depth = {}\n", draw.one(&[4, 40])),
+    };
+    let layout = if static_pool { "sequential" } else { draw.one(&["sequential", "steady_state"]) };
+    let mapped = if layout == "steady_state" { draw.one(&[0.5, 1.0]) } else { draw.one(&[0.0, 0.5, 1.0]) };
+    toml += &format!(
+        "[precondition]\nlayout = \"{layout}\"\nmapped_fraction = {mapped:?}\npe_cycles = {age}\nretention_days = 30.0\n\
+         translation_pages = \"{}\"\n",
+        if in_flash && draw.once_in(2) { "fresh" } else { "aged" },
+    );
+    if draw.once_in(3) {
+        toml += &format!("pe_cycles_spread = {}\n", draw.one(&[0.2, 0.5, 0.9]));
+    }
+    if disturbs {
+        toml += &format!("block_reads = {:?}\n", draw.one(&[0.0, 0.0, 3.0, 40.0]));
+    }
+    if draw.once_in(2) {
+        for _ in 0..ssds {
+            let (age, days) = (draw.one(&[0, 1, 2, 5]), draw.one(&[0.0, 30.0]));
+            toml += &format!("[[precondition.ssds]]\npe_cycles = {age}\nretention_days = {days:?}\n");
+        }
+    }
+    let by_age = toml.contains("[reliability.adaptive]") || by_bch;
+    let is_paced = toml.contains("gc_pacing") || toml.contains("gc_idle");
+    if !by_age && !is_paced && !toml.contains("read_reclaim.wordline") && cache.once_in(2) {
+        toml += &slc_cache(cache, page_types);
+    }
+    if draw.once_in(4) {
+        let has_cache = toml.contains("[ftl.slc_cache]");
+        toml += &tenants(draw, buffer == 0 && ways == 1 && !has_cache);
+    }
+    if toml.contains("[[host.tenants]]") && schedule.once_in(2) {
+        toml += &format!("fetched_commands = {}\n", schedule.one(&[1, 3]));
+    }
+    if (!toml.contains("rounds = ") || toml.contains("first_of_each")) && schedule.once_in(3) {
+        toml += &scheduling(schedule, suspends);
+    }
+    let of_ssd = channels * chips * if toml.contains("dies_per_chip = 2") { 2 } else { 1 };
+    let in_one_page = ways == 1
+        && !squeezed
+        && busy_unit != "channel"
+        && !toml.contains("rounds = ")
+        && !toml.contains("read_reclaim.wordline");
+    toml += &parity(dies, of_ssd, ssds, (in_one_page && !placed, squeezed));
+    toml
+}
+
+/// Parity across dies, where that goes, and dies that fail in the middle of most runs.
+fn parity(draw: &mut Draw, dies: u64, ssds: u64, (goes, squeezed): (bool, bool)) -> String {
+    let mut toml = String::new();
+    if goes && dies > 1 && draw.once_in(2) {
+        let widths: Vec<u64> = (2..=dies).filter(|width| dies.is_multiple_of(*width)).collect();
+        toml += &format!("[ftl.parity]\ndata_pages = {}\n", draw.one(&widths) - 1);
+    }
+    if !squeezed && draw.once_in(if toml.is_empty() { 8 } else { 2 }) {
+        let at_s = draw.one(&[0.0, 0.001, 0.01, 0.03]);
+        toml += &format!("[[flash.die_failures]]\nat_s = {at_s:?}\ndie = {}\n", draw.below(dies * ssds));
+    }
+    toml
+}
+
+/// Which operation goes next, by rules that pass others over often, and deadlines that come near at once, later or never.
+fn scheduling(draw: &mut Draw, suspends: bool) -> String {
+    let deadlines = draw.once_in(2).then(|| {
+        let (read_us, margin_us) = (draw.one(&[60.0, 500.0, 1e4]), draw.one(&[0.0, 50.0, 2e3]));
+        let only = if suspends && draw.once_in(2) { ", only_near_suspend = true" } else { "" };
+        format!("deadlines = {{ read_us = {read_us:?}, margin_us = {margin_us:?}{only} }}\n")
+    });
+    let rule = draw.one(&[
+        "",
+        "kinds.order = [['host_write', 'erase'], ['collection_read'], ['host_read']]\n",
+        "kinds.order = [['collection_program'], ['read_reclaim', 'folding', 'wear_levelling'], ['translation']]\n",
+        "kinds.weights = { host_read = 5, host_write = 2 }\n",
+    ]);
+    let intensity = "intensity = { epoch_us = 500.0, read_bytes = 1, write_bytes = 1 }\n";
+    format!(
+        "[scheduling]\nby = {}\npassed_over_at_most = {}\ncollection_first_at_blocks = {}\n{rule}{intensity}{}",
+        draw.one(&[
+            "['kind', 'priority']",
+            "['priority', 'kind']",
+            "['kind']",
+            "['priority']",
+            "[]",
+            "['kind', 'intensity']",
+            "['intensity', 'priority', 'kind']",
+        ]),
+        draw.one(&[1, 3, 1000]),
+        draw.below(4),
+        deadlines.unwrap_or_default(),
+    )
+}
+
+/// Several tenants, each of the whole device, so that requests made for one may be anyone's.
+///
+/// # Arguments
+/// - `placed`: whether what they write may be kept apart.
+fn tenants(draw: &mut Draw, placed: bool) -> String {
+    let scheme = draw
+        .one(&["\"round_robin\"", "{ weighted_round_robin = { high_weight = 3, medium_weight = 2, low_weight = 1 } }"]);
+    let mut toml = format!(
+        "[host.arbitration]\nscheme = {scheme}\nburst = {}\nfetched_commands = {}\n",
+        draw.one(&[1, 4]),
+        draw.one(&[1, 3, 64])
+    );
+    for index in 0..2 + draw.below(2) {
+        toml += &format!(
+            "[[host.tenants]]\nname = \"{index}\"\nworkload = {{}}\nnamespace = \"whole\"\npriority = \"{}\"\nweight = {}\n\
+             submission_queue_depth = {}\n",
+            draw.one(&["urgent", "high", "medium", "low"]),
+            1 + draw.below(3),
+            draw.one(&[40, 64]),
+        );
+        if placed && draw.once_in(2) {
+            toml += &format!("placement = {}\n", draw.below(3));
+        }
+        if draw.once_in(2) {
+            toml += draw.one(&["issue.open_loop.time_scale = 0.5\n", "issue.closed_loop.queue_depth = 5\n"]);
+        }
+    }
+    toml
+}
+
+/// An SLC cache that few requests fill, and that is folded in short pauses.
+fn slc_cache(draw: &mut Draw, page_types: u64) -> String {
+    let size = match draw.below(2) {
+        0 => format!("static.blocks = {}", 2 + draw.below(3)),
+        _ => format!("dynamic = {{ least_blocks = {}, most_blocks = {} }}", draw.below(3), draw.one(&[2, 4, 30])),
+    };
+    let bits = if page_types == 1 { format!("bits_per_cell = {}\n", 2 + draw.below(3)) } else { String::new() };
+    format!(
+        "[ftl.slc_cache]\nsize.{size}\nwhen_full = \"{}\"\nfold_below_blocks = {}\nidle_after_us = {:?}\n{bits}cells = {{ wear = \
+         {:?}, rber_factor = {:?} }}\n",
+        draw.one(&["direct", "fold"]),
+        draw.below(3),
+        draw.one(&[0.0, 5.0, 300.0, 1e4]),
+        draw.one(&[0.0, 0.5, 1.0]),
+        draw.one(&[0.01, 1.0]),
+    )
+}
+
+/// Garbage collection that pauses, by rules of which one answers at random.
+fn gc_pacing(draw: &mut Draw) -> String {
+    let low = 2 + draw.below(3);
+    let mut toml = format!(
+        "gc_low_watermark_blocks = {low}\ngc_high_watermark_blocks = {}\ngc_reserve_blocks = {}\ngc_pacing = {}\n",
+        low + draw.below(2),
+        1 + draw.below(low - 1),
+        draw.one(&[
+            "\"preemptible\"",
+            "{ paced = { moves_per_write = 0.5 } }",
+            "{ paced = { moves_per_write = 6.0 } }",
+            "\"law.py:Anyhow\"",
+            "\"law.py:Never\"",
+            "\"at_once\"",
+        ]),
+    );
+    if draw.once_in(2) {
+        let (after_us, least_stale) = (draw.one(&[0.0, 30.0, 5000.0]), draw.one(&[0.1, 0.6]));
+        toml += &format!("gc_idle = {{ after_us = {after_us:?}, least_stale = {least_stale:?} }}\n");
+    }
+    toml
+}
+
+/// Answers at random.
+struct Anyhow {
+    stream: Stream,
+    asked: u64,
+}
+
+impl Anyhow {
+    fn new(device: &OwnDevice) -> Self {
+        Self { stream: Stream::new(device.seed, Purpose::Workload), asked: 0 }
+    }
+
+    fn answer(&mut self) -> u64 {
+        self.asked += 1;
+        self.stream.bits(1 << 40, self.asked)
+    }
+}
+
+impl PaceCollection for Anyhow {
+    fn pace(&mut self, set: &PacedSet) -> Result<Pace> {
+        assert!(set.free_blocks > set.reserve, "at the reserve nobody is asked");
+        Ok(match self.answer() % 4 {
+            0 => Pace::Pause,
+            1 => Pace::PauseUs(1.0 + (self.answer() % 3000) as f64),
+            _ => Pace::Go,
+        })
+    }
+}
+
+impl AdmitPages for Anyhow {
+    fn admit(&mut self, page: &MissedPage) -> Result<bool> {
+        assert!(page.misses > 0 && page.codewords > 0);
+        Ok(self.answer().is_multiple_of(2))
+    }
+}
+
+impl AdmitEntries for Anyhow {
+    fn admit(&mut self, entry: &MissedEntry) -> Result<bool> {
+        assert!(entry.misses > 0 && entry.codewords > 0);
+        Ok(self.answer().is_multiple_of(2))
+    }
+}
+
+/// Lets collection do nothing.
+struct Never;
+
+impl PaceCollection for Never {
+    fn pace(&mut self, _: &PacedSet) -> Result<Pace> {
+        Ok(Pace::Pause)
+    }
+}
+
+/// What of a user's own a device names.
+fn own(config: &CheckedConfig) -> Own {
+    let mut own = Own::default();
+    for (path, name) in config.own_names() {
+        match (path, name.item()) {
+            ("ftl.gc_pacing", "Never") => {
+                own.pacing = Some(OwnThing::new("", |_: &OwnDevice| Ok(Box::new(Never) as Box<dyn PaceCollection>)));
+            }
+            ("ftl.gc_pacing", _) => {
+                own.pacing = Some(OwnThing::new("", |device: &OwnDevice| Ok(Box::new(Anyhow::new(device)) as _)));
+            }
+            ("host.read_buffer.admission", _) => {
+                own.pages = Some(OwnThing::new("", |device: &OwnDevice| Ok(Box::new(Anyhow::new(device)) as _)));
+            }
+            _ => own.entries = Some(OwnThing::new("", |device: &OwnDevice| Ok(Box::new(Anyhow::new(device)) as _))),
+        }
+    }
+    own
+}
+
+/// Read reclaim with limits that a few reads reach.
+fn read_reclaim(draw: &mut Draw, ways: u64, layers_differ: bool) -> String {
+    if ways > 1 || draw.once_in(3) {
+        return format!("read_reclaim.block.reads = {}\n", draw.one(&[1, 5, 20]));
+    }
+    let limits = if layers_differ && draw.once_in(2) { "20.0, 3.0" } else { draw.one(&["1.0", "9.0", "30.0"]) };
+    let counters = if draw.once_in(2) { format!("counters = {}, ", draw.one(&[1, 2, 8])) } else { String::new() };
+    format!(
+        "read_reclaim.wordline = {{ effective_reads = [{limits}], {counters}pass_through_reduction = {:?} }}\n",
+        draw.one(&[0.0, 0.05])
+    )
+}
+
+/// Requests of a few units each, most of them to a few places.
+fn requests(draw: &mut Draw, config: &CheckedConfig) -> Vec<Request> {
+    let unit = u64::from(config.config().geometry.codeword_bytes);
+    let user = config.user_bytes();
+    let count = draw.one(&[20, 60, 200]);
+    let hot = (user / draw.one(&[1, 4, 16])).max(unit);
+    let spacing = draw.one(&[0, 2_000, 200_000]);
+    // Where units cross pages, a page that is programmed in part would cut one for good.
+    let may_flush = !config.layouts().iter().any(|layout| layout.crosses_pages());
+    (0..count)
+        .map(|index| {
+            let kind = draw.one(&[
+                RequestKind::Read,
+                RequestKind::Read,
+                RequestKind::Write,
+                RequestKind::Write,
+                RequestKind::Write,
+                RequestKind::Write,
+                RequestKind::Trim,
+                RequestKind::FuaWrite,
+                RequestKind::Flush,
+            ]);
+            let flushes = matches!(kind, RequestKind::Flush | RequestKind::FuaWrite);
+            let kind = if flushes && !may_flush { RequestKind::Write } else { kind };
+            if kind == RequestKind::Flush {
+                return Request { arrival: Ns(index * spacing), kind, offset_bytes: 0, bytes: 0 };
+            }
+            // Now and then not in whole units.
+            let grain = if draw.once_in(3) { 512.min(unit / 2) } else { unit };
+            let bytes = (grain * (1 + draw.below(12))).min(hot);
+            let offset_bytes = draw.below((hot - bytes) / grain + 1) * grain;
+            Request { arrival: Ns(index * spacing), kind, offset_bytes, bytes }
+        })
+        .collect()
+}
+
+/// Some reads begin where the request before them ended, so that there is something to be read ahead of.
+fn follow_one_another(draw: &mut Draw, user_bytes: u64, requests: &mut [Request]) {
+    for index in 1..requests.len() {
+        let before = requests[index - 1];
+        let end_bytes = before.offset_bytes + before.bytes;
+        let request = &mut requests[index];
+        if before.bytes > 0 && request.bytes > 0 && end_bytes + request.bytes <= user_bytes && !draw.once_in(4) {
+            *request = Request { kind: RequestKind::Read, offset_bytes: end_bytes, ..*request };
+        }
+    }
+}
+
+/// What has become of a unit.
+#[derive(Debug, Clone, Copy, Default)]
+struct Asked {
+    mapped_at_start: bool,
+    written: bool,
+    trimmed: bool,
+    /// Whether the last of these was a write.
+    last_written: bool,
+}
+
+fn check(toml: &str, config: &CheckedConfig, asked: Vec<Request>) {
+    let unit = u64::from(config.config().geometry.codeword_bytes);
+    let tenants = config.config().host.tenants.len();
+    let one_by_one = toml.contains("queue_depth = 1\n") && tenants == 0;
+    let mut units: HashMap<u64, Asked> = HashMap::new();
+    let fresh: Simulation = support::simulation(config, Vec::new());
+    for lcn in 0..config.user_codewords() {
+        let mapped_at_start = fresh.ftl().locate(lcn) != Location::Unmapped;
+        units.insert(lcn, Asked { mapped_at_start, ..Asked::default() });
+    }
+    let mut units_read = 0;
+    for request in &asked {
+        let end = request.offset_bytes + request.bytes;
+        let touched = request.offset_bytes / unit..end.div_ceil(unit);
+        match request.kind {
+            RequestKind::Read => units_read += touched.end - touched.start,
+            RequestKind::Flush => {}
+            RequestKind::Write | RequestKind::FuaWrite => touched.for_each(|lcn| {
+                let entry = units.get_mut(&lcn).unwrap();
+                (entry.written, entry.last_written) = (true, true);
+            }),
+            RequestKind::Trim => (request.offset_bytes.div_ceil(unit)..end / unit).for_each(|lcn| {
+                let entry = units.get_mut(&lcn).unwrap();
+                (entry.trimmed, entry.last_written) = (true, false);
+            }),
+        }
+    }
+    let count = asked.len() as u64;
+    let mut done = if tenants == 0 { support::simulation(config, asked) } else { support::by_turns(config, &asked) };
+    // Somebody looks on, who changes nothing.
+    done.record(Window { from: Ns(count * 500), to: Ns(count * 50_000) }, true);
+    while done.advance(1_000_000).unwrap() {}
+    let seen = done.take_recording().expect("somebody has looked on");
+    let mut until: HashMap<(Resource, u32), Ns> = HashMap::new();
+    for span in &seen.spans {
+        let until = until.entry((span.resource, span.index)).or_default();
+        assert!(span.from >= *until, "{span:?} overlaps what was done before");
+        *until = span.to;
+    }
+    let statistics = done.statistics();
+    assert_eq!(statistics.completed(), count, "every request completes");
+    if tenants > 0 {
+        let of_tenants = |of: fn(&TenantStatistics) -> u64| statistics.tenants.iter().map(of).sum::<u64>();
+        assert_eq!(of_tenants(|tenant| tenant.completed()), count, "every request is a tenant's");
+        assert_eq!(of_tenants(|tenant| tenant.uncorrectable), statistics.uncorrectable, "so is every codeword");
+        assert_eq!(of_tenants(|tenant| tenant.codewords_read), statistics.codewords_read());
+    }
+    done.ftl().assert_consistent();
+    done.ftl().assert_at_rest();
+    let read_only = statistics.read_only_from.is_some() || done.buffered_codewords() > 0;
+    assert!(!read_only || done.ftl().shrinks(), "a device whose room stays refuses nothing");
+    for (&lcn, entry) in &units {
+        let mapped = match done.ftl().locate(lcn) {
+            Location::Unmapped => false,
+            Location::Flash(place) => {
+                assert_eq!(done.ftl().owner(place), Some(lcn));
+                let (group, number) = done.ftl().group_of(place);
+                let slot = number % config.geometry().codewords_per_page();
+                let room = done.ftl().layout(group.superblock).beginning_in(group.page);
+                assert!(slot < room, "unit {lcn} is in slot {slot} of a page with room for {room}");
+                true
+            }
+            Location::Memory(_) | Location::InFlight => {
+                assert!(read_only, "unit {lcn} is still on its way after the end");
+                true
+            }
+        };
+        let could_be = entry.written || entry.mapped_at_start && !entry.trimmed;
+        assert!(!mapped || could_be || entry.mapped_at_start && !one_by_one, "unit {lcn} came from nowhere: {entry:?}");
+        let must_be = if one_by_one {
+            if entry.written || entry.trimmed { entry.last_written } else { entry.mapped_at_start }
+        } else {
+            !entry.trimmed && could_be
+        };
+        assert!(mapped || !must_be || read_only, "unit {lcn} was lost: {entry:?}");
+    }
+    if !toml.contains("[reliability.adaptive]") {
+        let read = statistics.codewords_read() + statistics.codewords_from_controller + statistics.unmapped_codewords;
+        assert_eq!(read, units_read + statistics.read_along_codewords, "every unit that is read comes from somewhere");
+    }
+    if let Some(scheduling) = &config.config().scheduling {
+        let passed_over = done.schedule_counts().expect("there is a schedule").most_passed_over;
+        assert!(passed_over <= scheduling.passed_over_at_most, "somebody was passed over {passed_over} times");
+    }
+    if toml.contains("[ftl.parity]") && toml.contains("reliability = \"perfect\"") {
+        let lost = statistics.uncorrectable + statistics.uncorrectable_in_background;
+        assert_eq!(lost, 0, "one die that fails loses nothing where there is parity");
+    }
+    let energy = &statistics.energy;
+    assert_eq!(energy.total(), energy.reads + energy.writes + energy.background, "every energy has a purpose");
+}
+
+/// The outcome of a case: why its device is refused, if it is.
+fn outcome(case: u64) -> Option<String> {
+    let mut draw = Draw { stream: Stream::new(18, Purpose::Workload), case, next: 0 };
+    let mut cache = Draw { stream: Stream::new(19, Purpose::Workload), case, next: 0 };
+    let mut schedule = Draw { stream: Stream::new(23, Purpose::Workload), case, next: 0 };
+    let mut memory = Draw { stream: Stream::new(40, Purpose::Workload), case, next: 0 };
+    let mut dies = Draw { stream: Stream::new(20, Purpose::Workload), case, next: 0 };
+    let toml = device(&mut draw, &mut cache, &mut schedule, &mut memory, &mut dies);
+    let config = match CheckedConfig::from_toml(&toml, "law.toml", &[]) {
+        Ok(config) => {
+            let own = own(&config);
+            config.with_own(own).expect("what is named is there")
+        }
+        Err(error) => {
+            let error = error.to_string();
+            assert!(error.contains("expected"), "case {case} is refused without a reason: {error}\n{toml}");
+            return Some(error.split(": ").find(|part| part.contains('.') && !part.contains("law.toml"))?.to_owned());
+        }
+    };
+    let mut asked = requests(&mut draw, &config);
+    if toml.contains("read_ahead") {
+        follow_one_another(&mut memory, config.user_bytes(), &mut asked);
+    }
+    let result = catch_unwind(AssertUnwindSafe(|| check(&toml, &config, asked)));
+    assert!(result.is_ok(), "case {case} failed, SOFTSENSE_LAW_CASE={case} repeats it:\n{toml}");
+    None
+}
+
+#[test]
+fn nothing_is_lost_whatever_is_combined() {
+    let number = |text: &str| text.parse::<u64>().unwrap_or_else(|_| panic!("{text:?} is not a number"));
+    let cases = match (env::var("SOFTSENSE_LAW_CASE"), env::var("SOFTSENSE_LAW_CASES")) {
+        (Ok(case), _) => number(&case)..number(&case) + 1,
+        (_, Ok(cases)) => {
+            let (start, end) = cases.split_once("..").unwrap_or(("0", &cases));
+            number(start)..number(end)
+        }
+        _ => 0..CASES,
+    };
+    let done = AtomicU64::new(0);
+    let told = |case| {
+        let done = done.fetch_add(1, Ordering::Relaxed) + 1;
+        if done.is_multiple_of(50_000) {
+            eprintln!("{done} of {} devices", cases.end - cases.start);
+        }
+        outcome(case)
+    };
+    let workers = thread::available_parallelism().map_or(1, NonZero::get) as u64;
+    let reasons: HashMap<String, u64> = thread::scope(|scope| {
+        let work = |worker| cases.clone().skip(worker as usize).step_by(workers as usize).filter_map(told);
+        let count = |worker| {
+            move || {
+                work(worker).fold(HashMap::new(), |mut reasons: HashMap<String, u64>, reason| {
+                    *reasons.entry(reason).or_default() += 1;
+                    reasons
+                })
+            }
+        };
+        let workers: Vec<_> = (0..workers).map(|worker| scope.spawn(count(worker))).collect();
+        let counted = workers.into_iter().map(|worker| worker.join().expect("a case failed: see above"));
+        counted.fold(HashMap::new(), |mut all, reasons| {
+            reasons.into_iter().for_each(|(reason, count)| *all.entry(reason).or_default() += count);
+            all
+        })
+    });
+    let (all, refused) = (cases.end - cases.start, reasons.values().sum::<u64>());
+    println!("{all} devices, of which {refused} were refused: {reasons:?}");
+    assert!(all < 100 || refused * 10 < all, "{refused} of {all} were refused: {reasons:?}");
+}

@@ -1,0 +1,36 @@
+//! The integration tests, one binary: it is linked once, and `support` is compiled once.
+
+mod adaptive;
+mod bch_by_age;
+mod buffers;
+mod cells;
+mod commands;
+mod dftl;
+mod disksim;
+mod exact;
+mod ftl;
+mod hardware;
+mod host;
+mod interleaving;
+mod latency;
+mod laws;
+mod layers;
+mod mapped_traces;
+mod own;
+mod pacing;
+mod parity;
+mod pooling;
+mod queueing;
+mod read_reclaim;
+mod read_retry;
+mod recording;
+mod rounds;
+mod scheduling;
+mod slc_cache;
+mod start_ages;
+mod superblocks;
+mod support;
+mod suspend;
+mod timeline;
+mod traces;
+mod victims;

@@ -1,0 +1,230 @@
+//! Garbage collection that pauses: does it make way for the host, does free space settle where it is said, and does no rule stop writes?
+
+use crate::support::{Listed, assert_map, random_requests, request, run, served, shipped};
+use softsense_base::{Ns, Purpose, Result, Stream};
+use softsense_ssd::checked::CheckedConfig;
+use softsense_ssd::own::{Own, OwnDevice, OwnThing, Pace, PaceCollection, PacedSet};
+use softsense_ssd::request::{Request, RequestKind};
+use softsense_ssd::simulation::Simulation;
+
+fn device(more: &[&str]) -> CheckedConfig {
+    let base = [
+        "geometry={ channels = 2, chips_per_channel = 2, dies_per_chip = 1, planes_per_die = 1, blocks_per_plane = 48, \
+         pages_per_block = 8, codewords_per_page = 1 }",
+        "ftl.over_provisioning=0.4",
+        "ftl.gc_low_watermark_blocks=8",
+        "ftl.gc_high_watermark_blocks=8",
+        "host.issue={ closed_loop = { queue_depth = 4 } }",
+        "precondition.layout=steady_state",
+        "reliability=perfect",
+    ];
+    shipped("mlc-25nm.toml", &[&base[..], more].concat())
+}
+
+/// A rule of the user's own.
+struct Rule<F>(F);
+
+impl<F: FnMut(&PacedSet) -> Pace + Send + Sync> PaceCollection for Rule<F> {
+    fn pace(&mut self, set: &PacedSet) -> Result<Pace> {
+        Ok((self.0)(set))
+    }
+}
+
+fn own(more: &[&str], rule: impl FnMut(&PacedSet) -> Pace + Clone + Send + Sync + 'static) -> CheckedConfig {
+    let make = move |_: &OwnDevice| Ok(Box::new(Rule(rule.clone())) as Box<dyn PaceCollection>);
+    let own = Own { pacing: Some(OwnThing::new("pacing", make)), ..Own::default() };
+    device(&[&["ftl.gc_pacing='own.py:Rule'"], more].concat()).with_own(own).unwrap()
+}
+
+fn go(wanted: bool) -> Pace {
+    if wanted { Pace::Go } else { Pace::Pause }
+}
+
+/// Whether collection is wanted by the watermarks alone, as of rules that are shipped.
+fn is_wanted(set: &PacedSet) -> bool {
+    set.free_blocks < if set.collecting { set.high_watermark } else { set.low_watermark }
+}
+
+/// Random requests without trims, which a write that waits for room would come after.
+fn reads_and_writes(config: &CheckedConfig) -> Vec<Request> {
+    let requests = random_requests(config, 2000, 600, Ns::from_us(50.0));
+    requests.into_iter().filter(|request| request.kind != RequestKind::Trim).collect()
+}
+
+/// What becomes of a device under random requests, its map whole, as text.
+fn outcome(config: &CheckedConfig) -> String {
+    let requests = reads_and_writes(config);
+    let expected = served(config, &requests);
+    let simulation = run(config, requests);
+    assert_map(&simulation, &expected);
+    let statistics = simulation.statistics();
+    assert!(statistics.gc_victims > 100, "something has to be collected: {}", statistics.gc_victims);
+    format!(
+        "{:?} {:?} {:?} {:?} {}",
+        statistics.operations,
+        statistics.gc_victim_valid,
+        statistics.reads,
+        statistics.writes,
+        simulation.now().0
+    )
+}
+
+/// Is a rule of one's own that says what a shipped one does that one, to the last digit?
+#[test]
+fn own_pacing_is_that_of_shipped_rules() {
+    let at_once = own(&[], |set| go(set.valid.is_some() || is_wanted(set)));
+    assert_eq!(outcome(&at_once), outcome(&device(&[])));
+    let preemptible = own(&[], |set| go(is_wanted(set) && !set.host_waits));
+    let shipped = outcome(&device(&["ftl.gc_pacing=preemptible"]));
+    assert_eq!(outcome(&preemptible), shipped);
+    assert_ne!(shipped, outcome(&device(&[])));
+}
+
+/// A rule that never lets collection work, and one that has it asked in vain: at the reserve collection works all the same, and no sooner.
+#[test]
+fn no_rule_stops_writes() {
+    for pace in [Pace::Pause, Pace::PauseUs(7.5)] {
+        for reserve in [1, 3] {
+            let reserve_blocks = format!("ftl.gc_reserve_blocks={reserve}");
+            let config = own(&[&reserve_blocks], move |set| {
+                assert!(set.free_blocks > reserve, "at the reserve nobody is asked");
+                pace
+            });
+            let requests = reads_and_writes(&config);
+            let expected = served(&config, &requests);
+            let simulation = run(&config, requests);
+            assert_map(&simulation, &expected);
+            let counts = simulation.statistics().gc_pacing;
+            let victims = simulation.statistics().gc_victims;
+            assert!(victims > 100 && counts.at_reserve > victims, "{victims} {counts:?}");
+            let least = counts.least_free_blocks().unwrap();
+            assert!(least <= reserve, "{least} with a reserve of {reserve}");
+        }
+    }
+}
+
+fn overwrites(config: &CheckedConfig, count: u64) -> Vec<Request> {
+    let stream = Stream::new(3, Purpose::Workload);
+    let lcn = |index| stream.bits(index, 0) % config.user_codewords();
+    (0..count).map(|index| request(RequestKind::Write, Ns::ZERO, lcn(index), 1)).collect()
+}
+
+/// Free space settles where as much is moved for a page as collection has to move: `moves_per_write` times the share of the blocks between
+/// low watermark and reserve that is missing, in the mean.
+#[test]
+fn paced_collection_moves_what_missing_blocks_ask_for() {
+    for (moves, reserve) in [(2.0, 1), (4.0, 2)] {
+        let (pacing, reserve_blocks) = (
+            format!("ftl.gc_pacing={{ paced = {{ moves_per_write = {moves:?} }} }}"),
+            format!("ftl.gc_reserve_blocks={reserve}"),
+        );
+        // One write at a time, so that collection is never behind with what it may move.
+        let config = device(&[&pacing, &reserve_blocks, "host.issue={ closed_loop = { queue_depth = 1 } }"]);
+        let simulation = run(&config, overwrites(&config, 20_000));
+        let (statistics, counts) = (simulation.statistics(), simulation.statistics().gc_pacing);
+        let moved = statistics.gc_codewords_programmed() as f64 / statistics.host_codewords_programmed() as f64;
+        let missing = (8.0 - counts.mean_free_blocks().unwrap()) / f64::from(8 - reserve);
+        assert!(moved > 0.3, "something has to be moved: {moved}");
+        assert!((moved / (moves * missing) - 1.0).abs() < 0.05, "{moved} moved, {} expected", moves * missing);
+        let least = counts.least_free_blocks().unwrap();
+        assert!(least > reserve && counts.at_reserve == 0, "it settles above the reserve: {least}");
+    }
+}
+
+/// Bursts of reads and writes, and erases that take long. Reads that meet collection wait for it less where it makes way, and nothing else of the device differs in kind.
+#[test]
+fn preemptible_collection_makes_way_for_reads() {
+    let stream = Stream::new(5, Purpose::Workload);
+    let with = |more: &[&str]| {
+        let config = device(
+            &[
+                more,
+                &[
+                    "host.issue={ open_loop = { time_scale = 1.0 } }",
+                    "host.reads_first=false",
+                    "flash.erase_us=15000.0",
+                ],
+            ]
+            .concat(),
+        );
+        let kind = |index| if stream.bits(index, 1).is_multiple_of(2) { RequestKind::Read } else { RequestKind::Write };
+        let lcn = |index| stream.bits(index, 0) % config.user_codewords();
+        let requests = (0..8_000)
+            .map(|index| request(kind(index), Ns(100_000_000 * (index / 40) + 300_000 * (index % 40)), lcn(index), 1));
+        let simulation = run(&config, requests.collect());
+        let statistics = simulation.statistics();
+        let programmed = statistics.gc_codewords_programmed() + statistics.host_codewords_programmed();
+        (statistics.reads.mean_ns().unwrap(), programmed as f64 / statistics.host_codewords_programmed() as f64)
+    };
+    let (at_once, amplification) = with(&[]);
+    let (preemptible, same) = with(&["ftl.gc_pacing=preemptible"]);
+    assert!(preemptible < 0.9 * at_once, "{preemptible} ns, {at_once} ns at once");
+    assert!((same / amplification - 1.0).abs() < 0.1, "{same} {amplification}");
+}
+
+/// Bursts with pauses: on idle time blocks are collected of which as much is stale as is asked for; without pauses none is. Nothing begins
+/// after the last request.
+#[test]
+fn idle_planes_are_collected() {
+    let bursts = |config: &CheckedConfig, gap_ms: f64| -> Vec<Request> {
+        let at = |index: u64| Ns::from_us(index as f64 * 2000.0 + (index / 200) as f64 * gap_ms * 1e3);
+        overwrites(config, 4000).into_iter().zip(0..).map(|(each, i)| Request { arrival: at(i), ..each }).collect()
+    };
+    let with = |idle: &str, gap_ms| {
+        let open = "host.issue={ open_loop = { time_scale = 1.0 } }";
+        let config = device(&[open, idle, "ftl.gc_low_watermark_blocks=2", "ftl.gc_high_watermark_blocks=2"]);
+        let requests = bursts(&config, gap_ms);
+        let last = requests.last().unwrap().arrival;
+        let simulation = run(&config, requests);
+        simulation.ftl().assert_consistent();
+        let counts = simulation.statistics().gc_pacing;
+        assert!(simulation.now() < last + Ns::from_us(100_000.0));
+        (counts, simulation.statistics().writes.mean_ns().unwrap())
+    };
+    let (counts, fast) = with("ftl.gc_idle={ after_us = 20000.0, least_stale = 0.3 }", 400.0);
+    assert!(counts.idle_victims > 50, "{counts:?}");
+    let (_, slow) = with("ftl.victims=greedy", 400.0);
+    assert!(fast < slow, "{fast} ns, {slow} ns where writes wait for collection");
+    let (none, _) = with("ftl.gc_idle={ after_us = 100000.0, least_stale = 0.3 }", 0.0);
+    assert_eq!(none.idle_victims, 0);
+}
+
+/// Does a rule's own clock have it asked, and does it see what a controller sees?
+#[test]
+fn a_rule_collects_on_idle_time_of_its_own() {
+    let config = own(&["host.issue={ open_loop = { time_scale = 1.0 } }"], |set| {
+        assert!(set.idle_us >= 0.0 && set.free_pages >= 8 * set.free_blocks && set.set < 4);
+        assert!(set.valid.is_none_or(|valid| valid <= 8) && (set.collecting || set.valid.is_none()));
+        match set.idle_us {
+            0.0..5000.0 => Pace::PauseUs(5000.0 - set.idle_us.min(4999.0)),
+            _ => go(set.valid.is_some() || set.free_blocks < 12),
+        }
+    });
+    let spaced = overwrites(&config, 3000).into_iter().zip(0..);
+    let spaced = spaced.map(|(each, i)| Request { arrival: Ns(20_000_000 * i), ..each }).collect();
+    let simulation = run(&config, spaced);
+    let counts = simulation.statistics().gc_pacing;
+    assert!(counts.mean_free_blocks().unwrap() > 8.0 && counts.at_reserve == 0, "{counts:?}");
+}
+
+/// Are answers that are none, and numbers that do not fit, one error?
+#[test]
+fn what_is_wrong_is_named() {
+    let config = own(&[], |_| Pace::PauseUs(0.0));
+    let requests = random_requests(&config, 300, 600, Ns::from_us(50.0));
+    let failed = Simulation::new(&config, Box::new(Listed::new(requests)), true)
+        .and_then(|mut simulation| simulation.advance(u64::MAX / 2))
+        .unwrap_err();
+    assert_eq!(failed.to_string(), "own.py:Rule: pace: found 0 us, expected above 0, and 1e12 at most");
+    for (field, expected) in [
+        ("ftl.gc_reserve_blocks=3", "ftl.gc_reserve_blocks: found 3, expected a whole number from 1 to 2"),
+        (
+            "ftl.gc_pacing={ paced = { moves_per_write = 0.0 } }",
+            "ftl.gc_pacing.paced.moves_per_write: found 0, expected",
+        ),
+        ("ftl.gc_idle={ least_stale = 0.0 }", "ftl.gc_idle.least_stale: found 0, expected"),
+    ] {
+        let error = CheckedConfig::from_toml("", "test.toml", &[field.to_owned()]).unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}");
+    }
+}
