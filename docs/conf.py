@@ -74,6 +74,7 @@ NAVIGATION = {
         "model/dftl",
         "model/slc-cache",
         "model/parity",
+        "model/copyback",
         "model/interleaving",
         "model/energy",
         "model/adaptive-rates",

@@ -402,6 +402,10 @@ def expected(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "out"
 
 
+ONLY_WHERE_THERE = {"wear", "copyback", "slc_cache", "growth", "parity"}
+"""Parts of a summary that it has only where the device has them."""
+
+
 def test_results_are_those_of_single_runs(expected: Path) -> None:
     frame = pl.read_parquet(expected / "sweep.parquet")
     assert frame["point"].to_list() == list(range(1, 13))
@@ -419,8 +423,8 @@ def test_results_are_those_of_single_runs(expected: Path) -> None:
             found = alone.summary["codeword_reads"]["level_histogram"][int(column[-1]) - 1]
         else:
             for key in column.split("."):
-                # Nothing is said of a cache or of parity that is not there, nor of responses that do not grow.
-                is_absent = found is None or (key in {"slc_cache", "growth", "parity"} and key not in found)
+                # Nothing is said of what is not there, nor of responses that do not grow.
+                is_absent = found is None or (key in ONLY_WHERE_THERE and key not in found)
                 found = None if is_absent else found[key]
         assert row[column] == found, column
     assert not [column for column in frame.columns if "machine" in column or "version" in column]

@@ -144,6 +144,7 @@ impl Drive {
             (of.ftl.whole_pages, "ftl.whole_pages", "false"),
             (of.ftl.slc_cache.is_some(), "ftl.slc_cache", "none"),
             (of.ftl.parity.is_some(), "ftl.parity", "none"),
+            (of.flash.copyback.is_some(), "flash.copyback", "none"),
             (!of.flash.die_failures.is_empty(), "flash.die_failures", "none"),
             (of.ftl.gc_pacing != GcPacing::AtOnce, "ftl.gc_pacing", "at_once"),
             (of.ftl.gc_idle.is_some(), "ftl.gc_idle", "none"),

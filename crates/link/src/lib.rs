@@ -57,6 +57,7 @@
 //!     page_type: None,
 //!     page_type_factor: 1.0,
 //!     wear: Wear::unread(3000, 720.0),
+//!     carried_rber: 0.0,
 //! };
 //! let conditions = reliability.conditions(0, 1, |_| cells);
 //! let levels_tried = |number: u64| {

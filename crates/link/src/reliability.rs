@@ -184,6 +184,8 @@ pub struct CellAge {
     pub page_type_factor: f64,
     /// Program/erase cycles, hours since the write, and reads since then.
     pub wear: Wear,
+    /// Raw bit error rate that the data had when it was written, where its errors were not corrected before; else 0.
+    pub carried_rber: f64,
 }
 
 /// [`ReliabilitySpec`], ready to be asked.
@@ -292,7 +294,7 @@ impl Flash {
 
     /// The raw bit error rate of a page; `page` is its number in the wordline, none for the mean of those.
     fn page_rber(&self, write: u64, age: &CellAge, page: Option<usize>) -> f64 {
-        (self.compiled.at(age.wear, page) * self.factor(write, age)).min(0.5)
+        (self.compiled.at(age.wear, page) * self.factor(write, age) + age.carried_rber).min(0.5)
     }
 
     /// How much more than others a page errs.
@@ -644,7 +646,15 @@ mod tests {
 
     fn age(retention_hours: f64) -> CellAge {
         let wear = Wear::unread(10_000, retention_hours);
-        CellAge { code_age: 10_000, block_factor: 1.0, page: 0, page_type: None, page_type_factor: 1.0, wear }
+        CellAge {
+            code_age: 10_000,
+            block_factor: 1.0,
+            page: 0,
+            page_type: None,
+            page_type_factor: 1.0,
+            wear,
+            carried_rber: 0.0,
+        }
     }
 
     fn least_level(reliability: &Reliability, number: u64, write: u32, cells: CellAge) -> u8 {

@@ -547,6 +547,7 @@ fn violated_checks_are_drawn_as_they_are_counted() {
         page_type: None,
         page_type_factor: 1.0,
         wear: Wear::unread(0, 0.0),
+        carried_rber: 0.0,
     };
     let pages = table.conditions(1, 1, |_| age);
     let drawn = (0..codewords).map(|number| {

@@ -14,6 +14,7 @@
 
 mod addresses;
 mod collecting;
+mod copies;
 mod entries;
 mod groups;
 mod large_array;
@@ -45,6 +46,7 @@ use crate::geometry::Geometry;
 use crate::own::{AtWork, ChooseVictim, PlaceWrites};
 use crate::start_ages::StartAges;
 use addresses::Addresses;
+use copies::Copies;
 use large_array::LargeArray;
 use observed_rates::ObservedRates;
 use parity::Stripes;
@@ -238,6 +240,19 @@ struct PlaneSet {
     interleaves: bool,
 }
 
+/// How P/E cycles differ between superblocks, those before the run among them.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PeSpread {
+    /// Of the least worn one.
+    pub least: u32,
+    /// Their mean.
+    pub mean: f64,
+    /// Of the most worn one.
+    pub most: u32,
+    /// By how many the most and the least worn one of a set differ, at most: what levelling bounds.
+    pub widest_of_set: u32,
+}
+
 /// Static wear levelling of a set.
 #[derive(Debug, Clone, Default)]
 struct Levelling {
@@ -273,6 +288,8 @@ pub struct PageMap {
     read_reclaim: Option<ReadReclaim>,
     /// Absent where pass-through voltages are nominal.
     pass_through: Option<PassThrough>,
+    /// Absent where no page is copied within its plane.
+    copies: Option<Copies>,
     /// Absent where all cells hold all their bits.
     slc_cache: Option<SlcCache>,
     /// Pages of each block whose program has ended. Programs of a block end in order. Of an interleaved superblock,
@@ -410,6 +427,7 @@ impl PageMap {
                 .map(|(disturb, spec)| ReadReclaim::new(config, spec, disturb.adjacent_stress))
                 .transpose()?,
             pass_through,
+            copies: Copies::new(config)?,
             slc_cache: SlcCache::new(config),
             programmed: vec![0; (geometry.planes() * per_plane) as usize],
             blocks: vec![Block::default(); (geometry.sets() * per_plane) as usize],
@@ -545,6 +563,21 @@ impl PageMap {
     #[inline]
     pub fn erases(&self, superblock: u32) -> u32 {
         self.blocks[superblock as usize].erases
+    }
+
+    /// P/E cycles of superblocks as they are now.
+    pub fn wear(&self) -> PeSpread {
+        let per_set = self.geometry.blocks_per_plane();
+        let of_set = |set: u32| (set * per_set..(set + 1) * per_set).map(|superblock| self.pe_cycles(superblock));
+        let sets = || 0..self.geometry.sets();
+        let all = || sets().flat_map(of_set);
+        let spread = |set| of_set(set).max().unwrap_or(0) - of_set(set).min().unwrap_or(0);
+        PeSpread {
+            least: all().min().unwrap_or(0),
+            mean: all().map(f64::from).sum::<f64>() / self.blocks.len() as f64,
+            most: all().max().unwrap_or(0),
+            widest_of_set: sets().map(spread).max().unwrap_or(0),
+        }
     }
 
     /// When a page of the device was written, in seconds of the run; `None` for before the run.

@@ -11,10 +11,10 @@ use crate::config::{CacheAdmission, MODEL_VERSION, Mapping, PartialWrite};
 use crate::request::{NoRequests, RequestKind};
 use crate::simulation::{CodewordSample, Grown, LogRow, Recording, Simulation, Sources, Window};
 use crate::summary::{
-    BackgroundWork, CodeRatesSummary, CodewordReads, DramSummary, EncoderSummary, EnergySummary, GcPacingSummary,
-    GcSummary, GrowthSummary, HostLinkSummary, InterconnectSummary, MachineSummary, MappingSummary, OwnSummary,
-    ParitySummary, ReadAheadSummary, ReadBufferSummary, ReadReclaimSummary, ReadTimeUs, Responses, SchedulingSummary,
-    SlcCacheSummary, SlowestReads, Summary, WritesDetail,
+    BackgroundWork, CodeRatesSummary, CodewordReads, CopybackSummary, DramSummary, EncoderSummary, EnergySummary,
+    GcPacingSummary, GcSummary, GrowthSummary, HostLinkSummary, InterconnectSummary, MachineSummary, MappingSummary,
+    OwnSummary, ParitySummary, ReadAheadSummary, ReadBufferSummary, ReadReclaimSummary, ReadTimeUs, Responses,
+    SchedulingSummary, SlcCacheSummary, SlowestReads, Summary, WearSummary, WritesDetail,
 };
 use crate::tenants::{self, TenantSources, TenantSummary};
 use crate::trace::{Beyond, Trace};
@@ -294,11 +294,25 @@ impl Run {
                     mean_free_blocks: s.gc_pacing.mean_free_blocks(),
                 }),
             },
+            wear: (s.operations.erases > 0 || spec.ftl.wear_levelling_spread.is_some()).then(|| {
+                let wear = self.simulation.ftl().wear();
+                WearSummary {
+                    least_pe_cycles: wear.least,
+                    mean_pe_cycles: wear.mean,
+                    most_pe_cycles: wear.most,
+                    widest_plane_spread: wear.widest_of_set,
+                    levelled_to: spec.ftl.wear_levelling_spread,
+                }
+            }),
             read_reclaim: spec.ftl.read_reclaim.as_ref().map(|reclaim| ReadReclaimSummary {
                 blocks: s.reclaimed_blocks,
                 wordlines: s.reclaimed_wordlines,
                 codewords: s.reclaim_codewords_programmed(),
                 counter_bytes_per_block: reclaim.counter_bytes_per_block(self.config.geometry().wordlines_per_block()),
+            }),
+            copyback: spec.flash.copyback.as_ref().map(|_| {
+                let all = s.moved_pages_programmed();
+                CopybackSummary { pages: s.copied_pages, share: (all > 0).then(|| s.copied_pages as f64 / all as f64) }
             }),
             slc_cache: self.simulation.ftl().slc_room_and_valid().map(|(room, valid)| {
                 let of_host = |codewords: u64| {

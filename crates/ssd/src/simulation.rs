@@ -251,7 +251,7 @@ impl Simulation {
                     host.count_read(&mut device.kernel, request, decoded);
                     host.codewords_read(&mut device.kernel, request, codewords, (level, retries, decoded));
                 }
-                Completion::ReadEnded { owner, group, sensings, keeps } => {
+                Completion::ReadEnded { owner, group, sensings, keeps, is_poor } => {
                     device.ftl.read_ends(group, sensings, owner.is_of_host());
                     if keeps {
                         device.keep(owner, group);
@@ -259,7 +259,7 @@ impl Simulation {
                     if owner.is_of_host() {
                         device.host_ended(group.set);
                     }
-                    self.read_ended(owner);
+                    self.read_ended(owner, group, is_poor);
                     self.write_path.read_ended(&mut self.device, owner, group);
                     if self.device.reads_ahead() {
                         for Awaited { request, lcn, .. } in self.device.awaited(owner, group) {
@@ -296,13 +296,13 @@ impl Simulation {
 
     /// What was to be read has been.
     #[inline]
-    fn read_ended(&mut self, owner: ReadOwner) {
+    fn read_ended(&mut self, owner: ReadOwner, group: Group, is_poor: bool) {
         let (write_path, device) = (&mut self.write_path, &mut self.device);
         match owner {
             ReadOwner::Request(_) | ReadOwner::Ahead | ReadOwner::Recovery { .. } => {}
             ReadOwner::Modify { request, lcn } => write_path.write_whole(device, request, lcn..lcn + 1),
             ReadOwner::Fill { fill } => write_path.filled(device, fill),
-            ReadOwner::Move { set, .. } => write_path.collected(device, set),
+            ReadOwner::Move { set, .. } => write_path.collected(device, set, group, is_poor),
             ReadOwner::Load { page } => self.loaded(page),
             ReadOwner::WriteBack { page } => write_path.program_translation(device, page),
         }

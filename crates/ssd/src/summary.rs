@@ -69,8 +69,14 @@ pub struct Summary {
     pub background: Vec<BackgroundWork>,
     /// Garbage collection.
     pub gc: GcSummary,
+    /// P/E cycles of blocks at the end; not there where none was erased and wear is not levelled.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wear: Option<WearSummary>,
     /// Read reclaim; `null` without it.
     pub read_reclaim: Option<ReadReclaimSummary>,
+    /// Copyback; not there without it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub copyback: Option<CopybackSummary>,
     /// The SLC cache; not there without one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub slc_cache: Option<SlcCacheSummary>,
@@ -481,6 +487,21 @@ pub struct GcSummary {
     pub pacing: Option<GcPacingSummary>,
 }
 
+/// P/E cycles of blocks at the end (of several that are erased together, these), those before the run among them.
+#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
+pub struct WearSummary {
+    /// Of the least worn block.
+    pub least_pe_cycles: u32,
+    /// Their mean.
+    pub mean_pe_cycles: f64,
+    /// Of the most worn block.
+    pub most_pe_cycles: u32,
+    /// Most minus least of one plane (of several that are written as one, these), where that is largest.
+    pub widest_plane_spread: u32,
+    /// `ftl.wear_levelling_spread`, which is to bound that; `null` where wear is not levelled.
+    pub levelled_to: Option<u32>,
+}
+
 /// Garbage collection that does not go on at once.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct GcPacingSummary {
@@ -507,6 +528,15 @@ pub struct ReadReclaimSummary {
     pub codewords: u64,
     /// Memory of a controller for the counters that it goes by, bytes a block.
     pub counter_bytes_per_block: u32,
+}
+
+/// Copyback: data that was moved within its plane.
+#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
+pub struct CopybackSummary {
+    /// Pages copied.
+    pub pages: u64,
+    /// Their share of all pages that were programmed with data that was moved; `null` where none was.
+    pub share: Option<f64>,
 }
 
 /// The SLC cache.

@@ -61,6 +61,8 @@ _NUMBERS: dict[str, tuple[str, ...]] = {
         *("blocks_reclaimed:n", "mean_valid_fraction", "blocks_to_level_wear:n", "least_erases:n", "most_erases:n"),
         "most_block_reads:n",
     ),
+    "wear": ("least_pe_cycles:n", "mean_pe_cycles", "most_pe_cycles:n", "widest_plane_spread:n", "levelled_to:n"),
+    "copyback": ("pages:n", "share"),
     "read_reclaim": ("blocks:n", "wordlines:n", "codewords:n", "counter_bytes_per_block:n"),
     "slc_cache": (
         *("cached_codewords:n", "direct_codewords:n", "folded_codewords:n", "cached_share", "host_write_amplification"),

@@ -17,7 +17,10 @@ if TYPE_CHECKING:
     from softsense.results import Comparison, RunResult
 
 
-_OF_THE_DEVICE = ("device", "background", "scheduling", "read_reclaim", "slc_cache", "parity", "memory", "mapping")
+_OF_THE_DEVICE = (
+    *("device", "background", "scheduling", "wear", "read_reclaim", "copyback", "slc_cache", "parity", "memory"),
+    "mapping",
+)
 
 
 def of_comparison(comparison: Comparison, title: str | None = None) -> str:

@@ -201,6 +201,17 @@ def blocks(comparison: Comparison) -> list[Block]:
             ]
         found.append(Block("scheduling", "Scheduling of planes (operations, and reads)", "policy", names, columns))
 
+    if any((s.get("wear") or {}).get("levelled_to") is not None for s in summaries):
+        columns = [
+            column("least", as_count, "wear", "least_pe_cycles"),
+            column("mean", lambda v: as_number(v, 1), "wear", "mean_pe_cycles"),
+            column("most", as_count, "wear", "most_pe_cycles"),
+            column("widest spread\nof a plane", as_count, "wear", "widest_plane_spread"),
+            column("levelled\nto", as_count, "wear", "levelled_to"),
+            column("blocks collected\nfor that", as_count, "gc", "blocks_to_level_wear"),
+        ]
+        found.append(Block("wear", "P/E cycles of blocks", "policy", names, columns))
+
     if any(s["read_reclaim"] for s in summaries):
         columns = [
             column("blocks\nreclaimed", as_count, "read_reclaim", "blocks"),
@@ -209,6 +220,13 @@ def blocks(comparison: Comparison) -> list[Block]:
             column("counters,\nbytes a block", as_count, "read_reclaim", "counter_bytes_per_block"),
         ]
         found.append(Block("read_reclaim", "Read reclaim", "policy", names, columns))
+
+    if any(s.get("copyback") for s in summaries):
+        columns = [
+            column("pages\ncopied", as_count, "copyback", "pages"),
+            column("of pages\nmoved %", as_percent, "copyback", "share"),
+        ]
+        found.append(Block("copyback", "Copyback", "policy", names, columns))
 
     if any(s.get("slc_cache") for s in summaries):
         columns = [

@@ -47,7 +47,7 @@ impl PageCells {
     }
 
     fn rber(&self, flash: &Flash, read: ReadWith) -> f64 {
-        (flash.compiled.by_located(&self.wear, self.age.page_type, read) * self.factor).min(0.5)
+        (flash.compiled.by_located(&self.wear, self.age.page_type, read) * self.factor + self.age.carried_rber).min(0.5)
     }
 }
 
@@ -99,6 +99,13 @@ pub struct Fate {
     pub(super) conditions: Option<Box<Conditions>>,
     /// Its pages, where they are read with more than the references with which reads begin.
     pub(super) pages: Option<Arc<Pages>>,
+}
+
+impl PageConditions {
+    /// The mean raw bit error rate of the pages, with the references with which reads begin; 0 where none is known.
+    pub fn mean_rber(&self) -> f64 {
+        self.rber
+    }
 }
 
 impl Fate {

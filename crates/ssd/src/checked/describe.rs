@@ -4,7 +4,8 @@ use softsense_nand::InferredBy;
 
 use super::{CheckedConfig, DecoderHardware};
 use crate::config::{
-    Config, EncoderSpec, GcIdleSpec, InterconnectSpec, ParitySpec, ReadReclaimSpec, SchedulingSpec, SlcCacheSpec,
+    Config, CopybackSpec, EncoderSpec, GcIdleSpec, InterconnectSpec, ParitySpec, ReadReclaimSpec, SchedulingSpec,
+    SlcCacheSpec,
 };
 
 impl CheckedConfig {
@@ -52,6 +53,7 @@ impl CheckedConfig {
             ("collection", ftl.gc_pacing.describe()),
             ("idle collection", ftl.gc_idle.as_ref().map(GcIdleSpec::describe)),
             ("read reclaim", ftl.read_reclaim.as_ref().map(ReadReclaimSpec::describe)),
+            ("copyback", flash.copyback.as_ref().map(CopybackSpec::describe)),
             ("SLC cache", ftl.slc_cache.as_ref().map(SlcCacheSpec::describe)),
         ]
         .into_iter()

@@ -72,7 +72,7 @@ impl CheckedConfig {
     }
 
     /// All that cannot go together: a new feature that goes without another is a row here.
-    fn clashes(&self) -> [Clash; 58] {
+    fn clashes(&self) -> [Clash; 60] {
         let config = &self.config;
         let (decoder, flash, reliability) = (&config.decoder, &config.flash, &config.reliability);
         let layouts = self.layouts();
@@ -490,6 +490,22 @@ impl CheckedConfig {
                     && matches!(reliability, ReliabilitySpec::Bch(_) | ReliabilitySpec::Adaptive(_)),
                 "flash.shared_sensing",
                 "found false with codes that change with age, expected true, or codewords of one unit in one page".into(),
+            ),
+            // Planes share no register, and parity is of data that the controller has seen.
+            clash(
+                flash.copyback.is_some() && several,
+                "flash.copyback",
+                "found with `ftl.parity` or `ftl.interleaving.ways` above 1, expected neither: a copy stays in its plane, where the next page \
+                 of several is in another one"
+                    .into(),
+            ),
+            // A page is copied with all of each of its codewords; and how many errors it takes along has to be known.
+            clash(
+                flash.copyback.is_some() && (by_age || matches!(reliability, ReliabilitySpec::Fixed { .. })),
+                "flash.copyback",
+                "found with `reliability.fixed`, `adaptive` or `bch`, expected `table`, `exact` or `perfect`: a raw bit error rate that \
+                 grows with each copy, and codewords that stay in their page"
+                    .into(),
             ),
             // Its blocks have one room for data, and reads one error rate, whatever their age.
             clash(

@@ -3,6 +3,7 @@ use serde::{Deserialize, Serialize};
 use softsense_base::{Error, Faults, Ns, Result, expect_number, expect_whole};
 use softsense_link::Step;
 
+use super::copyback::CopybackSpec;
 use super::duration::check_us;
 use super::failures::DieFailureSpec;
 use super::rounds::RoundsSpec;
@@ -30,6 +31,10 @@ pub struct FlashSpec {
     /// programmed next, before reads that have arrived since.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub cache_program: bool,
+    /// Copyback: pages that are moved are copied within their plane, `{ ecc = "check", most_in_a_row = 3 }`. Without this
+    /// field all data that is moved crosses the bus and is corrected by the controller.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub copyback: Option<CopybackSpec>,
     /// The unit that does one array operation at a time: a plane, or a whole die, chip or channel. A channel as the
     /// unit is a gang of chips that share bus and control.
     pub busy_unit: BusyUnit,
@@ -68,6 +73,7 @@ impl Default for FlashSpec {
             cache_register: true,
             cache_register_for: CacheRegisterFor::AnyRead,
             cache_program: false,
+            copyback: None,
             busy_unit: BusyUnit::Plane,
             rounds: None,
             shared_sensing: true,
@@ -251,6 +257,7 @@ impl FlashSpec {
         }
         faults.see(check_us("flash.erase_us", self.erase_us));
         faults.see(check_us("flash.reset_us", self.reset_us));
+        faults.see(self.copyback.as_ref().map_or(Ok(()), CopybackSpec::check));
         faults.end()
     }
 

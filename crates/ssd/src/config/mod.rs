@@ -6,6 +6,7 @@
 
 mod admission;
 mod bus;
+mod copyback;
 mod decoder;
 mod dram;
 mod duration;
@@ -46,6 +47,7 @@ use softsense_link::{ReadSpec, ReliabilitySpec};
 
 pub use admission::CacheAdmission;
 pub use bus::{BusFirst, BusSpec};
+pub use copyback::{CopybackEcc, CopybackSpec};
 pub use decoder::{BchDecoderSpec, BchLane, BypassSpec, DecodeTime, DecoderPlacement, DecoderSpec, LdpcDecoderSpec};
 pub use dram::{DramSpec, DramSpeed};
 pub use encoder::EncoderSpec;

@@ -156,6 +156,7 @@ impl PageMap {
         for member in 0..self.geometry.blocks_per_superblock() {
             let block = self.geometry.block_in(superblock, member);
             self.programmed[block as usize] = 0;
+            self.forget_copies(block);
             if let Some(read_counts) = &mut self.read_counts {
                 read_counts.erased(block);
             }

@@ -386,6 +386,19 @@ impl Device {
         self.back_end.program(kernel, group, owner, merges, pe_cycles, codewords, to_encode);
     }
 
+    /// Begins to copy a page whose codewords are all valid to another one of its plane, with the errors that it has.
+    pub(super) fn copy(&mut self, from: Group, to: Group, owner: ProgramOwner) {
+        let rber = self.medium.rber_of_page(self.kernel.now, &self.ftl, from);
+        self.ftl.copied(from, to, rber);
+        let codewords = u64::from(self.geometry.codewords_per_page());
+        let statistics = &mut self.kernel.statistics;
+        statistics.by_cause[owner.cause() as usize].codewords += codewords;
+        statistics.copied_pages += 1;
+        self.ftl.read_begins(from.superblock);
+        self.back_end.has_free(to.set, self.ftl.free_superblocks(to.set));
+        self.back_end.copy(&mut self.kernel, from, to, owner);
+    }
+
     // ---- Idle time ----
 
     #[inline]

@@ -234,10 +234,17 @@ impl Medium {
                 * self.layer_factors[wordline as usize]
                 * self.reliability.wordline_factor(block.into(), wordline),
             page,
+            carried_rber: ftl.carried_rber(page),
             page_type: (self.rber_factors.len() > 1 && !group.slc()).then_some(page_type as usize),
             page_type_factor: self.rber_factors[page_type as usize],
             wear: Wear { pe_cycles: ftl.pe_cycles(group.superblock), retention_hours, effective_reads },
         }
+    }
+
+    /// The raw bit error rate of a page, as its plane senses it.
+    pub(super) fn rber_of_page(&self, now: Ns, ftl: &PageMap, group: Group) -> f64 {
+        let cells = |_| self.cell_age(now, ftl, group, group.first());
+        self.reliability.conditions(ftl.erases(group.superblock), 1, cells).mean_rber()
     }
 
     /// The factor of a block and its chip, which takes longer to work out than to remember.

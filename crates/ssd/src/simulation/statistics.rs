@@ -418,6 +418,8 @@ pub struct Statistics {
     pub reclaimed_blocks: u64,
     /// Wordlines whose data it has moved.
     pub reclaimed_wordlines: u64,
+    /// Pages of data that was moved that were copied within their planes.
+    pub copied_pages: u64,
     /// Those of the host's that were programmed to the SLC cache.
     pub slc_codewords_programmed: u64,
     /// Blocks (of several that are erased together, these) that have been chosen to be folded.
@@ -516,11 +518,20 @@ impl Statistics {
         self.work(Cause::Translation).codewords
     }
 
-    /// Codewords programmed for data that was moved, whatever for.
-    pub fn moved_codewords_programmed(&self) -> u64 {
+    /// Work for data that was moved, whatever for.
+    fn moved(&self) -> impl Iterator<Item = WorkCounts> {
         let is_new = |cause: &Cause| matches!(cause, Cause::Host | Cause::Translation | Cause::Parity);
-        let causes = Cause::ALL.into_iter().filter(|cause| !is_new(cause));
-        causes.map(|cause| self.work(cause).codewords).sum()
+        Cause::ALL.into_iter().filter(move |cause| !is_new(cause)).map(|cause| self.work(cause))
+    }
+
+    /// Codewords programmed for data that was moved.
+    pub fn moved_codewords_programmed(&self) -> u64 {
+        self.moved().map(|work| work.codewords).sum()
+    }
+
+    /// Pages programmed for data that was moved.
+    pub fn moved_pages_programmed(&self) -> u64 {
+        self.moved().map(|work| work.programs).sum()
     }
 
     /// Codewords' worth of pages of parity across dies that were programmed.

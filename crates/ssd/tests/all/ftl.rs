@@ -273,6 +273,17 @@ fn cold_data_moves_so_that_blocks_wear_alike() {
         assert_map(&simulation, &expected);
         let (least, most) = simulation.ftl().least_and_most_erases();
         let statistics = simulation.statistics();
+        // Without cycles before the run these are the P/E cycles; two planes stand for the device.
+        let (wear, blocks) =
+            (simulation.ftl().wear(), f64::from(config.geometry().blocks_per_plane() * config.geometry().planes()));
+        let start = config.config().precondition.pe_cycles;
+        assert_eq!((wear.least, wear.most), (start + least, start + most));
+        assert_eq!(
+            wear.mean,
+            f64::from(start) + statistics.operations.erases as f64 / blocks,
+            "each erase is a cycle of one block"
+        );
+        assert!(wear.widest_of_set <= most - least && (levelling.contains("watermark") || wear.widest_of_set <= 8 + 2));
         let moved = statistics.gc_codewords_programmed() as f64 / statistics.host_codewords_written as f64;
         (least, most, statistics.gc_victims_to_level_wear, moved)
     };

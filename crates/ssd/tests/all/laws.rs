@@ -49,7 +49,7 @@ impl Draw {
 }
 
 /// A device with features drawn from all there are, as TOML; those of an SLC cache, of a schedule, of what the controller does with its
-/// memory, and of parity and dies that fail, from draws of their own, with which others stay what they were before there were any.
+/// memory, and of dies (parity, failures, copies), from draws of their own, with which others stay what they were before there were any.
 fn device(draw: &mut Draw, cache: &mut Draw, schedule: &mut Draw, memory: &mut Draw, dies: &mut Draw) -> String {
     let ssds = draw.one(&[1, 1, 1, 2, 3]);
     let (channels, chips) = (draw.one(&[1, 2]), draw.one(&[1, 2]));
@@ -449,6 +449,12 @@ fn device(draw: &mut Draw, cache: &mut Draw, schedule: &mut Draw, memory: &mut D
         && !toml.contains("rounds = ")
         && !toml.contains("read_reclaim.wordline");
     toml += &parity(dies, of_ssd, ssds, (in_one_page && !placed, squeezed));
+    let carries_errors = toml.contains("[reliability.table]") || toml.contains("reliability = \"perfect\"");
+    if ways == 1 && carries_errors && !toml.contains("[ftl.parity]") && dies.once_in(2) {
+        let (ecc, most) = (dies.one(&["none", "check"]), 1 + dies.below(3));
+        let copyback = format!("[flash]\ncopyback = {{ ecc = \"{ecc}\", most_in_a_row = {most} }}\n");
+        toml = toml.replacen("[flash]\n", &copyback, 1);
+    }
     toml
 }
 
@@ -794,6 +800,7 @@ fn check(toml: &str, config: &CheckedConfig, asked: Vec<Request>) {
         let passed_over = done.schedule_counts().expect("there is a schedule").most_passed_over;
         assert!(passed_over <= scheduling.passed_over_at_most, "somebody was passed over {passed_over} times");
     }
+    assert!(statistics.copied_pages <= statistics.moved_pages_programmed(), "what is copied is moved");
     if toml.contains("[ftl.parity]") && toml.contains("reliability = \"perfect\"") {
         let lost = statistics.uncorrectable + statistics.uncorrectable_in_background;
         assert_eq!(lost, 0, "one die that fails loses nothing where there is parity");

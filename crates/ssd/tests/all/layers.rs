@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// All modules, the lowest first. One that is not named belongs to the one that it is in.
-const ORDER: [&str; 70] = [
+const ORDER: [&str; 71] = [
     "events",
     "recency",
     "request",
@@ -22,6 +22,7 @@ const ORDER: [&str; 70] = [
     "config::rounds",
     "config::scheduling",
     "config::failures",
+    "config::copyback",
     "config::flash",
     "config::bus",
     "config::decoder",

@@ -5,6 +5,7 @@ mod bch_by_age;
 mod buffers;
 mod cells;
 mod commands;
+mod copyback;
 mod dftl;
 mod disksim;
 mod exact;

@@ -337,20 +337,30 @@ impl Array {
         None
     }
 
-    /// The program that is to be loaded while a unit programs: what waits first, if no read goes before it.
-    pub(super) fn load_next(&mut self, now: Ns, unit: u32) -> Option<u32> {
+    /// The program that is to be loaded while a unit programs: what waits first, if no read goes before it and it loads anything.
+    pub(super) fn load_next(&mut self, now: Ns, unit: u32, loads: impl Fn(u32) -> bool) -> Option<u32> {
         let entry = &mut self.units[unit as usize];
         let is_free_to_load = entry.phase == Phase::Programming && entry.next_program.is_none();
         if !is_free_to_load || !entry.retries.is_empty() || !entry.reads.is_empty() {
             return None;
         }
         if let Some(schedule) = &mut self.schedule {
-            let Some(Work::Program(part)) = schedule.peek(now, unit) else { return None };
+            let Some(Work::Program(part)) = schedule.peek(now, unit).filter(|work| match work {
+                Work::Program(part) => loads(*part),
+                _ => false,
+            }) else {
+                return None;
+            };
             schedule.next(now, unit, false);
             entry.next_program = Some(NextProgram { part, loaded: false });
             return Some(part);
         }
-        let Some(&Work::Program(part)) = entry.others.front() else { return None };
+        let Some(&Work::Program(part)) = entry.others.front().filter(|work| match work {
+            Work::Program(part) => loads(*part),
+            _ => false,
+        }) else {
+            return None;
+        };
         entry.others.pop_front();
         entry.next_program = Some(NextProgram { part, loaded: false });
         Some(part)

@@ -193,14 +193,24 @@ impl BackEnd {
 
     /// Every codeword of a read has been decoded or given up.
     pub(super) fn end_read(&mut self, kernel: &mut Kernel, read: u32) {
-        let Read { order: ReadOrder { owner, group, keeps, .. }, time, waited_for, counted, sensings, failed, .. } =
-            self.reads.reads[read];
+        let Read {
+            order: ReadOrder { owner, group, keeps, .. },
+            time,
+            waited_for,
+            counted,
+            sensings,
+            failed,
+            step,
+            attempts,
+            ..
+        } = self.reads.reads[read];
         if matches!(owner, ReadOwner::Request(_)) {
             kernel.statistics.read_ended(time, waited_for, counted);
         }
         let of = if let ReadOwner::Recovery { read: of, .. } = owner { self.mate_read(of, read) } else { None };
         self.reads.remove(read);
-        let ended = Completion::ReadEnded { owner, group, sensings, keeps: keeps && !failed };
+        let is_poor = failed || attempts > 1 || step.level > 1;
+        let ended = Completion::ReadEnded { owner, group, sensings, keeps: keeps && !failed, is_poor };
         match &mut kernel.dram {
             Some(dram) if !matches!(owner, ReadOwner::Request(_) | ReadOwner::Recovery { .. }) => {
                 let takes = dram.move_codewords(kernel.now, counted.into());

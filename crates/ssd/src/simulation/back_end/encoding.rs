@@ -28,8 +28,7 @@ impl BackEnd {
         codewords: impl FnOnce() -> u32,
     ) {
         let energy = self.program_energy(pe_cycles, group.slc());
-        let program =
-            Program { group, owner, merges, energy, remaining: group.pages(), codewords_per_page: 0, to_encode: 0 };
+        let program = Program { merges, ..Program::new(group, owner, energy) };
         let program = self.programs.insert(program);
         if self.encoders.is_some() {
             let codewords_per_page = codewords();
@@ -59,6 +58,14 @@ impl BackEnd {
             let encoders = self.encoders.as_mut().expect("they are there");
             encoders.submit(kernel, channel, program, codewords_per_page, owner.is_of_host());
         }
+    }
+
+    /// Begins to copy a page to another one of its plane, which is not of the SLC cache: it is sensed and programmed, and no data
+    /// crosses the bus, DRAM or encoders.
+    pub(in super::super) fn copy(&mut self, kernel: &mut Kernel, from: Group, to: Group, owner: ProgramOwner) {
+        let program = Program { copies: Some(from), ..Program::new(to, owner, self.energy.copy) };
+        let program = self.programs.insert(program);
+        self.submit_program(kernel, program);
     }
 
     /// The pages of a program go to their chips.

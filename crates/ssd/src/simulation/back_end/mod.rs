@@ -81,6 +81,8 @@ struct Program {
     owner: ProgramOwner,
     /// Whether it is sensed first what old data is merged with the new.
     merges: bool,
+    /// Of a copy within a plane, the page that is sensed for it.
+    copies: Option<Group>,
     /// What each page costs.
     energy: Pj,
     /// Pages whose program has not ended.
@@ -88,6 +90,14 @@ struct Program {
     /// Codewords that are encoded for each page, and those of all that are not yet; 0 where encoding takes no time.
     codewords_per_page: u32,
     to_encode: u32,
+}
+
+impl Program {
+    /// A program of data that comes from the controller as it is.
+    fn new(group: Group, owner: ProgramOwner, energy: Pj) -> Self {
+        let remaining = group.pages();
+        Self { group, owner, merges: false, copies: None, energy, remaining, codewords_per_page: 0, to_encode: 0 }
+    }
 }
 
 pub(super) struct BackEnd {
@@ -316,6 +326,11 @@ impl BackEnd {
     pub(super) fn program_energy(&self, pe_cycles: u32, slc: bool) -> Pj {
         let energy = if slc { &self.energy.program_slc } else { &self.energy.program };
         *energy.at(|| pe_cycles)
+    }
+
+    /// Whether programs have their way to chips before them, on which a copy would overtake them.
+    pub(super) fn copies_overtake(&self, kernel: &Kernel) -> bool {
+        self.encoders.is_some() || kernel.dram.is_some()
     }
 
     /// Whether nothing is under way.

@@ -12,9 +12,9 @@ use std::ops::Range;
 use softsense_base::Ns;
 
 use super::super::kernel::Kernel;
-use super::BackEnd;
 use super::array::{Taken, Turn, Work};
 use super::phase::Phase;
+use super::{BackEnd, Program};
 use crate::config::{RoundsSpec, RoundsTake};
 use crate::ftl::Group;
 use crate::geometry::Geometry;
@@ -56,6 +56,7 @@ struct MultiPlane {
 enum Operation {
     Read,
     Program,
+    Copy,
     Erase,
 }
 
@@ -119,7 +120,10 @@ impl BackEnd {
         let of_group = |group: Group| (group.slc(), Some(group.page));
         let (operation, (slc, page)) = match work {
             Work::Read(part) => (Operation::Read, of_group(self.reads.reads[self.reads.of_part(part).0].order.group)),
-            Work::Program(part) => (Operation::Program, of_group(self.programs[self.reads.of_part(part).0].group)),
+            Work::Program(part) => {
+                let Program { group, copies, .. } = self.programs[self.reads.of_part(part).0];
+                (if copies.is_some() { Operation::Copy } else { Operation::Program }, of_group(group))
+            }
             Work::Erase { slc, .. } => (Operation::Erase, (slc, None)),
         };
         let page = page.filter(|_| !commands.any_page);

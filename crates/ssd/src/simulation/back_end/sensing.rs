@@ -74,7 +74,10 @@ impl BackEnd {
     #[inline]
     fn load_ahead(&mut self, kernel: &mut Kernel, unit: u32) {
         if self.cache_program
-            && let Some(part) = self.array.load_next(kernel.now, unit)
+            && let Some(part) = self.array.load_next(kernel.now, unit, |part| {
+                // A copy has nothing to load.
+                self.programs[self.reads.of_part(part).0].copies.is_none()
+            })
         {
             let (program, member) = self.reads.of_part(part);
             let channel = self.channel_of(self.programs[program].group, member);
@@ -94,7 +97,7 @@ impl BackEnd {
     /// The page of a program has crossed the bus: its array begins.
     pub(super) fn begin_program(&mut self, kernel: &mut Kernel, unit: u32, part: u32) {
         let (program, _) = self.reads.of_part(part);
-        let Program { group, owner, merges, energy, .. } = self.programs[program];
+        let Program { group, owner, merges, copies, energy, .. } = self.programs[program];
         let page_type = self.geometry.page_type_of(self.geometry.turn(group.page, 0).1, group.slc());
         kernel.statistics.operations.programs += 1;
         kernel.statistics.by_cause[owner.cause() as usize].programs += 1;
@@ -111,6 +114,14 @@ impl BackEnd {
             kernel.statistics.operations.senses += 1;
             kernel.statistics.energy.sense += self.energy.sense;
             kernel.statistics.energy.writes += self.energy.sense;
+        }
+        if let Some(from) = copies {
+            let page_type = self.geometry.page_type_of(self.geometry.turn(from.page, 0).1, from.slc());
+            duration += self.timing.sensing(page_type, Step::fresh(1), number_of(from, 0));
+            kernel.statistics.operations.senses += 1;
+            kernel.statistics.by_cause[owner.cause() as usize].page_reads += 1;
+            kernel.statistics.energy.sense += self.energy.sense;
+            kernel.statistics.energy.background += self.energy.sense;
         }
         self.array.run(kernel, unit, Command::Program, part, duration);
         self.make_way(kernel, unit);
@@ -183,8 +194,15 @@ impl BackEnd {
             Work::Program(part) => {
                 let (program, member) = self.reads.of_part(part);
                 self.take_for_program(kernel, unit, part);
-                let channel = self.channel_of(self.programs[program].group, member);
-                self.request_bus(kernel, channel, Transfer::Program(part));
+                let Program { group, copies, .. } = self.programs[program];
+                let channel = self.channel_of(group, member);
+                if copies.is_none() {
+                    self.request_bus(kernel, channel, Transfer::Program(part));
+                } else if self.timing.command == Ns::ZERO {
+                    self.begin_program(kernel, unit, part);
+                } else {
+                    self.request_bus(kernel, channel, Transfer::Command { unit, work });
+                }
             }
             Work::Erase { superblock, cause, .. } => {
                 kernel.statistics.operations.erases += 1;
@@ -222,7 +240,8 @@ impl BackEnd {
                 let duration = if slc { self.timing.erase_slc } else { self.timing.erase };
                 self.array.run(kernel, unit, Command::Erase, superblock, duration);
             }
-            Work::Program(_) => unreachable!("its command comes with its data"),
+            // A copy; the command of others comes with their data.
+            Work::Program(part) => self.begin_program(kernel, unit, part),
         }
     }
 
@@ -265,9 +284,7 @@ impl BackEnd {
         } else {
             self.geometry.page_type_of(self.geometry.turn(group.page, member).1, group.slc())
         };
-        let page =
-            (u64::from(group.set) << 32 | u64::from(group.superblock), u64::from(group.page) << 8 | u64::from(member));
-        self.timing.sensing(page_type, step, page)
+        self.timing.sensing(page_type, step, number_of(group, member))
     }
 
     /// A unit's array has ended what it was at.
@@ -395,4 +412,9 @@ impl BackEnd {
             self.leave_array(kernel, unit);
         }
     }
+}
+
+/// Two numbers that say which page a member of a group is.
+fn number_of(group: Group, member: u32) -> (u64, u64) {
+    (u64::from(group.set) << 32 | u64::from(group.superblock), u64::from(group.page) << 8 | u64::from(member))
 }

@@ -243,6 +243,8 @@ pub(super) struct OperationEnergy {
     pub(super) program: ByAge<Pj>,
     /// The same of a page of the SLC cache.
     pub(super) program_slc: ByAge<Pj>,
+    /// Of a page that is not encoded.
+    pub(super) copy: Pj,
     pub(super) erase: Pj,
     pub(super) decode: DecodeEnergy,
     pub(super) predict: Pj,
@@ -262,6 +264,7 @@ impl OperationEnergy {
             transfer_extra_level: Pj::from_uj(spec.transfer_extra_level_uj),
             program: program(spec.program_uj),
             program_slc: program(spec.slc_program_uj.unwrap_or(spec.program_uj)),
+            copy: Pj::from_uj(spec.program_uj),
             erase: Pj::from_uj(spec.erase_uj),
             decode: DecodeEnergy::new(config),
             predict: Pj::from_uj(spec.predict_uj),

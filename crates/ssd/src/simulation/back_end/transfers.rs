@@ -5,7 +5,7 @@ use softsense_link::Step;
 
 use super::super::kernel::Kernel;
 use super::BackEnd;
-use super::array::NONE;
+use super::array::{NONE, Work};
 use super::bus::Transfer;
 use super::decoders::Arrived;
 use super::phase::Phase;
@@ -43,6 +43,8 @@ impl BackEnd {
                 self.transfer_time(&self.reads.codewords[codeword], self.reads.of_part(part).1)
             }
             Transfer::Program(_) => self.timing.program_transfer,
+            // A copy is told what to read, and where to program it.
+            Transfer::Command { work: Work::Program(_), .. } => self.timing.command.times(2),
             Transfer::Command { .. } => self.timing.command,
         };
         self.bus.begin(kernel, channel, transfer, duration);

@@ -16,7 +16,8 @@ use super::super::device::Device;
 use super::super::owners::{Cause, ProgramOwner, ReadOwner};
 use super::WritePath;
 use super::pacing::Stage;
-use crate::ftl::{ANY_VICTIM, Group, Held, Reclaim, Writer};
+use crate::config::CopybackEcc;
+use crate::ftl::{ANY_VICTIM, Group, Held, Lcn, Reclaim, Writer};
 
 /// Collection of a set, at work on one superblock.
 #[derive(Debug)]
@@ -36,12 +37,23 @@ pub(super) struct Collection {
     /// What has been read and waits to be programmed.
     collected: Vec<Held>,
     programs: u32,
+    /// A page that is copied within its plane when all programs have ended.
+    to_copy: Option<Group>,
+    copying: Option<Copying>,
     /// Whether a unit that was programmed ends in the next page.
     cut: bool,
     /// Whether it leaves what it has not moved where it is.
     gave_up: bool,
     /// Blocks of the victim that are being erased.
     erasing: u32,
+}
+
+/// A page that is being copied within its plane: what it held is in the new page when that has been programmed.
+#[derive(Debug)]
+struct Copying {
+    from: Group,
+    to: Group,
+    held: Vec<Held>,
 }
 
 impl WritePath {
@@ -125,6 +137,8 @@ impl WritePath {
             units: Vec::new(),
             collected: Vec::new(),
             programs: 0,
+            to_copy: None,
+            copying: None,
             cut: false,
             gave_up: false,
             erasing: 0,
@@ -150,13 +164,19 @@ impl WritePath {
         let is_paced = self.is_paced();
         loop {
             let job = self.collection(set);
-            if !job.reading.is_empty() || job.erasing > 0 {
+            if !job.reading.is_empty() || job.erasing > 0 || job.copying.is_some() {
                 return;
             }
             if job.may_pause(is_paced) && !self.goes_on(device, set, Stage::Move) {
                 return;
             }
-            if self.collection(set).read_on(device, set) {
+            if let Some(group) = self.collection(set).next_page(device, set) {
+                if self.copies == Some(CopybackEcc::None) && self.can_copy(device, set, group) {
+                    self.copy_page(device, set, group);
+                } else {
+                    let job = self.collection(set);
+                    device.read(ReadOwner::Move { set, cause: job.cause }, group, &job.units);
+                }
                 if let Some(pacing) = &mut self.pacing {
                     pacing.moves(set, 1);
                 }
@@ -192,8 +212,51 @@ impl WritePath {
         }
     }
 
+    /// Whether what is to be moved next is a page that can be copied within its plane: all of its codewords are valid, and they have not
+    /// been copied too often in a row.
+    fn can_copy(&mut self, device: &Device, set: u32, from: Group) -> bool {
+        let reading = &self.collection(set).reading;
+        let is_whole = reading.len() == device.geometry.codewords_per_page() as usize;
+        is_whole && reading.iter().all(|&held| device.ftl.is_current(held)) && device.ftl.may_copy(from)
+    }
+
+    /// Begins to copy a page of the victim within its plane, after programs that it would overtake: those of a block are in order.
+    fn copy_page(&mut self, device: &mut Device, set: u32, from: Group) {
+        let job = self.collection(set);
+        if job.programs > 0 && device.back_end.copies_overtake(&device.kernel) {
+            job.to_copy = Some(from);
+            return;
+        }
+        let held = std::mem::take(&mut job.reading);
+        let Some(to) = job.open(device, set, held[0].lcn) else { return self.continue_collection(device, set) };
+        job.programs += 1;
+        job.copying = Some(Copying { from, to, held });
+        let owner = ProgramOwner::Move(job.cause);
+        self.rooms[device.geometry.ssd_of_set(set) as usize].programming += 1;
+        device.copy(from, to, owner);
+    }
+
+    /// A page has been programmed: if it is a copy, its data is there now, but for what was overwritten meanwhile.
+    pub(super) fn copied(&mut self, device: &mut Device, to: Group) {
+        let job = self.collection(to.set);
+        let Some(Copying { from, held, .. }) = job.copying.take_if(|copying| copying.to == to) else { return };
+        device.ftl.read_ends(from, 1, false);
+        for (slot, held) in (0..).zip(held) {
+            if device.ftl.is_current(held) {
+                device.ftl.place(to, slot, held.lcn);
+                device.entry_changed(held.lcn);
+            }
+        }
+    }
+
     /// A page or group of the victim has been read.
-    pub(in super::super) fn collected(&mut self, device: &mut Device, set: u32) {
+    ///
+    /// # Arguments
+    /// - `is_poor`: whether hard decisions were not enough at the first attempt.
+    pub(in super::super) fn collected(&mut self, device: &mut Device, set: u32, group: Group, is_poor: bool) {
+        if self.copies == Some(CopybackEcc::Check) && !is_poor && self.can_copy(device, set, group) {
+            return self.copy_page(device, set, group);
+        }
         let job = self.collection(set);
         job.collected.append(&mut job.reading);
         // Codewords that it programs at once.
@@ -210,25 +273,14 @@ impl WritePath {
     /// Programs one page or group of collected codewords, if any of them is still valid.
     fn program_collected(&mut self, device: &mut Device, set: u32) {
         let job = self.collection(set);
-        let ftl = &mut device.ftl;
-        job.collected.retain(|&held| ftl.is_current(held));
+        job.collected.retain(|&held| device.ftl.is_current(held));
         if job.collected.is_empty() && !job.cut {
             return;
         }
-        // A victim holds translation pages, or data.
-        let collector = job.collected.first().map_or(Writer::Gc, |held| ftl.collector_of(held.lcn));
-        // The cache holds data alone.
-        let writer = if job.cause == Cause::Folding { Writer::Fold } else { collector };
-        let owner = ProgramOwner::Move(job.cause);
-        if !job.whole && !ftl.has_room_beside_last(set, writer) {
-            job.gives_up();
-            return;
-        }
-        let Some(group) = ftl.open(set, writer) else {
-            assert!(ftl.has_failed(), "the host leaves a block to collection");
-            job.gives_up();
-            return;
-        };
+        // What it has cut is data of the user's, of which 0 is some.
+        let first = job.collected.first().map_or(0, |held| held.lcn);
+        let Some(group) = job.open(device, set, first) else { return };
+        let (owner, ftl) = (ProgramOwner::Move(job.cause), &mut device.ftl);
         job.programs += 1;
         let count = job.collected.len().min(ftl.room(group) as usize);
         job.cut = count as u32 == ftl.room(group) && ftl.last_crosses(group);
@@ -248,7 +300,13 @@ impl WritePath {
 
     /// A page or group of collected codewords has been programmed.
     pub(super) fn collected_programmed(&mut self, device: &mut Device, set: u32) {
-        self.collection(set).programs -= 1;
+        let job = self.collection(set);
+        job.programs -= 1;
+        if job.programs == 0
+            && let Some(from) = job.to_copy.take()
+        {
+            return self.copy_page(device, set, from);
+        }
         self.continue_collection(device, set);
     }
 
@@ -326,6 +384,19 @@ impl Collection {
         self.cause.is_collection().then(|| device.ftl.valid(self.victim))
     }
 
+    /// The next pages for what it moves, of which this is the first codeword; where there is no room it gives up.
+    fn open(&mut self, device: &mut Device, set: u32, first: Lcn) -> Option<Group> {
+        // A victim holds translation pages, or data; the cache holds data alone.
+        let writer = if self.cause == Cause::Folding { Writer::Fold } else { device.ftl.collector_of(first) };
+        let has_room = self.whole || device.ftl.has_room_beside_last(set, writer);
+        let group = if has_room { device.ftl.open(set, writer) } else { None };
+        if group.is_none() {
+            assert!(!has_room || device.ftl.has_failed(), "the host leaves a block to collection");
+            self.gives_up();
+        }
+        group
+    }
+
     fn gives_up(&mut self) {
         self.gave_up = true;
         self.pages = 0..0;
@@ -333,8 +404,8 @@ impl Collection {
         self.cut = false;
     }
 
-    /// Begins to read the next page, or pages, of the victim that hold valid codewords. Whether there are any.
-    fn read_on(&mut self, device: &mut Device, set: u32) -> bool {
+    /// The next page, or pages, of the victim that hold valid codewords, which are to be read then; none at its end.
+    fn next_page(&mut self, device: &mut Device, set: u32) -> Option<Group> {
         while !self.pages.is_empty() {
             let group = device.ftl.group_at(set, self.victim, self.pages.start);
             self.pages.start += group.pages() * self.together(device);
@@ -348,11 +419,10 @@ impl Collection {
             }
             self.look_ahead(device, set);
             if !self.units.is_empty() {
-                device.read(ReadOwner::Move { set, cause: self.cause }, group, &self.units);
-                return true;
+                return Some(group);
             }
         }
-        false
+        None
     }
 
     /// Pages of a block that are read at once: units that share pages are read together.

@@ -21,7 +21,7 @@ use super::device::Device;
 use super::kernel::Completion;
 use super::owners::{ProgramOwner, ReadOwner};
 use crate::checked::CheckedConfig;
-use crate::config::{PartialWrite, WriteBufferReplacement};
+use crate::config::{CopybackEcc, PartialWrite, WriteBufferReplacement};
 use crate::ftl::{Group, Lcn, Location};
 use crate::request::Request;
 use crate::slab::Slab;
@@ -55,6 +55,8 @@ pub(super) struct WritePath {
     collections: Vec<Option<Collection>>,
     /// None where garbage collection never pauses.
     pacing: Option<Box<Pacing>>,
+    /// What is seen of pages that are copied within their planes; none where none are.
+    copies: Option<CopybackEcc>,
     /// Translation pages that wait for room in flash.
     stalled_translations: Vec<u32>,
     /// Of each request under way its placement handle; none where there is one handle.
@@ -92,6 +94,7 @@ impl WritePath {
             cut: vec![None; geometry.sets() as usize],
             collections: (0..geometry.sets()).map(|_| None).collect(),
             pacing: Pacing::new(config)?,
+            copies: spec.flash.copyback.as_ref().map(|copyback| copyback.ecc),
             stalled_translations: Vec::new(),
             through: BTreeSet::new(),
             protected: spec.host.write_buffer_power_protected,
@@ -318,6 +321,9 @@ impl WritePath {
         const NS_PER_S: u64 = 1_000_000_000;
         let ssd = device.geometry.ssd_of_set(group.set);
         self.rooms[ssd as usize].programming -= 1;
+        if self.copies.is_some() && owner.moves_data() {
+            self.copied(device, group);
+        }
         let Ns(now) = device.kernel.now;
         device.ftl.programmed(group, now / NS_PER_S);
         if owner.is_of_host() {
