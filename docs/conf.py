@@ -72,6 +72,7 @@ NAVIGATION = {
         "model/ftl",
         "model/memory",
         "model/dftl",
+        "model/maintenance",
         "model/slc-cache",
         "model/parity",
         "model/copyback",

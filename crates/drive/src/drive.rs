@@ -146,6 +146,9 @@ impl Drive {
             (of.ftl.parity.is_some(), "ftl.parity", "none"),
             (of.flash.copyback.is_some(), "flash.copyback", "none"),
             (!of.flash.die_failures.is_empty(), "flash.die_failures", "none"),
+            (of.ftl.refresh.is_some(), "ftl.refresh", "none"),
+            (of.ftl.scrub.is_some(), "ftl.scrub", "none"),
+            (of.ftl.time_scale != 1.0, "ftl.time_scale", "1"),
             (of.ftl.gc_pacing != GcPacing::AtOnce, "ftl.gc_pacing", "at_once"),
             (of.ftl.gc_idle.is_some(), "ftl.gc_idle", "none"),
             (

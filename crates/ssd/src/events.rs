@@ -51,6 +51,16 @@ pub enum Event {
         /// What: an index of the kernel.
         deferred: u32,
     },
+    /// The data of a set may have become too old.
+    RefreshDue {
+        /// The set.
+        set: u32,
+    },
+    /// It is the turn of the next page of a set to be scrubbed.
+    ScrubDue {
+        /// The set.
+        set: u32,
+    },
     /// Garbage collection of a set is to look again whether it goes on.
     Wake {
         /// The set.
@@ -88,6 +98,8 @@ impl Event {
             Event::IdleFor { ssd } => (6, ssd),
             Event::Wake { set } => (7, set),
             Event::Stored { deferred } => (8, deferred),
+            Event::RefreshDue { set } => (9, set),
+            Event::ScrubDue { set } => (10, set),
         };
         assert!(index < MAX_INDEX, "fewer than 2^22 of anything are under way");
         kind << INDEX_BITS | index
@@ -105,7 +117,9 @@ impl Event {
             5 => Event::Crossed { crossing: index },
             6 => Event::IdleFor { ssd: index },
             7 => Event::Wake { set: index },
-            _ => Event::Stored { deferred: index },
+            8 => Event::Stored { deferred: index },
+            9 => Event::RefreshDue { set: index },
+            _ => Event::ScrubDue { set: index },
         }
     }
 }

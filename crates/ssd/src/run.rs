@@ -9,12 +9,12 @@ use softsense_link::ReliabilitySpec;
 use crate::checked::CheckedConfig;
 use crate::config::{CacheAdmission, MODEL_VERSION, Mapping, PartialWrite};
 use crate::request::{NoRequests, RequestKind};
-use crate::simulation::{CodewordSample, Grown, LogRow, Recording, Simulation, Sources, Window};
+use crate::simulation::{Cause, CodewordSample, Grown, LogRow, Recording, Simulation, Sources, Window};
 use crate::summary::{
     BackgroundWork, CodeRatesSummary, CodewordReads, CopybackSummary, DramSummary, EncoderSummary, EnergySummary,
     GcPacingSummary, GcSummary, GrowthSummary, HostLinkSummary, InterconnectSummary, MachineSummary, MappingSummary,
-    OwnSummary, ParitySummary, ReadAheadSummary, ReadBufferSummary, ReadReclaimSummary, ReadTimeUs, Responses,
-    SchedulingSummary, SlcCacheSummary, SlowestReads, Summary, WearSummary, WritesDetail,
+    OwnSummary, ParitySummary, ReadAheadSummary, ReadBufferSummary, ReadReclaimSummary, ReadTimeUs, RefreshSummary,
+    Responses, SchedulingSummary, ScrubSummary, SlcCacheSummary, SlowestReads, Summary, WearSummary, WritesDetail,
 };
 use crate::tenants::{self, TenantSources, TenantSummary};
 use crate::trace::{Beyond, Trace};
@@ -313,6 +313,27 @@ impl Run {
             copyback: spec.flash.copyback.as_ref().map(|_| {
                 let all = s.moved_pages_programmed();
                 CopybackSummary { pages: s.copied_pages, share: (all > 0).then(|| s.copied_pages as f64 / all as f64) }
+            }),
+            refresh: (spec.ftl.refresh.is_some() || spec.ftl.scrub.is_some()).then(|| {
+                let codewords = s.work(Cause::Refresh).codewords;
+                let written = s.host_codewords_written;
+                RefreshSummary {
+                    blocks: s.maintenance.refreshed_blocks,
+                    blocks_for_scrub: s.maintenance.refreshed_for_scrub,
+                    blocks_late: s.maintenance.refreshed_late,
+                    codewords,
+                    write_amplification: (written > 0).then(|| codewords as f64 / written as f64),
+                }
+            }),
+            scrub: self.simulation.scrub_turns().map(|(turns, owed, pages)| ScrubSummary {
+                pages: s.work(Cause::Scrub).page_reads,
+                codewords: s.maintenance.scrubbed_codewords,
+                codewords_above: s.maintenance.scrubbed_above,
+                codewords_recovered: s.maintenance.scrubbed_recovered,
+                codewords_uncorrectable: s.maintenance.scrubbed_uncorrectable,
+                blocks_found: s.maintenance.blocks_found,
+                rounds: turns as f64 / pages as f64,
+                behind: (turns > 0).then(|| owed as f64 / turns as f64),
             }),
             slc_cache: self.simulation.ftl().slc_room_and_valid().map(|(room, valid)| {
                 let of_host = |codewords: u64| {

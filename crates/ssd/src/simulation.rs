@@ -64,8 +64,9 @@ use recorder::Recorder;
 pub use recorder::{Owner, Recorded, Recording, Resource, Window};
 pub(crate) use statistics::place_of;
 pub use statistics::{
-    CodewordSample, Energy, ExpectedUber, KINDS_OF_WORK, LogRow, Operations, PARTS_OF_READS, PARTS_OF_TIME,
-    PacingCounts, ReadAheadCounts, ReadTime, Statistics, TenantStatistics, TimesTaken, Utilisation, WorkCounts,
+    CodewordSample, Energy, ExpectedUber, KINDS_OF_WORK, LogRow, MaintenanceCounts, Operations, PARTS_OF_READS,
+    PARTS_OF_TIME, PacingCounts, ReadAheadCounts, ReadTime, Statistics, TenantStatistics, TimesTaken, Utilisation,
+    WorkCounts,
 };
 use translation::{Access, LookUp, Translation, Waiting};
 use write_path::WritePath;
@@ -124,6 +125,7 @@ impl Simulation {
         simulation.device.kernel.statistics.expect_tenants(tenants);
         simulation.device.kernel.statistics.expect_reads_within(config.read_deadlines());
         simulation.host.schedule_arrivals(&mut simulation.device)?;
+        simulation.write_path.start_maintenance(&mut simulation.device);
         simulation.check_own()?;
         Ok(simulation)
     }
@@ -183,8 +185,11 @@ impl Simulation {
             self.assert_everything_ended();
             return Ok(false);
         };
-        let in_idle_time = matches!(event, Event::IdleFor { .. } | Event::Wake { .. });
-        if (in_idle_time || self.write_path.is_paced()) && self.host.is_idle() {
+        let in_idle_time = matches!(
+            event,
+            Event::IdleFor { .. } | Event::Wake { .. } | Event::RefreshDue { .. } | Event::ScrubDue { .. }
+        );
+        if (in_idle_time || self.write_path.works_beside_requests()) && self.host.is_idle() {
             self.write_path.requests_are_over();
             // Nobody waits for what would be done in idle time after the last request: the run ends without it.
             if in_idle_time {
@@ -209,6 +214,8 @@ impl Simulation {
             Event::DecodeDone { decoder } => back_end.decode_done(kernel, decoder),
             Event::EncodeDone { encoder } => back_end.encode_done(kernel, encoder),
             Event::Crossed { crossing } => back_end.crossed(kernel, crossing),
+            Event::RefreshDue { set } => self.write_path.refresh_due(&mut self.device, set),
+            Event::ScrubDue { set } => self.write_path.scrub_due(&mut self.device, set),
             Event::Wake { set } => self.write_path.woken(&mut self.device, set, key),
             Event::IdleFor { ssd } => {
                 if self.device.asks_whether_idle(ssd) {
@@ -251,13 +258,16 @@ impl Simulation {
                     host.count_read(&mut device.kernel, request, decoded);
                     host.codewords_read(&mut device.kernel, request, codewords, (level, retries, decoded));
                 }
-                Completion::ReadEnded { owner, group, sensings, keeps, is_poor } => {
+                Completion::ReadEnded { owner, group, sensings, keeps, is_poor, needs_refresh } => {
                     device.ftl.read_ends(group, sensings, owner.is_of_host());
                     if keeps {
                         device.keep(owner, group);
                     }
                     if owner.is_of_host() {
                         device.host_ended(group.set);
+                    }
+                    if let ReadOwner::Scrub { set } = owner {
+                        self.write_path.scrubbed(&mut self.device, set, group.superblock, needs_refresh);
                     }
                     self.read_ended(owner, group, is_poor);
                     self.write_path.read_ended(&mut self.device, owner, group);
@@ -299,7 +309,7 @@ impl Simulation {
     fn read_ended(&mut self, owner: ReadOwner, group: Group, is_poor: bool) {
         let (write_path, device) = (&mut self.write_path, &mut self.device);
         match owner {
-            ReadOwner::Request(_) | ReadOwner::Ahead | ReadOwner::Recovery { .. } => {}
+            ReadOwner::Request(_) | ReadOwner::Ahead | ReadOwner::Scrub { .. } | ReadOwner::Recovery { .. } => {}
             ReadOwner::Modify { request, lcn } => write_path.write_whole(device, request, lcn..lcn + 1),
             ReadOwner::Fill { fill } => write_path.filled(device, fill),
             ReadOwner::Move { set, .. } => write_path.collected(device, set, group, is_poor),
@@ -479,6 +489,12 @@ impl Simulation {
     /// Whether garbage collection may pause.
     pub(crate) fn is_paced(&self) -> bool {
         self.write_path.is_paced()
+    }
+
+    /// Of patrol scrub, the turns of pages that have come, those of them that have yet to be taken, and pages of the device; nothing without
+    /// one.
+    pub fn scrub_turns(&self) -> Option<(u64, u64, u64)> {
+        self.write_path.scrub_turns()
     }
 
     /// Requests that came in, whether or not they have completed.

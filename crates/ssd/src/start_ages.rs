@@ -14,6 +14,9 @@ use crate::geometry::Geometry;
 pub struct StartAges {
     pe_cycles: PeCycles,
     ssds: Arc<[OfSsd]>,
+    /// Of each superblock, the age of its data over that of its SSD; none where they are the same.
+    retention_factors: Option<Arc<[f64]>>,
+    retention_spread: f64,
 }
 
 #[derive(Debug, Clone)]
@@ -42,10 +45,26 @@ impl StartAges {
             retention_hours: age.retention_days * 24.0,
             block_reads: age.block_reads,
         };
+        let retention_spread = spec.retention_spread;
+        let retention_factors = (retention_spread > 0.0).then(|| {
+            // Of the draws for a superblock the first is that of its P/E cycles.
+            let stream = Stream::new(seed, Purpose::StartPeCycles);
+            let per_set = geometry.blocks_per_plane();
+            let mut factors = vec![0.0; (geometry.sets() * per_set) as usize];
+            for set in 0..geometry.sets() {
+                let mut order: Vec<u32> = (set * per_set..(set + 1) * per_set).collect();
+                order.sort_by(|&a, &b| stream.uniform(a.into(), 1).total_cmp(&stream.uniform(b.into(), 1)));
+                for (rank, superblock) in order.into_iter().enumerate() {
+                    let even = (rank as f64 + 0.5) / f64::from(per_set);
+                    factors[superblock as usize] = 1.0 + retention_spread * (2.0 * even - 1.0);
+                }
+            }
+            factors.into()
+        });
         let first = ages[0].pe_cycles;
         if spec.pe_cycles_spread == 0.0 && ages.iter().all(|age| age.pe_cycles == first) {
             let ssds = ages.iter().map(|age| of_ssd(age, first..=first)).collect();
-            return Ok(Self { pe_cycles: PeCycles::Same(first), ssds });
+            return Ok(Self { pe_cycles: PeCycles::Same(first), ssds, retention_factors, retention_spread });
         }
         let stream = Stream::new(seed, Purpose::StartPeCycles);
         let pe_cycles = |superblock: u32| {
@@ -57,7 +76,12 @@ impl StartAges {
             let (least, most) = all.iter().fold((u32::MAX, 0), |(least, most), &one| (one.min(least), one.max(most)));
             of_ssd(age, least..=most)
         });
-        Ok(Self { ssds: ssds.collect(), pe_cycles: PeCycles::OfSuperblocks(pe_cycles) })
+        Ok(Self {
+            ssds: ssds.collect(),
+            pe_cycles: PeCycles::OfSuperblocks(pe_cycles),
+            retention_factors,
+            retention_spread,
+        })
     }
 
     /// P/E cycles that a superblock has behind it.
@@ -84,10 +108,16 @@ impl StartAges {
         by_pe_cycles.at(|| *self.ssds[ssd as usize].pe_cycles.start())
     }
 
-    /// Age of the data of an SSD, hours.
+    /// Age of the data of a superblock of an SSD, hours.
     #[inline]
-    pub fn retention_hours(&self, ssd: u32) -> f64 {
-        self.ssds[ssd as usize].retention_hours
+    pub fn retention_hours(&self, ssd: u32, superblock: u32) -> f64 {
+        let of_ssd = self.ssds[ssd as usize].retention_hours;
+        self.retention_factors.as_ref().map_or(of_ssd, |factors| of_ssd * factors[superblock as usize])
+    }
+
+    /// Age of the oldest data that an SSD may have, hours.
+    pub fn most_retention_hours(&self, ssd: u32) -> f64 {
+        self.ssds[ssd as usize].retention_hours * (1.0 + self.retention_spread)
     }
 
     /// Reads that each block of an SSD has had since its data was written.

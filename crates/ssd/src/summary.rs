@@ -77,6 +77,12 @@ pub struct Summary {
     /// Copyback; not there without it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub copyback: Option<CopybackSummary>,
+    /// Refresh by age, and of what a scrub finds; not there without either.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub refresh: Option<RefreshSummary>,
+    /// Patrol scrub; not there without one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scrub: Option<ScrubSummary>,
     /// The SLC cache; not there without one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub slc_cache: Option<SlcCacheSummary>,
@@ -537,6 +543,42 @@ pub struct CopybackSummary {
     pub pages: u64,
     /// Their share of all pages that were programmed with data that was moved; `null` where none was.
     pub share: Option<f64>,
+}
+
+/// Refresh: data that is moved before it is too old, or as a scrub has found that it needs it.
+#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
+pub struct RefreshSummary {
+    /// Blocks (of several that are erased together, these) whose data was moved, and that were erased.
+    pub blocks: u64,
+    /// Those that a scrub had found.
+    pub blocks_for_scrub: u64,
+    /// Those that were begun after their data was too old.
+    pub blocks_late: u64,
+    /// Codewords moved.
+    pub codewords: u64,
+    /// Codewords moved over those that the host wrote; `null` without writes.
+    pub write_amplification: Option<f64>,
+}
+
+/// Patrol scrub.
+#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
+pub struct ScrubSummary {
+    /// Pages read.
+    pub pages: u64,
+    /// Codewords read and decoded.
+    pub codewords: u64,
+    /// Those of them that were beyond `ftl.scrub.refresh_above`.
+    pub codewords_above: u64,
+    /// Codewords that no level decoded and that were rebuilt by parity.
+    pub codewords_recovered: u64,
+    /// Codewords that are lost: no level decoded them, and there is no parity that rebuilds them.
+    pub codewords_uncorrectable: u64,
+    /// Blocks (of several that are erased together, these) found to need refresh.
+    pub blocks_found: u64,
+    /// Rounds of the device that are due by now.
+    pub rounds: f64,
+    /// Share of the pages whose turn has come that have yet to have it, as the host was at work; `null` where none has come.
+    pub behind: Option<f64>,
 }
 
 /// The SLC cache.

@@ -54,6 +54,7 @@ impl Action {
             Self::Collect => "collect",
             Self::Reclaim => "reclaim",
             Self::Fold => "fold",
+            Self::Refresh => "refresh",
         }
     }
 }
@@ -171,7 +172,7 @@ fn names<W: Write>(recording: &Recording, geometry: &Geometry, lines: &mut Lines
             Resource::Decoder => "decoders",
             Resource::Encoder => "encoders",
             Resource::Suspended => "suspended programs and erases",
-            Resource::Set => "garbage collection, reclaim, folding",
+            Resource::Set => "garbage collection, reclaim, refresh, folding",
         };
         let mut threads = seen.iter().filter(|(of, _)| *of == resource).map(|(_, index)| *index).peekable();
         if threads.peek().is_none() {

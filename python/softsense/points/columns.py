@@ -64,6 +64,11 @@ _NUMBERS: dict[str, tuple[str, ...]] = {
     "wear": ("least_pe_cycles:n", "mean_pe_cycles", "most_pe_cycles:n", "widest_plane_spread:n", "levelled_to:n"),
     "copyback": ("pages:n", "share"),
     "read_reclaim": ("blocks:n", "wordlines:n", "codewords:n", "counter_bytes_per_block:n"),
+    "refresh": ("blocks:n", "blocks_for_scrub:n", "blocks_late:n", "codewords:n", "write_amplification"),
+    "scrub": (
+        *("pages:n", "codewords:n", "codewords_above:n", "codewords_recovered:n", "codewords_uncorrectable:n"),
+        *("blocks_found:n", "rounds", "behind"),
+    ),
     "slc_cache": (
         *("cached_codewords:n", "direct_codewords:n", "folded_codewords:n", "cached_share", "host_write_amplification"),
         *("fold_write_amplification", "gc_write_amplification", "codewords_read:n", "read_share", "blocks_folded:n"),

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 
 _OF_THE_DEVICE = (
-    *("device", "background", "scheduling", "wear", "read_reclaim", "copyback", "slc_cache", "parity", "memory"),
-    "mapping",
+    *("device", "background", "scheduling", "wear", "read_reclaim", "copyback", "maintenance"),
+    *("slc_cache", "parity", "memory", "mapping"),
 )
 
 

@@ -51,6 +51,8 @@ CAUSES = {
     "garbage_collection": "garbage collection",
     "wear_levelling": "wear levelling",
     "read_reclaim": "read reclaim",
+    "refresh": "refresh",
+    "scrub": "patrol scrub",
     "folding": "SLC folding",
     "parity": "parity",
     "recovery": "recovery",
@@ -126,7 +128,7 @@ def blocks(comparison: Comparison) -> list[Block]:
         causes = [{w["cause"]: w["us"] for w in s.get("wait_plane_by_cause", [])} if s else {} for s in slowest]
         if any(set(waits) - {"garbage_collection"} for waits in causes):
             columns += [
-                ("of that\n" + label.replace(" ", "\n", 1), [as_us(waits.get(cause, 0.0)) for waits in causes])
+                ("\n".join(f"of that {label}".rsplit(" ", 1)), [as_us(waits.get(cause, 0.0)) for waits in causes])
                 for cause, label in CAUSES.items()
                 if any(cause in waits for waits in causes)
             ]
@@ -227,6 +229,33 @@ def blocks(comparison: Comparison) -> list[Block]:
             column("of pages\nmoved %", as_percent, "copyback", "share"),
         ]
         found.append(Block("copyback", "Copyback", "policy", names, columns))
+
+    maintained = [(name, s) for name, s in zip(names, summaries, strict=True) if s.get("refresh")]
+    if maintained:
+        refreshes = [s["refresh"] for _, s in maintained]
+        columns = [
+            ("blocks\nrefreshed", [as_count(r["blocks"]) for r in refreshes]),
+            ("after their\nage limit", [as_count(r["blocks_late"]) for r in refreshes]),
+            ("found by\nscrub", [as_count(r["blocks_for_scrub"]) for r in refreshes]),
+            ("codewords\nmoved", [as_count(r["codewords"]) for r in refreshes]),
+        ]
+        scrubs = [s.get("scrub") for _, s in maintained]
+        if any(scrubs):
+            counts = {
+                "pages": "pages\nscrubbed",
+                "codewords": "codewords\nscrubbed",
+                "codewords_above": "above the\nlimit",
+                "codewords_recovered": "rebuilt by\nparity",
+                "codewords_uncorrectable": "uncor-\nrectable",
+            }
+            if not any(s.get("parity") for _, s in maintained):
+                del counts["codewords_recovered"]
+            columns += [(label, [as_count(s[field] if s else None) for s in scrubs]) for field, label in counts.items()]
+            columns += [
+                ("rounds\ndue", [as_number(s["rounds"] if s else None, 3) for s in scrubs]),
+                ("behind\n%", [as_percent(s["behind"] if s else None) for s in scrubs]),
+            ]
+        found.append(Block("maintenance", "Refresh and patrol scrub", "policy", [n for n, _ in maintained], columns))
 
     if any(s.get("slc_cache") for s in summaries):
         columns = [

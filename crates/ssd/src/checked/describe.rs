@@ -4,8 +4,8 @@ use softsense_nand::InferredBy;
 
 use super::{CheckedConfig, DecoderHardware};
 use crate::config::{
-    Config, CopybackSpec, EncoderSpec, GcIdleSpec, InterconnectSpec, ParitySpec, ReadReclaimSpec, SchedulingSpec,
-    SlcCacheSpec,
+    Config, CopybackSpec, EncoderSpec, GcIdleSpec, InterconnectSpec, ParitySpec, ReadReclaimSpec, RefreshSpec,
+    SchedulingSpec, ScrubSpec, SlcCacheSpec,
 };
 
 impl CheckedConfig {
@@ -53,6 +53,9 @@ impl CheckedConfig {
             ("collection", ftl.gc_pacing.describe()),
             ("idle collection", ftl.gc_idle.as_ref().map(GcIdleSpec::describe)),
             ("read reclaim", ftl.read_reclaim.as_ref().map(ReadReclaimSpec::describe)),
+            ("refresh", ftl.refresh.as_ref().map(RefreshSpec::describe)),
+            ("patrol scrub", ftl.scrub.as_ref().map(ScrubSpec::describe)),
+            ("time scale", (ftl.time_scale != 1.0).then(|| format!("data ages {} s in a second", ftl.time_scale))),
             ("copyback", flash.copyback.as_ref().map(CopybackSpec::describe)),
             ("SLC cache", ftl.slc_cache.as_ref().map(SlcCacheSpec::describe)),
         ]

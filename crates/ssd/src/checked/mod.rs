@@ -108,6 +108,8 @@ impl CheckedConfig {
         config.geometry.ssds = 1;
         config.ftl.mapping = Mapping::Page;
         config.ftl.read_reclaim = None;
+        config.ftl.refresh = None;
+        config.ftl.scrub = None;
         config.ftl.slc_cache = None;
         config.ftl.parity = None;
         config.host.read_buffer = None;

@@ -7,7 +7,7 @@ use softsense_nand::Wear;
 use super::CheckedConfig;
 use crate::config::{
     AllocationPool, BusyUnit, DecodeTime, DecoderEnergy, GcPacing, Layout, Mapping, PartialWrite, PlaneChoice,
-    ReadReclaimSpec, RoundsAmong, RoundsTake, TranslationPages,
+    ReadReclaimSpec, RoundsAmong, RoundsTake, ScrubLimit, TranslationPages,
 };
 use crate::events::MAX_INDEX;
 
@@ -53,7 +53,7 @@ impl CheckedConfig {
         for ssd in 0..self.geometry.ssds() {
             let pe_cycles = self.start_ages.of_ssd(ssd);
             for pe_cycles in [*pe_cycles.start(), *pe_cycles.end()] {
-                let start = Wear::unread(pe_cycles, self.start_ages.retention_hours(ssd));
+                let start = Wear::unread(pe_cycles, self.start_ages.most_retention_hours(ssd));
                 if let Some(message) = self.reliability.beyond(start) {
                     return Err(Error::config("precondition", message));
                 }
@@ -72,7 +72,7 @@ impl CheckedConfig {
     }
 
     /// All that cannot go together: a new feature that goes without another is a row here.
-    fn clashes(&self) -> [Clash; 60] {
+    fn clashes(&self) -> [Clash; 63] {
         let config = &self.config;
         let (decoder, flash, reliability) = (&config.decoder, &config.flash, &config.reliability);
         let layouts = self.layouts();
@@ -95,6 +95,10 @@ impl CheckedConfig {
         let by_age = matches!(reliability, ReliabilitySpec::Bch(_) | ReliabilitySpec::Adaptive(_));
         let (divides, several) = (self.geometry.ways() > 1, self.geometry.blocks_per_superblock() > 1);
         let has_tables = matches!(reliability, ReliabilitySpec::Table(_) | ReliabilitySpec::Adaptive(_));
+        let scrub_limit = config.ftl.scrub.as_ref().and_then(|scrub| scrub.refresh_above);
+        let pages_of_set =
+            f64::from(self.geometry.blocks_per_plane()) * f64::from(self.geometry.pages_per_superblock());
+        let least_period_days = pages_of_set * 1e-6 * config.ftl.time_scale / 86_400.0;
         let clash = |found, path, message| Clash { found, path, message };
         [
             // Both say which chips' blocks are one.
@@ -506,6 +510,30 @@ impl CheckedConfig {
                 "found with `reliability.fixed`, `adaptive` or `bch`, expected `table`, `exact` or `perfect`: a raw bit error rate that \
                  grows with each copy, and codewords that stay in their page"
                     .into(),
+            ),
+            // How many bits are wrong is drawn with raw bit error rates only.
+            clash(
+                scrub_limit.is_some_and(|limit| matches!(limit, ScrubLimit::CorrectedErrors { .. }))
+                    && !has_tables
+                    && !matches!(reliability, ReliabilitySpec::Perfect),
+                "ftl.scrub.refresh_above",
+                "found `corrected_errors` without decode tables, expected `reliability.table` or `adaptive`, or `level`".into(),
+            ),
+            clash(
+                scrub_limit.is_some_and(|limit| matches!(limit, ScrubLimit::Iterations(_)))
+                    && !self.reliability.knows_iterations()
+                    && !matches!(reliability, ReliabilitySpec::Perfect),
+                "ftl.scrub.refresh_above",
+                "found `iterations`, which `reliability` does not know, expected a decode table with `iterations`, or `level`".into(),
+            ),
+            // Each page has its turn in it.
+            clash(
+                config.ftl.scrub.as_ref().is_some_and(|scrub| scrub.period_days < least_period_days),
+                "ftl.scrub.period_days",
+                format!(
+                    "found a period with less than 1 us for each page of a plane, expected {least_period_days:.3} days or more, or a \
+                     smaller `ftl.time_scale`"
+                ),
             ),
             // Its blocks have one room for data, and reads one error rate, whatever their age.
             clash(

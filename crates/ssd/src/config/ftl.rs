@@ -1,9 +1,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use softsense_base::{Error, Faults, OwnName, Result, expect_whole, or_own, shipped_or_own};
+use softsense_base::{Error, Faults, OwnName, Result, expect_number, expect_whole, or_own, shipped_or_own};
 
 use super::gc_pacing::{GcIdleSpec, GcPacing};
 use super::interleaving::InterleavingSpec;
+use super::maintenance::{RefreshSpec, ScrubSpec};
 use super::mapping::Mapping;
 use super::parity::ParitySpec;
 use super::read_reclaim::ReadReclaimSpec;
@@ -60,6 +61,19 @@ pub struct FtlSpec {
     /// Read reclaim, which moves data before reads have disturbed it too much: `{ block = { reads = 54560 } }` or
     /// `{ wordline = { effective_reads = [458304.0] } }`. Without this field there is none.
     pub read_reclaim: Option<ReadReclaimSpec>,
+    /// Refresh, which moves data before it is too old: `{ age_days = 90.0 }`. Without this field no data is moved because
+    /// of its age.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub refresh: Option<RefreshSpec>,
+    /// Patrol scrub, which reads all data to find blocks that need refresh: `{ period_days = 7.0, refresh_above = { level
+    /// = 1 } }`. Without this field there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scrub: Option<ScrubSpec>,
+    /// Seconds by which data ages in each second of the run, 1 to 1e9. The periods of `refresh` and `scrub` become
+    /// shorter by the same factor, so that work of months fits a run; its share is this number of times larger than in
+    /// life.
+    #[serde(skip_serializing_if = "is_once")]
+    pub time_scale: f64,
     /// An SLC cache, `{ size = { static = { blocks = 8 } } }`. Without this field there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub slc_cache: Option<SlcCacheSpec>,
@@ -85,6 +99,9 @@ impl Default for FtlSpec {
             victims: VictimSpec::Greedy,
             wear_levelling_spread: None,
             read_reclaim: None,
+            refresh: None,
+            scrub: None,
+            time_scale: 1.0,
             slc_cache: None,
         }
     }
@@ -93,6 +110,11 @@ impl Default for FtlSpec {
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde wants a reference")]
 fn is_one(value: &u32) -> bool {
     *value == 1
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde wants a reference")]
+fn is_once(value: &f64) -> bool {
+    *value == 1.0
 }
 
 /// Where in its SSD a write may go. DiskSim's "allocation pool logic".
@@ -254,6 +276,9 @@ impl FtlSpec {
             faults.see(expect_whole("ftl.wear_levelling_spread", spread, 1, 1 << 20));
         }
         faults.see(self.read_reclaim.as_ref().map_or(Ok(()), ReadReclaimSpec::check));
+        faults.see(self.refresh.as_ref().map_or(Ok(()), RefreshSpec::check));
+        faults.see(self.scrub.as_ref().map_or(Ok(()), ScrubSpec::check));
+        faults.see(expect_number("ftl.time_scale", self.time_scale, 1.0, 1e9));
         faults.see(self.slc_cache.as_ref().map_or(Ok(()), SlcCacheSpec::check));
         faults.see(self.victims.check());
         faults.see(self.mapping.check());

@@ -20,11 +20,21 @@ pub struct PreconditionSpec {
     /// How much blocks differ, 0 to below 1: the P/E cycles of blocks that are erased together are drawn uniformly
     /// between 1 - spread and 1 + spread times those of their SSD, and rounded.
     pub pe_cycles_spread: f64,
+    /// By how much blocks differ in the age of their data, a share, 0 to 1: the ages of the blocks of a plane are
+    /// evenly spaced between 1 - spread and 1 + spread times the age of the data of its SSD, in random order. 1 describes
+    /// a drive with steady refresh.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub retention_spread: f64,
     /// How old the translation pages are, where the map is in flash (`ftl.mapping.demand`).
     pub translation_pages: TranslationPages,
     /// The age of each SSD in order, in place of `pe_cycles`, `retention_days` and `block_reads`; empty if these hold
     /// for all SSDs.
     pub ssds: Vec<SsdAge>,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde wants a reference")]
+fn is_zero(value: &f64) -> bool {
+    *value == 0.0
 }
 
 /// How old an SSD of an array is at the start.
@@ -49,6 +59,7 @@ impl Default for PreconditionSpec {
             retention_days: 30.0,
             block_reads: 0.0,
             pe_cycles_spread: 0.0,
+            retention_spread: 0.0,
             translation_pages: TranslationPages::Aged,
             ssds: Vec::new(),
         }
@@ -90,6 +101,7 @@ impl PreconditionSpec {
             let message = format!("found {}, expected a share from 0 to below 1", self.pe_cycles_spread);
             faults.add(Error::config("precondition.pe_cycles_spread", message));
         }
+        faults.see(expect_number("precondition.retention_spread", self.retention_spread, 0.0, 1.0));
         if self.layout == Layout::SteadyState && self.mapped_fraction == 0.0 {
             let message =
                 "found `steady_state` with mapped_fraction = 0, expected more: it is what has been overwritten";
@@ -138,7 +150,11 @@ impl PreconditionSpec {
             TranslationPages::Aged => "",
             TranslationPages::Fresh => ", translation pages fresh",
         };
-        format!("{:.0} % mapped, {layout}, {ages}{fresh}", self.mapped_fraction * 100.0)
+        let spread = match self.retention_spread {
+            0.0 => String::new(),
+            spread => format!(", ages of data +/- {} %", spread * 100.0),
+        };
+        format!("{:.0} % mapped, {layout}, {ages}{spread}{fresh}", self.mapped_fraction * 100.0)
     }
 }
 

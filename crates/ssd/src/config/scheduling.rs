@@ -101,6 +101,10 @@ pub enum OperationKind {
     WearLevelling,
     /// A read or a program of read reclaim.
     ReadReclaim,
+    /// A read or a program of refresh.
+    Refresh,
+    /// A read of patrol scrub.
+    Scrub,
     /// A read or a program that folds the SLC cache.
     Folding,
     /// A read ahead of sequential reads of the host.
@@ -111,7 +115,7 @@ pub enum OperationKind {
 
 impl OperationKind {
     /// All kinds, by their numbers.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 13] = [
         Self::HostRead,
         Self::HostWrite,
         Self::Translation,
@@ -120,6 +124,8 @@ impl OperationKind {
         Self::Erase,
         Self::WearLevelling,
         Self::ReadReclaim,
+        Self::Refresh,
+        Self::Scrub,
         Self::Folding,
         Self::ReadAhead,
         Self::Parity,
@@ -140,6 +146,8 @@ impl OperationKind {
             Self::Erase => "erase",
             Self::WearLevelling => "wear_levelling",
             Self::ReadReclaim => "read_reclaim",
+            Self::Refresh => "refresh",
+            Self::Scrub => "scrub",
             Self::Folding => "folding",
             Self::ReadAhead => "read_ahead",
             Self::Parity => "parity",

@@ -12,7 +12,7 @@ use super::Config;
 
 /// Fields that are one of several things with fields of their own: setting a field of one of these chooses it. Of fields of a list's elements
 /// the indices are left out.
-const CHOICES: [&str; 34] = [
+const CHOICES: [&str; 35] = [
     "decoder.placement",
     "decoder.time",
     "encoder.placement",
@@ -22,6 +22,7 @@ const CHOICES: [&str; 34] = [
     "ftl.mapping",
     "ftl.mapping.demand.eviction",
     "ftl.read_reclaim",
+    "ftl.scrub.refresh_above",
     "ftl.slc_cache.size",
     "ftl.victims",
     "host.arbitration.scheme",

@@ -83,6 +83,18 @@ impl PageMap {
         Some(Held { lcn, entry: self.first_place + place })
     }
 
+    /// Tells what was last written in so many pages of each block of a group, from its page on, with the units.
+    pub fn each_last_in(&self, group: Group, pages: u32, mut tell: impl FnMut(u32, Held)) {
+        for member in group.members() {
+            let start = self.geometry.units_of(member).start;
+            for unit in start..start + pages * self.geometry.codewords_per_page() {
+                if let Some(held) = self.last_at(self.geometry.place(group.superblock, group.page, unit)) {
+                    tell(unit, held);
+                }
+            }
+        }
+    }
+
     /// Whether data is current still.
     #[inline]
     pub fn is_current(&self, held: Held) -> bool {

@@ -209,16 +209,21 @@ impl PageMap {
     }
 
     /// Free superblocks of a set, of whatever kind.
-    fn free_ones(&self, set: u32) -> Vec<u32> {
+    pub fn free_ones(&self, set: u32) -> Vec<u32> {
         self.sets[set as usize].free.iter().copied().chain(self.free_of_cache(set)).collect()
     }
 
-    /// Puts a superblock back that was taken to be collected, with what it holds: its set has no room for that any more.
-    pub fn put_back(&mut self, superblock: u32) {
+    /// Puts a superblock back that was taken to be moved, with what it holds: its set has no room for that any more.
+    ///
+    /// # Arguments
+    /// - `is_stuck`: whether the set has no superblock left to collect to.
+    pub fn put_back(&mut self, superblock: u32, is_stuck: bool) {
         let set = self.geometry.set_of_superblock(superblock);
         let state = &mut self.sets[set as usize];
         state.being_collected = state.being_collected.saturating_sub(1);
         self.close(set, superblock);
-        self.stripes.stuck.insert(set);
+        if is_stuck {
+            self.stripes.stuck.insert(set);
+        }
     }
 }

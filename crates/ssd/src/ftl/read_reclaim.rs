@@ -236,6 +236,26 @@ impl PageMap {
         }
     }
 
+    /// Whether a superblock is full and holds current data.
+    pub fn holds_data(&self, superblock: u32) -> bool {
+        let entry = &self.blocks[superblock as usize];
+        entry.closed && entry.valid > 0
+    }
+
+    /// Takes a superblock whose data is to be moved, if it holds any that fits another one; in a set that has lost a die, as many as there
+    /// are beside the last free one. It is no candidate for garbage collection from then on.
+    pub fn take_to_move(&mut self, set: u32, superblock: u32) -> bool {
+        let fits_another = self.most_that_fits(set);
+        let beside_last = (self.sets[set as usize].free.len() as u32).saturating_sub(1);
+        let others = if self.has_failed() { beside_last.max(1) } else { 1 };
+        let fits = self.blocks[superblock as usize].valid <= fits_another.saturating_mul(others);
+        let takes = self.holds_data(superblock) && fits;
+        if takes {
+            self.withdraw(set, superblock);
+        }
+        takes
+    }
+
     fn withdraw(&mut self, set: u32, superblock: u32) {
         if self.is_slc(superblock) {
             return self.withdraw_slc(set, superblock);

@@ -17,7 +17,7 @@ use super::read_buffer::{Asked, ReadBuffer};
 use super::statistics::{CodewordSample, ExpectedUber};
 use super::translation::{Access, Translation};
 use crate::checked::CheckedConfig;
-use crate::config::{DecodeTime, Layout, Mapping};
+use crate::config::{DecodeTime, Layout, Mapping, ScrubLimit};
 use crate::ftl::{Group, Lcn, Location, PageMap, Place};
 use crate::geometry::Geometry;
 use crate::request::Request;
@@ -34,6 +34,8 @@ pub(super) struct Device {
     pub(super) back_end: BackEnd,
     read_buffer: Option<ReadBuffer>,
     read_ahead: Option<ReadAhead>,
+    /// Whether a request has come that is not let in, for the queues of its busy units are full.
+    pub(super) holds_host: bool,
     /// Absent where nothing is done in idle time.
     idle: Option<IdleTime>,
     reads_first: bool,
@@ -46,7 +48,12 @@ impl Device {
         let geometry = Arc::new(config.geometry().clone());
         let questions = Questions {
             iterations: matches!(spec.decoder.time, DecodeTime::PerIterationUs(_) | DecodeTime::Ldpc(_))
-                || config.reliability().observed_switch().is_some_and(|switch| switch.by == Observable::MeanIterations),
+                || config.reliability().observed_switch().is_some_and(|switch| switch.by == Observable::MeanIterations)
+                || spec
+                    .ftl
+                    .scrub
+                    .as_ref()
+                    .is_some_and(|scrub| matches!(scrub.refresh_above, Some(ScrubLimit::Iterations(_)))),
             clean: matches!(spec.decoder.time, DecodeTime::Bch(_)),
             few_errors: spec
                 .decoder
@@ -92,6 +99,7 @@ impl Device {
                 let (unit, per_page) = (spec.geometry.codeword_bytes, geometry.codewords_per_page());
                 ReadAhead::new(ahead, unit.into(), per_page, spec.host.tenants.len())
             }),
+            holds_host: false,
             idle: IdleTime::new(config),
             reads_first: spec.host.reads_first,
             geometry,
@@ -399,12 +407,18 @@ impl Device {
         self.back_end.copy(&mut self.kernel, from, to, owner);
     }
 
+    /// All pages of a program have been programmed.
+    #[inline]
+    pub(super) fn programmed(&mut self, group: Group) {
+        self.ftl.programmed(group, self.medium.aged_s(self.kernel.now));
+    }
+
     // ---- Idle time ----
 
     #[inline]
     fn host_began(&mut self, set: u32) {
         if let Some(idle) = &mut self.idle {
-            idle.began(self.geometry.ssd_of_set(set));
+            idle.began(self.geometry.ssd_of_set(set), set);
         }
     }
 
@@ -412,13 +426,19 @@ impl Device {
     #[inline]
     pub(super) fn host_ended(&mut self, set: u32) {
         if let Some(idle) = &mut self.idle {
-            idle.ended(&mut self.kernel, self.geometry.ssd_of_set(set));
+            idle.ended(&mut self.kernel, self.geometry.ssd_of_set(set), set);
         }
     }
 
     /// Whether the SSD of a set has had no operation of the host for as long as idle time asks for.
     pub(super) fn is_idle(&self, set: u32) -> bool {
         self.idle.as_ref().is_some_and(|idle| idle.is_idle(self.geometry.ssd_of_set(set), self.kernel.now))
+    }
+
+    /// Whether operations of the host are under way in a set, or take busy units that it has a share of; told where that is asked for
+    /// (see [`IdleTime`]).
+    pub(super) fn host_is_at(&self, set: u32) -> bool {
+        self.idle.as_ref().is_some_and(|idle| idle.host_is_at(set)) || self.back_end.host_is_at(set)
     }
 
     /// The same of an SSD, when an event asks.

@@ -227,9 +227,10 @@ impl Host {
 
     /// The queue whose request is let in next, and when that came.
     fn next_queue(&mut self, device: &mut Device) -> Result<Option<(usize, Ns)>> {
+        device.holds_host = false;
         if self.arbiter.is_none() {
             let due = self.queues[0].due(device)?;
-            let has_room = due.is_some_and(|(_, request)| self.has_room_for(device, &request));
+            let has_room = due.is_some_and(|due| self.has_room_for(device, due));
             return Ok(due.filter(|_| has_room).map(|(at, _)| (0, at)));
         }
         // What arrives in future is fetched when nothing waits.
@@ -240,7 +241,7 @@ impl Host {
         }
         for index in 0..self.queues.len() {
             let due = self.due[index];
-            self.ready[index] = due.is_some_and(|(came, request)| came <= at && self.has_room_for(device, &request));
+            self.ready[index] = due.is_some_and(|due| due.0 <= at && self.has_room_for(device, due));
         }
         let arbiter = self.arbiter.as_mut().expect("there are tenants");
         Ok(arbiter.next(&self.ready).map(|queue| (queue, at)))
@@ -251,10 +252,16 @@ impl Host {
         self.queues.iter_mut().try_for_each(|queue| queue.schedule_arrival(device))
     }
 
-    /// Whether the queues of the busy units that a request wants first are below their bound.
+    /// Whether the queues of the busy units that a request wants first are below their bound. The device is told where one that has come is
+    /// not let in.
     #[inline]
-    fn has_room_for(&self, device: &Device, request: &Request) -> bool {
-        self.unit_queue == usize::MAX || self.queues_have_room_for(device, request)
+    fn has_room_for(&self, device: &mut Device, (came, request): (Ns, Request)) -> bool {
+        if self.unit_queue == usize::MAX {
+            return true;
+        }
+        let has_room = self.queues_have_room_for(device, &request);
+        device.holds_host |= !has_room && came <= device.kernel.now;
+        has_room
     }
 
     fn queues_have_room_for(&self, device: &Device, request: &Request) -> bool {

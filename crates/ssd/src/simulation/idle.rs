@@ -1,16 +1,21 @@
-//! When SSDs are idle: when they have had no operation of the host for so long. Told where something is done in idle time.
+//! When SSDs are idle: when they have had no operation of the host for so long; and where it is at work. Told where something is done in
+//! idle time.
 
 use softsense_base::Ns;
 
 use super::kernel::Kernel;
 use crate::checked::CheckedConfig;
+use crate::config::ScrubWhen;
 use crate::events::Event;
 
 #[derive(Debug)]
 pub(super) struct IdleTime {
-    after: Ns,
+    /// None where nobody asks whether SSDs are idle.
+    after: Option<Ns>,
     /// Of each SSD.
     ssds: Vec<Activity>,
+    /// Of each set, operations of the host under way.
+    under_way: Vec<u32>,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -26,31 +31,46 @@ struct Activity {
 impl IdleTime {
     /// None where nothing is done in it.
     pub(super) fn new(config: &CheckedConfig) -> Option<Self> {
-        let cache = config.config().ftl.slc_cache.as_ref()?;
-        let ssds = vec![Activity::default(); config.geometry().ssds() as usize];
-        Some(Self { after: Ns::from_us(cache.idle_after_us), ssds })
+        let (ftl, geometry) = (&config.config().ftl, config.geometry());
+        let after = ftl.slc_cache.as_ref().map(|cache| Ns::from_us(cache.idle_after_us));
+        let makes_way = ftl.scrub.as_ref().is_some_and(|scrub| scrub.when == ScrubWhen::HostAway);
+        (after.is_some() || makes_way).then(|| Self {
+            after,
+            ssds: vec![Activity::default(); geometry.ssds() as usize],
+            under_way: vec![0; geometry.sets() as usize],
+        })
     }
 
-    /// An operation of the host has begun.
-    pub(super) fn began(&mut self, ssd: u32) {
+    /// An operation of the host has begun in a set of an SSD.
+    pub(super) fn began(&mut self, ssd: u32, set: u32) {
         self.ssds[ssd as usize].under_way += 1;
+        self.under_way[set as usize] += 1;
     }
 
     /// One has ended: some time later the SSD may be idle.
-    pub(super) fn ended(&mut self, kernel: &mut Kernel, ssd: u32) {
+    pub(super) fn ended(&mut self, kernel: &mut Kernel, ssd: u32, set: u32) {
+        self.under_way[set as usize] -= 1;
         let of = &mut self.ssds[ssd as usize];
         of.under_way -= 1;
         of.ended = kernel.now;
-        if of.under_way == 0 && !of.asks {
+        if let Some(after) = self.after
+            && of.under_way == 0
+            && !of.asks
+        {
             of.asks = true;
-            kernel.schedule(self.after, Event::IdleFor { ssd });
+            kernel.schedule(after, Event::IdleFor { ssd });
         }
+    }
+
+    /// Whether operations of the host are under way in a set.
+    pub(super) fn host_is_at(&self, set: u32) -> bool {
+        self.under_way[set as usize] > 0
     }
 
     /// Whether an SSD is idle.
     pub(super) fn is_idle(&self, ssd: u32, now: Ns) -> bool {
         let of = &self.ssds[ssd as usize];
-        of.under_way == 0 && now - of.ended >= self.after
+        self.after.is_some_and(|after| of.under_way == 0 && now - of.ended >= after)
     }
 
     /// Whether an SSD is idle, asked by its event. Where it is not, and no end of an operation will ask again, another event does.
@@ -58,9 +78,10 @@ impl IdleTime {
         let is_idle = self.is_idle(ssd, kernel.now);
         let of = &mut self.ssds[ssd as usize];
         of.asks = of.under_way == 0 && !is_idle;
-        if of.asks {
-            let left = of.ended + self.after - kernel.now;
-            kernel.schedule(left, Event::IdleFor { ssd });
+        if let Some(after) = self.after
+            && of.asks
+        {
+            kernel.schedule(of.ended + after - kernel.now, Event::IdleFor { ssd });
         }
         is_idle
     }

@@ -30,7 +30,7 @@ pub(super) enum Completion {
     /// Every codeword of a read was decoded, or given up, after so many sensings of each page; and whether the read
     /// buffer takes it in, which it does not where one was given up. It is poor where hard decisions were not enough at the
     /// first attempt.
-    ReadEnded { owner: ReadOwner, group: Group, sensings: u32, keeps: bool, is_poor: bool },
+    ReadEnded { owner: ReadOwner, group: Group, sensings: u32, keeps: bool, is_poor: bool, needs_refresh: bool },
     /// Codewords of a read were not decoded, and there is parity to rebuild them by.
     Recover { read: u32 },
     /// A translation page that has to be written back is in the controller's memory.

@@ -43,6 +43,8 @@ pub(super) struct Medium {
     /// BCH codes by the P/E cycles of a block.
     codes: Option<ByAge<CodeFormat>>,
     unit_bytes: u32,
+    /// By how much data ages in a time of the run.
+    time_scale: f64,
 }
 
 impl Medium {
@@ -81,8 +83,15 @@ impl Medium {
                 ByAge::new(formats).from(config.start_ages().least())
             }),
             unit_bytes: spec.geometry.codeword_bytes,
+            time_scale: spec.ftl.time_scale,
             reliability,
         }
+    }
+
+    /// Whole seconds by which data that is there from the start has aged in a run, as the map notes when pages are written.
+    pub(super) fn aged_s(&self, Ns(now): Ns) -> u64 {
+        const NS_PER_S: u64 = 1_000_000_000;
+        if self.time_scale == 1.0 { now / NS_PER_S } else { (now as f64 * self.time_scale * 1e-9) as u64 }
     }
 
     /// Codewords of a unit of data in a superblock.
@@ -221,10 +230,13 @@ impl Medium {
         let plane = self.geometry.plane_of(group.set, member);
         let page = self.geometry.page_in(group.superblock, in_block, member);
         let page_type = self.geometry.page_type_of(in_block, group.slc());
-        let now_s = now.as_secs();
+        let now_s = now.as_secs() * self.time_scale;
         let retention_hours = match ftl.written_s(page) {
             Some(written_s) => (now_s - f64::from(written_s)).max(0.0) / 3600.0,
-            None => ftl.start_ages().retention_hours(self.geometry.ssd_of_set(group.set)) + now_s / 3600.0,
+            None => {
+                let ssd = self.geometry.ssd_of_set(group.set);
+                ftl.start_ages().retention_hours(ssd, group.superblock) + now_s / 3600.0
+            }
         };
         let (block, wordline) =
             (self.geometry.block_in(group.superblock, member), self.geometry.wordline_of(in_block, group.slc()));

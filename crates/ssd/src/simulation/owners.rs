@@ -22,6 +22,10 @@ pub enum Cause {
     WearLevelling,
     /// Read reclaim: before reads have disturbed data too much.
     ReadReclaim,
+    /// Refresh: before data is too old, or where reads have shown that it needs it.
+    Refresh,
+    /// Patrol scrub: reads that look for data that needs refresh.
+    Scrub,
     /// Folding of the SLC cache.
     Folding,
     /// Reading ahead of sequential reads.
@@ -34,12 +38,14 @@ pub enum Cause {
 
 impl Cause {
     /// All of them, in their order.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 11] = [
         Self::Host,
         Self::Translation,
         Self::Collection,
         Self::WearLevelling,
         Self::ReadReclaim,
+        Self::Refresh,
+        Self::Scrub,
         Self::Folding,
         Self::ReadAhead,
         Self::Parity,
@@ -56,6 +62,8 @@ impl Cause {
             Self::Collection => "garbage_collection",
             Self::WearLevelling => "wear_levelling",
             Self::ReadReclaim => "read_reclaim",
+            Self::Refresh => "refresh",
+            Self::Scrub => "scrub",
             Self::Folding => "folding",
             Self::ReadAhead => "read_ahead",
             Self::Parity => "parity",
@@ -87,6 +95,8 @@ pub(super) enum ReadOwner {
     Ahead,
     /// Data of a set that is moved.
     Move { set: u32, cause: Cause },
+    /// Patrol scrub of a set.
+    Scrub { set: u32 },
     /// Requests that wait for a translation page.
     Load { page: u32 },
     /// The update of a translation page.
@@ -118,6 +128,7 @@ impl ReadOwner {
             Self::Request(_) | Self::Modify { .. } | Self::Fill { .. } => Cause::Host,
             Self::Ahead => Cause::ReadAhead,
             Self::Move { cause, .. } => cause,
+            Self::Scrub { .. } => Cause::Scrub,
             Self::Load { .. } | Self::WriteBack { .. } => Cause::Translation,
             Self::Recovery { .. } => Cause::Recovery,
         }

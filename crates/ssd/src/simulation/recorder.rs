@@ -346,6 +346,7 @@ impl Simulation {
                 let action = match cause {
                     Cause::Folding => Action::Fold,
                     Cause::ReadReclaim => Action::Reclaim,
+                    Cause::Refresh => Action::Refresh,
                     _ => Action::Collect,
                 };
                 Occupied::new(action, TakenFor::Superblock(superblock))

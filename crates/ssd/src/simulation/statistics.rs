@@ -74,6 +74,27 @@ pub const PARTS_OF_TIME: usize = 7;
 /// Those, and after them what the plane was waited for, as [`TimesTaken`].
 pub const PARTS_OF_READS: usize = PARTS_OF_TIME + KINDS_OF_WORK + Cause::COUNT - 1;
 
+/// What refresh and patrol scrub have done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct MaintenanceCounts {
+    /// Blocks (of several that are erased together, these) whose data was moved.
+    pub refreshed_blocks: u64,
+    /// Those of them that a scrub had found.
+    pub refreshed_for_scrub: u64,
+    /// Those whose data was beyond its age limit when they were begun.
+    pub refreshed_late: u64,
+    /// Codewords that a scrub has read and decoded.
+    pub scrubbed_codewords: u64,
+    /// Those of them that were beyond its limit.
+    pub scrubbed_above: u64,
+    /// Codewords that no level decoded, and that parity rebuilt.
+    pub scrubbed_recovered: u64,
+    /// Codewords that are lost: no level decoded them, nor did parity rebuild them.
+    pub scrubbed_uncorrectable: u64,
+    /// Blocks that it has found to need refresh.
+    pub blocks_found: u64,
+}
+
 /// Work done for one cause.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct WorkCounts {
@@ -420,6 +441,8 @@ pub struct Statistics {
     pub reclaimed_wordlines: u64,
     /// Pages of data that was moved that were copied within their planes.
     pub copied_pages: u64,
+    /// Refresh and patrol scrub.
+    pub maintenance: MaintenanceCounts,
     /// Those of the host's that were programmed to the SLC cache.
     pub slc_codewords_programmed: u64,
     /// Blocks (of several that are erased together, these) that have been chosen to be folded.

@@ -1,9 +1,9 @@
 //! What holds for every device, however its features are combined: requests at random on devices at random, against a map in a
 //! `HashMap`.
 //!
-//! `cargo test -p softsense-ssd --test laws` draws 6,000 devices; `SOFTSENSE_LAW_CASES=1000000` so many, and
+//! `cargo test -p softsense-ssd --test all laws` draws 6,000 devices; `SOFTSENSE_LAW_CASES=1000000` so many, and
 //! `SOFTSENSE_LAW_CASES=400000..1000000` those numbers, so that long runs can be divided; `SOFTSENSE_LAW_CASE=7` the
-//! one of that number alone. A case is a function of its number.
+//! one of that number alone, whose device is printed. A case is a function of its number.
 
 use crate::support;
 use std::collections::HashMap;
@@ -49,8 +49,16 @@ impl Draw {
 }
 
 /// A device with features drawn from all there are, as TOML; those of an SLC cache, of a schedule, of what the controller does with its
-/// memory, and of dies (parity, failures, copies), from draws of their own, with which others stay what they were before there were any.
-fn device(draw: &mut Draw, cache: &mut Draw, schedule: &mut Draw, memory: &mut Draw, dies: &mut Draw) -> String {
+/// memory, of dies (parity, failures, copies), and of maintenance, from draws of their own, with which others stay what they were before
+/// there were any.
+fn device(
+    draw: &mut Draw,
+    cache: &mut Draw,
+    schedule: &mut Draw,
+    memory: &mut Draw,
+    dies: &mut Draw,
+    care: &mut Draw,
+) -> String {
     let ssds = draw.one(&[1, 1, 1, 2, 3]);
     let (channels, chips) = (draw.one(&[1, 2]), draw.one(&[1, 2]));
     let ways = if draw.once_in(3) { channels * chips } else { 1 };
@@ -249,6 +257,7 @@ fn device(draw: &mut Draw, cache: &mut Draw, schedule: &mut Draw, memory: &mut D
     if disturbs && !draw.once_in(4) {
         toml += &read_reclaim(draw, ways, layers_differ);
     }
+    toml += &maintenance(care, iterations, tables);
     if ways > 1 {
         let groups = if squeezed {
             "\"none\""
@@ -482,7 +491,7 @@ fn scheduling(draw: &mut Draw, suspends: bool) -> String {
     let rule = draw.one(&[
         "",
         "kinds.order = [['host_write', 'erase'], ['collection_read'], ['host_read']]\n",
-        "kinds.order = [['collection_program'], ['read_reclaim', 'folding', 'wear_levelling'], ['translation']]\n",
+        "kinds.order = [['collection_program'], ['read_reclaim', 'folding', 'wear_levelling'], ['refresh'], ['translation', 'scrub']]\n",
         "kinds.weights = { host_read = 5, host_write = 2 }\n",
     ]);
     let intensity = "intensity = { epoch_us = 500.0, read_bytes = 1, write_bytes = 1 }\n";
@@ -643,6 +652,28 @@ fn own(config: &CheckedConfig) -> Own {
         }
     }
     own
+}
+
+/// Refresh and patrol scrub whose periods end within a run, which is some milliseconds long.
+fn maintenance(draw: &mut Draw, iterations: bool, tables: bool) -> String {
+    let mut toml = String::new();
+    if draw.once_in(3) {
+        toml += &format!("refresh.age_days = {:?}\ntime_scale = 1e9\n", draw.one(&[20.0, 40.0, 200.0]));
+    }
+    if draw.once_in(3) {
+        let limit = match draw.below(4) {
+            0 => String::new(),
+            1 if iterations => ", refresh_above = { iterations = 2 }".to_owned(),
+            2 if tables => ", refresh_above = { corrected_errors = { errors = 30, codeword_bits = 36864 } }".to_owned(),
+            _ => ", refresh_above = { level = 1 }".to_owned(),
+        };
+        let period = if toml.is_empty() { draw.one(&["1e-6", "1e-5"]) } else { draw.one(&["20.0", "200.0"]) };
+        toml += &format!(
+            "scrub = {{ period_days = {period}, when = \"{}\"{limit} }}\n",
+            draw.one(&["host_away", "always"])
+        );
+    }
+    toml
 }
 
 /// Read reclaim with limits that a few reads reach.
@@ -816,7 +847,11 @@ fn outcome(case: u64) -> Option<String> {
     let mut schedule = Draw { stream: Stream::new(23, Purpose::Workload), case, next: 0 };
     let mut memory = Draw { stream: Stream::new(40, Purpose::Workload), case, next: 0 };
     let mut dies = Draw { stream: Stream::new(20, Purpose::Workload), case, next: 0 };
-    let toml = device(&mut draw, &mut cache, &mut schedule, &mut memory, &mut dies);
+    let mut care = Draw { stream: Stream::new(41, Purpose::Workload), case, next: 0 };
+    let toml = device(&mut draw, &mut cache, &mut schedule, &mut memory, &mut dies, &mut care);
+    if env::var("SOFTSENSE_LAW_CASE").is_ok() {
+        println!("{toml}");
+    }
     let config = match CheckedConfig::from_toml(&toml, "law.toml", &[]) {
         Ok(config) => {
             let own = own(&config);
@@ -876,5 +911,6 @@ fn nothing_is_lost_whatever_is_combined() {
     });
     let (all, refused) = (cases.end - cases.start, reasons.values().sum::<u64>());
     println!("{all} devices, of which {refused} were refused: {reasons:?}");
-    assert!(all < 100 || refused * 10 < all, "{refused} of {all} were refused: {reasons:?}");
+    // Of fewer devices the share is off by chance: it is 8 % in the long run.
+    assert!(all < 1_000 || refused * 10 < all, "{refused} of {all} were refused: {reasons:?}");
 }

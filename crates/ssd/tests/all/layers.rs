@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// All modules, the lowest first. One that is not named belongs to the one that it is in.
-const ORDER: [&str; 71] = [
+const ORDER: [&str; 72] = [
     "events",
     "recency",
     "request",
@@ -31,6 +31,7 @@ const ORDER: [&str; 71] = [
     "config::interleaving",
     "config::mapping",
     "config::read_reclaim",
+    "config::maintenance",
     "config::slc_cache",
     "config::gc_pacing",
     "config::parity",

@@ -16,6 +16,7 @@ mod interleaving;
 mod latency;
 mod laws;
 mod layers;
+mod maintenance;
 mod mapped_traces;
 mod own;
 mod pacing;

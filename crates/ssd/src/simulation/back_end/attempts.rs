@@ -52,7 +52,7 @@ impl BackEnd {
                 kernel.statistics.energy.writes += energy;
                 kernel.report(Completion::Charged { request, energy });
             }
-            ReadOwner::Move { .. } | ReadOwner::Load { .. } | ReadOwner::WriteBack { .. } => {
+            ReadOwner::Move { .. } | ReadOwner::Scrub { .. } | ReadOwner::Load { .. } | ReadOwner::WriteBack { .. } => {
                 kernel.statistics.energy.background += energy;
             }
             ReadOwner::Recovery { read: of, .. } => self.reads.reads[of].energy += energy,
@@ -101,8 +101,16 @@ impl BackEnd {
             kernel.report(Completion::CodewordsRead { request, codewords, level, retries, decoded, energy });
         } else if rebuilt {
             kernel.statistics.recovered_in_background += 1;
+            if let ReadOwner::Scrub { .. } = op.order.owner {
+                op.needs_refresh = true;
+                kernel.statistics.maintenance.scrubbed_recovered += 1;
+            }
         } else if !decoded && !matches!(op.order.owner, ReadOwner::Recovery { .. }) {
             kernel.statistics.uncorrectable_in_background += 1;
+            if let ReadOwner::Scrub { .. } = op.order.owner {
+                op.needs_refresh = true;
+                kernel.statistics.maintenance.scrubbed_uncorrectable += 1;
+            }
         }
     }
 
@@ -202,6 +210,7 @@ impl BackEnd {
             failed,
             step,
             attempts,
+            needs_refresh,
             ..
         } = self.reads.reads[read];
         if matches!(owner, ReadOwner::Request(_)) {
@@ -210,7 +219,7 @@ impl BackEnd {
         let of = if let ReadOwner::Recovery { read: of, .. } = owner { self.mate_read(of, read) } else { None };
         self.reads.remove(read);
         let is_poor = failed || attempts > 1 || step.level > 1;
-        let ended = Completion::ReadEnded { owner, group, sensings, keeps: keeps && !failed, is_poor };
+        let ended = Completion::ReadEnded { owner, group, sensings, keeps: keeps && !failed, is_poor, needs_refresh };
         match &mut kernel.dram {
             Some(dram) if !matches!(owner, ReadOwner::Request(_) | ReadOwner::Recovery { .. }) => {
                 let takes = dram.move_codewords(kernel.now, counted.into());

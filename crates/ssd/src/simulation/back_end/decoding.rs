@@ -1,7 +1,7 @@
 //! Decoding: what decoders do with a codeword, and where its time went.
 
 use softsense_base::{Ns, Pj};
-use softsense_link::Observable;
+use softsense_link::{Observable, Step};
 
 use super::super::kernel::{Completion, Kernel};
 use super::super::owners::ReadOwner;
@@ -9,6 +9,7 @@ use super::BackEnd;
 use super::decoders::{Arrived, Decoding, Lane};
 use super::reads::{Codeword, Part, Read};
 use super::timing::{BchTimes, DecodeTime};
+use crate::config::ScrubLimit;
 
 impl BackEnd {
     #[inline]
@@ -131,10 +132,14 @@ impl BackEnd {
         let energy = if over && next.is_none() { self.settle(kernel, read) } else { Pj::default() };
         let Codeword { outcome, units, .. } = self.reads.codewords[index];
         if outcome.decoded {
-            let Read { order, step, attempts, .. } = &self.reads.reads[read];
+            let Read { order, .. } = &self.reads.reads[read];
             if outcome.undetected && matches!(order.owner, ReadOwner::Request(_)) {
                 kernel.statistics.undetected += 1;
             }
+            if let ReadOwner::Scrub { .. } = order.owner {
+                self.scrubbed(kernel, index);
+            }
+            let Read { order, step, attempts, .. } = &self.reads.reads[read];
             if step.level == 1 {
                 self.remembered.decoded(&self.geometry, order.group, step.references);
             }
@@ -149,6 +154,26 @@ impl BackEnd {
         if over {
             self.attempt_over(kernel, read, next, energy);
         }
+    }
+
+    /// A codeword that is scrubbed has been decoded: whether it is beyond the limit.
+    #[inline(never)]
+    fn scrubbed(&mut self, kernel: &mut Kernel, index: u32) {
+        let Codeword { read, fate, outcome, .. } = &self.reads.codewords[index];
+        let step = self.reads.reads[*read].step;
+        let above = match self.scrub_limit {
+            None => false,
+            Some(ScrubLimit::Level(level)) => step.level > level,
+            Some(ScrubLimit::Iterations(most)) => outcome.iterations.is_some_and(|iterations| iterations > most),
+            Some(ScrubLimit::CorrectedErrors { errors, codeword_bits }) => {
+                let hard = if step.level == 1 { step } else { Step::fresh(1) };
+                self.reliability.wrong_bits(fate, hard, codeword_bits) > errors
+            }
+        };
+        let counted = &mut kernel.statistics.maintenance;
+        counted.scrubbed_codewords += 1;
+        counted.scrubbed_above += u64::from(above);
+        self.reads.reads[*read].needs_refresh |= above;
     }
 
     /// Tells what a controller has seen of a codeword: nothing of one that was not decoded at the deepest level that there is.

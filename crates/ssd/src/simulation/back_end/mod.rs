@@ -53,7 +53,7 @@ use super::kernel::Kernel;
 use super::owners::{Cause, ProgramOwner};
 use super::statistics::{TimesTaken, Utilisation};
 use crate::checked::CheckedConfig;
-use crate::config::CacheRegisterFor;
+use crate::config::{CacheRegisterFor, ScrubLimit};
 use crate::ftl::Group;
 use crate::geometry::Geometry;
 use crate::slab::Slab;
@@ -127,6 +127,8 @@ pub(super) struct BackEnd {
     links: Option<Links>,
     /// What an extra level adds to a codeword on a link, as a share of hard decisions.
     extra_level_size: f64,
+    /// What of a codeword a scrub looks for.
+    scrub_limit: Option<ScrubLimit>,
     /// What is counted of each decode, where code rates follow that.
     observes: Option<Observable>,
     reads: Reads,
@@ -188,6 +190,7 @@ impl BackEnd {
                 0.0 => 0.0,
                 hard => spec.bus.transfer_extra_level_us / hard,
             },
+            scrub_limit: spec.ftl.scrub.as_ref().and_then(|scrub| scrub.refresh_above),
             observes: reliability.observed_switch().map(|switch| switch.by),
             reads: Reads::new(parts_per_read),
             programs: Slab::default(),

@@ -57,6 +57,8 @@ pub enum Action {
     Reclaim,
     /// A superblock of the SLC cache is folded.
     Fold,
+    /// The data of a superblock is refreshed.
+    Refresh,
 }
 
 /// What something is taken by.

@@ -22,6 +22,8 @@ pub(super) struct Read {
     pub(super) known_cell_reads: u8,
     /// How often each of its pages was sensed: hard decision and every extra level count once.
     pub(super) sensings: u32,
+    /// Whether a scrub has found something in it that is beyond its limit.
+    pub(super) needs_refresh: bool,
     /// Whether the first attempt was above level 1.
     pub(super) soft_start: bool,
     /// The first and the last of its codewords.
@@ -142,6 +144,7 @@ impl Reads {
             known_cell_reads: 0,
             sensings: 0,
             soft_start: false,
+            needs_refresh: false,
             first: NONE,
             last: NONE,
             undecided: 0,
@@ -159,7 +162,7 @@ impl Reads {
         (entry.attempts, entry.known_cell_reads, entry.soft_start) = (0, 0, false);
         (entry.first, entry.last, entry.recovered) = (NONE, NONE, false);
         (entry.sensings, entry.time, entry.energy) = (0, ReadTime::default(), Pj::default());
-        (entry.waited_for, entry.counted) = (Taken::default(), 0);
+        (entry.waited_for, entry.counted, entry.needs_refresh) = (Taken::default(), 0, false);
         let parts = ((read + 1) * self.parts_per_read) as usize;
         if self.parts.len() < parts {
             self.parts.resize(parts, Part::default());

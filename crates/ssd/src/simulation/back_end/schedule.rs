@@ -313,6 +313,8 @@ fn moving(cause: Cause, collection: OperationKind) -> OperationKind {
         Cause::Translation => OperationKind::Translation,
         Cause::WearLevelling => OperationKind::WearLevelling,
         Cause::ReadReclaim => OperationKind::ReadReclaim,
+        Cause::Refresh => OperationKind::Refresh,
+        Cause::Scrub => OperationKind::Scrub,
         Cause::Folding => OperationKind::Folding,
         Cause::ReadAhead => OperationKind::ReadAhead,
         Cause::Parity | Cause::Recovery => OperationKind::Parity,
@@ -341,6 +343,7 @@ impl BackEnd {
                     ReadOwner::Fill { .. } => (OperationKind::HostWrite, background),
                     ReadOwner::Ahead => (OperationKind::ReadAhead, background),
                     ReadOwner::Move { cause, .. } => (moving(cause, OperationKind::CollectionRead), background),
+                    ReadOwner::Scrub { .. } => (OperationKind::Scrub, background),
                     ReadOwner::Load { .. } | ReadOwner::WriteBack { .. } => (OperationKind::Translation, background),
                     ReadOwner::Recovery { .. } => (OperationKind::Parity, background),
                 };

@@ -1,4 +1,4 @@
-//! Garbage collection and read reclaim.
+//! Garbage collection, read reclaim and refresh.
 //!
 //! It works on one superblock of a set at a time (without interleaving: on a block of a plane). It reads the valid codewords page
 //! by page or group by group, through error correction, programs them in its own open superblock, interleaved where the set
@@ -6,7 +6,8 @@
 //! same queues as the host's programs. Data written by the host in between is not moved.
 //!
 //! Read reclaim moves data in the same way, when nothing else is at work in a set and garbage collection is not wanted: all of a
-//! superblock, which is then erased, or one wordline. The latter gives up where it would take the last free superblock.
+//! superblock, which is then erased, or one wordline. The latter gives up where it would take the last free superblock. Refresh moves
+//! whole superblocks (see [`super::maintenance`]); where dies have failed these may not fit another one, and it gives up, too.
 //!
 //! What a collection has cut, where units cross pages, is ended by one more page before its victim is erased.
 
@@ -100,17 +101,27 @@ impl WritePath {
         self.move_data(device, set, cause, victim, None);
     }
 
-    /// Begins to reclaim what has waited longest in a set, if nothing is at work there. Garbage collection comes first.
+    /// Begins to reclaim or to refresh what is due in a set, if nothing is at work there. Garbage collection comes first. Pages whose turn it
+    /// is are scrubbed, whatever is at work.
     #[inline]
-    pub(in super::super) fn reclaim(&mut self, device: &mut Device, set: u32) {
-        if !device.ftl.wants_reclaim(set) || self.collections[set as usize].is_some() {
+    pub(in super::super) fn maintain(&mut self, device: &mut Device, set: u32) {
+        let mut wants = device.ftl.wants_reclaim(set);
+        if self.maintenance.is_some() {
+            self.scrub(device, set);
+            wants |= self.maintenance.as_ref().is_some_and(|maintenance| maintenance.wants_refresh(set));
+        }
+        if !wants || self.collections[set as usize].is_some() {
             return;
         }
         self.begin_if_wanted(device, set, Stage::Start);
-        if self.collections[set as usize].is_none()
-            && let Some(Reclaim { superblock, wordline }) = device.ftl.take_reclaim(set)
-        {
-            self.move_data(device, set, Cause::ReadReclaim, superblock, wordline);
+        if self.collections[set as usize].is_some() {
+            return;
+        }
+        match device.ftl.take_reclaim(set) {
+            Some(Reclaim { superblock, wordline }) => {
+                self.move_data(device, set, Cause::ReadReclaim, superblock, wordline);
+            }
+            None => self.begin_refresh(device, set),
         }
     }
 
@@ -213,9 +224,12 @@ impl WritePath {
     }
 
     /// Whether what is to be moved next is a page that can be copied within its plane: all of its codewords are valid, and they have not
-    /// been copied too often in a row.
+    /// been copied too often in a row. Refresh never copies: it is there to correct errors.
     fn can_copy(&mut self, device: &Device, set: u32, from: Group) -> bool {
-        let reading = &self.collection(set).reading;
+        let Collection { reading, cause, .. } = self.collection(set);
+        if *cause == Cause::Refresh {
+            return false;
+        }
         let is_whole = reading.len() == device.geometry.codewords_per_page() as usize;
         is_whole && reading.iter().all(|&held| device.ftl.is_current(held)) && device.ftl.may_copy(from)
     }
@@ -316,7 +330,7 @@ impl WritePath {
         if self.collections[group.set as usize].as_ref().is_some_and(|job| job.victim == group.superblock) {
             self.continue_collection(device, group.set);
         }
-        self.reclaim(device, group.set);
+        self.maintain(device, group.set);
         if self.is_paced() && owner.is_of_host() {
             self.paced_by_end(device, group.set);
         }
@@ -331,15 +345,21 @@ impl WritePath {
             return;
         }
         device.erased(superblock);
+        if let Some(maintenance) = &mut self.maintenance {
+            maintenance.erased(superblock);
+        }
         let cause = self.task_ended(device, set);
         device.kernel.statistics.reclaimed_blocks += u64::from(cause == Cause::ReadReclaim);
+        if cause == Cause::Refresh {
+            self.refresh_ended(device, set, true);
+        }
         let stage = if cause.is_collection() { Stage::Next } else { Stage::Start };
         self.begin_if_wanted(device, set, stage);
         if cause == Cause::Folding && self.collections[set as usize].is_none() {
             self.begin_folding(device, set);
         }
         self.resume_stalled_writes(device, device.geometry.ssd_of_set(set));
-        self.reclaim(device, set);
+        self.maintain(device, set);
     }
 
     /// What was valid in a wordline has been moved, as far as there was room.
@@ -351,13 +371,18 @@ impl WritePath {
         if self.collections[set as usize].is_none() {
             self.begin_if_wanted(device, set, Stage::Start);
         }
-        self.reclaim(device, set);
+        self.maintain(device, set);
     }
 
     /// Dies have failed since a set began to move the data of a superblock, and there is no room for it any more: it stays where it is.
     fn abandon(&mut self, device: &mut Device, set: u32) {
-        device.ftl.put_back(self.collection(set).victim);
-        self.task_ended(device, set);
+        let victim = self.collection(set).victim;
+        let cause = self.task_ended(device, set);
+        // Refresh has left the last free superblock to collection.
+        device.ftl.put_back(victim, cause != Cause::Refresh);
+        if cause == Cause::Refresh {
+            self.refresh_ended(device, set, false);
+        }
         // Writes that had counted on the block that would have been freed learn that there is none.
         self.resume_stalled_writes(device, device.geometry.ssd_of_set(set));
     }
@@ -388,7 +413,8 @@ impl Collection {
     fn open(&mut self, device: &mut Device, set: u32, first: Lcn) -> Option<Group> {
         // A victim holds translation pages, or data; the cache holds data alone.
         let writer = if self.cause == Cause::Folding { Writer::Fold } else { device.ftl.collector_of(first) };
-        let has_room = self.whole || device.ftl.has_room_beside_last(set, writer);
+        let makes_way = !self.whole || (self.cause == Cause::Refresh && device.ftl.has_failed());
+        let has_room = !makes_way || device.ftl.has_room_beside_last(set, writer);
         let group = if has_room { device.ftl.open(set, writer) } else { None };
         if group.is_none() {
             assert!(!has_room || device.ftl.has_failed(), "the host leaves a block to collection");
@@ -434,20 +460,14 @@ impl Collection {
 
     /// Looks up what was last written in the first of the pages that have not been looked at.
     fn look_ahead(&mut self, device: &Device, set: u32) {
-        let (geometry, ftl) = (&device.geometry, &device.ftl);
+        let ftl = &device.ftl;
         if self.pages.is_empty() {
             return;
         }
         let group = ftl.group_at(set, self.victim, self.pages.start);
-        let of_block = self.together(device) * geometry.codewords_per_page();
-        for member in group.members() {
-            let start = geometry.units_of(member).start;
-            for unit in start..start + of_block {
-                if let Some(held) = ftl.last_at(geometry.place(group.superblock, group.page, unit)) {
-                    ftl.prefetch(held.lcn);
-                    self.ahead.push((unit, held));
-                }
-            }
-        }
+        ftl.each_last_in(group, self.together(device), |unit, held| {
+            ftl.prefetch(held.lcn);
+            self.ahead.push((unit, held));
+        });
     }
 }

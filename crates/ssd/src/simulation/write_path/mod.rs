@@ -8,6 +8,7 @@
 mod buffer;
 mod collection;
 mod folding;
+mod maintenance;
 mod merging;
 mod pacing;
 mod room;
@@ -15,7 +16,7 @@ mod room;
 use std::collections::{BTreeSet, HashSet};
 use std::ops::Range;
 
-use softsense_base::{Ns, Result};
+use softsense_base::Result;
 
 use super::device::Device;
 use super::kernel::Completion;
@@ -27,6 +28,7 @@ use crate::request::Request;
 use crate::slab::Slab;
 use buffer::{Arriving, WaitingFlush, WriteBuffer};
 use collection::Collection;
+use maintenance::Maintenance;
 use merging::part_of;
 use pacing::{Pacing, Stage};
 use room::Room;
@@ -57,6 +59,8 @@ pub(super) struct WritePath {
     pacing: Option<Box<Pacing>>,
     /// What is seen of pages that are copied within their planes; none where none are.
     copies: Option<CopybackEcc>,
+    /// None where nothing is done by the age of data.
+    maintenance: Option<Box<Maintenance>>,
     /// Translation pages that wait for room in flash.
     stalled_translations: Vec<u32>,
     /// Of each request under way its placement handle; none where there is one handle.
@@ -95,6 +99,7 @@ impl WritePath {
             collections: (0..geometry.sets()).map(|_| None).collect(),
             pacing: Pacing::new(config)?,
             copies: spec.flash.copyback.as_ref().map(|copyback| copyback.ecc),
+            maintenance: Maintenance::new(config),
             stalled_translations: Vec::new(),
             through: BTreeSet::new(),
             protected: spec.host.write_buffer_power_protected,
@@ -111,6 +116,22 @@ impl WritePath {
     /// Whether no write and no collection is stuck.
     pub(super) fn is_idle(&self) -> bool {
         self.rooms.iter().all(Room::is_idle) && self.flushes.is_empty() && self.stalled_translations.is_empty()
+    }
+
+    /// Whether anything is done while requests are under way that nobody waits for when they are over.
+    #[inline]
+    pub(super) fn works_beside_requests(&self) -> bool {
+        self.is_paced() || self.maintenance.is_some()
+    }
+
+    /// All requests are done.
+    pub(super) fn requests_are_over(&mut self) {
+        if let Some(pacing) = &mut self.pacing {
+            pacing.requests_are_over();
+        }
+        if let Some(maintenance) = &mut self.maintenance {
+            maintenance.requests_are_over();
+        }
     }
 
     /// A request that writes comes in, whose data is to be placed by this handle, and whether it is to complete in flash.
@@ -318,14 +339,16 @@ impl WritePath {
 
     /// All pages of a program have been programmed.
     pub(super) fn programmed(&mut self, device: &mut Device, owner: ProgramOwner, group: Group) {
-        const NS_PER_S: u64 = 1_000_000_000;
         let ssd = device.geometry.ssd_of_set(group.set);
         self.rooms[ssd as usize].programming -= 1;
         if self.copies.is_some() && owner.moves_data() {
             self.copied(device, group);
         }
-        let Ns(now) = device.kernel.now;
-        device.ftl.programmed(group, now / NS_PER_S);
+        let now = device.kernel.now;
+        device.programmed(group);
+        if let Some(maintenance) = &mut self.maintenance {
+            maintenance.programmed(group.superblock, now);
+        }
         if owner.is_of_host() {
             device.host_ended(group.set);
         }
@@ -349,7 +372,7 @@ impl WritePath {
             ProgramOwner::Parity { .. } => {}
         }
         self.make_room_again(device, ssd);
-        self.reclaim(device, group.set);
+        self.maintain(device, group.set);
         if self.is_paced() && !owner.moves_data() {
             self.paced_by_end(device, group.set);
         }

@@ -259,18 +259,18 @@ impl Pacing {
     }
 }
 
+impl Pacing {
+    /// All requests are done.
+    pub(super) fn requests_are_over(&mut self) {
+        self.is_over = true;
+    }
+}
+
 impl WritePath {
     /// Whether garbage collection may pause.
     #[inline]
     pub(in super::super) fn is_paced(&self) -> bool {
         self.pacing.is_some()
-    }
-
-    /// All requests are done.
-    pub(in super::super) fn requests_are_over(&mut self) {
-        if let Some(pacing) = &mut self.pacing {
-            pacing.is_over = true;
-        }
     }
 
     /// Whether a rule of the user's own has answered well.

@@ -15,10 +15,10 @@ pub(super) struct Room {
     /// Codewords whose write waits for garbage collection to free a block, with their requests.
     pub(super) stalled: VecDeque<(u32, Lcn)>,
     /// Whether a write, or the write buffer, found no room since a block was last erased.
-    blocked: bool,
+    pub(super) blocked: bool,
     /// Sets that are being collected.
     pub(super) collecting: u32,
-    /// Sets in which data is being reclaimed, which makes no room.
+    /// Sets in which data is being reclaimed or refreshed, which makes no room.
     pub(super) reclaiming: u32,
     /// Programs under way.
     pub(super) programming: u32,
