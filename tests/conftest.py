@@ -56,6 +56,23 @@ class Folder:
         yield self.path / name
 
 
+@contextmanager
+def dask_cluster(workers: int = 1, *, threads: int = 1) -> Iterator[Any]:
+    """A real Dask cluster, of processes on this machine, whose warnings are not ours; skips the test without Dask."""
+    distributed = pytest.importorskip("distributed")
+    with distributed.LocalCluster(
+        n_workers=workers, threads_per_worker=threads, processes=True, dashboard_address=None, host="127.0.0.1"
+    ) as cluster:
+        yield cluster
+
+
+@contextmanager
+def dask_client(workers: int = 1, *, threads: int = 1) -> Iterator[Any]:
+    """A client of such a cluster, for Python's interface."""
+    with dask_cluster(workers, threads=threads) as cluster, cluster.get_client() as client:
+        yield client
+
+
 def judged(folder: Path) -> dict[str, dict[str, Any]]:
     """The claims of a reproduction by their ids."""
     return {claim["id"]: claim for claim in json.loads((folder / "claims.json").read_text())}

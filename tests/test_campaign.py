@@ -27,7 +27,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import softsense
-from conftest import Softsense
+from conftest import Softsense, dask_cluster
 from softsense import Code, ConfigError, FileError, Store, _core, campaign, codes, sampling, strata
 from softsense.folders import Results
 from softsense.runner import Runner
@@ -139,14 +139,10 @@ def test_counts_do_not_depend_on_threads_or_processes() -> None:
 
 @pytest.mark.filterwarnings("ignore")
 def test_counts_are_the_same_from_a_dask_cluster(softsense_command: Softsense) -> None:
-    """A real one, of two processes on this machine; its own warnings are not ours."""
-    distributed = pytest.importorskip("distributed")
     command = ["fer", "flash-8/9", "--rber", "0.008", "--relative-error", "0.3", "--json"]
     expected = softsense_command(command)
     assert expected.returncode == 0, expected.stderr
-    with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, host="127.0.0.1"
-    ) as cluster:
+    with dask_cluster(2) as cluster:
         done = softsense_command(command, "--dask", cluster.scheduler_address)
         assert done.returncode == 0, done.stderr
         assert done.stdout == expected.stdout

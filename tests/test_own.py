@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import softsense
-from conftest import ROOT, SMALL, Softsense
+from conftest import ROOT, SMALL, Softsense, dask_client
 from softsense import Config, ConfigError, points
 from softsense.own import load
 from softsense.read_policies import policy_names, split_policy
@@ -551,14 +551,8 @@ def test_the_source_goes_with_a_point(
 
 @pytest.mark.filterwarnings("ignore")
 def test_a_dask_cluster_takes_what_is_ones_own(here: Callable[[str], Path], tmp_path: Path) -> None:
-    distributed = pytest.importorskip("distributed")
     expected = swept(tmp_path, workers=1).frame.sort("point")
     (tmp_path / "there").mkdir()
-    with (
-        distributed.LocalCluster(
-            n_workers=1, threads_per_worker=2, processes=True, dashboard_address=None, host="127.0.0.1"
-        ) as cluster,
-        distributed.Client(cluster, set_as_default=False) as client,
-    ):
+    with dask_client(threads=2) as client:
         found = swept(tmp_path / "there", workers=client).frame.sort("point")
     assert found.equals(expected)

@@ -17,7 +17,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from conftest import Folder
+from conftest import Folder, dask_client
 from softsense import ConfigError, FileError, cli, flash, papers, plots
 from softsense.folders import Results
 from softsense.papers import (
@@ -453,13 +453,9 @@ def test_results_do_not_depend_on_jobs(tmp_path: Path) -> None:
 
 @pytest.mark.filterwarnings("ignore")
 def test_a_dask_cluster_gives_the_same_bytes(tmp_path: Path) -> None:
-    """A real one, of a process on this machine, whose own warnings are not ours; a worker's error is one of ours."""
-    distributed = pytest.importorskip("distributed")
+    """A worker's error is one of ours."""
     plan, figures, found = tiny_plan(), ldpc_in_ssd.PAPER.chosen(["12"]), []
-    with (
-        distributed.LocalCluster(1, threads_per_worker=1, dashboard_address=None, host="127.0.0.1") as cluster,
-        distributed.Client(cluster, set_as_default=False) as client,
-    ):
+    with dask_client() as client:
         for name, jobs in (("here", 1), ("there", client.get_executor())):
             folder = tmp_path / name
             folder.mkdir()

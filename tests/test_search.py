@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from conftest import SMALL
+from conftest import SMALL, dask_client
 from softsense import ConfigError
 from softsense.designs import pareto
 from softsense.search import Search, Searching, Told, Wanted
@@ -147,6 +147,13 @@ def test_a_search_is_a_sweep_that_says_when_it_asked(undisturbed: Path) -> None:
 
 def test_whoever_simulates_a_search_asks_for_the_same(undisturbed: Path, tmp_path: Path) -> None:
     sweep(Sweep.parse(SEARCH), out=tmp_path / "out", workers=3)
+    assert sha256(tmp_path / "out") == sha256(undisturbed)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_dask_cluster_asks_for_the_same(undisturbed: Path, tmp_path: Path) -> None:
+    with dask_client(2) as client:
+        sweep(Sweep.parse(SEARCH), out=tmp_path / "out", workers=client)
     assert sha256(tmp_path / "out") == sha256(undisturbed)
 
 

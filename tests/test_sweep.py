@@ -25,7 +25,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import softsense
-from conftest import ROOT, SMALL, Softsense
+from conftest import ROOT, SMALL, Softsense, dask_cluster
 from softsense import ConfigError, FileError, SoftsenseError, points
 from softsense import sweep as sweeping
 from softsense.designs import pareto
@@ -575,18 +575,15 @@ def test_ctrl_c_keeps_what_is_finished_and_tells_it(expected: Path, tmp_path: Pa
 
 @pytest.mark.filterwarnings("ignore")
 def test_a_dask_cluster_makes_the_same_bytes(softsense_command: Softsense, expected: Path, tmp_path: Path) -> None:
-    """A real one, of two processes on this machine; the sweep is killed once on it. Its own warnings are not ours."""
-    distributed = pytest.importorskip("distributed")
+    """The sweep is killed once on it."""
     sweep_file(tmp_path, SLOW)
-    with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, host="127.0.0.1"
-    ) as cluster:
+    with dask_cluster(2) as cluster:
         command = [*SWEEP, "--dask", cluster.scheduler_address]
         kill_at(command, tmp_path, 1)
         done = softsense_command(command)
         assert done.returncode == 0, done.stderr
         assert sha256(tmp_path / "out") == sha256(expected)
-        with distributed.Client(cluster, set_as_default=False) as client:
+        with cluster.get_client() as client:
             again = sweep(sweep_file(tmp_path), out=tmp_path / "quick", workers=client)
     assert json.loads(done.stdout)["ok"] == again.count("ok") == 8
 
@@ -874,6 +871,20 @@ def test_swept_fields_keep_their_types_and_never_hide_a_result(tmp_path: Path) -
     assert frame["host.reads_first"].dtype == pl.Boolean
     assert frame["read.retry"].to_list()[:2] == ["restart", "incremental"]
     assert frame["precondition.pe_cycles"].dtype == pl.Int64
+
+
+def test_a_drive_is_compared_with_one_that_lacks_something(tmp_path: Path) -> None:
+    suspends = "{ program_us = 30.0, erase_us = 60.0, resume_us = 20.0 }"
+    text = f"""
+    config = "mlc-25nm"
+    set = {json.dumps([*SMALL, f"flash.suspend={suspends}", "workload.read_fraction=0.5"])}
+    [grid]
+    "flash.suspend" = ["none", {suspends}]
+    """
+    frame = sweep(sweep_file(tmp_path, text), out=tmp_path / "out", workers=1).frame
+    assert frame["flash.suspend"].to_list() == ["none", suspends]
+    without, with_it = frame["operations.suspensions"]
+    assert without == 0 < with_it
 
 
 LIVES = """

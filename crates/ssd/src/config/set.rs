@@ -1,5 +1,5 @@
 //! The language of `--set`: `PATH=VALUE` replaces a value of a config, `PATH[INDEX]=VALUE` an element of a list, and
-//! `PATH[INDEX].FIELD=VALUE` a field of one.
+//! `PATH[INDEX].FIELD=VALUE` a field of one. `PATH=none` takes a field out that may be absent.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -102,11 +102,20 @@ impl Override {
         Ok(Self { text: text.to_owned(), path, document })
     }
 
-    /// Replaces the value in a config, where `span` marks what is of overrides.
+    /// Replaces the value in a config, where `span` marks what is of overrides. `none` takes a field out that may be absent, so that
+    /// a sweep can compare a drive that has something with one that has not.
     ///
     /// # Errors
     /// Where the path goes through a list without an index, or with one that the list does not have.
     pub(super) fn apply<'a>(&'a self, config: &mut Value<'a>, span: &Range<usize>) -> Result<()> {
+        let value = only_value(&self.document);
+        if value.get_ref().as_str() == Some("none")
+            && let Some((Step::Field(name), before)) = self.path.split_last()
+            && may_be_absent(&self.path)
+        {
+            value_mut(config, before).and_then(table_of).map(|table| table.remove(name.as_str()));
+            return Ok(());
+        }
         let mut at = config;
         for (depth, step) in self.path.iter().enumerate() {
             let (before, after) = (written(&self.path[..depth]), &self.path[depth + 1..]);
@@ -116,7 +125,7 @@ impl Override {
             };
             at = next.map_err(|message| Error::config(format!("--set {}", self.text), message))?;
         }
-        *at = moved(only_value(&self.document), span);
+        *at = moved(value, span);
         Ok(())
     }
 }
@@ -145,35 +154,54 @@ fn steps(path: &str) -> std::result::Result<Vec<Step>, String> {
 
 /// A path in the names that fields have, where it is written with `-` or capitals; what is no field stays as it is.
 fn in_own_names(mut path: Vec<Step>) -> Vec<Step> {
-    static SCHEMA: LazyLock<serde_json::Value> =
-        LazyLock::new(|| serde_json::to_value(schemars::schema_for!(Config)).expect("a schema is plain data"));
     let is_own = |name: &str| name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
     if path.iter().filter_map(Step::name).all(is_own) {
         return path;
     }
-    let mut at = vec![&*SCHEMA];
+    let mut at = alternatives(vec![&SCHEMA]);
     for step in &mut path {
-        at = alternatives(&SCHEMA, at);
-        let Step::Field(name) = step else {
-            at = at.into_iter().filter_map(|schema| schema.get("items")).collect();
-            continue;
-        };
-        let known = || at.iter().filter_map(|schema| schema["properties"].as_object());
-        if let Some(own) = spelled_like(name, known().flat_map(|fields| fields.keys().map(String::as_str))) {
-            *name = own.to_owned();
+        if let Step::Field(name) = step {
+            let known = at.iter().filter_map(|schema| schema["properties"].as_object());
+            if let Some(own) = spelled_like(name, known.flat_map(|fields| fields.keys().map(String::as_str))) {
+                *name = own.to_owned();
+            }
         }
-        at = known().filter_map(|fields| fields.get(name.as_str())).collect();
+        at = inside(at, step);
     }
     path
 }
 
-/// What a schema may be, with everything that it refers to.
-fn alternatives<'s>(root: &'s serde_json::Value, schemas: Vec<&'s serde_json::Value>) -> Vec<&'s serde_json::Value> {
-    let mut found = schemas;
+/// May the field at a path be absent, and is `none` not one of its values?
+fn may_be_absent(path: &[Step]) -> bool {
+    let at = path.iter().fold(alternatives(vec![&SCHEMA]), inside);
+    let is_null = |kind: &serde_json::Value| kind == "null";
+    let may_be_null = |schema: &&serde_json::Value| match &schema["type"] {
+        serde_json::Value::Array(kinds) => kinds.iter().any(is_null),
+        kind => is_null(kind),
+    };
+    at.iter().any(may_be_null) && !at.iter().any(|schema| schema["const"] == "none")
+}
+
+static SCHEMA: LazyLock<serde_json::Value> =
+    LazyLock::new(|| serde_json::to_value(schemars::schema_for!(Config)).expect("a schema is plain data"));
+
+type Schemas = Vec<&'static serde_json::Value>;
+
+/// What a step leads to, from any of some schemas.
+fn inside(at: Schemas, step: &Step) -> Schemas {
+    let next = |schema: &'static serde_json::Value| match step {
+        Step::Field(name) => schema["properties"].get(name.as_str()),
+        Step::Element(_) => schema.get("items"),
+    };
+    alternatives(at.into_iter().filter_map(next).collect())
+}
+
+/// What schemas may be, with everything that they refer to.
+fn alternatives(mut found: Schemas) -> Schemas {
     let mut next = 0;
     while let Some(&schema) = found.get(next) {
         found.extend(["oneOf", "anyOf"].iter().filter_map(|key| schema[*key].as_array()).flatten());
-        found.extend(schema["$ref"].as_str().and_then(|reference| root.pointer(&reference[1..])));
+        found.extend(schema["$ref"].as_str().and_then(|reference| SCHEMA.pointer(&reference[1..])));
         next += 1;
     }
     found
@@ -389,6 +417,38 @@ mod tests {
             ("a[", "a["),
         ] {
             assert_eq!(own_path(path), expected);
+        }
+    }
+
+    /// Can what may be absent be taken out, also of an element, and is `none` a value where it is one?
+    #[test]
+    fn what_may_be_absent_is_taken_out() {
+        for (path, expected) in [
+            ("flash.suspend", true),
+            ("host.tenants[0].workload", true),
+            ("reliability.table.rber.threshold_voltage.telegraph_noise", true),
+            ("flash.unit_queue", true),
+            ("ftl.interleaving.groups", false),
+            ("ftl.over_provisioning", false),
+            ("host.tenants[0]", false),
+            ("no.such.field", false),
+        ] {
+            assert_eq!(may_be_absent(&steps(path).unwrap()), expected, "{path}");
+        }
+        let text = "host.tenants = [{ name = 'a', fetched_commands = 3 }]\n[flash.suspend]\nprogram_us = 3.0";
+        let mut config = Spanned::new(0..0, DeValue::Table(DeTable::parse(text).unwrap().into_inner()));
+        let overrides = ["flash.suspend=none", "host.tenants[0].fetched-commands=none", "encoder=\"none\""];
+        let overrides = overrides.map(|text| Override::new(text).unwrap());
+        for each in &overrides {
+            each.apply(&mut config, &(0..0)).unwrap();
+        }
+        for (path, expected) in [
+            ("flash.suspend", false),
+            ("flash", true),
+            ("host.tenants[0].name", true),
+            ("host.tenants[0].fetched_commands", false),
+        ] {
+            assert_eq!(at(&config, path).is_some(), expected, "{path}");
         }
     }
 
