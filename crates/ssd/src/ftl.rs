@@ -16,6 +16,7 @@ mod addresses;
 mod collecting;
 mod copies;
 mod entries;
+mod full_planes;
 mod groups;
 mod large_array;
 mod mapping_cache;
@@ -47,6 +48,7 @@ use crate::own::{AtWork, ChooseVictim, PlaceWrites};
 use crate::start_ages::StartAges;
 use addresses::Addresses;
 use copies::Copies;
+use full_planes::FullPlanes;
 use large_array::LargeArray;
 use observed_rates::ObservedRates;
 use parity::Stripes;
@@ -316,6 +318,8 @@ pub struct PageMap {
     addresses: Addresses,
     /// Where the stripe of each pool of each SSD goes on, counted in planes of the pool.
     stripe_at: Vec<usize>,
+    /// Absent where a plane that has no room for one write may have room for another.
+    full_planes: Option<FullPlanes>,
     /// The placement handle of what the host writes next.
     handle: u8,
     /// Pools of an SSD: a write may go anywhere in that of its logical page.
@@ -411,6 +415,9 @@ impl PageMap {
             let worn = (set * per_plane..(set + 1) * per_plane).map(|superblock| ages.pe_cycles(superblock));
             Levelling { most_pe_cycles: worn.max().unwrap_or(0), ..Levelling::default() }
         };
+        let pools_of_all = (geometry.ssds() * pools) as usize;
+        let may_differ =
+            spec.slc_cache.is_some() || config.placement_handles() > 1 || (0..geometry.sets()).any(interleaves);
         let mut map = Self {
             gc_low_watermark_blocks: spec.gc_low_watermark_blocks as usize,
             gc_high_watermark_blocks: spec.gc_high_watermark_blocks as usize,
@@ -453,12 +460,12 @@ impl PageMap {
             wear_levelling_spread: spec.wear_levelling_spread.unwrap_or(u32::MAX),
             addresses: Addresses::new(config),
             handle: 0,
-            stripe_at: vec![0; (geometry.ssds() * pools) as usize],
+            stripe_at: vec![0; pools_of_all],
+            full_planes: (!may_differ)
+                .then(|| FullPlanes::new(pools_of_all, (geometry.planes_of_ssd() / pools) as usize)),
             pools,
             to_most_free: spec.plane_choice == PlaneChoice::MostFree,
-            own_placement: config
-                .own_placement()?
-                .map(|own| OwnPlacement::new(AtWork::new(own), (geometry.ssds() * pools) as usize)),
+            own_placement: config.own_placement()?.map(|own| OwnPlacement::new(AtWork::new(own), pools_of_all)),
             whole_pages: spec.whole_pages,
             serves_in_flight: config.config().host.serves_in_flight,
             translation_at: 0,

@@ -173,6 +173,9 @@ impl PageMap {
         if self.is_slc(superblock) {
             return self.erased_slc(set, superblock);
         }
+        if let Some(full) = &mut self.full_planes {
+            full.forget();
+        }
         let state = &mut self.sets[set as usize];
         state.free.push_back(superblock);
         // Read reclaim erases blocks that it has not taken.

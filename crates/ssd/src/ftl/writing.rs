@@ -1,7 +1,7 @@
 //! Where data goes: which pages are next, for whom, and what is noted when they are programmed.
 
 use super::victims::VictimRule;
-use super::{Gain, Group, Lcn, PageMap, Writer};
+use super::{Gain, Group, Lcn, PageMap, PlaneSet, Writer};
 use crate::config::Remainder;
 
 impl PageMap {
@@ -58,7 +58,20 @@ impl PageMap {
         }
         let mut passed = 0;
         while passed < planes {
-            let at = self.stripe_at[of_pool];
+            let mut at = self.stripe_at[of_pool];
+            if let Some(full) = &self.full_planes {
+                let next = full.next_other(of_pool, planes, at)?;
+                debug_assert!(
+                    (0..planes).map(|turn| (at + turn) % planes).take_while(|&at| at != next).all(|at| {
+                        let plane = self.geometry.stripe(ssd)[at * pools + pool as usize];
+                        let (set, _) = self.geometry.set_of(plane);
+                        let PlaneSet { open, free, .. } = &self.sets[set as usize];
+                        !self.takes_data(set) || open[Writer::Host as usize].is_none() && free.len() <= 1
+                    }),
+                    "a plane with room is passed over"
+                );
+                at = next;
+            }
             let (set, _) = self.geometry.set_of(self.geometry.stripe(ssd)[at * pools + pool as usize]);
             let interleaves = self.sets[set as usize].interleaves;
             // A group takes the turns of all of its set.
@@ -67,6 +80,9 @@ impl PageMap {
             passed += turns;
             if let Some(group) = self.open_in(set, interleaves && !fills) {
                 return Some(group);
+            }
+            if let Some(full) = &mut self.full_planes {
+                full.found(of_pool, at);
             }
         }
         None
