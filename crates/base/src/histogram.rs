@@ -150,9 +150,9 @@ impl<const N: usize> Default for SumsByDuration<N> {
 }
 
 impl<const N: usize> SumsByDuration<N> {
-    /// Adds `count` things that took `duration` each, and what their quantities add up to.
+    /// Adds `count` things that took `duration` each, and what their quantities add up to; those that `sums` does not have are 0.
     #[inline]
-    pub fn record(&mut self, duration: Ns, count: u64, sums: [u64; N]) {
+    pub fn record(&mut self, duration: Ns, count: u64, sums: impl IntoIterator<Item = u64>) {
         let entry = &mut self.buckets[bucket(duration.0)];
         entry.0 += count;
         entry.1.iter_mut().zip(sums).for_each(|(sum, more)| *sum += more);

@@ -636,21 +636,22 @@ impl Statistics {
     /// A read of pages for the host has ended.
     ///
     /// # Arguments
-    /// - `time`, `waited_for`: of all its units of data.
+    /// - `time`, `waited_for`: of all its units of data; nothing of those that no array was waited for.
     /// - `units`: how many.
     #[inline]
-    pub(super) fn read_ended(&mut self, time: ReadTime, waited_for: TimesTaken, units: u32) {
+    pub(super) fn read_ended(&mut self, time: ReadTime, waited_for: Option<&TimesTaken>, units: u32) {
         self.read_time += time;
         debug_assert_eq!(
-            waited_for[..KINDS_OF_WORK].iter().map(|by| by.0).sum::<u64>(),
+            waited_for.map_or(0, |times| times[..KINDS_OF_WORK].iter().map(|by| by.0).sum::<u64>()),
             time.wait_plane.0,
             "all waiting is for something"
         );
-        let mut parts = [0; PARTS_OF_READS];
-        let all = time.parts().into_iter().chain(waited_for);
-        parts.iter_mut().zip(all).for_each(|(part, ns)| *part = ns.0);
-        let units = u64::from(units);
-        self.reads_by_duration.record(Ns(time.total().0 / units.max(1)), units, parts);
+        let (units, parts) = (u64::from(units), time.parts().into_iter().map(|ns| ns.0));
+        let duration = Ns(time.total().0 / units.max(1));
+        match waited_for {
+            Some(times) => self.reads_by_duration.record(duration, units, parts.chain(times.iter().map(|by| by.0))),
+            None => self.reads_by_duration.record(duration, units, parts),
+        }
     }
 
     /// A prediction was made.

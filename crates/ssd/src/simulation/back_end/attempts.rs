@@ -201,20 +201,12 @@ impl BackEnd {
 
     /// Every codeword of a read has been decoded or given up.
     pub(super) fn end_read(&mut self, kernel: &mut Kernel, read: u32) {
-        let Read {
-            order: ReadOrder { owner, group, keeps, .. },
-            time,
-            waited_for,
-            counted,
-            sensings,
-            failed,
-            step,
-            attempts,
-            needs_refresh,
-            ..
-        } = self.reads.reads[read];
+        let of_read = &self.reads.reads[read];
+        let Read { order, counted, sensings, failed, step, attempts, needs_refresh, .. } = *of_read;
+        let ReadOrder { owner, group, keeps, .. } = order;
         if matches!(owner, ReadOwner::Request(_)) {
-            kernel.statistics.read_ended(time, waited_for, counted);
+            let waited_for = of_read.has_waited.then_some(&of_read.waited_for);
+            kernel.statistics.read_ended(of_read.time, waited_for, counted);
         }
         let of = if let ReadOwner::Recovery { read: of, .. } = owner { self.mate_read(of, read) } else { None };
         self.reads.remove(read);

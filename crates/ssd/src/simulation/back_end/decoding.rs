@@ -206,8 +206,8 @@ impl BackEnd {
         // Pages of a run in one block are sensed one after the other.
         let from = if self.geometry.blocks_per_superblock() == 1 { codeword.first_part.into() } else { member };
         let first = self.reads.part_number(read, from);
-        let Part { sensing_from, waited_for, .. } = *self.reads.part(first);
-        let Part { sensed_at, .. } = *self.reads.part(arrived.part);
+        let Part { sensing_from, has_waited, .. } = *self.reads.part(first);
+        let sensed_at = self.reads.part(arrived.part).sensed_at;
         let (mut commands, mut addressed_for) = (Ns::ZERO, Ns::ZERO);
         if self.timing.command > Ns::ZERO {
             for part in first..=arrived.part {
@@ -215,9 +215,11 @@ impl BackEnd {
                 addressed_for += self.reads.part(part).addressed_for;
             }
         }
+        if has_waited {
+            self.reads.add_wait(read, first);
+        }
         let op = &mut self.reads.reads[read];
         op.time.wait_plane += sensing_from - op.queued_at;
-        op.waited_for.iter_mut().zip(waited_for).for_each(|(sum, more)| *sum += more);
         op.counted += 1;
         op.time.sense += sensed_at - sensing_from - addressed_for;
         op.time.wait_bus += arrived.at - transfer - sensed_at + addressed_for - commands;

@@ -37,7 +37,8 @@ pub(super) struct Read {
     pub(super) recovered: bool,
     pub(super) queued_at: Ns,
     pub(super) time: ReadTime,
-    /// Of `time.wait_plane`, what each took; and of how many units of data both are.
+    /// Of `time.wait_plane`, what each took, if an array was waited for; and of how many units of data both are.
+    pub(super) has_waited: bool,
     pub(super) waited_for: Taken,
     pub(super) counted: u32,
     pub(super) energy: Pj,
@@ -51,7 +52,9 @@ pub(super) struct Part {
     /// How long it then took until the array had its command.
     pub(super) addressed_for: Ns,
     pub(super) sensed_at: Ns,
-    /// What it waited for until then; while it waits, for how long its array had been taken by each before.
+    /// Whether its array could not begin at once; and what it waited for until then, if so. While it waits, for how long its array had
+    /// been taken by each before.
+    pub(super) has_waited: bool,
     pub(super) waited_for: Taken,
     /// Codewords that wait for the bus or are on it.
     pub(super) to_transfer: u32,
@@ -152,6 +155,7 @@ impl Reads {
             recovered: false,
             queued_at: now,
             time: ReadTime::default(),
+            has_waited: false,
             waited_for: Taken::default(),
             counted: 0,
             energy: Pj::default(),
@@ -162,12 +166,23 @@ impl Reads {
         (entry.attempts, entry.known_cell_reads, entry.soft_start) = (0, 0, false);
         (entry.first, entry.last, entry.recovered) = (NONE, NONE, false);
         (entry.sensings, entry.time, entry.energy) = (0, ReadTime::default(), Pj::default());
-        (entry.waited_for, entry.counted, entry.needs_refresh) = (Taken::default(), 0, false);
+        (entry.has_waited, entry.counted, entry.needs_refresh) = (false, 0, false);
         let parts = ((read + 1) * self.parts_per_read) as usize;
         if self.parts.len() < parts {
             self.parts.resize(parts, Part::default());
         }
         read
+    }
+
+    /// What a part of a read has waited for is part of what the read has.
+    pub(super) fn add_wait(&mut self, read: u32, part: u32) {
+        let waited_for = &self.parts[part as usize].waited_for;
+        let read = &mut self.reads[read];
+        if read.has_waited {
+            read.waited_for.iter_mut().zip(waited_for).for_each(|(sum, &more)| *sum += more);
+        } else {
+            (read.has_waited, read.waited_for) = (true, *waited_for);
+        }
     }
 
     /// Adds a codeword to a read.

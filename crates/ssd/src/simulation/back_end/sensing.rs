@@ -37,13 +37,18 @@ impl BackEnd {
     /// Hands work to a unit: done at once if it is free and waits for no other, else queued.
     #[inline(always)]
     pub(super) fn submit(&mut self, kernel: &mut Kernel, unit: u32, work: Work, turn: Turn) {
+        let may_begin = self.may_begin(kernel.now, unit, work);
         if let Work::Read(part) = work {
-            self.reads.part(part).waited_for = self.taken(kernel.now, unit);
+            let waits = !may_begin || self.array.phase(unit) != Phase::Free;
+            self.reads.part(part).has_waited = waits;
+            if waits {
+                self.reads.part(part).waited_for = self.taken(kernel.now, unit);
+            }
         }
         if self.array.schedule.is_some() && turn != Turn::Retry {
-            return self.submit_to_schedule(kernel, unit, work);
+            return self.submit_to_schedule(kernel, unit, work, may_begin);
         }
-        if !self.may_begin(kernel.now, unit, work) {
+        if !may_begin {
             self.array.wait(unit, work, turn);
         } else if let Some(work) = self.array.submit(unit, work, turn) {
             self.begin(kernel, unit, work);
@@ -55,8 +60,8 @@ impl BackEnd {
     }
 
     #[inline(never)]
-    fn submit_to_schedule(&mut self, kernel: &mut Kernel, unit: u32, work: Work) {
-        let (may_begin, waits) = (self.may_begin(kernel.now, unit, work), self.waits(work));
+    fn submit_to_schedule(&mut self, kernel: &mut Kernel, unit: u32, work: Work, may_begin: bool) {
+        let waits = self.waits(work);
         let schedule = self.array.schedule.as_mut().expect("there is a schedule");
         schedule.count(kernel.now, unit, &waits);
         if may_begin && self.array.phase(unit) == Phase::Free {
@@ -179,10 +184,12 @@ impl BackEnd {
         match work {
             Work::Read(part) => {
                 let (read, member) = self.reads.of_part(part);
-                let taken = self.array.taken(kernel.now, unit);
                 let state = self.reads.part(part);
                 state.sensing_from = kernel.now;
-                state.waited_for = std::array::from_fn(|by| taken[by] - state.waited_for[by]);
+                if state.has_waited {
+                    let taken = self.array.taken(kernel.now, unit);
+                    state.waited_for = std::array::from_fn(|by| taken[by] - state.waited_for[by]);
+                }
                 self.array.take(kernel.now, unit, self.taken_by_read(read));
                 if self.timing.command == Ns::ZERO {
                     self.commanded(kernel, unit, work);
