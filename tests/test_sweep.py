@@ -874,10 +874,13 @@ def test_swept_fields_keep_their_types_and_never_hide_a_result(tmp_path: Path) -
 
 
 def test_a_drive_is_compared_with_one_that_lacks_something(tmp_path: Path) -> None:
+    """`none` takes a table of the config away, and is one of the values of a field."""
     suspends = "{ program_us = 30.0, erase_us = 60.0, resume_us = 20.0 }"
+    shipped = (ROOT / "configs/mlc-25nm.toml").read_text()
+    (tmp_path / "suspends.toml").write_text(f"{shipped}\n[flash.suspend]\n{suspends[2:-2].replace(', ', chr(10))}\n")
     text = f"""
-    config = "mlc-25nm"
-    set = {json.dumps([*SMALL, f"flash.suspend={suspends}", "workload.read_fraction=0.5"])}
+    config = "suspends.toml"
+    set = {json.dumps([*SMALL, "workload.read_fraction=0.5"])}
     [grid]
     "flash.suspend" = ["none", {suspends}]
     """
