@@ -53,6 +53,8 @@ pub enum Purpose {
     Scrambler = 24,
     /// Which bits a fault turns.
     Faults = 25,
+    /// When power fails.
+    PowerLoss = 26,
 }
 
 /// A random stream: a pure function of (seed, purpose, index). Nothing is advanced, so draws may be

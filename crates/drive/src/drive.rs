@@ -149,6 +149,7 @@ impl Drive {
             (of.ftl.refresh.is_some(), "ftl.refresh", "none"),
             (of.ftl.scrub.is_some(), "ftl.scrub", "none"),
             (of.ftl.time_scale != 1.0, "ftl.time_scale", "1"),
+            (of.power_loss.is_some(), "power_loss", "none"),
             (of.ftl.gc_pacing != GcPacing::AtOnce, "ftl.gc_pacing", "at_once"),
             (of.ftl.gc_idle.is_some(), "ftl.gc_idle", "none"),
             (

@@ -76,6 +76,12 @@ const INDEX_BITS: u32 = 22;
 const KIND_BITS: u32 = 4;
 const RANK_BITS: u32 = 64 - INDEX_BITS - KIND_BITS;
 
+/// The same key at another instant.
+#[inline]
+pub fn moved_to(key: Key, at: Ns) -> Key {
+    u128::from(at.0) << 64 | u128::from(key as u64)
+}
+
 /// Indices of events are below this.
 pub const MAX_INDEX: u32 = 1 << INDEX_BITS;
 
@@ -152,6 +158,12 @@ impl EventQueue {
     #[inline]
     pub fn next_key(&self) -> Option<Key> {
         self.heap.peek().map(|&Reverse(key)| key)
+    }
+
+    /// Moves all events to other instants, which keep the order of those that are moved by equal times.
+    pub fn move_all(&mut self, to: impl Fn(Key, Event) -> Ns) {
+        let moved = |Reverse(key)| Reverse(moved_to(key, to(key, Event::unpack(key))));
+        self.heap = std::mem::take(&mut self.heap).into_iter().map(moved).collect();
     }
 
     /// Takes the next event.

@@ -572,6 +572,13 @@ impl PageMap {
         self.blocks[superblock as usize].erases
     }
 
+    /// Pages of a block of the device that are programmed, how many it has, and whether it is of the SLC cache.
+    pub fn programmed_of(&self, block: u32) -> (u32, u32, bool) {
+        let slc = self.is_slc(self.geometry.superblock_of(self.geometry.first_place(block, 0)));
+        let of_block = if slc { self.geometry.pages_per_slc_block() } else { self.geometry.pages_per_block() };
+        (u32::from(self.programmed[block as usize]), of_block, slc)
+    }
+
     /// P/E cycles of superblocks as they are now.
     pub fn wear(&self) -> PeSpread {
         let per_set = self.geometry.blocks_per_plane();

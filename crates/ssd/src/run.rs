@@ -13,8 +13,9 @@ use crate::simulation::{Cause, CodewordSample, Grown, LogRow, Recording, Simulat
 use crate::summary::{
     BackgroundWork, CodeRatesSummary, CodewordReads, CopybackSummary, DramSummary, EncoderSummary, EnergySummary,
     GcPacingSummary, GcSummary, GrowthSummary, HostLinkSummary, InterconnectSummary, MachineSummary, MappingSummary,
-    OwnSummary, ParitySummary, ReadAheadSummary, ReadBufferSummary, ReadReclaimSummary, ReadTimeUs, RefreshSummary,
-    Responses, SchedulingSummary, ScrubSummary, SlcCacheSummary, SlowestReads, Summary, WearSummary, WritesDetail,
+    OwnSummary, ParitySummary, PowerLossSummary, ReadAheadSummary, ReadBufferSummary, ReadReclaimSummary, ReadTimeUs,
+    RefreshSummary, Responses, SchedulingSummary, ScrubSummary, SlcCacheSummary, SlowestReads, Summary, WearSummary,
+    WritesDetail,
 };
 use crate::tenants::{self, TenantSources, TenantSummary};
 use crate::trace::{Beyond, Trace};
@@ -309,6 +310,17 @@ impl Run {
                 wordlines: s.reclaimed_wordlines,
                 codewords: s.reclaim_codewords_programmed(),
                 counter_bytes_per_block: reclaim.counter_bytes_per_block(self.config.geometry().wordlines_per_block()),
+            }),
+            power_loss: self.simulation.power_counts().map(|power| PowerLossSummary {
+                losses: power.losses,
+                lost_codewords: power.lost_codewords,
+                mean_away_us: (power.losses > 0).then(|| power.away.0 as f64 / (1e3 * power.losses as f64)),
+                longest_away_us: power.longest.as_us(),
+                programs_again: power.programs_again,
+                erases_again: power.erases_again,
+                saved_pages: power.saved_pages,
+                map_pages: power.map_pages,
+                scanned_pages: power.scanned_pages,
             }),
             copyback: spec.flash.copyback.as_ref().map(|_| {
                 let all = s.moved_pages_programmed();

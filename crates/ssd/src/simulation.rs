@@ -30,6 +30,7 @@ mod kernel;
 mod lane;
 mod medium;
 mod owners;
+mod power;
 mod queue;
 mod read_ahead;
 mod read_buffer;
@@ -59,6 +60,8 @@ pub use host_link::HostLinkShares;
 use kernel::{Completion, Deferred, LATEST};
 pub use owners::Cause;
 use owners::ReadOwner;
+use power::Power;
+pub use power::{LostCodeword, PowerCounts};
 use read_ahead::Awaited;
 use recorder::Recorder;
 pub use recorder::{Owner, Recorded, Recording, Resource, Window};
@@ -85,6 +88,8 @@ pub struct Simulation {
     own_policy: Option<OwnName>,
     /// Dies that have not failed yet, and when they do, the last first.
     die_failures: Vec<(Ns, u32)>,
+    /// None where power does not fail.
+    power: Option<Box<Power>>,
     recorder: Option<Box<Recorder>>,
     recording: Option<Recording>,
 }
@@ -119,6 +124,7 @@ impl Simulation {
             has_own: config.own_names().next().is_some(),
             own_policy: config.config().read.policy.own(),
             die_failures: die_failures(config),
+            power: Power::new(config),
             recorder: None,
             recording: None,
         };
@@ -165,6 +171,13 @@ impl Simulation {
             self.write_path.dies_failed(&mut self.device);
             self.pass_on();
         }
+        if self.power.is_some()
+            && !self.host.issues_now(&self.device.kernel)
+            && let Some(arrival) = self.host.next_arrival()
+            && self.power_fails_before(self.next_event().map_or(arrival, |next| next.min(arrival)))
+        {
+            return Ok(true);
+        }
         if self.host.is_due(&self.device.kernel)
             && let Some(request) = self.host.next_in(&mut self.device)?
         {
@@ -173,6 +186,12 @@ impl Simulation {
             }
             self.host.schedule_arrivals(&mut self.device)?;
             self.check_own()?;
+            return Ok(true);
+        }
+        if self.power.is_some()
+            && let Some(next) = self.next_event()
+            && self.power_fails_before(next)
+        {
             return Ok(true);
         }
         let Some((key, event)) = self.device.kernel.events.pop() else {
@@ -235,6 +254,27 @@ impl Simulation {
         self.pass_on();
         self.check_own()?;
         Ok(true)
+    }
+
+    fn next_event(&self) -> Option<Ns> {
+        self.device.kernel.events.next_key().map(instant)
+    }
+
+    /// If power fails before what happens next, or with it, and requests are left: it does.
+    fn power_fails_before(&mut self, next: Ns) -> bool {
+        let (Some(power), false) = (&mut self.power, self.host.is_idle()) else { return false };
+        let Some(at) = power.next().filter(|&at| at <= next) else { return false };
+        let Self { device, write_path, host, .. } = self;
+        let now = at.max(device.kernel.now);
+        device.kernel.now = now;
+        let back = power.fails(now, &device.ftl, write_path.to_save());
+        let lost = write_path.lose_power(device, &host.numbers());
+        let again = device.back_end.lose_power(&mut device.kernel, back);
+        write_path.put_off(back - now);
+        host.put_off(now, back - now);
+        power.lost(now, lost, again);
+        device.kernel.now = back;
+        true
     }
 
     #[inline]
@@ -340,7 +380,7 @@ impl Simulation {
             }
             RequestKind::Write | RequestKind::FuaWrite => {
                 let through = request.kind == RequestKind::FuaWrite;
-                self.write_path.expect(index, self.host.placement(index), through);
+                self.write_path.expect(index, self.host.number(index), self.host.placement(index), through);
                 self.translate(index, self.host.touched_by(&request), Access::Write);
             }
             RequestKind::Trim => {
@@ -542,6 +582,16 @@ impl Simulation {
     /// What the schedule has chosen so far; none where the config has none.
     pub fn schedule_counts(&self) -> Option<ScheduleCounts> {
         self.device.back_end.schedule_counts()
+    }
+
+    /// What losses of power have done so far; none where the config has none.
+    pub fn power_counts(&self) -> Option<PowerCounts> {
+        self.power.as_ref().map(|power| power.counts())
+    }
+
+    /// Codewords that losses of power have cost, for tests of what may be lost.
+    pub fn lost_codewords(&self) -> &[LostCodeword] {
+        self.power.as_ref().map_or(&[], |power| power.all_lost())
     }
 
     /// Mean busy share of encoders up to now; none where encoding takes no time.

@@ -74,6 +74,9 @@ pub struct Summary {
     pub wear: Option<WearSummary>,
     /// Read reclaim; `null` without it.
     pub read_reclaim: Option<ReadReclaimSummary>,
+    /// Losses of power; not there where power does not fail.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub power_loss: Option<PowerLossSummary>,
     /// Copyback; not there without it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub copyback: Option<CopybackSummary>,
@@ -534,6 +537,29 @@ pub struct ReadReclaimSummary {
     pub codewords: u64,
     /// Memory of a controller for the counters that it goes by, bytes a block.
     pub counter_bytes_per_block: u32,
+}
+
+/// Losses of power.
+#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
+pub struct PowerLossSummary {
+    /// How many there were.
+    pub losses: u64,
+    /// Codewords, or parts of them, that were acknowledged and are lost.
+    pub lost_codewords: u64,
+    /// How long the device was away after a loss, us, mean; `null` without one.
+    pub mean_away_us: Option<f64>,
+    /// The longest of these times, us.
+    pub longest_away_us: f64,
+    /// Programs that were started anew.
+    pub programs_again: u64,
+    /// Erases that were started anew.
+    pub erases_again: u64,
+    /// Pages in which protected write buffers were saved.
+    pub saved_pages: u64,
+    /// Pages of the map that were read.
+    pub map_pages: u64,
+    /// Pages that were scanned for map entries.
+    pub scanned_pages: u64,
 }
 
 /// Copyback: data that was moved within its plane.

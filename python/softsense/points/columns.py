@@ -63,6 +63,10 @@ _NUMBERS: dict[str, tuple[str, ...]] = {
     ),
     "wear": ("least_pe_cycles:n", "mean_pe_cycles", "most_pe_cycles:n", "widest_plane_spread:n", "levelled_to:n"),
     "copyback": ("pages:n", "share"),
+    "power_loss": (
+        *("losses:n", "lost_codewords:n", "mean_away_us", "longest_away_us", "programs_again:n", "erases_again:n"),
+        *("saved_pages:n", "map_pages:n", "scanned_pages:n"),
+    ),
     "read_reclaim": ("blocks:n", "wordlines:n", "codewords:n", "counter_bytes_per_block:n"),
     "refresh": ("blocks:n", "blocks_for_scrub:n", "blocks_late:n", "codewords:n", "write_amplification"),
     "scrub": (

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _OF_THE_DEVICE = (
     *("device", "background", "scheduling", "wear", "read_reclaim", "copyback", "maintenance"),
-    *("slc_cache", "parity", "memory", "mapping"),
+    *("slc_cache", "parity", "memory", "mapping", "power_loss"),
 )
 
 

@@ -223,6 +223,19 @@ def blocks(comparison: Comparison) -> list[Block]:
         ]
         found.append(Block("read_reclaim", "Read reclaim", "policy", names, columns))
 
+    if any(s.get("power_loss") for s in summaries):
+        columns = [
+            column("losses", as_count, "power_loss", "losses"),
+            column("codewords\nlost", as_count, "power_loss", "lost_codewords"),
+            column("away,\nmean us", as_us, "power_loss", "mean_away_us"),
+            column("at most\nus", as_us, "power_loss", "longest_away_us"),
+            column("programs\nanew", as_count, "power_loss", "programs_again"),
+            column("erases\nanew", as_count, "power_loss", "erases_again"),
+            column("pages\nsaved", as_count, "power_loss", "saved_pages"),
+            column("pages\nscanned", as_count, "power_loss", "scanned_pages"),
+        ]
+        found.append(Block("power_loss", "Losses of power", "policy", names, columns))
+
     if any(s.get("copyback") for s in summaries):
         columns = [
             column("pages\ncopied", as_count, "copyback", "pages"),

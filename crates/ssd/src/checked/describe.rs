@@ -4,8 +4,8 @@ use softsense_nand::InferredBy;
 
 use super::{CheckedConfig, DecoderHardware};
 use crate::config::{
-    Config, CopybackSpec, EncoderSpec, GcIdleSpec, InterconnectSpec, ParitySpec, ReadReclaimSpec, RefreshSpec,
-    SchedulingSpec, ScrubSpec, SlcCacheSpec,
+    Config, CopybackSpec, EncoderSpec, GcIdleSpec, InterconnectSpec, ParitySpec, PowerLossSpec, ReadReclaimSpec,
+    RefreshSpec, SchedulingSpec, ScrubSpec, SlcCacheSpec,
 };
 
 impl CheckedConfig {
@@ -22,6 +22,7 @@ impl CheckedConfig {
             ftl,
             host,
             scheduling,
+            power_loss,
             precondition,
             ..
         } = &self.config;
@@ -45,6 +46,7 @@ impl CheckedConfig {
             ("host", Some(host.describe())),
             ("arbitration", self.has_tenants().then(|| host.arbitration.unwrap_or_default().describe())),
             ("scheduling", scheduling.as_ref().map(SchedulingSpec::describe)),
+            ("power loss", power_loss.as_ref().map(PowerLossSpec::describe)),
             ("start", Some(precondition.describe())),
             ("interleaving", ftl.interleaving.describe()),
             ("parity", ftl.parity.map(ParitySpec::describe)),

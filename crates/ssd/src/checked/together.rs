@@ -72,7 +72,7 @@ impl CheckedConfig {
     }
 
     /// All that cannot go together: a new feature that goes without another is a row here.
-    fn clashes(&self) -> [Clash; 63] {
+    fn clashes(&self) -> [Clash; 67] {
         let config = &self.config;
         let (decoder, flash, reliability) = (&config.decoder, &config.flash, &config.reliability);
         let layouts = self.layouts();
@@ -99,6 +99,10 @@ impl CheckedConfig {
         let pages_of_set =
             f64::from(self.geometry.blocks_per_plane()) * f64::from(self.geometry.pages_per_superblock());
         let least_period_days = pages_of_set * 1e-6 * config.ftl.time_scale / 86_400.0;
+        let losses_us = config.power_loss.as_ref().and_then(|losses| losses.mean_interval_s).map(|mean_s| mean_s * 1e6);
+        let programs_us = flash.page_types.iter().map(|of| of.program_us);
+        let of_slc_us = slc.map(|cache| cache.cells.program_us.max(cache.cells.erase_us));
+        let longest_us = programs_us.chain(of_slc_us).fold(flash.erase_us, f64::max);
         let clash = |found, path, message| Clash { found, path, message };
         [
             // Both say which chips' blocks are one.
@@ -494,6 +498,34 @@ impl CheckedConfig {
                     && matches!(reliability, ReliabilitySpec::Bch(_) | ReliabilitySpec::Adaptive(_)),
                 "flash.shared_sensing",
                 "found false with codes that change with age, expected true, or codewords of one unit in one page".into(),
+            ),
+            // What memory holds would have to be forgotten, and the map be read anew.
+            clash(
+                config.power_loss.is_some() && !matches!(config.ftl.mapping, Mapping::Page),
+                "power_loss",
+                "found with `ftl.mapping.demand`, expected `page`: a mapping cache that starts empty again is not modelled".into(),
+            ),
+            clash(
+                config.power_loss.is_some() && config.host.read_buffer.is_some(),
+                "power_loss",
+                "found with `host.read_buffer`, expected none: a read buffer that starts empty again is not modelled".into(),
+            ),
+            // What is started anew again and again would never end.
+            clash(
+                losses_us.is_some_and(|mean_us| mean_us < 2.0 * longest_us),
+                "power_loss.mean_interval_s",
+                format!(
+                    "found less than twice the longest program or erase, {longest_us} us, expected {} s or more: operations are started \
+                     anew after a loss, and have to end",
+                    2e-6 * longest_us
+                ),
+            ),
+            // What the end of a page has cut has a part in memory.
+            clash(
+                config.power_loss.is_some() && crosses_pages,
+                "power_loss",
+                "found with codes of `reliability.bch` whose parity takes room of the data, expected codewords that lie in one page"
+                    .into(),
             ),
             // Planes share no register, and parity is of data that the controller has seen.
             clash(

@@ -25,6 +25,7 @@ mod issue;
 mod maintenance;
 mod mapping;
 mod parity;
+mod power_loss;
 mod precondition;
 pub(crate) mod read;
 mod read_ahead;
@@ -67,6 +68,7 @@ pub use issue::Issue;
 pub use maintenance::{RefreshSpec, ScrubLimit, ScrubSpec, ScrubWhen};
 pub use mapping::{DemandSpec, Eviction, Mapping};
 pub use parity::ParitySpec;
+pub use power_loss::{PowerLossScan, PowerLossSpec};
 pub use precondition::{Layout, PreconditionSpec, SsdAge, TranslationPages};
 pub use read_ahead::ReadAheadSpec;
 pub use read_reclaim::{ReadReclaimSpec, WordlineReclaimSpec};
@@ -119,6 +121,9 @@ pub struct Config {
     /// first served.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scheduling: Option<SchedulingSpec>,
+    /// Losses of power; without it power does not fail.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub power_loss: Option<PowerLossSpec>,
     /// The state the device starts in.
     pub precondition: PreconditionSpec,
     /// The synthetic workload that is run when no trace is given.
@@ -141,6 +146,7 @@ impl Default for Config {
             energy: EnergySpec::default(),
             host: HostSpec::default(),
             scheduling: None,
+            power_loss: None,
             precondition: PreconditionSpec::default(),
             workload: None,
         }
@@ -162,6 +168,7 @@ impl Config {
         faults.see(self.energy.check());
         faults.see(self.host.check(self.geometry.page_bytes()));
         faults.see(self.scheduling.as_ref().map_or(Ok(()), SchedulingSpec::check));
+        faults.see(self.power_loss.as_ref().map_or(Ok(()), PowerLossSpec::check));
         faults.see(self.precondition.check());
         faults.see(self.workload.as_ref().map_or(Ok(()), WorkloadSpec::check));
         faults.end()

@@ -73,6 +73,11 @@ impl PageMap {
         self.last_at(place).filter(|&held| self.is_current(held))
     }
 
+    /// What the current data of a logical codeword is, wherever it lies.
+    pub fn held(&self, lcn: Lcn) -> Held {
+        Held { lcn, entry: self.map.get(lcn) }
+    }
+
     /// What was last written at a place, if anything ever was. It [is current](Self::is_current) if the map says so.
     #[inline]
     pub fn last_at(&self, place: Place) -> Option<Held> {

@@ -71,6 +71,11 @@ impl Dram {
         if bytes == 0 { self.port.carry(now, Ns::ZERO) } else { self.cross(now, bytes) }
     }
 
+    /// What is under way goes on so much later.
+    pub(super) fn put_off(&mut self, now: Ns, by: Ns) {
+        self.port.put_off(now, by);
+    }
+
     /// What has crossed the port.
     pub(super) fn bytes(&self) -> DramBytes {
         self.bytes

@@ -1,5 +1,6 @@
 //! The host: where requests come from, when they are let in, and when they are done.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use softsense_base::{Ns, Pj, Purpose, Result, Stream};
@@ -510,6 +511,23 @@ impl Host {
         let mut rows: Vec<LogRow> = self.requests.iter().map(|active| active.row(now)).collect();
         rows.sort_by_key(|row| row.request);
         rows
+    }
+
+    /// The numbers in the stream of all that are under way.
+    pub(super) fn numbers(&self) -> BTreeSet<u64> {
+        self.requests.iter().map(|active| active.number).collect()
+    }
+
+    /// Power is away for so long: what crosses the link goes on later.
+    pub(super) fn put_off(&mut self, now: Ns, by: Ns) {
+        if let Some(link) = &mut self.link {
+            link.put_off(now, by);
+        }
+    }
+
+    /// Whether a request of a closed loop waits to come in now.
+    pub(super) fn issues_now(&self, kernel: &Kernel) -> bool {
+        self.queues.iter().any(|queue| queue.next_arrival().is_none() && queue.is_due(kernel))
     }
 
     /// The number in the stream of one that is under way.

@@ -48,6 +48,12 @@ impl HostLink {
         Ns::from_us(bytes as f64 * self.us_per_byte)
     }
 
+    /// What is under way goes on so much later.
+    pub(super) fn put_off(&mut self, now: Ns, by: Ns) {
+        self.to_device.put_off(now, by);
+        self.to_host.put_off(now, by);
+    }
+
     pub(super) fn busy_shares(&self, now: Ns) -> HostLinkShares {
         let share = |lane: Lane| Lane::busy_share(&[lane], now);
         HostLinkShares { to_device: share(self.to_device), to_host: share(self.to_host) }

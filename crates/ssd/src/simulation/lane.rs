@@ -17,6 +17,13 @@ impl Lane {
         self.free_at - now
     }
 
+    /// What has set out and not left yet leaves so much later.
+    pub(super) fn put_off(&mut self, now: Ns, by: Ns) {
+        if self.free_at > now {
+            self.free_at += by;
+        }
+    }
+
     /// The mean busy share of lanes up to now.
     pub(super) fn busy_share(lanes: &[Lane], now: Ns) -> f64 {
         let busy: f64 = lanes.iter().map(|lane| lane.busy.0 as f64).sum();

@@ -6,7 +6,7 @@
 //! one of that number alone, whose device is printed. A case is a function of its number.
 
 use crate::support;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::env;
 use std::num::NonZero;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -49,7 +49,7 @@ impl Draw {
 }
 
 /// A device with features drawn from all there are, as TOML; those of an SLC cache, of a schedule, of what the controller does with its
-/// memory, of dies (parity, failures, copies), and of maintenance, from draws of their own, with which others stay what they were before
+/// memory, of dies and power (parity, failures, copies, losses), and of maintenance, from draws of their own, with which others stay what they were before
 /// there were any.
 fn device(
     draw: &mut Draw,
@@ -464,6 +464,16 @@ fn device(
         let copyback = format!("[flash]\ncopyback = {{ ecc = \"{ecc}\", most_in_a_row = {most} }}\n");
         toml = toml.replacen("[flash]\n", &copyback, 1);
     }
+    if !in_flash && !squeezed && !toml.contains("read_buffer") && dies.once_in(4) {
+        toml += &format!(
+            "[power_loss]\nat_s = {}\noff_us = {:?}\npower_up_us = 30.0\nscan = \"{}\"\nmap_entry_bytes = {}\n{}",
+            dies.one(&["[0.0]", "[0.0002, 0.001, 0.0011, 0.02]", "[0.005, 0.03]"]),
+            dies.one(&[0.0, 2e4]),
+            dies.one(&["none", "open_blocks", "all_blocks"]),
+            dies.one(&[0, 8]),
+            dies.one(&["", "mean_interval_s = 0.02\n"]),
+        );
+    }
     toml
 }
 
@@ -796,6 +806,9 @@ fn check(toml: &str, config: &CheckedConfig, asked: Vec<Request>) {
     }
     done.ftl().assert_consistent();
     done.ftl().assert_at_rest();
+    let lost: HashSet<u64> = done.lost_codewords().iter().map(|lost| lost.lcn).collect();
+    let may_lose = toml.contains("[power_loss]") && !config.config().host.write_buffer_power_protected;
+    assert!(lost.is_empty() || may_lose && config.config().host.write_buffer_bytes > 0, "nothing else loses data");
     let read_only = statistics.read_only_from.is_some() || done.buffered_codewords() > 0;
     assert!(!read_only || done.ftl().shrinks(), "a device whose room stays refuses nothing");
     for (&lcn, entry) in &units {
@@ -821,7 +834,7 @@ fn check(toml: &str, config: &CheckedConfig, asked: Vec<Request>) {
         } else {
             !entry.trimmed && could_be
         };
-        assert!(mapped || !must_be || read_only, "unit {lcn} was lost: {entry:?}");
+        assert!(mapped || !must_be || read_only || lost.contains(&lcn), "unit {lcn} was lost: {entry:?}");
     }
     if !toml.contains("[reliability.adaptive]") {
         let read = statistics.codewords_read() + statistics.codewords_from_controller + statistics.unmapped_codewords;

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// All modules, the lowest first. One that is not named belongs to the one that it is in.
-const ORDER: [&str; 72] = [
+const ORDER: [&str; 74] = [
     "events",
     "recency",
     "request",
@@ -41,6 +41,7 @@ const ORDER: [&str; 72] = [
     "config::read_ahead",
     "config::write_buffer",
     "config::host",
+    "config::power_loss",
     "config::precondition",
     "config::shipped",
     "config",
@@ -53,6 +54,7 @@ const ORDER: [&str; 72] = [
     "checked",
     "design",
     "ftl",
+    "simulation::power",
     "simulation::owners",
     "simulation::growth",
     "simulation::statistics",

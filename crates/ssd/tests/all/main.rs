@@ -22,6 +22,7 @@ mod own;
 mod pacing;
 mod parity;
 mod pooling;
+mod power_loss;
 mod queueing;
 mod read_reclaim;
 mod read_retry;

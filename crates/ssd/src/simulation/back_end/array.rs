@@ -12,7 +12,7 @@ use super::super::owners::Cause;
 use super::super::statistics::{TimesTaken, place_of};
 use super::phase::{Command, Phase};
 use super::schedule::Schedule;
-use crate::events::{Event, Key, instant};
+use crate::events::{Event, Key, instant, moved_to};
 
 pub(super) const NONE: u32 = u32::MAX;
 
@@ -102,6 +102,8 @@ pub(super) struct Unit {
     runs_since: Ns,
     suspensions: u32,
     may_suspend: Key,
+    /// What it takes in all.
+    whole: Ns,
     retries: VecDeque<Work>,
     reads: VecDeque<Work>,
     others: VecDeque<Work>,
@@ -125,6 +127,7 @@ impl Default for Unit {
             runs_since: Ns::ZERO,
             suspensions: 0,
             may_suspend: 0,
+            whole: Ns::ZERO,
             retries: VecDeque::new(),
             reads: VecDeque::new(),
             others: VecDeque::new(),
@@ -240,7 +243,7 @@ impl Array {
         let entry = &mut self.units[unit as usize];
         entry.ends = kernel.schedule(duration, Event::ArrayDone { unit });
         if let Command::Program | Command::Erase = command {
-            (entry.runs_since, entry.suspensions) = (kernel.now, 0);
+            (entry.runs_since, entry.suspensions, entry.whole) = (kernel.now, 0, duration);
         }
     }
 
@@ -325,6 +328,45 @@ impl Array {
     /// What the array is at is cut short: its end will not be heard.
     pub(super) fn cut_short(&mut self, unit: u32) {
         self.units[unit as usize].ends = 0;
+    }
+
+    /// When an event of a unit happens, if power fails now and is back then: programs and erases are started anew.
+    pub(super) fn due_after(&self, unit: u32, key: Key, now: Ns, back: Ns) -> Ns {
+        let entry = &self.units[unit as usize];
+        let again = entry.ends == key && matches!(entry.phase, Phase::Programming | Phase::Erasing);
+        if again { back + entry.whole } else { instant(key) + (back - now) }
+    }
+
+    /// Power fails now, and is back then. How many programs and erases are started anew.
+    pub(super) fn lose_power(&mut self, now: Ns, back: Ns) -> [u64; 2] {
+        let (away, mut again) = (back - now, [0; 2]);
+        for unit in 0..self.units.len() as u32 {
+            let ends = self.units[unit as usize].ends;
+            let due = self.due_after(unit, ends, now, back);
+            let entry = &mut self.units[unit as usize];
+            if ends != 0 {
+                entry.ends = moved_to(ends, due);
+            }
+            if entry.may_suspend != 0 {
+                entry.may_suspend = moved_to(entry.may_suspend, instant(entry.may_suspend) + away);
+            }
+            match entry.phase {
+                Phase::Programming => again[0] += 1,
+                Phase::Erasing => again[1] += 1,
+                _ => {}
+            }
+            // Who waits for it waits for what it was at: that goes on to be counted.
+            if entry.phase != Phase::Free {
+                entry.busy_since += away;
+            }
+            entry.runs_since += away;
+            if let Some(suspended) = &mut entry.suspended {
+                again[usize::from(suspended.resume == Command::ResumeErase)] += 1;
+                suspended.left = entry.whole;
+                suspended.since += away;
+            }
+        }
+        again
     }
 
     /// Takes work that is to be begun now, or puts it in its queue.

@@ -112,6 +112,12 @@ impl Links {
     }
 
     /// Something has crossed a link, or the switch. It is given back where it has arrived.
+    /// What is under way goes on so much later.
+    pub(super) fn put_off(&mut self, now: Ns, by: Ns) {
+        let lanes = self.up.iter_mut().chain(&mut self.down);
+        lanes.chain([&mut self.switch_up, &mut self.switch_down]).for_each(|lane| lane.put_off(now, by));
+    }
+
     pub(super) fn crossed(&mut self, kernel: &mut Kernel, index: u32) -> Option<Cargo> {
         let crossing = self.crossings[index];
         self.crossings.remove(index);

@@ -54,6 +54,7 @@ use super::owners::{Cause, ProgramOwner};
 use super::statistics::{TimesTaken, Utilisation};
 use crate::checked::CheckedConfig;
 use crate::config::{CacheRegisterFor, ScrubLimit};
+use crate::events::{Event, instant};
 use crate::ftl::Group;
 use crate::geometry::Geometry;
 use crate::slab::Slab;
@@ -334,6 +335,24 @@ impl BackEnd {
     /// Whether programs have their way to chips before them, on which a copy would overtake them.
     pub(super) fn copies_overtake(&self, kernel: &Kernel) -> bool {
         self.encoders.is_some() || kernel.dram.is_some()
+    }
+
+    /// Power fails now, and is back then: what is under way goes on then, programs and erases are started anew, and references that
+    /// were remembered are not any more. How many programs and erases.
+    pub(super) fn lose_power(&mut self, kernel: &mut Kernel, back: Ns) -> [u64; 2] {
+        let (now, away) = (kernel.now, back - kernel.now);
+        kernel.events.move_all(|key, event| match event {
+            Event::ArrayDone { unit } => self.array.due_after(unit, key, now, back),
+            _ => instant(key) + away,
+        });
+        if let Some(links) = &mut self.links {
+            links.put_off(now, away);
+        }
+        if let Some(dram) = &mut kernel.dram {
+            dram.put_off(now, away);
+        }
+        self.remembered = RememberedReferences::new(&self.spec, &self.geometry, &self.reliability);
+        self.array.lose_power(now, back)
     }
 
     /// Whether nothing is under way.

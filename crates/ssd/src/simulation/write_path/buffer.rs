@@ -2,7 +2,7 @@
 //!
 //! A unit that the end of a page cuts stays in the write buffer until the next page of its block is programmed.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::ops::Range;
 
 use rustc_hash::FxHashMap;
@@ -105,6 +105,17 @@ impl WriteBuffer {
         self.flights.remove(flight);
     }
 
+    /// Slots that hold something, in their order.
+    pub(super) fn slots_held(&self) -> Vec<u32> {
+        let free: BTreeSet<u32> = self.free.iter().copied().collect();
+        (0..self.held.len() as u32).filter(|slot| !free.contains(slot)).collect()
+    }
+
+    /// Slots whose data is being programmed.
+    pub(super) fn slots_in_flight(&self) -> BTreeSet<u32> {
+        self.flights.iter().flatten().copied().collect()
+    }
+
     /// A slot holds nothing any more.
     pub(super) fn give_back(&mut self, slot: u32) {
         let epoch = self.epoch_of[slot as usize] - self.first_epoch;
@@ -201,6 +212,11 @@ impl WritePath {
                 break;
             }
             self.buffers[ssd as usize].waiting.pop_front();
+            if let Some(takers) = &mut self.takers
+                && let Some(slot) = self.buffers[ssd as usize].slot_of(device, lcn)
+            {
+                takers.take(slot, request);
+            }
             match &mut taken {
                 Some((of, codewords)) if *of == request => *codewords += 1,
                 _ => {
@@ -317,6 +333,9 @@ impl WritePath {
             let lcn = buffer.held[slot as usize];
             if device.ftl.locate(lcn) == buffer.location(slot) {
                 device.ftl.place(group, programmed.len() as u32, lcn);
+                if let Some(takers) = &mut self.takers {
+                    takers.programs(buffer.first_slot + slot, device.ftl.held(lcn));
+                }
                 programmed.push(slot);
             } else {
                 buffer.give_back(slot);

@@ -90,6 +90,11 @@ impl WriteBuffer {
         Some(slot)
     }
 
+    /// The slot in which it holds a part of a codeword.
+    pub(super) fn slot_of_part(&self, lcn: Lcn) -> Option<u32> {
+        self.parts.get(&lcn).map(|part| part.slot)
+    }
+
     /// What it holds in part of a codeword is stale.
     pub(super) fn drop_part(&mut self, lcn: Lcn) {
         if let Some(slot) = self.end_part(lcn) {

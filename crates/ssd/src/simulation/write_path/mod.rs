@@ -8,6 +8,7 @@
 mod buffer;
 mod collection;
 mod folding;
+mod losing;
 mod maintenance;
 mod merging;
 mod pacing;
@@ -16,7 +17,7 @@ mod room;
 use std::collections::{BTreeSet, HashSet};
 use std::ops::Range;
 
-use softsense_base::Result;
+use softsense_base::{Ns, Result};
 
 use super::device::Device;
 use super::kernel::Completion;
@@ -28,6 +29,7 @@ use crate::request::Request;
 use crate::slab::Slab;
 use buffer::{Arriving, WaitingFlush, WriteBuffer};
 use collection::Collection;
+use losing::Takers;
 use maintenance::Maintenance;
 use merging::part_of;
 use pacing::{Pacing, Stage};
@@ -69,6 +71,8 @@ pub(super) struct WritePath {
     through: BTreeSet<u32>,
     /// Whether what the write buffers hold outlives a loss of power.
     protected: bool,
+    /// None where power does not fail.
+    takers: Option<Takers>,
     /// Flushes that wait for what the write buffers held.
     flushes: Vec<WaitingFlush>,
 }
@@ -103,9 +107,17 @@ impl WritePath {
             stalled_translations: Vec::new(),
             through: BTreeSet::new(),
             protected: spec.host.write_buffer_power_protected,
+            takers: spec.power_loss.as_ref().map(|_| Takers::default()),
             flushes: Vec::new(),
             handles: (config.placement_handles() > 1).then(Vec::new),
         })
+    }
+
+    /// Collections that pause, and would be asked for again, are so much later.
+    pub(super) fn put_off(&mut self, by: Ns) {
+        if let Some(pacing) = &mut self.pacing {
+            pacing.put_off(by);
+        }
     }
 
     /// Codewords that the write buffers hold.
@@ -134,9 +146,13 @@ impl WritePath {
         }
     }
 
-    /// A request that writes comes in, whose data is to be placed by this handle, and whether it is to complete in flash.
+    /// A request that writes comes in, by its number in the stream; its data is to be placed by this handle, and whether it is to complete in
+    /// flash.
     #[inline]
-    pub(super) fn expect(&mut self, request: u32, handle: u8, through: bool) {
+    pub(super) fn expect(&mut self, request: u32, number: u64, handle: u8, through: bool) {
+        if let Some(takers) = &mut self.takers {
+            takers.expect(request, number);
+        }
         if !self.buffers.is_empty() && !self.protected {
             if through {
                 self.through.insert(request);

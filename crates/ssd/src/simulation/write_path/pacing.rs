@@ -11,7 +11,7 @@ use super::super::device::Device;
 use super::WritePath;
 use crate::checked::CheckedConfig;
 use crate::config::GcPacing;
-use crate::events::{Event, Key, instant};
+use crate::events::{Event, Key, instant, moved_to};
 use crate::ftl::{ANY_VICTIM, Group};
 use crate::own::{AtWork, Pace, PaceCollection, PacedSet};
 
@@ -77,6 +77,13 @@ pub(super) struct Pacing {
 }
 
 impl Pacing {
+    /// Power has been away for so long: sets are asked for again so much later.
+    pub(super) fn put_off(&mut self, by: Ns) {
+        for of_set in self.sets.iter_mut().filter(|of_set| of_set.wakes != 0) {
+            of_set.wakes = moved_to(of_set.wakes, instant(of_set.wakes) + by);
+        }
+    }
+
     /// None where collection goes on at once.
     ///
     /// # Errors

@@ -1,0 +1,99 @@
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use softsense_base::{Error, Faults, Ns, Result, expect_number, expect_whole};
+
+/// Losses of power. What an unprotected write buffer holds is lost, programs and erases are started anew, and the device
+/// is away until power is back, the map is reloaded and pages written lately are scanned.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct PowerLossSpec {
+    /// When power fails, in seconds of the run, growing. Instants at which the device is away already are passed over.
+    pub at_s: Vec<f64>,
+    /// Mean time from the moment at which the device is back to the next loss, s, drawn from the seed (exponential),
+    /// besides `at_s`. Without this field there are no others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mean_interval_s: Option<f64>,
+    /// Time without power, us.
+    pub off_us: f64,
+    /// Time from power to the first read of the flash: capacitors, boot code, firmware, us.
+    pub power_up_us: f64,
+    /// Bytes of a map entry of a codeword, 0 to 64: the map is reloaded from the flash. 0 where it is not.
+    pub map_entry_bytes: u32,
+    /// Which pages are scanned for map entries that the reloaded map lacks.
+    pub scan: PowerLossScan,
+}
+
+/// Which pages are scanned after a loss of power.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PowerLossScan {
+    /// None: the map is complete.
+    None,
+    /// Programmed pages of blocks that are not full: the map is saved when a block is.
+    #[default]
+    OpenBlocks,
+    /// All programmed pages: the map is not saved.
+    AllBlocks,
+}
+
+impl Default for PowerLossSpec {
+    fn default() -> Self {
+        Self {
+            at_s: Vec::new(),
+            mean_interval_s: None,
+            off_us: 0.0,
+            power_up_us: 100_000.0,
+            map_entry_bytes: 4,
+            scan: PowerLossScan::default(),
+        }
+    }
+}
+
+/// The longest time that power is off, or takes to be back, us: an hour.
+const MOST_US: f64 = 3.6e9;
+
+impl PowerLossSpec {
+    /// Checks the ranges.
+    pub(super) fn check(&self) -> Result<()> {
+        let mut faults = Faults::default();
+        if self.at_s.is_empty() && self.mean_interval_s.is_none() {
+            let message = "found neither `at_s` nor `mean_interval_s`, expected one of them: when power fails";
+            faults.add(Error::config("power_loss", message.to_owned()));
+        }
+        for (index, &at_s) in self.at_s.iter().enumerate() {
+            faults.see(expect_number(format!("power_loss.at_s[{index}]"), at_s, 0.0, 1e9));
+        }
+        if let Some(pair) = self.at_s.windows(2).find(|pair| pair[0] >= pair[1]) {
+            let message = format!("found {} after {}, expected instants that grow", pair[1], pair[0]);
+            faults.add(Error::config("power_loss.at_s", message));
+        }
+        if let Some(mean_s) = self.mean_interval_s {
+            faults.see(expect_number("power_loss.mean_interval_s", mean_s, 1e-3, 1e9));
+        }
+        faults.see(expect_number("power_loss.off_us", self.off_us, 0.0, MOST_US));
+        faults.see(expect_number("power_loss.power_up_us", self.power_up_us, 0.0, MOST_US));
+        faults.see(expect_whole("power_loss.map_entry_bytes", self.map_entry_bytes, 0, 64));
+        faults.end()
+    }
+
+    /// When power fails, where that is known.
+    pub(crate) fn instants(&self) -> impl Iterator<Item = Ns> {
+        self.at_s.iter().map(|&at_s| Ns::from_us(at_s * 1e6))
+    }
+
+    /// One line for people.
+    pub(crate) fn describe(&self) -> String {
+        let mut when = Vec::new();
+        if !self.at_s.is_empty() {
+            let at: Vec<String> = self.at_s.iter().map(ToString::to_string).collect();
+            when.push(format!("at {} s", at.join(", ")));
+        }
+        when.extend(self.mean_interval_s.map(|mean_s| format!("every {mean_s} s in the mean")));
+        let scan = match self.scan {
+            PowerLossScan::None => "no scan",
+            PowerLossScan::OpenBlocks => "scan of open blocks",
+            PowerLossScan::AllBlocks => "scan of all blocks",
+        };
+        format!("{}; off {}, power-up {} us, {scan}", when.join(" and "), self.off_us, self.power_up_us)
+    }
+}

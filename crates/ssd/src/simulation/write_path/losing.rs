@@ -1,0 +1,84 @@
+//! What a loss of power does to the write buffers: what an unprotected one holds of acknowledged writes is lost, as if it had been trimmed.
+//! The host sends requests that were not acknowledged again, so that their data is there when power is back.
+
+use std::collections::BTreeSet;
+
+use super::super::device::Device;
+use super::WritePath;
+use super::buffer::WriteBuffer;
+use crate::ftl::{Held, Lcn, Location};
+
+/// Of each slot the request whose data it holds, by its number in the stream.
+#[derive(Debug, Default)]
+pub(super) struct Takers {
+    /// Of each request under way.
+    numbers: Vec<u64>,
+    of_slot: Vec<u64>,
+    /// Where the data of each slot lies that is being programmed.
+    programmed_to: Vec<Option<Held>>,
+}
+
+impl Takers {
+    pub(super) fn expect(&mut self, request: u32, number: u64) {
+        self.numbers.resize(self.numbers.len().max(request as usize + 1), 0);
+        self.numbers[request as usize] = number;
+    }
+
+    pub(super) fn take(&mut self, slot: u32, request: u32) {
+        self.of_slot.resize(self.of_slot.len().max(slot as usize + 1), 0);
+        self.of_slot[slot as usize] = self.numbers[request as usize];
+    }
+
+    pub(super) fn programs(&mut self, slot: u32, to: Held) {
+        self.programmed_to.resize(self.programmed_to.len().max(slot as usize + 1), None);
+        self.programmed_to[slot as usize] = Some(to);
+    }
+}
+
+impl WriteBuffer {
+    /// The slot that holds a codeword, or a part of it.
+    pub(super) fn slot_of(&self, device: &Device, lcn: Lcn) -> Option<u32> {
+        match device.ftl.locate(lcn) {
+            Location::Memory(slot) => Some(slot),
+            _ => self.slot_of_part(lcn).map(|slot| self.first_slot + slot),
+        }
+    }
+}
+
+impl WritePath {
+    /// Codewords that a loss of power leaves to be saved: those of protected write buffers.
+    pub(in super::super) fn to_save(&self) -> u64 {
+        if self.protected { self.buffered_codewords() } else { 0 }
+    }
+
+    /// Power fails: what was acknowledged and is not in flash is lost. Which codewords.
+    ///
+    /// # Arguments
+    /// - `under_way`: the numbers of requests that were not acknowledged.
+    pub(in super::super) fn lose_power(&mut self, device: &mut Device, under_way: &BTreeSet<u64>) -> Vec<Lcn> {
+        let mut lost = Vec::new();
+        let Some(takers) = self.takers.as_ref().filter(|_| !self.protected) else { return lost };
+        for buffer in &mut self.buffers {
+            let in_flight = buffer.slots_in_flight();
+            for slot in buffer.slots_held() {
+                let (lcn, number) = (buffer.held[slot as usize], buffer.first_slot + slot);
+                if under_way.contains(&takers.of_slot[number as usize]) {
+                    continue;
+                }
+                let is_whole = if in_flight.contains(&slot) {
+                    takers.programmed_to[number as usize].is_some_and(|held| device.ftl.is_current(held))
+                } else {
+                    device.ftl.locate(lcn) == Location::Memory(number)
+                };
+                if is_whole {
+                    device.ftl.unmap(lcn);
+                    lost.push(lcn);
+                } else if buffer.slot_of_part(lcn) == Some(slot) {
+                    buffer.drop_part(lcn);
+                    lost.push(lcn);
+                }
+            }
+        }
+        lost
+    }
+}

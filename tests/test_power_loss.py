@@ -1,0 +1,33 @@
+"""Does a result say what losses of power have cost, and do response times show them?"""
+
+from __future__ import annotations
+
+import pytest
+
+import softsense
+from softsense import tables
+
+SMALL = [
+    "geometry={ channels = 1, chips_per_channel = 1, dies_per_chip = 1, planes_per_die = 1, blocks_per_plane = 64, "
+    "pages_per_block = 96, codewords_per_page = 4, codeword_bytes = 4096 }",
+    "ftl.over_provisioning=0.4",
+    "workload.requests=2000",
+    "workload.read_fraction=0.5",
+    "workload.footprint_bytes=60391424",
+    "workload.arrivals.poisson.requests_per_s=1000.0",
+]
+
+
+def test_a_result_tells_what_losses_of_power_cost() -> None:
+    undisturbed = softsense.run("tlc-3d", overrides=SMALL)
+    losses = ["power_loss={ at_s = [0.5, 1.0], off_us = 1000.0, power_up_us = 50000.0, scan = 'none' }"]
+    result = softsense.run("tlc-3d", overrides=[*SMALL, *losses])
+    lost = result.summary["power_loss"]
+    assert lost["losses"] == 2
+    assert lost["lost_codewords"] > 0
+    assert lost["mean_away_us"] == pytest.approx(lost["longest_away_us"])
+    assert lost["longest_away_us"] > 51_000
+    assert result.summary["response"]["read"]["max_us"] > 51_000 > undisturbed.summary["response"]["read"]["p99_us"]
+    assert "Losses of power" in tables.results(softsense.Comparison([result]))
+    assert "power_loss" not in undisturbed.summary
+    assert "Losses of power" not in tables.results(softsense.Comparison([undisturbed]))
