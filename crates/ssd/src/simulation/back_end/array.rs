@@ -386,24 +386,19 @@ impl Array {
         if !is_free_to_load || !entry.retries.is_empty() || !entry.reads.is_empty() {
             return None;
         }
-        if let Some(schedule) = &mut self.schedule {
-            let Some(Work::Program(part)) = schedule.peek(now, unit).filter(|work| match work {
-                Work::Program(part) => loads(*part),
-                _ => false,
-            }) else {
-                return None;
-            };
-            schedule.next(now, unit, false);
-            entry.next_program = Some(NextProgram { part, loaded: false });
-            return Some(part);
-        }
-        let Some(&Work::Program(part)) = entry.others.front().filter(|work| match work {
-            Work::Program(part) => loads(*part),
-            _ => false,
-        }) else {
-            return None;
+        let loaded = |work: Work| match work {
+            Work::Program(part) if loads(part) => Some(part),
+            _ => None,
         };
-        entry.others.pop_front();
+        let part = if let Some(schedule) = &mut self.schedule {
+            let part = loaded(schedule.peek(now, unit)?)?;
+            schedule.next(now, unit, false);
+            part
+        } else {
+            let part = loaded(*entry.others.front()?)?;
+            entry.others.pop_front();
+            part
+        };
         entry.next_program = Some(NextProgram { part, loaded: false });
         Some(part)
     }
