@@ -52,3 +52,6 @@ def test_the_command_writes_trace_events_and_says_where_there_are_none(
     assert "the timeline is empty: the run ends after " in done.stderr
     document = json.loads((tmp_path / "out" / "timeline.json").read_text())
     assert {event["ph"] for event in document["traceEvents"]} == {"M"}
+    done = softsense_command(*command)
+    assert done.returncode == 0
+    assert not (tmp_path / "out" / "timeline.json").exists(), "it would be taken for one of this run"

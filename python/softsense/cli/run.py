@@ -215,21 +215,24 @@ def _measure(
         picture = "comparison.png" if command == "compare" else "run.png"
         title = f"{workload} on {file.stem}" if trace_file else f"{file.stem}, {workload}"
         title += f", seed {first} of {seeds}" if seeds > 1 else ""
-        if as_json:
-            # Loading matplotlib takes longer than most simulations.
-            folder.remove(picture)
-            if command == "run":
-                folder.remove("report.html")
-        else:
+        if not as_json:
+            # With --json there is none: loading matplotlib takes longer than most simulations.
             with folder.replacing(picture) as path:
                 comparison.plot(title).savefig(path)
-        if isinstance(result, RunResult) and result.timeline:
+        timeline = result.timeline if isinstance(result, RunResult) else None
+        if timeline is not None:
             with folder.replacing("timeline.json") as path:
-                result.timeline.write(path)
-            if note := result.timeline.note:
-                click.echo(note, err=True)
-        if command == "compare" or not as_json:
+                timeline.write(path)
+            if timeline.note:
+                click.echo(timeline.note, err=True)
+        has_report = command == "compare" or not as_json
+        if has_report:
             folder.write("report.html", comparison.report(title))
+        # What an earlier run has left here, and this one does not write, would be taken for a result of this one.
+        written = {picture: not as_json, "report.html": has_report}
+        written |= {"timeline.json": timeline is not None, "requests.parquet": requests_log}
+        for left in (name for name, is_new in written.items() if not is_new):
+            folder.remove(left)
         folder.sign(manifest, interrupted=interrupted)
         if not as_json:
             click.echo(f"wrote {', '.join(str(path) for path in folder.written())}")

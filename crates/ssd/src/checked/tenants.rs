@@ -25,7 +25,7 @@ impl CheckedConfig {
         }
         let (flushes, fua_writes) = (format_count(trace.flushes), format_count(trace.fua_writes));
         let message = format!(
-            "found {flushes} flushes and {fua_writes} writes with FUA, expected none with codes of `reliability.bch` whose parity \
+            "found flushes ({flushes}) and writes with FUA ({fua_writes}), expected none with codes of `reliability.bch` whose parity \
              takes room of the data: units cross pages; --skip-flushes, or `skip_flushes` of a tenant's trace, leaves them out"
         );
         Err(Error::trace(trace.path.clone(), message))

@@ -264,7 +264,7 @@ fn flushes_of_traces_are_simulated() {
     let program = through.response.write.max_us.unwrap();
     assert!((flush + 100.0 - program).abs() < 2.0, "{flush} and {program}");
     let error = run("mlc-lae", &[], text).unwrap_err().to_string();
-    assert!(error.contains("found 1 flushes and 0 writes with FUA") && error.contains("--skip-flushes"), "{error}");
+    assert!(error.contains("found flushes (1) and writes with FUA (0)") && error.contains("--skip-flushes"), "{error}");
 }
 
 #[test]
