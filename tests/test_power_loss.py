@@ -28,6 +28,10 @@ def test_a_result_tells_what_losses_of_power_cost() -> None:
     assert lost["mean_away_us"] == pytest.approx(lost["longest_away_us"])
     assert lost["longest_away_us"] > 51_000
     assert result.summary["response"]["read"]["max_us"] > 51_000 > undisturbed.summary["response"]["read"]["p99_us"]
-    assert "Losses of power" in tables.results(softsense.Comparison([result]))
+    comparison = softsense.Comparison([result])
+    assert "Losses of power" in tables.results(comparison)
+    # What is lost is told first.
+    assert f"{lost['lost_codewords']:,} of " in tables.warnings(comparison)
+    assert "were acknowledged, and lost with the power before a flush had asked for them" in tables.warnings(comparison)
     assert "power_loss" not in undisturbed.summary
     assert "Losses of power" not in tables.results(softsense.Comparison([undisturbed]))

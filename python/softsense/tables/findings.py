@@ -86,6 +86,14 @@ def warnings(comparison: Comparison) -> str:
     if sentence := _worst(refused, "codewords written", "were refused: there was no room left"):
         first = min(detail["read_only_from_s"] for _, detail in writes if detail["read_only_from_s"] is not None)
         sentences.append(f"{sentence[:-1]}, after {first:,.3g} s at the earliest.")
+    lost = [
+        (run.summary["power_loss"]["lost_codewords"], detail["host_codewords"], run)
+        for run, detail in writes
+        if "power_loss" in run.summary
+    ]
+    said = "were acknowledged, and lost with the power before a flush had asked for them"
+    if lost and (sentence := _worst(lost, "codewords written", said)):
+        sentences.append(sentence)
     return "\n".join(sentences)
 
 
