@@ -195,7 +195,10 @@ impl Simulation {
             return Ok(true);
         }
         let Some((key, event)) = self.device.kernel.events.pop() else {
-            if self.write_path.start_flushing(&mut self.device) || self.write_path.finish_collections(&mut self.device)
+            // What has to be read from a die that has failed is told at once, without an event.
+            if self.write_path.start_flushing(&mut self.device)
+                || self.device.kernel.has_completions()
+                || self.write_path.finish_collections(&mut self.device)
             {
                 self.pass_on();
                 self.check_own()?;

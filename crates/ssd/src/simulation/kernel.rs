@@ -111,6 +111,11 @@ impl Kernel {
         self.completions.push_back(completion);
     }
 
+    /// Whether something has been told that has not been passed on.
+    pub(super) fn has_completions(&self) -> bool {
+        !self.completions.is_empty()
+    }
+
     #[inline]
     pub(super) fn next_completion(&mut self) -> Option<Completion> {
         self.completions.pop_front()
