@@ -76,6 +76,7 @@ NAVIGATION = {
         "model/slc-cache",
         "model/parity",
         "model/copyback",
+        "model/bad-blocks",
         "model/power-loss",
         "model/interleaving",
         "model/energy",

@@ -402,7 +402,7 @@ def expected(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "out"
 
 
-ONLY_WHERE_THERE = {"wear", "copyback", "slc_cache", "growth", "parity", "refresh", "scrub", "power_loss"}
+ONLY_WHERE_THERE = {"wear", "copyback", "slc_cache", "growth", "parity", "refresh", "scrub", "power_loss", "bad_blocks"}
 """Parts of a summary that it has only where the device has them."""
 
 

@@ -55,6 +55,10 @@ pub enum Purpose {
     Faults = 25,
     /// When power fails.
     PowerLoss = 26,
+    /// Which blocks are bad from the factory.
+    FactoryBadBlocks = 27,
+    /// Which erases fail.
+    EraseFailures = 28,
 }
 
 /// A random stream: a pure function of (seed, purpose, index). Nothing is advanced, so draws may be

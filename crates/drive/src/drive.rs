@@ -145,6 +145,7 @@ impl Drive {
             (of.ftl.slc_cache.is_some(), "ftl.slc_cache", "none"),
             (of.ftl.parity.is_some(), "ftl.parity", "none"),
             (of.flash.copyback.is_some(), "flash.copyback", "none"),
+            (of.flash.bad_blocks.is_some(), "flash.bad_blocks", "none"),
             (!of.flash.die_failures.is_empty(), "flash.die_failures", "none"),
             (of.ftl.refresh.is_some(), "ftl.refresh", "none"),
             (of.ftl.scrub.is_some(), "ftl.scrub", "none"),

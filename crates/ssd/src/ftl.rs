@@ -13,6 +13,7 @@
 //! change with age, and units may cross from a page to the next. Places, capacity and what a read senses follow from it.
 
 mod addresses;
+mod bad_blocks;
 mod collecting;
 mod copies;
 mod entries;
@@ -47,6 +48,7 @@ use crate::geometry::Geometry;
 use crate::own::{AtWork, ChooseVictim, PlaceWrites};
 use crate::start_ages::StartAges;
 use addresses::Addresses;
+use bad_blocks::BadBlocks;
 use copies::Copies;
 use full_planes::FullPlanes;
 use large_array::LargeArray;
@@ -61,6 +63,7 @@ use slc_cache::SlcCache;
 use victims::{SharedRule, VictimRule, Victims};
 
 pub use crate::format::{BlockLayout, Piece};
+pub use bad_blocks::BadBlockCounts;
 pub use collecting::ANY_VICTIM;
 pub use mapping_cache::{Evicted, MappingCache};
 pub use precondition::steady_state_victim_fraction;
@@ -272,6 +275,8 @@ pub struct PageMap {
     geometry: Geometry,
     gc_low_watermark_blocks: usize,
     gc_high_watermark_blocks: usize,
+    /// Free superblocks of a set that are left to collection.
+    kept_for_collection: usize,
     /// Where all was before the run. What follows is 0 where that still holds.
     start: Start,
     /// Of each logical codeword: 0, 1 for nowhere, from 2 on slots of the controller's memory, from `first_place` on places.
@@ -294,6 +299,8 @@ pub struct PageMap {
     copies: Option<Copies>,
     /// Absent where all cells hold all their bits.
     slc_cache: Option<SlcCache>,
+    /// Absent where all blocks work.
+    bad_blocks: Option<BadBlocks>,
     /// Pages of each block whose program has ended. Programs of a block end in order. Of an interleaved superblock,
     /// those whose whole group has been programmed.
     programmed: Vec<u16>,
@@ -421,6 +428,7 @@ impl PageMap {
         let mut map = Self {
             gc_low_watermark_blocks: spec.gc_low_watermark_blocks as usize,
             gc_high_watermark_blocks: spec.gc_high_watermark_blocks as usize,
+            kept_for_collection: config.kept_for_collection() as usize,
             start: Start::Empty,
             map: LargeArray::new(codewords, first_place + places)?.accessed_all_over(),
             first_place,
@@ -436,6 +444,7 @@ impl PageMap {
             pass_through,
             copies: Copies::new(config)?,
             slc_cache: SlcCache::new(config),
+            bad_blocks: BadBlocks::new(config),
             programmed: vec![0; (geometry.planes() * per_plane) as usize],
             blocks: vec![Block::default(); (geometry.sets() * per_plane) as usize],
             sets: (0..geometry.sets()).map(set).collect(),
@@ -622,7 +631,7 @@ impl PageMap {
         (erases().min().unwrap_or(0), erases().max().unwrap_or(0))
     }
 
-    /// Panics unless each superblock is free, open or closed, and nothing else, as it is when nothing is under way. Slow: for tests.
+    /// Panics unless each superblock is free, open, closed or retired, and nothing else, as it is when nothing is under way. Slow: for tests.
     pub fn assert_at_rest(&self) {
         for (set, state) in (0..).zip(&self.sets) {
             let per_set = self.geometry.blocks_per_plane();
@@ -630,7 +639,8 @@ impl PageMap {
             let closed = all.clone().filter(|&superblock| self.blocks[superblock as usize].closed);
             let open = state.open.iter().chain(&state.open_for_handles).flatten().map(|&(superblock, _)| superblock);
             let free = state.free.iter().copied().chain(self.free_of_cache(set));
-            let mut found: Vec<u32> = closed.chain(open).chain(free).collect();
+            let retired = all.clone().filter(|&superblock| self.is_retired(superblock));
+            let mut found: Vec<u32> = closed.chain(open).chain(free).chain(retired).collect();
             found.sort_unstable();
             assert_eq!(found, all.collect::<Vec<_>>(), "superblocks of set {set}");
         }

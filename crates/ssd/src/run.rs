@@ -11,11 +11,11 @@ use crate::config::{CacheAdmission, MODEL_VERSION, Mapping, PartialWrite};
 use crate::request::{NoRequests, RequestKind};
 use crate::simulation::{Cause, CodewordSample, Grown, LogRow, Recording, Simulation, Sources, Window};
 use crate::summary::{
-    BackgroundWork, CodeRatesSummary, CodewordReads, CopybackSummary, DramSummary, EncoderSummary, EnergySummary,
-    GcPacingSummary, GcSummary, GrowthSummary, HostLinkSummary, InterconnectSummary, MachineSummary, MappingSummary,
-    OwnSummary, ParitySummary, PowerLossSummary, ReadAheadSummary, ReadBufferSummary, ReadReclaimSummary, ReadTimeUs,
-    RefreshSummary, Responses, SchedulingSummary, ScrubSummary, SlcCacheSummary, SlowestReads, Summary, WearSummary,
-    WritesDetail,
+    BackgroundWork, BadBlocksSummary, CodeRatesSummary, CodewordReads, CopybackSummary, DramSummary, EncoderSummary,
+    EnergySummary, GcPacingSummary, GcSummary, GrowthSummary, HostLinkSummary, InterconnectSummary, MachineSummary,
+    MappingSummary, OwnSummary, ParitySummary, PowerLossSummary, ReadAheadSummary, ReadBufferSummary,
+    ReadReclaimSummary, ReadTimeUs, RefreshSummary, Responses, SchedulingSummary, ScrubSummary, SlcCacheSummary,
+    SlowestReads, Summary, WearSummary, WritesDetail,
 };
 use crate::tenants::{self, TenantSources, TenantSummary};
 use crate::trace::{Beyond, Trace};
@@ -321,6 +321,13 @@ impl Run {
                 saved_pages: power.saved_pages,
                 map_pages: power.map_pages,
                 scanned_pages: power.scanned_pages,
+            }),
+            bad_blocks: self.simulation.ftl().bad_block_counts().map(|bad| BadBlocksSummary {
+                factory: bad.factory,
+                grown: bad.grown,
+                spares_left: bad.spares_left,
+                fewest_spares_of_plane: bad.fewest_spares_of_plane,
+                retired: bad.retired,
             }),
             copyback: spec.flash.copyback.as_ref().map(|_| {
                 let all = s.moved_pages_programmed();

@@ -77,6 +77,9 @@ pub struct Summary {
     /// Losses of power; not there where power does not fail.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub power_loss: Option<PowerLossSummary>,
+    /// Bad blocks; not there where the config has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bad_blocks: Option<BadBlocksSummary>,
     /// Copyback; not there without it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub copyback: Option<CopybackSummary>,
@@ -464,7 +467,7 @@ pub struct WritesDetail {
     /// `host.partial_write` is `merge`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub merged_codewords: Option<u64>,
-    /// Codewords of the host that were refused, as lower code rates had left no room.
+    /// Codewords of the host that were refused, as lower code rates, or dies or blocks that failed, had left no room.
     pub refused_codewords: u64,
     /// When the first of them was refused, s of simulated time: from then on the device, or one of several SSDs, takes reads and
     /// trims alone, until trims have made room; `null` if none was.
@@ -560,6 +563,21 @@ pub struct PowerLossSummary {
     pub map_pages: u64,
     /// Pages that were scanned for map entries.
     pub scanned_pages: u64,
+}
+
+/// Bad blocks, and the spares that take their place.
+#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
+pub struct BadBlocksSummary {
+    /// Blocks that are bad from the factory, spares among them.
+    pub factory: u64,
+    /// Blocks whose erase has failed in the run.
+    pub grown: u64,
+    /// Spares that are left at the end, in all planes.
+    pub spares_left: u64,
+    /// Spares that are left in the plane that has the fewest.
+    pub fewest_spares_of_plane: u32,
+    /// Blocks (of several that are erased together, these) that are written no more, as their plane had no spare left.
+    pub retired: u64,
 }
 
 /// Copyback: data that was moved within its plane.

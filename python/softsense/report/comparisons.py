@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 _OF_THE_DEVICE = (
-    *("device", "background", "scheduling", "wear", "read_reclaim", "copyback", "maintenance"),
+    *("device", "background", "scheduling", "wear", "read_reclaim", "copyback", "bad_blocks", "maintenance"),
     *("slc_cache", "parity", "memory", "mapping", "power_loss"),
 )
 

@@ -236,6 +236,16 @@ def blocks(comparison: Comparison) -> list[Block]:
         ]
         found.append(Block("power_loss", "Losses of power", "policy", names, columns))
 
+    if any(s.get("bad_blocks") for s in summaries):
+        columns = [
+            column("from the\nfactory", as_count, "bad_blocks", "factory"),
+            column("grown", as_count, "bad_blocks", "grown"),
+            column("spares\nleft", as_count, "bad_blocks", "spares_left"),
+            column("fewest of\na plane", as_count, "bad_blocks", "fewest_spares_of_plane"),
+            column("without a spare:\nretired", as_count, "bad_blocks", "retired"),
+        ]
+        found.append(Block("bad_blocks", "Bad blocks", "policy", names, columns))
+
     if any(s.get("copyback") for s in summaries):
         columns = [
             column("pages\ncopied", as_count, "copyback", "pages"),

@@ -4,8 +4,8 @@ use softsense_nand::InferredBy;
 
 use super::{CheckedConfig, DecoderHardware};
 use crate::config::{
-    Config, CopybackSpec, EncoderSpec, GcIdleSpec, InterconnectSpec, ParitySpec, PowerLossSpec, ReadReclaimSpec,
-    RefreshSpec, SchedulingSpec, ScrubSpec, SlcCacheSpec,
+    BadBlocksSpec, Config, CopybackSpec, EncoderSpec, GcIdleSpec, InterconnectSpec, ParitySpec, PowerLossSpec,
+    ReadReclaimSpec, RefreshSpec, SchedulingSpec, ScrubSpec, SlcCacheSpec,
 };
 
 impl CheckedConfig {
@@ -58,6 +58,7 @@ impl CheckedConfig {
             ("refresh", ftl.refresh.as_ref().map(RefreshSpec::describe)),
             ("patrol scrub", ftl.scrub.as_ref().map(ScrubSpec::describe)),
             ("time scale", (ftl.time_scale != 1.0).then(|| format!("data ages {} s in a second", ftl.time_scale))),
+            ("bad blocks", flash.bad_blocks.as_ref().map(BadBlocksSpec::describe)),
             ("copyback", flash.copyback.as_ref().map(CopybackSpec::describe)),
             ("SLC cache", ftl.slc_cache.as_ref().map(SlcCacheSpec::describe)),
         ]

@@ -35,6 +35,7 @@ impl CheckedConfig {
         faults.see(self.check_max_level());
         faults.see(self.check_write_buffer());
         faults.see(self.check_die_failures());
+        faults.see(self.check_bad_blocks());
         faults.end()
     }
 
@@ -71,8 +72,19 @@ impl CheckedConfig {
         faults.end()
     }
 
+    /// Free superblocks of a set that are left to collection.
+    pub(crate) fn kept_for_collection(&self) -> u32 {
+        self.config.flash.bad_blocks.map_or(1, |spec| spec.kept_for_collection())
+    }
+
+    /// Spares are enough for what is bad from the factory.
+    fn check_bad_blocks(&self) -> Result<()> {
+        let (planes, blocks) = (self.geometry.planes(), self.geometry.blocks_per_plane());
+        self.config.flash.bad_blocks.map_or(Ok(()), |spec| spec.check_planes(self.config.seed, planes, blocks))
+    }
+
     /// All that cannot go together: a new feature that goes without another is a row here.
-    fn clashes(&self) -> [Clash; 67] {
+    fn clashes(&self) -> [Clash; 68] {
         let config = &self.config;
         let (decoder, flash, reliability) = (&config.decoder, &config.flash, &config.reliability);
         let layouts = self.layouts();
@@ -526,6 +538,16 @@ impl CheckedConfig {
                 "power_loss",
                 "found with codes of `reliability.bch` whose parity takes room of the data, expected codewords that lie in one page"
                     .into(),
+            ),
+            // Writes wait until more are free than are kept for collection, which begins below the watermark.
+            clash(
+                config.ftl.gc_low_watermark_blocks <= self.kept_for_collection(),
+                "flash.bad_blocks.erase_failure",
+                format!(
+                    "found with `ftl.gc_low_watermark_blocks = {}`, expected 3 or more: where erases fail, two free blocks are kept for \
+                     collection",
+                    config.ftl.gc_low_watermark_blocks
+                ),
             ),
             // Planes share no register, and parity is of data that the controller has seen.
             clash(

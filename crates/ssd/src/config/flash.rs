@@ -3,6 +3,7 @@ use serde::{Deserialize, Serialize};
 use softsense_base::{Error, Faults, Ns, Result, expect_number, expect_whole};
 use softsense_link::Step;
 
+use super::bad_blocks::BadBlocksSpec;
 use super::copyback::CopybackSpec;
 use super::duration::check_us;
 use super::failures::DieFailureSpec;
@@ -51,6 +52,9 @@ pub struct FlashSpec {
     /// Blocks then wear in steps of this size; nothing else is faster.
     #[serde(skip_serializing_if = "is_one")]
     pub pe_cycles_per_erase: u32,
+    /// Bad blocks, and the spares that take their place. Without this field all blocks work, for ever.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bad_blocks: Option<BadBlocksSpec>,
     /// Dies that fail, `[{ at_s = 10.0, die = 3 }]`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub die_failures: Vec<DieFailureSpec>,
@@ -79,6 +83,7 @@ impl Default for FlashSpec {
             shared_sensing: true,
             unit_queue: None,
             pe_cycles_per_erase: 1,
+            bad_blocks: None,
             die_failures: Vec::new(),
         }
     }
@@ -258,6 +263,7 @@ impl FlashSpec {
         faults.see(check_us("flash.erase_us", self.erase_us));
         faults.see(check_us("flash.reset_us", self.reset_us));
         faults.see(self.copyback.as_ref().map_or(Ok(()), CopybackSpec::check));
+        faults.see(self.bad_blocks.as_ref().map_or(Ok(()), BadBlocksSpec::check));
         faults.end()
     }
 

@@ -5,6 +5,7 @@
 //! Checks that involve several stations are in [`crate::checked`].
 
 mod admission;
+mod bad_blocks;
 mod bus;
 mod copyback;
 mod decoder;
@@ -48,6 +49,7 @@ use softsense_ecc::catalogue::Code;
 use softsense_link::{ReadSpec, ReliabilitySpec};
 
 pub use admission::CacheAdmission;
+pub use bad_blocks::{BadBlocksSpec, EraseFailureSpec};
 pub use bus::{BusFirst, BusSpec};
 pub use copyback::{CopybackEcc, CopybackSpec};
 pub use decoder::{BchDecoderSpec, BchLane, BypassSpec, DecodeTime, DecoderPlacement, DecoderSpec, LdpcDecoderSpec};

@@ -27,12 +27,13 @@ impl PageMap {
         let layout = self.least_roomy(set);
         if layout.crosses_pages() {
             // The last unit that is moved may take a page more, which nothing else begins in.
-            return layout.codewords().saturating_sub(2 * self.geometry.codewords_per_page());
+            let most = layout.codewords().saturating_sub(2 * self.geometry.codewords_per_page());
+            return self.left_of(set, most).min(self.left_to_collect_to(set));
         }
         let last = layout.pages() - if self.geometry.has_parity() { 2 } else { 1 };
         let (all, of_last) =
             (layout.codewords() * self.geometry.ways(), layout.beginning_in(last) * self.geometry.ways());
-        self.left_of(set, all).saturating_sub(of_last)
+        self.left_of(set, all).saturating_sub(of_last).min(self.left_to_collect_to(set))
     }
 
     /// Codewords of a superblock of a set that fit another one at most.
@@ -40,7 +41,8 @@ impl PageMap {
         let layout = self.least_roomy(set);
         // The last unit that is moved may take a page more.
         let in_vain = if layout.crosses_pages() { self.geometry.codewords_per_page() } else { 0 };
-        self.left_of(set, self.geometry.ways() * layout.codewords()).saturating_sub(in_vain)
+        let most = self.left_of(set, self.geometry.ways() * layout.codewords()).saturating_sub(in_vain);
+        most.min(self.left_to_collect_to(set))
     }
 
     /// Whether garbage collection of a set should begin, or go on once begun.
@@ -138,12 +140,13 @@ impl PageMap {
         self.blocks[superblock as usize].reads > 0
     }
 
-    /// Notes that all blocks of a superblock have been erased: it is free.
+    /// Notes that all blocks of a superblock have been erased: it is free, unless erases have failed and there is no spare.
     pub fn erased(&mut self, superblock: u32) {
         let set = self.geometry.set_of_superblock(superblock);
-        let entry = &mut self.blocks[superblock as usize];
+        let entry = &self.blocks[superblock as usize];
         assert!(entry.valid == 0 && entry.reads == 0 && !entry.closed, "an erased block holds nothing anyone needs");
-        entry.erases += 1;
+        let retires = self.replace_failed(superblock);
+        self.blocks[superblock as usize].erases += 1;
         if let Some(observed) = &mut self.observed_rates {
             observed.erased(superblock);
         }
@@ -167,7 +170,10 @@ impl PageMap {
                 pass_through.erased(block);
             }
         }
-        if self.has_failed() {
+        if retires {
+            return self.retire(set, superblock);
+        }
+        if self.has_lost_room() {
             self.erased_after_failure(superblock);
         }
         if self.is_slc(superblock) {

@@ -116,14 +116,15 @@ impl PageMap {
         self.crosses_pages
     }
 
-    /// Whether there is less room as blocks wear, or as dies have failed.
+    /// Whether there is less room as blocks wear, or as dies or blocks have failed.
     pub fn shrinks(&self) -> bool {
-        self.layouts.changes() || self.has_failed()
+        self.layouts.changes() || self.has_lost_room()
     }
 
     /// Codewords for which the flash has room, as its blocks are now.
     pub fn data_capacity(&self) -> u64 {
-        (0..self.blocks.len() as u32).map(|superblock| self.room_of(superblock)).sum()
+        let written = (0..self.blocks.len() as u32).filter(|&superblock| !self.is_retired(superblock));
+        written.map(|superblock| self.room_of(superblock)).sum()
     }
 
     /// Codewords that a superblock has room for.

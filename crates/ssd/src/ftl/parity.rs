@@ -18,7 +18,7 @@ pub(super) struct Stripes {
     failed: Vec<bool>,
     /// Of blocks on failed dies that were given fewer pages than there are: how many.
     given: BTreeMap<u32, u32>,
-    /// Sets that had no superblock left to collect to when a die failed: until one is free, only what holds nothing is collected.
+    /// Sets that had no superblock left to collect to when a die or a block failed: until one is free, only what holds nothing is collected.
     stuck: BTreeSet<u32>,
 }
 
@@ -115,10 +115,10 @@ impl PageMap {
         }
     }
 
-    /// Of so much room in a superblock of a set what is left with the dies that work.
+    /// Of so much room in a superblock of a set what is left with the dies that work; nothing where the set is stuck.
     #[inline]
     pub(super) fn left_of(&self, set: u32, room: u32) -> u32 {
-        if !self.has_failed() {
+        if !self.has_lost_room() {
             return room;
         }
         if !self.takes_data(set) || self.stripes.stuck.contains(&set) {
@@ -188,7 +188,7 @@ impl PageMap {
         }
     }
 
-    /// The blocks of a superblock are erased, of those on failed dies nothing is given any more.
+    /// The blocks of a superblock are erased and free, of those on failed dies nothing is given any more.
     pub(super) fn erased_after_failure(&mut self, superblock: u32) {
         let set = self.geometry.set_of_superblock(superblock);
         self.stripes.stuck.remove(&set);

@@ -242,12 +242,12 @@ impl PageMap {
         entry.closed && entry.valid > 0
     }
 
-    /// Takes a superblock whose data is to be moved, if it holds any that fits another one; in a set that has lost a die, as many as there
+    /// Takes a superblock whose data is to be moved, if it holds any that fits another one; where there may be less room than there was, as many as there
     /// are beside the last free one. It is no candidate for garbage collection from then on.
     pub fn take_to_move(&mut self, set: u32, superblock: u32) -> bool {
         let fits_another = self.most_that_fits(set);
         let beside_last = (self.sets[set as usize].free.len() as u32).saturating_sub(1);
-        let others = if self.has_failed() { beside_last.max(1) } else { 1 };
+        let others = if self.has_lost_room() { beside_last.max(1) } else { 1 };
         let fits = self.blocks[superblock as usize].valid <= fits_another.saturating_mul(others);
         let takes = self.holds_data(superblock) && fits;
         if takes {

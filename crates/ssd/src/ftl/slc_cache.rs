@@ -128,6 +128,12 @@ impl PageMap {
         (counted * f64::from(self.pe_cycles_per_erase)) as u32
     }
 
+    /// P/E cycles that the next erase of a superblock counts as.
+    pub(super) fn pe_cycles_of_erase(&self, superblock: u32) -> f64 {
+        let wear = self.slc_cache.as_ref().filter(|_| self.is_slc(superblock)).map_or(1.0, |cache| cache.wear);
+        f64::from(self.pe_cycles_per_erase) * wear
+    }
+
     /// The next pages for the host in a set: of the cache, where that has any, or of other superblocks, unless it is waited for.
     ///
     /// # Arguments
@@ -212,10 +218,12 @@ impl PageMap {
         let needed = if self.valid(superblock) == 0 { 0 } else { cache.pages_per_superblock };
         // Of an open superblock, so much is still there with the dies that work; a part of a stripe may be all that it has beside.
         let left = self.left_of(set, in_open);
-        let left = if self.has_failed() { left.saturating_sub(self.geometry.pages_per_stripe()) } else { left };
+        let left = if self.has_lost_room() { left.saturating_sub(self.geometry.pages_per_stripe()) } else { left };
         let needs_next = left < needed && !has_next;
         // One that is given back makes up for the last free one.
-        if !is_due || (needs_next && free <= usize::from(!gives_back)) {
+        // But for one that fails.
+        let leaves = !gives_back || self.has_lost_room();
+        if !is_due || (needs_next && free <= usize::from(leaves)) {
             return None;
         }
         if needs_next {
@@ -256,6 +264,14 @@ impl PageMap {
         }
     }
 
+    /// A superblock of the cache has been erased, and is written no more: the cache has one less until it takes another.
+    pub(super) fn retire_slc(&mut self, set: u32, superblock: u32) {
+        let cache = self.slc_cache.as_mut().expect("it has SLC superblocks");
+        cache.erases[superblock as usize] += 1;
+        cache.sets[set as usize].owned -= 1;
+        self.blocks[superblock as usize].slc = false;
+    }
+
     /// Codewords that the cache has room for as it is, and how many of it are current; nothing without one.
     pub fn slc_room_and_valid(&self) -> Option<(u64, u64)> {
         let cache = self.slc_cache.as_ref()?;
@@ -282,7 +298,8 @@ impl PageMap {
             let slc = |superblock: &u32| self.blocks[*superblock as usize].slc;
             let owned = (first..first + self.geometry.blocks_per_plane()).filter(slc).count();
             assert_eq!(owned, of.owned, "SLC superblocks of set {set}");
-            assert!((cache.least..=cache.most).contains(&owned), "the cache of set {set} keeps its bounds");
+            let is_less = owned < cache.least && self.has_lost_room();
+            assert!(is_less || (cache.least..=cache.most).contains(&owned), "the cache of set {set} keeps its bounds");
             assert!(of.free.iter().chain(&of.closed).all(slc), "the cache of set {set} has SLC superblocks");
             assert!(!self.sets[set as usize].free.iter().any(slc), "none is free for others in set {set}");
         }

@@ -66,7 +66,8 @@ impl PageMap {
                         let plane = self.geometry.stripe(ssd)[at * pools + pool as usize];
                         let (set, _) = self.geometry.set_of(plane);
                         let PlaneSet { open, free, .. } = &self.sets[set as usize];
-                        !self.takes_data(set) || open[Writer::Host as usize].is_none() && free.len() <= 1
+                        !self.takes_data(set)
+                            || open[Writer::Host as usize].is_none() && free.len() <= self.kept_for_collection
                     }),
                     "a plane with room is passed over"
                 );
@@ -139,8 +140,8 @@ impl PageMap {
         if self.is_translation_page(lcn) { Writer::GcTranslation } else { Writer::Gc }
     }
 
-    /// The next pages for `writer` in a set. All others leave the last free superblock to garbage collection, of which each job
-    /// takes one at most, and gives one back.
+    /// The next pages for `writer` in a set. All others leave the last free superblock, or two where erases fail, to garbage
+    /// collection, of which each job takes one at most, and gives one back unless its erase fails.
     #[inline]
     pub fn open(&mut self, set: u32, writer: Writer) -> Option<Group> {
         if !self.takes_data(set) {
@@ -154,7 +155,7 @@ impl PageMap {
                     Writer::Fold => self.take_for_folding(set)?,
                     Writer::Gc | Writer::GcTranslation => self.take_free(set, true)?,
                     Writer::Host | Writer::HostPlain | Writer::Translation => {
-                        if self.sets[set as usize].free.len() <= 1 {
+                        if self.sets[set as usize].free.len() <= self.kept_for_collection {
                             return None;
                         }
                         self.take_free(set, false)?

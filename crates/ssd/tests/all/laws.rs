@@ -49,7 +49,7 @@ impl Draw {
 }
 
 /// A device with features drawn from all there are, as TOML; those of an SLC cache, of a schedule, of what the controller does with its
-/// memory, of dies and power (parity, failures, copies, losses), and of maintenance, from draws of their own, with which others stay what they were before
+/// memory, of dies and power (parity, failures, copies, losses, bad blocks), and of maintenance, from draws of their own, with which others stay what they were before
 /// there were any.
 fn device(
     draw: &mut Draw,
@@ -474,6 +474,27 @@ fn device(
             dies.one(&["", "mean_interval_s = 0.02\n"]),
         );
     }
+    if dies.once_in(3) {
+        toml = with_bad_blocks(dies, toml);
+    }
+    toml
+}
+
+/// Bad blocks, with more spares than there may be from the factory, or few, or none; and erases that fail often, in devices that then leave
+/// collection two free blocks.
+fn with_bad_blocks(draw: &mut Draw, mut toml: String) -> String {
+    let (spares, share) = draw.one(&[(0, 0.0), (2, 0.0), (20, 0.1)]);
+    toml += &format!("[flash.bad_blocks]\nspare_blocks_per_plane = {spares}\nfactory_share = {share:?}\n");
+    if !draw.once_in(4) {
+        let (cycles, exponent, erase_us) = (draw.one(&[4, 8, 20]), draw.one(&[1.0, 2.0]), draw.one(&[100.0, 9e3]));
+        toml += &format!(
+            "erase_failure = {{ share = 0.9, at_pe_cycles = {cycles}, exponent = {exponent:?}, erase_us = {erase_us:?} }}\n"
+        );
+        for high in [2, 3] {
+            let low = format!("gc_low_watermark_blocks = 2\ngc_high_watermark_blocks = {high}\n");
+            toml = toml.replacen(&low, "gc_low_watermark_blocks = 3\ngc_high_watermark_blocks = 3\n", 1);
+        }
+    }
     toml
 }
 
@@ -848,6 +869,15 @@ fn check(toml: &str, config: &CheckedConfig, asked: Vec<Request>) {
     if toml.contains("[ftl.parity]") && toml.contains("reliability = \"perfect\"") {
         let lost = statistics.uncorrectable + statistics.uncorrectable_in_background;
         assert_eq!(lost, 0, "one die that fails loses nothing where there is parity");
+    }
+    if let Some(bad) = done.ftl().bad_block_counts() {
+        let (geometry, spec) = (config.geometry(), config.config().flash.bad_blocks.expect("it has bad blocks"));
+        let superblocks = u64::from(geometry.sets() * geometry.blocks_per_plane()) - bad.retired;
+        let found =
+            bad.factory + bad.grown + bad.spares_left + superblocks * u64::from(geometry.blocks_per_superblock());
+        let all = u64::from(geometry.planes() * (geometry.blocks_per_plane() + spec.spare_blocks_per_plane));
+        let on_failed_dies = toml.contains("die_failures") && bad.retired > 0 && found < all;
+        assert!(found == all || on_failed_dies, "{found} of {all} blocks are somewhere: {bad:?}");
     }
     let energy = &statistics.energy;
     assert_eq!(energy.total(), energy.reads + energy.writes + energy.background, "every energy has a purpose");

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// All modules, the lowest first. One that is not named belongs to the one that it is in.
-const ORDER: [&str; 74] = [
+const ORDER: [&str; 75] = [
     "events",
     "recency",
     "request",
@@ -23,6 +23,7 @@ const ORDER: [&str; 74] = [
     "config::scheduling",
     "config::failures",
     "config::copyback",
+    "config::bad_blocks",
     "config::flash",
     "config::bus",
     "config::decoder",

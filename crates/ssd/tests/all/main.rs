@@ -1,6 +1,7 @@
 //! The integration tests, one binary: it is linked once, and `support` is compiled once.
 
 mod adaptive;
+mod bad_blocks;
 mod bch_by_age;
 mod buffers;
 mod cells;

@@ -23,8 +23,8 @@ pub(super) enum Work {
     Read(u32),
     /// A part of a program, numbered like those of reads.
     Program(u32),
-    /// One of the blocks of a superblock; whether its cells hold one bit, and what it is erased for.
-    Erase { superblock: u32, slc: bool, cause: Cause },
+    /// One of the blocks of a superblock; whether its cells hold one bit, whether its erase fails, and what it is erased for.
+    Erase { superblock: u32, slc: bool, fails: bool, cause: Cause },
 }
 
 /// Which of the work that waits goes first.

@@ -302,7 +302,7 @@ impl BackEnd {
     /// # Arguments
     /// - `slc`: whether their cells hold one bit.
     /// - `cause`: what they are erased for.
-    /// - `members`: which of them there are to erase.
+    /// - `members`: which of them there are to erase, and whether that fails.
     pub(super) fn erase(
         &mut self,
         kernel: &mut Kernel,
@@ -310,12 +310,12 @@ impl BackEnd {
         superblock: u32,
         slc: bool,
         cause: Cause,
-        members: &[u32],
+        members: &[(u32, bool)],
     ) {
         self.remembered.erased(superblock);
-        for &member in members {
+        for &(member, fails) in members {
             let unit = self.geometry.busy_unit_of(self.geometry.plane_of(set, member));
-            self.submit(kernel, unit, Work::Erase { superblock, slc, cause }, Turn::Other);
+            self.submit(kernel, unit, Work::Erase { superblock, slc, fails, cause }, Turn::Other);
         }
     }
 

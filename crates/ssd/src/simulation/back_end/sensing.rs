@@ -243,8 +243,8 @@ impl BackEnd {
                 state.addressed_for = kernel.now - state.sensing_from;
                 self.array.run(kernel, unit, Command::Sense, part, duration);
             }
-            Work::Erase { superblock, slc, .. } => {
-                let duration = if slc { self.timing.erase_slc } else { self.timing.erase };
+            Work::Erase { superblock, slc, fails, .. } => {
+                let duration = self.timing.erase_of(slc, fails);
                 self.array.run(kernel, unit, Command::Erase, superblock, duration);
             }
             // A copy; the command of others comes with their data.

@@ -16,9 +16,11 @@ pub(super) struct Timing {
     pub(super) page_types: Vec<PageTiming>,
     /// What sensing takes longer in some pages than in others, by type.
     spreads: Vec<AddedTime>,
-    pub(super) erase: Ns,
+    erase: Ns,
     /// Of a block whose cells hold one bit.
-    pub(super) erase_slc: Ns,
+    erase_slc: Ns,
+    /// Of one that fails, where that takes another time.
+    failed_erase: Option<Ns>,
     pub(super) reset: Ns,
     pub(super) suspend: Option<SuspendTiming>,
     /// Command and address of an operation on the bus.
@@ -70,6 +72,16 @@ pub(super) struct BchTimes {
 }
 
 impl Timing {
+    /// Erasing a block.
+    ///
+    /// # Arguments
+    /// - `slc`: whether its cells hold one bit.
+    /// - `fails`: whether that is in vain.
+    pub(super) fn erase_of(&self, slc: bool, fails: bool) -> Ns {
+        let usual = if slc { self.erase_slc } else { self.erase };
+        self.failed_erase.filter(|_| fails).unwrap_or(usual)
+    }
+
     /// Sensing a page, of a type, for a step. Two numbers say which page it is.
     #[inline]
     pub(super) fn sensing(&self, page_type: u32, step: Step, page: (u64, u64)) -> Ns {
@@ -107,6 +119,7 @@ impl Timing {
             spreads: spreads.collect(),
             erase: Ns::from_us(spec.flash.erase_us),
             erase_slc: Ns::from_us(slc.map_or(spec.flash.erase_us, |cells| cells.erase_us)),
+            failed_erase: spec.flash.bad_blocks.and_then(|spec| spec.erase_failure?.takes()),
             reset: Ns::from_us(spec.flash.reset_us),
             suspend: spec.flash.suspend.map(|suspend| SuspendTiming {
                 program: Ns::from_us(suspend.program_us),

@@ -7,7 +7,7 @@
 //!
 //! Read reclaim moves data in the same way, when nothing else is at work in a set and garbage collection is not wanted: all of a
 //! superblock, which is then erased, or one wordline. The latter gives up where it would take the last free superblock. Refresh moves
-//! whole superblocks (see [`super::maintenance`]); where dies have failed these may not fit another one, and it gives up, too.
+//! whole superblocks (see [`super::maintenance`]); where dies or blocks have failed these may not fit another one, and it gives up, too.
 //!
 //! What a collection has cut, where units cross pages, is ended by one more page before its victim is erased.
 
@@ -212,8 +212,10 @@ impl WritePath {
                 return;
             }
             let members = 0..device.geometry.blocks_per_superblock();
-            let members: Vec<u32> = members.filter(|&member| device.ftl.works(set, member)).collect();
             let job = self.collection(set);
+            let works = members.filter(|&member| device.ftl.works(set, member));
+            let members: Vec<(u32, bool)> =
+                works.map(|member| (member, device.ftl.erase_fails(job.victim, member))).collect();
             job.erasing = members.len() as u32;
             if members.is_empty() {
                 return self.abandon(device, set);
@@ -374,7 +376,8 @@ impl WritePath {
         self.maintain(device, set);
     }
 
-    /// Dies have failed since a set began to move the data of a superblock, and there is no room for it any more: it stays where it is.
+    /// Dies have failed since a set began to move the data of a superblock, or blocks before, and there is no room for it any more: it stays
+    /// where it is.
     fn abandon(&mut self, device: &mut Device, set: u32) {
         let victim = self.collection(set).victim;
         let cause = self.task_ended(device, set);
@@ -413,11 +416,11 @@ impl Collection {
     fn open(&mut self, device: &mut Device, set: u32, first: Lcn) -> Option<Group> {
         // A victim holds translation pages, or data; the cache holds data alone.
         let writer = if self.cause == Cause::Folding { Writer::Fold } else { device.ftl.collector_of(first) };
-        let makes_way = !self.whole || (self.cause == Cause::Refresh && device.ftl.has_failed());
+        let makes_way = !self.whole || (self.cause == Cause::Refresh && device.ftl.has_lost_room());
         let has_room = !makes_way || device.ftl.has_room_beside_last(set, writer);
         let group = if has_room { device.ftl.open(set, writer) } else { None };
         if group.is_none() {
-            assert!(!has_room || device.ftl.has_failed(), "the host leaves a block to collection");
+            assert!(!has_room || device.ftl.has_lost_room(), "the host leaves a block to collection");
             self.gives_up();
         }
         group

@@ -123,7 +123,7 @@ impl Pacing {
             idle,
             low: spec.gc_low_watermark_blocks,
             high: spec.gc_high_watermark_blocks,
-            reserve: spec.gc_reserve_blocks,
+            reserve: spec.gc_reserve_blocks.max(config.kept_for_collection()),
             is_over: false,
             sharing: (0..sets).map(sharing).collect(),
             sets: vec![PaceOf::default(); sets as usize],

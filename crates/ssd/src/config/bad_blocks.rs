@@ -1,0 +1,167 @@
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use softsense_base::{Error, Faults, Ns, Purpose, Result, Stream, expect_number, expect_whole};
+
+use super::duration::check_us;
+
+/// Bad blocks, and the spare blocks of a plane that take their place: `{ spare_blocks_per_plane = 40, factory_share = 0.01 }`.
+/// The FTL sees blocks that work; which of the blocks of the chip these are, a table below it says.
+///
+/// Source: of spares of the same plane that replace blocks from the factory and later ones, Micron, "Bad Block Management in
+/// NAND Flash Memory", technical note TN-29-59.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct BadBlocksSpec {
+    /// Spare blocks of each plane, beside `geometry.blocks_per_plane` and at most as many. They hold no data before they
+    /// replace a bad block, and are no part of over-provisioning.
+    pub spare_blocks_per_plane: u32,
+    /// Share of bad blocks from the factory, 0 to 0.5: the probability with which each block of a plane, spares among them,
+    /// is bad before the run, drawn from the seed.
+    #[serde(default)]
+    pub factory_share: f64,
+    /// How often erases fail, as blocks wear. Without this field none does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub erase_failure: Option<EraseFailureSpec>,
+}
+
+/// Erases that fail: a block has failed by N P/E cycles with the probability 1 - (1 - share)^((N / at_pe_cycles)^exponent),
+/// a Weibull distribution.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct EraseFailureSpec {
+    /// Share of blocks in which an erase has failed by `at_pe_cycles`, 0 to 0.999.
+    pub share: f64,
+    /// P/E cycles by which erases have failed in that share, 1 to 10^7.
+    pub at_pe_cycles: u32,
+    /// Exponent of the growth with P/E cycles, 0.1 to 20: with 1 all erases fail equally often, with more old blocks do.
+    pub exponent: f64,
+    /// Time of an erase that fails, us: chips try until the longest time that they allow. Without this field it takes as
+    /// long as one that succeeds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub erase_us: Option<f64>,
+}
+
+impl BadBlocksSpec {
+    /// Checks the ranges; those of spares depend on the device.
+    pub(super) fn check(&self) -> Result<()> {
+        let mut faults = Faults::default();
+        faults.see(expect_number("flash.bad_blocks.factory_share", self.factory_share, 0.0, 0.5));
+        if let Some(failure) = &self.erase_failure {
+            let path = |field: &str| format!("flash.bad_blocks.erase_failure.{field}");
+            faults.see(expect_number(path("share"), failure.share, 0.0, 0.999));
+            faults.see(expect_whole(path("at_pe_cycles"), failure.at_pe_cycles, 1, 10_000_000));
+            faults.see(expect_number(path("exponent"), failure.exponent, 0.1, 20.0));
+            faults.see(failure.erase_us.map_or(Ok(()), |us| check_us(path("erase_us"), us)));
+        }
+        faults.end()
+    }
+
+    /// Checks that each plane of a device is left with as many blocks as it has to have.
+    ///
+    /// # Arguments
+    /// - `blocks`: of a plane, without spares.
+    pub(crate) fn check_planes(&self, seed: u64, planes: u32, blocks: u32) -> Result<()> {
+        let path = "flash.bad_blocks.spare_blocks_per_plane";
+        expect_whole(path, self.spare_blocks_per_plane, 0, blocks)?;
+        let bad = (0..planes).map(|plane| (self.of_factory(seed, plane, blocks), plane));
+        let (most, plane) = bad.max_by_key(|&(bad, plane)| (bad, std::cmp::Reverse(plane))).unwrap_or_default();
+        if most > self.spare_blocks_per_plane {
+            let message = format!(
+                "found {}, expected more: {most} of the {} blocks of plane {plane} are bad from the factory, with this seed",
+                self.spare_blocks_per_plane,
+                blocks + self.spare_blocks_per_plane
+            );
+            return Err(Error::config(path, message));
+        }
+        Ok(())
+    }
+
+    /// How many blocks of a plane are bad from the factory, spares among them.
+    ///
+    /// # Arguments
+    /// - `blocks`: of a plane, without spares.
+    pub(crate) fn of_factory(&self, seed: u64, plane: u32, blocks: u32) -> u32 {
+        if self.factory_share == 0.0 {
+            return 0;
+        }
+        let (stream, all) = (Stream::new(seed, Purpose::FactoryBadBlocks), blocks + self.spare_blocks_per_plane);
+        (0..all).filter(|&block| stream.uniform(plane.into(), block.into()) < self.factory_share).count() as u32
+    }
+
+    /// Free superblocks that a set keeps for collection. Where erases fail, one may be lost to each that does.
+    pub(crate) fn kept_for_collection(&self) -> u32 {
+        if self.erase_failure.is_some_and(|failure| failure.share > 0.0) { 2 } else { 1 }
+    }
+
+    /// One line for people.
+    pub(crate) fn describe(&self) -> String {
+        let failure = self.erase_failure.map_or_else(String::new, |failure| {
+            let EraseFailureSpec { share, at_pe_cycles, exponent, .. } = failure;
+            format!("; erases fail in {} % by {at_pe_cycles} P/E cycles, exponent {exponent}", share * 100.0)
+        });
+        let (spares, factory) = (self.spare_blocks_per_plane, self.factory_share * 100.0);
+        format!("{factory} % from the factory, {spares} spares a plane{failure}")
+    }
+}
+
+impl EraseFailureSpec {
+    /// The probability with which an erase fails that takes a block from so many P/E cycles to so many.
+    ///
+    /// It is that of a failure by `to` on condition of none by `from`. The probability of none over several erases is then the product over
+    /// them, however many P/E cycles each counts as.
+    pub fn probability(&self, from: f64, to: f64) -> f64 {
+        let at = f64::from(self.at_pe_cycles);
+        let grown = libm::pow(to / at, self.exponent) - libm::pow(from / at, self.exponent);
+        -libm::expm1(libm::log1p(-self.share) * grown)
+    }
+
+    /// How long an erase takes that fails; none where as long as others.
+    pub(crate) fn takes(&self) -> Option<Ns> {
+        self.erase_us.map(Ns::from_us)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Have erases failed in the share of blocks that the config says when they have its P/E cycles, however many each erase counts as?
+    #[test]
+    fn erases_have_failed_in_the_share_that_was_asked_for() {
+        for exponent in [0.5, 1.0, 3.0] {
+            let failure = EraseFailureSpec { share: 0.02, at_pe_cycles: 3000, exponent, erase_us: None };
+            for step in [1, 10, 1500] {
+                let steps = (0..3000).step_by(step);
+                let none = steps.map(|from| 1.0 - failure.probability(from.into(), (from + step as u32).into()));
+                let failed = 1.0 - none.product::<f64>();
+                assert!((failed - 0.02).abs() < 1e-12, "{failed} at exponent {exponent} in steps of {step}");
+            }
+            let older = failure.probability(2999.0, 3000.0) / failure.probability(999.0, 1000.0);
+            assert!(if exponent == 1.0 { (older - 1.0).abs() < 1e-9 } else { (older > 1.0) == (exponent > 1.0) });
+        }
+        let never = EraseFailureSpec { share: 0.0, at_pe_cycles: 1, exponent: 2.0, erase_us: None };
+        assert_eq!(never.probability(0.0, 1e6), 0.0);
+    }
+
+    /// Is the number of bad blocks from the factory one of a binomial distribution, and that of a plane a function of seed and plane?
+    ///
+    /// 400,000 blocks at 1 %: 4,000 with a standard deviation of 63. The interval of four of these misses a share that is off by 10 % with
+    /// probability 0.01, and this seed was not chosen.
+    #[test]
+    fn factory_bad_blocks_are_binomial() {
+        let spec = BadBlocksSpec { spare_blocks_per_plane: 40, factory_share: 0.01, erase_failure: None };
+        let counts: Vec<u32> = (0..400).map(|plane| spec.of_factory(5, plane, 960)).collect();
+        let (all, planes) = (f64::from(counts.iter().sum::<u32>()), 400.0);
+        assert!((all - 4000.0).abs() < 4.0 * (4000.0 * 0.99f64).sqrt(), "{all} bad blocks");
+        // Of planes, the variance is that of 1,000 draws each: 9.9. Its standard error is 9.9 sqrt(2 / 399) = 0.7.
+        let variance = counts.iter().map(|&n| (f64::from(n) - 10.0).powi(2)).sum::<f64>() / planes;
+        assert!((variance - 9.9).abs() < 2.8, "a variance of {variance}");
+        assert_eq!(spec.of_factory(5, 7, 960), counts[7]);
+        assert_ne!((0..400).map(|plane| spec.of_factory(6, plane, 960)).collect::<Vec<_>>(), counts);
+        let none = BadBlocksSpec { factory_share: 0.0, ..spec };
+        assert_eq!(none.of_factory(5, 7, 960), 0);
+        assert!(none.check_planes(5, 400, 960).is_ok());
+        let few = BadBlocksSpec { spare_blocks_per_plane: 9, ..spec };
+        assert!(few.check_planes(5, 400, 960).is_err());
+    }
+}

@@ -1,0 +1,32 @@
+"""Does a result say how many blocks went bad, and what is left of the spares?"""
+
+from __future__ import annotations
+
+import softsense
+from softsense import tables
+
+SMALL = [
+    "geometry={ channels = 1, chips_per_channel = 1, dies_per_chip = 1, planes_per_die = 1, blocks_per_plane = 64, "
+    "pages_per_block = 96, codewords_per_page = 4, codeword_bytes = 4096 }",
+    "ftl.over_provisioning=0.4",
+    "workload.requests=4000",
+    "workload.read_fraction=0.0",
+    "workload.footprint_bytes=60391424",
+    "workload.arrivals.poisson.requests_per_s=1000.0",
+]
+
+
+def test_a_result_tells_how_many_blocks_are_bad() -> None:
+    without = softsense.run("tlc-3d", overrides=SMALL)
+    failure = "erase_failure = { share = 0.9, at_pe_cycles = 20, exponent = 1.0 }"
+    bad = f"flash.bad_blocks={{ spare_blocks_per_plane = 30, factory_share = 0.05, {failure} }}"
+    result = softsense.run("tlc-3d", overrides=[*SMALL, bad, "precondition.pe_cycles=0"])
+    found = result.summary["bad_blocks"]
+    assert found["factory"] > 0
+    assert found["grown"] > 0
+    assert found["factory"] + found["grown"] + found["spares_left"] == 30
+    assert found["fewest_spares_of_plane"] == found["spares_left"]
+    assert found["retired"] == 0
+    assert "Bad blocks" in tables.results(softsense.Comparison([result]))
+    assert "bad_blocks" not in without.summary
+    assert "Bad blocks" not in tables.results(softsense.Comparison([without]))
