@@ -92,6 +92,12 @@ def blocks(comparison: Comparison) -> list[Block]:
     def column(header: str, say: Callable[[Any], str], *path: str) -> Column:
         return header, [say(_at(s, *path)) for s in summaries]
 
+    def part(name: str, title: str, *columns: tuple[str, Callable[[Any], str], str]) -> None:
+        """Adds the table of a part of the device, where there is one; each column has a field of its summary."""
+        if any(s.get(name) for s in summaries):
+            told = [column(header, say, name, field) for header, say, field in columns]
+            found.append(Block(name, title, "policy", names, told))
+
     title = "Response time of requests (us)"
     if len(runs) == 1:
         response = [summaries[0]["response"][kind] for kind in kinds]
@@ -214,44 +220,44 @@ def blocks(comparison: Comparison) -> list[Block]:
         ]
         found.append(Block("wear", "P/E cycles of blocks", "policy", names, columns))
 
-    if any(s["read_reclaim"] for s in summaries):
-        columns = [
-            column("blocks\nreclaimed", as_count, "read_reclaim", "blocks"),
-            column("wordlines\nreclaimed", as_count, "read_reclaim", "wordlines"),
-            column("codewords\nmoved", as_count, "read_reclaim", "codewords"),
-            column("counters,\nbytes a block", as_count, "read_reclaim", "counter_bytes_per_block"),
-        ]
-        found.append(Block("read_reclaim", "Read reclaim", "policy", names, columns))
+    part(
+        "read_reclaim",
+        "Read reclaim",
+        ("blocks\nreclaimed", as_count, "blocks"),
+        ("wordlines\nreclaimed", as_count, "wordlines"),
+        ("codewords\nmoved", as_count, "codewords"),
+        ("counters,\nbytes a block", as_count, "counter_bytes_per_block"),
+    )
 
-    if any(s.get("power_loss") for s in summaries):
-        columns = [
-            column("losses", as_count, "power_loss", "losses"),
-            column("codewords\nlost", as_count, "power_loss", "lost_codewords"),
-            column("away,\nmean us", as_us, "power_loss", "mean_away_us"),
-            column("at most\nus", as_us, "power_loss", "longest_away_us"),
-            column("programs\nanew", as_count, "power_loss", "programs_again"),
-            column("erases\nanew", as_count, "power_loss", "erases_again"),
-            column("pages\nsaved", as_count, "power_loss", "saved_pages"),
-            column("pages\nscanned", as_count, "power_loss", "scanned_pages"),
-        ]
-        found.append(Block("power_loss", "Losses of power", "policy", names, columns))
+    part(
+        "power_loss",
+        "Losses of power",
+        ("losses", as_count, "losses"),
+        ("codewords\nlost", as_count, "lost_codewords"),
+        ("away,\nmean us", as_us, "mean_away_us"),
+        ("at most\nus", as_us, "longest_away_us"),
+        ("programs\nanew", as_count, "programs_again"),
+        ("erases\nanew", as_count, "erases_again"),
+        ("pages\nsaved", as_count, "saved_pages"),
+        ("pages\nscanned", as_count, "scanned_pages"),
+    )
 
-    if any(s.get("bad_blocks") for s in summaries):
-        columns = [
-            column("from the\nfactory", as_count, "bad_blocks", "factory"),
-            column("grown", as_count, "bad_blocks", "grown"),
-            column("spares\nleft", as_count, "bad_blocks", "spares_left"),
-            column("fewest of\na plane", as_count, "bad_blocks", "fewest_spares_of_plane"),
-            column("without a spare:\nretired", as_count, "bad_blocks", "retired"),
-        ]
-        found.append(Block("bad_blocks", "Bad blocks", "policy", names, columns))
+    part(
+        "bad_blocks",
+        "Bad blocks",
+        ("from the\nfactory", as_count, "factory"),
+        ("grown", as_count, "grown"),
+        ("spares\nleft", as_count, "spares_left"),
+        ("fewest of\na plane", as_count, "fewest_spares_of_plane"),
+        ("without a spare:\nretired", as_count, "retired"),
+    )
 
-    if any(s.get("copyback") for s in summaries):
-        columns = [
-            column("pages\ncopied", as_count, "copyback", "pages"),
-            column("of pages\nmoved %", as_percent, "copyback", "share"),
-        ]
-        found.append(Block("copyback", "Copyback", "policy", names, columns))
+    part(
+        "copyback",
+        "Copyback",
+        ("pages\ncopied", as_count, "pages"),
+        ("of pages\nmoved %", as_percent, "share"),
+    )
 
     maintained = [(name, s) for name, s in zip(names, summaries, strict=True) if s.get("refresh")]
     if maintained:
@@ -280,18 +286,18 @@ def blocks(comparison: Comparison) -> list[Block]:
             ]
         found.append(Block("maintenance", "Refresh and patrol scrub", "policy", [n for n, _ in maintained], columns))
 
-    if any(s.get("slc_cache") for s in summaries):
-        columns = [
-            column("writes\ncached %", as_percent, "slc_cache", "cached_share"),
-            column("codewords\nfolded", as_count, "slc_cache", "folded_codewords"),
-            column("amplif. by\nthe host", lambda v: as_number(v, 3), "slc_cache", "host_write_amplification"),
-            column("by\nfolding", lambda v: as_number(v, 3), "slc_cache", "fold_write_amplification"),
-            column("by\nGC", lambda v: as_number(v, 3), "slc_cache", "gc_write_amplification"),
-            column("reads\nfrom it %", as_percent, "slc_cache", "read_share"),
-            column("blocks\nfolded", as_count, "slc_cache", "blocks_folded"),
-            column("in idle\ntime", as_count, "slc_cache", "blocks_folded_in_idle_time"),
-        ]
-        found.append(Block("slc_cache", "SLC cache", "policy", names, columns))
+    part(
+        "slc_cache",
+        "SLC cache",
+        ("writes\ncached %", as_percent, "cached_share"),
+        ("codewords\nfolded", as_count, "folded_codewords"),
+        ("amplif. by\nthe host", lambda v: as_number(v, 3), "host_write_amplification"),
+        ("by\nfolding", lambda v: as_number(v, 3), "fold_write_amplification"),
+        ("by\nGC", lambda v: as_number(v, 3), "gc_write_amplification"),
+        ("reads\nfrom it %", as_percent, "read_share"),
+        ("blocks\nfolded", as_count, "blocks_folded"),
+        ("in idle\ntime", as_count, "blocks_folded_in_idle_time"),
+    )
 
     if any(s.get("parity") for s in summaries):
         columns = [
