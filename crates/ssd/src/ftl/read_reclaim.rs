@@ -242,8 +242,8 @@ impl PageMap {
         entry.closed && entry.valid > 0
     }
 
-    /// Takes a superblock whose data is to be moved, if it holds any that fits another one; where there may be less room than there was, as many as there
-    /// are beside the last free one. It is no candidate for garbage collection from then on.
+    /// Takes a superblock whose data is to be moved, if it holds any that fits another one; where there may be less room than there was,
+    /// as many as there are beside the last free one. It is no candidate for garbage collection from then on.
     pub fn take_to_move(&mut self, set: u32, superblock: u32) -> bool {
         let fits_another = self.most_that_fits(set);
         let beside_last = (self.sets[set as usize].free.len() as u32).saturating_sub(1);

@@ -1,7 +1,7 @@
 //! Where data goes: which pages are next, for whom, and what is noted when they are programmed.
 
 use super::victims::VictimRule;
-use super::{Gain, Group, Lcn, PageMap, PlaneSet, Writer};
+use super::{Gain, Group, Lcn, PageMap, Writer};
 use crate::config::Remainder;
 
 impl PageMap {
@@ -65,9 +65,8 @@ impl PageMap {
                     (0..planes).map(|turn| (at + turn) % planes).take_while(|&at| at != next).all(|at| {
                         let plane = self.geometry.stripe(ssd)[at * pools + pool as usize];
                         let (set, _) = self.geometry.set_of(plane);
-                        let PlaneSet { open, free, .. } = &self.sets[set as usize];
-                        !self.takes_data(set)
-                            || open[Writer::Host as usize].is_none() && free.len() <= self.kept_for_collection
+                        let is_open = self.sets[set as usize].open[Writer::Host as usize].is_some();
+                        !self.takes_data(set) || !is_open && !self.has_free_for_host(set)
                     }),
                     "a plane with room is passed over"
                 );
@@ -155,7 +154,7 @@ impl PageMap {
                     Writer::Fold => self.take_for_folding(set)?,
                     Writer::Gc | Writer::GcTranslation => self.take_free(set, true)?,
                     Writer::Host | Writer::HostPlain | Writer::Translation => {
-                        if self.sets[set as usize].free.len() <= self.kept_for_collection {
+                        if !self.has_free_for_host(set) {
                             return None;
                         }
                         self.take_free(set, false)?
@@ -186,6 +185,12 @@ impl PageMap {
             }
         }
         Some(self.group_at(set, superblock, given))
+    }
+
+    /// Whether a set has a free superblock beside those that are left to collection.
+    #[inline]
+    fn has_free_for_host(&self, set: u32) -> bool {
+        self.sets[set as usize].free.len() > self.kept_for_collection
     }
 
     /// The open superblock of a writer in a set; that of the host is of the placement handle whose turn it is.

@@ -20,15 +20,15 @@ pub struct PowerCounts {
     pub lost_codewords: u64,
     /// Pages that a protected write buffer was saved in.
     pub saved_pages: u64,
-    /// Programs and erases that were started anew.
+    /// Programs that were started anew.
     pub programs_again: u64,
-    /// The same of erases.
+    /// Erases that were started anew.
     pub erases_again: u64,
-    /// Pages of the map that were read, and pages that were scanned.
+    /// Pages of the map that were read.
     pub map_pages: u64,
     /// Pages that were scanned.
     pub scanned_pages: u64,
-    /// For how long the device was away, in all and at most.
+    /// For how long the device was away, in all.
     pub away: TotalNs,
     /// The longest time of one loss.
     pub longest: Ns,

@@ -1,6 +1,6 @@
 //! What cells are like by where they lie and what was done to them: reads of a block disturb its other wordlines, layers differ.
 
-use crate::support::{request, run, shipped};
+use crate::support::{SMALL_TLC, request, run, shipped};
 use softsense_base::Ns;
 use softsense_link::ReliabilitySpec;
 use softsense_nand::{RberModel, Wear};
@@ -8,21 +8,8 @@ use softsense_ssd::checked::CheckedConfig;
 use softsense_ssd::request::{Request, RequestKind};
 use softsense_ssd::simulation::Simulation;
 
-/// One plane of small blocks of measured TLC: 8 wordlines of three pages, of a codeword each.
-const SMALL: [&str; 8] = [
-    "geometry={ channels = 1, chips_per_channel = 1, dies_per_chip = 1, planes_per_die = 1, blocks_per_plane = 16, \
-     pages_per_block = 24, codewords_per_page = 1, codeword_bytes = 4096 }",
-    "ftl.over_provisioning=0.6",
-    "precondition.retention_days=0.0",
-    "precondition.pe_cycles=1000",
-    "precondition.layout='sequential'",
-    "host.write_buffer_bytes=0",
-    "reliability.table.variation={ chip_sigma = 0.0, block_sigma = 0.0, page_sigma = 0.0 }",
-    "host.issue={ closed_loop = { queue_depth = 1 } }",
-];
-
 fn device(more: &[&str]) -> CheckedConfig {
-    shipped("tlc-3d.toml", &[&SMALL[..], more].concat())
+    shipped("tlc-3d.toml", &[&SMALL_TLC[..], more].concat())
 }
 
 fn reads(lcn: u64, count: usize) -> Vec<Request> {
@@ -111,7 +98,7 @@ fn layers_are_the_same_in_all_blocks_and_wordlines_are_not() {
     let constant = "reliability.table={ file = 'flash-8-9', rber.constant.rber = 1e-3 }";
     let device = |variation: &str| {
         let variation = format!("reliability.table.variation={variation}");
-        shipped("tlc-3d.toml", &[&SMALL[..], &["read.references='cells'", constant, &variation]].concat())
+        shipped("tlc-3d.toml", &[&SMALL_TLC[..], &["read.references='cells'", constant, &variation]].concat())
     };
     let known = run(&device("{ layer_factors = [1.0, 3.0, 2.0, 1.5] }"), Vec::new());
     let drawn = run(&device("{ wordline_sigma = 0.2 }"), Vec::new());

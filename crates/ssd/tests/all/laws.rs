@@ -49,8 +49,8 @@ impl Draw {
 }
 
 /// A device with features drawn from all there are, as TOML; those of an SLC cache, of a schedule, of what the controller does with its
-/// memory, of dies and power (parity, failures, copies, losses, bad blocks), and of maintenance, from draws of their own, with which others stay what they were before
-/// there were any.
+/// memory, of dies and power (parity, failures, copies, losses, bad blocks), and of maintenance, from draws of their own, with which
+/// others stay what they were before there were any.
 fn device(
     draw: &mut Draw,
     cache: &mut Draw,

@@ -1,26 +1,14 @@
 //! Read reclaim: what moves when, and what reads do to what stays. That nothing is lost by it, `laws.rs` shows.
 
-use crate::support::{request, run, shipped};
+use crate::support::{SMALL_TLC, request, run, shipped};
 use softsense_base::{Ns, Purpose, Stream};
 use softsense_ssd::checked::CheckedConfig;
 use softsense_ssd::ftl::Location;
 use softsense_ssd::request::{Request, RequestKind};
 use softsense_ssd::simulation::Simulation;
 
-/// One plane of small blocks of measured TLC: 8 wordlines of three pages, of a codeword each. Data lies in the order of its addresses, and
-/// reads need no retry.
-const SMALL: [&str; 9] = [
-    "geometry={ channels = 1, chips_per_channel = 1, dies_per_chip = 1, planes_per_die = 1, blocks_per_plane = 16, \
-     pages_per_block = 24, codewords_per_page = 1, codeword_bytes = 4096 }",
-    "ftl.over_provisioning=0.6",
-    "precondition.retention_days=0.0",
-    "precondition.pe_cycles=1000",
-    "precondition.layout='sequential'",
-    "host.write_buffer_bytes=0",
-    "reliability.table.variation={ chip_sigma = 0.0, block_sigma = 0.0, page_sigma = 0.0 }",
-    "host.issue={ closed_loop = { queue_depth = 1 } }",
-    "read.policy='ideal'",
-];
+/// Reads need no retry.
+const NO_RETRY: &str = "read.policy='ideal'";
 /// How much more than others the reads of a wordline beside one count.
 const STRESS: f64 = 8.4;
 /// How steeply disturbance grows with the pass-through voltage.
@@ -31,7 +19,7 @@ const OF_BLOCK: u64 = 24;
 
 fn device(reclaim: &str, more: &[&str]) -> CheckedConfig {
     let reclaim = format!("ftl.read_reclaim={reclaim}");
-    shipped("tlc-3d.toml", &[&SMALL[..], &[&reclaim], more].concat())
+    shipped("tlc-3d.toml", &[&SMALL_TLC[..], &[NO_RETRY, &reclaim], more].concat())
 }
 
 fn reads(lcn: u64, count: usize) -> Vec<Request> {

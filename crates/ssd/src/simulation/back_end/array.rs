@@ -1,7 +1,8 @@
 //! Planes, or dies whose planes take turns: each does one array operation at a time.
 //!
-//! What an array may do in which phase is a table, [`Phase::after`](super::phase::Phase::after). A unit serves waiting retries first, then hurried reads;
-//! within a class it is first come, first served. Where there is a schedule it has all that waits but for retries, and says what is next.
+//! What an array may do in which phase is a table, [`Phase::after`](super::phase::Phase::after). A unit serves waiting retries first,
+//! then hurried reads; within a class it is first come, first served. Where there is a schedule it has all that waits but for retries,
+//! and says what is next.
 
 use std::collections::VecDeque;
 

@@ -2,9 +2,9 @@
 //!
 //! Refresh moves a superblock as garbage collection does (see [`super::collection`]), when nothing else is at work in its set and none
 //! is wanted. A set refreshes what is oldest, and begins as late as it can: so that of all its superblocks each is moved before its
-//! deadline, if one is moved in each n-th part of the age limit, n being how many hold data. Where ages are spread by chance there are always some that
-//! are too close to one another for that; then it goes a quarter faster than one in an n-th part, and a superblock whose deadline has come
-//! does not wait. So a steady stream is all that there ever is, whether ages are spread at the start or all the same.
+//! deadline, if one is moved in each n-th part of the age limit, n being how many hold data. Where ages are spread by chance there are
+//! always some that are too close to one another for that; then it goes a quarter faster than one in an n-th part, and a superblock whose
+//! deadline has come does not wait. So a steady stream is all that there ever is, whether ages are spread at the start or all the same.
 //!
 //! Scrub gives every page of a set its turn, in the order of blocks, at equal distances over its period. A page of a full superblock
 //! that holds current data is read through error correction; others pass. Where a codeword is beyond the limit, its superblock is

@@ -68,8 +68,8 @@ impl WritePath {
         }
     }
 
-    /// Lower code rates, or dies and blocks that failed, have left an SSD no room: what waits to be written is not, and what it would have replaced stays. What
-    /// the write buffer holds was accepted: it stays there.
+    /// Lower code rates, or dies and blocks that failed, have left an SSD no room: what waits to be written is not, and what it would have
+    /// replaced stays. What the write buffer holds was accepted: it stays there.
     fn refuse_writes(&mut self, device: &mut Device, ssd: u32) {
         let stalled = std::mem::take(&mut self.rooms[ssd as usize].stalled);
         let mut refused: Vec<u32> = stalled.into_iter().map(|(request, _)| request).collect();
