@@ -22,12 +22,11 @@ ROOT = Path(__file__).resolve().parent.parent
 CONFIGS = ROOT / "configs"
 TRACES = ROOT.parent / "shared" / "traces"
 
-ONE_PLANE = [
+ONE_PLANE = (
     "geometry={ channels = 1, chips_per_channel = 1, dies_per_chip = 1, planes_per_die = 1, blocks_per_plane = 64, "
-    "pages_per_block = 96, codewords_per_page = 4, codeword_bytes = 4096 }",
-    "ftl.over_provisioning=0.4",
-]
-"""Overrides of `tlc-3d` and `qlc-3d` that leave one plane of 64 blocks of 96 pages."""
+    "pages_per_block = 96, codewords_per_page = 4, codeword_bytes = 4096 }"
+)
+"""An override that leaves one plane of 64 blocks of 96 pages."""
 SMALL = [
     "geometry.channels=2",
     "geometry.chips_per_channel=1",

@@ -7,7 +7,8 @@ from conftest import ONE_PLANE
 from softsense import tables
 
 SMALL = [
-    *ONE_PLANE,
+    ONE_PLANE,
+    "ftl.over_provisioning=0.4",
     "workload.requests=4000",
     "workload.read_fraction=0.0",
     "workload.footprint_bytes=60391424",

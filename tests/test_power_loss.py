@@ -9,7 +9,8 @@ from conftest import ONE_PLANE
 from softsense import tables
 
 SMALL = [
-    *ONE_PLANE,
+    ONE_PLANE,
+    "ftl.over_provisioning=0.4",
     "workload.requests=2000",
     "workload.read_fraction=0.5",
     "workload.footprint_bytes=60391424",

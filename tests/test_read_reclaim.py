@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 import softsense
+from conftest import ONE_PLANE
 from softsense import tables
 
 SMALL = [
-    "geometry={ channels = 1, chips_per_channel = 1, dies_per_chip = 1, planes_per_die = 1, blocks_per_plane = 64, "
-    "pages_per_block = 96, codewords_per_page = 4, codeword_bytes = 4096 }",
+    ONE_PLANE,
     "ftl.over_provisioning=0.3",
     "host.write_buffer_bytes=0",
     "precondition.layout='steady_state'",

@@ -9,7 +9,8 @@ from conftest import ONE_PLANE
 from softsense import tables
 
 SMALL = [
-    *ONE_PLANE,
+    ONE_PLANE,
+    "ftl.over_provisioning=0.4",
     "host.write_buffer_bytes=0",
     "precondition.layout='steady_state'",
     "workload.requests=20000",
