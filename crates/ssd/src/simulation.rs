@@ -219,6 +219,9 @@ impl Simulation {
             }
         }
         self.device.kernel.now = instant(key);
+        if in_idle_time && self.write_path.is_blocked() && self.device.back_end.is_idle() {
+            self.write_path.finish_collections(&mut self.device);
+        }
         if self.now() > LATEST {
             let message = format!(
                 "found a simulation that takes {:.0} s with {} requests completed, expected {:.0} s at most: its latencies, or its \

@@ -130,6 +130,28 @@ fn a_write_buffer_with_replacement_keeps_what_is_overwritten() {
     }
 }
 
+/// A write buffer with replacement that is smaller than an interleaved group is programmed when it is full: no write waits for the end of the
+/// run.
+#[test]
+fn a_write_buffer_smaller_than_a_group_is_programmed_when_it_is_full() {
+    for replacement in ["full_page", "fifo", "lru"] {
+        for remainder in ["pad", "plain"] {
+            let more = [
+                &format!("host.write_buffer_replacement={replacement}"),
+                &format!("ftl.interleaving={{ ways = 4, remainder = \"{remainder}\" }}"),
+                "geometry.chips_per_channel=2",
+                "host.write_buffer_bytes=16384",
+            ];
+            let config = device(&more);
+            let requests = (0..200u64).map(|i| request(RequestKind::Write, Ns(i * 20_000_000), 7 * i, 1)).collect();
+            let mut simulation = run(&config, requests);
+            let slowest = responses(&mut simulation).into_iter().fold(0.0, f64::max);
+            assert!(slowest < 15_000.0, "{slowest} us with {replacement}, {remainder}");
+            simulation.ftl().assert_consistent();
+        }
+    }
+}
+
 /// One channel of sixteen planes, whose reads are issued one at a time.
 const ONE_AT_A_TIME: &[&str] = &[
     "geometry.channels=1",

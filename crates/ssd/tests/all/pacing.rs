@@ -103,6 +103,24 @@ fn no_rule_stops_writes() {
     }
 }
 
+/// Does a run come to its end where a rule begins collections and never goes on with them, a write waits for room that a failed die has taken, and patrol scrub is never
+/// over? What has no room is refused.
+#[test]
+fn writes_without_room_are_refused_whatever_a_rule_says() {
+    let more = [
+        "ftl.allocation_pool=plane",
+        "precondition.layout=sequential",
+        "ftl.time_scale=1e6",
+        "ftl.scrub={ period_days = 1.0, when = \"host_away\" }",
+        "flash.die_failures=[{ die = 1, at_s = 0.01 }]",
+    ];
+    let config = own(&more, |set| go(!set.collecting));
+    let simulation = run(&config, overwrites(&config, 20_000));
+    let statistics = simulation.statistics();
+    assert!(statistics.refused_codewords > 0, "the failed die has no room");
+    assert!(statistics.gc_pacing.pauses > 0, "the rule pauses");
+}
+
 fn overwrites(config: &CheckedConfig, count: u64) -> Vec<Request> {
     let stream = Stream::new(3, Purpose::Workload);
     let lcn = |index| stream.bits(index, 0) % config.user_codewords();

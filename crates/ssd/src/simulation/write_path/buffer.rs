@@ -293,7 +293,9 @@ impl WritePath {
 
     /// Programs pages, or groups, from a write buffer as long as there is room in flash. Returns how many slots left the queue.
     fn flush_buffer(&mut self, device: &mut Device, ssd: u32, flush: Flush) -> usize {
-        let per_group = device.geometry.codewords_per_group() as usize;
+        // Where it is too small for a group, all that it holds is one.
+        let slots = self.buffers[ssd as usize].held.len();
+        let per_group = (device.geometry.codewords_per_group() as usize).min(slots);
         let mut left = 0;
         loop {
             let buffer = &mut self.buffers[ssd as usize];

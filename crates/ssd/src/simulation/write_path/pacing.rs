@@ -362,7 +362,7 @@ impl WritePath {
         self.ask_for(device, set);
     }
 
-    /// Nothing is left to happen: collections that pause come to their ends. Whether there was one.
+    /// Nothing is left to happen, or nothing that would let writes go on: collections that pause come to their ends. Whether there was one.
     pub(in super::super) fn finish_collections(&mut self, device: &mut Device) -> bool {
         let Some(pacing) = &mut self.pacing else { return false };
         let at_work = |set: &u32| self.collections[*set as usize].is_some();

@@ -37,6 +37,11 @@ impl Room {
 }
 
 impl WritePath {
+    /// Whether what is to be written finds no room.
+    pub(in super::super) fn is_blocked(&self) -> bool {
+        self.rooms.iter().any(|room| room.blocked)
+    }
+
     /// A write to an SSD cannot go on: if no collection is under way there that will free a block, one begins. Stale
     /// codewords may all stand in blocks whose programs have not ended; then the next end tries again.
     pub(super) fn make_room(&mut self, device: &mut Device, ssd: u32) {
