@@ -15,6 +15,7 @@ import tempfile
 import time
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -75,6 +76,21 @@ SMALL = {
     "Overprovisioning_Ratio": str(SMALL_SHARE),
     "Enabled_Preconditioning": "false",
 }
+SMALL_WRITTEN = int(4 * SMALL_BLOCKS * SMALL_PAGES * (1 - SMALL_SHARE))
+# Share of free blocks at which MQSim collects, and whether it then lets the host go first. Below ten free blocks of a
+# plane, whatever its config says, it stops writes: 0.05 is two blocks above, 0.06 five.
+MQSIM_COLLECTS = [(0.05, False), (0.05, True), (0.06, False), (0.06, True), (0.1, True)]
+SOFTSENSE_COLLECTS = [12, 15, 25]
+
+
+@dataclass(frozen=True)
+class Collected:
+    """Pages moved, blocks erased, and responses of the writes, of a whole run."""
+
+    moved: int
+    blocks: int
+    mean_us: float
+    longest_us: float
 
 
 class Mqsim:
@@ -206,44 +222,69 @@ arrivals = "immediate"
 
 
 def collection(mqsim: Mqsim, requests: int) -> Iterator[str]:
-    """Garbage collection under uniform overwrites: what is moved between so many overwrites and three times as many."""
-    pages = 4 * SMALL_BLOCKS * SMALL_PAGES
-    written = int(pages * (1 - SMALL_SHARE))
-    yield "| | collects below, free blocks | write amplification | valid pages of a victim | mean response, us |"
-    yield "|---|---|---|---|---|"
-    low = int(0.05 * SMALL_BLOCKS)
-    theirs: list[tuple[float, float, float]] = []
-    ours: dict[int, list[tuple[float, float, float]]] = {low + more: [] for more in range(5)}
+    """Garbage collection under uniform overwrites: what is moved between so many and three times as many."""
+    yield "| | free blocks | write amplification | valid pages of a victim | mean response, us | longest, us |"
+    yield "|---|---|---|---|---|---|"
+    theirs: dict[tuple[float, bool], list[Collected]] = {}
+    ours: dict[int, list[Collected]] = {}
     trace = mqsim.folder / "overwrites.trace"
     for overwrites in (requests, 3 * requests):
-        _write_overwrites(trace, written, overwrites)
-        flow = {**TRACE, "Channel_IDs": "0,1", "Chip_IDs": "0", "Die_IDs": "0", "Initial_Occupancy_Percentage": "0"}
-        found = mqsim.run([{**flow, "File_Path": str(trace)}], SMALL)
-        ftl = next(found.iter("SSDDevice.FTL")).attrib
-        multi_plane = int(ftl["Issued_Flash_Multiplane_Program_CMD"])
-        moved = int(ftl["Issued_Flash_Program_CMD"]) + 2 * multi_plane - written - overwrites
-        mean_us = float(found.findtext(".//Device_Response_Time", "nan"))
-        theirs.append((moved, int(ftl["Total_GC_Executions"]), mean_us))
-        for collects_below, counts in ours.items():
-            device = [
-                "geometry.channels=2",
-                "geometry.chips_per_channel=1",
-                "geometry.dies_per_chip=1",
-                f"geometry.blocks_per_plane={SMALL_BLOCKS}",
-                f"geometry.pages_per_block={SMALL_PAGES}",
-                f"ftl.over_provisioning={SMALL_SHARE}",
-                f"ftl.gc_low_watermark_blocks={collects_below}",
-                f"ftl.gc_high_watermark_blocks={collects_below + 1}",
-                "precondition.mapped_fraction=0.0",
-            ]
-            summary = summary_of("mqsim-ssd", trace, device)
-            moved_here, blocks = summary["writes_detail"]["gc_codewords"], summary["gc"]["blocks_reclaimed"]
-            counts.append((moved_here, blocks, summary["response"]["write"]["mean_us"]))
-    for name, collects_below, counts in [("MQSim", low, theirs), *(("softsense", key, ours[key]) for key in ours)]:
-        (moved_before, blocks_before, _), (moved_later, blocks_later, mean_us) = counts
-        amplification = 1 + (moved_later - moved_before) / (2 * requests)
-        valid = (moved_later - moved_before) / (blocks_later - blocks_before) / SMALL_PAGES
-        yield f"| {name} | {collects_below} | {amplification:.2f} | {valid:.1%} | {mean_us:,.0f} |"
+        _write_overwrites(trace, SMALL_WRITTEN, overwrites)
+        for setting in MQSIM_COLLECTS:
+            theirs.setdefault(setting, []).append(_mqsim_collected(mqsim, trace, overwrites, *setting))
+        for collects_below in SOFTSENSE_COLLECTS:
+            ours.setdefault(collects_below, []).append(_our_collected(trace, collects_below))
+    rows = [
+        (f"MQSim{', preemptible' if preemptible else ''}", int(threshold * SMALL_BLOCKS), counts)
+        for (threshold, preemptible), counts in theirs.items()
+    ]
+    for name, collects_below, (before, later) in [*rows, *(("softsense", low, counts) for low, counts in ours.items())]:
+        moved = later.moved - before.moved
+        valid = moved / (later.blocks - before.blocks) / SMALL_PAGES
+        told = f"{1 + moved / (2 * requests):.2f} | {valid:.1%} | {later.mean_us:,.0f} | {later.longest_us:,.0f}"
+        yield f"| {name} | {collects_below} | {told} |"
+
+
+def _mqsim_collected(mqsim: Mqsim, trace: Path, overwrites: int, threshold: float, preemptible: bool) -> Collected:
+    """What MQSim collects if it begins at this share of free blocks."""
+    flow = {**TRACE, "Channel_IDs": "0,1", "Chip_IDs": "0", "Die_IDs": "0", "Initial_Occupancy_Percentage": "0"}
+    device = {
+        **SMALL,
+        "GC_Exec_Threshold": str(threshold),
+        "Preemptible_GC_Enabled": str(preemptible).lower(),
+    }
+    found = mqsim.run([{**flow, "File_Path": str(trace)}], device)
+    ftl = next(found.iter("SSDDevice.FTL")).attrib
+    programmed = int(ftl["Issued_Flash_Program_CMD"]) + 2 * int(ftl["Issued_Flash_Multiplane_Program_CMD"])
+    return Collected(
+        moved=programmed - SMALL_WRITTEN - overwrites,
+        blocks=int(ftl["Total_GC_Executions"]),
+        mean_us=float(found.findtext(".//Device_Response_Time", "nan")),
+        longest_us=float(found.findtext(".//Max_Device_Response_Time", "nan")),
+    )
+
+
+def _our_collected(trace: Path, collects_below: int) -> Collected:
+    """What softsense collects if it begins below so many free blocks of a plane."""
+    device = [
+        "geometry.channels=2",
+        "geometry.chips_per_channel=1",
+        "geometry.dies_per_chip=1",
+        f"geometry.blocks_per_plane={SMALL_BLOCKS}",
+        f"geometry.pages_per_block={SMALL_PAGES}",
+        f"ftl.over_provisioning={SMALL_SHARE}",
+        f"ftl.gc_low_watermark_blocks={collects_below}",
+        f"ftl.gc_high_watermark_blocks={collects_below + 1}",
+        "precondition.mapped_fraction=0.0",
+    ]
+    summary = summary_of("mqsim-ssd", trace, device)
+    write = summary["response"]["write"]
+    return Collected(
+        moved=summary["writes_detail"]["gc_codewords"],
+        blocks=summary["gc"]["blocks_reclaimed"],
+        mean_us=write["mean_us"],
+        longest_us=write["max_us"],
+    )
 
 
 def _write_overwrites(path: Path, pages: int, overwrites: int) -> None:

@@ -5,7 +5,7 @@ use softsense_base::{Ns, Purpose, Result, Stream};
 use softsense_ssd::checked::CheckedConfig;
 use softsense_ssd::own::{Own, OwnDevice, OwnThing, Pace, PaceCollection, PacedSet};
 use softsense_ssd::request::{Request, RequestKind};
-use softsense_ssd::simulation::Simulation;
+use softsense_ssd::simulation::{Cause, Simulation};
 
 fn device(more: &[&str]) -> CheckedConfig {
     let base = [
@@ -147,6 +147,52 @@ fn paced_collection_moves_what_missing_blocks_ask_for() {
         let least = counts.least_free_blocks().unwrap();
         assert!(least > reserve && counts.at_reserve == 0, "it settles above the reserve: {least}");
     }
+}
+
+/// Overwrites that arrive at random wait for what is left of the operation at work, in the mean for the residual time of renewal theory: the
+/// sum of n s^2 / 2 over the length of the run. While collection programs a page the read of the next one waits already and goes first, too.
+/// Writes that waited for a whole victim would wait for half of its 36 ms.
+#[test]
+fn writes_wait_for_an_operation_of_collection_and_not_for_a_victim() {
+    let config = shipped(
+        "mqsim-ssd.toml",
+        &[
+            "geometry.channels=2",
+            "geometry.chips_per_channel=1",
+            "geometry.dies_per_chip=1",
+            "geometry.planes_per_die=1",
+            "geometry.blocks_per_plane=64",
+            "geometry.pages_per_block=64",
+            "ftl.over_provisioning=0.2",
+            "ftl.gc_low_watermark_blocks=4",
+            "ftl.gc_high_watermark_blocks=5",
+        ],
+    );
+    let stream = Stream::new(7, Purpose::Workload);
+    let mut now_ns = 0.0;
+    let requests: Vec<Request> = (0..40_000)
+        .map(|index| {
+            now_ns -= (1.0 - stream.uniform(index, 1)).ln() * 20e6;
+            request(RequestKind::Write, Ns(now_ns as u64), stream.bits(index, 0) % config.user_codewords(), 1)
+        })
+        .collect();
+    let simulation = run(&config, requests);
+    let statistics = simulation.statistics();
+    // Array, command and transfer; a write that is alone takes the host's link, too. All in us.
+    let (read, program, erase) = (75.0 + 0.3 + 24.6, 750.0 + 0.3 + 24.6, 3800.0 + 0.3);
+    let alone = program + 2.3;
+    let host = statistics.work(Cause::Host);
+    let collection = statistics.work(Cause::Collection);
+    let squares = (host.programs + collection.programs) as f64 * program * program
+        + collection.page_reads as f64 * read * read
+        + collection.erases as f64 * erase * erase;
+    let reads_behind = collection.programs as f64 * program * read;
+    let chips_us = 2.0 * now_ns / 1e3;
+    let expected = (squares / 2.0 + reads_behind) / chips_us;
+    let wait = statistics.writes.mean_ns().unwrap() / 1e3 - alone;
+    assert!(collection.programs > host.programs, "collection is at work");
+    // The standard error is 3 %: an erase is rare, and 3.8 ms long.
+    assert!((wait / expected - 1.0).abs() < 0.1, "{wait} us, {expected} us expected");
 }
 
 /// Bursts of reads and writes, and erases that take long. Reads that meet collection wait for it less where it makes way, and nothing else of the device differs in kind.
