@@ -27,6 +27,14 @@ def test_a_result_tells_how_many_blocks_are_bad() -> None:
     assert found["factory"] + found["grown"] + found["spares_left"] == 30
     assert found["fewest_spares_of_plane"] == found["spares_left"]
     assert found["retired"] == 0
+    assert found["failed_programs"] == found["grown_by_programs"] == 0
     assert "Bad blocks" in tables.results(softsense.Comparison([result]))
+    fails = bad.replace("erase_failure", "program_failure")
+    result = softsense.run("tlc-3d", overrides=[*SMALL, fails, "precondition.pe_cycles=0"])
+    found = result.summary["bad_blocks"]
+    assert found["failed_programs"] >= found["grown_by_programs"] == found["grown"] > 0
+    assert found["codewords_programmed_again"] > 0
+    assert "bad_block" in {work["cause"] for work in result.summary["background"]}
+    assert "out of bad blocks" in tables.results(softsense.Comparison([result]))
     assert "bad_blocks" not in without.summary
     assert "Bad blocks" not in tables.results(softsense.Comparison([without]))

@@ -59,6 +59,8 @@ pub enum Purpose {
     FactoryBadBlocks = 27,
     /// Which erases fail.
     EraseFailures = 28,
+    /// Which programs fail.
+    ProgramFailures = 29,
 }
 
 /// A random stream: a pure function of (seed, purpose, index). Nothing is advanced, so draws may be

@@ -631,7 +631,8 @@ impl PageMap {
         (erases().min().unwrap_or(0), erases().max().unwrap_or(0))
     }
 
-    /// Panics unless each superblock is free, open, closed or retired, and nothing else, as it is when nothing is under way. Slow: for tests.
+    /// Panics unless each superblock is free, open, closed, retired or condemned, and nothing else, as it is when nothing is under way. Slow:
+    /// for tests.
     pub fn assert_at_rest(&self) {
         for (set, state) in (0..).zip(&self.sets) {
             let per_set = self.geometry.blocks_per_plane();
@@ -640,7 +641,8 @@ impl PageMap {
             let open = state.open.iter().chain(&state.open_for_handles).flatten().map(|&(superblock, _)| superblock);
             let free = state.free.iter().copied().chain(self.free_of_cache(set));
             let retired = all.clone().filter(|&superblock| self.is_retired(superblock));
-            let mut found: Vec<u32> = closed.chain(open).chain(free).chain(retired).collect();
+            let unsettled = self.unsettled(set);
+            let mut found: Vec<u32> = closed.chain(open).chain(free).chain(retired).chain(unsettled).collect();
             found.sort_unstable();
             assert_eq!(found, all.collect::<Vec<_>>(), "superblocks of set {set}");
         }

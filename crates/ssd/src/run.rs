@@ -325,6 +325,10 @@ impl Run {
             bad_blocks: self.simulation.ftl().bad_block_counts().map(|bad| BadBlocksSummary {
                 factory: bad.factory,
                 grown: bad.grown,
+                grown_by_programs: bad.grown_by_programs,
+                to_be_replaced: bad.to_be_replaced,
+                failed_programs: bad.failed_programs,
+                codewords_programmed_again: s.failed_program_codewords,
                 spares_left: bad.spares_left,
                 fewest_spares_of_plane: bad.fewest_spares_of_plane,
                 retired: bad.retired,

@@ -324,6 +324,7 @@ impl Simulation {
                     }
                 }
                 Completion::Recover { read } => device.recover(read),
+                Completion::NothingToErase { superblock } => write_path.erased(device, superblock),
                 Completion::WriteBackRead { page } => write_path.program_translation(device, page),
                 Completion::CodewordsWritten { request, codewords, energy } => {
                     host.charge(request, energy);
@@ -343,7 +344,7 @@ impl Simulation {
         match device.back_end.array_done(&mut device.kernel, unit, key) {
             Ended::Nothing => return,
             Ended::Page => {}
-            Ended::Program { owner, group } => write_path.programmed(device, owner, group),
+            Ended::Program { owner, group, failed } => write_path.programmed(device, owner, group, failed),
             Ended::Erase { superblock } => write_path.erased(device, superblock),
         }
         self.pass_on();
@@ -527,9 +528,9 @@ impl Simulation {
         self.host.fraction_read()
     }
 
-    /// Codewords that the write buffer holds.
+    /// Codewords that the write buffer holds, or that wait to be programmed as their first program has failed.
     pub fn buffered_codewords(&self) -> u64 {
-        self.write_path.buffered_codewords()
+        self.write_path.in_memory()
     }
 
     /// Whether garbage collection may pause.

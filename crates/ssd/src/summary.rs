@@ -570,8 +570,16 @@ pub struct PowerLossSummary {
 pub struct BadBlocksSummary {
     /// Blocks that are bad from the factory, spares among them.
     pub factory: u64,
-    /// Blocks whose erase has failed in the run.
+    /// Blocks in which an erase or a program has failed in the run, and which spares have replaced, or which are retired.
     pub grown: u64,
+    /// Of these, those in which a program has failed.
+    pub grown_by_programs: u64,
+    /// Blocks in which a program has failed, and which hold data still.
+    pub to_be_replaced: u64,
+    /// Programs of pages that have failed.
+    pub failed_programs: u64,
+    /// Codewords whose program has failed, and which were programmed again, or are in the controller's memory.
+    pub codewords_programmed_again: u64,
     /// Spares that are left at the end, in all planes.
     pub spares_left: u64,
     /// Spares that are left in the plane that has the fewest.

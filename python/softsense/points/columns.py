@@ -62,7 +62,10 @@ _NUMBERS: dict[str, tuple[str, ...]] = {
         "most_block_reads:n",
     ),
     "wear": ("least_pe_cycles:n", "mean_pe_cycles", "most_pe_cycles:n", "widest_plane_spread:n", "levelled_to:n"),
-    "bad_blocks": ("factory:n", "grown:n", "spares_left:n", "fewest_spares_of_plane:n", "retired:n"),
+    "bad_blocks": (
+        *("factory:n", "grown:n", "grown_by_programs:n", "to_be_replaced:n", "failed_programs:n"),
+        *("codewords_programmed_again:n", "spares_left:n", "fewest_spares_of_plane:n", "retired:n"),
+    ),
     "copyback": ("pages:n", "share"),
     "power_loss": (
         *("losses:n", "lost_codewords:n", "mean_away_us", "longest_away_us", "programs_again:n", "erases_again:n"),

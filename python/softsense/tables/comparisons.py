@@ -57,6 +57,7 @@ CAUSES = {
     "parity": "parity",
     "recovery": "recovery",
     "read_ahead": "read-ahead",
+    "bad_block": "out of bad blocks",
 }
 """What planes work for beside the host, in the order of a summary, and how people read it."""
 
@@ -247,6 +248,9 @@ def blocks(comparison: Comparison) -> list[Block]:
         "Bad blocks",
         ("from the\nfactory", as_count, "factory"),
         ("grown", as_count, "grown"),
+        ("by\nprograms", as_count, "grown_by_programs"),
+        ("to be\nreplaced", as_count, "to_be_replaced"),
+        ("programs\nfailed", as_count, "failed_programs"),
         ("spares\nleft", as_count, "spares_left"),
         ("fewest of\na plane", as_count, "fewest_spares_of_plane"),
         ("without a spare:\nretired", as_count, "retired"),

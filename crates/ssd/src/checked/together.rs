@@ -6,8 +6,8 @@ use softsense_nand::Wear;
 
 use super::CheckedConfig;
 use crate::config::{
-    AllocationPool, BusyUnit, DecodeTime, DecoderEnergy, GcPacing, Layout, Mapping, PartialWrite, PlaneChoice,
-    ReadReclaimSpec, RoundsAmong, RoundsTake, ScrubLimit, TranslationPages,
+    AllocationPool, BusyUnit, DecodeTime, DecoderEnergy, GcPacing, InterleavedGroups, Layout, Mapping, PartialWrite,
+    PlaneChoice, ReadReclaimSpec, RoundsAmong, RoundsTake, ScrubLimit, TranslationPages,
 };
 use crate::events::MAX_INDEX;
 
@@ -84,7 +84,7 @@ impl CheckedConfig {
     }
 
     /// All that cannot go together: a new feature that goes without another is a row here.
-    fn clashes(&self) -> [Clash; 68] {
+    fn clashes(&self) -> [Clash; 71] {
         let config = &self.config;
         let (decoder, flash, reliability) = (&config.decoder, &config.flash, &config.reliability);
         let layouts = self.layouts();
@@ -107,6 +107,7 @@ impl CheckedConfig {
         let by_age = matches!(reliability, ReliabilitySpec::Bch(_) | ReliabilitySpec::Adaptive(_));
         let (divides, several) = (self.geometry.ways() > 1, self.geometry.blocks_per_superblock() > 1);
         let has_tables = matches!(reliability, ReliabilitySpec::Table(_) | ReliabilitySpec::Adaptive(_));
+        let programs_fail = flash.bad_blocks.is_some_and(|spec| spec.programs_fail());
         let scrub_limit = config.ftl.scrub.as_ref().and_then(|scrub| scrub.refresh_above);
         let pages_of_set =
             f64::from(self.geometry.blocks_per_plane()) * f64::from(self.geometry.pages_per_superblock());
@@ -542,12 +543,35 @@ impl CheckedConfig {
             // Writes wait until more are free than are kept for collection, which begins below the watermark.
             clash(
                 config.ftl.gc_low_watermark_blocks <= self.kept_for_collection(),
-                "flash.bad_blocks.erase_failure",
+                if programs_fail { "flash.bad_blocks.program_failure" } else { "flash.bad_blocks.erase_failure" },
                 format!(
-                    "found with `ftl.gc_low_watermark_blocks = {}`, expected 3 or more: where erases fail, two free blocks are kept for \
+                    "found with `ftl.gc_low_watermark_blocks = {}`, expected 3 or more: where erases or programs fail, two free blocks are kept for \
                      collection",
                     config.ftl.gc_low_watermark_blocks
                 ),
+            ),
+            // What a page was to hold is programmed to any other, which has to have room for it.
+            clash(
+                programs_fail && by_age,
+                "flash.bad_blocks.program_failure",
+                "found with `reliability.bch` or `adaptive`, whose codes change with age, expected pages that all hold the same number of \
+                 codewords"
+                    .into(),
+            ),
+            clash(
+                programs_fail
+                    && divides
+                    && matches!(config.ftl.interleaving.groups, InterleavedGroups::WithChipFactorAbove(_)),
+                "flash.bad_blocks.program_failure",
+                "found with `ftl.interleaving.groups.with_chip_factor_above`, expected `all` or `none`: what was to be programmed to several \
+                 chips may go to any others"
+                    .into(),
+            ),
+            // A read that waits behind a program would find nothing there.
+            clash(
+                programs_fail && !config.host.serves_in_flight,
+                "flash.bad_blocks.program_failure",
+                "found with `host.serves_in_flight = false`, expected true: reads of a page whose program fails are served from memory".into(),
             ),
             // Planes share no register, and parity is of data that the controller has seen.
             clash(

@@ -22,6 +22,9 @@ pub struct BadBlocksSpec {
     /// How often erases fail, as blocks wear. Without this field none does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub erase_failure: Option<EraseFailureSpec>,
+    /// How often programs of pages fail, as blocks wear. Without this field none does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program_failure: Option<ProgramFailureSpec>,
 }
 
 /// Erases that fail: a block has failed by N P/E cycles with the probability 1 - (1 - share)^((N / at_pe_cycles)^exponent),
@@ -41,6 +44,30 @@ pub struct EraseFailureSpec {
     pub erase_us: Option<f64>,
 }
 
+/// Programs that fail: in a block whose pages are all programmed in each cycle, one has failed by N P/E cycles with the probability
+/// 1 - (1 - share)^((N / at_pe_cycles)^exponent), a Weibull distribution.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ProgramFailureSpec {
+    /// Share of blocks in which a program has failed by `at_pe_cycles`, 0 to 0.999.
+    pub share: f64,
+    /// P/E cycles by which programs have failed in that share, 1 to 10^7.
+    pub at_pe_cycles: u32,
+    /// Exponent of the growth with P/E cycles, 0.1 to 20: with 1 all programs fail equally often, with more those of old blocks do.
+    pub exponent: f64,
+    /// Time of the program of a page that fails, us: chips try until the longest time that they allow. Without this field it takes as
+    /// long as one that succeeds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program_us: Option<f64>,
+}
+
+/// The probability of a failure in one of so many equal parts of the cycles from so many to so many, on condition of none before.
+fn weibull(share: f64, at_pe_cycles: u32, exponent: f64, (from, to): (f64, f64), parts: f64) -> f64 {
+    let at = f64::from(at_pe_cycles);
+    let grown = libm::pow(to / at, exponent) - libm::pow(from / at, exponent);
+    -libm::expm1(libm::log1p(-share) * grown / parts)
+}
+
 impl BadBlocksSpec {
     /// Checks the ranges; those of spares depend on the device.
     pub(super) fn check(&self) -> Result<()> {
@@ -52,6 +79,13 @@ impl BadBlocksSpec {
             faults.see(expect_whole(path("at_pe_cycles"), failure.at_pe_cycles, 1, 10_000_000));
             faults.see(expect_number(path("exponent"), failure.exponent, 0.1, 20.0));
             faults.see(failure.erase_us.map_or(Ok(()), |us| check_us(path("erase_us"), us)));
+        }
+        if let Some(failure) = &self.program_failure {
+            let path = |field: &str| format!("flash.bad_blocks.program_failure.{field}");
+            faults.see(expect_number(path("share"), failure.share, 0.0, 0.999));
+            faults.see(expect_whole(path("at_pe_cycles"), failure.at_pe_cycles, 1, 10_000_000));
+            faults.see(expect_number(path("exponent"), failure.exponent, 0.1, 20.0));
+            faults.see(failure.program_us.map_or(Ok(()), |us| check_us(path("program_us"), us)));
         }
         faults.end()
     }
@@ -88,9 +122,15 @@ impl BadBlocksSpec {
         (0..all).filter(|&block| stream.uniform(plane.into(), block.into()) < self.factory_share).count() as u32
     }
 
-    /// Free superblocks that a set keeps for collection. Where erases fail, one may be lost to each that does.
+    /// Whether any program fails.
+    pub(crate) fn programs_fail(&self) -> bool {
+        self.program_failure.is_some_and(|failure| failure.share > 0.0)
+    }
+
+    /// Free superblocks that a set keeps for collection. Where erases or programs fail, one may be lost to each that does.
     pub(crate) fn kept_for_collection(&self) -> u32 {
-        if self.erase_failure.is_some_and(|failure| failure.share > 0.0) { 2 } else { 1 }
+        let erases_fail = self.erase_failure.is_some_and(|failure| failure.share > 0.0);
+        if erases_fail || self.programs_fail() { 2 } else { 1 }
     }
 
     /// One line for people.
@@ -99,8 +139,12 @@ impl BadBlocksSpec {
             let EraseFailureSpec { share, at_pe_cycles, exponent, .. } = failure;
             format!("; erases fail in {} % by {at_pe_cycles} P/E cycles, exponent {exponent}", share * 100.0)
         });
+        let programs = self.program_failure.map_or_else(String::new, |failure| {
+            let ProgramFailureSpec { share, at_pe_cycles, exponent, .. } = failure;
+            format!("; programs fail in {} % by {at_pe_cycles} P/E cycles, exponent {exponent}", share * 100.0)
+        });
         let (spares, factory) = (self.spare_blocks_per_plane, self.factory_share * 100.0);
-        format!("{factory} % from the factory, {spares} spares a plane{failure}")
+        format!("{factory} % from the factory, {spares} spares a plane{failure}{programs}")
     }
 }
 
@@ -110,14 +154,30 @@ impl EraseFailureSpec {
     /// It is that of a failure by `to` on condition of none by `from`. The probability of none over several erases is then the product over
     /// them, however many P/E cycles each counts as.
     pub fn probability(&self, from: f64, to: f64) -> f64 {
-        let at = f64::from(self.at_pe_cycles);
-        let grown = libm::pow(to / at, self.exponent) - libm::pow(from / at, self.exponent);
-        -libm::expm1(libm::log1p(-self.share) * grown)
+        weibull(self.share, self.at_pe_cycles, self.exponent, (from, to), 1.0)
     }
 
     /// How long an erase takes that fails; none where as long as others.
     pub(crate) fn takes(&self) -> Option<Ns> {
         self.erase_us.map(Ns::from_us)
+    }
+}
+
+impl ProgramFailureSpec {
+    /// The probability with which one program of a page fails in a block whose erase has taken it to so many P/E cycles, and whose next one
+    /// takes it to so many.
+    ///
+    /// It is the one by which the programs of all pages together fail as often as the distribution says.
+    ///
+    /// # Arguments
+    /// - `pages`: of the block.
+    pub fn probability(&self, from: f64, to: f64, pages: u32) -> f64 {
+        weibull(self.share, self.at_pe_cycles, self.exponent, (from, to), f64::from(pages))
+    }
+
+    /// How long a program takes that fails; none where as long as others.
+    pub(crate) fn takes(&self) -> Option<Ns> {
+        self.program_us.map(Ns::from_us)
     }
 }
 
@@ -143,13 +203,30 @@ mod tests {
         assert_eq!(never.probability(0.0, 1e6), 0.0);
     }
 
+    /// Have programs failed in the share of blocks that the config says, however many pages a block has?
+    #[test]
+    fn programs_have_failed_in_the_share_that_was_asked_for() {
+        let failure = ProgramFailureSpec { share: 0.02, at_pe_cycles: 3000, exponent: 2.0, program_us: None };
+        for pages in [1, 64, 1152] {
+            let of_cycle =
+                |from: u32| libm::pow(1.0 - failure.probability(from.into(), (from + 1).into(), pages), pages.into());
+            let failed = 1.0 - (0..3000).map(of_cycle).product::<f64>();
+            assert!((failed - 0.02).abs() < 1e-11, "{failed} with {pages} pages");
+        }
+    }
+
     /// Is the number of bad blocks from the factory one of a binomial distribution, and that of a plane a function of seed and plane?
     ///
     /// 400,000 blocks at 1 %: 4,000 with a standard deviation of 63. The interval of four of these misses a share that is off by 10 % with
     /// probability 0.01, and this seed was not chosen.
     #[test]
     fn factory_bad_blocks_are_binomial() {
-        let spec = BadBlocksSpec { spare_blocks_per_plane: 40, factory_share: 0.01, erase_failure: None };
+        let spec = BadBlocksSpec {
+            spare_blocks_per_plane: 40,
+            factory_share: 0.01,
+            erase_failure: None,
+            program_failure: None,
+        };
         let counts: Vec<u32> = (0..400).map(|plane| spec.of_factory(5, plane, 960)).collect();
         let (all, planes) = (f64::from(counts.iter().sum::<u32>()), 400.0);
         assert!((all - 4000.0).abs() < 4.0 * (4000.0 * 0.99f64).sqrt(), "{all} bad blocks");

@@ -49,7 +49,7 @@ use softsense_ecc::catalogue::Code;
 use softsense_link::{ReadSpec, ReliabilitySpec};
 
 pub use admission::CacheAdmission;
-pub use bad_blocks::{BadBlocksSpec, EraseFailureSpec};
+pub use bad_blocks::{BadBlocksSpec, EraseFailureSpec, ProgramFailureSpec};
 pub use bus::{BusFirst, BusSpec};
 pub use copyback::{CopybackEcc, CopybackSpec};
 pub use decoder::{BchDecoderSpec, BchLane, BypassSpec, DecodeTime, DecoderPlacement, DecoderSpec, LdpcDecoderSpec};

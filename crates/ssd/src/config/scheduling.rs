@@ -101,7 +101,7 @@ pub enum OperationKind {
     WearLevelling,
     /// A read or a program of read reclaim.
     ReadReclaim,
-    /// A read or a program of refresh.
+    /// A read or a program of refresh, or one that moves data out of a block in which a program has failed.
     Refresh,
     /// A read of patrol scrub.
     Scrub,

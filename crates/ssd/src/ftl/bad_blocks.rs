@@ -1,23 +1,35 @@
-//! Bad blocks: which erases fail, spares that take the place of blocks, and superblocks that are written no more.
+//! Bad blocks: which erases and programs fail, spares that take the place of blocks, and superblocks that are written no more.
 //!
 //! Blocks that the map knows are numbers: the block of a chip behind a number changes when a spare takes the place of one that has failed.
 //! Then nothing else does, as the block that failed has just been moved and holds nothing. Where a plane has no spare left, the superblock
 //! is retired: it has been erased, holds nothing, and is not free. Its blocks that work become spares of their planes.
+//!
+//! A superblock in which a program has failed is condemned: no more of its pages are given out. When the programs have ended that are on
+//! their way to it, and what failed has been written elsewhere, it is closed like a full one, and its data is moved.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use softsense_base::{Purpose, Stream};
 
-use super::{PageMap, Writer};
+use super::{Group, Held, PageMap, Writer, ones};
 use crate::checked::CheckedConfig;
-use crate::config::EraseFailureSpec;
+use crate::config::{EraseFailureSpec, ProgramFailureSpec};
 
 /// What a map knows of bad blocks.
 #[derive(Debug)]
 pub(super) struct BadBlocks {
     erase_failure: Option<EraseFailureSpec>,
+    program_failure: Option<ProgramFailureSpec>,
     /// Which erases fail: draws by block and its erases.
-    stream: Stream,
+    erases: Stream,
+    /// Which programs fail: draws by block, its erases and the page.
+    programs: Stream,
+    /// Of superblocks that are being erased, a bit for each member whose erase fails.
+    being_erased: BTreeMap<u32, u32>,
+    /// Superblocks in which a program has failed, until they are erased.
+    condemned: BTreeMap<u32, Condemned>,
+    failed_programs: u64,
+    grown_by_programs: u64,
     /// Spares that are left, of each plane.
     spares: Vec<u32>,
     factory: u64,
@@ -25,13 +37,34 @@ pub(super) struct BadBlocks {
     retired: BTreeSet<u32>,
 }
 
+/// A superblock in which a program has failed.
+#[derive(Debug, Default)]
+struct Condemned {
+    /// A bit for each member in which one has.
+    members: u32,
+    /// What has failed. Nothing of it can be read.
+    failed: Vec<Group>,
+    /// Of each member the pages that were given out.
+    given: Vec<u32>,
+    /// Whether nothing is on its way to it any more, so that it can be moved.
+    is_settled: bool,
+    /// Whether it was to be moved and found no room, and no superblock of its set has been erased since.
+    found_no_room: bool,
+}
+
 /// How many bad blocks there are, and what is left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BadBlockCounts {
     /// Bad blocks from the factory, spares among them.
     pub factory: u64,
-    /// Blocks whose erase has failed in the run.
+    /// Blocks in which an erase or a program has failed in the run, and which spares have replaced, or whose superblock is retired.
     pub grown: u64,
+    /// Of these, those in which a program has failed.
+    pub grown_by_programs: u64,
+    /// Blocks in which a program has failed, and which hold data still.
+    pub to_be_replaced: u64,
+    /// Programs of pages that have failed.
+    pub failed_programs: u64,
     /// Spares that are left in all planes.
     pub spares_left: u64,
     /// Spares that are left in the plane that has the fewest.
@@ -48,7 +81,13 @@ impl BadBlocks {
         let factory: Vec<u32> = (0..geometry.planes()).map(factory).collect();
         Some(Self {
             erase_failure: spec.erase_failure,
-            stream: Stream::new(seed, Purpose::EraseFailures),
+            program_failure: spec.program_failure.filter(|failure| failure.share > 0.0),
+            erases: Stream::new(seed, Purpose::EraseFailures),
+            programs: Stream::new(seed, Purpose::ProgramFailures),
+            being_erased: BTreeMap::new(),
+            condemned: BTreeMap::new(),
+            failed_programs: 0,
+            grown_by_programs: 0,
             spares: factory.iter().map(|bad| spec.spare_blocks_per_plane - bad).collect(),
             factory: factory.iter().map(|&bad| u64::from(bad)).sum(),
             grown: 0,
@@ -64,6 +103,9 @@ impl PageMap {
         Some(BadBlockCounts {
             factory: bad.factory,
             grown: bad.grown,
+            grown_by_programs: bad.grown_by_programs,
+            to_be_replaced: bad.condemned.values().map(|condemned| u64::from(condemned.members.count_ones())).sum(),
+            failed_programs: bad.failed_programs,
             spares_left: bad.spares.iter().map(|&left| u64::from(left)).sum(),
             fewest_spares_of_plane: bad.spares.iter().copied().min().unwrap_or(0),
             retired: bad.retired.len() as u64,
@@ -75,35 +117,62 @@ impl PageMap {
         self.bad_blocks.as_ref().is_some_and(|bad| bad.retired.contains(&superblock))
     }
 
-    /// Whether a set may have lost room since the start: dies have failed, or superblocks are written no more.
+    /// Whether a set may have lost room since the start: dies or programs have failed, or superblocks are written no more.
     #[inline]
     pub fn has_lost_room(&self) -> bool {
-        self.has_failed() || self.bad_blocks.as_ref().is_some_and(|bad| !bad.retired.is_empty())
+        self.has_failed()
+            || self.bad_blocks.as_ref().is_some_and(|bad| !bad.retired.is_empty() || bad.failed_programs > 0)
+    }
+
+    // ---- Erases that fail ----
+
+    /// The blocks of a superblock are about to be erased.
+    ///
+    /// # Returns
+    /// The members to erase, and whether that fails: those that work and in which no program has failed.
+    pub fn begin_erase(&mut self, superblock: u32) -> Vec<(u32, bool)> {
+        let (set, condemned) = (self.geometry.set_of_superblock(superblock), self.condemned_members(superblock));
+        let members = (0..self.geometry.blocks_per_superblock())
+            .filter(|&member| self.works(set, member) && condemned >> member & 1 == 0);
+        let erases: Vec<(u32, bool)> = members.map(|member| (member, self.erase_fails(superblock, member))).collect();
+        let failing = erases.iter().filter(|&&(_, fails)| fails).fold(0, |mask, &(member, _)| mask | 1 << member);
+        if failing != 0
+            && let Some(bad) = &mut self.bad_blocks
+        {
+            bad.being_erased.insert(superblock, failing);
+        }
+        erases
     }
 
     /// Whether the next erase of a block of a superblock fails.
-    pub fn erase_fails(&self, superblock: u32, member: u32) -> bool {
+    fn erase_fails(&self, superblock: u32, member: u32) -> bool {
         let Some((bad, failure)) = self.bad_blocks.as_ref().and_then(|bad| Some((bad, bad.erase_failure?))) else {
             return false;
         };
         let from = f64::from(self.pe_cycles(superblock));
         let probability = failure.probability(from, from + self.pe_cycles_of_erase(superblock));
         let block = self.geometry.block_in(superblock, member);
-        bad.stream.uniform(block.into(), self.erases(superblock).into()) < probability
+        bad.erases.uniform(block.into(), self.erases(superblock).into()) < probability
     }
 
-    /// The blocks of a superblock have been erased, or tried to: spares take the place of those that have failed. Whether there are none
-    /// for all of these, with which it is written no more.
+    /// The blocks of a superblock have been erased, or tried to, or are never erased again: spares take the place of those that have failed.
+    /// Whether there are none for all of these, with which it is written no more.
     pub(super) fn replace_failed(&mut self, superblock: u32) -> bool {
-        if self.bad_blocks.is_none() {
-            return false;
-        }
         let set = self.geometry.set_of_superblock(superblock);
+        let Some(bad) = &mut self.bad_blocks else { return false };
+        let per_set = self.geometry.blocks_per_plane();
+        let by_program = bad.condemned.remove(&superblock).map_or(0, |condemned| condemned.members);
+        let by_erase = bad.being_erased.remove(&superblock).unwrap_or(0);
+        bad.condemned
+            .range_mut(set * per_set..(set + 1) * per_set)
+            .for_each(|(_, condemned)| condemned.found_no_room = false);
         let members = (0..self.geometry.blocks_per_superblock()).filter(|&member| self.works(set, member));
         // Each member is in a plane of its own.
-        let (failed, good): (Vec<u32>, Vec<u32>) = members.partition(|&member| self.erase_fails(superblock, member));
+        let (failed, good): (Vec<u32>, Vec<u32>) =
+            members.partition(|&member| (by_program | by_erase) >> member & 1 == 1);
         let Self { bad_blocks: Some(bad), geometry, .. } = self else { unreachable!("there are bad blocks") };
         bad.grown += failed.len() as u64;
+        bad.grown_by_programs += failed.iter().filter(|&&member| by_program >> member & 1 == 1).count() as u64;
         let plane = |&member: &u32| geometry.plane_of(set, member) as usize;
         if failed.iter().map(plane).all(|plane| bad.spares[plane] > 0) {
             failed.iter().map(plane).for_each(|plane| bad.spares[plane] -= 1);
@@ -112,6 +181,167 @@ impl PageMap {
         good.iter().map(plane).for_each(|plane| bad.spares[plane] += 1);
         bad.retired.insert(superblock);
         true
+    }
+
+    // ---- Programs that fail ----
+
+    /// Which pages of a group fail when they are programmed now: a bit for each member.
+    #[inline]
+    pub fn failing_programs(&self, group: Group) -> u32 {
+        match self.bad_blocks.as_ref().and_then(|bad| Some((bad, bad.program_failure.as_ref()?))) {
+            None => 0,
+            Some((bad, failure)) => self.drawn_failures(&bad.programs, failure, group),
+        }
+    }
+
+    fn drawn_failures(&self, draws: &Stream, failure: &ProgramFailureSpec, group: Group) -> u32 {
+        let of_block = if group.slc { self.geometry.pages_per_slc_block() } else { self.geometry.pages_per_block() };
+        let from = f64::from(self.pe_cycles(group.superblock));
+        let to = from + self.pe_cycles_of_erase(group.superblock);
+        let probability = failure.probability(from, to, of_block);
+        let (_, page) = self.geometry.turn(group.page, 0);
+        let fails = |&at: &u32| {
+            let (member, _) = self.geometry.turn(group.page, at);
+            let block = self.geometry.block_in(group.superblock, member);
+            let number = u64::from(self.erases(group.superblock)) * u64::from(self.geometry.pages_per_block());
+            draws.uniform(block.into(), number + u64::from(page)) < probability
+        };
+        group.members().filter(fails).fold(0, |mask, at| mask | 1 << at)
+    }
+
+    /// Members of a superblock in which a program has failed.
+    fn condemned_members(&self, superblock: u32) -> u32 {
+        let condemned = self.bad_blocks.as_ref().and_then(|bad| bad.condemned.get(&superblock));
+        condemned.map_or(0, |condemned| condemned.members)
+    }
+
+    /// Whether a program has failed in a superblock.
+    #[inline]
+    pub(super) fn is_condemned(&self, superblock: u32) -> bool {
+        self.bad_blocks.as_ref().is_some_and(|bad| bad.condemned.contains_key(&superblock))
+    }
+
+    /// Whether programs have failed in any superblock.
+    #[inline]
+    pub(super) fn has_failed_programs(&self) -> bool {
+        self.bad_blocks.as_ref().is_some_and(|bad| !bad.condemned.is_empty())
+    }
+
+    /// Whether the program of a page, or of one of several that hold the same codewords, has failed, so that they cannot be read.
+    #[inline]
+    pub(super) fn is_failed(&self, group: Group) -> bool {
+        self.bad_blocks.as_ref().is_some_and(|bad| {
+            !bad.condemned.is_empty()
+                && bad.condemned.get(&group.superblock).is_some_and(|condemned| condemned.failed.contains(&group))
+        })
+    }
+
+    /// Notes that the programs of all pages of a group have ended, and that some of them have failed: its superblock is condemned. What
+    /// the group was to hold is in the controller's memory until it is [placed](Self::place) elsewhere.
+    ///
+    /// # Arguments
+    /// - `failed`: a bit for each member whose page has failed.
+    pub fn program_failed(&mut self, group: Group, failed: u32, now_s: u64) {
+        let given = (!self.is_condemned(group.superblock)).then(|| self.withdraw_open(group.set, group.superblock));
+        let members = ones(failed).fold(0, |mask, at| mask | 1 << self.geometry.turn(group.page, at).0);
+        let bad = self.bad_blocks.as_mut().expect("programs fail");
+        bad.failed_programs += u64::from(failed.count_ones());
+        let condemned = bad.condemned.entry(group.superblock).or_default();
+        condemned.members |= members;
+        condemned.failed.push(group);
+        if let Some(given) = given {
+            condemned.given = given;
+        }
+        self.programmed(group, now_s);
+    }
+
+    /// No more pages of a superblock are given out. How many of each member have been.
+    fn withdraw_open(&mut self, set: u32, superblock: u32) -> Vec<u32> {
+        let pages = self.pages_of(superblock);
+        let state = &mut self.sets[set as usize];
+        let all = state.open.iter_mut().chain(&mut state.open_for_handles);
+        let open = all.filter_map(|open| open.take_if(|&mut (of, _)| of == superblock)).next();
+        let (mut given, mut index) = (vec![0; self.geometry.blocks_per_superblock() as usize], 0);
+        while index < open.map_or(pages, |(_, given)| given) {
+            let group = self.group_at(set, superblock, index);
+            for at in group.members() {
+                given[self.geometry.turn(group.page, at).0 as usize] += 1;
+            }
+            index += group.pages();
+        }
+        given
+    }
+
+    /// Whether programs have failed in a superblock of a set.
+    #[inline]
+    pub fn has_condemned(&self, set: u32) -> bool {
+        self.bad_blocks.as_ref().is_some_and(|bad| {
+            let per_set = self.geometry.blocks_per_plane();
+            !bad.condemned.is_empty() && bad.condemned.range(set * per_set..(set + 1) * per_set).next().is_some()
+        })
+    }
+
+    /// Takes a superblock of a set in which a program has failed and whose data is to be moved, if that fits others. It is no candidate for
+    /// garbage collection from then on.
+    pub fn take_condemned(&mut self, set: u32) -> Option<u32> {
+        let per_set = self.geometry.blocks_per_plane();
+        let bad = self.bad_blocks.as_ref()?;
+        let of_set: Vec<u32> = bad.condemned.range(set * per_set..(set + 1) * per_set).map(|(&at, _)| at).collect();
+        of_set.iter().for_each(|&superblock| self.settle(set, superblock));
+        if !self.takes_data(set) {
+            return None;
+        }
+        let is_due = |&superblock: &u32| {
+            let condemned = &self.bad_blocks.as_ref().expect("it is condemned").condemned[&superblock];
+            self.blocks[superblock as usize].closed && !condemned.found_no_room && self.fits_others(set, superblock)
+        };
+        let superblock = of_set.into_iter().find(is_due)?;
+        self.withdraw(set, superblock);
+        Some(superblock)
+    }
+
+    /// Closes a superblock in which a program has failed if nothing is on its way to it any more.
+    fn settle(&mut self, set: u32, superblock: u32) {
+        let condemned = &self.bad_blocks.as_ref().expect("it is condemned").condemned[&superblock];
+        if condemned.is_settled {
+            return;
+        }
+        let has_ended = |(member, &given): (u32, &u32)| {
+            let block = self.geometry.block_in(superblock, member);
+            let given = given.min(self.gets(set, member, block, given));
+            u32::from(self.programmed[block as usize]) >= given
+        };
+        let written_elsewhere = |&group: &Group| self.current_in(group).is_empty();
+        if (0..).zip(&condemned.given).all(has_ended) && condemned.failed.iter().all(written_elsewhere) {
+            let bad = self.bad_blocks.as_mut().expect("it is condemned");
+            bad.condemned.get_mut(&superblock).expect("it is condemned").is_settled = true;
+            self.close(set, superblock);
+        }
+    }
+
+    /// Current data of a group.
+    pub fn current_in(&self, group: Group) -> Vec<Held> {
+        let mut held = Vec::new();
+        self.each_last_in(group, 1, |_, last| held.push(last));
+        held.retain(|&last| self.is_current(last));
+        held
+    }
+
+    /// Data of a superblock in which a program has failed has found no room: it is not tried again before a superblock of its set is erased.
+    pub fn found_no_room(&mut self, superblock: u32) {
+        if let Some(condemned) = self.bad_blocks.as_mut().and_then(|bad| bad.condemned.get_mut(&superblock)) {
+            condemned.found_no_room = true;
+        }
+    }
+
+    /// Superblocks of a set in which a program has failed, and which are not closed yet.
+    pub(super) fn unsettled(&self, set: u32) -> impl Iterator<Item = u32> {
+        let per_set = self.geometry.blocks_per_plane();
+        let of_set = move |bad: &BadBlocks| {
+            let of_set = bad.condemned.range(set * per_set..(set + 1) * per_set);
+            of_set.filter(|(_, condemned)| !condemned.is_settled).map(|(&superblock, _)| superblock).collect::<Vec<_>>()
+        };
+        self.bad_blocks.as_ref().map(of_set).unwrap_or_default().into_iter()
     }
 
     /// A superblock that has been erased is not free: it is written no more.

@@ -35,6 +35,9 @@ impl PageMap {
                 is_whole = is_programmed(self.geometry.block_in(group.superblock, member), page);
             }
         }
+        if is_whole && self.has_failed_programs() {
+            is_whole = !self.is_failed(self.group_of(place).0);
+        }
         if is_whole { Location::Flash(place) } else { Location::InFlight }
     }
 
@@ -76,6 +79,11 @@ impl PageMap {
     /// What the current data of a logical codeword is, wherever it lies.
     pub fn held(&self, lcn: Lcn) -> Held {
         Held { lcn, entry: self.map.get(lcn) }
+    }
+
+    /// Whether data lies in a group, or is on its way there.
+    pub fn is_in(&self, held: Held, group: Group) -> bool {
+        held.entry >= self.first_place && self.group_of(held.entry - self.first_place).0 == group
     }
 
     /// What was last written at a place, if anything ever was. It [is current](Self::is_current) if the map says so.

@@ -72,10 +72,14 @@ impl PageMap {
             if page >= u32::from(self.programmed[block as usize]) {
                 continue;
             }
-            if !self.works(group.set, member) {
+            if !self.works(group.set, member) && !self.is_failed(self.group_at(group.set, group.superblock, index)) {
                 return None;
             }
-            mates.push(self.group_at(group.set, group.superblock, index));
+            let mate = self.group_at(group.set, group.superblock, index);
+            // What could not be programmed is in the controller's memory as long as its stripe is there.
+            if !self.is_failed(mate) {
+                mates.push(mate);
+            }
         }
         Some(mates)
     }
@@ -99,6 +103,15 @@ impl PageMap {
     pub fn is_lost(&self, group: Group) -> bool {
         self.has_failed()
             && group.members().any(|member| !self.works(group.set, self.geometry.turn(group.page, member).0))
+    }
+
+    /// Of a bit for each member of a group, those whose dies work.
+    pub fn of_working(&self, group: Group, members: u32) -> u32 {
+        if members == 0 || !self.has_failed() {
+            return members;
+        }
+        let works = |&at: &u32| self.works(group.set, self.geometry.turn(group.page, at).0);
+        super::ones(members).filter(works).fold(0, |mask, at| mask | 1 << at)
     }
 
     /// Blocks of a superblock of a set that still work.

@@ -245,18 +245,22 @@ impl PageMap {
     /// Takes a superblock whose data is to be moved, if it holds any that fits another one; where there may be less room than there was,
     /// as many as there are beside the last free one. It is no candidate for garbage collection from then on.
     pub fn take_to_move(&mut self, set: u32, superblock: u32) -> bool {
-        let fits_another = self.most_that_fits(set);
-        let beside_last = (self.sets[set as usize].free.len() as u32).saturating_sub(1);
-        let others = if self.has_lost_room() { beside_last.max(1) } else { 1 };
-        let fits = self.blocks[superblock as usize].valid <= fits_another.saturating_mul(others);
-        let takes = self.holds_data(superblock) && fits;
+        let takes = self.holds_data(superblock) && self.fits_others(set, superblock);
         if takes {
             self.withdraw(set, superblock);
         }
         takes
     }
 
-    fn withdraw(&mut self, set: u32, superblock: u32) {
+    /// Whether the current data of a superblock fits another one; where there may be less room than there was, as many as there are beside
+    /// the last free one.
+    pub(super) fn fits_others(&self, set: u32, superblock: u32) -> bool {
+        let beside_last = (self.sets[set as usize].free.len() as u32).saturating_sub(1);
+        let others = if self.has_lost_room() { beside_last.max(1) } else { 1 };
+        self.blocks[superblock as usize].valid <= self.most_that_fits(set).saturating_mul(others)
+    }
+
+    pub(super) fn withdraw(&mut self, set: u32, superblock: u32) {
         if self.is_slc(superblock) {
             return self.withdraw_slc(set, superblock);
         }

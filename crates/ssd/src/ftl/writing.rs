@@ -151,7 +151,12 @@ impl PageMap {
             None => {
                 let superblock = match writer {
                     Writer::Slc | Writer::SlcPlain => self.take_for_cache(set)?,
-                    Writer::Fold => self.take_for_folding(set)?,
+                    Writer::Fold => match self.take_for_folding(set) {
+                        Some(superblock) => superblock,
+                        // The one that it had taken is gone with a program that failed.
+                        None if self.sets[set as usize].free.len() > 1 => self.take_free(set, false)?,
+                        None => return None,
+                    },
                     Writer::Gc | Writer::GcTranslation => self.take_free(set, true)?,
                     Writer::Host | Writer::HostPlain | Writer::Translation => {
                         if !self.has_free_for_host(set) {
@@ -250,8 +255,11 @@ impl PageMap {
         }
     }
 
-    /// Closes a superblock if each of its blocks has all pages that it gets.
+    /// Closes a superblock if each of its blocks has all pages that it gets. One in which a program has failed closes in its own time.
     pub(super) fn close_if_full(&mut self, set: u32, superblock: u32) {
+        if self.is_condemned(superblock) {
+            return;
+        }
         let slc = self.is_slc(superblock);
         let of_block = if slc { self.geometry.pages_per_slc_block() } else { self.geometry.pages_per_block() };
         let is_full = |member: u32| {

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use softsense_base::{OwnName, Result};
+use softsense_base::{OwnName, Pj, Result};
 use softsense_link::{FewErrors, Observable, OwnCost, Questions};
 
 use super::back_end::{BackEnd, ReadOrder};
@@ -391,7 +391,8 @@ impl Device {
         let Self { ftl, medium, kernel, .. } = self;
         let pe_cycles = ftl.pe_cycles(group.superblock);
         let to_encode = || medium.codewords_of_page(ftl, group);
-        self.back_end.program(kernel, group, owner, merges, pe_cycles, codewords, to_encode);
+        let fails = ftl.failing_programs(group);
+        self.back_end.program(kernel, group, owner, merges, pe_cycles, codewords, fails, to_encode);
     }
 
     /// Begins to copy a page whose codewords are all valid to another one of its plane, with the errors that it has.
@@ -404,13 +405,28 @@ impl Device {
         statistics.copied_pages += 1;
         self.ftl.read_begins(from.superblock);
         self.back_end.has_free(to.set, self.ftl.free_superblocks(to.set));
-        self.back_end.copy(&mut self.kernel, from, to, owner);
+        let fails = self.ftl.failing_programs(to);
+        self.back_end.copy(&mut self.kernel, from, to, owner, fails);
     }
 
     /// All pages of a program have been programmed.
     #[inline]
     pub(super) fn programmed(&mut self, group: Group) {
         self.ftl.programmed(group, self.medium.aged_s(self.kernel.now));
+    }
+
+    /// What the programs of a group have cost.
+    pub(super) fn program_energy(&self, group: Group) -> Pj {
+        let pe_cycles = self.ftl.pe_cycles(group.superblock);
+        self.back_end.program_energy(pe_cycles, group.slc()).times(u64::from(group.pages()))
+    }
+
+    /// All pages of a program have been programmed, and some of them have failed.
+    ///
+    /// # Arguments
+    /// - `failed`: a bit for each member whose page has.
+    pub(super) fn program_failed(&mut self, group: Group, failed: u32) {
+        self.ftl.program_failed(group, failed, self.medium.aged_s(self.kernel.now));
     }
 
     // ---- Idle time ----

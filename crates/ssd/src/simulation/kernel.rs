@@ -33,6 +33,8 @@ pub(super) enum Completion {
     ReadEnded { owner: ReadOwner, group: Group, sensings: u32, keeps: bool, is_poor: bool, needs_refresh: bool },
     /// Codewords of a read were not decoded, and there is parity to rebuild them by.
     Recover { read: u32 },
+    /// All blocks of a superblock that was to be erased have failed.
+    NothingToErase { superblock: u32 },
     /// A translation page that has to be written back is in the controller's memory.
     WriteBackRead { page: u32 },
     /// So many codewords of a request are written, at so much, or refused.

@@ -34,11 +34,13 @@ pub enum Cause {
     Parity,
     /// Recovery by parity across dies: reads that rebuild what others could not decode.
     Recovery,
+    /// Moving data out of blocks in which a program has failed.
+    BadBlock,
 }
 
 impl Cause {
     /// All of them, in their order.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Host,
         Self::Translation,
         Self::Collection,
@@ -50,6 +52,7 @@ impl Cause {
         Self::ReadAhead,
         Self::Parity,
         Self::Recovery,
+        Self::BadBlock,
     ];
     /// How many they are.
     pub const COUNT: usize = Self::ALL.len();
@@ -68,6 +71,7 @@ impl Cause {
             Self::ReadAhead => "read_ahead",
             Self::Parity => "parity",
             Self::Recovery => "recovery",
+            Self::BadBlock => "bad_block",
         }
     }
 
@@ -148,13 +152,22 @@ pub(super) enum ProgramOwner {
     Move(Cause),
     /// Parity across dies of a stripe that is full: of what the host wrote, or of what was moved.
     Parity { of_host: bool },
+    /// Data that was programmed in vain and found no room at once, and for which nobody waits; whether it goes where the host writes, in the
+    /// turn of what that does.
+    LeftOver { with_host: bool },
 }
 
 impl ProgramOwner {
     /// Whether it is for data that the host has written.
     #[inline]
     pub(super) fn is_of_host(self) -> bool {
-        matches!(self, Self::Request { .. } | Self::Buffer { .. } | Self::Parity { of_host: true })
+        matches!(
+            self,
+            Self::Request { .. }
+                | Self::Buffer { .. }
+                | Self::Parity { of_host: true }
+                | Self::LeftOver { with_host: true }
+        )
     }
 
     /// Whether it is for data that is moved from one block to another.
@@ -171,6 +184,7 @@ impl ProgramOwner {
             Self::Translation { .. } => Cause::Translation,
             Self::Move(cause) => cause,
             Self::Parity { .. } => Cause::Parity,
+            Self::LeftOver { .. } => Cause::BadBlock,
         }
     }
 }

@@ -415,6 +415,10 @@ pub struct Statistics {
     pub refused_codewords: u64,
     /// When the first of them was refused.
     pub read_only_from: Option<Ns>,
+    /// Codewords whose program has failed.
+    pub failed_program_codewords: u64,
+    /// Superblocks whose data was moved as a program had failed there.
+    pub moved_from_bad_blocks: u64,
     /// Work of arrays by its cause, in the order of [`Cause::ALL`].
     pub by_cause: [WorkCounts; Cause::COUNT],
     /// Places in programmed pages that were left empty.

@@ -1,12 +1,12 @@
-//! Bad blocks: how many there are, what a failed erase takes, and what becomes of a device that has no spares left. That nothing is lost
-//! whatever they meet, `laws.rs` shows.
+//! Bad blocks: how many there are, what a failed erase or program takes, and what becomes of a device that has no spares left. That nothing
+//! is lost whatever they meet, `laws.rs` shows.
 
 use crate::support::{request, run, simulation};
 use softsense_base::{Ns, Purpose, Stream};
 use softsense_ssd::checked::CheckedConfig;
 use softsense_ssd::ftl::Location;
 use softsense_ssd::request::{Request, RequestKind};
-use softsense_ssd::simulation::{Action, Window};
+use softsense_ssd::simulation::{Action, Cause, Window};
 
 const BLOCKS: u32 = 40;
 
@@ -60,6 +60,101 @@ fn blocks_fail_as_often_as_wear_says() {
     assert!(off.abs() < 4.0, "{grown} blocks failed of {expected:.1} expected: {off:.1} standard deviations off");
 }
 
+/// Is the number of programs that fail that of independent draws, program by program, by the probability that wear gives each?
+///
+/// About 300 of 175,000 are expected, with a standard deviation of 17: an interval of four of these misses a probability that is off by 50 %
+/// with a probability below 0.01. Blocks that failed were not written to their end, so the programs that are counted here are some too many.
+#[test]
+fn programs_fail_as_often_as_wear_says() {
+    for (share, at, exponent, start) in [(0.45f64, 40.0f64, 1.0, 0), (0.45, 40.0, 2.0, 7)] {
+        let hazard = |cycles: u32| -(1.0 - share).ln() * (f64::from(cycles) / at).powf(exponent);
+        let (mut failed, mut expected, mut variance, mut programs, mut counted) = (0, 0.0, 0.0, 0, 0);
+        for seed in 1..=4 {
+            let failure = format!("{{ share = {share}, at_pe_cycles = {at}, exponent = {exponent:?} }}");
+            let config = device(&[
+                &format!("seed={seed}"),
+                &format!("precondition.pe_cycles={start}"),
+                &format!("flash.bad_blocks={{ spare_blocks_per_plane = 40, program_failure = {failure} }}"),
+            ]);
+            let fresh = simulation(&config, Vec::new());
+            let simulation = run(&config, overwrites(&config, 30_000));
+            let ftl = simulation.ftl();
+            for block in 0..4 * BLOCKS {
+                let (at_start, (now, all, _)) = (fresh.ftl().programmed_of(block).0, ftl.programmed_of(block));
+                let erases = ftl.erases(block);
+                for erase in 0..=erases {
+                    let pages = if erase < erases { all } else { now } - if erase == 0 { at_start } else { 0 };
+                    let grown = hazard(start + erase + 1) - hazard(start + erase);
+                    let p = 1.0 - (-grown / f64::from(all)).exp();
+                    counted += u64::from(pages);
+                    expected += f64::from(pages) * p;
+                    variance += f64::from(pages) * p * (1.0 - p);
+                }
+            }
+            let counts = ftl.bad_block_counts().unwrap();
+            assert_eq!((counts.retired, counts.to_be_replaced, counts.grown), (0, 0, counts.grown_by_programs));
+            assert_eq!(counts.spares_left + counts.grown, u64::from(4 * BLOCKS));
+            assert!(counts.grown <= counts.failed_programs && counts.grown > 0);
+            failed += counts.failed_programs;
+            programs += simulation.statistics().operations.programs;
+        }
+        println!("{failed} of {programs} programs failed, {expected:.1} expected of {counted}");
+        assert!((0.98..=1.0).contains(&(programs as f64 / counted as f64)), "{programs} of {counted} programs");
+        assert!(expected > 200.0, "{expected} programs are too few to tell");
+        let off = (failed as f64 - expected) / f64::sqrt(variance);
+        assert!(
+            off.abs() < 4.0,
+            "{failed} programs failed of {expected:.1} expected: {off:.1} standard deviations off"
+        );
+    }
+}
+
+/// Does a write wait for the programs of its page that fail, as long as these take, and for one that does not?
+#[test]
+fn a_write_waits_for_programs_that_fail() {
+    let mut most = 0;
+    for (program_us, failed_us) in [(", program_us = 900.0", 900), ("", 300)] {
+        for seed in 0..30 {
+            let failure = format!("{{ share = 0.999, at_pe_cycles = 1, exponent = 1.0{program_us} }}");
+            let config = device(&[
+                &format!("seed={seed}"),
+                "precondition.mapped_fraction=0.0",
+                "flash.page_types=[{ name = \"page\", sense_us = 50.0, program_us = 300.0 }]",
+                "bus.transfer_us=10.0",
+                &format!("flash.bad_blocks={{ spare_blocks_per_plane = 40, program_failure = {failure} }}"),
+            ]);
+            let mut simulation = run(&config, vec![request(RequestKind::Write, Ns(0), 0, 2)]);
+            let failed = simulation.ftl().bad_block_counts().unwrap().failed_programs;
+            assert_eq!(simulation.take_log()[0].response, Ns(1000 * (failed * (20 + failed_us) + 20 + 300)));
+            assert_eq!(simulation.statistics().operations.programs, failed + 1);
+            assert_eq!(simulation.statistics().failed_program_codewords, 2 * failed);
+            let Location::Flash(_) = simulation.ftl().locate(0) else { panic!("it is in flash") };
+            most = most.max(failed);
+        }
+    }
+    assert!(most > 1, "some have failed one after the other");
+}
+
+/// Does a block in which a program has failed give its data to others, with all writes that were on their way to it, at once?
+#[test]
+fn data_is_moved_out_of_blocks_in_which_programs_have_failed() {
+    let failure = "{ share = 0.9, at_pe_cycles = 40, exponent = 1.0 }";
+    let bad = format!("flash.bad_blocks={{ spare_blocks_per_plane = 40, program_failure = {failure} }}");
+    let config = device(&[&bad]);
+    let simulation = run(&config, overwrites(&config, 5_000));
+    let (ftl, statistics) = (simulation.ftl(), simulation.statistics());
+    let counts = ftl.bad_block_counts().unwrap();
+    assert!(counts.grown > 20 && counts.to_be_replaced == 0, "{counts:?}");
+    let work = statistics.work(Cause::BadBlock);
+    assert!(statistics.moved_from_bad_blocks > counts.grown / 2 && work.codewords > 0 && work.erases == 0);
+    ftl.assert_consistent();
+    ftl.assert_at_rest();
+    for lcn in 0..config.user_codewords() {
+        let Location::Flash(place) = ftl.locate(lcn) else { panic!("codeword {lcn} is not in flash") };
+        assert_eq!(ftl.owner(place), Some(lcn));
+    }
+}
+
 /// Does an erase that fails take its own time, and do all others take theirs?
 #[test]
 fn a_failed_erase_takes_its_time() {
@@ -81,7 +176,8 @@ fn a_failed_erase_takes_its_time() {
     }
 }
 
-/// Does a device whose erases never fail do what it does without bad blocks, to the nanosecond, whatever the factory has left of its spares?
+/// Does a device whose erases and programs never fail do what it does without bad blocks, to the nanosecond, whatever the factory has left
+/// of its spares?
 #[test]
 fn spares_alone_change_nothing() {
     let log = |more: &[&str]| {
@@ -90,7 +186,8 @@ fn spares_alone_change_nothing() {
         (format!("{:?}", simulation.take_log()), simulation.ftl().bad_block_counts())
     };
     let never = "erase_failure = { share = 0.0, at_pe_cycles = 100, exponent = 2.0, erase_us = 9000.0 }";
-    let bad = format!("flash.bad_blocks={{ spare_blocks_per_plane = 20, factory_share = 0.1, {never} }}");
+    let programs = "program_failure = { share = 0.0, at_pe_cycles = 100, exponent = 2.0, program_us = 9000.0 }";
+    let bad = format!("flash.bad_blocks={{ spare_blocks_per_plane = 20, factory_share = 0.1, {never}, {programs} }}");
     let ((without, none), (with, counts)) = (log(&[]), log(&[&bad]));
     assert!(without == with && none.is_none());
     let counts = counts.unwrap();
@@ -113,9 +210,13 @@ fn a_device_without_spares_ends_read_only_with_its_data() {
         &[demand, "ftl.over_provisioning=0.5"],
     ];
     for more in variants {
-        for spares in [0, 2] {
-            // One erase in 200, so that there are few that fail one after the other in a set.
-            let failure = "erase_failure = { share = 0.4, at_pe_cycles = 100, exponent = 1.0 }";
+        // One erase in 200, so that there are few that fail one after the other in a set; then one program each 200 times that a
+        // block is filled, and each 20 times.
+        let failures = [("erase", 100, 5.0), ("program", 100, 7.0), ("program", 10, 14.0)];
+        for (spares, (what, at, most)) in
+            [0, 2].into_iter().flat_map(|spares| failures.map(|failure| (spares, failure)))
+        {
+            let failure = format!("{what}_failure = {{ share = 0.4, at_pe_cycles = {at}, exponent = 1.0 }}");
             let bad = format!("flash.bad_blocks={{ spare_blocks_per_plane = {spares}, {failure} }}");
             let config = device(&[more, &[&bad]].concat());
             let simulation = run(&config, overwrites(&config, 120_000));
@@ -137,8 +238,10 @@ fn a_device_without_spares_ends_read_only_with_its_data() {
             // What is left holds the data, and of each set those that are kept for collection or open.
             let room = ftl.data_capacity() as f64;
             let spare = (room - config.user_codewords() as f64) / (room / left as f64) / sets as f64;
-            println!("{more:?}, {spares} spares: {counts:?}, {spare:.1} superblocks of a set are left beside the data");
-            assert!(spare < 5.0, "{more:?}: {spare:.1} superblocks of a set are left beside the data");
+            println!(
+                "{more:?}, {spares} spares, {failure}: {counts:?}, {spare:.1} superblocks of a set are left beside the data"
+            );
+            assert!(spare < most, "{more:?}: {spare:.1} superblocks of a set are left beside the data");
         }
     }
 }
@@ -160,6 +263,21 @@ fn what_cannot_be_is_refused() {
             &low,
             &format!("spare_blocks_per_plane = 4, {failure}"),
             "flash.bad_blocks.erase_failure: found with `ftl.gc_low_watermark_blocks = 2`",
+        ),
+        (
+            &low,
+            "spare_blocks_per_plane = 4, program_failure = { share = 0.5, at_pe_cycles = 20, exponent = 1.5 }",
+            "flash.bad_blocks.program_failure: found with `ftl.gc_low_watermark_blocks = 2`",
+        ),
+        (
+            &["host.serves_in_flight=false"],
+            "spare_blocks_per_plane = 4, program_failure = { share = 0.5, at_pe_cycles = 20, exponent = 1.5 }",
+            "flash.bad_blocks.program_failure: found with `host.serves_in_flight = false`",
+        ),
+        (
+            &[],
+            "spare_blocks_per_plane = 4, program_failure = { share = 1.0, at_pe_cycles = 0, exponent = 0.0 }",
+            "flash.bad_blocks.program_failure.exponent: found 0",
         ),
         (
             &[],

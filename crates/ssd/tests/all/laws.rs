@@ -480,16 +480,27 @@ fn device(
     toml
 }
 
-/// Bad blocks, with more spares than there may be from the factory, or few, or none; and erases that fail often, in devices that then leave
-/// collection two free blocks.
+/// Bad blocks, with more spares than there may be from the factory, or few, or none; and erases and programs that fail often, in devices that
+/// then leave collection two free blocks.
 fn with_bad_blocks(draw: &mut Draw, mut toml: String) -> String {
     let (spares, share) = draw.one(&[(0, 0.0), (2, 0.0), (20, 0.1)]);
     toml += &format!("[flash.bad_blocks]\nspare_blocks_per_plane = {spares}\nfactory_share = {share:?}\n");
-    if !draw.once_in(4) {
+    let erases_fail = !draw.once_in(4);
+    if erases_fail {
         let (cycles, exponent, erase_us) = (draw.one(&[4, 8, 20]), draw.one(&[1.0, 2.0]), draw.one(&[100.0, 9e3]));
         toml += &format!(
             "erase_failure = {{ share = 0.9, at_pe_cycles = {cycles}, exponent = {exponent:?}, erase_us = {erase_us:?} }}\n"
         );
+    }
+    let others = ["[reliability.bch]", "[reliability.adaptive]", "with_chip_factor_above", "serves_in_flight = false"];
+    let programs_fail = !others.iter().any(|other| toml.contains(other)) && draw.once_in(2);
+    if programs_fail {
+        let (cycles, exponent, program_us) = (draw.one(&[2, 10, 40]), draw.one(&[1.0, 2.0]), draw.one(&[50.0, 3e3]));
+        toml += &format!(
+            "program_failure = {{ share = 0.9, at_pe_cycles = {cycles}, exponent = {exponent:?}, program_us = {program_us:?} }}\n"
+        );
+    }
+    if erases_fail || programs_fail {
         for high in [2, 3] {
             let low = format!("gc_low_watermark_blocks = 2\ngc_high_watermark_blocks = {high}\n");
             toml = toml.replacen(&low, "gc_low_watermark_blocks = 3\ngc_high_watermark_blocks = 3\n", 1);

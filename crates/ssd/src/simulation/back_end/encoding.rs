@@ -14,6 +14,7 @@ impl BackEnd {
     /// - `merges`: whether old data is sensed first, and programmed with what is new. The old page has the type of the new one.
     /// - `pe_cycles`: of the blocks.
     /// - `units`: of data that are programmed.
+    /// - `fails`: a bit for each member whose page will fail.
     /// - `codewords`: that are encoded for each page; asked for only where encoding takes time.
     #[inline]
     #[allow(clippy::too_many_arguments, reason = "each says something else of one program")]
@@ -25,10 +26,11 @@ impl BackEnd {
         merges: bool,
         pe_cycles: u32,
         units: u64,
+        fails: u32,
         codewords: impl FnOnce() -> u32,
     ) {
         let energy = self.program_energy(pe_cycles, group.slc());
-        let program = Program { merges, ..Program::new(group, owner, energy) };
+        let program = Program { merges, ..Program::new(group, owner, energy, fails) };
         let program = self.programs.insert(program);
         if self.encoders.is_some() {
             let codewords_per_page = codewords();
@@ -62,8 +64,15 @@ impl BackEnd {
 
     /// Begins to copy a page to another one of its plane, which is not of the SLC cache: it is sensed and programmed, and no data
     /// crosses the bus, DRAM or encoders.
-    pub(in super::super) fn copy(&mut self, kernel: &mut Kernel, from: Group, to: Group, owner: ProgramOwner) {
-        let program = Program { copies: Some(from), ..Program::new(to, owner, self.energy.copy) };
+    pub(in super::super) fn copy(
+        &mut self,
+        kernel: &mut Kernel,
+        from: Group,
+        to: Group,
+        owner: ProgramOwner,
+        fails: u32,
+    ) {
+        let program = Program { copies: Some(from), ..Program::new(to, owner, self.energy.copy, fails) };
         let program = self.programs.insert(program);
         self.submit_program(kernel, program);
     }

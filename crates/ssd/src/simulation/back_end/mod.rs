@@ -91,13 +91,16 @@ struct Program {
     /// Codewords that are encoded for each page, and those of all that are not yet; 0 where encoding takes no time.
     codewords_per_page: u32,
     to_encode: u32,
+    /// A bit for each member whose page will fail.
+    fails: u32,
 }
 
 impl Program {
     /// A program of data that comes from the controller as it is.
-    fn new(group: Group, owner: ProgramOwner, energy: Pj) -> Self {
+    fn new(group: Group, owner: ProgramOwner, energy: Pj, fails: u32) -> Self {
         let remaining = group.pages();
-        Self { group, owner, merges: false, copies: None, energy, remaining, codewords_per_page: 0, to_encode: 0 }
+        let (codewords_per_page, to_encode) = (0, 0);
+        Self { group, owner, merges: false, copies: None, energy, remaining, codewords_per_page, to_encode, fails }
     }
 }
 

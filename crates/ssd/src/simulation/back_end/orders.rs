@@ -53,7 +53,12 @@ pub(in super::super) enum Ended {
     /// A page of something that goes on elsewhere.
     Page,
     /// The last page of a program.
-    Program { owner: ProgramOwner, group: Group },
+    Program {
+        owner: ProgramOwner,
+        group: Group,
+        /// A bit for each member whose page has failed.
+        failed: u32,
+    },
     /// The erase of a block of a superblock.
     Erase { superblock: u32 },
 }

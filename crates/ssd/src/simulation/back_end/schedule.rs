@@ -313,7 +313,7 @@ fn moving(cause: Cause, collection: OperationKind) -> OperationKind {
         Cause::Translation => OperationKind::Translation,
         Cause::WearLevelling => OperationKind::WearLevelling,
         Cause::ReadReclaim => OperationKind::ReadReclaim,
-        Cause::Refresh => OperationKind::Refresh,
+        Cause::Refresh | Cause::BadBlock => OperationKind::Refresh,
         Cause::Scrub => OperationKind::Scrub,
         Cause::Folding => OperationKind::Folding,
         Cause::ReadAhead => OperationKind::ReadAhead,
@@ -359,6 +359,7 @@ impl BackEnd {
                     ProgramOwner::Translation { .. } => (OperationKind::Translation, background),
                     ProgramOwner::Move(cause) => (moving(cause, OperationKind::CollectionProgram), background),
                     ProgramOwner::Parity { .. } => (OperationKind::Parity, background),
+                    ProgramOwner::LeftOver { .. } => (OperationKind::Refresh, background),
                 };
                 (kind, asked, of_group(program.group, true))
             }

@@ -101,8 +101,8 @@ impl BackEnd {
 
     /// The page of a program has crossed the bus: its array begins.
     pub(super) fn begin_program(&mut self, kernel: &mut Kernel, unit: u32, part: u32) {
-        let (program, _) = self.reads.of_part(part);
-        let Program { group, owner, merges, copies, energy, .. } = self.programs[program];
+        let (program, member) = self.reads.of_part(part);
+        let Program { group, owner, merges, copies, energy, fails, .. } = self.programs[program];
         let page_type = self.geometry.page_type_of(self.geometry.turn(group.page, 0).1, group.slc());
         kernel.statistics.operations.programs += 1;
         kernel.statistics.by_cause[owner.cause() as usize].programs += 1;
@@ -113,7 +113,7 @@ impl BackEnd {
             kernel.statistics.energy.background += energy;
         }
         let timing = &self.timing.page_types[page_type as usize];
-        let mut duration = timing.program;
+        let mut duration = self.timing.failed_program.filter(|_| fails >> member & 1 == 1).unwrap_or(timing.program);
         if merges {
             duration += timing.sense;
             kernel.statistics.operations.senses += 1;
@@ -316,12 +316,12 @@ impl BackEnd {
             }
             Phase::Programming => {
                 let (program, _) = self.reads.of_part(of);
-                let Program { group, owner, remaining, .. } = &mut self.programs[program];
+                let Program { group, owner, remaining, fails, .. } = &mut self.programs[program];
                 *remaining -= 1;
                 if *remaining > 0 {
                     return Ended::Page;
                 }
-                let ended = Ended::Program { owner: *owner, group: *group };
+                let ended = Ended::Program { owner: *owner, group: *group, failed: *fails };
                 self.programs.remove(program);
                 ended
             }

@@ -21,6 +21,8 @@ pub(super) struct Timing {
     erase_slc: Ns,
     /// Of one that fails, where that takes another time.
     failed_erase: Option<Ns>,
+    /// Likewise the program of a page.
+    pub(super) failed_program: Option<Ns>,
     pub(super) reset: Ns,
     pub(super) suspend: Option<SuspendTiming>,
     /// Command and address of an operation on the bus.
@@ -120,6 +122,7 @@ impl Timing {
             erase: Ns::from_us(spec.flash.erase_us),
             erase_slc: Ns::from_us(slc.map_or(spec.flash.erase_us, |cells| cells.erase_us)),
             failed_erase: spec.flash.bad_blocks.and_then(|spec| spec.erase_failure?.takes()),
+            failed_program: spec.flash.bad_blocks.and_then(|spec| spec.program_failure?.takes()),
             reset: Ns::from_us(spec.flash.reset_us),
             suspend: spec.flash.suspend.map(|suspend| SuspendTiming {
                 program: Ns::from_us(suspend.program_us),

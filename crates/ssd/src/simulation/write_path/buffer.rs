@@ -170,6 +170,9 @@ impl WritePath {
     ) {
         self.buffers[ssd as usize].waiting.extend(codewords);
         self.admit_to_buffer(device, ssd);
+        if !self.buffers[ssd as usize].waiting.is_empty() {
+            self.seek_room_again(device, ssd);
+        }
     }
 
     /// Takes waiting codewords in, in order, as long as there are slots; then programs what fills pages.
@@ -257,6 +260,9 @@ impl WritePath {
         self.flushes.push(WaitingFlush { request, of: of.clone() });
         for (ssd, _) in of {
             self.go_on_flushing(device, ssd);
+            if !self.flushes.is_empty() {
+                self.seek_room_again(device, ssd);
+            }
         }
     }
 
@@ -351,6 +357,18 @@ impl WritePath {
         let flight = buffer.flights.insert(programmed);
         self.program(device, group, count as u32, ProgramOwner::Buffer { flight });
         left
+    }
+
+    /// What a flight holds is programmed to another group.
+    pub(super) fn flight_goes_to(&mut self, device: &Device, group: Group, flight: u32) {
+        let Some(takers) = &mut self.takers else { return };
+        let buffer = &self.buffers[device.geometry.ssd_of_set(group.set) as usize];
+        for &slot in &buffer.flights[flight] {
+            let held = device.ftl.held(buffer.held[slot as usize]);
+            if device.ftl.is_in(held, group) {
+                takers.programs(buffer.first_slot + slot, held);
+            }
+        }
     }
 
     /// Programs the pages in which units end that the write buffers have programmed in part.

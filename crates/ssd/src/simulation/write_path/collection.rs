@@ -14,6 +14,7 @@
 use std::ops::Range;
 
 use super::super::device::Device;
+use super::super::kernel::Completion;
 use super::super::owners::{Cause, ProgramOwner, ReadOwner};
 use super::WritePath;
 use super::pacing::Stage;
@@ -105,7 +106,7 @@ impl WritePath {
     /// is are scrubbed, whatever is at work.
     #[inline]
     pub(in super::super) fn maintain(&mut self, device: &mut Device, set: u32) {
-        let mut wants = device.ftl.wants_reclaim(set);
+        let mut wants = device.ftl.wants_reclaim(set) || device.ftl.has_condemned(set);
         if self.maintenance.is_some() {
             self.scrub(device, set);
             wants |= self.maintenance.as_ref().is_some_and(|maintenance| maintenance.wants_refresh(set));
@@ -114,6 +115,10 @@ impl WritePath {
             return;
         }
         self.begin_if_wanted(device, set, Stage::Start);
+        if self.collections[set as usize].is_some() {
+            return;
+        }
+        self.begin_bad_block(device, set);
         if self.collections[set as usize].is_some() {
             return;
         }
@@ -213,14 +218,15 @@ impl WritePath {
             if job.cause.is_collection() && !self.goes_on(device, set, Stage::Erase) {
                 return;
             }
-            let members = 0..device.geometry.blocks_per_superblock();
-            let job = self.collection(set);
-            let works = members.filter(|&member| device.ftl.works(set, member));
-            let members: Vec<(u32, bool)> =
-                works.map(|member| (member, device.ftl.erase_fails(job.victim, member))).collect();
-            job.erasing = members.len() as u32;
-            if members.is_empty() {
+            let all_lost = !(0..device.geometry.blocks_per_superblock()).any(|member| device.ftl.works(set, member));
+            if all_lost {
                 return self.abandon(device, set);
+            }
+            let job = self.collection(set);
+            let members = device.ftl.begin_erase(job.victim);
+            job.erasing = members.len().max(1) as u32;
+            if members.is_empty() {
+                return device.kernel.report(Completion::NothingToErase { superblock: job.victim });
             }
             let slc = device.ftl.is_slc(job.victim);
             device.back_end.erase(&mut device.kernel, set, job.victim, slc, job.cause, &members);
@@ -231,7 +237,7 @@ impl WritePath {
     /// been copied too often in a row. Refresh never copies: it is there to correct errors.
     fn can_copy(&mut self, device: &Device, set: u32, from: Group) -> bool {
         let Collection { reading, cause, .. } = self.collection(set);
-        if *cause == Cause::Refresh {
+        if matches!(*cause, Cause::Refresh | Cause::BadBlock) {
             return false;
         }
         let is_whole = reading.len() == device.geometry.codewords_per_page() as usize;
@@ -265,6 +271,35 @@ impl WritePath {
                 device.entry_changed(held.lcn);
             }
         }
+    }
+
+    /// A program has failed: if it is a copy, its page is where it was, and is copied once more.
+    pub(super) fn copy_failed(&mut self, device: &mut Device, owner: ProgramOwner, to: Group) -> bool {
+        if self.copies.is_none() || !owner.moves_data() {
+            return false;
+        }
+        let job = self.collection(to.set);
+        let Some(Copying { from, held, .. }) = job.copying.take_if(|copying| copying.to == to) else { return false };
+        job.reading = held;
+        job.programs -= 1;
+        job.to_copy = Some(from);
+        device.ftl.read_ends(from, 1, false);
+        true
+    }
+
+    /// Goes on with a page whose copy has failed, when it is known that its block is not written any more.
+    pub(super) fn copy_again(&mut self, device: &mut Device, set: u32) {
+        let job = self.collection(set);
+        if job.programs == 0
+            && let Some(from) = job.to_copy.take()
+        {
+            self.copy_page(device, set, from);
+        }
+    }
+
+    /// The next pages for what the job of a set moves, of which this is the first codeword; where there is no room it gives up.
+    pub(super) fn open_for_move(&mut self, device: &mut Device, set: u32, first: Lcn) -> Option<Group> {
+        self.collections[set as usize].as_mut().expect("collection is at work").open(device, set, first)
     }
 
     /// A page or group of the victim has been read.
@@ -357,6 +392,7 @@ impl WritePath {
         if cause == Cause::Refresh {
             self.refresh_ended(device, set, true);
         }
+        device.kernel.statistics.moved_from_bad_blocks += u64::from(cause == Cause::BadBlock);
         let stage = if cause.is_collection() { Stage::Next } else { Stage::Start };
         self.begin_if_wanted(device, set, stage);
         if cause == Cause::Folding && self.collections[set as usize].is_none() {
@@ -383,8 +419,9 @@ impl WritePath {
     fn abandon(&mut self, device: &mut Device, set: u32) {
         let victim = self.collection(set).victim;
         let cause = self.task_ended(device, set);
-        // Refresh has left the last free superblock to collection.
-        device.ftl.put_back(victim, cause != Cause::Refresh);
+        // Refresh, and what moves data out of bad blocks, have left the last free superblock to collection.
+        device.ftl.put_back(victim, !matches!(cause, Cause::Refresh | Cause::BadBlock));
+        device.ftl.found_no_room(victim);
         if cause == Cause::Refresh {
             self.refresh_ended(device, set, false);
         }
@@ -418,7 +455,8 @@ impl Collection {
     fn open(&mut self, device: &mut Device, set: u32, first: Lcn) -> Option<Group> {
         // A victim holds translation pages, or data; the cache holds data alone.
         let writer = if self.cause == Cause::Folding { Writer::Fold } else { device.ftl.collector_of(first) };
-        let makes_way = !self.whole || (self.cause == Cause::Refresh && device.ftl.has_lost_room());
+        let leaves_last = matches!(self.cause, Cause::Refresh | Cause::BadBlock);
+        let makes_way = !self.whole || (leaves_last && device.ftl.has_lost_room());
         let has_room = !makes_way || device.ftl.has_room_beside_last(set, writer);
         let group = if has_room { device.ftl.open(set, writer) } else { None };
         if group.is_none() {

@@ -5,6 +5,7 @@
 //! What does not fill one is written plain or padded, as the config says. A group is never changed: an update of part of
 //! it goes elsewhere, and what it replaces is stale.
 
+mod again;
 mod buffer;
 mod collection;
 mod folding;
@@ -17,7 +18,7 @@ mod room;
 use std::collections::{BTreeSet, HashSet};
 use std::ops::Range;
 
-use softsense_base::{Ns, Result};
+use softsense_base::{Ns, Pj, Result};
 
 use super::device::Device;
 use super::kernel::Completion;
@@ -120,9 +121,14 @@ impl WritePath {
         }
     }
 
+    /// Codewords that the write buffers hold, and those that wait to be programmed again.
+    pub(super) fn in_memory(&self) -> u64 {
+        self.buffered_codewords() + self.codewords_to_program_again()
+    }
+
     /// Codewords that the write buffers hold.
     pub(super) fn buffered_codewords(&self) -> u64 {
-        self.buffers.iter().map(WriteBuffer::held).sum()
+        self.buffers.iter().map(WriteBuffer::held).sum::<u64>()
     }
 
     /// Whether no write and no collection is stuck.
@@ -354,14 +360,25 @@ impl WritePath {
     }
 
     /// All pages of a program have been programmed.
-    pub(super) fn programmed(&mut self, device: &mut Device, owner: ProgramOwner, group: Group) {
+    ///
+    /// # Arguments
+    /// - `failed`: a bit for each member whose page has failed.
+    pub(super) fn programmed(&mut self, device: &mut Device, owner: ProgramOwner, group: Group, failed: u32) {
+        let failed = device.ftl.of_working(group, failed);
         let ssd = device.geometry.ssd_of_set(group.set);
         self.rooms[ssd as usize].programming -= 1;
-        if self.copies.is_some() && owner.moves_data() {
+        let is_copied_again = failed != 0 && self.copy_failed(device, owner, group);
+        if failed == 0 && self.copies.is_some() && owner.moves_data() {
             self.copied(device, group);
         }
         let now = device.kernel.now;
-        device.programmed(group);
+        let held = if failed == 0 {
+            device.programmed(group);
+            Vec::new()
+        } else {
+            device.program_failed(group, failed);
+            device.ftl.current_in(group)
+        };
         if let Some(maintenance) = &mut self.maintenance {
             maintenance.programmed(group.superblock, now);
         }
@@ -369,23 +386,20 @@ impl WritePath {
             device.host_ended(group.set);
         }
         match owner {
-            ProgramOwner::Request { request, codewords } => {
-                let pe_cycles = device.ftl.pe_cycles(group.superblock);
-                let energy = device.back_end.program_energy(pe_cycles, group.slc()).times(u64::from(group.pages()));
-                device.kernel.report(Completion::CodewordsWritten { request, codewords, energy });
-            }
-            ProgramOwner::Buffer { flight } => {
-                self.buffers[ssd as usize].landed(flight);
-                self.admit_to_buffer(device, ssd);
-            }
-            ProgramOwner::Translation { page } => {
-                let translation = device.translation.as_mut().expect("there are translation pages");
-                if translation.programmed(page) {
-                    device.write_back(page);
+            _ if is_copied_again => self.copy_again(device, group.set),
+            _ if !held.is_empty() => {
+                if let ProgramOwner::Request { request, .. } = owner {
+                    let energy = device.program_energy(group);
+                    device.kernel.report(Completion::Charged { request, energy });
                 }
+                self.program_again(device, owner, group, held);
             }
             ProgramOwner::Move(_) => self.collected_programmed(device, group.set),
-            ProgramOwner::Parity { .. } => {}
+            ProgramOwner::Request { .. } => {
+                let energy = device.program_energy(group);
+                self.owner_ended(device, owner, ssd, energy);
+            }
+            _ => self.owner_ended(device, owner, ssd, Pj::default()),
         }
         self.make_room_again(device, ssd);
         self.maintain(device, group.set);

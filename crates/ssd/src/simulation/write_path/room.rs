@@ -7,6 +7,7 @@ use softsense_base::Pj;
 use super::super::device::Device;
 use super::super::kernel::Completion;
 use super::WritePath;
+use super::again::Again;
 use super::pacing::Stage;
 use crate::ftl::Lcn;
 
@@ -14,6 +15,8 @@ use crate::ftl::Lcn;
 pub(super) struct Room {
     /// Codewords whose write waits for garbage collection to free a block, with their requests.
     pub(super) stalled: VecDeque<(u32, Lcn)>,
+    /// What was programmed in vain and waits likewise, before those.
+    pub(super) again: VecDeque<Again>,
     /// Whether a write, or the write buffer, found no room since a block was last erased.
     pub(super) blocked: bool,
     /// Sets that are being collected.
@@ -53,6 +56,8 @@ impl WritePath {
                     self.begin_if_wanted(device, set, Stage::Start);
                 }
             }
+            // Moving data out of these may be all that is left to do.
+            (ssd * sets..(ssd + 1) * sets).for_each(|set| self.begin_bad_block(device, set));
             if self.rooms[ssd as usize].is_still() {
                 assert!(device.ftl.shrinks(), "over-provisioning leaves stale codewords to collect");
                 self.refuse_writes(device, ssd);
@@ -81,12 +86,14 @@ impl WritePath {
         if let Some(buffer) = self.buffers.get_mut(ssd as usize) {
             refused.extend(buffer.waiting.drain(..).map(|arriving| arriving.request));
         }
-        if !refused.is_empty() {
-            device.kernel.statistics.refused_codewords += refused.len() as u64;
+        let left_over = self.leave_over(ssd);
+        if !refused.is_empty() || !left_over.is_empty() {
+            let again: u64 = left_over.iter().map(|&(_, codewords)| u64::from(codewords)).sum();
+            device.kernel.statistics.refused_codewords += refused.len() as u64 + again;
             device.kernel.statistics.read_only_from.get_or_insert(device.kernel.now);
         }
-        for request in refused {
-            device.kernel.report(Completion::CodewordsWritten { request, codewords: 1, energy: Pj::default() });
+        for (request, codewords) in refused.into_iter().map(|request| (request, 1)).chain(left_over) {
+            device.kernel.report(Completion::CodewordsWritten { request, codewords, energy: Pj::default() });
         }
         // What was accepted and finds no room is as much in flash as it will ever be.
         self.end_flushes(device, |flush| flush.of.retain(|&(of, _)| of != ssd));
@@ -102,6 +109,7 @@ impl WritePath {
     /// A block of an SSD is free again: writes that waited for one go on.
     pub(super) fn resume_stalled_writes(&mut self, device: &mut Device, ssd: u32) {
         self.rooms[ssd as usize].blocked = false;
+        self.go_on_again(device, ssd);
         for page in std::mem::take(&mut self.stalled_translations) {
             self.program_translation(device, page);
         }
