@@ -213,6 +213,7 @@ impl Simulation {
         );
         if (in_idle_time || self.write_path.works_beside_requests()) && self.host.is_idle() {
             self.write_path.requests_are_over();
+            self.device.ftl.requests_are_over();
             // Nobody waits for what would be done in idle time after the last request: the run ends without it.
             if in_idle_time {
                 return Ok(true);

@@ -36,6 +36,8 @@ pub(super) struct ReadReclaim {
     /// What is due in each set, in the order in which it was found.
     waiting: Vec<VecDeque<Reclaim>>,
     is_waiting: FxHashSet<Reclaim>,
+    /// Whether the host has no more requests. What is due then is moved; what becomes due by that, nobody waits for.
+    over: bool,
 }
 
 #[derive(Debug)]
@@ -72,7 +74,7 @@ impl ReadReclaim {
             }),
         };
         let waiting = vec![VecDeque::new(); geometry.sets() as usize];
-        Ok(Self { unit, waiting, is_waiting: FxHashSet::default() })
+        Ok(Self { unit, waiting, is_waiting: FxHashSet::default(), over: false })
     }
 
     /// A block has been erased: all counting begins anew.
@@ -156,7 +158,7 @@ impl PageMap {
 
     fn note_if_due(&mut self, reclaim: Reclaim) {
         if self.is_due(reclaim)
-            && let Some(ReadReclaim { waiting, is_waiting, .. }) = &mut self.read_reclaim
+            && let Some(ReadReclaim { waiting, is_waiting, over: false, .. }) = &mut self.read_reclaim
             && is_waiting.insert(reclaim)
         {
             waiting[self.geometry.set_of_superblock(reclaim.superblock) as usize].push_back(reclaim);
@@ -197,6 +199,13 @@ impl PageMap {
         let state = &self.sets[self.geometry.set_of_superblock(superblock) as usize];
         let is_open = state.open.iter().flatten().any(|&(open, _)| open == superblock);
         is_open && self.geometry.pages_of(wordline).end <= u32::from(self.programmed[superblock as usize])
+    }
+
+    /// The host has no more requests: nothing more becomes due.
+    pub fn requests_are_over(&mut self) {
+        if let Some(reclaim) = &mut self.read_reclaim {
+            reclaim.over = true;
+        }
     }
 
     /// Whether anything waits to be reclaimed in a set.

@@ -122,7 +122,7 @@ impl WritePath {
         if self.collections[set as usize].is_some() {
             return;
         }
-        // Where moving data reads it often enough to be due again, reclaim is at work without a pause, and what finds no room would wait for ever.
+        // Where what is moved is due again soon, reclaim is at work without a pause, and what finds no room would wait for ever.
         let waits_for_room = self.rooms[device.geometry.ssd_of_set(set) as usize].blocked;
         match if waits_for_room { None } else { device.ftl.take_reclaim(set) } {
             Some(Reclaim { superblock, wordline }) => {
