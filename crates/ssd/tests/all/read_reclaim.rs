@@ -1,6 +1,6 @@
 //! Read reclaim: what moves when, and what reads do to what stays. That nothing is lost by it, `laws.rs` shows.
 
-use crate::support::{SMALL_TLC, request, run, shipped};
+use crate::support::{SMALL_TLC, random_requests, request, run, shipped};
 use softsense_base::{Ns, Purpose, Stream};
 use softsense_ssd::checked::CheckedConfig;
 use softsense_ssd::ftl::Location;
@@ -117,6 +117,24 @@ fn nothing_stays_beyond_its_limit() {
     }
     assert!(moved[0] > 20 && moved[1].abs_diff(moved[0]) <= 1, "nine counters are more than wordlines: {moved:?}");
     assert!(moved[3] > moved[0], "who knows less moves more: {moved:?}");
+}
+
+/// Does a run end in which moving data, which is rebuilt by reads of others, makes other data due without an end? What becomes due after the
+/// last request is left.
+#[test]
+fn reclaim_ends_with_the_requests() {
+    let more = [
+        "geometry.channels=2",
+        "geometry.chips_per_channel=2",
+        "ftl.over_provisioning=0.75",
+        "ftl.parity={ data_pages = 3 }",
+        "flash.die_failures=[{ die = 2, at_s = 0.0 }]",
+        "precondition.block_reads=3.0",
+    ];
+    let config = device("{ block = { reads = 1 } }", &more);
+    let requests = random_requests(&config, 200, 50, Ns::from_us(100.0));
+    let statistics = run(&config, requests).statistics().reclaimed_blocks;
+    assert!(statistics > 10, "{statistics} blocks");
 }
 
 /// Are limits those of the classes of layers, the best first? Of four layers of two wordlines the outer ones are the better half.
