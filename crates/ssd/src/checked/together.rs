@@ -84,7 +84,7 @@ impl CheckedConfig {
     }
 
     /// All that cannot go together: a new feature that goes without another is a row here.
-    fn clashes(&self) -> [Clash; 71] {
+    fn clashes(&self) -> [Clash; 72] {
         let config = &self.config;
         let (decoder, flash, reliability) = (&config.decoder, &config.flash, &config.reliability);
         let layouts = self.layouts();
@@ -158,6 +158,15 @@ impl CheckedConfig {
                 "found `flush_fraction` or `fua_fraction` with codes of `reliability.bch` whose parity takes room of the data, expected 0: \
                  units cross pages"
                     .into(),
+            ),
+            // Blocks that differ by one erase would be levelled, and never be alike.
+            clash(
+                config.ftl.wear_levelling_spread.is_some_and(|spread| spread < flash.pe_cycles_per_erase),
+                "ftl.wear_levelling_spread",
+                format!(
+                    "found fewer P/E cycles than an erase counts as, expected at least `flash.pe_cycles_per_erase`, {}",
+                    flash.pe_cycles_per_erase
+                ),
             ),
             // What does not fill a group has a block of its own already.
             clash(

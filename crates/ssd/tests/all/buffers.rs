@@ -479,6 +479,9 @@ fn bad_buffers_are_named() {
     assert!(error.contains("host.read_buffer: found with codewords that lie in pages of several chips"), "{error}");
     let error = CheckedConfig::from_toml("", "", &["flash.pe_cycles_per_erase=0".into()]).unwrap_err().to_string();
     assert!(error.contains("flash.pe_cycles_per_erase: found 0"), "{error}");
+    let levelled = ["flash.pe_cycles_per_erase=7".to_owned(), "ftl.wear_levelling_spread=6".to_owned()];
+    let error = CheckedConfig::from_toml("", "", &levelled).unwrap_err().to_string();
+    assert!(error.contains("expected at least `flash.pe_cycles_per_erase`, 7"), "{error}");
     let no_pages = ["geometry.codeword_bytes=0".to_owned(), "host.read_buffer={ bytes = 1048576 }".to_owned()];
     let error = CheckedConfig::from_toml("", "", &no_pages).unwrap_err().to_string();
     assert!(error.contains("geometry.codeword_bytes: found 0"), "{error}");

@@ -84,8 +84,9 @@ fn device(
     let busy_unit = draw.one(if ways > 1 { &["plane", "die", "chip"] } else { &["plane", "die", "chip", "channel"] });
     toml +=
         &format!("[flash]\ncache_register = {cache_register}\nreset_us = {reset_us:?}\nbusy_unit = \"{busy_unit}\"\n");
-    if draw.once_in(5) {
-        toml += &format!("pe_cycles_per_erase = {}\n", draw.one(&[2, 7]));
+    let pe_cycles_per_erase = if draw.once_in(5) { draw.one(&[2, 7]) } else { 1 };
+    if pe_cycles_per_erase > 1 {
+        toml += &format!("pe_cycles_per_erase = {pe_cycles_per_erase}\n");
     }
     toml += &format!("cache_register_for = \"{}\"\n", draw.one(&["any_read", "any_read", "look_ahead"]));
     if placed && draw.once_in(2) {
@@ -252,7 +253,7 @@ fn device(
     let victims = draw.one(&["\"greedy\"", "\"fifo\"", "\"cost_benefit\"", "{ random_greedy = { choices = 2 } }"]);
     toml += &format!("victims = {victims}\n");
     if draw.once_in(4) {
-        toml += &format!("wear_levelling_spread = {}\n", 1 + draw.below(3));
+        toml += &format!("wear_levelling_spread = {}\n", pe_cycles_per_erase * (1 + draw.below(3)));
     }
     if disturbs && !draw.once_in(4) {
         toml += &read_reclaim(draw, ways, layers_differ);
