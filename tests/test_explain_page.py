@@ -22,7 +22,8 @@ from softsense import explain
 from softsense.live import explaining
 from softsense.live.server import Server
 
-QUICK_S = 0.1
+# An answer takes 55 to 95 ms of an idle core, and half as much again where caches are shared with other work.
+QUICK_S = 0.15
 
 
 @pytest.fixture(scope="module")
