@@ -22,8 +22,7 @@ from softsense import explain
 from softsense.live import explaining
 from softsense.live.server import Server
 
-# An answer takes 55 to 95 ms of an idle core, and half as much again where caches are shared with other work.
-QUICK_S = 0.15
+QUICK_S = 0.1
 
 
 @pytest.fixture(scope="module")
