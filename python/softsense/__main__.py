@@ -19,4 +19,8 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    code = main()
+    # Where Ctrl-C met code that a module compiles from text, `python -m` would end by the signal, whatever code is
+    # returned. It forgets that with the next such code.
+    exec("")
+    sys.exit(code)
