@@ -590,8 +590,7 @@ impl PageMap {
 
     /// P/E cycles of superblocks as they are now.
     pub fn wear(&self) -> PeSpread {
-        let per_set = self.geometry.blocks_per_plane();
-        let of_set = |set: u32| (set * per_set..(set + 1) * per_set).map(|superblock| self.pe_cycles(superblock));
+        let of_set = |set: u32| self.geometry.superblocks_of_set(set).map(|superblock| self.pe_cycles(superblock));
         let sets = || 0..self.geometry.sets();
         let all = || sets().flat_map(of_set);
         let spread = |set| of_set(set).max().unwrap_or(0) - of_set(set).min().unwrap_or(0);
@@ -635,8 +634,7 @@ impl PageMap {
     /// for tests.
     pub fn assert_at_rest(&self) {
         for (set, state) in (0..).zip(&self.sets) {
-            let per_set = self.geometry.blocks_per_plane();
-            let all = set * per_set..(set + 1) * per_set;
+            let all = self.geometry.superblocks_of_set(set);
             let closed = all.clone().filter(|&superblock| self.blocks[superblock as usize].closed);
             let open = state.open.iter().chain(&state.open_for_handles).flatten().map(|&(superblock, _)| superblock);
             let free = state.free.iter().copied().chain(self.free_of_cache(set));

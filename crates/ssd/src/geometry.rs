@@ -434,6 +434,11 @@ impl Geometry {
         self.codewords_per_block() * self.blocks_per_superblock
     }
 
+    /// The superblocks of a set.
+    pub(crate) fn superblocks_of_set(&self, set: u32) -> Range<u32> {
+        set * self.blocks_per_plane..(set + 1) * self.blocks_per_plane
+    }
+
     /// The set of a superblock.
     #[inline]
     pub fn set_of_superblock(&self, superblock: u32) -> u32 {

@@ -52,7 +52,7 @@ impl StartAges {
             let per_set = geometry.blocks_per_plane();
             let mut factors = vec![0.0; (geometry.sets() * per_set) as usize];
             for set in 0..geometry.sets() {
-                let mut order: Vec<u32> = (set * per_set..(set + 1) * per_set).collect();
+                let mut order: Vec<u32> = geometry.superblocks_of_set(set).collect();
                 order.sort_by(|&a, &b| stream.uniform(a.into(), 1).total_cmp(&stream.uniform(b.into(), 1)));
                 for (rank, superblock) in order.into_iter().enumerate() {
                     let even = (rank as f64 + 0.5) / f64::from(per_set);

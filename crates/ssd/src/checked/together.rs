@@ -554,8 +554,8 @@ impl CheckedConfig {
                 config.ftl.gc_low_watermark_blocks <= self.kept_for_collection(),
                 if programs_fail { "flash.bad_blocks.program_failure" } else { "flash.bad_blocks.erase_failure" },
                 format!(
-                    "found with `ftl.gc_low_watermark_blocks = {}`, expected 3 or more: where erases or programs fail, two free blocks are kept for \
-                     collection",
+                    "found with `ftl.gc_low_watermark_blocks = {}`, expected 3 or more: where erases or programs fail, two free blocks are \
+                     kept for collection",
                     config.ftl.gc_low_watermark_blocks
                 ),
             ),

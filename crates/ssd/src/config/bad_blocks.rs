@@ -61,11 +61,35 @@ pub struct ProgramFailureSpec {
     pub program_us: Option<f64>,
 }
 
-/// The probability of a failure in one of so many equal parts of the cycles from so many to so many, on condition of none before.
-fn weibull(share: f64, at_pe_cycles: u32, exponent: f64, (from, to): (f64, f64), parts: f64) -> f64 {
-    let at = f64::from(at_pe_cycles);
-    let grown = libm::pow(to / at, exponent) - libm::pow(from / at, exponent);
-    -libm::expm1(libm::log1p(-share) * grown / parts)
+/// A Weibull distribution of the P/E cycles by which something has failed in a block.
+struct FailureLaw {
+    share: f64,
+    at_pe_cycles: u32,
+    exponent: f64,
+}
+
+impl FailureLaw {
+    /// Checks the ranges of a field of `flash.bad_blocks`, with the time that something takes which fails.
+    fn check(&self, faults: &mut Faults, of: &str, (time, us): (&str, Option<f64>)) {
+        let path = |field: &str| format!("flash.bad_blocks.{of}.{field}");
+        faults.see(expect_number(path("share"), self.share, 0.0, 0.999));
+        faults.see(expect_whole(path("at_pe_cycles"), self.at_pe_cycles, 1, 10_000_000));
+        faults.see(expect_number(path("exponent"), self.exponent, 0.1, 20.0));
+        faults.see(us.map_or(Ok(()), |us| check_us(path(time), us)));
+    }
+
+    /// The probability of a failure in one of so many equal parts of the cycles from so many to so many, on condition of none before.
+    fn probability(&self, from: f64, to: f64, parts: u32) -> f64 {
+        let at = f64::from(self.at_pe_cycles);
+        let grown = libm::pow(to / at, self.exponent) - libm::pow(from / at, self.exponent);
+        -libm::expm1(libm::log1p(-self.share) * grown / f64::from(parts))
+    }
+
+    /// A part of a line for people.
+    fn describe(&self, what: &str) -> String {
+        let Self { share, at_pe_cycles, exponent } = self;
+        format!("; {what} fail in {} % by {at_pe_cycles} P/E cycles, exponent {exponent}", share * 100.0)
+    }
 }
 
 impl BadBlocksSpec {
@@ -74,18 +98,10 @@ impl BadBlocksSpec {
         let mut faults = Faults::default();
         faults.see(expect_number("flash.bad_blocks.factory_share", self.factory_share, 0.0, 0.5));
         if let Some(failure) = &self.erase_failure {
-            let path = |field: &str| format!("flash.bad_blocks.erase_failure.{field}");
-            faults.see(expect_number(path("share"), failure.share, 0.0, 0.999));
-            faults.see(expect_whole(path("at_pe_cycles"), failure.at_pe_cycles, 1, 10_000_000));
-            faults.see(expect_number(path("exponent"), failure.exponent, 0.1, 20.0));
-            faults.see(failure.erase_us.map_or(Ok(()), |us| check_us(path("erase_us"), us)));
+            failure.law().check(&mut faults, "erase_failure", ("erase_us", failure.erase_us));
         }
         if let Some(failure) = &self.program_failure {
-            let path = |field: &str| format!("flash.bad_blocks.program_failure.{field}");
-            faults.see(expect_number(path("share"), failure.share, 0.0, 0.999));
-            faults.see(expect_whole(path("at_pe_cycles"), failure.at_pe_cycles, 1, 10_000_000));
-            faults.see(expect_number(path("exponent"), failure.exponent, 0.1, 20.0));
-            faults.see(failure.program_us.map_or(Ok(()), |us| check_us(path("program_us"), us)));
+            failure.law().check(&mut faults, "program_failure", ("program_us", failure.program_us));
         }
         faults.end()
     }
@@ -135,26 +151,25 @@ impl BadBlocksSpec {
 
     /// One line for people.
     pub(crate) fn describe(&self) -> String {
-        let failure = self.erase_failure.map_or_else(String::new, |failure| {
-            let EraseFailureSpec { share, at_pe_cycles, exponent, .. } = failure;
-            format!("; erases fail in {} % by {at_pe_cycles} P/E cycles, exponent {exponent}", share * 100.0)
-        });
-        let programs = self.program_failure.map_or_else(String::new, |failure| {
-            let ProgramFailureSpec { share, at_pe_cycles, exponent, .. } = failure;
-            format!("; programs fail in {} % by {at_pe_cycles} P/E cycles, exponent {exponent}", share * 100.0)
-        });
+        let erases = self.erase_failure.map_or_else(String::new, |failure| failure.law().describe("erases"));
+        let programs = self.program_failure.map_or_else(String::new, |failure| failure.law().describe("programs"));
         let (spares, factory) = (self.spare_blocks_per_plane, self.factory_share * 100.0);
-        format!("{factory} % from the factory, {spares} spares a plane{failure}{programs}")
+        format!("{factory} % from the factory, {spares} spares a plane{erases}{programs}")
     }
 }
 
 impl EraseFailureSpec {
+    fn law(&self) -> FailureLaw {
+        let &Self { share, at_pe_cycles, exponent, .. } = self;
+        FailureLaw { share, at_pe_cycles, exponent }
+    }
+
     /// The probability with which an erase fails that takes a block from so many P/E cycles to so many.
     ///
     /// It is that of a failure by `to` on condition of none by `from`. The probability of none over several erases is then the product over
     /// them, however many P/E cycles each counts as.
     pub fn probability(&self, from: f64, to: f64) -> f64 {
-        weibull(self.share, self.at_pe_cycles, self.exponent, (from, to), 1.0)
+        self.law().probability(from, to, 1)
     }
 
     /// How long an erase takes that fails; none where as long as others.
@@ -164,6 +179,11 @@ impl EraseFailureSpec {
 }
 
 impl ProgramFailureSpec {
+    fn law(&self) -> FailureLaw {
+        let &Self { share, at_pe_cycles, exponent, .. } = self;
+        FailureLaw { share, at_pe_cycles, exponent }
+    }
+
     /// The probability with which one program of a page fails in a block whose erase has taken it to so many P/E cycles, and whose next one
     /// takes it to so many.
     ///
@@ -172,7 +192,7 @@ impl ProgramFailureSpec {
     /// # Arguments
     /// - `pages`: of the block.
     pub fn probability(&self, from: f64, to: f64, pages: u32) -> f64 {
-        weibull(self.share, self.at_pe_cycles, self.exponent, (from, to), f64::from(pages))
+        self.law().probability(from, to, pages)
     }
 
     /// How long a program takes that fails; none where as long as others.

@@ -160,11 +160,10 @@ impl PageMap {
     pub(super) fn replace_failed(&mut self, superblock: u32) -> bool {
         let set = self.geometry.set_of_superblock(superblock);
         let Some(bad) = &mut self.bad_blocks else { return false };
-        let per_set = self.geometry.blocks_per_plane();
         let by_program = bad.condemned.remove(&superblock).map_or(0, |condemned| condemned.members);
         let by_erase = bad.being_erased.remove(&superblock).unwrap_or(0);
         bad.condemned
-            .range_mut(set * per_set..(set + 1) * per_set)
+            .range_mut(self.geometry.superblocks_of_set(set))
             .for_each(|(_, condemned)| condemned.found_no_room = false);
         let members = (0..self.geometry.blocks_per_superblock()).filter(|&member| self.works(set, member));
         // Each member is in a plane of its own.
@@ -230,10 +229,8 @@ impl PageMap {
     /// Whether the program of a page, or of one of several that hold the same codewords, has failed, so that they cannot be read.
     #[inline]
     pub(super) fn is_failed(&self, group: Group) -> bool {
-        self.bad_blocks.as_ref().is_some_and(|bad| {
-            !bad.condemned.is_empty()
-                && bad.condemned.get(&group.superblock).is_some_and(|condemned| condemned.failed.contains(&group))
-        })
+        let condemned = self.bad_blocks.as_ref().and_then(|bad| bad.condemned.get(&group.superblock));
+        condemned.is_some_and(|condemned| condemned.failed.contains(&group))
     }
 
     /// Notes that the programs of all pages of a group have ended, and that some of them have failed: its superblock is condemned. What
@@ -275,18 +272,16 @@ impl PageMap {
     /// Whether programs have failed in a superblock of a set.
     #[inline]
     pub fn has_condemned(&self, set: u32) -> bool {
-        self.bad_blocks.as_ref().is_some_and(|bad| {
-            let per_set = self.geometry.blocks_per_plane();
-            !bad.condemned.is_empty() && bad.condemned.range(set * per_set..(set + 1) * per_set).next().is_some()
-        })
+        let of_set = self.geometry.superblocks_of_set(set);
+        self.bad_blocks.as_ref().is_some_and(|bad| bad.condemned.range(of_set).next().is_some())
     }
 
     /// Takes a superblock of a set in which a program has failed and whose data is to be moved, if that fits others. It is no candidate for
     /// garbage collection from then on.
     pub fn take_condemned(&mut self, set: u32) -> Option<u32> {
-        let per_set = self.geometry.blocks_per_plane();
         let bad = self.bad_blocks.as_ref()?;
-        let of_set: Vec<u32> = bad.condemned.range(set * per_set..(set + 1) * per_set).map(|(&at, _)| at).collect();
+        let of_set = bad.condemned.range(self.geometry.superblocks_of_set(set));
+        let of_set: Vec<u32> = of_set.map(|(&superblock, _)| superblock).collect();
         of_set.iter().for_each(|&superblock| self.settle(set, superblock));
         if !self.takes_data(set) {
             return None;
@@ -336,12 +331,9 @@ impl PageMap {
 
     /// Superblocks of a set in which a program has failed, and which are not closed yet.
     pub(super) fn unsettled(&self, set: u32) -> impl Iterator<Item = u32> {
-        let per_set = self.geometry.blocks_per_plane();
-        let of_set = move |bad: &BadBlocks| {
-            let of_set = bad.condemned.range(set * per_set..(set + 1) * per_set);
-            of_set.filter(|(_, condemned)| !condemned.is_settled).map(|(&superblock, _)| superblock).collect::<Vec<_>>()
-        };
-        self.bad_blocks.as_ref().map(of_set).unwrap_or_default().into_iter()
+        let of_set = self.geometry.superblocks_of_set(set);
+        let condemned = self.bad_blocks.iter().flat_map(move |bad| bad.condemned.range(of_set.clone()));
+        condemned.filter(|(_, condemned)| !condemned.is_settled).map(|(&superblock, _)| superblock)
     }
 
     /// A superblock that has been erased is not free: it is written no more.

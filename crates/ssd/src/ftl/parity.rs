@@ -72,14 +72,15 @@ impl PageMap {
             if page >= u32::from(self.programmed[block as usize]) {
                 continue;
             }
-            if !self.works(group.set, member) && !self.is_failed(self.group_at(group.set, group.superblock, index)) {
-                return None;
-            }
             let mate = self.group_at(group.set, group.superblock, index);
             // What could not be programmed is in the controller's memory as long as its stripe is there.
-            if !self.is_failed(mate) {
-                mates.push(mate);
+            if self.is_failed(mate) {
+                continue;
             }
+            if !self.works(group.set, member) {
+                return None;
+            }
+            mates.push(mate);
         }
         Some(mates)
     }
@@ -165,7 +166,6 @@ impl PageMap {
 
     /// Superblocks of a set go on without some members: open ones give their next page to another, free ones had none to give.
     fn leave(&mut self, set: u32, lost: &[u32]) {
-        let per_set = self.geometry.blocks_per_plane();
         let mut given: BTreeMap<u32, u32> = self.free_ones(set).into_iter().map(|superblock| (superblock, 0)).collect();
         let state = &self.sets[set as usize];
         given.extend(state.open.iter().chain(&state.open_for_handles).flatten().copied());
@@ -194,7 +194,7 @@ impl PageMap {
         for (at, next) in state.open.iter_mut().chain(&mut state.open_for_handles).zip(next) {
             *at = next;
         }
-        for superblock in set * per_set..(set + 1) * per_set {
+        for superblock in self.geometry.superblocks_of_set(set) {
             if given.get(&superblock).is_some_and(|&pages| pages > 0) {
                 self.close_if_full(set, superblock);
             }

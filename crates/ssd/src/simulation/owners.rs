@@ -80,6 +80,11 @@ impl Cause {
         matches!(self, Self::Collection | Self::WearLevelling | Self::Folding)
     }
 
+    /// Whether moving data for it leaves the last free superblock of a set to collection, where the set may have lost room.
+    pub(super) fn leaves_last(self) -> bool {
+        matches!(self, Self::Refresh | Self::BadBlock)
+    }
+
     /// Whether it is a task of garbage collection, which may be paced.
     pub(super) fn is_collection(self) -> bool {
         matches!(self, Self::Collection | Self::WearLevelling)

@@ -103,8 +103,8 @@ fn no_rule_stops_writes() {
     }
 }
 
-/// Does a run come to its end where a rule begins collections and never goes on with them, a write waits for room that a failed die has taken, and patrol scrub is never
-/// over? What has no room is refused.
+/// Does a run come to its end where a rule begins collections and never goes on with them, a write waits for room that a failed die has
+/// taken, and patrol scrub is never over? What has no room is refused.
 #[test]
 fn writes_without_room_are_refused_whatever_a_rule_says() {
     let more = [

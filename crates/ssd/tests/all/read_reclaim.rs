@@ -133,8 +133,8 @@ fn reclaim_ends_with_the_requests() {
     ];
     let config = device("{ block = { reads = 1 } }", &more);
     let requests = random_requests(&config, 200, 50, Ns::from_us(100.0));
-    let statistics = run(&config, requests).statistics().reclaimed_blocks;
-    assert!(statistics > 10, "{statistics} blocks");
+    let reclaimed = run(&config, requests).statistics().reclaimed_blocks;
+    assert!(reclaimed > 10, "{reclaimed} blocks");
 }
 
 /// Are limits those of the classes of layers, the best first? Of four layers of two wordlines the outer ones are the better half.

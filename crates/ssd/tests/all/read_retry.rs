@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::support::{request, run, shipped};
+use crate::support::{SMALL_TLC, request, run, shipped};
 use softsense_base::Ns;
 use softsense_link::{DecodeAttempt, GivenCodeword, Readings};
 use softsense_nand::{InferredBy, ReadWith, ReferencesAt};
@@ -11,18 +11,11 @@ use softsense_ssd::request::RequestKind;
 use softsense_ssd::simulation::Statistics;
 use softsense_ssd::timeline::{Action, LoneRead};
 
-/// One plane of TLC, a codeword a page, after 3,000 P/E cycles and a year: by default references upper pages have a raw bit error rate of
-/// 0.0114 and no hard decision of `flash-8/9` is decoded, with the best 0.0056 and each one is.
-const OLD: [&str; 11] = [
-    "geometry={ channels = 1, chips_per_channel = 1, dies_per_chip = 1, planes_per_die = 1, blocks_per_plane = 16, \
-     pages_per_block = 24, codewords_per_page = 1, codeword_bytes = 4096 }",
-    "ftl.over_provisioning=0.6",
+/// What of [`SMALL_TLC`] is other after 3,000 P/E cycles and a year: by default references upper pages have a raw bit error rate of 0.0114 and
+/// no hard decision of `flash-8/9` is decoded, with the best 0.0056 and each one is.
+const OLD: [&str; 5] = [
     "precondition.retention_days=365.0",
     "precondition.pe_cycles=3000",
-    "precondition.layout='sequential'",
-    "host.write_buffer_bytes=0",
-    "reliability.table.variation={ chip_sigma = 0.0, block_sigma = 0.0, page_sigma = 0.0 }",
-    "host.issue={ closed_loop = { queue_depth = 1 } }",
     // Else a sensing that was cut short would keep the next read waiting.
     "flash.reset_us=0.0",
     "read.policy='two_step'",
@@ -50,7 +43,7 @@ const ATTEMPT: f64 = SENSE + TRANSFER + DECODE;
 
 /// Reads pages of a type in turn, and says how long each took, us.
 fn times(more: &[&str], page_type: u64) -> (Vec<f64>, Statistics) {
-    let config = shipped("tlc-3d.toml", &[&OLD[..], more].concat());
+    let config = shipped("tlc-3d.toml", &[&SMALL_TLC[..], &OLD, more].concat());
     let pages = (0..20).map(|wordline| request(RequestKind::Read, Ns::ZERO, 3 * wordline + page_type, 1));
     let mut simulation = run(&config, pages.collect());
     let times = simulation.take_log().iter().map(|row| row.response.as_us()).collect();
@@ -202,7 +195,7 @@ fn lone_reads_are_those_of_whole_runs() {
         (table(&["read.retry_sensing_percent=75"]), UPPER, entries),
         (table(&["read.retry_sensing_percent=75", "read.retries_ahead=true"]), UPPER, entries),
     ] {
-        let config = shipped("tlc-3d.toml", &[&OLD[..], &more].concat());
+        let config = shipped("tlc-3d.toml", &[&SMALL_TLC[..], &OLD, &more].concat());
         let reliability = config.reliability();
         let given = GivenCodeword {
             cells: reliability.cells().unwrap().clone(),
@@ -264,7 +257,7 @@ fn what_reliability_does_not_know_is_refused() {
             "read.predictor: found one",
         ),
     ] {
-        let overrides: Vec<String> = OLD.iter().chain(&more).map(ToString::to_string).collect();
+        let overrides: Vec<String> = SMALL_TLC.iter().chain(&OLD).chain(&more).map(ToString::to_string).collect();
         let error = CheckedConfig::open("tlc-3d", &overrides).unwrap_err().to_string();
         assert!(error.contains(expected), "{more:?}: {error}");
     }

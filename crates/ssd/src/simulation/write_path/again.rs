@@ -148,7 +148,6 @@ impl WritePath {
     /// Begins to move the data of a superblock of a set at which nothing is at work, if a program has failed in one.
     pub(super) fn begin_bad_block(&mut self, device: &mut Device, set: u32) {
         if self.collections[set as usize].is_none()
-            && device.ftl.has_condemned(set)
             && let Some(superblock) = device.ftl.take_condemned(set)
         {
             self.move_data(device, set, Cause::BadBlock, superblock, None);

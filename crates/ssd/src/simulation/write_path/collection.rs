@@ -123,8 +123,8 @@ impl WritePath {
             return;
         }
         // Where what is moved is due again soon, reclaim is at work without a pause, and what finds no room would wait for ever.
-        let waits_for_room = self.rooms[device.geometry.ssd_of_set(set) as usize].blocked;
-        match if waits_for_room { None } else { device.ftl.take_reclaim(set) } {
+        let reclaim = if self.waits_for_room(device, set) { None } else { device.ftl.take_reclaim(set) };
+        match reclaim {
             Some(Reclaim { superblock, wordline }) => {
                 self.move_data(device, set, Cause::ReadReclaim, superblock, wordline);
             }
@@ -419,8 +419,7 @@ impl WritePath {
     fn abandon(&mut self, device: &mut Device, set: u32) {
         let victim = self.collection(set).victim;
         let cause = self.task_ended(device, set);
-        // Refresh, and what moves data out of bad blocks, have left the last free superblock to collection.
-        device.ftl.put_back(victim, !matches!(cause, Cause::Refresh | Cause::BadBlock));
+        device.ftl.put_back(victim, !cause.leaves_last());
         device.ftl.found_no_room(victim);
         if cause == Cause::Refresh {
             self.refresh_ended(device, set, false);
@@ -455,8 +454,7 @@ impl Collection {
     fn open(&mut self, device: &mut Device, set: u32, first: Lcn) -> Option<Group> {
         // A victim holds translation pages, or data; the cache holds data alone.
         let writer = if self.cause == Cause::Folding { Writer::Fold } else { device.ftl.collector_of(first) };
-        let leaves_last = matches!(self.cause, Cause::Refresh | Cause::BadBlock);
-        let makes_way = !self.whole || (leaves_last && device.ftl.has_lost_room());
+        let makes_way = !self.whole || (self.cause.leaves_last() && device.ftl.has_lost_room());
         let has_room = !makes_way || device.ftl.has_room_beside_last(set, writer);
         let group = if has_room { device.ftl.open(set, writer) } else { None };
         if group.is_none() {

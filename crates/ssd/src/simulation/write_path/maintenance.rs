@@ -171,8 +171,8 @@ impl Maintenance {
 impl Refresh {
     /// The superblocks of a set that can be moved, with their deadlines.
     fn oldest_first(&self, device: &Device, set: u32) -> Vec<(Ns, u32)> {
-        let per_set = device.geometry.blocks_per_plane();
-        let held = (set * per_set..(set + 1) * per_set).filter(|&superblock| device.ftl.holds_data(superblock));
+        let of_set = device.geometry.superblocks_of_set(set);
+        let held = of_set.filter(|&superblock| device.ftl.holds_data(superblock));
         let mut held: Vec<_> = held.map(|superblock| (self.deadlines[superblock as usize], superblock)).collect();
         held.sort_unstable();
         held
@@ -266,7 +266,7 @@ impl WritePath {
     /// Whether nothing begins in a set, for the host waits for what is at work to end: what it writes finds no room, or its next request finds
     /// the queues full. Where data ages faster than it can be moved, refresh is at work without a pause, and the host would wait for ever.
     fn makes_way(&self, device: &Device, set: u32) -> bool {
-        device.holds_host || self.rooms[device.geometry.ssd_of_set(set) as usize].blocked
+        device.holds_host || self.waits_for_room(device, set)
     }
 
     // ---- Patrol scrub ----

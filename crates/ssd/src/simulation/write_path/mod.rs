@@ -131,7 +131,7 @@ impl WritePath {
 
     /// Codewords that the write buffers hold.
     pub(super) fn buffered_codewords(&self) -> u64 {
-        self.buffers.iter().map(WriteBuffer::held).sum::<u64>()
+        self.buffers.iter().map(WriteBuffer::held).sum()
     }
 
     /// Whether no write and no collection is stuck.

@@ -40,7 +40,12 @@ impl Room {
 }
 
 impl WritePath {
-    /// Whether what is to be written finds no room.
+    /// Whether what is to be written to the SSD of a set finds no room.
+    pub(super) fn waits_for_room(&self, device: &Device, set: u32) -> bool {
+        self.rooms[device.geometry.ssd_of_set(set) as usize].blocked
+    }
+
+    /// Whether what is to be written to any SSD finds no room.
     pub(in super::super) fn is_blocked(&self) -> bool {
         self.rooms.iter().any(|room| room.blocked)
     }
@@ -51,13 +56,14 @@ impl WritePath {
         self.rooms[ssd as usize].blocked = true;
         if self.nothing_makes_room(ssd) {
             let sets = device.geometry.sets() / device.geometry.ssds();
-            for set in ssd * sets..(ssd + 1) * sets {
+            let of_ssd = ssd * sets..(ssd + 1) * sets;
+            for set in of_ssd.clone() {
                 if self.collections[set as usize].is_none() {
                     self.begin_if_wanted(device, set, Stage::Start);
                 }
             }
-            // Moving data out of these may be all that is left to do.
-            (ssd * sets..(ssd + 1) * sets).for_each(|set| self.begin_bad_block(device, set));
+            // Moving data out of bad blocks may be all that is left to do.
+            of_ssd.for_each(|set| self.begin_bad_block(device, set));
             if self.rooms[ssd as usize].is_still() {
                 assert!(device.ftl.shrinks(), "over-provisioning leaves stale codewords to collect");
                 self.refuse_writes(device, ssd);
