@@ -67,7 +67,8 @@ artifact: $(BUILT)
 
 test: $(BUILT)
 	cargo test --workspace --locked
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n logical --dist loadfile -m "not law and not alone"
+	$(BIN)/python -m pytest -m alone
 
 # -s, so that what was predicted and counted is seen.
 laws: $(BUILT)

@@ -617,6 +617,7 @@ def seconds_of(*works: Callable[[], Any]) -> float:
     return time.perf_counter() - start
 
 
+@pytest.mark.alone
 def test_two_threads_are_faster_than_one() -> None:
     """By a loose bound, and once in a few trials in which there is a second CPU to be had, as hashing tells."""
     code = Code.open("flash-8/9")

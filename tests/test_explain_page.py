@@ -107,6 +107,7 @@ def test_every_technique_and_device_that_is_offered_is_explained(address: str) -
             assert status == 200, (device, technique, answer)
 
 
+@pytest.mark.alone
 def test_an_answer_takes_no_time() -> None:
     # CPU time: of a machine that does something else, too, the clock tells nothing.
     for device, page in (("mlc-25nm", "upper"), ("tlc-3d", "centre")):

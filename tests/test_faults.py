@@ -59,6 +59,7 @@ LONG = [
 ]
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("command", LONG, ids=lambda command: command[0])
 def test_ctrl_c_ends_long_work_soon(tmp_path: Path, command: tuple[str, ...]) -> None:
     process = started(*command, cwd=tmp_path)
@@ -256,6 +257,7 @@ sys.exit(cli.main(["policies"]))
 """
 
 
+@pytest.mark.alone
 def test_ctrl_c_in_a_destructor_is_not_lost(tmp_path: Path) -> None:
     """Python says that it ignores what is raised there, and goes on."""
     begun = time.monotonic()

@@ -256,6 +256,7 @@ def test_equal_arguments_give_equal_documents(comparison: softsense.Comparison, 
     assert comparison.report() == compared
 
 
+@pytest.mark.alone
 def test_a_report_is_small_and_made_in_no_time(comparison: softsense.Comparison, compared: str) -> None:
     assert len(compared.encode()) < 600_000
     times = []

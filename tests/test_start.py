@@ -29,9 +29,11 @@ def test_import_leaves_heavy_modules_alone(module: str) -> None:
     assert not HEAVY & set(done.stdout.split())
 
 
+@pytest.mark.alone
 def test_import_takes_less_than_150_ms() -> None:
     assert seconds("-c", "import softsense") - seconds("-c", "pass") < 0.15
 
 
+@pytest.mark.alone
 def test_command_starts_in_less_than_300_ms() -> None:
     assert seconds("-c", "from softsense.cli import main; main(['--version'])") < 0.3
