@@ -1,7 +1,7 @@
 //! Shipped codes by name, and codes from files.
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use softsense_base::{Error, Result, canonical, distance, read_text, spelled_like};
 
@@ -24,12 +24,13 @@ pub enum Code {
     Bch(Arc<BchCode>),
 }
 
-/// A shipped code, not compiled yet.
-#[derive(Debug, Clone, Copy)]
+/// A shipped code, compiled when it is asked for.
+#[derive(Debug)]
 pub struct Entry {
     name: &'static str,
     description: &'static str,
     source: Source,
+    compiled: OnceLock<Code>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -52,17 +53,18 @@ macro_rules! ldpc {
             name: $name,
             description: $description,
             source: Source::BaseMatrix(include_str!(concat!("../codes/", $file))),
+            compiled: OnceLock::new(),
         }
     };
 }
 
 const fn bch(name: &'static str, [field_bits, correctable, data_bits]: [usize; 3], description: &'static str) -> Entry {
     let parameters = BchParameters { field_bits: field_bits as u32, correctable, data_bits };
-    Entry { name, description, source: Source::Bch(parameters) }
+    Entry { name, description, source: Source::Bch(parameters), compiled: OnceLock::new() }
 }
 
 /// LDPC codes are called after their use and rate; BCH codes after their bytes of data and how many errors they correct.
-const SHIPPED: [Entry; 18] = [
+static SHIPPED: [Entry; 18] = [
     ldpc!("teaching-1/2", "teaching-1-2.qc", "LDPC, 6 B of data, (3,6)-regular: small enough to print"),
     ldpc!("flash-8/9", "flash-8-9.qc", "LDPC, 4 KB of data and 12.5 % parity, column weight 4: the default"),
     ldpc!("flash-64/73", "flash-64-73.qc", "LDPC, 4 KB of data and 14.1 % parity, column weight 4"),
@@ -94,13 +96,19 @@ impl Entry {
         self.description
     }
 
-    /// Compiles the code.
+    /// The code, which the first that asks for it compiles.
     pub fn compile(&self) -> Code {
-        let code = match self.source {
-            Source::BaseMatrix(text) => QuasiCyclic::parse(self.name, text)
+        self.compiled.get_or_init(|| self.source.compile(self.name)).clone()
+    }
+}
+
+impl Source {
+    fn compile(&self, name: &str) -> Code {
+        let code = match *self {
+            Self::BaseMatrix(text) => QuasiCyclic::parse(name, text)
                 .and_then(|matrix| LdpcCode::new(matrix, RedundantChecks::Refuse))
                 .map(|code| Code::Ldpc(Arc::new(code))),
-            Source::Bch(BchParameters { field_bits, correctable, data_bits }) => {
+            Self::Bch(BchParameters { field_bits, correctable, data_bits }) => {
                 BchCode::new(field_bits, correctable, data_bits).map(|code| Code::Bch(Arc::new(code)))
             }
         };
