@@ -671,7 +671,7 @@ impl PageMap {
 
 /// Asks the CPU to fetch an entry of `array`, where it can be asked.
 #[inline(always)]
-fn prefetch<T>(array: &[T], index: u64) {
+pub(crate) fn prefetch<T>(array: &[T], index: u64) {
     #[cfg(target_arch = "x86_64")]
     #[allow(unsafe_code, reason = "the intrinsic takes a pointer; a prefetch reads nothing and cannot fault")]
     unsafe {

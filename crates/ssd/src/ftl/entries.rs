@@ -123,21 +123,22 @@ impl PageMap {
         self.map.prefetch(lcn);
     }
 
-    /// The same for what reading or overwriting `lcn` will need besides: its block and when it was written.
+    /// The same for what reading or overwriting `lcn` will need besides: its block, which is returned if it is in flash, and when it was
+    /// written.
     #[inline]
-    pub fn prefetch_block(&mut self, lcn: Lcn) {
+    pub fn prefetch_block(&mut self, lcn: Lcn) -> Option<u32> {
         self.note_start(lcn);
-        if let Entry::Flash(place) = self.entry(lcn) {
-            let (block, page, _) = self.geometry.split(place);
-            prefetch(&self.blocks, self.geometry.superblock_of(place).into());
-            prefetch(&self.programmed, block.into());
-            if let Some(read_counts) = &self.read_counts {
-                read_counts.prefetch(block, self.geometry.wordline_of(page, false));
-            }
-            if let Some(written_s) = &self.written_s {
-                written_s.prefetch(place / u64::from(self.geometry.codewords_per_page()));
-            }
+        let Entry::Flash(place) = self.entry(lcn) else { return None };
+        let (block, page, _) = self.geometry.split(place);
+        prefetch(&self.blocks, self.geometry.superblock_of(place).into());
+        prefetch(&self.programmed, block.into());
+        if let Some(read_counts) = &self.read_counts {
+            read_counts.prefetch(block, self.geometry.wordline_of(page, false));
         }
+        if let Some(written_s) = &self.written_s {
+            written_s.prefetch(place / u64::from(self.geometry.codewords_per_page()));
+        }
+        Some(block)
     }
 
     /// The same for a superblock that will be collected: what was written there.

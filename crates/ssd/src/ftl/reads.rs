@@ -17,9 +17,13 @@ impl PageMap {
     #[inline]
     pub fn read_ends(&mut self, group: Group, sensings: u32, of_host: bool) {
         self.blocks[group.superblock as usize].reads -= 1;
-        if self.read_counts.is_none() {
-            return;
+        if self.read_counts.is_some() {
+            self.count_sensings(group, sensings, of_host);
         }
+    }
+
+    #[inline(never)]
+    fn count_sensings(&mut self, group: Group, sensings: u32, of_host: bool) {
         for member in group.members() {
             let (member, page) = self.geometry.turn(group.page, member);
             let wordline = self.geometry.wordline_of(page, group.slc);

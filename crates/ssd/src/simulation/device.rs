@@ -117,6 +117,14 @@ impl Device {
         self.ftl.check_own()
     }
 
+    /// Asks the CPU to fetch what reading or overwriting `lcn` will need soon, besides its map entry.
+    #[inline]
+    pub(super) fn prefetch_block(&mut self, lcn: Lcn) {
+        if let Some(block) = self.ftl.prefetch_block(lcn) {
+            self.medium.prefetch(block);
+        }
+    }
+
     /// What it has cost so far.
     pub(super) fn own_costs(&self, policy: Option<OwnName>) -> Vec<(OwnName, OwnCost)> {
         let asked = self.back_end.own.as_ref().map(|own| own.cost());

@@ -208,7 +208,10 @@ impl Host {
     /// Whether a request waits, or arrives before anything else happens.
     #[inline]
     pub(super) fn is_due(&self, kernel: &Kernel) -> bool {
-        self.queues.iter().any(|queue| queue.is_due(kernel))
+        match &self.queues[..] {
+            [queue] => queue.is_due(kernel),
+            queues => queues.iter().any(|queue| queue.is_due(kernel)),
+        }
     }
 
     /// Lets in a request that [is due](Self::is_due), if there is room for it: which it is among those under way. The clock is put

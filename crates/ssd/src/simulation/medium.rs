@@ -11,7 +11,7 @@ use super::back_end::{CodewordOrder, ReadOrder};
 use super::statistics::{CodewordSample, ExpectedUber};
 use crate::checked::CheckedConfig;
 use crate::format::UnitCode;
-use crate::ftl::{Group, Lcn, Location, PageMap, Place};
+use crate::ftl::{Group, Lcn, Location, PageMap, Place, prefetch};
 use crate::geometry::Geometry;
 
 /// How long the codewords of a BCH code are.
@@ -257,6 +257,12 @@ impl Medium {
     pub(super) fn rber_of_page(&self, now: Ns, ftl: &PageMap, group: Group) -> f64 {
         let cells = |_| self.cell_age(now, ftl, group, group.first());
         self.reliability.conditions(ftl.erases(group.superblock), 1, cells).mean_rber()
+    }
+
+    /// Asks the CPU to fetch what cells of a block are known by.
+    #[inline]
+    pub(super) fn prefetch(&self, block: u32) {
+        prefetch(&self.block_factors, block.into());
     }
 
     /// The factor of a block and its chip, which takes longer to work out than to remember.

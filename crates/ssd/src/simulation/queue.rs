@@ -196,7 +196,7 @@ impl Queue {
             }
         }
         if let Some(soon) = self.read_ahead.get(READ_AHEAD / 2) {
-            device.ftl.prefetch_block((soon.offset_bytes / self.codeword_bytes) as Lcn);
+            device.prefetch_block((soon.offset_bytes / self.codeword_bytes) as Lcn);
         }
         let next = self.read_ahead.pop_front();
         self.read += u64::from(next.is_some());

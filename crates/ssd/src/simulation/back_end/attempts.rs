@@ -43,6 +43,7 @@ impl BackEnd {
     }
 
     /// Whoever asked for a read is charged for it.
+    #[inline]
     pub(super) fn charge(&mut self, kernel: &mut Kernel, read: u32) -> Pj {
         let Read { order: ReadOrder { owner, .. }, energy, .. } = self.reads.reads[read];
         match owner {
@@ -115,11 +116,17 @@ impl BackEnd {
     }
 
     /// All decodes of an attempt are over: what has failed is tried again, or given up.
+    #[inline(always)]
     pub(super) fn attempt_over(&mut self, kernel: &mut Kernel, read: u32, next: Option<Step>, energy: Pj) {
-        let Read { order: ReadOrder { group, .. }, failed, .. } = self.reads.reads[read];
-        if !failed {
-            return self.end_read(kernel, read);
+        if self.reads.reads[read].failed {
+            self.retry(kernel, read, next, energy);
+        } else {
+            self.end_read(kernel, read);
         }
+    }
+
+    fn retry(&mut self, kernel: &mut Kernel, read: u32, next: Option<Step>, energy: Pj) {
+        let group = self.reads.reads[read].order.group;
         let Some(next) = next else {
             if self.may_recover(read) {
                 return kernel.report(Completion::Recover { read });

@@ -1,5 +1,7 @@
 //! What comes before a program: its codewords are encoded, and cross links where the encoders are outside the SSD.
 
+use softsense_base::Pj;
+
 use super::super::kernel::{Deferred, Kernel};
 use super::super::owners::ProgramOwner;
 use super::array::{Turn, Work};
@@ -30,8 +32,8 @@ impl BackEnd {
         codewords: impl FnOnce() -> u32,
     ) {
         let energy = self.program_energy(pe_cycles, group.slc());
-        let program = Program { merges, ..Program::new(group, owner, energy, fails) };
-        let program = self.programs.insert(program);
+        let program = self.new_program(group, owner, energy, fails);
+        self.programs[program].merges = merges;
         if self.encoders.is_some() {
             let codewords_per_page = codewords();
             let to_encode = group.pages() * codewords_per_page;
@@ -45,6 +47,29 @@ impl BackEnd {
                 kernel.defer(takes, Deferred::Program(program));
             }
         }
+    }
+
+    /// A program of data that comes from the controller as it is.
+    #[inline]
+    fn new_program(&mut self, group: Group, owner: ProgramOwner, energy: Pj, fails: u32) -> u32 {
+        let new = || Program {
+            group,
+            owner,
+            merges: false,
+            copies: None,
+            energy,
+            remaining: 0,
+            codewords_per_page: 0,
+            to_encode: 0,
+            fails,
+        };
+        // In its place, as reads are: what is put together elsewhere and then moved makes the CPU wait for itself.
+        let program = self.programs.reuse(new);
+        let entry = &mut self.programs[program];
+        (entry.group, entry.owner, entry.energy, entry.fails) = (group, owner, energy, fails);
+        (entry.merges, entry.copies, entry.remaining) = (false, None, group.pages());
+        (entry.codewords_per_page, entry.to_encode) = (0, 0);
+        program
     }
 
     /// The data of a program is at the encoders, or goes to its chips where there are none.
@@ -72,8 +97,8 @@ impl BackEnd {
         owner: ProgramOwner,
         fails: u32,
     ) {
-        let program = Program { copies: Some(from), ..Program::new(to, owner, self.energy.copy, fails) };
-        let program = self.programs.insert(program);
+        let program = self.new_program(to, owner, self.energy.copy, fails);
+        self.programs[program].copies = Some(from);
         self.submit_program(kernel, program);
     }
 

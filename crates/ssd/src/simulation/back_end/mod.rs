@@ -95,14 +95,6 @@ struct Program {
     fails: u32,
 }
 
-impl Program {
-    /// A program of data that comes from the controller as it is.
-    fn new(group: Group, owner: ProgramOwner, energy: Pj, fails: u32) -> Self {
-        let remaining = group.pages();
-        let (codewords_per_page, to_encode) = (0, 0);
-        Self { group, owner, merges: false, copies: None, energy, remaining, codewords_per_page, to_encode, fails }
-    }
-}
 
 pub(super) struct BackEnd {
     geometry: Arc<Geometry>,

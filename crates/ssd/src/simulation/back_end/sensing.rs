@@ -234,6 +234,7 @@ impl BackEnd {
     }
 
     /// A unit knows what it has to do: its array begins.
+    #[inline(always)]
     pub(super) fn commanded(&mut self, kernel: &mut Kernel, unit: u32, work: Work) {
         match work {
             Work::Read(part) => {
@@ -260,6 +261,7 @@ impl BackEnd {
     }
 
     /// Counts the sensing of a page for a step, and returns how long it takes.
+    #[inline(always)]
     pub(super) fn sense(&mut self, kernel: &mut Kernel, read: u32, member: u32, step: Step) -> Ns {
         let (hard, extra) = self.energy.sensing(step);
         let statistics = &mut kernel.statistics;

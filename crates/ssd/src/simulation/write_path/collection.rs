@@ -162,7 +162,7 @@ impl WritePath {
             erasing: 0,
         };
         collection.look_ahead(device, set);
-        self.collections[set as usize] = Some(collection);
+        self.collections[set as usize] = Some(Box::new(collection));
         *self.at_work(device, set, cause) += 1;
         self.continue_collection(device, set);
     }
@@ -429,7 +429,7 @@ impl WritePath {
     }
 
     fn task_ended(&mut self, device: &Device, set: u32) -> Cause {
-        let Collection { cause, .. } = self.collections[set as usize].take().expect("collection was at work");
+        let cause = self.collections[set as usize].take().expect("collection was at work").cause;
         *self.at_work(device, set, cause) -= 1;
         if let Some(pacing) = &mut self.pacing {
             pacing.ended(set);

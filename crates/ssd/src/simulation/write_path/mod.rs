@@ -57,7 +57,7 @@ pub(super) struct WritePath {
     /// Of each set, the slot of the unit that ends in the next page of the host's open block.
     cut: Vec<Option<u32>>,
     /// Of each set.
-    collections: Vec<Option<Collection>>,
+    collections: Vec<Option<Box<Collection>>>,
     /// None where garbage collection never pauses.
     pacing: Option<Box<Pacing>>,
     /// What is seen of pages that are copied within their planes; none where none are.
