@@ -41,6 +41,7 @@ impl BackEnd {
             (entry.codewords_per_page, entry.to_encode) = (codewords_per_page, to_encode);
         }
         match &mut kernel.dram {
+            None if self.encoders.is_none() => self.submit_program(kernel, program, group),
             None => self.begin_encoding(kernel, program),
             Some(dram) => {
                 let takes = dram.move_codewords(kernel.now, units);
@@ -75,10 +76,10 @@ impl BackEnd {
     /// The data of a program is at the encoders, or goes to its chips where there are none.
     #[inline]
     pub(in super::super) fn begin_encoding(&mut self, kernel: &mut Kernel, program: u32) {
-        if self.encoders.is_none() {
-            return self.submit_program(kernel, program);
-        }
         let Program { group, owner, codewords_per_page, to_encode, .. } = self.programs[program];
+        if self.encoders.is_none() {
+            return self.submit_program(kernel, program, group);
+        }
         kernel.statistics.operations.encodes += u64::from(to_encode);
         for member in group.members() {
             let channel = self.channel_of(group, member);
@@ -99,12 +100,11 @@ impl BackEnd {
     ) {
         let program = self.new_program(to, owner, self.energy.copy, fails);
         self.programs[program].copies = Some(from);
-        self.submit_program(kernel, program);
+        self.submit_program(kernel, program, to);
     }
 
     /// The pages of a program go to their chips.
-    fn submit_program(&mut self, kernel: &mut Kernel, program: u32) {
-        let group = self.programs[program].group;
+    fn submit_program(&mut self, kernel: &mut Kernel, program: u32, group: Group) {
         for member in group.members() {
             let part = self.reads.part_number(program, member);
             self.submit(kernel, self.unit_of(group, member), Work::Program(part), Turn::Other);
@@ -119,11 +119,12 @@ impl BackEnd {
         if program.to_encode > 0 {
             return;
         }
-        let codewords = program.group.pages() * program.codewords_per_page;
-        let ssd = self.geometry.ssd_of_set(program.group.set);
+        let group = program.group;
+        let codewords = group.pages() * program.codewords_per_page;
+        let ssd = self.geometry.ssd_of_set(group.set);
         match &mut self.links {
             Some(links) if encoders.pooled => links.carry_program(kernel, ssd, index, codewords),
-            _ => self.submit_program(kernel, index),
+            _ => self.submit_program(kernel, index, group),
         }
     }
 
@@ -138,7 +139,7 @@ impl BackEnd {
         let links = self.links.as_mut().expect("something has crossed one");
         match links.crossed(kernel, crossing) {
             Some(Cargo::Read(arrived)) => self.arrive_at_decoders(kernel, arrived),
-            Some(Cargo::Program(program)) => self.submit_program(kernel, program),
+            Some(Cargo::Program(program)) => self.submit_program(kernel, program, self.programs[program].group),
             None => {}
         }
     }
