@@ -451,6 +451,13 @@ impl Geometry {
         if self.ssds == 1 { 0 } else { set / (self.sets() / self.ssds) }
     }
 
+    /// The sets of an SSD.
+    #[inline]
+    pub fn sets_of_ssd(&self, ssd: u32) -> Range<u32> {
+        let sets = self.sets() / self.ssds;
+        ssd * sets..(ssd + 1) * sets
+    }
+
     /// The superblock of a place.
     #[inline]
     pub fn superblock_of(&self, place: u64) -> u32 {

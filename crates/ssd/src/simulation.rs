@@ -225,8 +225,8 @@ impl Simulation {
             }
         }
         self.device.kernel.now = instant(key);
-        if in_idle_time && self.write_path.is_blocked() && self.device.back_end.is_idle() {
-            self.write_path.finish_collections(&mut self.device);
+        if in_idle_time && self.write_path.is_blocked() {
+            self.write_path.finish_collections_of_blocked(&mut self.device);
         }
         if self.now() > LATEST {
             let message = format!(

@@ -104,7 +104,7 @@ fn no_rule_stops_writes() {
 }
 
 /// Does a run come to its end where a rule begins collections and never goes on with them, a write waits for room that a failed die has
-/// taken, and patrol scrub is never over? What has no room is refused.
+/// taken, and patrol scrub, or refresh of another SSD, is never over? What has no room is refused.
 #[test]
 fn writes_without_room_are_refused_whatever_a_rule_says() {
     let more = [
@@ -114,11 +114,14 @@ fn writes_without_room_are_refused_whatever_a_rule_says() {
         "ftl.scrub={ period_days = 1.0, when = \"host_away\" }",
         "flash.die_failures=[{ die = 1, at_s = 0.01 }]",
     ];
-    let config = own(&more, |set| go(!set.collecting));
-    let simulation = run(&config, overwrites(&config, 20_000));
-    let statistics = simulation.statistics();
-    assert!(statistics.refused_codewords > 0, "the failed die has no room");
-    assert!(statistics.gc_pacing.pauses > 0, "the rule pauses");
+    let never_idle = ["geometry.ssds=2", "ftl.refresh.age_days=0.02"];
+    for more in [more.to_vec(), [&more[..], &never_idle].concat()] {
+        let config = own(&more, |set| go(!set.collecting));
+        let simulation = run(&config, overwrites(&config, 20_000));
+        let statistics = simulation.statistics();
+        assert!(statistics.refused_codewords > 0, "the failed die has no room");
+        assert!(statistics.gc_pacing.pauses > 0, "the rule pauses");
+    }
 }
 
 fn overwrites(config: &CheckedConfig, count: u64) -> Vec<Request> {

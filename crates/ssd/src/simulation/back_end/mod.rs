@@ -95,7 +95,6 @@ struct Program {
     fails: u32,
 }
 
-
 pub(super) struct BackEnd {
     geometry: Arc<Geometry>,
     reliability: Arc<Reliability>,

@@ -10,8 +10,7 @@ use super::WritePath;
 impl WritePath {
     /// An SSD is idle: the cache of each of its sets is folded.
     pub(in super::super) fn fold_in_idle_time(&mut self, device: &mut Device, ssd: u32) {
-        let sets = device.geometry.sets() / device.geometry.ssds();
-        for set in ssd * sets..(ssd + 1) * sets {
+        for set in device.geometry.sets_of_ssd(ssd) {
             if self.collections[set as usize].is_none() {
                 self.begin_folding(device, set);
             }

@@ -4,6 +4,8 @@
 //! host ends on one of its busy units, and when the time is over that its rule, or idle time, has set. From the reserve of free
 //! superblocks down collection goes on without being asked: the host leaves the last one to it, so that no rule can stop writes.
 
+use std::ops::Range;
+
 use softsense_base::{Ns, OwnName, Result};
 use softsense_link::OwnCost;
 
@@ -362,11 +364,29 @@ impl WritePath {
         self.ask_for(device, set);
     }
 
-    /// Nothing is left to happen, or nothing that would let writes go on: collections that pause come to their ends. Whether there was one.
+    /// Nothing is left to happen: collections that pause come to their ends. Whether there was one.
     pub(in super::super) fn finish_collections(&mut self, device: &mut Device) -> bool {
+        self.finish_those_of(device, 0..device.geometry.sets())
+    }
+
+    /// Where writes find no room in an SSD, and nothing is under way there but collections that pause, nothing would let either go on: the
+    /// collections come to their ends.
+    pub(in super::super) fn finish_collections_of_blocked(&mut self, device: &mut Device) {
+        let Some(pacing) = &self.pacing else { return };
+        let at_rest = |set: u32| self.collections[set as usize].is_none() || pacing.sets[set as usize].held;
+        let blocked = (0..device.geometry.ssds()).filter(|&ssd| {
+            let room = &self.rooms[ssd as usize];
+            room.blocked && room.programming + room.reclaiming == 0 && device.geometry.sets_of_ssd(ssd).all(at_rest)
+        });
+        for ssd in blocked.collect::<Vec<_>>() {
+            self.finish_those_of(device, device.geometry.sets_of_ssd(ssd));
+        }
+    }
+
+    fn finish_those_of(&mut self, device: &mut Device, sets: Range<u32>) -> bool {
         let Some(pacing) = &mut self.pacing else { return false };
         let at_work = |set: &u32| self.collections[*set as usize].is_some();
-        let paused: Vec<u32> = (0..self.collections.len() as u32).filter(at_work).collect();
+        let paused: Vec<u32> = sets.filter(at_work).collect();
         for &set in &paused {
             pacing.sets[set as usize].overruled = true;
         }

@@ -55,8 +55,7 @@ impl WritePath {
     pub(super) fn make_room(&mut self, device: &mut Device, ssd: u32) {
         self.rooms[ssd as usize].blocked = true;
         if self.nothing_makes_room(ssd) {
-            let sets = device.geometry.sets() / device.geometry.ssds();
-            let of_ssd = ssd * sets..(ssd + 1) * sets;
+            let of_ssd = device.geometry.sets_of_ssd(ssd);
             for set in of_ssd.clone() {
                 if self.collections[set as usize].is_none() {
                     self.begin_if_wanted(device, set, Stage::Start);
