@@ -126,13 +126,14 @@ def test_the_command_writes_what_it_says(tmp_path: Path, softsense_command: Soft
 
 
 def test_results_say_what_scheduling_has_chosen_and_which_deadlines_were_missed() -> None:
-    rule = "[scheduling]\ndeadlines = { read_us = 200.0, margin_us = 50.0 }\n"
+    rule = "[scheduling]\nbus = true\ndeadlines = { read_us = 200.0, margin_us = 50.0 }\n"
     result = softsense.run(Config.from_toml(DEVICE + TENANTS + rule, "scheduled.toml"))
     told, tenants = result.summary["scheduling"], result.summary["tenants"]
     assert told["chosen"] > 0
     assert 0 < told["missed_deadlines"] == sum(tenant["missed_deadlines"] for tenant in tenants)
     blocks = {block.about: block for block in tables.blocks(softsense.Comparison([result]))}
-    assert "scheduling" in blocks
+    assert told["bus"]["chosen"] > 0
+    assert "transfers\nchosen" in [header for header, _ in blocks["scheduling"].columns]
     assert "missed\ndeadlines" in [header for header, _ in blocks["tenants"].columns]
     plain = softsense.run(config())
     assert "scheduling" not in plain.summary

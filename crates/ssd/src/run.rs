@@ -11,11 +11,11 @@ use crate::config::{CacheAdmission, MODEL_VERSION, Mapping, PartialWrite};
 use crate::request::{NoRequests, RequestKind};
 use crate::simulation::{Cause, CodewordSample, Grown, LogRow, Recording, Simulation, Sources, Window};
 use crate::summary::{
-    BackgroundWork, BadBlocksSummary, CodeRatesSummary, CodewordReads, CopybackSummary, DramSummary, EncoderSummary,
-    EnergySummary, GcPacingSummary, GcSummary, GrowthSummary, HostLinkSummary, InterconnectSummary, MachineSummary,
-    MappingSummary, OwnSummary, ParitySummary, PowerLossSummary, ReadAheadSummary, ReadBufferSummary,
-    ReadReclaimSummary, ReadTimeUs, RefreshSummary, Responses, SchedulingSummary, ScrubSummary, SlcCacheSummary,
-    SlowestReads, Summary, WearSummary, WritesDetail,
+    BackgroundWork, BadBlocksSummary, BusSchedulingSummary, CodeRatesSummary, CodewordReads, CopybackSummary,
+    DramSummary, EncoderSummary, EnergySummary, GcPacingSummary, GcSummary, GrowthSummary, HostLinkSummary,
+    InterconnectSummary, MachineSummary, MappingSummary, OwnSummary, ParitySummary, PowerLossSummary, ReadAheadSummary,
+    ReadBufferSummary, ReadReclaimSummary, ReadTimeUs, RefreshSummary, Responses, SchedulingSummary, ScrubSummary,
+    SlcCacheSummary, SlowestReads, Summary, WearSummary, WritesDetail,
 };
 use crate::tenants::{self, TenantSources, TenantSummary};
 use crate::trace::{Beyond, Trace};
@@ -448,6 +448,11 @@ impl Run {
                 most_passed_over: counts.most_passed_over,
                 near_deadline: has_deadlines.then_some(counts.near_deadline),
                 missed_deadlines: has_deadlines.then_some(s.missed_deadlines),
+                bus: self.simulation.bus_schedule_counts().map(|counts| BusSchedulingSummary {
+                    chosen: counts.chosen,
+                    had_waited_enough: counts.had_waited_enough,
+                    most_passed_over: counts.most_passed_over,
+                }),
             }),
             interconnect: self.simulation.link_shares().map(|shares| InterconnectSummary {
                 mean_us: mean_us(s.interconnect_time),

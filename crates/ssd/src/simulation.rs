@@ -612,7 +612,12 @@ impl Simulation {
 
     /// What the schedule has chosen so far; none where the config has none.
     pub fn schedule_counts(&self) -> Option<ScheduleCounts> {
-        self.device.back_end.schedule_counts()
+        self.device.back_end.schedule_counts().map(|(operations, _)| operations)
+    }
+
+    /// Likewise of the transfers that waited for a bus; none where the schedule leaves them alone.
+    pub fn bus_schedule_counts(&self) -> Option<ScheduleCounts> {
+        self.device.back_end.schedule_counts()?.1
     }
 
     /// What losses of power have done so far; none where the config has none.

@@ -172,6 +172,20 @@ pub struct SchedulingSummary {
     /// Reads of the host that completed after their deadline; not there without deadlines.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub missed_deadlines: Option<u64>,
+    /// The same of transfers that waited for a bus; not there unless `scheduling.bus` has them chosen.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bus: Option<BusSchedulingSummary>,
+}
+
+/// Which of the transfers that waited for a bus went next.
+#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
+pub struct BusSchedulingSummary {
+    /// Transfers that had waited for their bus when they began.
+    pub chosen: u64,
+    /// Those of them that had been passed over as often as is allowed.
+    pub had_waited_enough: u64,
+    /// How often one of them had been passed over, at most.
+    pub most_passed_over: u32,
 }
 
 /// The controller's DRAM.

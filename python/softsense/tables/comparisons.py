@@ -208,7 +208,15 @@ def blocks(comparison: Comparison) -> list[Block]:
                 column("near their\ndeadline", as_count, "scheduling", "near_deadline"),
                 column("missed\ndeadlines", as_count, "scheduling", "missed_deadlines"),
             ]
-        found.append(Block("scheduling", "Scheduling of planes (operations, and reads)", "policy", names, columns))
+        if any((s.get("scheduling") or {}).get("bus") for s in summaries):
+            columns += [
+                column("transfers\nchosen", as_count, "scheduling", "bus", "chosen"),
+                column("had waited\nenough", as_count, "scheduling", "bus", "had_waited_enough"),
+                column("most\npassed over", as_count, "scheduling", "bus", "most_passed_over"),
+            ]
+        found.append(
+            Block("scheduling", "Scheduling of planes (operations, and reads) and buses", "policy", names, columns)
+        )
 
     if any((s.get("wear") or {}).get("levelled_to") is not None for s in summaries):
         columns = [

@@ -6,8 +6,8 @@ use softsense_nand::Wear;
 
 use super::CheckedConfig;
 use crate::config::{
-    AllocationPool, BusyUnit, DecodeTime, DecoderEnergy, GcPacing, InterleavedGroups, Layout, Mapping, PartialWrite,
-    PlaneChoice, ReadReclaimSpec, RoundsAmong, RoundsTake, ScrubLimit, TranslationPages,
+    AllocationPool, BusFirst, BusyUnit, DecodeTime, DecoderEnergy, GcPacing, InterleavedGroups, Layout, Mapping,
+    PartialWrite, PlaneChoice, ReadReclaimSpec, RoundsAmong, RoundsTake, ScrubLimit, TranslationPages,
 };
 use crate::events::MAX_INDEX;
 
@@ -84,7 +84,7 @@ impl CheckedConfig {
     }
 
     /// All that cannot go together: a new feature that goes without another is a row here.
-    fn clashes(&self) -> [Clash; 72] {
+    fn clashes(&self) -> [Clash; 73] {
         let config = &self.config;
         let (decoder, flash, reliability) = (&config.decoder, &config.flash, &config.reliability);
         let layouts = self.layouts();
@@ -194,6 +194,13 @@ impl CheckedConfig {
                     .is_some_and(|deadlines| deadlines.only_near_suspend && flash.suspend.is_none()),
                 "scheduling.deadlines.only_near_suspend",
                 "found true without `flash.suspend`, expected programs and erases that can be suspended".into(),
+            ),
+            // Both say which transfer goes next.
+            clash(
+                config.scheduling.as_ref().is_some_and(|scheduling| scheduling.bus)
+                    && config.bus.first != BusFirst::FirstCome,
+                "scheduling.bus",
+                "found true with `bus.first` other than \"first_come\", expected one of them: both say which transfer goes next".into(),
             ),
             // Where no read goes first, none has anything suspended.
             clash(

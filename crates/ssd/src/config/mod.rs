@@ -75,7 +75,9 @@ pub use precondition::{Layout, PreconditionSpec, SsdAge, TranslationPages};
 pub use read_ahead::ReadAheadSpec;
 pub use read_reclaim::{ReadReclaimSpec, WordlineReclaimSpec};
 pub use rounds::{RoundsAmong, RoundsSpec, RoundsTake};
-pub use scheduling::{DeadlinesSpec, IntensitySpec, KindsRule, OperationKind, ScheduleBy, SchedulingSpec};
+pub use scheduling::{
+    DeadlinesSpec, IntensitySpec, KindsRule, OperationKind, PrioritiesRule, ScheduleBy, SchedulingSpec,
+};
 pub(crate) use shipped::{SHIPPED, about};
 pub use slc_cache::{SlcCacheSize, SlcCacheSpec, SlcCellsSpec, WhenFull};
 pub(crate) use spread::AddedTime;

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use softsense_base::{Error, Faults, Result, expect_number, expect_whole};
 
 use super::duration::check_us;
+use super::tenants::Priority;
 
 /// Turns for one of another kind at most.
 const MAX_WEIGHT: u32 = 1 << 16;
@@ -24,11 +25,15 @@ pub struct SchedulingSpec {
     pub by: Vec<ScheduleBy>,
     /// How kinds of operations stand to one another.
     pub kinds: KindsRule,
+    /// How priorities of tenants stand to one another.
+    #[serde(skip_serializing_if = "PrioritiesRule::is_default")]
+    pub priorities: PrioritiesRule,
     /// The largest number of later operations that may go before a waiting operation; after so many it is the next one,
     /// whatever its kind. At least 1. Retries are not counted, because they are part of reads that have begun.
     pub passed_over_at_most: u32,
     /// The number of free blocks of a plane (free superblocks of a set) at or below which operations of its garbage
-    /// collection go before all other kinds; 0 for never.
+    /// collection go before all other kinds by the criterion `kind`, and before all but reads by `proportional_wait`; 0
+    /// for never.
     pub collection_first_at_blocks: u32,
     /// The bounds above which a tenant uses a unit much, for the criterion `intensity`.
     #[serde(skip_serializing_if = "IntensitySpec::is_default")]
@@ -36,6 +41,11 @@ pub struct SchedulingSpec {
     /// Deadlines for reads of the host; without this field reads have none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deadlines: Option<DeadlinesSpec>,
+    /// Whether the same rules choose among the transfers that wait for a bus; if false, `bus.first` does. How often a
+    /// transfer is passed over, turns by weights, intensity (in codewords, of the part of a bus of the bytes) and
+    /// estimated times are then those of each bus. A transfer of a retry is chosen like any other.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub bus: bool,
 }
 
 /// A criterion by which two operations are compared.
@@ -44,12 +54,32 @@ pub struct SchedulingSpec {
 pub enum ScheduleBy {
     /// The kinds of the operations, ranked by `kinds`.
     Kind,
-    /// The `priority` of the tenants that the operations are for. Background operations of the device, and programs
-    /// from its write buffer, have priority `medium`.
+    /// The `priority` of the tenants that the operations are for, ranked by `priorities`. Background operations of the
+    /// device, and programs from its write buffer, have priority `medium`.
     Priority,
     /// Whether the tenants that the operations are for use the unit little, by the bounds in `intensity`. Background
     /// operations of the device count as little use.
     Intensity,
+    /// The estimated slowdown of the operations, the largest first: the time from the arrival of the operation at the
+    /// unit until it would be done if it began now, over the time that it would have taken if only reads, or only other
+    /// operations, of its tenant used the unit, in the order of their arrival. Operations take what their first attempt
+    /// takes, with the transfers over the bus. Background operations of the device count as those of one more tenant.
+    ///
+    /// Source: A. Tavakkol et al., "FLIN", ISCA 2018, section 5, fairness-aware queue insertion. There an operation is
+    /// moved forward in its queue, on arrival, to where the smallest of these estimates over the largest is greatest.
+    Slowdown,
+    /// Whether reads or all other operations have waited longer in proportion. Of both the one that goes first by the
+    /// other criteria is weighed: the time that it has waited, and the other one takes, over the time that it takes
+    /// itself. Where these are equal, reads go first. Reads of garbage collection for room, and of folding, are among
+    /// the other operations; of these, operations that `collection_first_at_blocks` puts first go first.
+    ///
+    /// Source: A. Tavakkol et al., "FLIN", ISCA 2018, section 5, wait-balancing transaction selection.
+    ProportionalWait,
+}
+
+impl ScheduleBy {
+    /// How many there are.
+    pub(crate) const COUNT: usize = 5;
 }
 
 /// The bounds above which a tenant uses a unit much: more pages in an epoch than the unit's part of the following
@@ -169,6 +199,27 @@ pub enum KindsRule {
     Weights(BTreeMap<OperationKind, u32>),
 }
 
+/// How priorities of tenants stand to one another.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PrioritiesRule {
+    /// A higher priority goes before a lower one: `urgent`, `high`, `medium`, `low`.
+    #[default]
+    Order,
+    /// For each priority the number of its turns for each turn of a priority that is not named, 1 to 65,536, as long as
+    /// operations of both wait: start-time fair queueing, as of `kinds.weights`.
+    ///
+    /// Source: A. Tavakkol et al., "FLIN", ISCA 2018, section 5, priority-aware queue arbitration. There weights are
+    /// powers of two, and reads and writes have turns of their own.
+    Weights(BTreeMap<Priority, u32>),
+}
+
+impl PrioritiesRule {
+    fn is_default(&self) -> bool {
+        *self == Self::Order
+    }
+}
+
 /// Deadlines for reads of the host.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -193,10 +244,12 @@ impl Default for SchedulingSpec {
         Self {
             by: vec![ScheduleBy::Kind, ScheduleBy::Priority],
             kinds: KindsRule::Order(vec![vec![HostRead, Translation], vec![HostWrite, Parity], background]),
+            priorities: PrioritiesRule::Order,
             passed_over_at_most: 64,
             collection_first_at_blocks: 1,
             intensity: IntensitySpec::default(),
             deadlines: None,
+            bus: false,
         }
     }
 }
@@ -223,6 +276,12 @@ impl SchedulingSpec {
                 }
             }
         }
+        if let PrioritiesRule::Weights(weights) = &self.priorities {
+            for (priority, &weight) in weights {
+                let path = format!("scheduling.priorities.weights.{}", priority.name());
+                faults.see(expect_whole(path, weight, 1, MAX_WEIGHT));
+            }
+        }
         faults.see(expect_whole("scheduling.passed_over_at_most", self.passed_over_at_most, 1, 1 << 30));
         faults.see(expect_whole("scheduling.collection_first_at_blocks", self.collection_first_at_blocks, 0, 1 << 20));
         faults.see(expect_number("scheduling.intensity.epoch_us", self.intensity.epoch_us, 1.0, 1e9));
@@ -240,10 +299,16 @@ impl SchedulingSpec {
         Some(OperationKind::ALL.map(|kind| place(kind) as u8))
     }
 
-    /// Of each kind its weight, where there are weights.
+    /// Of each kind its weight, where kinds have weights.
     pub(crate) fn weights(&self) -> Option<[u32; OperationKind::ALL.len()]> {
         let KindsRule::Weights(weights) = &self.kinds else { return None };
         Some(OperationKind::ALL.map(|kind| weights.get(&kind).copied().unwrap_or(1)))
+    }
+
+    /// Of each priority its weight, where priorities have weights.
+    pub(crate) fn priority_weights(&self) -> Option<[u32; Priority::ALL.len()]> {
+        let PrioritiesRule::Weights(weights) = &self.priorities else { return None };
+        Some(Priority::ALL.map(|priority| weights.get(&priority).copied().unwrap_or(1)))
     }
 
     /// One line for people.
@@ -261,8 +326,16 @@ impl SchedulingSpec {
                     format!("kind by weight ({})", each.collect::<Vec<_>>().join(", "))
                 }
             },
-            ScheduleBy::Priority => "priority of the tenant".to_owned(),
+            ScheduleBy::Priority => match &self.priorities {
+                PrioritiesRule::Order => "priority of the tenant".to_owned(),
+                PrioritiesRule::Weights(weights) => {
+                    let each = weights.iter().map(|(priority, weight)| format!("{} {weight}", priority.name()));
+                    format!("priority of the tenant by weight ({})", each.collect::<Vec<_>>().join(", "))
+                }
+            },
             ScheduleBy::Intensity => "intensity of the tenant".to_owned(),
+            ScheduleBy::Slowdown => "estimated slowdown".to_owned(),
+            ScheduleBy::ProportionalWait => "proportional wait of reads and others".to_owned(),
         });
         let by = by.collect::<Vec<_>>();
         let by =
@@ -271,6 +344,7 @@ impl SchedulingSpec {
             let suspend = if deadlines.only_near_suspend { ", which alone suspend" } else { "" };
             format!("; reads within {} us, first from {} us before{suspend}", deadlines.read_us, deadlines.margin_us)
         });
-        format!("{by}; passed over at most {} times{deadlines}", self.passed_over_at_most)
+        let bus = if self.bus { "; transfers likewise" } else { "" };
+        format!("{by}; passed over at most {} times{deadlines}{bus}", self.passed_over_at_most)
     }
 }

@@ -12,7 +12,7 @@ use super::Config;
 
 /// Fields that are one of several things with fields of their own: setting a field of one of these chooses it. Of fields of a list's elements
 /// the indices are left out.
-const CHOICES: [&str; 35] = [
+const CHOICES: [&str; 36] = [
     "decoder.placement",
     "decoder.time",
     "encoder.placement",
@@ -46,6 +46,7 @@ const CHOICES: [&str; 35] = [
     "reliability.table.rber",
     "reliability.table.rber.threshold_voltage.measured.mechanisms.time",
     "scheduling.kinds",
+    "scheduling.priorities",
     "workload.addresses",
     "workload.arrivals",
 ];

@@ -179,7 +179,7 @@ pub enum Namespace {
 /// The class of a submission queue.
 ///
 /// Source: NVM Express Base Specification 2.0, 3.4.4.2 (1.4: 4.13.2).
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Priority {
     /// Before all others, however long these wait.
@@ -191,6 +191,21 @@ pub enum Priority {
     Medium,
     /// The third.
     Low,
+}
+
+impl Priority {
+    /// All priorities, by their numbers.
+    pub(crate) const ALL: [Self; 4] = [Self::Urgent, Self::High, Self::Medium, Self::Low];
+
+    /// Its name.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Urgent => "urgent",
+            Self::High => "high",
+            Self::Medium => "medium",
+            Self::Low => "low",
+        }
+    }
 }
 
 /// How the controller chooses whose command it fetches next.
@@ -321,7 +336,7 @@ impl TenantSpec {
             self.fetched_commands.map_or_else(String::new, |most| format!(", {most} commands fetched at once"));
         let deadline = self.read_deadline_us.map_or_else(String::new, |us| format!(", reads within {us} us"));
         let idle = if self.idle { "idle; " } else { "" };
-        let priority = format!("{:?}", self.priority).to_lowercase();
+        let priority = self.priority.name();
         format!(
             "{idle}{of}{issue}; namespace {}; priority {priority}{weight}{placement}{fetched}{deadline}",
             format_bytes(bytes)

@@ -538,19 +538,33 @@ fn scheduling(draw: &mut Draw, suspends: bool) -> String {
         "kinds.weights = { host_read = 5, host_write = 2 }\n",
     ]);
     let intensity = "intensity = { epoch_us = 500.0, read_bytes = 1, write_bytes = 1 }\n";
-    format!(
-        "[scheduling]\nby = {}\npassed_over_at_most = {}\ncollection_first_at_blocks = {}\n{rule}{intensity}{}",
+    let by = draw.one(&[
+        "['kind', 'priority']",
+        "['priority', 'kind']",
+        "['kind']",
+        "['priority']",
+        "[]",
+        "['kind', 'intensity']",
+        "['intensity', 'priority', 'kind']",
+    ]);
+    let (most, collection_first_at) = (draw.one(&[1, 3, 1000]), draw.below(4));
+    // Draws that have come later, with which those above stay what they were.
+    let by = if draw.once_in(2) {
         draw.one(&[
-            "['kind', 'priority']",
-            "['priority', 'kind']",
-            "['kind']",
-            "['priority']",
-            "[]",
-            "['kind', 'intensity']",
-            "['intensity', 'priority', 'kind']",
-        ]),
-        draw.one(&[1, 3, 1000]),
-        draw.below(4),
+            "['slowdown']",
+            "['proportional_wait']",
+            "['proportional_wait', 'priority', 'intensity', 'slowdown']",
+            "['priority', 'proportional_wait', 'kind', 'slowdown', 'intensity']",
+        ])
+    } else {
+        by
+    };
+    let priorities = draw.one(&["", "priorities.weights = { urgent = 8, high = 4, medium = 2 }\n"]);
+    let bus = if draw.once_in(2) { "bus = true\n" } else { "" };
+    let commands = if draw.once_in(3) { "[bus]\ncommand_us = 0.5\n" } else { "" };
+    format!(
+        "{commands}[scheduling]\nby = {by}\npassed_over_at_most = {most}\ncollection_first_at_blocks = {collection_first_at}\n\
+         {rule}{priorities}{bus}{intensity}{}",
         deadlines.unwrap_or_default(),
     )
 }
@@ -876,6 +890,10 @@ fn check(toml: &str, config: &CheckedConfig, asked: Vec<Request>) {
     if let Some(scheduling) = &config.config().scheduling {
         let passed_over = done.schedule_counts().expect("there is a schedule").most_passed_over;
         assert!(passed_over <= scheduling.passed_over_at_most, "somebody was passed over {passed_over} times");
+        let of_bus = done.bus_schedule_counts();
+        assert_eq!(of_bus.is_some(), scheduling.bus, "buses are in the schedule where the config says so");
+        let passed_over = of_bus.map_or(0, |counts| counts.most_passed_over);
+        assert!(passed_over <= scheduling.passed_over_at_most, "a transfer was passed over {passed_over} times");
     }
     assert!(statistics.copied_pages <= statistics.moved_pages_programmed(), "what is copied is moved");
     if toml.contains("[ftl.parity]") && toml.contains("reliability = \"perfect\"") {

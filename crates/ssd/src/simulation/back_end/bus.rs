@@ -1,4 +1,5 @@
-//! Channels: one bus each. What it carries first of what waits is the config's.
+//! Channels: one bus each. What it carries first of what waits is the config's, or the [schedule](super::schedule)'s, which then has all
+//! that waits.
 
 use std::collections::VecDeque;
 
@@ -17,6 +18,16 @@ pub(super) enum Transfer {
     Read { part: u32, codeword: u32 },
     /// A part of a program: a page.
     Program(u32),
+}
+
+impl Transfer {
+    /// The part of a read that it is for, if it is for one.
+    pub(super) fn of_read(self) -> Option<u32> {
+        match self {
+            Self::Read { part, .. } | Self::Command { work: Work::Read(part), .. } => Some(part),
+            Self::Program(_) | Self::Command { .. } => None,
+        }
+    }
 }
 
 #[derive(Debug, Default)]

@@ -19,6 +19,7 @@
 //! A read of units that cross pages senses the pages of a run, one after the other, and is otherwise one of a group.
 
 mod array;
+mod asked;
 mod attempts;
 mod bus;
 mod decoders;
@@ -115,6 +116,8 @@ pub(super) struct BackEnd {
     /// None where units do not wait for one another.
     rounds: Option<Rounds>,
     bus: Bus,
+    /// Whether the schedule chooses transfers, too.
+    schedules_buses: bool,
     decoders: Decoders,
     /// None where encoding takes no time.
     encoders: Option<Encoders>,
@@ -178,6 +181,7 @@ impl BackEnd {
             array: Array::new(geometry.busy_units(), Schedule::new(config)),
             rounds: Rounds::new(spec.flash.rounds, &geometry),
             bus: Bus::new(geometry.channels(), spec.bus.first),
+            schedules_buses: spec.scheduling.as_ref().is_some_and(|scheduling| scheduling.bus),
             decoders: Decoders::new(config),
             encoders: Encoders::new(config),
             links: Links::new(config),
@@ -244,15 +248,19 @@ impl BackEnd {
     /// # Arguments
     /// - `hurried`: whether those go before programs and erases where there is no schedule.
     pub(super) fn awaited_by(&mut self, kernel: &mut Kernel, read: u32, request: u32, hurried: bool) {
-        let order = &mut self.reads.reads[read].order;
-        let was_hurried = std::mem::replace(&mut order.hurried, hurried);
-        let group = order.group;
+        let entry = &mut self.reads.reads[read];
+        let was_hurried = std::mem::replace(&mut entry.order.hurried, hurried);
+        let group = entry.order.group;
+        if let Some(schedule) = &mut self.array.schedule {
+            schedule.adopt(read, request);
+        }
         for member in group.members() {
-            let (unit, work) = (self.unit_of(group, member), Work::Read(self.reads.part_number(read, member)));
-            let turn_comes = match &mut self.array.schedule {
-                Some(schedule) => schedule.adopt(unit, work, request, hurried),
+            let (unit, part) = (self.unit_of(group, member), self.reads.part_number(read, member));
+            let turn_comes = if self.array.schedule.is_some() {
+                self.ask_again(unit, part)
+            } else {
                 // What is of a batch has its turn in that.
-                None => hurried && !was_hurried && self.array.hurry(unit, work, self.left_of_batch(unit)),
+                hurried && !was_hurried && self.array.hurry(unit, Work::Read(part), self.left_of_batch(unit))
             };
             if turn_comes {
                 self.make_way(kernel, unit);

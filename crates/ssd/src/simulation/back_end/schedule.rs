@@ -1,394 +1,576 @@
-//! Which of the operations that wait for a busy unit goes next, where the config has `[scheduling]`.
+//! Which of what waits goes next, where the config has `[scheduling]`: of the operations that wait for a busy unit, and, where it says so,
+//! of the transfers that wait for a bus.
 //!
-//! What waits stands in the order in which it came. Each time the unit is free, the one goes that the keys say, among those that are equal
-//! the one that has waited longest. Who is passed over by one that came later counts that, and has its turn when it was so often enough: so
-//! whatever the keys say, nothing waits for ever. Programs of one block keep their order: the one whose turn it is lets the first of its
-//! block go. Neither passes anybody over more often than is allowed, for those before the first that has been passed over often enough have
-//! not been.
+//! What waits stands in the order in which it came. Each time the unit, or the bus, is free, the one goes that the keys say, among those
+//! that are equal the one that has waited longest. Who is passed over by one that came later counts that, and has its turn when it was so
+//! often enough: so whatever the keys say, nothing waits for ever. Programs of one block keep their order: the one whose turn it is lets
+//! the first of its block go. Neither passes anybody over more often than is allowed, for those before the first that has been passed over
+//! often enough have not been.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use softsense_base::Ns;
 
-use super::super::owners::{Cause, ProgramOwner, ReadOwner};
-use super::BackEnd;
+use super::super::owners::ReadOwner;
 use super::array::{NONE, Work};
-use super::orders::ReadOrder;
+use super::bus::Transfer;
 use crate::checked::CheckedConfig;
 use crate::config::{IntensitySpec, OperationKind, Priority, ScheduleBy};
-use crate::ftl::Group;
 
 const KINDS: usize = OperationKind::ALL.len();
+const PRIORITIES: usize = Priority::ALL.len();
 
 /// The time of fair queueing that an operation of weight 1 takes.
 const TURN: u64 = 1 << 32;
 
 /// What never has to be done.
-const NEVER: Ns = Ns(u64::MAX);
+pub(super) const NEVER: Ns = Ns(u64::MAX);
 
-/// Work that waits, and what is asked of it.
+/// What is asked of work, whatever it waits for.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Waits {
-    work: Work,
-    kind: OperationKind,
-    priority: u8,
-    /// None where it is for no tenant.
-    tenant: u32,
-    set: u32,
-    deadline: Ns,
+pub(super) struct Asks {
+    pub(super) kind: OperationKind,
+    /// For whom it is.
+    pub(super) of: Asked,
+    pub(super) set: u32,
     /// Whether it is a read that may go while a program or an erase is suspended.
-    may_interrupt: bool,
+    pub(super) may_interrupt: bool,
     /// The block whose programs it may not pass; none where it may pass any.
-    in_block: u32,
+    pub(super) in_block: u32,
+    /// Whether it programs or erases, or makes room for what does.
+    pub(super) writes: bool,
+}
+
+impl Asks {
+    /// The same of a transfer: units keep the order of a block, and what is on a bus is not interrupted.
+    pub(super) fn on_bus(self) -> Self {
+        Self { may_interrupt: false, in_block: NONE, ..self }
+    }
+}
+
+/// What is known of a request under way, or of the background.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Asked {
+    /// None where it is for no tenant.
+    pub(super) tenant: u32,
+    pub(super) priority: u8,
+    pub(super) deadline: Ns,
+}
+
+impl Asked {
+    /// What the device does of its own accord.
+    pub(super) const BACKGROUND: Self = Self { tenant: NONE, priority: Priority::Medium as u8, deadline: NEVER };
+
+    /// What is asked of a read that one request waits for, if another one does, too.
+    pub(super) fn and(self, other: Self) -> Self {
+        Self {
+            priority: self.priority.min(other.priority),
+            deadline: self.deadline.min(other.deadline),
+            tenant: self.tenant,
+        }
+    }
+}
+
+/// Something that comes to a queue.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Comes<T> {
+    pub(super) item: T,
+    pub(super) asks: Asks,
+    /// How long it takes, if it waits for nothing.
+    pub(super) takes: Ns,
+    /// How many pages, or codewords, of data it has.
+    pub(super) amount: u64,
+}
+
+/// What waits.
+#[derive(Debug, Clone, Copy)]
+struct Waits<T> {
+    item: T,
+    asks: Asks,
+    since: Ns,
+    takes: Ns,
+    /// How long it would have taken if nothing of others had come.
+    alone: Ns,
     /// How often something that came later has gone before it.
     passed_over: u32,
 }
 
-/// What is known of a request under way.
-#[derive(Debug, Clone, Copy)]
-struct Asked {
-    tenant: u32,
-    priority: u8,
-    deadline: Ns,
+impl<T> Waits<T> {
+    /// How long it will have been there if it begins now, over how long that would have been if nothing of others had come, times 2^32.
+    fn slowdown(&self, now: Ns) -> u64 {
+        let shared = u128::from((now - self.since + self.takes).0);
+        u64::try_from((shared << 32) / u128::from(self.alone.0.max(1))).unwrap_or(u64::MAX)
+    }
+
+    /// Whether it has waited longer than another one, in proportion to what they take, or as long: each waits for the other one, too.
+    fn has_waited_as_long_as(&self, now: Ns, other: &Self) -> bool {
+        let wait = |of: &Self, other: &Self| u128::from((now - of.since + other.takes).0);
+        wait(self, other) * u128::from(other.takes.0) >= wait(other, self) * u128::from(self.takes.0)
+    }
 }
 
-/// What waits for one unit.
-#[derive(Debug, Default)]
-struct Queue {
-    /// The first came first.
-    waiting: VecDeque<Waits>,
-    /// Where kinds have weights: when, in the time of fair queueing, the next of each begins, and the last that began did.
-    next_begins: [u64; KINDS],
+/// Turns by weight: when, in the time of fair queueing, the next of each class begins, and the last that began did.
+#[derive(Debug)]
+struct Turns<const CLASSES: usize> {
+    next_begins: [u64; CLASSES],
     began: u64,
-    /// What each tenant wants of the unit.
-    wants: Vec<Wants>,
 }
 
-/// How much a tenant wants of a unit.
+impl<const CLASSES: usize> Turns<CLASSES> {
+    const NEW: Self = Self { next_begins: [0; CLASSES], began: 0 };
+
+    fn begins(&self, class: usize) -> u64 {
+        self.next_begins[class].max(self.began)
+    }
+
+    /// One of a class has its turn, which takes `turn`.
+    fn take(&mut self, class: usize, turn: u64) {
+        self.began = self.begins(class);
+        self.next_begins[class] = self.began + turn;
+    }
+}
+
+/// What each turn takes by weights.
+fn turns_of<const CLASSES: usize>(weights: Option<[u32; CLASSES]>) -> Option<[u64; CLASSES]> {
+    weights.map(|weights| weights.map(|weight| TURN / u64::from(weight)))
+}
+
+/// How much a tenant wants of a unit, or of a bus.
 #[derive(Debug, Clone, Copy, Default)]
 struct Wants {
     epoch: u64,
-    /// Pages read and programmed in it.
-    pages: [u64; 2],
+    /// Pages, or codewords, read and programmed in it.
+    amounts: [u64; 2],
     /// Whether it wanted much in the epoch before.
     wanted_much: bool,
 }
 
-/// When a tenant wants much of a unit.
-#[derive(Debug, Clone, Copy)]
-struct Intensity {
-    epoch: Ns,
-    /// Pages read and programmed in an epoch at most.
-    pages: [u64; 2],
-}
-
-impl Intensity {
+impl Wants {
     /// What is known of a tenant in the epoch of this instant.
-    fn at(&self, now: Ns, wants: Wants) -> Wants {
-        let epoch = now.0 / self.epoch.0;
-        if epoch == wants.epoch {
-            return wants;
+    ///
+    /// # Arguments
+    /// - `epoch`: how long one lasts.
+    /// - `most`: what is read and programmed in one at most by who wants little.
+    fn at(self, now: Ns, epoch: Ns, most: [u64; 2]) -> Self {
+        let epoch = now.0 / epoch.0;
+        if epoch == self.epoch {
+            return self;
         }
-        let too_many = (0..2).any(|at| wants.pages[at] > self.pages[at]);
-        Wants { epoch, pages: [0; 2], wanted_much: epoch == wants.epoch + 1 && too_many }
+        let too_many = (0..2).any(|at| self.amounts[at] > most[at]);
+        Self { epoch, amounts: [0; 2], wanted_much: epoch == self.epoch + 1 && too_many }
     }
 }
 
 /// What has been chosen how.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ScheduleCounts {
-    /// Operations that began after they had waited, and so were chosen.
+    /// What began after it had waited, and so was chosen.
     pub chosen: u64,
-    /// Those of them that had been passed over as often as is allowed.
+    /// Of that, what had been passed over as often as is allowed.
     pub had_waited_enough: u64,
-    /// Those of them whose deadline was near.
+    /// Of that, what had a deadline that was near.
     pub near_deadline: u64,
     /// How often one of them had been passed over, at most.
     pub most_passed_over: u32,
 }
 
+/// What is chosen by.
 #[derive(Debug)]
-pub(super) struct Schedule {
+struct Rules {
     by: Vec<ScheduleBy>,
     ranks: [u8; KINDS],
-    /// Of each kind, what a turn of it takes in the time of fair queueing; none where there is an order.
-    turns: Option<[u64; KINDS]>,
+    /// What a turn of each kind, and of each priority, takes in the time of fair queueing; none where there is an order.
+    kinds: Option<[u64; KINDS]>,
+    priorities: Option<[u64; PRIORITIES]>,
     passed_over_at_most: u32,
     collection_first_at: u32,
-    /// None where nothing looks at it.
-    intensity: Option<Intensity>,
+    /// How long an epoch of intensity lasts.
+    epoch: Ns,
     margin: Ns,
     only_near_suspend: bool,
+    /// Of each set, whether its collection goes first.
+    hurries: Vec<bool>,
+}
+
+impl Rules {
+    fn is_near(&self, now: Ns, deadline: Ns) -> bool {
+        deadline != NEVER && now + self.margin >= deadline
+    }
+
+    /// What is compared of what waits: less goes first.
+    ///
+    /// # Arguments
+    /// - `writes_go`: whether what writes has its turn, or reads have; none before that is decided.
+    fn key<T>(
+        &self,
+        now: Ns,
+        queue: &Queue<T>,
+        waits: &Waits<T>,
+        writes_go: Option<bool>,
+    ) -> (Ns, [u64; ScheduleBy::COUNT]) {
+        let Asks { kind, of, set, writes, .. } = waits.asks;
+        let near = if self.is_near(now, of.deadline) { of.deadline } else { NEVER };
+        let hurries = kind.makes_room() && self.hurries[set as usize];
+        let mut keys = [0; ScheduleBy::COUNT];
+        for (key, by) in keys.iter_mut().zip(&self.by) {
+            *key = match by {
+                ScheduleBy::Kind if hurries => 0,
+                ScheduleBy::Kind if self.kinds.is_some() => 1 + queue.kinds.begins(kind as usize),
+                ScheduleBy::Kind => 1 + u64::from(self.ranks[kind as usize]),
+                ScheduleBy::Priority if self.priorities.is_some() => queue.priorities.begins(of.priority.into()),
+                ScheduleBy::Priority => u64::from(of.priority),
+                ScheduleBy::Intensity => u64::from(queue.wants_much(now, of.tenant, self.epoch)),
+                ScheduleBy::Slowdown => u64::MAX - waits.slowdown(now),
+                ScheduleBy::ProportionalWait if writes_go.is_some_and(|go| go != writes) => 2,
+                ScheduleBy::ProportionalWait => u64::from(!hurries),
+            };
+        }
+        (near, keys)
+    }
+
+    /// Where in a queue what goes next stands; none where nothing may.
+    ///
+    /// # Arguments
+    /// - `interrupting`: only what may go while a program or an erase is suspended.
+    fn choose<T>(&self, now: Ns, queue: &Queue<T>, interrupting: bool) -> Option<usize> {
+        let waiting = || queue.waiting.iter().enumerate();
+        let may_go = |waits: &Waits<T>| waits.asks.may_interrupt || !interrupting;
+        let at = match waiting().find(|(_, waits)| waits.passed_over >= self.passed_over_at_most) {
+            Some((at, waits)) => may_go(waits).then_some(at)?,
+            None => {
+                let first = |writes_go: Option<bool>, of: &dyn Fn(&Waits<T>) -> bool| {
+                    let among = waiting().filter(|(_, waits)| may_go(waits) && of(waits));
+                    among.min_by_key(|(_, waits)| self.key(now, queue, waits, writes_go))
+                };
+                let writes_go = self.by.contains(&ScheduleBy::ProportionalWait).then(|| {
+                    let [read, write] = [false, true].map(|writes| first(None, &|waits| waits.asks.writes == writes));
+                    match (read, write) {
+                        (Some((_, read)), Some((_, write))) => !read.has_waited_as_long_as(now, write),
+                        (read, _) => read.is_none(),
+                    }
+                });
+                first(writes_go, &|_| true)?.0
+            }
+        };
+        let in_block = queue.waiting[at].asks.in_block;
+        let first_of_block = queue.waiting.iter().take(at).position(|waits| waits.asks.in_block == in_block);
+        Some(first_of_block.filter(|_| in_block != NONE).unwrap_or(at))
+    }
+}
+
+/// What waits for one unit, or for one bus.
+#[derive(Debug)]
+struct Queue<T> {
+    /// The first came first.
+    waiting: VecDeque<Waits<T>>,
+    kinds: Turns<KINDS>,
+    priorities: Turns<PRIORITIES>,
+    /// What each tenant wants of it, and what of reads and programs one that wants little has in an epoch, at most.
+    wants: Vec<Wants>,
+    most: [u64; 2],
+    /// Of each tenant, and of the background as one more: until when its reads, and what it writes, would be done if nothing else came.
+    alone_until: Vec<[Ns; 2]>,
+}
+
+impl<T> Queue<T> {
+    fn wants_much(&self, now: Ns, tenant: u32, epoch: Ns) -> bool {
+        self.wants.get(tenant as usize).is_some_and(|wants| wants.at(now, epoch, self.most).wanted_much)
+    }
+
+    /// Something comes, if only to begin at once: how long it would be there if nothing of others came.
+    fn count(&mut self, now: Ns, epoch: Ns, comes: &Comes<T>) -> Ns {
+        let (tenant, direction) = (comes.asks.of.tenant as usize, usize::from(comes.asks.writes));
+        if let Some(wants) = self.wants.get_mut(tenant) {
+            *wants = wants.at(now, epoch, self.most);
+            wants.amounts[direction] += comes.amount;
+        }
+        let until = &mut self.alone_until[tenant.min(self.wants.len())][direction];
+        *until = now.max(*until) + comes.takes;
+        *until - now
+    }
+}
+
+/// All queues of one sort.
+#[derive(Debug)]
+struct Queues<T> {
+    of: Vec<Queue<T>>,
+    counts: ScheduleCounts,
+}
+
+impl<T: Copy> Queues<T> {
+    /// # Arguments
+    /// - `most_bytes`: what tenants that want little read and program in an epoch at most, in all queues together.
+    /// - `unit_bytes`: those of a page, or a codeword.
+    fn new(queues: u32, tenants: usize, most_bytes: [u64; 2], unit_bytes: u64) -> Self {
+        let new = |_| Queue {
+            waiting: VecDeque::new(),
+            kinds: Turns::NEW,
+            priorities: Turns::NEW,
+            wants: vec![Wants::default(); tenants],
+            most: most_bytes.map(|bytes| (bytes / (u64::from(queues) * unit_bytes)).max(1)),
+            alone_until: vec![[Ns::ZERO; 2]; tenants + 1],
+        };
+        Self { of: (0..queues).map(new).collect(), counts: ScheduleCounts::default() }
+    }
+
+    /// Something comes to a queue: it waits there, unless it is `free`.
+    fn come(&mut self, rules: &Rules, now: Ns, at: u32, comes: Comes<T>, free: bool) {
+        let queue = &mut self.of[at as usize];
+        let alone = queue.count(now, rules.epoch, &comes);
+        if !free {
+            let Comes { item, asks, takes, .. } = comes;
+            queue.waiting.push_back(Waits { item, asks, since: now, takes, alone, passed_over: 0 });
+        }
+    }
+
+    /// What goes next, and goes.
+    fn next(&mut self, rules: &Rules, now: Ns, at: u32, interrupting: bool) -> Option<T> {
+        let queue = &mut self.of[at as usize];
+        let at = rules.choose(now, queue, interrupting)?;
+        queue.waiting.iter_mut().take(at).for_each(|waits| waits.passed_over += 1);
+        let chosen = queue.waiting.remove(at)?;
+        let Asks { kind, of, .. } = chosen.asks;
+        if let Some(turns) = &rules.kinds {
+            queue.kinds.take(kind as usize, turns[kind as usize]);
+        }
+        if let Some(turns) = &rules.priorities {
+            queue.priorities.take(of.priority.into(), turns[usize::from(of.priority)]);
+        }
+        let counts = &mut self.counts;
+        counts.chosen += 1;
+        counts.most_passed_over = counts.most_passed_over.max(chosen.passed_over);
+        counts.had_waited_enough += u64::from(chosen.passed_over >= rules.passed_over_at_most);
+        counts.near_deadline += u64::from(rules.is_near(now, of.deadline));
+        Some(chosen.item)
+    }
+
+    /// Something else is asked of what waits and is meant. Whether something is.
+    fn change(&mut self, at: u32, is_meant: impl Fn(T) -> bool, asks: Asks) -> bool {
+        let meant = self.of[at as usize].waiting.iter_mut().filter(|waits| is_meant(waits.item));
+        meant.map(|waits| waits.asks = asks).count() > 0
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct Schedule {
+    rules: Rules,
+    units: Queues<Work>,
+    /// None where buses serve as without a schedule.
+    buses: Option<Queues<Transfer>>,
     /// Of each tenant, or of all requests where there are none.
     priorities: Vec<u8>,
     deadlines: Vec<Ns>,
-    queues: Vec<Queue>,
     /// Of each request under way.
     requests: Vec<Asked>,
-    /// Of each set, whether its collection goes first.
-    hurries: Vec<bool>,
-    counts: ScheduleCounts,
+    /// Of reads of the background that requests wait for: what they ask for.
+    adopted: BTreeMap<u32, Asked>,
 }
 
 impl Schedule {
     /// None where the config has none.
     pub(super) fn new(config: &CheckedConfig) -> Option<Box<Self>> {
         let spec = config.config().scheduling.as_ref()?;
-        let geometry = config.geometry();
+        let (geometry, sizes) = (config.geometry(), &config.config().geometry);
         let deadlines = spec.deadlines.as_ref();
         let tenants = &config.config().host.tenants;
         let priorities = tenants.iter().map(|tenant| tenant.priority as u8).collect::<Vec<_>>();
+        let IntensitySpec { epoch_us, read_bytes, write_bytes } = spec.intensity;
+        let (flows, most_bytes) = (tenants.len().max(1), [read_bytes, write_bytes]);
         Some(Box::new(Self {
-            by: spec.by.clone(),
-            ranks: spec.ranks().unwrap_or_default(),
-            turns: spec.weights().map(|weights| weights.map(|weight| TURN / u64::from(weight))),
-            passed_over_at_most: spec.passed_over_at_most,
-            collection_first_at: spec.collection_first_at_blocks,
-            intensity: spec.by.contains(&ScheduleBy::Intensity).then(|| {
-                let of_unit = |bytes: u64| {
-                    let page_bytes = config.config().geometry.page_bytes();
-                    (bytes / (u64::from(geometry.busy_units()) * page_bytes)).max(1)
-                };
-                let IntensitySpec { epoch_us, read_bytes, write_bytes } = spec.intensity;
-                Intensity { epoch: Ns::from_us(epoch_us), pages: [of_unit(read_bytes), of_unit(write_bytes)] }
-            }),
-            margin: deadlines.map_or(Ns::ZERO, |deadlines| Ns::from_us(deadlines.margin_us)),
-            only_near_suspend: deadlines.is_some_and(|deadlines| deadlines.only_near_suspend),
+            rules: Rules {
+                by: spec.by.clone(),
+                ranks: spec.ranks().unwrap_or_default(),
+                kinds: turns_of(spec.weights()),
+                priorities: turns_of(spec.priority_weights()),
+                passed_over_at_most: spec.passed_over_at_most,
+                collection_first_at: spec.collection_first_at_blocks,
+                epoch: Ns::from_us(epoch_us),
+                margin: deadlines.map_or(Ns::ZERO, |deadlines| Ns::from_us(deadlines.margin_us)),
+                only_near_suspend: deadlines.is_some_and(|deadlines| deadlines.only_near_suspend),
+                hurries: vec![false; geometry.sets() as usize],
+            },
+            units: Queues::new(geometry.busy_units(), flows, most_bytes, sizes.page_bytes()),
+            buses: spec.bus.then(|| Queues::new(geometry.channels(), flows, most_bytes, sizes.codeword_bytes.into())),
             priorities: if priorities.is_empty() { vec![Priority::default() as u8] } else { priorities },
             deadlines: config.read_deadlines(),
-            queues: (0..geometry.busy_units())
-                .map(|_| Queue { wants: vec![Wants::default(); tenants.len().max(1)], ..Queue::default() })
-                .collect(),
             requests: Vec::new(),
-            hurries: vec![false; geometry.sets() as usize],
-            counts: ScheduleCounts::default(),
+            adopted: BTreeMap::new(),
         }))
     }
 
     /// A request of a tenant comes in, which arrived then.
-    fn expect(&mut self, request: u32, tenant: usize, arrival: Ns) {
+    pub(super) fn expect(&mut self, request: u32, tenant: usize, arrival: Ns) {
         let deadline = self.deadlines.get(tenant).map_or(NEVER, |&within| arrival + within);
-        let unknown = Asked { tenant: NONE, priority: 0, deadline: NEVER };
-        self.requests.resize(self.requests.len().max(request as usize + 1), unknown);
+        self.requests.resize(self.requests.len().max(request as usize + 1), Asked::BACKGROUND);
         self.requests[request as usize] = Asked { tenant: tenant as u32, priority: self.priorities[tenant], deadline };
     }
 
+    /// What a request asks for.
+    pub(super) fn asked(&self, request: u32) -> Asked {
+        self.requests[request as usize]
+    }
+
+    /// A request waits for a read of the background.
+    pub(super) fn adopt(&mut self, read: u32, request: u32) {
+        let asked = self.asked(request);
+        self.adopted.entry(read).and_modify(|before| *before = before.and(asked)).or_insert(asked);
+    }
+
+    /// What requests ask for that wait for a read of the background, if there are some.
+    pub(super) fn adopted(&self, read: u32) -> Option<Asked> {
+        self.adopted.get(&read).copied()
+    }
+
+    /// A read has begun that has the number of one before.
+    pub(super) fn forget(&mut self, read: u32) {
+        self.adopted.remove(&read);
+    }
+
+    /// A set has so many free superblocks now.
+    pub(super) fn has_free(&mut self, set: u32, superblocks: u32) {
+        self.rules.hurries[set as usize] = superblocks <= self.rules.collection_first_at;
+    }
+
+    /// What has been chosen so far of what waited for units.
+    pub(super) fn counts(&self) -> ScheduleCounts {
+        self.units.counts
+    }
+
+    /// Likewise of transfers, if they are chosen.
+    pub(super) fn bus_counts(&self) -> Option<ScheduleCounts> {
+        self.buses.as_ref().map(|buses| buses.counts)
+    }
+
     pub(super) fn waiting(&self, unit: u32) -> usize {
-        self.queues[unit as usize].waiting.len()
+        self.units.of[unit as usize].waiting.len()
     }
 
     /// What waits, in the order in which it came.
     pub(super) fn waiting_works(&self, unit: u32) -> impl Iterator<Item = Work> {
-        self.queues[unit as usize].waiting.iter().map(|waits| waits.work)
+        self.units.of[unit as usize].waiting.iter().map(|waits| waits.item)
     }
 
-    /// A tenant, if it is for one, wants this of a unit.
-    pub(super) fn count(&mut self, now: Ns, unit: u32, waits: &Waits) {
-        let Some(intensity) = &self.intensity else { return };
-        if let Some(wants) = self.queues[unit as usize].wants.get_mut(waits.tenant as usize) {
-            *wants = intensity.at(now, *wants);
-            wants.pages[usize::from(matches!(waits.work, Work::Program(_)))] += 1;
+    /// Work comes to a unit: it waits there, unless that is `free`.
+    pub(super) fn come(&mut self, now: Ns, unit: u32, comes: Comes<Work>, free: bool) {
+        self.units.come(&self.rules, now, unit, comes, free);
+    }
+
+    /// What is asked of a part of a read has changed. Whether it waits for its unit.
+    pub(super) fn change(&mut self, (unit, channel): (u32, u32), part: u32, asks: Asks) -> bool {
+        if let Some(buses) = &mut self.buses {
+            buses.change(channel, |transfer| transfer.of_read() == Some(part), asks.on_bus());
         }
-    }
-
-    pub(super) fn wait(&mut self, unit: u32, waits: Waits) {
-        self.queues[unit as usize].waiting.push_back(waits);
-    }
-
-    /// A request waits for a read of the background: where that waits, it is what the request asks for. Whether it does.
-    ///
-    /// # Arguments
-    /// - `may_interrupt`: whether it may go while a program or an erase is suspended, as reads of the host.
-    pub(super) fn adopt(&mut self, unit: u32, work: Work, request: u32, may_interrupt: bool) -> bool {
-        let asked = self.requests[request as usize];
-        let Some(waits) = self.queues[unit as usize].waiting.iter_mut().find(|waits| waits.work == work) else {
-            return false;
-        };
-        if waits.kind != OperationKind::HostRead {
-            *waits = Waits { kind: OperationKind::HostRead, tenant: asked.tenant, priority: asked.priority, ..*waits };
-        }
-        waits.priority = waits.priority.min(asked.priority);
-        waits.deadline = waits.deadline.min(asked.deadline);
-        waits.may_interrupt = may_interrupt;
-        true
-    }
-
-    fn is_near(&self, now: Ns, deadline: Ns) -> bool {
-        deadline != NEVER && now + self.margin >= deadline
-    }
-
-    /// What is compared of what waits: less goes first.
-    fn key(&self, now: Ns, queue: &Queue, waits: &Waits) -> (Ns, [u64; 3]) {
-        let near = if self.is_near(now, waits.deadline) { waits.deadline } else { NEVER };
-        let mut keys = [0; 3];
-        for (key, by) in keys.iter_mut().zip(&self.by) {
-            *key = match (by, &self.turns) {
-                (ScheduleBy::Kind, _) if waits.kind.makes_room() && self.hurries[waits.set as usize] => 0,
-                (ScheduleBy::Kind, None) => 1 + u64::from(self.ranks[waits.kind as usize]),
-                (ScheduleBy::Kind, Some(_)) => 1 + queue.next_begins[waits.kind as usize].max(queue.began),
-                (ScheduleBy::Priority, _) => u64::from(waits.priority),
-                (ScheduleBy::Intensity, _) => self.intensity.as_ref().map_or(0, |intensity| {
-                    let wants = queue.wants.get(waits.tenant as usize);
-                    u64::from(wants.is_some_and(|&wants| intensity.at(now, wants).wanted_much))
-                }),
-            };
-        }
-        (near, keys)
-    }
-
-    /// Where what goes next stands; none where nothing may.
-    ///
-    /// # Arguments
-    /// - `interrupting`: only what may go while a program or an erase is suspended.
-    fn choose(&self, now: Ns, unit: u32, interrupting: bool) -> Option<usize> {
-        let queue = &self.queues[unit as usize];
-        let waiting = || queue.waiting.iter().enumerate();
-        let may_go = |waits: &Waits| waits.may_interrupt || !interrupting;
-        let at = match waiting().find(|(_, waits)| waits.passed_over >= self.passed_over_at_most) {
-            Some((at, waits)) => may_go(waits).then_some(at)?,
-            None => {
-                let may_go = waiting().filter(|(_, waits)| may_go(waits));
-                may_go.min_by_key(|(_, waits)| self.key(now, queue, waits))?.0
-            }
-        };
-        let in_block = queue.waiting[at].in_block;
-        let first_of_block = queue.waiting.iter().take(at).position(|waits| waits.in_block == in_block);
-        Some(first_of_block.filter(|_| in_block != NONE).unwrap_or(at))
+        self.units.change(unit, |work| work == Work::Read(part), asks)
     }
 
     /// What goes next, without its going.
     pub(super) fn peek(&self, now: Ns, unit: u32) -> Option<Work> {
-        self.choose(now, unit, false).map(|at| self.queues[unit as usize].waiting[at].work)
+        let queue = &self.units.of[unit as usize];
+        self.rules.choose(now, queue, false).map(|at| queue.waiting[at].item)
     }
 
     /// Whether a read that goes first may have a program or an erase suspended now.
     pub(super) fn may_interrupt(&self, now: Ns, owner: ReadOwner) -> bool {
-        !self.only_near_suspend
-            || matches!(owner, ReadOwner::Request(request) if self.is_near(now, self.requests[request as usize].deadline))
+        !self.rules.only_near_suspend
+            || matches!(owner, ReadOwner::Request(request) if self.rules.is_near(now, self.asked(request).deadline))
     }
 
     /// Whether a read waits that a program or an erase is to be suspended for.
     pub(super) fn interrupts(&self, now: Ns, unit: u32) -> bool {
-        let of = |at: usize| self.queues[unit as usize].waiting[at];
-        let chosen = self.choose(now, unit, true).map(of);
-        chosen.is_some_and(|waits| !self.only_near_suspend || self.is_near(now, waits.deadline))
+        let queue = &self.units.of[unit as usize];
+        let chosen = self.rules.choose(now, queue, true).map(|at| queue.waiting[at].asks.of.deadline);
+        chosen.is_some_and(|deadline| !self.rules.only_near_suspend || self.rules.is_near(now, deadline))
     }
 
     /// When the first deadline of reads that may interrupt comes near, if that is yet to come and they do not until then.
     pub(super) fn interrupts_at(&self, now: Ns, unit: u32) -> Option<Ns> {
-        if !self.only_near_suspend {
+        if !self.rules.only_near_suspend {
             return None;
         }
-        let waiting = self.queues[unit as usize].waiting.iter();
-        let first = waiting.filter(|waits| waits.may_interrupt).map(|waits| waits.deadline).min()?;
-        (first != NEVER && first > now + self.margin).then(|| first - self.margin)
+        let waiting = self.units.of[unit as usize].waiting.iter().map(|waits| waits.asks);
+        let first = waiting.filter(|asks| asks.may_interrupt).map(|asks| asks.of.deadline).min()?;
+        (first != NEVER && first > now + self.rules.margin).then(|| first - self.rules.margin)
     }
 
     /// What goes next, and goes.
     pub(super) fn next(&mut self, now: Ns, unit: u32, interrupting: bool) -> Option<Work> {
-        let at = self.choose(now, unit, interrupting)?;
-        let queue = &mut self.queues[unit as usize];
-        queue.waiting.iter_mut().take(at).for_each(|waits| waits.passed_over += 1);
-        let chosen = queue.waiting.remove(at)?;
-        if let Some(turns) = &self.turns {
-            let (kind, began) = (chosen.kind as usize, queue.began);
-            queue.began = queue.next_begins[kind].max(began);
-            queue.next_begins[kind] = queue.began + turns[kind];
-        }
-        self.counts.chosen += 1;
-        self.counts.most_passed_over = self.counts.most_passed_over.max(chosen.passed_over);
-        self.counts.had_waited_enough += u64::from(chosen.passed_over >= self.passed_over_at_most);
-        self.counts.near_deadline += u64::from(self.is_near(now, chosen.deadline));
-        Some(chosen.work)
+        self.units.next(&self.rules, now, unit, interrupting)
+    }
+
+    /// A transfer comes to a bus. Whether it begins at once: where the bus is `free`, and no other one waits.
+    pub(super) fn transfer_comes(&mut self, now: Ns, channel: u32, comes: Comes<Transfer>, free: bool) -> bool {
+        let buses = self.buses.as_mut().expect("transfers are chosen");
+        let begins = free && buses.of[channel as usize].waiting.is_empty();
+        buses.come(&self.rules, now, channel, comes, begins);
+        begins
+    }
+
+    /// The transfer that goes next, and goes.
+    pub(super) fn next_transfer(&mut self, now: Ns, channel: u32) -> Option<Transfer> {
+        self.buses.as_mut()?.next(&self.rules, now, channel, false)
     }
 }
 
-/// What an operation that moves data is.
-///
-/// # Arguments
-/// - `collection`: what it is if that makes room.
-fn moving(cause: Cause, collection: OperationKind) -> OperationKind {
-    match cause {
-        Cause::Host | Cause::Collection => collection,
-        Cause::Translation => OperationKind::Translation,
-        Cause::WearLevelling => OperationKind::WearLevelling,
-        Cause::ReadReclaim => OperationKind::ReadReclaim,
-        Cause::Refresh | Cause::BadBlock => OperationKind::Refresh,
-        Cause::Scrub => OperationKind::Scrub,
-        Cause::Folding => OperationKind::Folding,
-        Cause::ReadAhead => OperationKind::ReadAhead,
-        Cause::Parity | Cause::Recovery => OperationKind::Parity,
-    }
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-impl BackEnd {
-    /// What is known of work that waits.
-    pub(super) fn waits(&self, work: Work) -> Waits {
-        let schedule = self.array.schedule.as_ref().expect("there is a schedule");
-        let background = Asked { tenant: NONE, priority: Priority::Medium as u8, deadline: NEVER };
-        let of_request = |request: u32| schedule.requests[request as usize];
-        let of_group = |group: Group, keeps_order: bool| (group.set, if keeps_order { group.superblock } else { NONE });
-        let mut may_interrupt = false;
-        let (kind, asked, (set, in_block)) = match work {
-            Work::Read(part) => {
-                let ReadOrder { owner, group, hurried, awaits_program, .. } =
-                    self.reads.reads[self.reads.of_part(part).0].order;
-                may_interrupt = hurried;
-                // A read that rebuilds what another could not decode is as urgent as that one.
-                let (kind, asked) = match self.asks_for(owner) {
-                    ReadOwner::Request(request) => (OperationKind::HostRead, of_request(request)),
-                    ReadOwner::Modify { request, .. } => {
-                        (OperationKind::HostWrite, Asked { deadline: NEVER, ..of_request(request) })
-                    }
-                    ReadOwner::Fill { .. } => (OperationKind::HostWrite, background),
-                    ReadOwner::Ahead => (OperationKind::ReadAhead, background),
-                    ReadOwner::Move { cause, .. } => (moving(cause, OperationKind::CollectionRead), background),
-                    ReadOwner::Scrub { .. } => (OperationKind::Scrub, background),
-                    ReadOwner::Load { .. } | ReadOwner::WriteBack { .. } => (OperationKind::Translation, background),
-                    ReadOwner::Recovery { .. } => (OperationKind::Parity, background),
-                };
-                (kind, asked, of_group(group, awaits_program))
-            }
-            Work::Program(part) => {
-                let program = &self.programs[self.reads.of_part(part).0];
-                let (kind, asked) = match program.owner {
-                    ProgramOwner::Request { request, .. } => {
-                        (OperationKind::HostWrite, Asked { deadline: NEVER, ..of_request(request) })
-                    }
-                    ProgramOwner::Buffer { .. } => (OperationKind::HostWrite, background),
-                    ProgramOwner::Translation { .. } => (OperationKind::Translation, background),
-                    ProgramOwner::Move(cause) => (moving(cause, OperationKind::CollectionProgram), background),
-                    ProgramOwner::Parity { .. } => (OperationKind::Parity, background),
-                    ProgramOwner::LeftOver { .. } => (OperationKind::Refresh, background),
-                };
-                (kind, asked, of_group(program.group, true))
-            }
-            Work::Erase { superblock, .. } => {
-                (OperationKind::Erase, background, (self.geometry.set_of_superblock(superblock), NONE))
-            }
+    /// Do operations of garbage collection that hurry go with what writes, before it, and others after it? Reads go first, as they have
+    /// waited longer in proportion to the 100 ns that they take, until what takes 1000 has waited for more than 9,900 and ten times as long
+    /// as they have.
+    #[test]
+    fn collection_that_hurries_goes_before_writes() {
+        let rule = "[scheduling]\nby = ['proportional_wait', 'kind']\ncollection_first_at_blocks = 3";
+        let config = CheckedConfig::from_toml(rule, "test.toml", &[]).unwrap();
+        let comes = |number, kind, writes, takes| {
+            let asks = Asks { kind, of: Asked::BACKGROUND, set: 0, may_interrupt: false, in_block: NONE, writes };
+            Comes { item: Work::Read(number), asks, takes: Ns(takes), amount: 1 }
         };
-        let Asked { tenant, priority, deadline } = asked;
-        Waits { work, kind, priority, tenant, set, deadline, may_interrupt, in_block, passed_over: 0 }
+        let order = |free_blocks, waited| {
+            let mut schedule = Schedule::new(&config).unwrap();
+            schedule.has_free(0, free_blocks);
+            schedule.come(Ns(0), 0, comes(1, OperationKind::HostWrite, true, 1000), false);
+            schedule.come(Ns(0), 0, comes(2, OperationKind::CollectionRead, true, 100), false);
+            schedule.come(Ns(waited), 0, comes(3, OperationKind::HostRead, false, 100), false);
+            [0; 3].map(|_| match schedule.next(Ns(waited), 0, false) {
+                Some(Work::Read(number)) => number,
+                other => panic!("{other:?}"),
+            })
+        };
+        assert_eq!(order(4, 0), [3, 1, 2]);
+        assert_eq!(order(4, 9_900), [3, 1, 2], "as long, so that the read goes");
+        assert_eq!(order(4, 9_901), [1, 2, 3], "what writes has waited longer, collection too");
+        assert_eq!(order(3, 0), [3, 2, 1]);
+        assert_eq!(order(3, 1), [2, 3, 1], "the read of collection has waited longer");
     }
 
-    /// A request of a tenant, the first one where there are none, comes in.
-    #[inline]
-    pub(in super::super) fn expect(&mut self, request: u32, tenant: usize, arrival: Ns) {
-        if let Some(schedule) = &mut self.array.schedule {
-            schedule.expect(request, tenant, arrival);
+    /// Does what is read ahead cross the bus as what a request asks for, from when that waits for it until the next read has its number?
+    #[test]
+    fn transfers_of_what_a_request_waits_for_go_as_it_asks() {
+        let config = CheckedConfig::from_toml("[scheduling]\nbus = true", "test.toml", &[]).unwrap();
+        let read = Transfer::Read { part: 7, codeword: 0 };
+        let comes = |item, kind, writes| {
+            let asks = Asks { kind, of: Asked::BACKGROUND, set: 0, may_interrupt: false, in_block: NONE, writes };
+            Comes { item, asks, takes: Ns(10), amount: 1 }
+        };
+        for waits in [false, true] {
+            let mut schedule = Schedule::new(&config).unwrap();
+            schedule.expect(3, 0, Ns(0));
+            let program = |part| comes(Transfer::Program(part), OperationKind::HostWrite, true);
+            assert!(schedule.transfer_comes(Ns(0), 0, program(1), true), "the bus is free");
+            assert!(!schedule.transfer_comes(Ns(0), 0, program(2), false));
+            let ahead = comes(read, OperationKind::ReadAhead, false);
+            assert!(!schedule.transfer_comes(Ns(0), 0, ahead, false));
+            if waits {
+                schedule.adopt(7, 3);
+                let of = schedule.adopted(7).expect("a request waits for it");
+                let asks = Asks { kind: OperationKind::HostRead, of, ..ahead.asks };
+                assert!(!schedule.change((0, 0), 7, asks), "it does not wait for its unit any more");
+            }
+            let order = [0; 2].map(|_| schedule.next_transfer(Ns(10), 0).unwrap().of_read());
+            assert_eq!(order, if waits { [Some(7), None] } else { [None, Some(7)] });
+            schedule.forget(7);
+            assert!(schedule.adopted(7).is_none());
         }
-    }
-
-    /// A set has so many free superblocks now.
-    #[inline]
-    pub(in super::super) fn has_free(&mut self, set: u32, superblocks: u32) {
-        if let Some(schedule) = &mut self.array.schedule {
-            schedule.hurries[set as usize] = superblocks <= schedule.collection_first_at;
-        }
-    }
-
-    /// What the schedule has chosen so far; none without one.
-    pub(in super::super) fn schedule_counts(&self) -> Option<ScheduleCounts> {
-        self.array.schedule.as_ref().map(|schedule| schedule.counts)
     }
 }

@@ -61,15 +61,11 @@ impl BackEnd {
 
     #[inline(never)]
     fn submit_to_schedule(&mut self, kernel: &mut Kernel, unit: u32, work: Work, may_begin: bool) {
-        let waits = self.waits(work);
-        let schedule = self.array.schedule.as_mut().expect("there is a schedule");
-        schedule.count(kernel.now, unit, &waits);
-        if may_begin && self.array.phase(unit) == Phase::Free {
-            return self.begin(kernel, unit, work);
-        }
-        let schedule = self.array.schedule.as_mut().expect("there is a schedule");
-        schedule.wait(unit, waits);
-        if may_begin {
+        let begins = may_begin && self.array.phase(unit) == Phase::Free;
+        self.comes_to_unit(kernel.now, unit, work, begins);
+        if begins {
+            self.begin(kernel, unit, work);
+        } else if may_begin {
             self.make_way(kernel, unit);
             self.load_ahead(kernel, unit);
         }
@@ -102,8 +98,7 @@ impl BackEnd {
     /// The page of a program has crossed the bus: its array begins.
     pub(super) fn begin_program(&mut self, kernel: &mut Kernel, unit: u32, part: u32) {
         let (program, member) = self.reads.of_part(part);
-        let Program { group, owner, merges, copies, energy, fails, .. } = self.programs[program];
-        let page_type = self.geometry.page_type_of(self.geometry.turn(group.page, 0).1, group.slc());
+        let Program { owner, merges, copies, energy, .. } = self.programs[program];
         kernel.statistics.operations.programs += 1;
         kernel.statistics.by_cause[owner.cause() as usize].programs += 1;
         kernel.statistics.energy.program += energy;
@@ -112,25 +107,37 @@ impl BackEnd {
         } else {
             kernel.statistics.energy.background += energy;
         }
-        let timing = &self.timing.page_types[page_type as usize];
-        let mut duration = self.timing.failed_program.filter(|_| fails >> member & 1 == 1).unwrap_or(timing.program);
         if merges {
-            duration += timing.sense;
             kernel.statistics.operations.senses += 1;
             kernel.statistics.energy.sense += self.energy.sense;
             kernel.statistics.energy.writes += self.energy.sense;
         }
-        if let Some(from) = copies {
-            let page_type = self.geometry.page_type_of(self.geometry.turn(from.page, 0).1, from.slc());
-            duration += self.timing.sensing(page_type, Step::fresh(1), number_of(from, 0));
+        if copies.is_some() {
             kernel.statistics.operations.senses += 1;
             kernel.statistics.by_cause[owner.cause() as usize].page_reads += 1;
             kernel.statistics.energy.sense += self.energy.sense;
             kernel.statistics.energy.background += self.energy.sense;
         }
-        self.array.run(kernel, unit, Command::Program, part, duration);
+        self.array.run(kernel, unit, Command::Program, part, self.program_time(program, member));
         self.make_way(kernel, unit);
         self.load_ahead(kernel, unit);
+    }
+
+    /// How long an array is at a program, with what it senses for it.
+    #[inline]
+    pub(super) fn program_time(&self, program: u32, member: u32) -> Ns {
+        let Program { group, merges, copies, fails, .. } = self.programs[program];
+        let page_type = self.geometry.page_type_of(self.geometry.turn(group.page, 0).1, group.slc());
+        let timing = &self.timing.page_types[page_type as usize];
+        let mut duration = self.timing.failed_program.filter(|_| fails >> member & 1 == 1).unwrap_or(timing.program);
+        if merges {
+            duration += timing.sense;
+        }
+        if let Some(from) = copies {
+            let page_type = self.geometry.page_type_of(self.geometry.turn(from.page, 0).1, from.slc());
+            duration += self.timing.sensing(page_type, Step::fresh(1), number_of(from, 0));
+        }
+        duration
     }
 
     /// A program or erase is suspended for reads that wait for its array and are hurried, as soon as it may be, if that lets

@@ -31,14 +31,24 @@ impl BackEnd {
     /// A transfer wants the bus: it begins at once, or waits its turn.
     #[inline]
     pub(super) fn request_bus(&mut self, kernel: &mut Kernel, channel: u32, transfer: Transfer) {
-        if let Some(transfer) = self.bus.submit(channel, transfer) {
+        if self.schedules_buses {
+            if self.comes_to_bus(kernel.now, channel, transfer) {
+                self.start_transfer(kernel, channel, transfer);
+            }
+        } else if let Some(transfer) = self.bus.submit(channel, transfer) {
             self.start_transfer(kernel, channel, transfer);
         }
     }
 
     #[inline]
     fn start_transfer(&mut self, kernel: &mut Kernel, channel: u32, transfer: Transfer) {
-        let duration = match transfer {
+        self.bus.begin(kernel, channel, transfer, self.bus_time(transfer));
+    }
+
+    /// For how long a transfer occupies the bus.
+    #[inline]
+    pub(super) fn bus_time(&self, transfer: Transfer) -> Ns {
+        match transfer {
             Transfer::Read { part, codeword } => {
                 self.transfer_time(&self.reads.codewords[codeword], self.reads.of_part(part).1)
             }
@@ -46,8 +56,14 @@ impl BackEnd {
             // A copy is told what to read, and where to program it.
             Transfer::Command { work: Work::Program(_), .. } => self.timing.command.times(2),
             Transfer::Command { .. } => self.timing.command,
-        };
-        self.bus.begin(kernel, channel, transfer, duration);
+        }
+    }
+
+    /// What an attempt at a read wants of one of its pages.
+    pub(super) fn codewords_of(&self, read: u32, member: u32) -> impl Iterator<Item = &Codeword> {
+        let all = std::iter::successors(self.reads.first_of(read), |&index| self.reads.next_of(index));
+        let wanted = move |codeword: &&Codeword| codeword.progress == Progress::Undecided && codeword.is_in(member);
+        all.map(|index| &self.reads.codewords[index]).filter(wanted)
     }
 
     /// How long what one page has of a codeword occupies the bus.
@@ -102,9 +118,21 @@ impl BackEnd {
                 }
             }
         }
-        if let Some(transfer) = self.bus.next(channel) {
+        if let Some(transfer) = self.next_transfer(kernel.now, channel) {
             self.start_transfer(kernel, channel, transfer);
         }
+    }
+
+    /// The transfer whose turn it is, if the bus is free.
+    #[inline]
+    fn next_transfer(&mut self, now: Ns, channel: u32) -> Option<Transfer> {
+        if self.schedules_buses { self.next_scheduled(now, channel) } else { self.bus.next(channel) }
+    }
+
+    #[inline(never)]
+    fn next_scheduled(&mut self, now: Ns, channel: u32) -> Option<Transfer> {
+        let schedule = self.array.schedule.as_mut().expect("there is a schedule");
+        if self.bus.on_bus(channel).is_some() { None } else { schedule.next_transfer(now, channel) }
     }
 
     /// The controller has what a part has of a codeword. With the last one, the codeword goes to a decoder, and its time so far is

@@ -1,0 +1,156 @@
+//! What is asked of work that waits where there is a schedule: its kind, for whom it is, and how long it takes.
+
+use softsense_base::Ns;
+
+use super::super::owners::{Cause, ProgramOwner, ReadOwner};
+use super::BackEnd;
+use super::array::{NONE, Work};
+use super::bus::Transfer;
+use super::orders::ReadOrder;
+use super::schedule::{Asked, Asks, Comes, NEVER, ScheduleCounts};
+use crate::config::OperationKind;
+use crate::ftl::Group;
+
+/// What an operation that moves data is.
+///
+/// # Arguments
+/// - `collection`: what it is if that makes room.
+fn moving(cause: Cause, collection: OperationKind) -> OperationKind {
+    match cause {
+        Cause::Host | Cause::Collection => collection,
+        Cause::Translation => OperationKind::Translation,
+        Cause::WearLevelling => OperationKind::WearLevelling,
+        Cause::ReadReclaim => OperationKind::ReadReclaim,
+        Cause::Refresh | Cause::BadBlock => OperationKind::Refresh,
+        Cause::Scrub => OperationKind::Scrub,
+        Cause::Folding => OperationKind::Folding,
+        Cause::ReadAhead => OperationKind::ReadAhead,
+        Cause::Parity | Cause::Recovery => OperationKind::Parity,
+    }
+}
+
+impl BackEnd {
+    /// What is asked of work.
+    fn asks(&self, work: Work) -> Asks {
+        let schedule = self.array.schedule.as_ref().expect("there is a schedule");
+        let background = Asked::BACKGROUND;
+        let for_nothing_soon = |request: u32| Asked { deadline: NEVER, ..schedule.asked(request) };
+        let of_group = |group: Group, keeps_order: bool| (group.set, if keeps_order { group.superblock } else { NONE });
+        let mut may_interrupt = false;
+        let (kind, of, (set, in_block)) = match work {
+            Work::Read(part) => {
+                let (read, _) = self.reads.of_part(part);
+                let ReadOrder { owner, group, hurried, awaits_program, .. } = self.reads.reads[read].order;
+                may_interrupt = hurried;
+                // A read that rebuilds what another could not decode is as urgent as that one.
+                let (kind, of) = match self.asks_for(owner) {
+                    ReadOwner::Request(request) => (OperationKind::HostRead, schedule.asked(request)),
+                    ReadOwner::Modify { request, .. } => (OperationKind::HostWrite, for_nothing_soon(request)),
+                    ReadOwner::Fill { .. } => (OperationKind::HostWrite, background),
+                    ReadOwner::Ahead => (OperationKind::ReadAhead, background),
+                    ReadOwner::Move { cause, .. } => (moving(cause, OperationKind::CollectionRead), background),
+                    ReadOwner::Scrub { .. } => (OperationKind::Scrub, background),
+                    ReadOwner::Load { .. } | ReadOwner::WriteBack { .. } => (OperationKind::Translation, background),
+                    ReadOwner::Recovery { .. } => (OperationKind::Parity, background),
+                };
+                // Where requests wait for what it brings it is what they ask for.
+                let adopted = schedule.adopted(read).map(|asked| (OperationKind::HostRead, asked));
+                let (kind, of) = adopted.unwrap_or((kind, of));
+                (kind, of, of_group(group, awaits_program))
+            }
+            Work::Program(part) => {
+                let program = &self.programs[self.reads.of_part(part).0];
+                let (kind, of) = match program.owner {
+                    ProgramOwner::Request { request, .. } => (OperationKind::HostWrite, for_nothing_soon(request)),
+                    ProgramOwner::Buffer { .. } => (OperationKind::HostWrite, background),
+                    ProgramOwner::Translation { .. } => (OperationKind::Translation, background),
+                    ProgramOwner::Move(cause) => (moving(cause, OperationKind::CollectionProgram), background),
+                    ProgramOwner::Parity { .. } => (OperationKind::Parity, background),
+                    ProgramOwner::LeftOver { .. } => (OperationKind::Refresh, background),
+                };
+                (kind, of, of_group(program.group, true))
+            }
+            Work::Erase { superblock, .. } => {
+                (OperationKind::Erase, background, (self.geometry.set_of_superblock(superblock), NONE))
+            }
+        };
+        let writes = !matches!(work, Work::Read(_)) || kind.makes_room();
+        Asks { kind, of, set, may_interrupt, in_block, writes }
+    }
+
+    /// How long an operation takes that waits for nothing: its array, and what it has on the bus.
+    fn takes(&self, work: Work) -> Ns {
+        match work {
+            Work::Read(part) => {
+                let (read, member) = self.reads.of_part(part);
+                let codewords = self.codewords_of(read, member);
+                let on_bus = codewords.fold(Ns::ZERO, |sum, codeword| sum + self.transfer_time(codeword, member));
+                self.timing.command + self.sense_time(read, member, self.reads.reads[read].step) + on_bus
+            }
+            Work::Program(part) => {
+                let (program, member) = self.reads.of_part(part);
+                let command = Transfer::Command { unit: NONE, work };
+                let is_copy = self.programs[program].copies.is_some();
+                let transfer = if is_copy { command } else { Transfer::Program(part) };
+                self.bus_time(transfer) + self.program_time(program, member)
+            }
+            Work::Erase { slc, fails, .. } => self.timing.command + self.timing.erase_of(slc, fails),
+        }
+    }
+
+    /// Work comes to a unit: it waits there, unless that is `free`.
+    pub(super) fn comes_to_unit(&mut self, now: Ns, unit: u32, work: Work, free: bool) {
+        if let Work::Read(part) = work {
+            let (read, _) = self.reads.of_part(part);
+            self.array.schedule.as_mut().expect("there is a schedule").forget(read);
+        }
+        let comes = Comes { item: work, asks: self.asks(work), takes: self.takes(work), amount: 1 };
+        let schedule = self.array.schedule.as_mut().expect("there is a schedule");
+        schedule.come(now, unit, comes, free);
+    }
+
+    /// A transfer comes to a bus. Whether it begins at once.
+    #[inline(never)]
+    pub(super) fn comes_to_bus(&mut self, now: Ns, channel: u32, transfer: Transfer) -> bool {
+        let (work, amount) = match transfer {
+            Transfer::Command { work, .. } => (work, 0),
+            Transfer::Read { part, .. } => (Work::Read(part), 1),
+            Transfer::Program(part) => (Work::Program(part), self.geometry.codewords_per_page().into()),
+        };
+        let asks = self.asks(work).on_bus();
+        let comes = Comes { item: transfer, asks, takes: self.bus_time(transfer), amount };
+        let free = self.bus.on_bus(channel).is_none();
+        let schedule = self.array.schedule.as_mut().expect("there is a schedule");
+        schedule.transfer_comes(now, channel, comes, free)
+    }
+
+    /// What is asked of a part of a read, which is for a unit, has changed. Whether it waits there.
+    pub(super) fn ask_again(&mut self, unit: u32, part: u32) -> bool {
+        let (read, member) = self.reads.of_part(part);
+        let channel = self.channel_of(self.reads.reads[read].order.group, member);
+        let asks = self.asks(Work::Read(part));
+        let schedule = self.array.schedule.as_mut().expect("there is a schedule");
+        schedule.change((unit, channel), part, asks)
+    }
+
+    /// A request of a tenant, the first one where there are none, comes in.
+    #[inline]
+    pub(in super::super) fn expect(&mut self, request: u32, tenant: usize, arrival: Ns) {
+        if let Some(schedule) = &mut self.array.schedule {
+            schedule.expect(request, tenant, arrival);
+        }
+    }
+
+    /// A set has so many free superblocks now.
+    #[inline]
+    pub(in super::super) fn has_free(&mut self, set: u32, superblocks: u32) {
+        if let Some(schedule) = &mut self.array.schedule {
+            schedule.has_free(set, superblocks);
+        }
+    }
+
+    /// What the schedule has chosen so far, of operations and, if it does, of transfers; none without one.
+    pub(in super::super) fn schedule_counts(&self) -> Option<(ScheduleCounts, Option<ScheduleCounts>)> {
+        self.array.schedule.as_ref().map(|schedule| (schedule.counts(), schedule.bus_counts()))
+    }
+}
