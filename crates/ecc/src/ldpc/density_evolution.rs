@@ -1,6 +1,6 @@
 use softsense_base::{Error, Result};
 
-use super::{QuasiCyclic, Rule};
+use super::{Correction, QuasiCyclic, Rule};
 use crate::channel::{Regions, best_thresholds, capacity};
 
 /// How the ones of a parity-check matrix are spread over rows and columns: the fraction of edges of the Tanner graph
@@ -45,6 +45,9 @@ const STALLED: f64 = 1e-4;
 /// The error rate may rise at first: decoding without a limit makes more iterations than this.
 const SETTLED: u32 = 20;
 
+/// Flooding iterations that do as much as a layered one of [`super::MinSum`]: a test of designs measures it.
+const FLOODING_IN_LAYERED: u32 = 2;
+
 /// The most thresholds of a channel: [`DegreeDistribution::threshold`].
 const MAX_LEVELS: usize = 7;
 
@@ -87,6 +90,14 @@ impl DegreeDistribution {
         &self.checks
     }
 
+    /// The share of bits of degree 3 or less.
+    pub fn light_share(&self) -> f64 {
+        let bits = |most: usize| -> f64 {
+            self.bits.iter().filter(|(degree, _)| *degree <= most).map(|&(degree, share)| share / degree as f64).sum()
+        };
+        bits(3) / bits(usize::MAX)
+    }
+
     /// The rate of a code whose checks are independent.
     pub fn rate(&self) -> f64 {
         let per_edge =
@@ -119,7 +130,7 @@ impl DegreeDistribution {
         if !(1e-9..=0.499).contains(&p) {
             return Err(Error::code("error rate", format!("found {p}, expected a number from 1e-9 to 0.499")));
         }
-        let mut evolution = Evolution::new(self, rule, &outputs(p, levels));
+        let mut evolution = Evolution::new(self, &[rule], &outputs(p, levels));
         (0..iterations).for_each(|_| evolution.iterate());
         Ok(evolution.bit_error_rate)
     }
@@ -136,22 +147,58 @@ impl DegreeDistribution {
     /// The number of levels or a parameter of the rule out of range.
     pub fn threshold(&self, rule: Rule, levels: usize, iterations: Option<u32>) -> Result<f64> {
         rule.check()?;
+        self.threshold_of(&[rule], levels, iterations, SUCCESS)
+    }
+
+    /// The same for the layered decoder in small integers, [`super::MinSum`], as nearly as density evolution has it: normalised
+    /// min-sum with the factors of `correction`, iteration by iteration, each of which stands for two flooding ones. What is left
+    /// out are the roundings, and the limits of integers. Decoding succeeds if fewer than one bit of a codeword is wrong on average.
+    ///
+    /// # Arguments
+    /// - `codeword_bits`: the length of the codeword, at least 1.
+    /// - `iterations`: after how many layered iterations the decoder gives up, at least 1.
+    ///
+    /// # Errors
+    /// A correction without factors or with one out of range; the number of levels or of iterations out of range.
+    pub fn decoder_threshold(
+        &self,
+        correction: &Correction,
+        codeword_bits: usize,
+        levels: usize,
+        iterations: u32,
+    ) -> Result<f64> {
+        correction.check()?;
+        if !(1..=MANY_ITERATIONS).contains(&iterations) {
+            let found = format!("found {iterations}, expected 1 to {MANY_ITERATIONS}");
+            return Err(Error::code("iterations", found));
+        }
+        let soft = correction.soft();
+        let factors = if levels == 1 { &correction.factors_16ths } else { &soft.factors_16ths };
+        let rule = |&factor: &u8| Rule::NormalisedMinSum { factor: f64::from(factor) / 16.0 };
+        let each = |factor| std::iter::repeat_n(rule(factor), FLOODING_IN_LAYERED as usize);
+        let rules: Vec<Rule> = factors.iter().flat_map(each).collect();
+        self.threshold_of(&rules, levels, Some(FLOODING_IN_LAYERED * iterations), 1.0 / codeword_bits as f64)
+    }
+
+    /// The threshold with a rule for each iteration, and the last for all that follow; `success` is the bit error rate to be reached.
+    fn threshold_of(&self, rules: &[Rule], levels: usize, iterations: Option<u32>, success: f64) -> Result<f64> {
         check_levels(levels)?;
         let limit = match levels {
             1 => shannon_limit(self.rate()),
             _ => bisect(0.499, 30, |p| capacity(p, levels) > self.rate()).0,
         };
-        let (low, high) = bisect(limit.max(1e-6), BISECTIONS, |p| self.succeeds(rule, &outputs(p, levels), iterations));
+        let succeeds = |p| self.succeeds(rules, &outputs(p, levels), iterations, success);
+        let (low, high) = bisect(limit.max(1e-6), BISECTIONS, succeeds);
         Ok(0.5 * (low + high))
     }
 
-    fn succeeds(&self, rule: Rule, outputs: &[(f64, f64)], iterations: Option<u32>) -> bool {
-        let mut evolution = Evolution::new(self, rule, outputs);
+    fn succeeds(&self, rules: &[Rule], outputs: &[(f64, f64)], iterations: Option<u32>, success: f64) -> bool {
+        let mut evolution = Evolution::new(self, rules, outputs);
         let mut before = 1.0;
         for iteration in 0..iterations.unwrap_or(MANY_ITERATIONS) {
             evolution.iterate();
             let now = evolution.bit_error_rate;
-            if now < SUCCESS {
+            if now < success {
                 return true;
             }
             if iterations.is_none() && iteration > SETTLED && now > before * (1.0 - STALLED) {
@@ -216,7 +263,9 @@ enum Checks {
 struct Evolution<'a> {
     degrees: &'a DegreeDistribution,
     grid: Grid,
-    checks: Checks,
+    /// Of each iteration, and the last of all that follow.
+    checks: Vec<Checks>,
+    iteration: usize,
     channel: Density,
     to_checks: Density,
     to_bits: Density,
@@ -224,16 +273,17 @@ struct Evolution<'a> {
 }
 
 impl<'a> Evolution<'a> {
-    fn new(degrees: &'a DegreeDistribution, rule: Rule, outputs: &[(f64, f64)]) -> Self {
+    /// The rules, at least one, share their grid: all are of sum-product, or none is.
+    fn new(degrees: &'a DegreeDistribution, rules: &[Rule], outputs: &[(f64, f64)]) -> Self {
         let largest = outputs.iter().fold(0.0, |largest: f64, &(llr, _)| largest.max(llr));
         // Outputs come in pairs of opposite LLRs, but for one of zero.
         let channel_steps = CHANNEL_STEPS * (outputs.len() / 2) as f64;
-        let (unit, steps, reach) = match rule {
+        let (unit, steps, reach) = match rules[0] {
             Rule::SumProduct => (1.0, STEPS_PER_UNIT, LARGEST),
             Rule::NormalisedMinSum { .. } | Rule::OffsetMinSum { .. } => (largest, channel_steps, LARGEST_IN_CHANNEL),
         };
         let grid = Grid { limit: (steps * reach) as usize };
-        let checks = match rule {
+        let checks = |rule: &Rule| match *rule {
             Rule::SumProduct => Checks::sum_product(grid.limit),
             Rule::NormalisedMinSum { factor } => Checks::min_sum(grid.limit, |magnitude| magnitude * factor),
             Rule::OffsetMinSum { offset } => {
@@ -246,11 +296,14 @@ impl<'a> Evolution<'a> {
         let mut to_bits = grid.empty();
         to_bits[grid.limit] = 1.0;
         let bit_error_rate = wrong(&channel, &to_bits);
-        Self { degrees, grid, checks, to_checks: channel.clone(), channel, to_bits, bit_error_rate }
+        let checks = rules.iter().map(checks).collect();
+        Self { degrees, grid, checks, iteration: 0, to_checks: channel.clone(), channel, to_bits, bit_error_rate }
     }
 
     fn iterate(&mut self) {
-        self.to_bits = match &self.checks {
+        let checks = &self.checks[self.iteration.min(self.checks.len() - 1)];
+        self.iteration += 1;
+        self.to_bits = match checks {
             Checks::SumProduct { pairs } => self.sum_product(pairs),
             Checks::MinSum { corrected } => self.min_sum(corrected),
         };
@@ -475,7 +528,12 @@ mod tests {
         for (bits, checks, known) in [(3, 6, 0.8809), (4, 8, 0.8376), (5, 10, 0.7936)] {
             let degrees = DegreeDistribution::regular(bits, checks);
             let succeeds = |deviation| {
-                degrees.succeeds(Rule::SumProduct, &Regions::with_deviation(deviation, &thresholds).outputs(), None)
+                degrees.succeeds(
+                    &[Rule::SumProduct],
+                    &Regions::with_deviation(deviation, &thresholds).outputs(),
+                    None,
+                    SUCCESS,
+                )
             };
             assert!(succeeds(known * 0.999) && !succeeds(known * 1.001), "({bits}, {checks})");
         }

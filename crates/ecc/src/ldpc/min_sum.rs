@@ -33,7 +33,7 @@ impl Correction {
         Self { factors_16ths: factors.to_vec(), offset: 0 }
     }
 
-    fn check(&self) -> Result<()> {
+    pub(super) fn check(&self) -> Result<()> {
         if self.factors_16ths.is_empty() {
             return Err(Error::code("factors_16ths", "found none, expected at least one"));
         }
@@ -47,7 +47,7 @@ impl Correction {
     }
 
     /// The correction of soft decisions.
-    fn soft(&self) -> Self {
+    pub(super) fn soft(&self) -> Self {
         let last = self.factors_16ths.last().copied().unwrap_or(0);
         Self { factors_16ths: self.factors_16ths.iter().map(|&factor| factor.min(last)).collect(), ..self.clone() }
     }

@@ -1,0 +1,277 @@
+use std::str::FromStr;
+
+use softsense_base::{Error, Result, normal_cdf};
+
+use super::parity_check::LONGEST_CODEWORD;
+use super::{Construction, Correction, DegreeDistribution, QuasiCyclic};
+use crate::channel::spread;
+
+/// The size of a base matrix: block columns and block rows of circulants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CodeShape {
+    /// The size of each circulant, in bits.
+    pub circulant_size: usize,
+    /// Block rows, which make the parity bits.
+    pub rows: usize,
+    /// Block columns, which make the codeword.
+    pub columns: usize,
+}
+
+impl CodeShape {
+    /// The circulant sizes to choose from where none are asked for: those that the fast decoder takes.
+    pub const CIRCULANT_SIZES: [usize; 7] = [16, 32, 64, 128, 256, 512, 1024];
+    /// The fewest block rows: columns of weight 3 need as many.
+    pub const FEWEST_ROWS: usize = 3;
+    /// The most block rows. To fill larger base matrices with circulants takes minutes.
+    pub const MOST_ROWS: usize = 256;
+    /// The most block columns.
+    pub const MOST_COLUMNS: usize = 4096;
+
+    /// The shapes of codes of `data_bits` and `parity_bits`, those of the largest circulants first: they make the smallest circuits.
+    ///
+    /// # Arguments
+    /// - `sizes`: the circulant sizes to choose from, each a power of two; those that do not fit are left out.
+    ///
+    /// # Errors
+    /// No data or no parity, too long a codeword, a size that is no power of two, or none that fits: the message says what would.
+    pub fn fitting(data_bits: usize, parity_bits: usize, sizes: &[usize]) -> Result<Vec<Self>> {
+        let found = format!("found {data_bits} data bits and {parity_bits} parity bits");
+        if data_bits == 0 || parity_bits == 0 || data_bits.saturating_add(parity_bits) > LONGEST_CODEWORD {
+            let expected = format!("expected at least one of each, and at most {LONGEST_CODEWORD} in all");
+            return Err(Error::code("codeword", format!("{found}, {expected}")));
+        }
+        if let Some(size) = sizes.iter().find(|size| !size.is_power_of_two() || **size > 1 << 16) {
+            return Err(Error::code("circulant size", format!("found {size}, expected a power of two up to 65536")));
+        }
+        let shapes = Self::all(data_bits, parity_bits, sizes);
+        if shapes.is_empty() {
+            return Err(Error::code("codeword", format!("{found}, {}", Self::possible(data_bits, parity_bits, sizes))));
+        }
+        Ok(shapes)
+    }
+
+    fn all(data_bits: usize, parity_bits: usize, sizes: &[usize]) -> Vec<Self> {
+        let mut sizes: Vec<usize> = sizes
+            .iter()
+            .copied()
+            .filter(|&size| data_bits.is_multiple_of(size) && parity_bits.is_multiple_of(size))
+            .collect();
+        sizes.sort_unstable();
+        sizes.dedup();
+        let shape = |&size: &usize| Self {
+            circulant_size: size,
+            rows: parity_bits / size,
+            columns: (data_bits + parity_bits) / size,
+        };
+        sizes.iter().rev().map(shape).filter(Self::is_possible).collect()
+    }
+
+    fn is_possible(&self) -> bool {
+        let (rows, columns) = (self.rows, self.columns);
+        (Self::FEWEST_ROWS..=Self::MOST_ROWS).contains(&rows) && columns > rows && columns <= Self::MOST_COLUMNS
+    }
+
+    /// What is expected, and what is possible instead of lengths that no size fits.
+    fn possible(data_bits: usize, parity_bits: usize, sizes: &[usize]) -> String {
+        let list =
+            |sizes: &mut dyn Iterator<Item = usize>| sizes.map(|size| size.to_string()).collect::<Vec<_>>().join(", ");
+        let (fewest, most) = (Self::FEWEST_ROWS, Self::MOST_ROWS);
+        let rule = format!(
+            "expected multiples of a circulant size (of {}) and {fewest} to {most} block rows of parity",
+            list(&mut sizes.iter().copied())
+        );
+        let others = Self::all(data_bits, parity_bits, &Self::CIRCULANT_SIZES);
+        if !others.is_empty() {
+            return format!("{rule}; circulants of {} fit", list(&mut others.iter().map(|shape| shape.circulant_size)));
+        }
+        let near = |&size: &usize| {
+            let round = |bits: usize| ((bits + size / 2) / size).max(1) * size;
+            let (data, parity) = (round(data_bits), round(parity_bits).clamp(fewest * size, most * size));
+            let fits = data + parity <= LONGEST_CODEWORD && !Self::all(data, parity, &[size]).is_empty();
+            // Bits that are not as asked for.
+            fits.then(|| (data.abs_diff(data_bits) + parity.abs_diff(parity_bits), size, data, parity))
+        };
+        match sizes.iter().filter_map(near).min() {
+            Some((_, size, data, parity)) => {
+                format!("{rule}; {data} data bits and {parity} parity bits fit circulants of {size}")
+            }
+            None => rule,
+        }
+    }
+
+    /// A code of this shape, and the column weights that it has been given: those asked for, but for the last ones, of which as many as the
+    /// gap of [`Construction`] may get one circulant less where the parity part could not be inverted otherwise.
+    ///
+    /// # Errors
+    /// Those of [`Construction::build`], with the weights asked for.
+    pub fn construct(&self, column_weights: &[u32], seed: u64) -> Result<(Construction, QuasiCyclic)> {
+        let lightened = |lighter: usize| {
+            let mut column_weights = column_weights.to_vec();
+            column_weights.iter_mut().rev().take(lighter).for_each(|weight| *weight = (*weight - 1).max(1));
+            Construction { circulant_size: self.circulant_size, rows: self.rows, column_weights, seed }
+        };
+        let wanted = lightened(0);
+        let first = match wanted.build() {
+            Ok(code) => return Ok((wanted, code)),
+            Err(error) => error,
+        };
+        // Without an invertible parity part a construction ends before it chooses shifts.
+        let other =
+            (1..=Construction::GAP).map(lightened).find_map(|other| other.build().ok().map(|code| (other, code)));
+        other.ok_or(first)
+    }
+
+    /// The degrees of a code of this shape with these column weights and level row weights. What the triangle of the parity part takes
+    /// from its last columns is left out.
+    pub fn degrees(&self, column_weights: &[u32]) -> DegreeDistribution {
+        let columns: Vec<usize> = column_weights.iter().map(|&weight| weight as usize).collect();
+        let edges: usize = columns.iter().sum();
+        let rows: Vec<usize> = (0..self.rows).map(|row| (edges + row) / self.rows).collect();
+        DegreeDistribution::from_weights(&columns, &rows)
+    }
+}
+
+/// How many different column weights a code has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Family {
+    /// One: 3, 4, 5 or 6.
+    Regular,
+    /// Two: 3 or 4, and a larger one in up to half of the columns.
+    TwoWeights,
+    /// Three: 3, 4, and a larger one in up to a quarter of the columns.
+    ThreeWeights,
+}
+
+impl Family {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Regular, Self::TwoWeights, Self::ThreeWeights];
+
+    /// The name, as it is parsed.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Regular => "regular",
+            Self::TwoWeights => "two_weights",
+            Self::ThreeWeights => "three_weights",
+        }
+    }
+
+    /// The column weights that are worth a look in a code of such a shape, each as pairs of weight and number of block columns, the
+    /// largest weight first, so that the parity part at the end has the lightest columns.
+    ///
+    /// # Arguments
+    /// - `heaviest`: no column is heavier.
+    pub fn column_weights(self, shape: CodeShape, heaviest: u32) -> Vec<Vec<(u32, usize)>> {
+        /// Weights of heavy columns.
+        const HEAVY: [u32; 8] = [5, 6, 7, 8, 10, 12, 14, 16];
+        /// Shares of block columns, in sixteenths.
+        const SHARES: [usize; 6] = [1, 2, 3, 4, 6, 8];
+        let most = heaviest.min(shape.rows as u32);
+        let columns = shape.columns;
+        let count = |share: usize| (share * columns).div_ceil(16);
+        let heavy = || HEAVY.into_iter().filter(move |&weight| weight <= most);
+        let mut found: Vec<Vec<(u32, usize)>> = Vec::new();
+        match self {
+            Self::Regular => found.extend((3..=most.min(6)).map(|weight| vec![(weight, columns)])),
+            Self::TwoWeights => {
+                for light in 3..=4 {
+                    let heavier = std::iter::once(4).chain(heavy()).filter(|&weight| weight > light && weight <= most);
+                    for weight in heavier {
+                        let split = |&share: &usize| vec![(weight, count(share)), (light, columns - count(share))];
+                        found.extend(SHARES.iter().map(split));
+                    }
+                }
+            }
+            Self::ThreeWeights => {
+                for weight in heavy() {
+                    for few in [1, 2, 4] {
+                        let rest = |share: usize| columns.saturating_sub(count(few) + count(share));
+                        let split = |share: usize| vec![(weight, count(few)), (4, count(share)), (3, rest(share))];
+                        found.extend([2, 4, 8].map(split));
+                    }
+                }
+            }
+        }
+        // In few columns some shares are one.
+        found.retain(|runs| runs.iter().all(|&(_, count)| count > 0) && total(runs) == columns);
+        found.dedup();
+        found
+    }
+}
+
+fn total(runs: &[(u32, usize)]) -> usize {
+    runs.iter().map(|&(_, count)| count).sum()
+}
+
+impl FromStr for Family {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self> {
+        let known = Self::ALL.into_iter().find(|family| family.name() == name);
+        let unknown =
+            || Error::code("family", format!("found `{name}`, expected {}", Self::ALL.map(Self::name).join(", ")));
+        known.ok_or_else(unknown)
+    }
+}
+
+/// Where a finite code fails how often, predicted by the threshold of infinitely long ones.
+///
+///     FER(p) = Q( (t - p) / (a s(p) / sqrt(n)) )        a = a0 + a3 f
+///
+/// Q is the upper tail of the normal distribution, t the threshold, n the length, f the share of columns of weight 3 or less, and s(p)
+/// what [`spread`] says of the channel. On hard decisions and with a = 1 it is the probability that more than t n bits are wrong.
+///
+/// Source: A. Amraoui, A. Montanari, T. Richardson, R. Urbanke, "Finite-length scaling for iteratively decoded LDPC ensembles", 2009.
+/// Deviations: a does not come from density evolution but is fitted, for all codes, levels and numbers of iterations alike; the
+/// threshold is that of so many iterations; the shift of the threshold by n^(-2/3) is left out, as it was fitted to 0 within the
+/// scatter of the points; the width follows the spread at p instead of that at the threshold, as the curve of `flash-8/9` does down to
+/// 1e-15.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Waterfall {
+    /// t, a raw bit error rate: [`DegreeDistribution::decoder_threshold`].
+    pub threshold: f64,
+    /// n.
+    pub codeword_bits: usize,
+    /// f.
+    pub light_share: f64,
+    /// How many thresholds the channel is read with.
+    pub levels: usize,
+}
+
+impl Waterfall {
+    /// a0: by how much the waterfall of a code without light columns is wider than the spread of the channel. Both are
+    /// fitted to what `crates/ecc/tests/waterfalls.csv` has: `cargo test --release -p softsense-ecc --test design fit`.
+    pub const WIDTH: f64 = 1.138;
+    /// a3: by how much more if all columns are light.
+    pub const LIGHT_WIDTH: f64 = 0.12;
+
+    /// That of a code whose decoder gives up after so many layered iterations.
+    ///
+    /// # Errors
+    /// Those of [`DegreeDistribution::decoder_threshold`].
+    pub fn new(degrees: &DegreeDistribution, codeword_bits: usize, levels: usize, iterations: u32) -> Result<Self> {
+        let correction = Correction::for_rate(degrees.rate());
+        let threshold = degrees.decoder_threshold(&correction, codeword_bits, levels, iterations)?;
+        Ok(Self { threshold, codeword_bits, light_share: degrees.light_share(), levels })
+    }
+
+    /// The probability that a codeword is not decoded at a raw bit error rate from 1e-8 to 0.49.
+    pub fn frame_error_rate(&self, p: f64) -> f64 {
+        let n = self.codeword_bits as f64;
+        let width = Self::WIDTH + Self::LIGHT_WIDTH * self.light_share;
+        normal_cdf(-(self.threshold - p) / (width * spread(p, self.levels) / n.sqrt()))
+    }
+
+    /// The raw bit error rate at which a codeword is not decoded with probability `failure`, at least 1e-8.
+    pub fn raw_bit_error_rate(&self, failure: f64) -> f64 {
+        let (mut low, mut high) = (1e-8, 0.49);
+        for _ in 0..50 {
+            let middle = 0.5 * (low + high);
+            if self.frame_error_rate(middle) < failure {
+                low = middle;
+            } else {
+                high = middle;
+            }
+        }
+        0.5 * (low + high)
+    }
+}
