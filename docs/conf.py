@@ -42,6 +42,7 @@ NAVIGATION = {
         "results",
         "measuring-codes",
         "frame-error-rates",
+        "designing-a-code",
         "fitting-a-drive",
         "fitted-drives",
         "when-things-go-wrong",

@@ -51,6 +51,11 @@ RESULTS: dict[str, list[str]] = {
         *("teaching-1/2", "--bits", "3", "--decoders", "min-sum,min-sum-f32", "--rber", "0.01", "--frames", "10"),
         *("--out", "traps.toml", "--picture", "traps.png"),
     ],
+    "code design": [
+        *("--data-bits", "1024", "--parity-bits", "256", "--fer", "1e-3", "--families", "regular", "--heaviest", "3"),
+        *("--circulants", "32", "--profiles", "1", "--seeds", "1", "--measured", "0", "--bits", "3"),
+        *("--out", "designed.qc", "--force"),
+    ],
     "fer": ["bch:m=10,t=5,k=512", "--rber", "0.001,0.002", "--picture", "fer.png"],
     "flash show": ["mlc", "--picture", "cells.png"],
     "flash rber": ["tlc-measured", "--pe-cycles", "3000", "--retention-days", "0,90", "--picture", "rber.png"],

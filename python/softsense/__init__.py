@@ -11,8 +11,8 @@ The main question, in three lines::
 `fairness` measures how much the tenants of one device slow one another down. `Code` is an LDPC or BCH code with its
 encoder and decoders, and `bench` measures it (see `softsense.codes`); `Cells` are flash cells at an age; `find_traps`
 finds the absorbing sets that make a code's error floor; `measure_fer` measures frame error rates down to 1e-15, whose
-counts a `Store` keeps; `build_table` makes decode tables. The Rust core checks configurations, traces and codes; a
-fault in them raises a `SoftsenseError` that names the place.
+counts a `Store` keeps; `design_code` designs an LDPC code; `build_table` makes decode tables. The Rust core checks
+configurations, traces and codes; a fault in them raises a `SoftsenseError` that names the place.
 """
 
 from importlib import import_module
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from softsense.api import compare, load_config, run
     from softsense.base import NO_SOFT_SENSING, Interrupted
     from softsense.campaign import FerResult, measure_fer
+    from softsense.code_design import CodeDesign, design_code
     from softsense.codes import bench
     from softsense.decode_tables import BuiltTable, build_table
     from softsense.results import Comparison, RunResult
@@ -57,6 +58,7 @@ __all__ = [
     "BuiltTable",
     "Cells",
     "Code",
+    "CodeDesign",
     "CodeError",
     "Comparison",
     "Config",
@@ -83,6 +85,7 @@ __all__ = [
     "compare",
     "config_schema",
     "configs",
+    "design_code",
     "fairness",
     "find_traps",
     "load_config",
@@ -97,6 +100,7 @@ _HOMES = {
     "api": ("compare", "load_config", "run"),
     "base": ("NO_SOFT_SENSING", "Interrupted"),
     "campaign": ("FerResult", "measure_fer"),
+    "code_design": ("CodeDesign", "design_code"),
     "codes": ("bench",),
     "decode_tables": ("BuiltTable", "build_table"),
     "results": ("Comparison", "RunResult"),

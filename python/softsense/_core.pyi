@@ -502,6 +502,20 @@ class Code:
     def parse(name: str, text: str, redundant_checks: bool = False) -> Code:
         """The LDPC code in the text of a file called `name`: alist or base matrix. Raises `CodeError`."""
     @staticmethod
+    def construct(name: str, circulant_size: int, rows: int, column_weights: Sequence[int], *, seed: int = 1) -> Code:
+        """The quasi-cyclic LDPC code of a recipe, called `name`.
+
+        Args:
+            name: of the code.
+            circulant_size: bits of a circulant, a power of two.
+            rows: block rows.
+            column_weights: circulants of each block column, the parity part last. The last two may get one less:
+                without it some parity parts could not be inverted.
+            seed: of all choices. Equal arguments make equal matrices.
+
+        Raises `CodeError`.
+        """
+    @staticmethod
     def entries() -> list[tuple[str, str]]:
         """Name and description of every shipped code: LDPC, then BCH."""
     def encode(
@@ -628,6 +642,48 @@ def bch_parity(data_bits: int, correctable: int) -> dict[str, int] | None:
 
     It is over the least field that it fits. Returns `field_bits` (m), `parity_bits` (m t, the most that such a code
     needs) and `parity_bytes` (room for them); None if it fits none up to m = 16.
+    """
+
+class Waterfall:
+    """Where codes of one shape and of one list of column weights fail how often: docs/model/ldpc-codes.md.
+
+    Attributes:
+        threshold: the raw bit error rate up to which infinitely long codes decode, by density evolution.
+    """
+
+    threshold: float
+    def __init__(
+        self,
+        shape: tuple[int, int, int],
+        column_weights: Sequence[tuple[int, int]],
+        *,
+        level: int,
+        iterations: int,
+    ) -> None:
+        """From shape (circulant size, block rows, block columns), column weights as pairs of weight and number of block
+        columns, read level (1 to 7) and layered iterations. It predicts what the default decoder does.
+
+        Raises `CodeError`.
+        """
+    def fer(self, rber: float) -> float:
+        """The frame error rate at a raw bit error rate, 1e-8 to 0.49. Raises `ConfigError`."""
+    def rber(self, fer: float) -> float:
+        """The raw bit error rate at which frames fail at the rate `fer`, 1e-30 to 0.5. Raises `ConfigError`."""
+
+def code_shapes(
+    data_bits: int, parity_bits: int, circulant_sizes: Sequence[int] | None = None
+) -> list[tuple[int, int, int]]:
+    """The base matrices of codes of so many bits: circulant size, block rows, block columns; largest circulants first.
+
+    `circulant_sizes` are powers of two to choose from, by default 16 to 1,024. Raises `CodeError` if none fits, and
+    says what would.
+    """
+
+def code_profiles(shape: tuple[int, int, int], family: str, heaviest: int) -> list[list[tuple[int, int]]]:
+    """The column weights of a family that are worth a look in a base matrix of such a shape, up to weight `heaviest`.
+
+    They are lists of pairs of weight and number of block columns; a family is `regular`, `two_weights` or
+    `three_weights`. Raises `CodeError`.
     """
 
 def code_hardware(

@@ -193,3 +193,12 @@ def level_name(level: int) -> str:
 def run_name(name: str) -> str:
     """The name of a run, such as `two_step:restart`; the baseline's name is in words."""
     return name.replace("_", " ") if name == NO_SOFT_SENSING else name
+
+
+def as_column_weights(runs: Sequence[Sequence[int]]) -> str:
+    """Column weights of a code, weight x block columns.
+
+    >>> as_column_weights([(6, 8), (3, 64)])
+    '6 x 8, 3 x 64'
+    """
+    return ", ".join(f"{weight} x {count}" for weight, count in runs)

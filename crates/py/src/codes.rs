@@ -20,7 +20,7 @@ use softsense_ecc::bits;
 use softsense_ecc::catalogue::{self, Encoder};
 use softsense_ecc::channel::{self, Channel};
 use softsense_ecc::ldpc::{
-    DegreeDistribution, LdpcCode, QuasiCyclic, RedundantChecks, Rule, ShortCycles, shannon_limit,
+    CodeShape, DegreeDistribution, LdpcCode, QuasiCyclic, RedundantChecks, Rule, ShortCycles, shannon_limit,
 };
 use softsense_ecc::measure::{
     Algorithm, BenchResult, DecoderSpec, FrameDecoder, MOST_THREADS, Measurement, Stop, Verdict,
@@ -197,7 +197,7 @@ impl Llr for f64 {
 // Batches -------------------------------------------------------------------------------------------------------------
 
 /// A whole number from Python, which knows no largest one, in the type that it is for.
-fn whole<T: TryFrom<i128>>(name: &str, value: i128, least: i128, most: i128) -> PyResult<T> {
+pub(crate) fn whole<T: TryFrom<i128>>(name: &str, value: i128, least: i128, most: i128) -> PyResult<T> {
     let within = (least..=most).contains(&value).then(|| T::try_from(value).ok()).flatten();
     within.ok_or_else(|| complain(name, value, format!("a whole number from {least} to {most}")))
 }
@@ -206,7 +206,7 @@ fn check_threads(threads: i128) -> PyResult<usize> {
     whole("threads", threads, 1, MOST_THREADS as i128)
 }
 
-fn check_iterations(iterations: i128) -> PyResult<u32> {
+pub(crate) fn check_iterations(iterations: i128) -> PyResult<u32> {
     whole("iterations", iterations, 0, u32::MAX.into())
 }
 
@@ -348,6 +348,35 @@ impl Code {
         let code =
             crate::detached(py, || catalogue::Code::parse(&name, text, redundant(redundant_checks))).map_err(raise)?;
         Ok(Self { name, code })
+    }
+
+    /// The quasi-cyclic LDPC code of a recipe, called `name`: circulants of `circulant_size` bits, a power of two, in `rows` block rows, and as
+    /// many of them in each block column as `column_weights` says, the parity part last. The last two columns may get one circulant
+    /// less: without it some parity parts could not be inverted. Equal arguments make equal matrices. Raises CodeError.
+    ///
+    /// >>> from softsense import Code
+    /// >>> Code.construct("mine", 16, 4, [3] * 20, seed=1)
+    /// <softsense.Code mine: n=320, k=256>
+    #[staticmethod]
+    #[pyo3(signature = (name, circulant_size, rows, column_weights, *, seed = 1))]
+    fn construct(
+        py: Python<'_>,
+        name: String,
+        circulant_size: i128,
+        rows: i128,
+        column_weights: Vec<i128>,
+        seed: i128,
+    ) -> PyResult<Self> {
+        let circulant_size = whole("circulant_size", circulant_size, 1, 1 << 16)?;
+        let (rows, seed) = (whole("rows", rows, 1, 1024)?, whole("seed", seed, 0, u64::MAX.into())?);
+        let weight = |weight| whole("column_weights", weight, 1, rows as i128);
+        let column_weights: Vec<u32> = column_weights.into_iter().map(weight).collect::<PyResult<_>>()?;
+        let code = crate::detached(py, || {
+            let shape = CodeShape { circulant_size, rows, columns: column_weights.len() };
+            let (_, matrix) = shape.construct(&column_weights, seed)?;
+            LdpcCode::new(matrix, RedundantChecks::Refuse)
+        });
+        Ok(Self { name, code: catalogue::Code::Ldpc(Arc::new(code.map_err(raise)?)) })
     }
 
     /// Name and description of every shipped code: LDPC, then BCH.

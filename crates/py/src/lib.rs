@@ -1,6 +1,7 @@
 //! `softsense._core`: the Rust crates for Python. It converts values and has no logic.
 
 mod absorbing_sets;
+mod code_design;
 mod codes;
 mod design;
 mod drive;
@@ -790,6 +791,9 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<codes::DecodeResult>()?;
     module.add_function(wrap_pyfunction!(codes::measure_code, module)?)?;
     module.add_function(wrap_pyfunction!(codes::bch_parity, module)?)?;
+    module.add_class::<code_design::PredictedWaterfall>()?;
+    module.add_function(wrap_pyfunction!(code_design::code_shapes, module)?)?;
+    module.add_function(wrap_pyfunction!(code_design::code_profiles, module)?)?;
     module.add_function(wrap_pyfunction!(hardware::code_hardware, module)?)?;
     module.add_function(wrap_pyfunction!(design::fit_wear, module)?)?;
     module.add_function(wrap_pyfunction!(design::minimum_correctable, module)?)?;

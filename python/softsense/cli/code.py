@@ -9,11 +9,12 @@ from typing import Any
 import click
 
 import softsense
-from softsense import Code, CodeError, ConfigError, Interrupted
+from softsense import Code, CodeError, ConfigError, Interrupted, following
 from softsense.background import in_background
 from softsense.cli.exits import INTERRUPTED
-from softsense.cli.measuring import measuring
+from softsense.cli.measuring import dask_executor, measuring
 from softsense.cli.options import (
+    LEVELS,
     code_argument,
     cycles_option,
     example,
@@ -349,3 +350,121 @@ def code_traps(
         click.echo(f"\nwrote {to}")
     if picture and found.list:
         save_picture(picture, found.plot(), as_json)
+
+
+@code_group.command(
+    "design", epilog=example("softsense code design --data-bytes 4096 --parity-bytes 512 --fer 1e-10 --out mine.qc")
+)
+@click.option("--data-bytes", type=Whole(1, 2**40), help="Data bytes of a codeword.")
+@click.option("--data-bits", type=Whole(1, 2**40), help="Data bits of a codeword, instead of --data-bytes.")
+@click.option(
+    "--parity-bytes", type=Whole(1, 2**40), help="Parity bytes of a codeword, such as the spare area of a page."
+)
+@click.option("--parity-bits", type=Whole(1, 2**40), help="Parity bits of a codeword, instead of --parity-bytes.")
+@click.option("--rate", type=Real(0, 1), help="Code rate, such as 0.89, instead of parity bytes or bits.")
+@click.option("--fer", default=1e-10, type=Real(1e-15, 0.1), help="Frame error rate to aim at; default: 1e-10.")
+@click.option("--level", default=1, type=LEVELS, help="Read level; default: 1, hard decision.")
+@click.option("--iterations", default=20, type=Whole(1, 1000), help="Most iterations of the decoder; default: 20.")
+@click.option(
+    "--circulants",
+    metavar="LIST",
+    help="Circulant sizes that the hardware allows, such as 256,512; default: the two largest that leave six "
+    "block rows.",
+)
+@click.option("--heaviest", default=8, type=Whole(3, 16), help="Largest column weight; default: 8.")
+@click.option(
+    "--families",
+    default="regular,two_weights,three_weights",
+    metavar="LIST",
+    help="Kinds of codes: regular, two_weights, three_weights; default: all.",
+)
+@click.option("--profiles", default=4, type=Whole(1, 100), help="Number of column-weight lists to lift; default: 4.")
+@click.option("--seeds", default=4, type=Whole(1, 1000), help="Matrices for each of them; default: 4.")
+@click.option("--measured", default=3, type=Whole(0, 100), help="Number of candidates to measure; default: 3.")
+@click.option(
+    "--bits", "most_bits", default=6, type=Whole(3, 10), help="Largest absorbing sets to search for; default: 6."
+)
+@click.option(
+    "--frames", default=20_000, type=Whole(1, 2**40), help="Most frames for each measured point; default: 20,000."
+)
+@click.option("--seed", default=1, type=Whole(0, 2**32), help="Seed of matrices, data and noise; default: 1.")
+@worker_options
+@click.option(
+    "--out", "to", type=click.Path(path_type=Path), metavar="FILE", help="Write the best matrix to this .qc file."
+)
+@force_option
+@click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON document.")
+@no_progress_option
+def code_design_command(
+    data_bytes: int | None,
+    data_bits: int | None,
+    parity_bytes: int | None,
+    parity_bits: int | None,
+    rate: float | None,
+    circulants: str | None,
+    families: str,
+    workers: int | None,
+    dask: str | None,
+    to: Path | None,
+    force: bool,
+    as_json: bool,
+    no_progress: bool,
+    **options: Any,
+) -> None:
+    """Design an LDPC code for a page, a decoder and a failure rate.
+
+    Column weights are ranked by density evolution of the decoder, the best are made into matrices with several seeds,
+    small absorbing sets are searched for in them, and the best few are measured. --out writes the best one.
+    """
+    from softsense import tables
+    from softsense.code_design import parity_of_rate
+
+    if to:
+        check_suffix(to, ".qc")
+        check_writable(to, force)
+    data = _bits("--data-bytes", data_bytes, data_bits)
+    if rate is None:
+        parity = _bits("--parity-bytes", parity_bytes, parity_bits)
+    elif parity_bytes is None and parity_bits is None:
+        parity = parity_of_rate(data, rate)
+    else:
+        raise CodeError("--rate: found parity beside it, expected one of the two")
+    sizes = None if circulants is None else _whole_numbers("--circulants", circulants)
+    chosen = [word.strip().lower().replace("-", "_") for word in families.split(",") if word.strip()]
+    with (
+        dask_executor(dask) as executor,
+        progress_bars(no_progress, "units") as report,
+        following.following(following.beside(options["store"]), "code design", f"{data}+{parity}", report) as followed,
+    ):
+        try:
+            found = softsense.design_code(
+                data,
+                parity,
+                circulant_sizes=sizes,
+                families=chosen,
+                workers=executor or workers,
+                progress=followed,
+                **options,
+            )
+        except Interrupted:
+            raise click.Abort from None
+    if to:
+        found.save(to)
+    click.echo(json.dumps(found.to_dict(), indent=2, allow_nan=False) if as_json else tables.code_design(found))
+    if to and not as_json:
+        click.echo(f"\nwrote {to}: softsense fer {to}")
+
+
+def _bits(option: str, in_bytes: int | None, in_bits: int | None) -> int:
+    """Bits that were given either in bytes or in bits."""
+    if (in_bytes is None) == (in_bits is None):
+        found = "neither bytes nor bits" if in_bytes is None else "both bytes and bits"
+        raise CodeError(f"{option}: found {found}, expected one of them")
+    return in_bits if in_bytes is None else 8 * in_bytes  # type: ignore[return-value]
+
+
+def _whole_numbers(option: str, text: str) -> list[int]:
+    try:
+        return [int(word) for word in text.split(",")]
+    except ValueError:
+        raise CodeError(f"{option}: found {text}, expected whole numbers such as 256,512") from None

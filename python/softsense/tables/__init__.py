@@ -17,6 +17,7 @@ from softsense.tables.of_cells import (
     starting_reliability,
 )
 from softsense.tables.of_codes import bench, code, codes, configs, design, hardware, lifetime
+from softsense.tables.of_designs import code_design
 from softsense.tables.of_rates import (
     FAILURES,
     THRESHOLDS,
@@ -48,6 +49,7 @@ __all__ = [
     "cells",
     "chips",
     "code",
+    "code_design",
     "codes",
     "configs",
     "decode_table",

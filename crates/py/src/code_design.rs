@@ -1,0 +1,107 @@
+//! The design of LDPC codes.
+
+use pyo3::prelude::*;
+use softsense_ecc::ldpc::{CodeShape, Family, Waterfall};
+use softsense_link::MAX_LEVEL;
+
+use crate::codes::{check_iterations, whole};
+use crate::raise;
+
+/// Column weights as pairs of weight and number of block columns, in the order of the columns.
+type Runs = Vec<(u32, usize)>;
+
+fn flat(runs: &[(u32, usize)]) -> Vec<u32> {
+    runs.iter().flat_map(|&(weight, count)| std::iter::repeat_n(weight, count)).collect()
+}
+
+/// The base matrices of codes of `data_bits` and `parity_bits`, each as circulant size, block rows and block columns, those of the largest
+/// circulants first; `circulant_sizes` are powers of two to choose from, by default 16 to 1,024. Raises CodeError if none fits, and says
+/// what would.
+///
+/// >>> from softsense._core import code_shapes
+/// >>> code_shapes(32768, 4096, [256, 512])
+/// [(512, 8, 72), (256, 16, 144)]
+#[pyfunction]
+#[pyo3(signature = (data_bits, parity_bits, circulant_sizes = None))]
+pub(crate) fn code_shapes(
+    data_bits: i128,
+    parity_bits: i128,
+    circulant_sizes: Option<Vec<i128>>,
+) -> PyResult<Vec<(usize, usize, usize)>> {
+    let bits = |name, count| whole::<usize>(name, count, 0, 1 << 40);
+    let sizes: Option<Vec<usize>> = circulant_sizes
+        .map(|sizes| sizes.into_iter().map(|size| whole("circulant_sizes", size, 1, 1 << 16)).collect())
+        .transpose()?;
+    let sizes = sizes.as_deref().unwrap_or(&CodeShape::CIRCULANT_SIZES);
+    let shapes = CodeShape::fitting(bits("data_bits", data_bits)?, bits("parity_bits", parity_bits)?, sizes);
+    let plain = |shape: CodeShape| (shape.circulant_size, shape.rows, shape.columns);
+    Ok(shapes.map_err(raise)?.into_iter().map(plain).collect())
+}
+
+/// The column weights of a family (`regular`, `two_weights` or `three_weights`) that are worth a look in a base matrix of such a shape
+/// (circulant size, block rows, block columns), up to weight `heaviest`: lists of pairs of weight and number of block columns. Raises
+/// CodeError.
+///
+/// >>> from softsense._core import code_profiles
+/// >>> code_profiles((512, 8, 72), "regular", 5)
+/// [[(3, 72)], [(4, 72)], [(5, 72)]]
+#[pyfunction]
+pub(crate) fn code_profiles(shape: (usize, usize, usize), family: &str, heaviest: u32) -> PyResult<Vec<Runs>> {
+    let (circulant_size, rows, columns) = shape;
+    let family: Family = family.parse().map_err(raise)?;
+    Ok(family.column_weights(CodeShape { circulant_size, rows, columns }, heaviest))
+}
+
+/// Where codes of one shape and of one list of column weights fail how often: docs/model/ldpc-codes.md.
+///
+/// It is made from shape (circulant size, block rows, block columns), column weights as pairs of weight and number of block columns, read
+/// level (1 to 7) and layered iterations, and predicts what the default decoder does. Raises CodeError.
+///
+/// >>> from softsense._core import Waterfall
+/// >>> found = Waterfall((512, 8, 72), [(4, 72)], level=1, iterations=20)
+/// >>> f"{found.threshold:.4f} {found.rber(1e-2):.4f} {found.fer(0.0075):.0e}"
+/// '0.0093 0.0081 2e-04'
+#[pyclass(module = "softsense._core", frozen, name = "Waterfall")]
+pub(crate) struct PredictedWaterfall(Waterfall);
+
+#[pymethods]
+impl PredictedWaterfall {
+    #[new]
+    #[pyo3(signature = (shape, column_weights, *, level, iterations))]
+    fn new(
+        py: Python<'_>,
+        shape: (usize, usize, usize),
+        column_weights: Runs,
+        level: i128,
+        iterations: i128,
+    ) -> PyResult<Self> {
+        let (circulant_size, rows, columns) = shape;
+        let weights = flat(&column_weights);
+        whole::<usize>("column_weights", weights.len() as i128, columns as i128, columns as i128)?;
+        let rows = whole("shape", rows as i128, 1, columns as i128 - 1)?;
+        let circulant_size = whole("shape", circulant_size as i128, 1, 1 << 16)?;
+        let shape = CodeShape { circulant_size, rows, columns };
+        let (level, iterations) = (whole("level", level, 1, MAX_LEVEL.into())?, check_iterations(iterations)?);
+        let bits = circulant_size * columns;
+        let found = crate::detached(py, || Waterfall::new(&shape.degrees(&weights), bits, level, iterations));
+        found.map(Self).map_err(raise)
+    }
+
+    /// The raw bit error rate up to which infinitely long codes decode, by density evolution.
+    #[getter]
+    fn threshold(&self) -> f64 {
+        self.0.threshold
+    }
+
+    /// The frame error rate at a raw bit error rate, 1e-8 to 0.49.
+    fn fer(&self, rber: f64) -> PyResult<f64> {
+        softsense_base::expect_number("rber", rber, 1e-8, 0.49).map_err(raise)?;
+        Ok(self.0.frame_error_rate(rber))
+    }
+
+    /// The raw bit error rate at which frames fail at the rate `fer`, 1e-30 to 0.5.
+    fn rber(&self, fer: f64) -> PyResult<f64> {
+        softsense_base::expect_number("fer", fer, 1e-30, 0.5).map_err(raise)?;
+        Ok(self.0.raw_bit_error_rate(fer))
+    }
+}

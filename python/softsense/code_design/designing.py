@@ -1,0 +1,214 @@
+"""Designing a code, from a target to a matrix."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from softsense import _core
+from softsense._core import Code, CodeError
+from softsense.base import Progress
+from softsense.code_design.steps import FEWEST_ROWS, Work, lifted, measure, profile_row, ranked, shapes_of
+from softsense.executing import chosen_workers
+from softsense.files import replacing
+from softsense.formats import as_column_weights
+from softsense.store import Store, opened_store
+
+if TYPE_CHECKING:
+    import polars as pl
+
+FAMILIES = ("regular", "two_weights", "three_weights")
+"""How many different column weights a code may have."""
+
+
+@dataclass
+class CodeDesign:
+    """A designed code, and what it was chosen from.
+
+    Attributes:
+        asked: what was asked for; ready for JSON.
+        profiles: the best column weights of each family and shape, as predicted, ready for JSON: `circulant_size`,
+            `rows`, `columns`, `family`, `column_weights`, `threshold`, `rber` (predicted for the target).
+        candidates: matrices, the best first, ready for JSON: the same fields, `seed`, `girth`, `six_cycles`,
+            `eight_cycles`, absorbing `sets` by class, `floor_bound` (failures per codeword at `rber` if each set failed
+            whenever all of its bits are wrong), `mm2` and `cycles` of a decoder. Of the measured ones `points` (`rber`,
+            `fer`, 95 % interval `lo` to `hi`, `predicted`), `measured_rber` (the prediction moved to where it was
+            measured) and `floor` with `floor_at_most` (at `rber`); else None.
+        code: the best.
+        text: its `.qc` file.
+
+    >>> import softsense
+    >>> design = softsense.design_code(1024, 256, fer=1e-4, families=["regular"], seeds=1, measured=0)
+    >>> design.table["column_weights"].to_list()
+    ['3 x 40', '3 x 80']
+    >>> design.text.splitlines()[0]
+    '# n = 1280, k = 1024'
+    """
+
+    asked: dict[str, Any]
+    profiles: list[dict[str, Any]]
+    candidates: list[dict[str, Any]]
+    code: Code
+    text: str
+
+    @property
+    def table(self) -> pl.DataFrame:
+        """The candidates, a row each, without their points and sets."""
+        import polars as pl
+
+        nested = ("points", "sets", "column_weights")
+        rows = [{key: value for key, value in c.items() if key not in nested} for c in self.candidates]
+        weights = pl.Series("column_weights", [as_column_weights(c["column_weights"]) for c in self.candidates])
+        return pl.DataFrame(rows, infer_schema_length=None).insert_column(0, weights)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, ready for JSON; `matrix` is the text of the `.qc` file."""
+        return {"asked": self.asked, "profiles": self.profiles, "candidates": self.candidates, "matrix": self.text}
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the best matrix, with a header that says how it was made, to a `.qc` file."""
+        with replacing(Path(path)) as partial:
+            partial.write_text(self.text, encoding="utf-8")
+
+
+def parity_of_rate(data_bits: int, rate: float) -> int:
+    """Parity bits with which a code has about a rate: those next to it that make whole circulants, as large as fit.
+
+    >>> parity_of_rate(32768, 8 / 9)
+    4096
+    """
+    if not 0 < rate < 1 or data_bits < 1:
+        raise CodeError(f"rate: found {rate} for {data_bits} data bits, expected a number between 0 and 1")
+    wanted = data_bits * (1 / rate - 1)
+    for size in (1 << k for k in range(9, 3, -1)):
+        rows = round(wanted / size)
+        if data_bits % size == 0 and rows >= FEWEST_ROWS:
+            return rows * size
+    raise CodeError(f"rate: found {rate} for {data_bits} data bits, expected a multiple of 16 bits and more parity")
+
+
+def design_code(
+    data_bits: int,
+    parity_bits: int,
+    *,
+    fer: float = 1e-10,
+    level: int = 1,
+    iterations: int = 20,
+    circulant_sizes: Sequence[int] | None = None,
+    heaviest: int = 8,
+    families: Sequence[str] = FAMILIES,
+    profiles: int = 4,
+    seeds: int = 4,
+    measured: int = 3,
+    most_bits: int = 6,
+    frames: int = 20_000,
+    seed: int = 1,
+    workers: int | Executor | None = None,
+    store: Store | str | os.PathLike[str] | None = None,
+    progress: Progress | None = None,
+) -> CodeDesign:
+    """Design a quasi-cyclic LDPC code for the default decoder, `min-sum`.
+
+    The result is a function of the arguments: not of workers, nor of whether it was stopped and resumed.
+
+    Args:
+        data_bits: k of the code.
+        parity_bits: its parity bits.
+        fer: frame error rate that is aimed at, 1e-15 to 0.1.
+        level: read level, 1 (hard decision) to 7.
+        iterations: after how many the decoder gives up, 1 to 1,000.
+        circulant_sizes: those that the hardware allows, powers of two; default: the two largest of 16 to 1,024 that
+            leave six block rows or more, or the largest that fits.
+        heaviest: the largest column weight, 3 to 16.
+        families: of `regular`, `two_weights` and `three_weights`.
+        profiles: so many of the best column weights are lifted, at most one of each family and shape.
+        seeds: matrices that are made of each.
+        measured: so many of the best candidates are measured; 0: none is.
+        most_bits: absorbing sets of up to so many bits, and as many violated checks, are searched for; 3 to 10.
+        frames: so many frames are decoded for a point, at most.
+        seed: of the first matrix; the next numbers are those of the others. Also of data and noise.
+        workers: threads of this process (default: one per CPU), or any executor.
+        store: a store or its file: what is done is kept there and not done again.
+        progress: called now and then with a name, the units done so far and the completed fraction.
+
+    Raises:
+        SoftsenseError: no shape fits, an option is wrong, or no matrix can be made; the message names it.
+        Interrupted: Ctrl-C. The store keeps everything that was done.
+
+    >>> import softsense
+    >>> design = softsense.design_code(1024, 256, fer=1e-4, families=["regular"], seeds=1, measured=0)
+    >>> design.code.codeword_bits, design.code.data_bits, design.candidates[0]["column_weights"]
+    (1280, 1024, [[3, 40]])
+    """
+    within = {
+        "fer": (fer, 1e-15, 0.1),
+        "iterations": (iterations, 1, 1000),
+        "heaviest": (heaviest, 3, 16),
+        "profiles": (profiles, 1, 100),
+        "seeds": (seeds, 1, 1000),
+        "measured": (measured, 0, 100),
+        "most_bits": (most_bits, 3, 10),
+        "frames": (frames, 1, 2**40),
+        "seed": (seed, 0, 2**32),
+        "level": (level, 1, _core.MAX_LEVEL),
+    }
+    for name, (value, least, most) in within.items():
+        if not least <= value <= most:
+            raise CodeError(f"{name}: found {value}, expected {least:,} to {most:,}")
+    shapes = shapes_of(data_bits, parity_bits, circulant_sizes)
+    workers = chosen_workers(workers)
+    options = {name: value for name, (value, _, _) in within.items()}
+    asked = {"data_bits": data_bits, "parity_bits": parity_bits, "families": list(families)}
+    asked |= {"circulant_sizes": [size for size, _, _ in shapes], **options}
+    with opened_store(store) as kept:
+        work = Work(kept, workers, progress)
+        best_of = ranked(work, shapes, families, heaviest, level, iterations, fer)
+        found = [c for profile in best_of[:profiles] if (c := lifted(work, profile, seed, seeds, most_bits))]
+        if not found:
+            raise CodeError("column weights: found none that make a matrix, expected others, or smaller circulants")
+        found.sort(key=lambda candidate: -candidate.profile.rber)
+        if measured:
+            measure(work, found[:measured], level, iterations, fer, frames, seed)
+    rows = [candidate.row(iterations) for candidate in found]
+    order = sorted(range(len(rows)), key=lambda i: _rank(rows[i], fer))
+    best = found[order[0]]
+    rows = [rows[i] for i in order]
+    text = _header(asked, rows[0]) + best.text
+    return CodeDesign(asked, [profile_row(profile) for profile in best_of], rows, Code.parse("designed", text), text)
+
+
+def _rank(row: dict[str, Any], fer: float) -> tuple[bool, bool, float]:
+    """Measured candidates whose floor is not above the target come first, then the higher raw bit error rate."""
+    measured = row["measured_rber"]
+    return measured is None, (row["floor"] or 0.0) > fer, -(measured or row["rber"])
+
+
+def _header(asked: dict[str, Any], row: dict[str, Any]) -> str:
+    """How a matrix was made, as comments of its file."""
+    size, columns, rows = row["circulant_size"], row["columns"], row["rows"]
+    weights = as_column_weights(row["column_weights"])
+    lines = [
+        f"n = {columns * size}, k = {(columns - rows) * size}",
+        f"Made by softsense {_core.__version__}, design_code: "
+        + ", ".join(f"{name} {_told(value)}" for name, value in asked.items()),
+        f"Construction: circulant_size {size}, rows {rows}, column_weights {weights}, seed {row['seed']}",
+        f"Girth {row['girth']}; cycles of 6, 8 edges: {row['six_cycles']}, {row['eight_cycles']}",
+        f"Absorbing sets of up to {row['searched_bits']} bits: "
+        + (", ".join(f"{c['sets']} ({c['bits']}, {c['violated']})" for c in row["sets"]) or "none found"),
+        f"Predicted: threshold {row['threshold']:.5f}, frame error rate {asked['fer']:g} at {row['rber']:.5f}",
+    ]
+    lines += [
+        f"Measured: frame error rate {p['fer']:.2e} (95 %: {p['lo']:.2e} to {p['hi']:.2e}) at {p['rber']:g}"
+        for p in row["points"] or []
+    ]
+    return "".join(f"# {line}\n" for line in lines)
+
+
+def _told(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:g}"
+    return " ".join(map(str, value)) if isinstance(value, list) else str(value)

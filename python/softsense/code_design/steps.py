@@ -1,0 +1,322 @@
+"""The steps of a design: prediction, matrices, absorbing sets, measurement."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from softsense._core import AbsorbingSets, Code, CodeError, StopFlag, Waterfall, code_profiles, code_shapes
+from softsense.base import Interrupted, Progress
+from softsense.formats import as_column_weights
+from softsense.runner import run_units
+from softsense.store import Store
+
+if TYPE_CHECKING:
+    from softsense.traps import Traps
+
+MEASURED_AT = (1e-2, 1e-3)
+"""The best candidate is measured where it is predicted to fail so often, and all others at the same places."""
+
+FEWEST_FAILURES = 10
+"""A point with fewer failures does not move a prediction."""
+
+FEWEST_ROWS = 6
+"""Block rows that are left where no circulant sizes are asked for."""
+
+_USUAL_SHAPES = 2
+_SEARCHED = 2
+_VERSION = 1
+
+Shape = tuple[int, int, int]
+"""Circulant size (bits), block rows, block columns."""
+
+Runs = list[tuple[int, int]]
+"""Column weights as pairs of weight and number of block columns, the parity part last."""
+
+
+def shapes_of(data_bits: int, parity_bits: int, sizes: Sequence[int] | None) -> list[Shape]:
+    """The shapes with these circulant sizes; where none are asked for, the usual ones."""
+    shapes = code_shapes(data_bits, parity_bits, None if sizes is None else list(sizes))
+    if sizes is not None:
+        return shapes
+    return [shape for shape in shapes if shape[1] >= FEWEST_ROWS][:_USUAL_SHAPES] or shapes[:1]
+
+
+@dataclass(frozen=True)
+class Profile:
+    """Column weights of a shape, and where they are predicted to fail as often as is allowed."""
+
+    shape: Shape
+    family: str
+    runs: Runs
+    threshold: float
+    rber: float
+
+    @property
+    def weights(self) -> list[int]:
+        """The weight of each block column."""
+        return [weight for weight, count in self.runs for _ in range(count)]
+
+
+@dataclass(frozen=True)
+class Work:
+    """Who does the work, and where what is done is kept."""
+
+    store: Store
+    workers: int | Executor
+    progress: Progress | None
+
+    def units(self, task: Any, count: int, what: str) -> list[Any]:
+        """The results of units 0 to `count` - 1 of a task; raises `Interrupted` after Ctrl-C."""
+        found = run_units(self.store, self.workers, task, count, what, self.progress)
+        if found is None:
+            raise Interrupted(None)
+        return found
+
+
+def _digest(*parts: object) -> str:
+    return hashlib.sha256(json.dumps(["code design", _VERSION, *parts]).encode()).hexdigest()
+
+
+class PredictTask:
+    """Predictions of column weights by density evolution, one a unit."""
+
+    def __init__(self, profiles: list[tuple[Shape, Runs]], level: int, iterations: int, fer: float) -> None:
+        self._of = (profiles, level, iterations, fer)
+
+    def __reduce__(self) -> tuple[type[PredictTask], tuple[Any, ...]]:
+        return PredictTask, self._of
+
+    @property
+    def identity(self) -> str:
+        """What the results depend on."""
+        return _digest("predictions", *self._of)
+
+    def run(self, unit: int, stop: StopFlag | None = None) -> list[float] | None:
+        """Threshold, and predicted raw bit error rate for the target."""
+        profiles, level, iterations, fer = self._of
+        if stop is not None and stop.is_set:
+            return None
+        found = Waterfall(*profiles[unit], level=level, iterations=iterations)
+        return [found.threshold, found.rber(fer)]
+
+
+class LiftTask:
+    """Matrices of one list of column weights, one a unit, by seed."""
+
+    def __init__(self, shape: Shape, weights: list[int], first_seed: int) -> None:
+        self._of = (shape, weights, first_seed)
+
+    def __reduce__(self) -> tuple[type[LiftTask], tuple[Any, ...]]:
+        return LiftTask, self._of
+
+    @property
+    def identity(self) -> str:
+        """What the results depend on."""
+        return _digest("matrices", *self._of)
+
+    def run(self, unit: int, stop: StopFlag | None = None) -> dict[str, Any] | None:
+        """The matrix, its girth and cycles by length and extrinsic degree; or why there is none."""
+        (size, rows, _), weights, first_seed = self._of
+        if stop is not None and stop.is_set:
+            return None
+        try:
+            code = Code.construct("candidate", size, rows, weights, seed=first_seed + unit)
+        except CodeError as error:
+            return {"failed": str(error)}
+        girth, spectra = code.cycles()
+        return {"matrix": code.to_qc(), "girth": girth, "cycles": {str(length): of for length, of in spectra}}
+
+
+def ranked(
+    work: Work, shapes: list[Shape], families: Sequence[str], heaviest: int, level: int, iterations: int, fer: float
+) -> list[Profile]:
+    """The best column weights of each family and shape, the best first."""
+    listed = [(s, family, runs) for s in shapes for family in families for runs in code_profiles(s, family, heaviest)]
+    if not listed:
+        found = f"families: found {', '.join(families) or 'none'} with columns of up to {heaviest}"
+        raise CodeError(f"{found}, expected some that fit {shapes[0][1]} block rows")
+    task = PredictTask([(shape, runs) for shape, _, runs in listed], level, iterations, fer)
+    told = work.units(task, len(listed), "density evolution")
+    profiles = [Profile(*of, *numbers) for of, numbers in zip(listed, told, strict=True)]
+    best: dict[tuple[Shape, str], Profile] = {}
+    for profile in profiles:
+        key = (profile.shape, profile.family)
+        if key not in best or profile.rber > best[key].rber:
+            best[key] = profile
+    # Of equal ones those of larger circulants and fewer weights, which come first.
+    return sorted(best.values(), key=lambda profile: -profile.rber)
+
+
+@dataclass
+class Candidate:
+    """A matrix, and what is known of it."""
+
+    profile: Profile
+    seed: int
+    text: str
+    girth: int | None
+    cycles: dict[str, list[list[int]]]
+    traps: Traps
+    floor_bound: float
+    points: list[dict[str, Any]] | None = None
+    measured_rber: float | None = None
+    floor: float | None = None
+    floor_at_most: float | None = None
+
+    @property
+    def code(self) -> Code:
+        """The matrix, compiled."""
+        return self.traps.code
+
+    def row(self, iterations: int) -> dict[str, Any]:
+        """Everything, ready for JSON."""
+        from softsense import codes
+
+        decoder = codes.hardware(self.code, iterations=iterations)["decoder"]
+        count = {length: sum(number for _, number in self.cycles[length]) for length in ("6", "8")}
+        return {
+            **profile_row(self.profile),
+            "column_weights": _runs_of(self.code),
+            "seed": self.seed,
+            "girth": self.girth,
+            "six_cycles": count["6"],
+            "eight_cycles": count["8"],
+            "sets": self.traps.classes,
+            "searched_bits": self.traps.most_bits,
+            "floor_bound": self.floor_bound,
+            "mm2": decoder["mm2"],
+            "cycles": decoder["cycles"],
+            "points": self.points,
+            "measured_rber": self.measured_rber,
+            "floor": self.floor,
+            "floor_at_most": self.floor_at_most,
+        }
+
+
+def _runs_of(code: Code) -> list[list[int]]:
+    """Column weights of a base matrix as pairs of weight and number of block columns."""
+    base = code.base_matrix()
+    assert base is not None
+    runs: list[list[int]] = []
+    for weight in (base >= 0).sum(axis=0).tolist():
+        if runs and runs[-1][0] == weight:
+            runs[-1][1] += 1
+        else:
+            runs.append([weight, 1])
+    return runs
+
+
+def profile_row(profile: Profile) -> dict[str, Any]:
+    """Column weights and their prediction, ready for JSON."""
+    size, rows, columns = profile.shape
+    return {
+        "family": profile.family,
+        "circulant_size": size,
+        "rows": rows,
+        "columns": columns,
+        "column_weights": [list(run) for run in profile.runs],
+        "threshold": profile.threshold,
+        "rber": profile.rber,
+    }
+
+
+def lifted(work: Work, profile: Profile, seed: int, seeds: int, most_bits: int) -> Candidate | None:
+    """The best matrix of some column weights; None if there is none.
+
+    The matrices with the fewest short cycles are searched for absorbing sets, and the one that is taken has those that
+    would fail least often at the target's raw bit error rate, were all of their bits wrong.
+    """
+    name = as_column_weights(profile.runs)
+    made = work.units(LiftTask(profile.shape, profile.weights, seed), seeds, f"matrices of {name}")
+    fair = [(_cost(found["cycles"]), seed + unit, found) for unit, found in enumerate(made) if "matrix" in found]
+    best: tuple[float, int, Candidate] | None = None
+    for cost, of, found in sorted(fair, key=lambda each: each[:2])[:_SEARCHED]:
+        code = Code.parse(f"{name}, seed {of}", found["matrix"])
+        traps = _traps(work, code, most_bits)
+        bound = sum(float(c["sets"]) * profile.rber ** c["bits"] for c in traps.classes)
+        rank = (bound, cost, Candidate(profile, of, found["matrix"], found["girth"], found["cycles"], traps, bound))
+        if best is None or rank[:2] < best[:2]:
+            best = rank  # type: ignore[assignment]
+    return best[2] if best else None
+
+
+def _traps(work: Work, code: Code, most_bits: int) -> Traps:
+    """The absorbing sets of a matrix, kept whole: even a search that is in the store would be made ready once more."""
+    from softsense.traps import Traps, find_traps, matrix_identity
+
+    identity = _digest("absorbing sets", matrix_identity(code), most_bits)
+    if (kept := work.store.result(identity, 0)) is None:
+        found = find_traps(
+            code,
+            most_bits=most_bits,
+            most_violated=most_bits,
+            workers=work.workers,
+            store=work.store,
+            progress=work.progress,
+        )
+        kept = {"sets": [list(trap.bits) for trap in found.list], "longest_cycle": found.longest_cycle}
+        work.store.add_result(identity, 0, kept)
+    return Traps(code, AbsorbingSets(code, kept["sets"]), most_bits, most_bits, kept["longest_cycle"])
+
+
+def _cost(cycles: dict[str, list[list[int]]]) -> float:
+    """Short cycles as the construction weighs them: half as much for each extrinsic edge, and those of 6 edges more."""
+    return sum(
+        number * 2.0 ** (12 - min(extrinsic, 12) + (12 if length == "6" else 0))
+        for length, spectrum in cycles.items()
+        for extrinsic, number in spectrum
+    )
+
+
+def measure(
+    work: Work, candidates: list[Candidate], level: int, iterations: int, fer: float, frames: int, seed: int
+) -> None:
+    """Measures candidates at the same raw bit error rates, and their floors where they shall reach the target."""
+    from softsense.campaign import measure_fer
+
+    places = [float(f"{_waterfall(candidates[0], level, iterations).rber(rate):.3g}") for rate in MEASURED_AT]
+    for candidate in candidates:
+        predicted = _waterfall(candidate, level, iterations)
+        target = candidate.profile.rber
+        result = measure_fer(
+            candidate.code,
+            sorted({*places, target}),
+            levels=[level],
+            iterations=iterations,
+            relative_error=0.1,
+            down_to=fer,
+            frames=frames,
+            seed=seed,
+            traps=candidate.traps,
+            floor_frames=frames,
+            floor_down_to=fer,
+            workers=work.workers,
+            store=work.store,
+            progress=work.progress,
+        )
+        candidate.points, moved = [], []
+        for point in result.points:
+            if point["rber"] == target:
+                candidate.floor, candidate.floor_at_most = point["floor"], point["floor_at_most"]
+            if point["rber"] not in places:
+                continue
+            # A point of which a part was extrapolated is no measurement.
+            counts = point["complete"] and point["failures"] >= FEWEST_FAILURES and 0 < point["fer"] < 0.5
+            told = {key: point[key] for key in ("rber", "fer", "lo", "hi")}
+            candidate.points.append(told | {"predicted": predicted.fer(point["rber"])})
+            if counts:
+                moved.append(math.log(point["rber"] / predicted.rber(point["fer"])))
+        if moved:
+            candidate.measured_rber = target * math.exp(sum(moved) / len(moved))
+
+
+def _waterfall(candidate: Candidate, level: int, iterations: int) -> Waterfall:
+    """What is predicted of a matrix by its own column weights."""
+    runs = [(weight, count) for weight, count in _runs_of(candidate.code)]
+    return Waterfall(candidate.profile.shape, runs, level=level, iterations=iterations)
