@@ -502,7 +502,15 @@ class Code:
     def parse(name: str, text: str, redundant_checks: bool = False) -> Code:
         """The LDPC code in the text of a file called `name`: alist or base matrix. Raises `CodeError`."""
     @staticmethod
-    def construct(name: str, circulant_size: int, rows: int, column_weights: Sequence[int], *, seed: int = 1) -> Code:
+    def construct(
+        name: str,
+        circulant_size: int,
+        rows: int,
+        column_weights: Sequence[int],
+        *,
+        seed: int = 1,
+        stop: StopFlag | None = None,
+    ) -> Code:
         """The quasi-cyclic LDPC code of a recipe, called `name`.
 
         Args:
@@ -512,8 +520,9 @@ class Code:
             column_weights: circulants of each block column, the parity part last. The last two may get one less:
                 without it some parity parts could not be inverted.
             seed: of all choices. Equal arguments make equal matrices.
+            stop: ends it early, if set.
 
-        Raises `CodeError`.
+        Raises `CodeError`; `KeyboardInterrupt` if `stop` was set meanwhile.
         """
     @staticmethod
     def entries() -> list[tuple[str, str]]:

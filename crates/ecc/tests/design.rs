@@ -4,6 +4,7 @@
 use std::fmt::Write;
 use std::ops::ControlFlow;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use softsense_base::normal_quantile;
 use softsense_ecc::catalogue::Code;
@@ -18,9 +19,13 @@ fn weights(runs: &[(u32, usize)]) -> Vec<u32> {
     runs.iter().flat_map(|&(weight, count)| std::iter::repeat_n(weight, count)).collect()
 }
 
+fn built(shape: CodeShape, column_weights: &[u32], seed: u64) -> (Construction, QuasiCyclic) {
+    shape.construct(column_weights, seed, &AtomicBool::new(false)).unwrap().unwrap()
+}
+
 fn constructed(circulant_size: usize, rows: usize, column_weights: &[u32], seed: u64) -> QuasiCyclic {
     let shape = CodeShape { circulant_size, rows, columns: column_weights.len() };
-    shape.construct(column_weights, seed).unwrap().1
+    built(shape, column_weights, seed).1
 }
 
 fn waterfall(code: &QuasiCyclic, levels: usize, iterations: u32) -> Waterfall {
@@ -264,10 +269,11 @@ fn families_have_as_many_weights_as_they_say() {
 #[test]
 fn a_parity_part_is_made_invertible() {
     let shape = CodeShape { circulant_size: 64, rows: 8, columns: 40 };
-    let (recipe, code) = shape.construct(&[5; 40], 1).unwrap();
+    let (recipe, code) = built(shape, &[5; 40], 1);
     assert_eq!(recipe.build().unwrap(), code);
     assert!(recipe.column_weights[..38].iter().all(|&weight| weight == 5) && recipe.column_weights[39] == 4);
     assert!(LdpcCode::new(code, RedundantChecks::Refuse).is_ok());
     // Where the wanted weights do, they are kept.
-    assert_eq!(shape.construct(&[3; 40], 1).unwrap().0.column_weights, [3; 40]);
+    assert_eq!(built(shape, &[3; 40], 1).0.column_weights, [3; 40]);
+    assert!(shape.construct(&[3; 40], 1, &AtomicBool::new(true)).unwrap().is_none());
 }

@@ -123,12 +123,12 @@ class LiftTask:
     def run(self, unit: int, stop: StopFlag | None = None) -> dict[str, Any] | None:
         """The matrix, its girth and cycles by length and extrinsic degree; or why there is none."""
         (size, rows, _), weights, first_seed = self._of
-        if stop is not None and stop.is_set:
-            return None
         try:
-            code = Code.construct("candidate", size, rows, weights, seed=first_seed + unit)
+            code = Code.construct("candidate", size, rows, weights, seed=first_seed + unit, stop=stop)
         except CodeError as error:
             return {"failed": str(error)}
+        except KeyboardInterrupt:
+            return None
         girth, spectra = code.cycles()
         return {"matrix": code.to_qc(), "girth": girth, "cycles": {str(length): of for length, of in spectra}}
 

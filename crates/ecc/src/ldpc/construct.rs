@@ -1,3 +1,5 @@
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use softsense_base::{Error, Purpose, Result, Stream};
 
 use super::{Block, QuasiCyclic};
@@ -49,19 +51,27 @@ impl Construction {
     /// of rows, a parity part whose column weights are all even (no such matrix has full rank), more than 1,024 rows or
     /// 16,384 columns, or so small a circulant that 4-cycles remain.
     pub fn build(&self) -> Result<QuasiCyclic> {
+        self.build_unless(&AtomicBool::new(false)).map(|built| built.expect("nobody interrupts it"))
+    }
+
+    /// The same; none if `interrupted` is set meanwhile.
+    ///
+    /// # Errors
+    /// Those of [`Self::build`].
+    pub fn build_unless(&self, interrupted: &AtomicBool) -> Result<Option<QuasiCyclic>> {
         self.check()?;
         let mut draws = Draws { stream: Stream::new(self.seed, Purpose::CodeConstruction), next: 0 };
         let columns = self.mask(&mut draws)?;
         let mut shifts = Shifts::new(self.circulant_size, self.rows, columns);
-        let four_cycles_remain = !shifts.choose(&mut draws);
-        if four_cycles_remain {
+        let Some(no_four_cycle) = shifts.choose(&mut draws, interrupted) else { return Ok(None) };
+        if !no_four_cycle {
             let found = format!("found {}, too small a circulant size to avoid 4-cycles", self.circulant_size);
             return Err(Error::code(
                 "circulant size",
                 format!("{found}: expected a larger one, or lower column weights"),
             ));
         }
-        QuasiCyclic::new(self.circulant_size, self.rows, self.column_weights.len(), shifts.blocks())
+        QuasiCyclic::new(self.circulant_size, self.rows, self.column_weights.len(), shifts.blocks()).map(Some)
     }
 
     fn check(&self) -> Result<()> {
@@ -298,8 +308,8 @@ impl Shifts {
         &self.links[from as usize * self.rows.len() + to as usize]
     }
 
-    /// Chooses all shifts; returns whether no 4-cycle is left.
-    fn choose(&mut self, draws: &mut Draws) -> bool {
+    /// Chooses all shifts; returns whether no 4-cycle is left, or none if it is interrupted.
+    fn choose(&mut self, draws: &mut Draws, interrupted: &AtomicBool) -> Option<bool> {
         const SIX_CYCLE_SWEEPS: usize = 20;
         const EIGHT_CYCLE_SWEEPS: usize = 5;
         const EIGHT_CYCLE_WALKS: f64 = 3e9;
@@ -309,23 +319,26 @@ impl Shifts {
         // stay together.
         order.sort_by_key(|&index| (self.entry(index).extrinsic, std::cmp::Reverse(index)));
         for &index in &order {
+            if interrupted.load(Ordering::Relaxed) {
+                return None;
+            }
             self.rechoose(index, &mut cost, false, draws);
         }
         // The choice among equal shifts is random, so that a sweep without gain can still leave a plateau.
         for _ in 0..SIX_CYCLE_SWEEPS {
-            if self.sweep(&mut order, &mut cost, false, draws) == 0 {
+            if self.sweep(&mut order, &mut cost, false, draws, interrupted)? == 0 {
                 break;
             }
         }
         // Where rows are very heavy, 8-cycles can neither be listed in seconds nor avoided.
         let affordable = (EIGHT_CYCLE_WALKS / self.eight_cycle_walks()) as usize;
         for _ in 0..EIGHT_CYCLE_SWEEPS.min(affordable) {
-            self.sweep(&mut order, &mut cost, true, draws);
+            self.sweep(&mut order, &mut cost, true, draws, interrupted)?;
         }
-        order.iter().all(|&index| {
+        Some(order.iter().all(|&index| {
             self.costs(index, &mut cost, false);
             cost[self.entry(index).shift as usize] < FOUR_CYCLE
-        })
+        }))
     }
 
     /// About how many walks a sweep follows to find 8-cycles.
@@ -341,12 +354,22 @@ impl Shifts {
         edges * ahead * ahead * ahead * at_columns / self.rows.len() as f64
     }
 
-    /// Chooses the shifts of all entries anew, in random order; returns the cost that remains.
-    fn sweep(&mut self, order: &mut [u32], cost: &mut [u64], eight: bool, draws: &mut Draws) -> u64 {
+    /// Chooses the shifts of all entries anew, in random order; returns the cost that remains, or none if it is interrupted.
+    fn sweep(
+        &mut self,
+        order: &mut [u32],
+        cost: &mut [u64],
+        eight: bool,
+        draws: &mut Draws,
+        interrupted: &AtomicBool,
+    ) -> Option<u64> {
         for at in (1..order.len()).rev() {
             order.swap(at, draws.below(at + 1));
         }
-        order.iter().fold(0, |sum: u64, &index| sum.saturating_add(self.rechoose(index, cost, eight, draws)))
+        order.iter().try_fold(0, |sum: u64, &index| {
+            let goes_on = !interrupted.load(Ordering::Relaxed);
+            goes_on.then(|| sum.saturating_add(self.rechoose(index, cost, eight, draws)))
+        })
     }
 
     /// Gives an entry one of its cheapest shifts; returns their cost.

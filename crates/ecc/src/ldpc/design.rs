@@ -1,4 +1,5 @@
 use std::str::FromStr;
+use std::sync::atomic::AtomicBool;
 
 use softsense_base::{Error, Result, normal_cdf};
 
@@ -99,26 +100,30 @@ impl CodeShape {
         }
     }
 
-    /// A code of this shape, and the column weights that it has been given: those asked for, but for the last ones, of which as many as the
-    /// gap of [`Construction`] may get one circulant less where the parity part could not be inverted otherwise.
+    /// A code of this shape, and the recipe that made it: with the column weights that are asked for, but for the last ones, of which as
+    /// many as the gap of [`Construction`] may get one circulant less where the parity part could not be inverted otherwise. None if
+    /// `interrupted` is set meanwhile.
     ///
     /// # Errors
     /// Those of [`Construction::build`], with the weights asked for.
-    pub fn construct(&self, column_weights: &[u32], seed: u64) -> Result<(Construction, QuasiCyclic)> {
-        let lightened = |lighter: usize| {
+    pub fn construct(
+        &self,
+        column_weights: &[u32],
+        seed: u64,
+        interrupted: &AtomicBool,
+    ) -> Result<Option<(Construction, QuasiCyclic)>> {
+        let mut first = None;
+        for lighter in 0..=Construction::GAP {
             let mut column_weights = column_weights.to_vec();
             column_weights.iter_mut().rev().take(lighter).for_each(|weight| *weight = (*weight - 1).max(1));
-            Construction { circulant_size: self.circulant_size, rows: self.rows, column_weights, seed }
-        };
-        let wanted = lightened(0);
-        let first = match wanted.build() {
-            Ok(code) => return Ok((wanted, code)),
-            Err(error) => error,
-        };
-        // Without an invertible parity part a construction ends before it chooses shifts.
-        let other =
-            (1..=Construction::GAP).map(lightened).find_map(|other| other.build().ok().map(|code| (other, code)));
-        other.ok_or(first)
+            let recipe = Construction { circulant_size: self.circulant_size, rows: self.rows, column_weights, seed };
+            // Without an invertible parity part a construction ends before it chooses shifts.
+            match recipe.build_unless(interrupted) {
+                Ok(built) => return Ok(built.map(|code| (recipe, code))),
+                Err(error) => first = first.or(Some(error)),
+            }
+        }
+        Err(first.expect("an error each time"))
     }
 
     /// The degrees of a code of this shape with these column weights and level row weights. What the triangle of the parity part takes
@@ -215,7 +220,9 @@ impl FromStr for Family {
 
 /// Where a finite code fails how often, predicted by the threshold of infinitely long ones.
 ///
-///     FER(p) = Q( (t - p) / (a s(p) / sqrt(n)) )        a = a0 + a3 f
+/// ```text
+/// FER(p) = Q( (t - p) / (a s(p) / sqrt(n)) )        a = a0 + a3 f
+/// ```
 ///
 /// Q is the upper tail of the normal distribution, t the threshold, n the length, f the share of columns of weight 3 or less, and s(p)
 /// what [`spread`] says of the channel. On hard decisions and with a = 1 it is the probability that more than t n bits are wrong.
