@@ -201,8 +201,10 @@ impl PageMap {
         is_open && self.geometry.pages_of(wordline).end <= u32::from(self.programmed[superblock as usize])
     }
 
-    /// The host has no more requests: nothing more becomes due.
+    /// The host has no more requests: nothing more becomes due, and wear is not levelled any more. Where what is moved to level it wears
+    /// more than it levels, as the map in flash has to be written for it, that would have no end.
     pub fn requests_are_over(&mut self) {
+        self.wear_levelling_spread = u32::MAX;
         if let Some(reclaim) = &mut self.read_reclaim {
             reclaim.over = true;
         }

@@ -64,8 +64,8 @@ pub(super) struct WritePath {
     copies: Option<CopybackEcc>,
     /// None where nothing is done by the age of data.
     maintenance: Option<Box<Maintenance>>,
-    /// Whether there is read reclaim.
-    reclaims: bool,
+    /// Whether there is read reclaim, or static wear levelling.
+    reclaims_or_levels: bool,
     /// Translation pages that wait for room in flash.
     stalled_translations: Vec<u32>,
     /// Of each request under way its placement handle; none where there is one handle.
@@ -107,7 +107,7 @@ impl WritePath {
             pacing: Pacing::new(config)?,
             copies: spec.flash.copyback.as_ref().map(|copyback| copyback.ecc),
             maintenance: Maintenance::new(config),
-            reclaims: spec.ftl.read_reclaim.is_some(),
+            reclaims_or_levels: spec.ftl.read_reclaim.is_some() || spec.ftl.wear_levelling_spread.is_some(),
             stalled_translations: Vec::new(),
             through: BTreeSet::new(),
             protected: spec.host.write_buffer_power_protected,
@@ -142,7 +142,7 @@ impl WritePath {
     /// Whether anything is done while requests are under way that nobody waits for when they are over.
     #[inline]
     pub(super) fn works_beside_requests(&self) -> bool {
-        self.is_paced() || self.maintenance.is_some() || self.reclaims
+        self.is_paced() || self.maintenance.is_some() || self.reclaims_or_levels
     }
 
     /// All requests are done.
