@@ -354,10 +354,11 @@ impl Device {
     /// A read has ended that the read buffer was to take in. Who waited for what it has brought.
     pub(super) fn awaited(&mut self, owner: ReadOwner, group: Group) -> Vec<Awaited> {
         let Some(ahead) = &mut self.read_ahead else { return Vec::new() };
-        let (first, per_page) =
-            (self.geometry.place(group.superblock, group.page, 0), self.geometry.codewords_per_page());
-        let pages = group.members().map(|at| first + u64::from(at * per_page));
-        let awaited = ahead.ended(owner, group, pages.flat_map(|page| page..page + u64::from(per_page)));
+        let (geometry, per_page) = (&self.geometry, self.geometry.codewords_per_page());
+        // Blocks of a superblock take turns, so pages that follow one another need not have places that do.
+        let units = group.members().flat_map(|at| at * per_page..(at + 1) * per_page);
+        let places = units.map(|unit| geometry.place(group.superblock, group.page, unit));
+        let awaited = ahead.ended(owner, group, places);
         if owner == ReadOwner::Ahead {
             for &Awaited { since, .. } in &awaited {
                 self.kernel.statistics.read_ahead.waited += self.kernel.now - since;
