@@ -280,9 +280,9 @@ def measure(
     """Measures candidates at the same raw bit error rates, and their floors where they shall reach the target."""
     from softsense.campaign import measure_fer
 
-    places = [float(f"{_waterfall(candidates[0], level, iterations).rber(rate):.3g}") for rate in MEASURED_AT]
-    for candidate in candidates:
-        predicted = _waterfall(candidate, level, iterations)
+    waterfalls = [_waterfall(candidate, level, iterations) for candidate in candidates]
+    places = [float(f"{waterfalls[0].rber(rate):.3g}") for rate in MEASURED_AT]
+    for candidate, predicted in zip(candidates, waterfalls, strict=True):
         target = candidate.profile.rber
         result = measure_fer(
             candidate.code,
