@@ -85,8 +85,6 @@ pub struct Simulation {
     shared_sensing: bool,
     /// Whether something of the user's own is at work, and may fail.
     has_own: bool,
-    /// Whether something is done while requests are under way that nobody waits for when they are over.
-    works_beside_requests: bool,
     own_policy: Option<OwnName>,
     /// Dies that have not failed yet, and when they do, the last first.
     die_failures: Vec<(Ns, u32)>,
@@ -117,11 +115,9 @@ impl Simulation {
             Sources::One(_) => 0,
             Sources::Tenants(sources) => sources.len(),
         };
-        let write_path = WritePath::new(config)?;
         let mut simulation = Self {
             host: Host::new(config, sources),
-            works_beside_requests: write_path.works_beside_requests(),
-            write_path,
+            write_path: WritePath::new(config)?,
             device: Device::new(config, log_requests)?,
             wanted: Vec::new(),
             shared_sensing: config.config().flash.shared_sensing,
@@ -186,9 +182,7 @@ impl Simulation {
                 self.serve(request);
             }
             self.host.schedule_arrivals(&mut self.device)?;
-            if self.has_own {
-                self.check_own()?;
-            }
+            self.check_own()?;
             return Ok(true);
         }
         if self.power.is_some()
@@ -204,9 +198,7 @@ impl Simulation {
                 || self.write_path.finish_collections(&mut self.device)
             {
                 self.pass_on();
-                if self.has_own {
-                    self.check_own()?;
-                }
+                self.check_own()?;
                 return Ok(true);
             }
             self.assert_everything_ended();
@@ -216,7 +208,7 @@ impl Simulation {
             event,
             Event::IdleFor { .. } | Event::Wake { .. } | Event::RefreshDue { .. } | Event::ScrubDue { .. }
         );
-        if (in_idle_time || self.works_beside_requests) && self.host.is_idle() {
+        if (in_idle_time || self.write_path.works_beside_requests) && self.host.is_idle() {
             self.write_path.requests_are_over();
             self.device.ftl.requests_are_over();
             // Nobody waits for what would be done in idle time after the last request: the run ends without it.
@@ -264,9 +256,7 @@ impl Simulation {
             }
         }
         self.pass_on();
-        if self.has_own {
-            self.check_own()?;
-        }
+        self.check_own()?;
         Ok(true)
     }
 
@@ -300,9 +290,9 @@ impl Simulation {
         true
     }
 
-    #[inline(never)]
+    #[inline(always)]
     fn check_own(&mut self) -> Result<()> {
-        self.device.check_own().and_then(|()| self.write_path.check_own())
+        if self.has_own { self.device.check_own().and_then(|()| self.write_path.check_own()) } else { Ok(()) }
     }
 
     /// Passes on what stations have told, to those it is for.

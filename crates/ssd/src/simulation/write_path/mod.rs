@@ -64,8 +64,8 @@ pub(super) struct WritePath {
     copies: Option<CopybackEcc>,
     /// None where nothing is done by the age of data.
     maintenance: Option<Box<Maintenance>>,
-    /// Whether there is read reclaim, or static wear levelling.
-    reclaims_or_levels: bool,
+    /// Whether anything is done while requests are under way that nobody waits for when they are over.
+    pub(super) works_beside_requests: bool,
     /// Translation pages that wait for room in flash.
     stalled_translations: Vec<u32>,
     /// Of each request under way its placement handle; none where there is one handle.
@@ -88,6 +88,11 @@ impl WritePath {
         let ssds = geometry.ssds();
         let slots = (config.write_buffer_codewords() / u64::from(ssds)) as u32;
         let buffers = if slots == 0 { 0 } else { ssds };
+        let (pacing, maintenance) = (Pacing::new(config)?, Maintenance::new(config));
+        let works_beside_requests = pacing.is_some()
+            || maintenance.is_some()
+            || spec.ftl.read_reclaim.is_some()
+            || spec.ftl.wear_levelling_spread.is_some();
         Ok(Self {
             codeword_bytes: u64::from(spec.geometry.codeword_bytes),
             partial_write: spec.host.partial_write,
@@ -104,10 +109,10 @@ impl WritePath {
             fills: Slab::default(),
             cut: vec![None; geometry.sets() as usize],
             collections: (0..geometry.sets()).map(|_| None).collect(),
-            pacing: Pacing::new(config)?,
+            pacing,
             copies: spec.flash.copyback.as_ref().map(|copyback| copyback.ecc),
-            maintenance: Maintenance::new(config),
-            reclaims_or_levels: spec.ftl.read_reclaim.is_some() || spec.ftl.wear_levelling_spread.is_some(),
+            maintenance,
+            works_beside_requests,
             stalled_translations: Vec::new(),
             through: BTreeSet::new(),
             protected: spec.host.write_buffer_power_protected,
@@ -137,12 +142,6 @@ impl WritePath {
     /// Whether no write and no collection is stuck.
     pub(super) fn is_idle(&self) -> bool {
         self.rooms.iter().all(Room::is_idle) && self.flushes.is_empty() && self.stalled_translations.is_empty()
-    }
-
-    /// Whether anything is done while requests are under way that nobody waits for when they are over.
-    #[inline]
-    pub(super) fn works_beside_requests(&self) -> bool {
-        self.is_paced() || self.maintenance.is_some() || self.reclaims_or_levels
     }
 
     /// All requests are done.
