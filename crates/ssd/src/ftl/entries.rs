@@ -1,7 +1,7 @@
 //! Where data is: map entries, what was last written at a place, and fetching both before they are needed.
 
 use super::victims::VictimRule;
-use super::{Entry, Gain, Group, Held, Lcn, Location, PageMap, Place, prefetch};
+use super::{Block, Entry, Gain, Group, Held, Lcn, Location, PageMap, Place, prefetch};
 
 impl PageMap {
     #[inline(always)]
@@ -139,6 +139,17 @@ impl PageMap {
             written_s.prefetch(place / u64::from(self.geometry.codewords_per_page()));
         }
         Some(block)
+    }
+
+    /// The same for overwriting `lcn`, whose block is there by now: what the victim rule will change.
+    #[inline]
+    pub fn prefetch_fall(&self, lcn: Lcn) {
+        let Entry::Flash(place) = self.entry(lcn) else { return };
+        let superblock = self.geometry.superblock_of(place);
+        let Block { closed, slc, .. } = self.blocks[superblock as usize];
+        if closed && !slc {
+            self.sets[self.geometry.set_of_superblock(superblock) as usize].victims.prefetch_fall(&self.blocks, superblock);
+        }
     }
 
     /// The same for a superblock that will be collected: what was written there.

@@ -1,6 +1,7 @@
 //! A submission queue: the requests of one user, in their order, from their source to the moment at which one is let in.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 
 use softsense_base::{Error, Ns, Result};
 
@@ -13,6 +14,8 @@ use crate::request::{Request, RequestSource};
 
 /// Requests read before their turn.
 const READ_AHEAD: usize = 4;
+/// Of each, so many codewords at most: larger requests are few, and what they need later comes while their first codewords are served.
+const MOST_FETCHED: Lcn = 4;
 
 /// What tenants have besides: their requests wait in a queue, and their wait counts.
 struct Waiting {
@@ -179,13 +182,21 @@ impl Queue {
         Ok(())
     }
 
+    /// The first logical codewords of a request that has any.
+    fn first_lcns(&self, request: &Request) -> Range<Lcn> {
+        let lcn = |byte| (byte / self.codeword_bytes) as Lcn;
+        let first = lcn(request.offset_bytes);
+        let last = lcn(request.offset_bytes + request.bytes.saturating_sub(1));
+        first..first + (last - first + 1).min(MOST_FETCHED)
+    }
+
     /// The next request. Some are read ahead, so that what they need of the FTL is in the CPU's caches
-    /// when their turn comes: first the map entry, then, two requests later, what it points at.
+    /// when their turn comes: first the map entry, then what it points at, then what that points at.
     fn next_request(&mut self, device: &mut Device) -> Result<Option<Request>> {
         while self.read_ahead.len() < READ_AHEAD && !self.source_ended {
             match self.source.next_request()? {
                 Some(request) => {
-                    let lcn = (request.offset_bytes / self.codeword_bytes) as Lcn;
+                    let lcn = self.first_lcns(&request).start;
                     device.ftl.prefetch(lcn);
                     if let Some(translation) = &device.translation {
                         translation.cache().prefetch(lcn);
@@ -196,7 +207,14 @@ impl Queue {
             }
         }
         if let Some(soon) = self.read_ahead.get(READ_AHEAD / 2) {
-            device.prefetch_block((soon.offset_bytes / self.codeword_bytes) as Lcn);
+            for lcn in self.first_lcns(soon) {
+                device.prefetch_block(lcn);
+            }
+        }
+        if let Some(next) = self.read_ahead.get(1).filter(|request| request.kind.is_write()) {
+            for lcn in self.first_lcns(next) {
+                device.ftl.prefetch_fall(lcn);
+            }
         }
         let next = self.read_ahead.pop_front();
         self.read += u64::from(next.is_some());

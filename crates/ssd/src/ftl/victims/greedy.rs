@@ -1,4 +1,4 @@
-use super::{Block, NOWHERE, VictimRule};
+use super::{Block, NOWHERE, VictimRule, prefetch};
 
 /// The superblock with the fewest valid codewords; the one that has had so few longest, where several have.
 ///
@@ -60,6 +60,14 @@ impl VictimRule for Greedy {
         let valid = blocks[superblock as usize].valid as usize;
         self.remove(blocks, superblock, valid + 1);
         self.insert(blocks, superblock);
+    }
+
+    #[inline]
+    fn prefetch_fall(&self, blocks: &[Block], superblock: u32) {
+        let Block { valid, previous, next, .. } = blocks[superblock as usize];
+        for neighbour in [previous, next, self.heads[(valid as usize).saturating_sub(1)]] {
+            prefetch(blocks, neighbour.into());
+        }
     }
 
     fn take(&mut self, blocks: &mut [Block], most: u32) -> Option<u32> {

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use softsense_base::{Purpose, Stream};
 
-use super::{Block, NOWHERE};
+use super::{Block, NOWHERE, prefetch};
 use crate::config::{FtlSpec, VictimSpec};
 use cost_benefit::CostBenefit;
 use fifo::Fifo;
@@ -41,6 +41,10 @@ pub(super) trait VictimRule {
     /// rule that looks at counts only when it is asked for a victim need not hear of it.
     #[inline]
     fn fell(&mut self, _blocks: &mut [Block], _superblock: u32) {}
+
+    /// Asks the CPU to fetch what this call will need soon.
+    #[inline]
+    fn prefetch_fall(&self, _blocks: &[Block], _superblock: u32) {}
 
     /// Gives the next victim; `None` when no superblock that is held has at most `most` valid codewords.
     fn take(&mut self, blocks: &mut [Block], most: u32) -> Option<u32>;
@@ -105,6 +109,13 @@ impl VictimRule for Victims {
             Self::CostBenefit(rule) => rule.fell(blocks, superblock),
             Self::RandomGreedy(rule) => rule.fell(blocks, superblock),
             Self::Own(rule) => rule.fell(blocks, superblock),
+        }
+    }
+
+    #[inline]
+    fn prefetch_fall(&self, blocks: &[Block], superblock: u32) {
+        if let Self::Greedy(rule) = self {
+            rule.prefetch_fall(blocks, superblock);
         }
     }
 
