@@ -142,7 +142,7 @@ impl PageMap {
     }
 
     /// The same for overwriting `lcn`, whose block is there by now: what the victim rule will change.
-    #[inline]
+    #[inline(never)]
     pub fn prefetch_fall(&self, lcn: Lcn) {
         let Entry::Flash(place) = self.entry(lcn) else { return };
         let superblock = self.geometry.superblock_of(place);

@@ -118,7 +118,9 @@ impl Device {
     }
 
     /// Asks the CPU to fetch what reading or overwriting `lcn` will need soon, besides its map entry.
-    #[inline]
+    ///
+    /// Not inlined: most requests have one or two codewords, and a loop around this would first load all that does not change in it.
+    #[inline(never)]
     pub(super) fn prefetch_block(&mut self, lcn: Lcn) {
         if let Some(block) = self.ftl.prefetch_block(lcn) {
             self.medium.prefetch(block);
