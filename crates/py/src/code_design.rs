@@ -83,7 +83,8 @@ impl PredictedWaterfall {
         let shape = CodeShape { circulant_size, rows, columns };
         let (level, iterations) = (whole("level", level, 1, MAX_LEVEL.into())?, check_iterations(iterations)?);
         let bits = circulant_size * columns;
-        let found = crate::detached(py, || Waterfall::new(&shape.degrees(&weights), bits, level, iterations));
+        let found =
+            crate::detached(py, || Waterfall::new(&shape.degrees(&weights), bits, shape.rows, level, iterations));
         found.map(Self).map_err(raise)
     }
 

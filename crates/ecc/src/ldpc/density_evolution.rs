@@ -45,8 +45,8 @@ const STALLED: f64 = 1e-4;
 /// The error rate may rise at first: decoding without a limit makes more iterations than this.
 const SETTLED: u32 = 20;
 
-/// Flooding iterations that do as much as a layered one of [`super::MinSum`]: a test of designs measures it.
-const FLOODING_IN_LAYERED: u32 = 2;
+/// Layers that stand for those of a layered decoder, which has as many as block rows: of more the threshold depends by less than its error.
+const MOST_LAYERS: usize = 64;
 
 /// The most thresholds of a channel: [`DegreeDistribution::threshold`].
 const MAX_LEVELS: usize = 7;
@@ -130,7 +130,7 @@ impl DegreeDistribution {
         if !(1e-9..=0.499).contains(&p) {
             return Err(Error::code("error rate", format!("found {p}, expected a number from 1e-9 to 0.499")));
         }
-        let mut evolution = Evolution::new(self, &[rule], &outputs(p, levels));
+        let mut evolution = Evolution::new(self, &[rule], 1, &outputs(p, levels));
         (0..iterations).for_each(|_| evolution.iterate());
         Ok(evolution.bit_error_rate)
     }
@@ -147,16 +147,23 @@ impl DegreeDistribution {
     /// The number of levels or a parameter of the rule out of range.
     pub fn threshold(&self, rule: Rule, levels: usize, iterations: Option<u32>) -> Result<f64> {
         rule.check()?;
-        self.threshold_of(&[rule], levels, iterations, SUCCESS)
+        self.threshold_of(&[rule], 1, levels, iterations, SUCCESS)
     }
 
     /// The same for the layered decoder in small integers, [`super::MinSum`], as nearly as density evolution has it: normalised
-    /// min-sum with the factors of `correction`, iteration by iteration, each of which stands for two flooding ones. What is left
-    /// out are the roundings, and the limits of integers. Decoding succeeds if fewer than one bit of a codeword is wrong on average.
+    /// min-sum with the factors of `correction`, iteration by iteration, layer by layer. What is left out are the roundings, and the
+    /// limits of integers. Decoding succeeds if fewer than one bit of a codeword is wrong on average.
+    ///
+    /// A bit has its other checks in other layers, in any of them alike: in those before this one they have answered in this iteration,
+    /// in those after it in the one before. Of many layers neighbours are taken as one.
     ///
     /// # Arguments
     /// - `codeword_bits`: the length of the codeword, at least 1.
-    /// - `iterations`: after how many layered iterations the decoder gives up, at least 1.
+    /// - `layers`: block rows, at least 1.
+    /// - `iterations`: after how many iterations the decoder gives up, at least 1.
+    ///
+    /// Source: E. Sharon, S. Litsyn, J. Goldberger, "Efficient serial message-passing schedules for LDPC decoding", 2007. Deviation: the
+    /// mean of the layers' densities stands for each of them.
     ///
     /// # Errors
     /// A correction without factors or with one out of range; the number of levels or of iterations out of range.
@@ -164,6 +171,7 @@ impl DegreeDistribution {
         &self,
         correction: &Correction,
         codeword_bits: usize,
+        layers: usize,
         levels: usize,
         iterations: u32,
     ) -> Result<f64> {
@@ -175,25 +183,38 @@ impl DegreeDistribution {
         let soft = correction.soft();
         let factors = if levels == 1 { &correction.factors_16ths } else { &soft.factors_16ths };
         let rule = |&factor: &u8| Rule::NormalisedMinSum { factor: f64::from(factor) / 16.0 };
-        let each = |factor| std::iter::repeat_n(rule(factor), FLOODING_IN_LAYERED as usize);
-        let rules: Vec<Rule> = factors.iter().flat_map(each).collect();
-        self.threshold_of(&rules, levels, Some(FLOODING_IN_LAYERED * iterations), 1.0 / codeword_bits as f64)
+        let rules: Vec<Rule> = factors.iter().map(rule).collect();
+        self.threshold_of(&rules, layers, levels, Some(iterations), 1.0 / codeword_bits as f64)
     }
 
     /// The threshold with a rule for each iteration, and the last for all that follow; `success` is the bit error rate to be reached.
-    fn threshold_of(&self, rules: &[Rule], levels: usize, iterations: Option<u32>, success: f64) -> Result<f64> {
+    fn threshold_of(
+        &self,
+        rules: &[Rule],
+        layers: usize,
+        levels: usize,
+        iterations: Option<u32>,
+        success: f64,
+    ) -> Result<f64> {
         check_levels(levels)?;
         let limit = match levels {
             1 => shannon_limit(self.rate()),
             _ => bisect(0.499, 30, |p| capacity(p, levels) > self.rate()).0,
         };
-        let succeeds = |p| self.succeeds(rules, &outputs(p, levels), iterations, success);
+        let succeeds = |p| self.succeeds(rules, layers, &outputs(p, levels), iterations, success);
         let (low, high) = bisect(limit.max(1e-6), BISECTIONS, succeeds);
         Ok(0.5 * (low + high))
     }
 
-    fn succeeds(&self, rules: &[Rule], outputs: &[(f64, f64)], iterations: Option<u32>, success: f64) -> bool {
-        let mut evolution = Evolution::new(self, rules, outputs);
+    fn succeeds(
+        &self,
+        rules: &[Rule],
+        layers: usize,
+        outputs: &[(f64, f64)],
+        iterations: Option<u32>,
+        success: f64,
+    ) -> bool {
+        let mut evolution = Evolution::new(self, rules, layers, outputs);
         let mut before = 1.0;
         for iteration in 0..iterations.unwrap_or(MANY_ITERATIONS) {
             evolution.iterate();
@@ -266,15 +287,19 @@ struct Evolution<'a> {
     /// Of each iteration, and the last of all that follow.
     checks: Vec<Checks>,
     iteration: usize,
+    /// Block rows.
+    rows: usize,
     channel: Density,
+    /// What the checks of each layer answered last.
+    to_bits: Vec<Density>,
+    /// What bits tell the checks of the first layer next.
     to_checks: Density,
-    to_bits: Density,
     bit_error_rate: f64,
 }
 
 impl<'a> Evolution<'a> {
     /// The rules, at least one, share their grid: all are of sum-product, or none is.
-    fn new(degrees: &'a DegreeDistribution, rules: &[Rule], outputs: &[(f64, f64)]) -> Self {
+    fn new(degrees: &'a DegreeDistribution, rules: &[Rule], rows: usize, outputs: &[(f64, f64)]) -> Self {
         let largest = outputs.iter().fold(0.0, |largest: f64, &(llr, _)| largest.max(llr));
         // Outputs come in pairs of opposite LLRs, but for one of zero.
         let channel_steps = CHANNEL_STEPS * (outputs.len() / 2) as f64;
@@ -293,34 +318,75 @@ impl<'a> Evolution<'a> {
         };
         let mut channel = grid.empty();
         outputs.iter().for_each(|&(llr, mass)| grid.add(&mut channel, llr / unit * steps, mass));
-        let mut to_bits = grid.empty();
-        to_bits[grid.limit] = 1.0;
-        let bit_error_rate = wrong(&channel, &to_bits);
+        let mut nothing = grid.empty();
+        nothing[grid.limit] = 1.0;
+        let bit_error_rate = wrong(&channel, &nothing);
         let checks = rules.iter().map(checks).collect();
-        Self { degrees, grid, checks, iteration: 0, to_checks: channel.clone(), channel, to_bits, bit_error_rate }
+        let layers = rows.clamp(1, MOST_LAYERS);
+        let to_checks = channel.clone();
+        Self {
+            degrees,
+            grid,
+            checks,
+            iteration: 0,
+            rows,
+            channel,
+            to_bits: vec![nothing; layers],
+            to_checks,
+            bit_error_rate,
+        }
     }
 
     fn iterate(&mut self) {
-        let checks = &self.checks[self.iteration.min(self.checks.len() - 1)];
+        let layers = self.to_bits.len();
+        for layer in 0..layers {
+            if layer > 0 {
+                self.to_checks = self.told(&self.from_others(layer)).0;
+            }
+            self.to_bits[layer] = match &self.checks[self.iteration.min(self.checks.len() - 1)] {
+                Checks::SumProduct { pairs } => self.sum_product(pairs),
+                Checks::MinSum { corrected } => self.min_sum(corrected),
+            };
+        }
         self.iteration += 1;
-        self.to_bits = match checks {
-            Checks::SumProduct { pairs } => self.sum_product(pairs),
-            Checks::MinSum { corrected } => self.min_sum(corrected),
-        };
+        let (to_checks, bit_error_rate) = self.told(&self.mean(|_| 1.0));
+        self.bit_error_rate = bit_error_rate;
+        self.to_checks = if layers == 1 { to_checks } else { self.told(&self.from_others(0)).0 };
+    }
+
+    /// What the checks of a bit in other block rows than one of a layer have answered last.
+    fn from_others(&self, layer: usize) -> Density {
+        // Of the rows of that layer all but one.
+        let own = 1.0 - self.to_bits.len() as f64 / self.rows as f64;
+        self.mean(|other| if other == layer { own } else { 1.0 })
+    }
+
+    fn mean(&self, weight: impl Fn(usize) -> f64) -> Density {
+        let total: f64 = (0..self.to_bits.len()).map(&weight).sum();
+        let mut mean = self.grid.empty();
+        for (layer, density) in self.to_bits.iter().enumerate() {
+            let share = weight(layer) / total;
+            mean.iter_mut().zip(density).for_each(|(mean, mass)| *mean += share * mass);
+        }
+        mean
+    }
+
+    /// What bits tell checks, and how often they are wrong, if checks answer them so.
+    fn told(&self, to_bits: &Density) -> (Density, f64) {
         let per_bit: f64 = self.degrees.bits.iter().map(|&(degree, share)| share / degree as f64).sum();
         let mut to_checks = self.grid.empty();
-        self.bit_error_rate = 0.0;
+        let mut bit_error_rate = 0.0;
         // What the channel and so many messages tell a bit.
         let (mut sum, mut messages) = (self.channel.clone(), 0);
         for &(degree, share) in &self.degrees.bits {
             while messages + 1 < degree {
-                sum = self.grid.convolve(&sum, &self.to_bits);
+                sum = self.grid.convolve(&sum, to_bits);
                 messages += 1;
             }
             to_checks.iter_mut().zip(&sum).for_each(|(to, from)| *to += share * from);
-            self.bit_error_rate += share / degree as f64 / per_bit * wrong(&sum, &self.to_bits);
+            bit_error_rate += share / degree as f64 / per_bit * wrong(&sum, to_bits);
         }
-        self.to_checks = to_checks;
+        (to_checks, bit_error_rate)
     }
 
     /// What checks answer by the exact rule. Densities are symmetric, so magnitudes tell all: a message of magnitude x
@@ -530,6 +596,7 @@ mod tests {
             let succeeds = |deviation| {
                 degrees.succeeds(
                     &[Rule::SumProduct],
+                    1,
                     &Regions::with_deviation(deviation, &thresholds).outputs(),
                     None,
                     SUCCESS,

@@ -247,17 +247,23 @@ pub struct Waterfall {
 impl Waterfall {
     /// a0: by how much the waterfall of a code without light columns is wider than the spread of the channel. Both are
     /// fitted to what `crates/ecc/tests/waterfalls.csv` has: `cargo test --release -p softsense-ecc --test design fit`.
-    pub const WIDTH: f64 = 1.138;
+    pub const WIDTH: f64 = 1.175;
     /// a3: by how much more if all columns are light.
-    pub const LIGHT_WIDTH: f64 = 0.12;
+    pub const LIGHT_WIDTH: f64 = 0.0785;
 
     /// That of a code whose decoder gives up after so many layered iterations.
     ///
     /// # Errors
     /// Those of [`DegreeDistribution::decoder_threshold`].
-    pub fn new(degrees: &DegreeDistribution, codeword_bits: usize, levels: usize, iterations: u32) -> Result<Self> {
+    pub fn new(
+        degrees: &DegreeDistribution,
+        codeword_bits: usize,
+        layers: usize,
+        levels: usize,
+        iterations: u32,
+    ) -> Result<Self> {
         let correction = Correction::for_rate(degrees.rate());
-        let threshold = degrees.decoder_threshold(&correction, codeword_bits, levels, iterations)?;
+        let threshold = degrees.decoder_threshold(&correction, codeword_bits, layers, levels, iterations)?;
         Ok(Self { threshold, codeword_bits, light_share: degrees.light_share(), levels })
     }
 

@@ -148,7 +148,9 @@ impl PageMap {
         let superblock = self.geometry.superblock_of(place);
         let Block { closed, slc, .. } = self.blocks[superblock as usize];
         if closed && !slc {
-            self.sets[self.geometry.set_of_superblock(superblock) as usize].victims.prefetch_fall(&self.blocks, superblock);
+            self.sets[self.geometry.set_of_superblock(superblock) as usize]
+                .victims
+                .prefetch_fall(&self.blocks, superblock);
         }
     }
 
